@@ -1,0 +1,25 @@
+// The one exception type of the project: a message a user can act on.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace strata {
+
+// Thrown for anything a user can cause or fix. The message names the file, the key or offset, the
+// value found and what to do about it. Caught once, in cli/, which prints it and exits with 2.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throws Error with a fmt-formatted message.
+template <typename... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace strata

@@ -1,0 +1,17 @@
+// The subcommands of `strata`, one file each. Every function adds its command to `app`; when the command
+// line names it, the command runs and leaves its exit code in `exit_code`:
+// 0 success, 1 a check failed or the target was not reached, 2 bad usage or input (thrown as Error).
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace strata::cli {
+
+void add_check_command(CLI::App& app, int& exit_code);
+void add_score_command(CLI::App& app, int& exit_code);
+void add_data_command(CLI::App& app, int& exit_code);
+void add_train_command(CLI::App& app, int& exit_code);
+void add_eval_command(CLI::App& app, int& exit_code);
+void add_bench_command(CLI::App& app, int& exit_code);
+
+}  // namespace strata::cli

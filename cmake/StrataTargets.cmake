@@ -1,0 +1,35 @@
+# How every folder becomes a library and a test executable, so that the folders' own files only list sources.
+
+find_program(STRATA_CCACHE ccache)
+if(STRATA_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_CCACHE})
+endif()
+
+add_library(strata_flags INTERFACE)
+target_include_directories(strata_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(strata_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
+if(STRATA_SANITIZE)
+  target_compile_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE} -fno-omit-frame-pointer
+                                                -fno-sanitize-recover=all)
+  target_link_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE})
+endif()
+
+# strata_library(<folder> SOURCES <files> [DEPENDS <targets>])
+# Makes the static library strata_<folder>; headers are included as "<folder>/<name>.h".
+function(strata_library folder)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(strata_${folder} STATIC ${ARG_SOURCES})
+  target_link_libraries(strata_${folder} PUBLIC strata_flags ${ARG_DEPENDS})
+endfunction()
+
+# strata_test(<folder> SOURCES <files> [DEPENDS <targets>])
+# Makes the test executable test_<folder>, run once per GoogleTest case under the name <folder>/<Suite>.<Case>.
+function(strata_test folder)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(test_${folder} ${ARG_SOURCES})
+  target_link_libraries(test_${folder} PRIVATE strata_flags ${ARG_DEPENDS} GTest::gtest_main)
+  target_compile_definitions(test_${folder} PRIVATE
+    STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" STRATA_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}/" DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 300)
+endfunction()
