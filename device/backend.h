@@ -1,0 +1,354 @@
+// The contract a hardware vendor implements: every operation the benchmark runs on a device.
+//
+// Rules. No operation allocates device memory once its shapes have been seen; none waits for the
+// host (CPU backends simply finish before they return). Tensors are row-major and contiguous, in
+// device memory, owned by the caller. T is the number of tokens of a packed batch: sequences follow
+// each other without padding. Weights are [out, in]. Gradients with respect to parameters are
+// *added* to their destination; gradients with respect to activations overwrite theirs unless said
+// otherwise. Activations and the weights that operations read are of `compute_dtype()`; parameter
+// gradients, master weights, optimizer state and saved statistics are of `master_dtype()`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "device/dropout.h"
+#include "device/dtype.h"
+
+namespace strata::device {
+
+// A matrix in device memory that somebody else owns; a vector has one row. `data` null: absent.
+struct Tensor {
+  void* data = nullptr;
+  DType dtype = DType::kF32;
+  int64_t rows = 0;
+  int64_t cols = 0;
+
+  int64_t size() const { return rows * cols; }
+  size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype); }
+  explicit operator bool() const { return data != nullptr; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+
+struct ConstTensor {
+  const void* data = nullptr;
+  DType dtype = DType::kF32;
+  int64_t rows = 0;
+  int64_t cols = 0;
+
+  ConstTensor() = default;
+  ConstTensor(const void* data_, DType dtype_, int64_t rows_, int64_t cols_)
+      : data(data_), dtype(dtype_), rows(rows_), cols(cols_) {}
+  ConstTensor(const Tensor& t) : data(t.data), dtype(t.dtype), rows(t.rows), cols(t.cols) {}
+  int64_t size() const { return rows * cols; }
+  size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype); }
+  explicit operator bool() const { return data != nullptr; }
+  template <typename T>
+  const T* as() const {
+    return static_cast<const T*>(data);
+  }
+};
+
+// How the T rows of a packed batch divide into sequences (device pointers).
+struct Sequences {
+  int32_t count = 0;                     // B
+  int32_t tokens = 0;                    // T = cu_seqlens[B]
+  int32_t max_length = 0;                // longest sequence
+  const int32_t* cu_seqlens = nullptr;   // [B+1], first token of each sequence
+  const uint64_t* sample_ids = nullptr;  // [B], key of each sample's dropout
+};
+
+enum class Activation : uint8_t { kNone, kGelu /* exact, erf */, kGeluTanh, kTanh };
+
+// y = activation(x weight^T + bias).
+struct LinearForward {
+  ConstTensor x;       // [T, in]
+  ConstTensor weight;  // [out, in]
+  ConstTensor bias;    // [out]
+  Activation activation = Activation::kNone;
+  Tensor pre_activation;  // [T, out] kept for backward; absent: not stored
+  Tensor y;               // [T, out]
+};
+
+// dx = (dy weight) * activation'(pre_activation), or dx += dy weight where `accumulate`.
+struct LinearDataGradient {
+  ConstTensor dy;                             // [T, out]
+  ConstTensor weight;                         // [out, in]
+  Activation activation = Activation::kNone;  // of the layer that produced x
+  ConstTensor pre_activation;                 // [T, in], absent for kNone
+  bool accumulate = false;                    // only with kNone
+  Tensor dx;                                  // [T, in]
+};
+
+// d_weight += dy^T x, d_bias += column sums of dy.
+struct LinearWeightGradient {
+  ConstTensor x;    // [T, in]
+  ConstTensor dy;   // [T, out]
+  Tensor d_weight;  // [out, in] master dtype
+  Tensor d_bias;    // [out] master dtype
+};
+
+// dx = dy * activation'(pre_activation); dx may be dy.
+struct ActivationBackward {
+  Activation activation = Activation::kNone;
+  ConstTensor dy;              // [M, n]
+  ConstTensor pre_activation;  // [M, n]
+  Tensor dx;                   // [M, n]
+};
+
+// Self-attention inside every sequence: softmax(q k^T / sqrt(d)), dropout, times v.
+struct AttentionForward {
+  ConstTensor qkv;  // [T, 3H]: query, key, value, each heads x d
+  Sequences sequences;
+  int32_t heads = 0;
+  Dropout dropout;     // row: head * 65536 + query position, column: key position
+  Tensor context;      // [T, H]
+  Tensor log_sum_exp;  // [T, heads] master dtype: of the scaled scores of each row
+};
+
+struct AttentionBackward {
+  ConstTensor qkv;          // [T, 3H]
+  ConstTensor context;      // [T, H]
+  ConstTensor d_context;    // [T, H]
+  ConstTensor log_sum_exp;  // [T, heads] master dtype
+  Sequences sequences;
+  int32_t heads = 0;
+  Dropout dropout;
+  Tensor d_qkv;  // [T, 3H]
+};
+
+// y = LayerNorm(residual + dropout(x)).
+struct ResidualLayerNormForward {
+  ConstTensor x;         // [T, H]
+  ConstTensor residual;  // [T, H], absent: none
+  ConstTensor gamma;     // [H]
+  ConstTensor beta;      // [H]
+  float epsilon = 1e-12f;
+  Dropout dropout;        // row: position in the sequence, column: hidden unit
+  Sequences sequences;    // may be empty where dropout is off
+  Tensor normalized;      // [T, H] kept for backward; absent: not stored
+  Tensor inverse_stddev;  // [T] master dtype, kept for backward; absent: not stored
+  Tensor y;               // [T, H]
+};
+
+struct ResidualLayerNormBackward {
+  ConstTensor dy;              // [T, H]
+  ConstTensor normalized;      // [T, H]
+  ConstTensor inverse_stddev;  // [T] master dtype
+  ConstTensor gamma;           // [H]
+  Dropout dropout;
+  Sequences sequences;
+  Tensor d_x;         // [T, H] gradient of x
+  Tensor d_residual;  // [T, H] gradient of the residual, absent: none; never the same memory as d_x
+  Tensor d_gamma;     // [H] master dtype, added to
+  Tensor d_beta;      // [H] master dtype, added to
+};
+
+// y = dropout(LayerNorm(word[token] + position[position] + segment[segment])).
+struct EmbeddingsForward {
+  const int32_t* token_ids = nullptr;    // [T]
+  const int32_t* segment_ids = nullptr;  // [T]
+  const int32_t* positions = nullptr;    // [T]
+  Sequences sequences;
+  ConstTensor word;      // [V, H]
+  ConstTensor position;  // [P, H]
+  ConstTensor segment;   // [2, H]
+  ConstTensor gamma;     // [H]
+  ConstTensor beta;      // [H]
+  float epsilon = 1e-12f;
+  Dropout dropout;        // row: position in the sequence, column: hidden unit
+  Tensor normalized;      // [T, H] kept for backward; absent: not stored
+  Tensor inverse_stddev;  // [T] master dtype; absent: not stored
+  Tensor y;               // [T, H]
+};
+
+struct EmbeddingsBackward {
+  const int32_t* token_ids = nullptr;    // [T]
+  const int32_t* segment_ids = nullptr;  // [T]
+  const int32_t* positions = nullptr;    // [T]
+  Sequences sequences;
+  ConstTensor dy;              // [T, H]
+  ConstTensor normalized;      // [T, H]
+  ConstTensor inverse_stddev;  // [T] master dtype
+  ConstTensor gamma;           // [H]
+  Dropout dropout;
+  Tensor d_word;      // [V, H] master dtype, added to, as are the rest
+  Tensor d_position;  // [P, H]
+  Tensor d_segment;   // [2, H]
+  Tensor d_gamma;     // [H]
+  Tensor d_beta;      // [H]
+};
+
+// y[i] = x[rows[i]].
+struct GatherRows {
+  ConstTensor x;                  // [T, H]
+  const int32_t* rows = nullptr;  // [M], each in [0, T)
+  Tensor y;                       // [M, H]
+};
+
+// dx[rows[i]] += dy[i]; the rows are distinct.
+struct ScatterAddRows {
+  ConstTensor dy;                 // [M, H]
+  const int32_t* rows = nullptr;  // [M]
+  Tensor dx;                      // [T, H], added to
+};
+
+// What a loss operation counts; accumulates over calls until cleared.
+struct LossTotals {
+  double loss = 0;      // sum of cross-entropies in nats
+  int64_t correct = 0;  // rows whose label has the highest score; ties go to the lower class
+  int64_t count = 0;    // rows
+};
+
+// Softmax cross-entropy of x weight^T + bias against labels, and its gradient, without keeping the
+// probabilities. Serves the masked-LM head (C = vocabulary) and the next-sentence head (C = 2).
+struct ClassifierLoss {
+  ConstTensor x;                    // [M, H]
+  ConstTensor weight;               // [C, H]
+  ConstTensor bias;                 // [C]
+  const int32_t* labels = nullptr;  // [M], each in [0, C)
+  float gradient_scale = 0.0f;      // d(total loss)/d(row's cross-entropy)
+  Tensor d_x;                       // [M, H]; absent: evaluation only, no gradients are computed
+  Tensor d_weight;                  // [C, H] master dtype, added to
+  Tensor d_bias;                    // [C] master dtype, added to
+  LossTotals* totals = nullptr;     // device memory, added to
+};
+
+// destination = scale * source, converting between dtypes; in place where they are the same tensor.
+struct Convert {
+  ConstTensor source;  // [n]
+  float scale = 1.0f;
+  Tensor destination;  // [n]
+};
+
+// norm_squared += sum of squares, accumulated in double.
+struct L2NormSquared {
+  ConstTensor x;                   // [n]
+  double* norm_squared = nullptr;  // device memory
+};
+
+// x *= min(1, max_norm / sqrt(norm_squared)).
+struct ClipToNorm {
+  Tensor x;                              // [n]
+  const double* norm_squared = nullptr;  // device memory
+  float max_norm = 1.0f;
+};
+
+// Adam with decoupled weight decay and bias correction (Loshchilov & Hutter 2019, algorithm 2) over
+// a flat range, in one pass that also writes the weights compute reads and clears the gradient: g'
+// = scale * g, scale = gradient_scale * min(1, max_norm / sqrt(norm_squared)) where norm_squared is
+// given; m = b1 m + (1-b1) g'; v = b2 v + (1-b2) g'^2; w -= lr * ((m / (1-b1^t)) / (sqrt(v /
+// (1-b2^t)) + epsilon) + weight_decay * w); g = 0.
+struct AdamUpdate {
+  Tensor weights;          // [n] master dtype
+  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
+  Tensor gradients;        // [n] master dtype, cleared
+  Tensor first_moment;     // [n] master dtype
+  Tensor second_moment;    // [n] master dtype
+  float learning_rate = 0;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+  float weight_decay = 0;
+  int64_t step = 1;  // t, from 1
+  float gradient_scale = 1.0f;
+  const double* norm_squared = nullptr;  // device memory; null: no clipping
+  float max_norm = 1.0f;
+};
+
+// What runs concurrently. Operations on one stream happen in order.
+enum class Stream : uint8_t { kCompute, kReduce, kCopy };
+
+// A point in a stream; 0 is a point already passed.
+using Event = uint64_t;
+
+// Operations may be called from several threads at once as long as each stream is used by one at a
+// time.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string name() const = 0;         // "cpu", "reference", "cuda"
+  virtual std::string description() const = 0;  // device and instruction set, for people
+  virtual DType compute_dtype() const = 0;
+  virtual DType master_dtype() const = 0;
+
+  // 64-byte aligned, zeroed device memory. Throws Error where there is not enough.
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void release(void* memory) = 0;
+  virtual void copy_to_device(Stream stream, void* device, const void* host, size_t bytes) = 0;
+  virtual void copy_to_host(Stream stream, void* host, const void* device, size_t bytes) = 0;
+  virtual void fill_zero(Stream stream, void* device, size_t bytes) = 0;
+
+  virtual Event record(Stream stream) = 0;            // a point after everything issued so far
+  virtual void wait(Stream stream, Event event) = 0;  // what follows on `stream` runs after `event`
+  virtual void synchronize(Stream stream) = 0;        // the host waits for everything issued
+
+  virtual void linear_forward(Stream, const LinearForward&) = 0;
+  virtual void linear_data_gradient(Stream, const LinearDataGradient&) = 0;
+  virtual void linear_weight_gradient(Stream, const LinearWeightGradient&) = 0;
+  virtual void activation_backward(Stream, const ActivationBackward&) = 0;
+  virtual void attention_forward(Stream, const AttentionForward&) = 0;
+  virtual void attention_backward(Stream, const AttentionBackward&) = 0;
+  virtual void residual_layernorm_forward(Stream, const ResidualLayerNormForward&) = 0;
+  virtual void residual_layernorm_backward(Stream, const ResidualLayerNormBackward&) = 0;
+  virtual void embeddings_forward(Stream, const EmbeddingsForward&) = 0;
+  virtual void embeddings_backward(Stream, const EmbeddingsBackward&) = 0;
+  virtual void gather_rows(Stream, const GatherRows&) = 0;
+  virtual void scatter_add_rows(Stream, const ScatterAddRows&) = 0;
+  virtual void classifier_loss(Stream, const ClassifierLoss&) = 0;
+  virtual void convert(Stream, const Convert&) = 0;
+  virtual void l2_norm_squared(Stream, const L2NormSquared&) = 0;
+  virtual void clip_to_norm(Stream, const ClipToNorm&) = 0;
+  virtual void adam_update(Stream, const AdamUpdate&) = 0;
+};
+
+// Device memory of `backend` that is released with its owner; movable.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Backend& backend, size_t bytes)
+      : backend_(&backend), data_(backend.allocate(bytes)), bytes_(bytes) {}
+  ~Buffer() {
+    if (data_) backend_->release(data_);
+  }
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void swap(Buffer& other) {
+    std::swap(backend_, other.backend_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  Backend* backend_ = nullptr;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// The backends of this build. Throws Error for a name or dtype that this machine cannot run and
+// says why. "reference": naive loops in double, for tests. "cpu": dtype kF32 or kBF16, `threads` 0:
+// all of this process's processors.
+struct BackendOptions {
+  std::string name = "cpu";
+  DType compute_dtype = DType::kF32;
+  int threads = 0;
+};
+std::unique_ptr<Backend> make_backend(const BackendOptions& options);
+
+}  // namespace strata::device

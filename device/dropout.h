@@ -1,0 +1,87 @@
+// Counter-based dropout: whether an element is kept depends only on (seed, step, site, sample id,
+// row, column), so a sample gets the same mask on whichever rank, device, batch position or thread
+// it runs. The generator is Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1,
+// 2, 3", SC 2011).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define STRATA_HOST_DEVICE __host__ __device__
+#else
+#define STRATA_HOST_DEVICE
+#endif
+
+namespace strata::device {
+
+// Where dropout happens inside the model; part of the key, so that no two sites share a mask.
+enum class DropoutSite : uint32_t {
+  kEmbeddings = 0,
+  kAttention = 1,
+  kAttentionOutput = 2,
+  kOutput = 3
+};
+
+// One dropout application to the rows of a batch. probability 0 disables it.
+struct Dropout {
+  float probability = 0.0f;
+  uint64_t key = 0;
+
+  // An element is dropped where its 16 random bits are below this.
+  STRATA_HOST_DEVICE constexpr uint32_t threshold() const {
+    return static_cast<uint32_t>(probability * 65536.0f + 0.5f);
+  }
+  // What kept elements are multiplied by: the inverse of the exact share kept.
+  STRATA_HOST_DEVICE constexpr float keep_scale() const {
+    return 65536.0f / (65536.0f - static_cast<float>(threshold()));
+  }
+};
+
+STRATA_HOST_DEVICE constexpr uint64_t splitmix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+constexpr uint64_t dropout_key(uint64_t seed, uint64_t step, uint32_t layer, DropoutSite site) {
+  const uint64_t place = (uint64_t{layer} << 8) | static_cast<uint32_t>(site);
+  return splitmix64(splitmix64(splitmix64(seed) ^ step) ^ place);
+}
+
+STRATA_HOST_DEVICE constexpr std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter,
+                                                                   std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t product0 = uint64_t{0xD2511F53u} * counter[0];
+    const uint64_t product1 = uint64_t{0xCD9E8D57u} * counter[2];
+    counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
+               static_cast<uint32_t>(product1),
+               static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
+               static_cast<uint32_t>(product0)};
+    key = {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
+  }
+  return counter;
+}
+
+// The 16 random bits of (sample, row, column). One Philox call serves 8 neighbouring columns.
+// Row: the token's position in its sample; in attention `head * 65536 + query position`.
+// Column: the hidden unit; in attention the key position.
+STRATA_HOST_DEVICE constexpr uint32_t dropout_bits(uint64_t key, uint64_t sample_id, uint32_t row,
+                                                   uint32_t column) {
+  const std::array<uint32_t, 4> words = philox4x32_10(
+      {column / 8, row, static_cast<uint32_t>(sample_id), static_cast<uint32_t>(sample_id >> 32)},
+      {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
+  return (words[column % 8 / 2] >> (column % 2 * 16)) & 0xffffu;
+}
+
+// The factor dropout multiplies an element by: 0 or keep_scale().
+STRATA_HOST_DEVICE constexpr float dropout_factor(const Dropout& dropout, uint64_t sample_id,
+                                                  uint32_t row, uint32_t column) {
+  if (dropout.probability == 0.0f) return 1.0f;
+  return dropout_bits(dropout.key, sample_id, row, column) < dropout.threshold()
+             ? 0.0f
+             : dropout.keep_scale();
+}
+
+}  // namespace strata::device

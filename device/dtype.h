@@ -1,0 +1,37 @@
+// Element types of tensors, and bfloat16 as a storage type.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace strata::device {
+
+enum class DType : uint8_t { kF64, kF32, kBF16 };
+
+constexpr size_t size_of(DType dtype) {
+  return dtype == DType::kF64 ? 8 : dtype == DType::kF32 ? 4 : 2;
+}
+
+constexpr const char* name_of(DType dtype) {
+  return dtype == DType::kF64 ? "f64" : dtype == DType::kF32 ? "f32" : "bf16";
+}
+
+// The upper half of an IEEE float; arithmetic happens in float.
+struct BFloat16 {
+  uint16_t bits = 0;
+
+  BFloat16() = default;
+  // Rounds to nearest even; a NaN stays a NaN.
+  constexpr BFloat16(float value) {
+    const uint32_t word = std::bit_cast<uint32_t>(value);
+    const uint32_t rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16;
+    bits =
+        static_cast<uint16_t>((word & 0x7fffffffu) > 0x7f800000u ? (word >> 16) | 0x40u : rounded);
+  }
+  constexpr operator float() const {
+    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  }
+};
+
+}  // namespace strata::device

@@ -1,0 +1,41 @@
+// Which sample goes to which rank at which step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace strata::loadbalance {
+
+// What a plan is made from. Every rank builds the same plan from the same values, without
+// communication.
+struct PlanOptions {
+  std::string strategy = "stratified";  // "random" or "stratified"
+  int ranks = 1;
+  int batch_per_rank = 1;  // samples a rank takes in a step, over all its micro-batches
+  uint64_t seed = 0;
+  std::vector<int> strata_bounds = {128, 256, 384,
+                                    512};  // upper ends, rising; the last holds the longest
+};
+
+// A run is an endless sequence of steps; an epoch is `samples` consecutive draws. Every sample is
+// drawn exactly once an epoch, and a global batch may straddle two epochs, so none is dropped or
+// short.
+class BatchPlan {
+ public:
+  virtual ~BatchPlan() = default;
+
+  // The global batch of the next step: ranks x batch_per_rank sample indices, rank by rank.
+  // Valid until the next call.
+  virtual std::span<const uint32_t> next_step() = 0;
+};
+
+// `lengths`: tokens of every sample, read during the call and not kept. Throws Error where options
+// and lengths cannot make a plan (fewer samples than a global batch, unknown strategy, a length
+// above the last bound).
+std::unique_ptr<BatchPlan> make_batch_plan(const PlanOptions& options,
+                                           std::span<const int32_t> lengths);
+
+}  // namespace strata::loadbalance
