@@ -1,0 +1,37 @@
+// The shape of a BERT model.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "device/backend.h"
+
+namespace strata::bert {
+
+struct BertConfig {
+  int64_t vocab_size = 30522;
+  int64_t hidden_size = 1024;
+  int64_t layers = 24;
+  int64_t heads = 16;
+  int64_t intermediate_size = 4096;
+  int64_t max_positions = 512;
+  int64_t segments = 2;  // token types
+  float layer_norm_epsilon = 1e-12f;
+  float hidden_dropout = 0.1f;
+  float attention_dropout = 0.1f;
+  device::Activation activation = device::Activation::kGelu;
+
+  int64_t head_size() const { return hidden_size / heads; }
+};
+
+// `source`: a preset, "bert-large" (the benchmark's model) or "tiny" (2 layers, hidden 64, for
+// tests), or the path of a config.json / bert_config.json as Google and Hugging Face write them.
+// Throws Error naming file, key and value where a key is missing, of the wrong type or impossible.
+BertConfig load_bert_config(const std::string& source);
+
+// Throws Error naming `source` and the key where the shape cannot be run: hidden_size not heads x
+// (32 or 64)...
+void validate(const BertConfig& config, const std::string& source);
+
+}  // namespace strata::bert

@@ -1,0 +1,115 @@
+// BERT for pretraining: masked-LM and next-sentence losses and all gradients, over packed batches.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "bert/config.h"
+#include "bert/device_batch.h"
+#include "bert/parameters.h"
+#include "bert/weights.h"
+#include "device/backend.h"
+
+namespace strata::bert {
+
+// What a training micro-batch is scaled and seeded by. The loss is the mean over the global batch,
+// so the scales come from counts over all ranks and micro-batches.
+struct TrainingStep {
+  uint64_t seed = 0;  // of the run; with `step`, keys dropout
+  uint64_t step = 0;
+  float masked_lm_scale = 1.0f;      // d(loss)/d(one masked position's cross-entropy)
+  float next_sentence_scale = 1.0f;  // d(loss)/d(one sequence's cross-entropy)
+};
+
+// Sums over the batches since they were last taken.
+struct Losses {
+  device::LossTotals masked_lm;      // count: masked positions
+  device::LossTotals next_sentence;  // count: sequences
+
+  double mean_loss() const;  // masked-LM mean plus next-sentence mean
+  double masked_lm_accuracy() const;
+  Losses& operator+=(const Losses& other);
+};
+
+class Model {
+ public:
+  // Called when backward has finished the gradients of elements [begin, end) of the arena.
+  using GradientsFinal = std::function<void(int64_t begin, int64_t end)>;
+
+  // Takes memory for weights, gradients and one micro-batch's activations. `backend` must outlive
+  // it.
+  Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity);
+
+  const BertConfig& config() const { return config_; }
+  const ParameterLayout& layout() const { return layout_; }
+
+  void set_weights(const HostWeights& weights);
+  HostWeights weights() const;
+
+  // Flat arenas of layout().size elements. Compute weights are the master weights where the dtypes
+  // agree.
+  device::Tensor master_weights() const;
+  device::Tensor compute_weights() const;
+  device::Tensor gradients() const;
+
+  // Forward, backward, gradients added to the arena. `gradients_final` may be empty.
+  void train(const data::PackedBatch& batch, const TrainingStep& step,
+             const GradientsFinal& gradients_final);
+  // The two halves of `train`, for measuring; backward goes with the last forward.
+  void forward(const data::PackedBatch& batch, const TrainingStep& step);
+  void backward(const GradientsFinal& gradients_final);
+  // Forward without dropout or gradients.
+  void evaluate(const data::PackedBatch& batch);
+
+  // The sums since the last call. Waits for the device.
+  Losses take_losses();
+
+ private:
+  struct LayerActivations {
+    device::Buffer query_key_value, context, log_sum_exp;
+    device::Buffer attention_normalized, attention_inverse_stddev, attention_out;
+    device::Buffer intermediate_pre, intermediate;
+    device::Buffer normalized, inverse_stddev, out;
+  };
+  struct HeadActivations {
+    device::Buffer gathered, transform_pre, transform, normalized, inverse_stddev, out, d_out,
+        d_gathered;
+    device::Buffer cls, pooled_pre, pooled, d_pooled, d_cls;
+  };
+
+  void run_forward(bool training);
+  void embeddings_forward(bool training);
+  void layer_forward(size_t layer, bool training);
+  void masked_lm_head(bool training);
+  void next_sentence_head(bool training);
+  void heads_backward();
+  void layer_backward(size_t layer);
+  void embeddings_backward();
+
+  device::ConstTensor weight(const Parameter& p) const;
+  device::Tensor gradient(const Parameter& p) const;
+  device::Tensor activation(const device::Buffer& buffer, int64_t rows, int64_t cols) const;
+  device::Tensor statistics(const device::Buffer& buffer, int64_t rows, int64_t cols) const;
+  device::Buffer compute_buffer(int64_t elements) const;
+  device::Buffer master_buffer(int64_t elements) const;
+  device::Dropout dropout(float probability, size_t layer, device::DropoutSite site,
+                          bool training) const;
+  const device::Buffer& layer_input(size_t layer) const;
+
+  BertConfig config_;
+  device::Backend& backend_;
+  ParameterLayout layout_;
+  DeviceBatch batch_;
+  TrainingStep step_;
+
+  device::Buffer master_, compute_, gradients_, totals_;
+  device::Buffer embedded_, embedded_normalized_, embedded_inverse_stddev_;
+  std::vector<LayerActivations> layers_;
+  HeadActivations heads_;
+  // Gradients of activations: of a layer's output (also its input's, once it is done), of the
+  // sublayer before a LayerNorm, and of the two wide tensors.
+  device::Buffer d_hidden_, d_sublayer_, d_residual_, d_context_, d_intermediate_,
+      d_query_key_value_;
+};
+
+}  // namespace strata::bert

@@ -1,0 +1,137 @@
+#include "bert/parameters.h"
+
+#include <fmt/format.h>
+
+namespace strata::bert {
+namespace {
+
+constexpr int64_t kAlignment = 32;  // elements: 64 bytes in bf16
+
+// Appends parameters to a layout. Inside a group matrices come first, so that a group has one run
+// of decayed and one of undecayed elements.
+class Builder {
+ public:
+  explicit Builder(ParameterLayout& layout) : layout_(layout) {}
+
+  Parameter matrix(const std::string& name, const std::string& hugging_face, int64_t rows,
+                   int64_t cols) {
+    return append({name, hugging_face, 0, rows, cols, true});
+  }
+  Parameter vector(const std::string& name, const std::string& hugging_face, int64_t size) {
+    return append({name, hugging_face, 0, 1, size, false});
+  }
+  LayerNormPlace norm(const std::string& name, const std::string& hugging_face, int64_t size) {
+    const Parameter gamma = vector(name + "/gamma", hugging_face + ".weight", size);
+    return {gamma, vector(name + "/beta", hugging_face + ".bias", size)};
+  }
+  void finish_group() { layout_.boundaries.push_back(layout_.size); }
+
+ private:
+  Parameter append(Parameter parameter) {
+    parameter.offset = layout_.size;
+    layout_.size += (parameter.size() + kAlignment - 1) / kAlignment * kAlignment;
+    layout_.all.push_back(parameter);
+    return parameter;
+  }
+  ParameterLayout& layout_;
+};
+
+// Three parameters of the same shape that follow each other without a gap.
+Parameter stacked(const Parameter& first, const char* name) {
+  Parameter whole = first;
+  whole.name = name;
+  whole.hugging_face.clear();
+  (first.rows == 1 ? whole.cols : whole.rows) *= 3;
+  return whole;
+}
+
+void add_heads(const BertConfig& c, Builder& add, ParameterLayout& layout) {
+  const int64_t h = c.hidden_size;
+  layout.transform.weight = add.matrix("cls/predictions/transform/dense/kernel",
+                                       "cls.predictions.transform.dense.weight", h, h);
+  layout.next_sentence.weight =
+      add.matrix("cls/seq_relationship/output_weights", "cls.seq_relationship.weight", 2, h);
+  layout.pooler.weight = add.matrix("bert/pooler/dense/kernel", "bert.pooler.dense.weight", h, h);
+  layout.masked_lm_bias =
+      add.vector("cls/predictions/output_bias", "cls.predictions.bias", c.vocab_size);
+  layout.transform_norm =
+      add.norm("cls/predictions/transform/LayerNorm", "cls.predictions.transform.LayerNorm", h);
+  layout.transform.bias =
+      add.vector("cls/predictions/transform/dense/bias", "cls.predictions.transform.dense.bias", h);
+  layout.next_sentence.bias =
+      add.vector("cls/seq_relationship/output_bias", "cls.seq_relationship.bias", 2);
+  layout.pooler.bias = add.vector("bert/pooler/dense/bias", "bert.pooler.dense.bias", h);
+  add.finish_group();
+}
+
+LayerPlace add_layer(const BertConfig& c, int64_t index, Builder& add) {
+  const int64_t h = c.hidden_size, i = c.intermediate_size;
+  const std::string name = fmt::format("bert/encoder/layer_{}/", index);
+  const std::string hf = fmt::format("bert.encoder.layer.{}.", index);
+  const auto kernel = [&](const std::string& part, const std::string& hf_part, int64_t out,
+                          int64_t in) {
+    return add.matrix(name + part + "/kernel", hf + hf_part + ".weight", out, in);
+  };
+  const auto bias = [&](const std::string& part, const std::string& hf_part, int64_t size) {
+    return add.vector(name + part + "/bias", hf + hf_part + ".bias", size);
+  };
+  LayerPlace layer;
+  layer.output.weight = kernel("output/dense", "output.dense", h, i);
+  layer.intermediate.weight = kernel("intermediate/dense", "intermediate.dense", i, h);
+  layer.attention_output.weight = kernel("attention/output/dense", "attention.output.dense", h, h);
+  const Parameter query = kernel("attention/self/query", "attention.self.query", h, h);
+  kernel("attention/self/key", "attention.self.key", h, h);
+  kernel("attention/self/value", "attention.self.value", h, h);
+  layer.query_key_value.weight = stacked(query, "query, key, value kernels");
+  layer.output_norm = add.norm(name + "output/LayerNorm", hf + "output.LayerNorm", h);
+  layer.output.bias = bias("output/dense", "output.dense", h);
+  layer.intermediate.bias = bias("intermediate/dense", "intermediate.dense", i);
+  layer.attention_norm =
+      add.norm(name + "attention/output/LayerNorm", hf + "attention.output.LayerNorm", h);
+  layer.attention_output.bias = bias("attention/output/dense", "attention.output.dense", h);
+  const Parameter query_bias = bias("attention/self/query", "attention.self.query", h);
+  bias("attention/self/key", "attention.self.key", h);
+  bias("attention/self/value", "attention.self.value", h);
+  layer.query_key_value.bias = stacked(query_bias, "query, key, value biases");
+  add.finish_group();
+  return layer;
+}
+
+void add_embeddings(const BertConfig& c, Builder& add, ParameterLayout& layout) {
+  const int64_t h = c.hidden_size;
+  const std::string name = "bert/embeddings/", hf = "bert.embeddings.";
+  layout.word_embeddings =
+      add.matrix(name + "word_embeddings", hf + "word_embeddings.weight", c.vocab_size, h);
+  layout.position_embeddings = add.matrix(name + "position_embeddings",
+                                          hf + "position_embeddings.weight", c.max_positions, h);
+  layout.segment_embeddings = add.matrix(name + "token_type_embeddings",
+                                         hf + "token_type_embeddings.weight", c.segments, h);
+  layout.embeddings_norm = add.norm(name + "LayerNorm", hf + "LayerNorm", h);
+  add.finish_group();
+}
+
+}  // namespace
+
+ParameterLayout::ParameterLayout(const BertConfig& config) : boundaries{0} {
+  Builder add(*this);
+  add_heads(config, add, *this);
+  layers.resize(static_cast<size_t>(config.layers));
+  for (int64_t layer = config.layers - 1; layer >= 0; --layer) {
+    layers[static_cast<size_t>(layer)] = add_layer(config, layer, add);
+  }
+  add_embeddings(config, add, *this);
+}
+
+std::vector<DecaySegment> ParameterLayout::decay_segments() const {
+  std::vector<DecaySegment> segments;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const int64_t end = i + 1 < all.size() ? all[i + 1].offset : size;
+    if (segments.empty() || segments.back().decay != all[i].decay) {
+      segments.push_back({all[i].offset, 0, all[i].decay});
+    }
+    segments.back().size = end - segments.back().offset;
+  }
+  return segments;
+}
+
+}  // namespace strata::bert

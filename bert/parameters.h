@@ -1,0 +1,68 @@
+// The parameters of a BERT model, laid out in one flat arena in the order in which backward
+// finishes their gradients: heads, layers from last to first, embeddings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bert/config.h"
+
+namespace strata::bert {
+
+// A parameter's place: rows x cols elements from `offset`. Matrices are [out, in].
+struct Parameter {
+  std::string name;          // MLPerf's: bert/encoder/layer_0/attention/self/query/kernel
+  std::string hugging_face;  // bert.encoder.layer.0.attention.self.query.weight
+  int64_t offset = 0;        // in elements, a multiple of 32
+  int64_t rows = 0;
+  int64_t cols = 0;
+  bool decay = false;  // weight decay applies: not to biases and LayerNorm
+
+  int64_t size() const { return rows * cols; }
+};
+
+struct LinearPlace {
+  Parameter weight, bias;
+};
+struct LayerNormPlace {
+  Parameter gamma, beta;
+};
+struct LayerPlace {
+  LinearPlace query_key_value;  // the three stacked: [3H, H]; listed one by one in `all`
+  LinearPlace attention_output;
+  LayerNormPlace attention_norm;
+  LinearPlace intermediate;
+  LinearPlace output;
+  LayerNormPlace output_norm;
+};
+
+// A run of elements to which weight decay applies, or does not.
+struct DecaySegment {
+  int64_t offset = 0;
+  int64_t size = 0;
+  bool decay = false;
+};
+
+struct ParameterLayout {
+  explicit ParameterLayout(const BertConfig& config);
+
+  std::vector<Parameter> all;  // by offset
+  int64_t size = 0;            // elements of the arena; gaps between parameters stay zero
+
+  LinearPlace transform, pooler;  // masked-LM transform, next-sentence pooler
+  LayerNormPlace transform_norm;
+  Parameter masked_lm_bias;
+  LinearPlace next_sentence;
+  std::vector<LayerPlace> layers;
+  Parameter word_embeddings, position_embeddings, segment_embeddings;
+  LayerNormPlace embeddings_norm;
+
+  // Backward reports [boundaries[i], boundaries[i+1]) final, in rising order; the last one is
+  // `size`.
+  std::vector<int64_t> boundaries;
+
+  std::vector<DecaySegment> decay_segments() const;
+};
+
+}  // namespace strata::bert

@@ -1,0 +1,16 @@
+// How much arithmetic a batch is: model FLOPs, a multiply-add counted as two.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "bert/config.h"
+
+namespace strata::bert {
+
+// Forward and backward (three times forward) of sequences of these lengths with `masked` masked
+// positions in all: encoder 6 x 12 h^2-like parameters a token, attention 12 L h s^2 a sequence,
+// heads 6 (h^2 + h V) a masked position (Strata's methods, "counting work").
+double training_flops(const BertConfig& config, std::span<const int32_t> lengths, int64_t masked);
+
+}  // namespace strata::bert

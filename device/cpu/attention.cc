@@ -1,0 +1,230 @@
+// Self-attention, one head of one sequence at a time: its scores fit the second-level cache.
+#include <cstring>
+
+#include "device/cpu/matmul.h"
+#include "device/cpu/operations.h"
+
+namespace strata::device::cpu {
+namespace {
+
+// Calls work(sequence, head) for all pairs, longest waits last: sequences vary, so pairs are dealt
+// out.
+template <typename Work>
+void for_each_head(const Context& context, const Sequences& sequences, int32_t heads,
+                   const Work& work) {
+  const int64_t pairs = int64_t{sequences.count} * heads;
+  if (context.threads <= 1) {
+    for (int64_t pair = 0; pair < pairs; ++pair) work(pair / heads, pair % heads);
+    return;
+  }
+#pragma omp parallel for num_threads(context.threads) schedule(dynamic, 1)
+  for (int64_t pair = 0; pair < pairs; ++pair) work(pair / heads, pair % heads);
+}
+
+// A [length, d] matrix of one head inside a [T, columns] tensor.
+template <typename T>
+struct HeadView {
+  T* data;
+  int64_t stride;
+};
+
+// How a head's matrices are laid out for the products. f32 products read the packed tensors in
+// place. bf16 products are compiled for their shape, so heads are copied to [padded, d], padded a
+// multiple of 32, the extra rows zero: a few shapes serve every length.
+template <typename T>
+struct HeadLayout {
+  static constexpr bool kInPlace = sizeof(T) == 4;
+
+  int64_t length, padded, d;
+
+  HeadLayout(int64_t length_, int64_t d_)
+      : length(length_), padded(kInPlace ? length_ : round_up(length_, 32)), d(d_) {}
+
+  HeadView<const T> input(HeadView<const T> view, T* copy) const {
+    if constexpr (kInPlace) return view;
+    for (int64_t row = 0; row < length; ++row) {
+      std::memcpy(copy + row * d, view.data + row * view.stride,
+                  static_cast<size_t>(d) * sizeof(T));
+    }
+    std::memset(copy + length * d, 0, static_cast<size_t>((padded - length) * d) * sizeof(T));
+    return {copy, d};
+  }
+  HeadView<T> output(HeadView<T> view, T* copy) const {
+    if constexpr (kInPlace) return view;
+    return {copy, d};
+  }
+  void finish(HeadView<T> view, const T* copy) const {
+    if constexpr (kInPlace) return;
+    for (int64_t row = 0; row < length; ++row) {
+      std::memcpy(view.data + row * view.stride, copy + row * d,
+                  static_cast<size_t>(d) * sizeof(T));
+    }
+  }
+};
+
+// scores[padded, padded] = a b^T, in f32.
+template <typename T>
+void outer(const HeadLayout<T>& layout, HeadView<const T> a, HeadView<const T> b, float* scores) {
+  matmul({.transpose_b = true,
+          .m = layout.padded,
+          .n = layout.padded,
+          .k = layout.d,
+          .a = a.data,
+          .lda = a.stride,
+          .b = b.data,
+          .ldb = b.stride,
+          .c = scores,
+          .ldc = layout.padded,
+          .input_dtype = dtype_of<T>(),
+          .output_dtype = DType::kF32});
+}
+
+// out[padded, d] = weights x, or weights^T x.
+template <typename T>
+void mix(const HeadLayout<T>& layout, const T* weights, bool transpose, HeadView<const T> x,
+         HeadView<T> out) {
+  matmul({.transpose_a = transpose,
+          .m = layout.padded,
+          .n = layout.d,
+          .k = layout.padded,
+          .a = weights,
+          .lda = layout.padded,
+          .b = x.data,
+          .ldb = x.stride,
+          .c = out.data,
+          .ldc = out.stride,
+          .input_dtype = dtype_of<T>(),
+          .output_dtype = dtype_of<T>()});
+}
+
+// One thread's memory for one head; f32 softmaxes in place, so it shares scores and probabilities.
+template <typename T>
+struct HeadScratch {
+  float *scores, *d_probabilities, *delta, *row;
+  T *probabilities, *d_scores;
+  T *query, *key, *value, *d_out, *result;
+
+  explicit HeadScratch(const HeadLayout<T>& layout) {
+    thread_local Scratch floats, halves;
+    const int64_t square = layout.padded * layout.padded, head = layout.padded * layout.d;
+    const int64_t row_floats = scratch_floats(layout.padded);
+    scores = floats.get<float>(2 * square + layout.padded + row_floats + 64);
+    d_probabilities = scores + square;
+    delta = d_probabilities + square;
+    row = delta + round_up(layout.padded, 16);
+    if constexpr (HeadLayout<T>::kInPlace) {
+      probabilities = scores;
+      d_scores = d_probabilities;
+      query = key = value = d_out = result = nullptr;
+    } else {
+      probabilities = halves.get<T>(2 * square + 5 * head);
+      d_scores = probabilities + square;
+      query = d_scores + square;
+      key = query + head;
+      value = key + head;
+      d_out = value + head;
+      result = d_out + head;
+    }
+  }
+};
+
+struct HeadPlace {
+  int64_t first, length, hidden, d, head;
+  template <typename T>
+  HeadView<T> of(T* tensor, int64_t columns, int64_t part) const {
+    return {tensor + first * columns + part * hidden + head * d, columns};
+  }
+};
+
+template <typename Op>
+HeadPlace place_of(const Op& op, int64_t sequence, int64_t head) {
+  const int64_t first = op.sequences.cu_seqlens[sequence];
+  const int64_t hidden = op.qkv.cols / 3;
+  return {first, op.sequences.cu_seqlens[sequence + 1] - first, hidden, hidden / op.heads, head};
+}
+
+template <typename Op>
+SoftmaxRows softmax_rows(const Op& op, const HeadPlace& place, int64_t sequence, int64_t padded,
+                         float* scores) {
+  return {.length = place.length,
+          .padded = padded,
+          .scale = 1.0f / __builtin_sqrtf(static_cast<float>(place.d)),
+          .dropout = op.dropout,
+          .sample_id = op.dropout.probability > 0.0f ? op.sequences.sample_ids[sequence] : 0,
+          .head = static_cast<uint32_t>(place.head),
+          .scores = scores,
+          .log_sum_exp = const_cast<float*>(op.log_sum_exp.template as<float>()) +
+                         place.first * op.heads + place.head,
+          .log_sum_exp_stride = op.heads};
+}
+
+// Rows beyond the sequence take part in products over keys, so they must be zero.
+template <typename T>
+void zero_rows(const HeadLayout<T>& layout, T* matrix) {
+  const int64_t used = layout.length * layout.padded;
+  std::memset(matrix + used, 0,
+              static_cast<size_t>(layout.padded * layout.padded - used) * sizeof(T));
+}
+
+}  // namespace
+
+template <typename T>
+void Operations<T>::attention_forward(const Context& context, const AttentionForward& op) {
+  for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t head) {
+    const HeadPlace place = place_of(op, sequence, head);
+    const HeadLayout<T> layout(place.length, place.d);
+    const HeadScratch<T> scratch(layout);
+    const T* qkv = op.qkv.as<T>();
+    const auto query = layout.input(place.of(qkv, op.qkv.cols, 0), scratch.query);
+    const auto key = layout.input(place.of(qkv, op.qkv.cols, 1), scratch.key);
+    const auto value = layout.input(place.of(qkv, op.qkv.cols, 2), scratch.value);
+    outer<T>(layout, query, key, scratch.scores);
+    context.typed<T>().softmax_forward(
+        softmax_rows(op, place, sequence, layout.padded, scratch.scores), scratch.probabilities,
+        scratch.row);
+    zero_rows(layout, scratch.probabilities);
+    const auto out = place.of(op.context.as<T>(), place.hidden, 0);
+    mix<T>(layout, scratch.probabilities, false, value, layout.output(out, scratch.result));
+    layout.finish(out, scratch.result);
+  });
+}
+
+template <typename T>
+void Operations<T>::attention_backward(const Context& context, const AttentionBackward& op) {
+  for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t head) {
+    const HeadPlace place = place_of(op, sequence, head);
+    const HeadLayout<T> layout(place.length, place.d);
+    const HeadScratch<T> scratch(layout);
+    const T* qkv = op.qkv.as<T>();
+    const auto query = layout.input(place.of(qkv, op.qkv.cols, 0), scratch.query);
+    const auto key = layout.input(place.of(qkv, op.qkv.cols, 1), scratch.key);
+    const auto value = layout.input(place.of(qkv, op.qkv.cols, 2), scratch.value);
+    const auto d_context = place.of(op.d_context.as<T>(), place.hidden, 0);
+    const auto d_out = layout.input(d_context, scratch.d_out);
+    context.typed<T>().row_dots(place.length, place.d, place.hidden,
+                                place.of(op.context.as<T>(), place.hidden, 0).data, d_context.data,
+                                scratch.delta);
+    outer<T>(layout, query, key, scratch.scores);
+    outer<T>(layout, d_out, value, scratch.d_probabilities);
+    context.typed<T>().softmax_backward(
+        softmax_rows(op, place, sequence, layout.padded, scratch.scores), scratch.d_probabilities,
+        scratch.delta, scratch.probabilities, scratch.d_scores, scratch.row);
+    zero_rows(layout, scratch.probabilities);
+    zero_rows(layout, scratch.d_scores);
+    const auto emit = [&](int64_t part, const T* weights, bool transpose, HeadView<const T> x) {
+      const auto out = place.of(op.d_qkv.as<T>(), op.d_qkv.cols, part);
+      mix<T>(layout, weights, transpose, x, layout.output(out, scratch.result));
+      layout.finish(out, scratch.result);
+    };
+    emit(0, scratch.d_scores, false, key);
+    emit(1, scratch.d_scores, true, query);
+    emit(2, scratch.probabilities, true, d_out);
+  });
+}
+
+template void Operations<float>::attention_forward(const Context&, const AttentionForward&);
+template void Operations<uint16_t>::attention_forward(const Context&, const AttentionForward&);
+template void Operations<float>::attention_backward(const Context&, const AttentionBackward&);
+template void Operations<uint16_t>::attention_backward(const Context&, const AttentionBackward&);
+
+}  // namespace strata::device::cpu

@@ -1,0 +1,117 @@
+// Classifier and cross-entropy over blocks of rows: only one block's logits exist at a time.
+#include <cstring>
+
+#include "device/cpu/matmul.h"
+#include "device/cpu/operations.h"
+
+namespace strata::device::cpu {
+namespace {
+
+void add(const LossTotals& part, LossTotals& totals) {
+  totals.loss += part.loss;
+  totals.correct += part.correct;
+  totals.count += part.count;
+}
+
+// Losses of `rows` rows; the sum is taken in the order of the threads' parts, so it is
+// reproducible.
+template <typename T>
+LossTotals cross_entropy(const Context& context, int64_t rows, int64_t classes, const float* logits,
+                         const int32_t* labels, float gradient_scale, T* d_logits) {
+  LossTotals* parts = context.scratch[5].get<LossTotals>(context.threads);
+  std::fill_n(parts, context.threads, LossTotals{});
+  parallel_ranges(context.threads, rows, [&](int64_t begin, int64_t end, int part) {
+    context.typed<T>().cross_entropy(end - begin, classes, logits + begin * classes, labels + begin,
+                                     gradient_scale,
+                                     d_logits ? d_logits + begin * classes : nullptr, &parts[part]);
+  });
+  LossTotals totals;
+  for (int part = 0; part < context.threads; ++part) add(parts[part], totals);
+  return totals;
+}
+
+}  // namespace
+
+template <typename T>
+void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss& op) {
+  const int64_t classes = op.weight.rows, hidden = op.weight.cols;
+  const bool backward = static_cast<bool>(op.d_x);
+  for (int64_t begin = 0; begin < op.x.rows; begin += kRowBlock) {
+    const int64_t rows = std::min(kRowBlock, op.x.rows - begin);
+    // bf16 products are compiled for whole units of rows: the extra ones are zero.
+    const int64_t padded = sizeof(T) == 4 ? rows : round_up(rows, kRowUnit);
+    const T* x = op.x.as<T>() + begin * hidden;
+    if (padded != rows) {
+      T* copy = context.scratch[0].get<T>(padded * hidden);
+      std::memcpy(copy, x, static_cast<size_t>(rows * hidden) * sizeof(T));
+      std::memset(copy + rows * hidden, 0,
+                  static_cast<size_t>((padded - rows) * hidden) * sizeof(T));
+      x = copy;
+    }
+    float* logits = context.scratch[1].get<float>(padded * classes);
+    matmul({.transpose_b = true,
+            .m = padded,
+            .n = classes,
+            .k = hidden,
+            .a = x,
+            .lda = hidden,
+            .b = op.weight.data,
+            .ldb = hidden,
+            .c = logits,
+            .ldc = classes,
+            .bias = op.bias.data,
+            .input_dtype = dtype_of<T>(),
+            .output_dtype = DType::kF32});
+    T* d_logits = nullptr;
+    if (backward) {
+      if constexpr (sizeof(T) == 4) {
+        d_logits = logits;
+      } else {
+        d_logits = context.scratch[2].get<T>(padded * classes);
+        std::memset(d_logits + rows * classes, 0,
+                    static_cast<size_t>((padded - rows) * classes) * sizeof(T));
+      }
+    }
+    add(cross_entropy(context, rows, classes, logits, op.labels + begin, op.gradient_scale,
+                      d_logits),
+        *op.totals);
+    if (!backward) continue;
+    T* d_x = op.d_x.as<T>() + begin * hidden;
+    T* d_x_rows = padded == rows ? d_x : context.scratch[3].get<T>(padded * hidden);
+    matmul({.m = padded,
+            .n = hidden,
+            .k = classes,
+            .a = d_logits,
+            .lda = classes,
+            .b = op.weight.data,
+            .ldb = hidden,
+            .c = d_x_rows,
+            .ldc = hidden,
+            .input_dtype = dtype_of<T>(),
+            .output_dtype = dtype_of<T>()});
+    if (d_x_rows != d_x) std::memcpy(d_x, d_x_rows, static_cast<size_t>(rows * hidden) * sizeof(T));
+    matmul({.transpose_a = true,
+            .m = classes,
+            .n = hidden,
+            .k = padded,
+            .a = d_logits,
+            .lda = classes,
+            .b = x,
+            .ldb = hidden,
+            .c = op.d_weight.data,
+            .ldc = hidden,
+            .accumulate = true,
+            .input_dtype = dtype_of<T>(),
+            .output_dtype = DType::kF32});
+    parallel_sums(context, rows, classes, 4, op.d_bias.as<float>(),
+                  [&](int64_t first, int64_t last, float* sums) {
+                    context.typed<T>().column_sums(last - first, classes,
+                                                   d_logits + first * classes, sums);
+                  });
+  }
+}
+
+template void Operations<float>::classifier_loss(const Context&, const ClassifierLoss&);
+template void Operations<uint16_t>::classifier_loss(const Context&, const ClassifierLoss&);
+
+}  // namespace strata::device::cpu

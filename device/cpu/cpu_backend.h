@@ -1,0 +1,14 @@
+// Backend for x86-64 and other CPUs: oneDNN for matrix products, own vector kernels for the rest.
+#pragma once
+
+#include <memory>
+
+#include "device/backend.h"
+
+namespace strata::device::cpu {
+
+// compute_dtype kF32 or kBF16; threads 0: all processors this process may use. Throws Error for
+// bf16 where the processor cannot multiply it.
+std::unique_ptr<Backend> make_cpu_backend(DType compute_dtype, int threads);
+
+}  // namespace strata::device::cpu

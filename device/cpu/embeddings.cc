@@ -1,0 +1,80 @@
+// Embeddings, and the gathering and scattering of rows.
+#include <cstring>
+
+#include "device/cpu/operations.h"
+
+namespace strata::device::cpu {
+namespace {
+
+// table[ids[row]][begin..end) += rows[row][begin..end) for every row, in order.
+void scatter_columns(int64_t rows, int64_t columns, int64_t begin, int64_t end, const int32_t* ids,
+                     const float* source, float* table) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* from = source + row * columns;
+    float* to = table + ids[row] * columns;
+    for (int64_t i = begin; i < end; ++i) to[i] += from[i];
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void Operations<T>::embeddings_forward(const Context& context, const EmbeddingsForward& op) {
+  parallel_ranges(context.threads, op.y.rows, [&](int64_t begin, int64_t end, int) {
+    context.typed<T>().embeddings_forward(op, begin, end, row_scratch(op.y.cols));
+  });
+}
+
+template <typename T>
+void Operations<T>::embeddings_backward(const Context& context, const EmbeddingsBackward& op) {
+  const int64_t rows = op.dy.rows, hidden = op.dy.cols;
+  float* d_sum = context.scratch[2].get<float>(rows * hidden);
+  float* sums = context.scratch[0].get<float>(2 * hidden);
+  std::fill_n(sums, 2 * hidden, 0.0f);
+  parallel_sums(context, rows, 2 * hidden, 1, sums,
+                [&](int64_t begin, int64_t end, float* partial) {
+                  context.typed<T>().embeddings_backward(op, begin, end, d_sum, partial,
+                                                         partial + hidden, row_scratch(hidden));
+                });
+  context.kernels.add_f32(hidden, sums, op.d_gamma.as<float>());
+  context.kernels.add_f32(hidden, sums + hidden, op.d_beta.as<float>());
+  // Rows share table entries, so threads divide the columns: no two write the same element.
+  parallel_ranges(context.threads, hidden, [&](int64_t begin, int64_t end, int) {
+    scatter_columns(rows, hidden, begin, end, op.token_ids, d_sum, op.d_word.as<float>());
+    scatter_columns(rows, hidden, begin, end, op.positions, d_sum, op.d_position.as<float>());
+    scatter_columns(rows, hidden, begin, end, op.segment_ids, d_sum, op.d_segment.as<float>());
+  });
+}
+
+template <typename T>
+void Operations<T>::gather_rows(const Context& context, const GatherRows& op) {
+  const int64_t columns = op.x.cols;
+  parallel_ranges(context.threads, op.y.rows, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      std::memcpy(op.y.as<T>() + i * columns, op.x.as<T>() + op.rows[i] * columns,
+                  static_cast<size_t>(columns) * sizeof(T));
+    }
+  });
+}
+
+template <typename T>
+void Operations<T>::scatter_add_rows(const Context& context, const ScatterAddRows& op) {
+  const int64_t columns = op.dy.cols;
+  parallel_ranges(context.threads, op.dy.rows, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      context.typed<T>().add(columns, op.dy.as<T>() + i * columns,
+                             op.dx.as<T>() + op.rows[i] * columns);
+    }
+  });
+}
+
+template void Operations<float>::embeddings_forward(const Context&, const EmbeddingsForward&);
+template void Operations<uint16_t>::embeddings_forward(const Context&, const EmbeddingsForward&);
+template void Operations<float>::embeddings_backward(const Context&, const EmbeddingsBackward&);
+template void Operations<uint16_t>::embeddings_backward(const Context&, const EmbeddingsBackward&);
+template void Operations<float>::gather_rows(const Context&, const GatherRows&);
+template void Operations<uint16_t>::gather_rows(const Context&, const GatherRows&);
+template void Operations<float>::scatter_add_rows(const Context&, const ScatterAddRows&);
+template void Operations<uint16_t>::scatter_add_rows(const Context&, const ScatterAddRows&);
+
+}  // namespace strata::device::cpu

@@ -1,0 +1,11 @@
+#include "device/cpu/kernels/make_table.h"
+#include "device/cpu/kernels/tables.h"
+
+namespace strata::device::cpu {
+
+const VectorKernels& avx2_kernels() {
+  static constexpr VectorKernels table = make_table("avx2");
+  return table;
+}
+
+}  // namespace strata::device::cpu

@@ -1,0 +1,38 @@
+// Softmax cross-entropy of rows of logits: loss, whether the label wins, and the gradient, row by
+// row. d_logits may be the logits' own memory.
+#pragma once
+
+#include "device/cpu/kernels/math.h"
+
+namespace strata::device::cpu {
+namespace {
+
+template <typename T>
+void cross_entropy(int64_t rows, int64_t classes, const float* logits, const int32_t* labels,
+                   float gradient_scale, T* d_logits, LossTotals* totals) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* x = logits + row * classes;
+    const int32_t label = labels[row];
+    float highest = x[0];
+    for (int64_t i = 1; i < classes; ++i) highest = x[i] > highest ? x[i] : highest;
+    float sum = 0.0f;
+    for (int64_t i = 0; i < classes; ++i) sum += fast_exp(x[i] - highest);
+    // The label wins where no class before it reaches its score and none after exceeds it.
+    int64_t earlier_as_high = 0;
+    for (int64_t i = 0; i < label; ++i) earlier_as_high += x[i] >= x[label] ? 1 : 0;
+    totals->correct += x[label] >= highest && earlier_as_high == 0 ? 1 : 0;
+    totals->loss +=
+        static_cast<double>(highest - x[label]) + __builtin_log(static_cast<double>(sum));
+    totals->count += 1;
+    if (!d_logits) continue;
+    T* dx = d_logits + row * classes;
+    const float scale = gradient_scale / sum;
+    const float d_label = fast_exp(x[label] - highest) * scale - gradient_scale;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < classes; ++i) store(dx[i], fast_exp(x[i] - highest) * scale);
+    store(dx[label], d_label);
+  }
+}
+
+}  // namespace
+}  // namespace strata::device::cpu

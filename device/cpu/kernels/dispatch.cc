@@ -1,0 +1,33 @@
+#include <cstdlib>
+#include <string_view>
+
+#include "base/error.h"
+#include "device/cpu/kernels/tables.h"
+
+namespace strata::device::cpu {
+namespace {
+
+bool has_avx2() { return __builtin_cpu_supports("x86-64-v3"); }
+bool has_avx512() { return __builtin_cpu_supports("x86-64-v4"); }
+
+const VectorKernels& choose() {
+  const char* asked = std::getenv("STRATA_CPU_ISA");
+  if (asked == nullptr || *asked == '\0') {
+    return has_avx512() ? avx512_kernels() : has_avx2() ? avx2_kernels() : portable_kernels();
+  }
+  const std::string_view name = asked;
+  if (name == "portable") return portable_kernels();
+  if (name == "avx2" && has_avx2()) return avx2_kernels();
+  if (name == "avx512" && has_avx512()) return avx512_kernels();
+  fail("STRATA_CPU_ISA={}: this processor cannot run it; use portable{}{}, or unset it", name,
+       has_avx2() ? ", avx2" : "", has_avx512() ? ", avx512" : "");
+}
+
+}  // namespace
+
+const VectorKernels& kernels_for_this_cpu() {
+  static const VectorKernels& kernels = choose();
+  return kernels;
+}
+
+}  // namespace strata::device::cpu

@@ -1,0 +1,117 @@
+// LayerNorm over rows, with the residual and dropout that surround it in post-LN BERT.
+#pragma once
+
+#include "device/cpu/kernels/dropout_row.h"
+
+namespace strata::device::cpu {
+namespace {
+
+struct Moments {
+  float mean;
+  float inverse_stddev;
+};
+
+inline Moments moments(const float* z, int64_t columns, float epsilon) {
+  float sum = 0.0f;
+  for (int64_t i = 0; i < columns; ++i) sum += z[i];
+  const float mean = sum / static_cast<float>(columns);
+  float squares = 0.0f;
+  for (int64_t i = 0; i < columns; ++i) squares += (z[i] - mean) * (z[i] - mean);
+  return {mean, 1.0f / __builtin_sqrtf(squares / static_cast<float>(columns) + epsilon)};
+}
+
+// Writes what LayerNorm keeps for backward; `normalized` may be null.
+template <typename T>
+void normalize_row(const float* z, const Moments& m, int64_t columns, T* normalized,
+                   float* inverse_stddev, float* __restrict xhat) {
+  for (int64_t i = 0; i < columns; ++i) xhat[i] = (z[i] - m.mean) * m.inverse_stddev;
+  if (normalized) {
+    for (int64_t i = 0; i < columns; ++i) store(normalized[i], xhat[i]);
+  }
+  if (inverse_stddev) *inverse_stddev = m.inverse_stddev;
+}
+
+template <typename T>
+void layernorm_forward(const ResidualLayerNormForward& op, int64_t begin, int64_t end,
+                       float* scratch) {
+  const int64_t columns = op.x.cols;
+  float* z = scratch;
+  float* factors = scratch + scratch_floats(columns) / 3;
+  float* xhat = scratch + 2 * (scratch_floats(columns) / 3);
+  const T* gamma = op.gamma.as<T>();
+  const T* beta = op.beta.as<T>();
+  const bool drop = op.dropout.probability > 0.0f;
+  RowCursor cursor(op.sequences, begin);
+  for (int64_t row = begin; row < end; ++row) {
+    const T* x = op.x.as<T>() + row * columns;
+    if (drop) {
+      dropout_row(op.dropout, cursor.sample_id(), cursor.position(), columns, factors);
+      cursor.advance();
+      for (int64_t i = 0; i < columns; ++i) z[i] = load(x[i]) * factors[i];
+    } else {
+      for (int64_t i = 0; i < columns; ++i) z[i] = load(x[i]);
+    }
+    if (op.residual) {
+      const T* residual = op.residual.as<T>() + row * columns;
+      for (int64_t i = 0; i < columns; ++i) z[i] += load(residual[i]);
+    }
+    normalize_row(z, moments(z, columns, op.epsilon), columns,
+                  op.normalized ? op.normalized.as<T>() + row * columns : nullptr,
+                  op.inverse_stddev ? op.inverse_stddev.as<float>() + row : nullptr, xhat);
+    T* y = op.y.as<T>() + row * columns;
+    for (int64_t i = 0; i < columns; ++i) store(y[i], xhat[i] * load(gamma[i]) + load(beta[i]));
+  }
+}
+
+// dz of one row, given dy in `dy`; adds to d_gamma and d_beta. `dy` is overwritten with dz.
+template <typename T>
+void layernorm_row_gradient(const T* normalized, const T* gamma, float inverse_stddev,
+                            int64_t columns, float* __restrict dy, float* __restrict d_gamma,
+                            float* __restrict d_beta) {
+  float sum = 0.0f, dot = 0.0f;
+  for (int64_t i = 0; i < columns; ++i) {
+    const float xhat = load(normalized[i]);
+    d_gamma[i] += dy[i] * xhat;
+    d_beta[i] += dy[i];
+    const float g = dy[i] * load(gamma[i]);
+    dy[i] = g;
+    sum += g;
+    dot += g * xhat;
+  }
+  const float mean = sum / static_cast<float>(columns),
+              mean_dot = dot / static_cast<float>(columns);
+  for (int64_t i = 0; i < columns; ++i) {
+    dy[i] = (dy[i] - mean - load(normalized[i]) * mean_dot) * inverse_stddev;
+  }
+}
+
+template <typename T>
+void layernorm_backward(const ResidualLayerNormBackward& op, int64_t begin, int64_t end,
+                        float* d_gamma, float* d_beta, float* scratch) {
+  const int64_t columns = op.dy.cols;
+  float* dz = scratch;
+  float* factors = scratch + scratch_floats(columns) / 3;
+  const bool drop = op.dropout.probability > 0.0f;
+  RowCursor cursor(op.sequences, begin);
+  for (int64_t row = begin; row < end; ++row) {
+    const T* dy = op.dy.as<T>() + row * columns;
+    for (int64_t i = 0; i < columns; ++i) dz[i] = load(dy[i]);
+    layernorm_row_gradient(op.normalized.as<T>() + row * columns, op.gamma.as<T>(),
+                           op.inverse_stddev.as<float>()[row], columns, dz, d_gamma, d_beta);
+    if (op.d_residual) {
+      T* d_residual = op.d_residual.as<T>() + row * columns;
+      for (int64_t i = 0; i < columns; ++i) store(d_residual[i], dz[i]);
+    }
+    T* d_x = op.d_x.as<T>() + row * columns;
+    if (drop) {
+      dropout_row(op.dropout, cursor.sample_id(), cursor.position(), columns, factors);
+      cursor.advance();
+      for (int64_t i = 0; i < columns; ++i) store(d_x[i], dz[i] * factors[i]);
+    } else {
+      for (int64_t i = 0; i < columns; ++i) store(d_x[i], dz[i]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::device::cpu

@@ -1,0 +1,48 @@
+// Collects the kernels as this translation unit's instruction set compiled them.
+#pragma once
+
+#include "device/cpu/kernels/activation.h"
+#include "device/cpu/kernels/cross_entropy.h"
+#include "device/cpu/kernels/elementwise.h"
+#include "device/cpu/kernels/embeddings.h"
+#include "device/cpu/kernels/layernorm.h"
+#include "device/cpu/kernels/softmax.h"
+
+namespace strata::device::cpu {
+namespace {
+
+template <typename T>
+constexpr TypedKernels<T> make_typed_kernels() {
+  return {
+      .activation_forward = activation_forward<T>,
+      .activation_backward = activation_backward<T>,
+      .layernorm_forward = layernorm_forward<T>,
+      .layernorm_backward = layernorm_backward<T>,
+      .embeddings_forward = embeddings_forward<T>,
+      .embeddings_backward = embeddings_backward<T>,
+      .column_sums = column_sums<T>,
+      .softmax_forward = softmax_forward<T>,
+      .softmax_backward = softmax_backward<T>,
+      .row_dots = row_dots<T>,
+      .cross_entropy = cross_entropy<T>,
+      .add = add<T>,
+  };
+}
+
+constexpr VectorKernels make_table(const char* instruction_set) {
+  return {
+      .instruction_set = instruction_set,
+      .f32 = make_typed_kernels<float>(),
+      .bf16 = make_typed_kernels<uint16_t>(),
+      .scale = scaled_copy<float, float>,
+      .f32_to_bf16 = scaled_copy<float, uint16_t>,
+      .bf16_to_f32 = scaled_copy<uint16_t, float>,
+      .sum_of_squares_f32 = sum_of_squares<float>,
+      .sum_of_squares_bf16 = sum_of_squares<uint16_t>,
+      .add_f32 = add<float>,
+      .adam = adam,
+  };
+}
+
+}  // namespace
+}  // namespace strata::device::cpu

@@ -1,0 +1,67 @@
+// Branch-free elementary functions that compilers vectorise, and loads and stores of both storage
+// types. Included once per instruction set: everything is in an unnamed namespace, so that the
+// linker never picks another instruction set's copy. `ivdep` marks loops that may run in place,
+// element by element.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "device/cpu/kernels/table.h"
+
+namespace strata::device::cpu {
+namespace {
+
+inline float load(float value) { return value; }
+inline float load(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+inline void store(float& destination, float value) { destination = value; }
+inline void store(uint16_t& destination, float value) {
+  const uint32_t word = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16;
+  const uint32_t quiet_nan = (word >> 16) | 0x40u;
+  destination = static_cast<uint16_t>((word & 0x7fffffffu) > 0x7f800000u ? quiet_nan : rounded);
+}
+
+// exp to about 1e-7 relative: range reduction by powers of two, then a degree-6 polynomial. Inputs
+// below -87 give 1e-38 (as good as 0 in a softmax), above 88 the largest power.
+inline float fast_exp(float x) {
+  x = x < -87.0f ? -87.0f : x;
+  x = x > 88.0f ? 88.0f : x;
+  const float scaled = x * 1.44269504088896341f;
+  const int32_t n = static_cast<int32_t>(scaled + (scaled < 0.0f ? -0.5f : 0.5f));
+  const float whole = static_cast<float>(n);
+  float r = x - whole * 0.693359375f;
+  r = r - whole * -2.12194440e-4f;
+  float p = 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  return p * std::bit_cast<float>((n + 127) << 23);
+}
+
+inline float fast_tanh(float x) { return 1.0f - 2.0f / (fast_exp(2.0f * x) + 1.0f); }
+
+// The standard normal distribution function and density. Abramowitz & Stegun 7.1.26, error
+// below 1.5e-7.
+struct Normal {
+  float cumulative;
+  float density;
+};
+inline Normal normal(float x) {
+  const float magnitude = x < 0.0f ? -x : x;
+  const float gauss = fast_exp(-0.5f * x * x);
+  const float t = 1.0f / (1.0f + 0.3275911f * 0.707106781186547524f * magnitude);
+  float p = 1.061405429f;
+  p = p * t - 1.453152027f;
+  p = p * t + 1.421413741f;
+  p = p * t - 0.284496736f;
+  p = p * t + 0.254829592f;
+  const float tail = 0.5f * p * t * gauss;
+  return {x < 0.0f ? tail : 1.0f - tail, 0.398942280401432678f * gauss};
+}
+
+}  // namespace
+}  // namespace strata::device::cpu

@@ -1,0 +1,78 @@
+// Everything on the CPU that is not a matrix product: vector loops over a range of rows or
+// elements, run by one thread. The same sources are compiled once per instruction set;
+// `kernels_for_this_cpu` picks a table.
+#pragma once
+
+#include <cstdint>
+
+#include "device/backend.h"
+
+namespace strata::device::cpu {
+
+// One attention head's scores of one sequence: `length` rows, each `stride` apart.
+struct SoftmaxRows {
+  int64_t length = 0;  // queries, and keys that count
+  int64_t padded = 0;  // columns written; those from `length` on become 0
+  float scale = 1.0f;  // applied to the raw scores
+  Dropout dropout;
+  uint64_t sample_id = 0;
+  uint32_t head = 0;
+  float* scores = nullptr;       // [length, padded] raw q k^T
+  float* log_sum_exp = nullptr;  // of row i at [i * log_sum_exp_stride]
+  int64_t log_sum_exp_stride = 0;
+};
+
+// Functions over compute-dtype storage T: float, or uint16_t holding bfloat16 bits.
+// `scratch`: at least scratch_floats(columns) floats of the calling thread's own.
+template <typename T>
+struct TypedKernels {
+  void (*activation_forward)(Activation, int64_t count, const T* pre_activation, T* y);
+  void (*activation_backward)(Activation, int64_t count, const T* dy, const T* pre_activation,
+                              T* dx);
+  void (*layernorm_forward)(const ResidualLayerNormForward&, int64_t begin, int64_t end,
+                            float* scratch);
+  // d_gamma, d_beta: [H] partial sums of this range, added to.
+  void (*layernorm_backward)(const ResidualLayerNormBackward&, int64_t begin, int64_t end,
+                             float* d_gamma, float* d_beta, float* scratch);
+  void (*embeddings_forward)(const EmbeddingsForward&, int64_t begin, int64_t end, float* scratch);
+  // d_sum: [T, H], gradient of the sum of the three embeddings.
+  void (*embeddings_backward)(const EmbeddingsBackward&, int64_t begin, int64_t end, float* d_sum,
+                              float* d_gamma, float* d_beta, float* scratch);
+  void (*column_sums)(int64_t rows, int64_t columns, const T* x, float* sums);  // added to
+  // probabilities: dropped-out softmax of the scores, [length, padded].
+  void (*softmax_forward)(const SoftmaxRows&, T* probabilities, float* scratch);
+  // In: raw scores, d_probabilities [length, padded] (gradient of the dropped-out probabilities),
+  // delta [length] (dot of context and its gradient). Out: probabilities (dropped out), d_scores.
+  void (*softmax_backward)(const SoftmaxRows&, const float* d_probabilities, const float* delta,
+                           T* probabilities, T* d_scores, float* scratch);
+  // dots[i] = a[i] . b[i] over `columns`, rows `stride` apart.
+  void (*row_dots)(int64_t rows, int64_t columns, int64_t stride, const T* a, const T* b,
+                   float* dots);
+  // Rows of logits [rows, classes]; d_logits null: no gradient. Adds to totals.
+  void (*cross_entropy)(int64_t rows, int64_t classes, const float* logits, const int32_t* labels,
+                        float gradient_scale, T* d_logits, LossTotals* totals);
+  void (*add)(int64_t count, const T* x, T* sum);  // sum += x
+};
+
+struct VectorKernels {
+  const char* instruction_set;
+  TypedKernels<float> f32;
+  TypedKernels<uint16_t> bf16;
+  void (*scale)(int64_t count, float factor, const float* source, float* destination);
+  void (*f32_to_bf16)(int64_t count, float factor, const float* source, uint16_t* destination);
+  void (*bf16_to_f32)(int64_t count, float factor, const uint16_t* source, float* destination);
+  double (*sum_of_squares_f32)(int64_t count, const float* x);
+  double (*sum_of_squares_bf16)(int64_t count, const uint16_t* x);
+  void (*add_f32)(int64_t count, const float* x, float* sum);
+  // Elements [begin, end) of the update; `factor` multiplies the gradient.
+  void (*adam)(const AdamUpdate&, int64_t begin, int64_t end, float factor);
+};
+
+// Floats of scratch that a kernel over rows of `columns` elements needs.
+constexpr int64_t scratch_floats(int64_t columns) { return 3 * ((columns + 127) / 128 * 128); }
+
+// The best table this processor can run. STRATA_CPU_ISA=portable|avx2|avx512 in the environment
+// asks for a lesser one; throws Error where the processor lacks it.
+const VectorKernels& kernels_for_this_cpu();
+
+}  // namespace strata::device::cpu

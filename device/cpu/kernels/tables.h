@@ -1,0 +1,13 @@
+// The table of each instruction set. Calling a kernel the processor lacks the instructions for is
+// fatal.
+#pragma once
+
+#include "device/cpu/kernels/table.h"
+
+namespace strata::device::cpu {
+
+const VectorKernels& portable_kernels();
+const VectorKernels& avx2_kernels();    // AVX2, FMA, F16C, BMI (x86-64-v3)
+const VectorKernels& avx512_kernels();  // AVX-512 F, BW, CD, DQ, VL (x86-64-v4)
+
+}  // namespace strata::device::cpu

@@ -1,0 +1,153 @@
+// Linear layers: products over blocks of rows, each followed at once by its activation.
+#include <cstring>
+
+#include "device/cpu/matmul.h"
+#include "device/cpu/operations.h"
+
+namespace strata::device::cpu {
+namespace {
+
+// sgemm takes any number of rows; compiled bf16 products only whole units.
+template <typename T>
+constexpr bool kAnyRows = sizeof(T) == 4;
+
+// Copies `rows` rows to scratch and zeroes the rest of a unit.
+template <typename T>
+T* padded_copy(const T* source, int64_t rows, int64_t columns, Scratch& scratch) {
+  T* copy = scratch.get<T>(kRowUnit * columns);
+  std::memcpy(copy, source, static_cast<size_t>(rows * columns) * sizeof(T));
+  std::memset(copy + rows * columns, 0,
+              static_cast<size_t>((kRowUnit - rows) * columns) * sizeof(T));
+  return copy;
+}
+
+// out[rows, n] = in[rows, k] op(weight) + bias (+ out), block by block; after(begin, rows) follows
+// each block.
+template <typename T, typename After>
+void multiply_rows(const Context& context, int64_t rows, MatmulCall call, const T* in, T* out,
+                   const After& after) {
+  call.lda = call.k;
+  call.ldc = call.n;
+  call.input_dtype = call.output_dtype = dtype_of<T>();
+  const auto block = [&](int64_t begin, int64_t count) {
+    call.m = count;
+    call.a = in + begin * call.k;
+    call.c = out + begin * call.n;
+    matmul(call);
+    after(begin, count);
+  };
+  for_each_row_block(rows, block, [&](int64_t begin, int64_t count) {
+    if constexpr (kAnyRows<T>) {
+      block(begin, count);
+    } else {
+      T* result = call.accumulate
+                      ? padded_copy(out + begin * call.n, count, call.n, context.scratch[1])
+                      : context.scratch[1].get<T>(kRowUnit * call.n);
+      call.m = kRowUnit;
+      call.a = padded_copy(in + begin * call.k, count, call.k, context.scratch[0]);
+      call.c = result;
+      matmul(call);
+      std::memcpy(out + begin * call.n, result, static_cast<size_t>(count * call.n) * sizeof(T));
+      after(begin, count);
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void Operations<T>::linear_forward(const Context& context, const LinearForward& op) {
+  const int64_t out = op.weight.rows;
+  const bool activate = op.activation != Activation::kNone;
+  T* y = op.y.as<T>();
+  T* pre_activation = activate && op.pre_activation ? op.pre_activation.as<T>() : y;
+  const MatmulCall call{.transpose_b = true,
+                        .n = out,
+                        .k = op.weight.cols,
+                        .b = op.weight.data,
+                        .ldb = op.weight.cols,
+                        .bias = op.bias.data};
+  multiply_rows(context, op.x.rows, call, op.x.as<T>(), pre_activation,
+                [&](int64_t begin, int64_t rows) {
+                  if (!activate) return;
+                  parallel_ranges(context.threads, rows, [&](int64_t first, int64_t last, int) {
+                    const int64_t offset = (begin + first) * out;
+                    context.typed<T>().activation_forward(op.activation, (last - first) * out,
+                                                          pre_activation + offset, y + offset);
+                  });
+                });
+}
+
+template <typename T>
+void Operations<T>::linear_data_gradient(const Context& context, const LinearDataGradient& op) {
+  const int64_t in = op.weight.cols;
+  T* dx = op.dx.as<T>();
+  const MatmulCall call{
+      .n = in, .k = op.weight.rows, .b = op.weight.data, .ldb = in, .accumulate = op.accumulate};
+  multiply_rows(context, op.dy.rows, call, op.dy.as<T>(), dx, [&](int64_t begin, int64_t rows) {
+    if (op.activation == Activation::kNone) return;
+    parallel_ranges(context.threads, rows, [&](int64_t first, int64_t last, int) {
+      const int64_t offset = (begin + first) * in;
+      context.typed<T>().activation_backward(op.activation, (last - first) * in, dx + offset,
+                                             op.pre_activation.as<T>() + offset, dx + offset);
+    });
+  });
+}
+
+template <typename T>
+void Operations<T>::linear_weight_gradient(const Context& context, const LinearWeightGradient& op) {
+  const int64_t out = op.dy.cols, in = op.x.cols, rows = op.x.rows;
+  MatmulCall call{.transpose_a = true,
+                  .m = out,
+                  .n = in,
+                  .lda = out,
+                  .ldb = in,
+                  .c = op.d_weight.data,
+                  .ldc = in,
+                  .accumulate = true,
+                  .input_dtype = dtype_of<T>()};
+  const auto block = [&](const T* dy, const T* x, int64_t count) {
+    call.k = count;
+    call.a = dy;
+    call.b = x;
+    matmul(call);
+  };
+  const T* dy = op.dy.as<T>();
+  const T* x = op.x.as<T>();
+  if constexpr (kAnyRows<T>) {
+    block(dy, x, rows);
+  } else {
+    for_each_row_block(
+        rows, [&](int64_t begin, int64_t count) { block(dy + begin * out, x + begin * in, count); },
+        [&](int64_t begin, int64_t count) {
+          block(padded_copy(dy + begin * out, count, out, context.scratch[0]),
+                padded_copy(x + begin * in, count, in, context.scratch[1]), kRowUnit);
+        });
+  }
+  parallel_sums(context, rows, out, 2, op.d_bias.as<float>(),
+                [&](int64_t begin, int64_t end, float* sums) {
+                  context.typed<T>().column_sums(end - begin, out, dy + begin * out, sums);
+                });
+}
+
+template <typename T>
+void Operations<T>::activation_backward(const Context& context, const ActivationBackward& op) {
+  parallel_ranges(context.threads, op.dy.size(), [&](int64_t begin, int64_t end, int) {
+    context.typed<T>().activation_backward(op.activation, end - begin, op.dy.as<T>() + begin,
+                                           op.pre_activation.as<T>() + begin,
+                                           op.dx.as<T>() + begin);
+  });
+}
+
+template void Operations<float>::linear_forward(const Context&, const LinearForward&);
+template void Operations<float>::linear_data_gradient(const Context&, const LinearDataGradient&);
+template void Operations<float>::linear_weight_gradient(const Context&,
+                                                        const LinearWeightGradient&);
+template void Operations<float>::activation_backward(const Context&, const ActivationBackward&);
+template void Operations<uint16_t>::linear_forward(const Context&, const LinearForward&);
+template void Operations<uint16_t>::linear_data_gradient(const Context&, const LinearDataGradient&);
+template void Operations<uint16_t>::linear_weight_gradient(const Context&,
+                                                           const LinearWeightGradient&);
+template void Operations<uint16_t>::activation_backward(const Context&, const ActivationBackward&);
+
+}  // namespace strata::device::cpu

@@ -1,0 +1,173 @@
+#include "device/cpu/matmul.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <dnnl.hpp>
+#include <mutex>
+#include <shared_mutex>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+
+namespace strata::device::cpu {
+namespace {
+
+const dnnl::engine& cpu_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+void fill_rows(float* c, int64_t rows, int64_t ldc, const float* values, int64_t columns) {
+  for (int64_t row = 0; row < rows; ++row) {
+    std::memcpy(c + row * ldc, values, static_cast<size_t>(columns) * sizeof(float));
+  }
+}
+
+void sgemm(const MatmulCall& call) {
+  float* c = static_cast<float*>(call.c);
+  if (call.bias) fill_rows(c, call.m, call.ldc, static_cast<const float*>(call.bias), call.n);
+  const float beta = call.accumulate || call.bias ? 1.0f : 0.0f;
+  const dnnl_status_t status =
+      dnnl_sgemm(call.transpose_a ? 'T' : 'N', call.transpose_b ? 'T' : 'N', call.m, call.n, call.k,
+                 1.0f, static_cast<const float*>(call.a), call.lda,
+                 static_cast<const float*>(call.b), call.ldb, beta, c, call.ldc);
+  if (status != dnnl_success) fail("oneDNN sgemm failed with status {}", static_cast<int>(status));
+}
+
+struct Shape {
+  int64_t m, n, k, lda, ldb, ldc;
+  bool transpose_a, transpose_b, bias, accumulate;
+  DType output;
+  int threads;
+  bool operator==(const Shape&) const = default;
+};
+
+struct ShapeHash {
+  size_t operator()(const Shape& s) const {
+    size_t hash = 0;
+    for (const int64_t value :
+         {s.m, s.n, s.k, s.lda, s.ldb, s.ldc,
+          int64_t{s.transpose_a} | s.transpose_b << 1 | s.bias << 2 | s.accumulate << 3 |
+              static_cast<int>(s.output) << 4 | s.threads << 8}) {
+      hash = hash * 0x9e3779b97f4a7c15ull + static_cast<size_t>(value);
+    }
+    return hash;
+  }
+};
+
+struct CompiledMatmul {
+  dnnl::matmul primitive;
+  dnnl::memory::desc a, b, c, bias, scratchpad;
+};
+
+dnnl::memory::desc matrix(int64_t rows, int64_t cols, int64_t ld, bool transposed,
+                          dnnl::memory::data_type dtype) {
+  return {{rows, cols}, dtype, transposed ? dnnl::memory::dims{1, ld} : dnnl::memory::dims{ld, 1}};
+}
+
+CompiledMatmul compile(const Shape& s) {
+  using DataType = dnnl::memory::data_type;
+  const DataType output = s.output == DType::kF32 ? DataType::f32 : DataType::bf16;
+  CompiledMatmul compiled;
+  compiled.a = matrix(s.m, s.k, s.lda, s.transpose_a, DataType::bf16);
+  compiled.b = matrix(s.k, s.n, s.ldb, s.transpose_b, DataType::bf16);
+  compiled.c = matrix(s.m, s.n, s.ldc, false, output);
+  if (s.bias) compiled.bias = {{1, s.n}, DataType::bf16, dnnl::memory::dims{s.n, 1}};
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (s.accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attributes.set_post_ops(sum);
+  }
+  const dnnl::matmul::desc description =
+      s.bias ? dnnl::matmul::desc(compiled.a, compiled.b, compiled.bias, compiled.c)
+             : dnnl::matmul::desc(compiled.a, compiled.b, compiled.c);
+  const dnnl::matmul::primitive_desc primitive(description, attributes, cpu_engine());
+  compiled.scratchpad = primitive.scratchpad_desc();
+  compiled.primitive = dnnl::matmul(primitive);
+  return compiled;
+}
+
+// Compiled products by shape; compiling one takes about a millisecond.
+class MatmulCache {
+ public:
+  const CompiledMatmul& get(const Shape& shape) {
+    {
+      const std::shared_lock lock(mutex_);
+      const auto found = compiled_.find(shape);
+      if (found != compiled_.end()) return found->second;
+    }
+    const std::unique_lock lock(mutex_);
+    const auto found = compiled_.find(shape);
+    if (found != compiled_.end()) return found->second;
+    return compiled_.emplace(shape, compile(shape)).first->second;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<Shape, CompiledMatmul, ShapeHash> compiled_;
+};
+
+void bf16_matmul(const MatmulCall& call) {
+  static MatmulCache cache;
+  thread_local std::vector<char> scratchpad;
+  thread_local dnnl::stream stream(cpu_engine());
+  const int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  const CompiledMatmul& compiled = cache.get(
+      {call.m, call.n, call.k, call.lda, call.ldb, call.ldc, call.transpose_a, call.transpose_b,
+       call.bias != nullptr, call.accumulate, call.output_dtype, threads});
+  const size_t needed = compiled.scratchpad.get_size();
+  if (scratchpad.size() < needed + 64) scratchpad.resize(needed + 64);
+  char* aligned = scratchpad.data() + (64 - reinterpret_cast<uintptr_t>(scratchpad.data()) % 64);
+  const auto memory = [](const dnnl::memory::desc& desc, const void* data) {
+    return dnnl::memory(desc, cpu_engine(), const_cast<void*>(data));
+  };
+  std::unordered_map<int, dnnl::memory> arguments{
+      {DNNL_ARG_SRC, memory(compiled.a, call.a)},
+      {DNNL_ARG_WEIGHTS, memory(compiled.b, call.b)},
+      {DNNL_ARG_DST, memory(compiled.c, call.c)},
+      {DNNL_ARG_SCRATCHPAD, memory(compiled.scratchpad, aligned)},
+  };
+  if (call.bias) arguments.emplace(DNNL_ARG_BIAS, memory(compiled.bias, call.bias));
+  compiled.primitive.execute(stream, arguments);
+}
+
+}  // namespace
+
+void matmul(const MatmulCall& call) {
+  if (call.m == 0 || call.n == 0) return;
+  try {
+    if (call.input_dtype == DType::kF32) {
+      sgemm(call);
+    } else {
+      bf16_matmul(call);
+    }
+  } catch (const dnnl::error& error) {
+    fail("oneDNN cannot run the product [{}, {}] x [{}, {}]: {}", call.m, call.k, call.k, call.n,
+         error.what());
+  }
+}
+
+namespace {
+
+bool processor_has(dnnl::cpu_isa wanted) {
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+}
+
+}  // namespace
+
+const char* bf16_unavailable_reason() {
+  return processor_has(dnnl::cpu_isa::avx512_core)
+             ? ""
+             : "bf16 matrix products need AVX-512; use fp32 on this processor";
+}
+
+bool bf16_is_native() { return processor_has(dnnl::cpu_isa::avx512_core_bf16); }
+
+}  // namespace strata::device::cpu

@@ -1,0 +1,32 @@
+// The operations of the CPU backend, one file each, over storage type T: float, or uint16_t for
+// bfloat16.
+#pragma once
+
+#include "device/backend.h"
+#include "device/cpu/parallel.h"
+
+namespace strata::device::cpu {
+
+template <typename T>
+struct Operations {
+  static void linear_forward(const Context&, const LinearForward&);
+  static void linear_data_gradient(const Context&, const LinearDataGradient&);
+  static void linear_weight_gradient(const Context&, const LinearWeightGradient&);
+  static void activation_backward(const Context&, const ActivationBackward&);
+  static void attention_forward(const Context&, const AttentionForward&);
+  static void attention_backward(const Context&, const AttentionBackward&);
+  static void residual_layernorm_forward(const Context&, const ResidualLayerNormForward&);
+  static void residual_layernorm_backward(const Context&, const ResidualLayerNormBackward&);
+  static void embeddings_forward(const Context&, const EmbeddingsForward&);
+  static void embeddings_backward(const Context&, const EmbeddingsBackward&);
+  static void gather_rows(const Context&, const GatherRows&);
+  static void scatter_add_rows(const Context&, const ScatterAddRows&);
+  static void classifier_loss(const Context&, const ClassifierLoss&);
+};
+
+void convert(const Context&, const Convert&);
+void l2_norm_squared(const Context&, const L2NormSquared&);
+void clip_to_norm(const Context&, const ClipToNorm&);
+void adam_update(const Context&, const AdamUpdate&);
+
+}  // namespace strata::device::cpu

@@ -1,0 +1,105 @@
+// Threads and scratch memory of the CPU backend.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "device/cpu/kernels/table.h"
+#include "device/cpu/row_blocks.h"
+
+namespace strata::device::cpu {
+
+// Memory that only grows, 64-byte aligned, not cleared.
+class Scratch {
+ public:
+  template <typename T>
+  T* get(int64_t count) {
+    const size_t needed =
+        static_cast<size_t>(round_up(count * static_cast<int64_t>(sizeof(T)), 64));
+    if (needed > bytes_) {
+      memory_.reset(static_cast<char*>(std::aligned_alloc(64, needed)));
+      if (!memory_) throw std::bad_alloc();
+      bytes_ = needed;
+    }
+    return reinterpret_cast<T*>(memory_.get());
+  }
+
+ private:
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<char, Free> memory_;
+  size_t bytes_ = 0;
+};
+
+// What an operation works with: the kernels, how many threads it may use, and its stream's scratch.
+// One slot for each piece of scratch an operation holds at the same time.
+struct Context {
+  const VectorKernels& kernels;
+  int threads;
+  std::array<Scratch, 8>& scratch;
+
+  template <typename T>
+  const TypedKernels<T>& typed() const;
+};
+
+template <>
+inline const TypedKernels<float>& Context::typed<float>() const {
+  return kernels.f32;
+}
+template <>
+inline const TypedKernels<uint16_t>& Context::typed<uint16_t>() const {
+  return kernels.bf16;
+}
+
+template <typename T>
+constexpr DType dtype_of() {
+  return sizeof(T) == 2 ? DType::kBF16 : DType::kF32;
+}
+
+// Scratch of the calling thread, for kernels over rows of `columns`.
+inline float* row_scratch(int64_t columns) {
+  thread_local Scratch scratch;
+  return scratch.get<float>(scratch_floats(columns));
+}
+
+// work(begin, end, part) over an even split of [0, count), one part a thread. The split depends
+// only on count and threads. No OpenMP region where one thread does it all.
+template <typename Work>
+void parallel_ranges(int threads, int64_t count, const Work& work) {
+  const int parts = static_cast<int>(std::min<int64_t>(threads, count));
+  if (parts <= 1) {
+    if (count > 0) work(int64_t{0}, count, 0);
+    return;
+  }
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int part = 0; part < parts; ++part) {
+    work(count * part / parts, count * (part + 1) / parts, part);
+  }
+}
+
+// destination[0, width) += what sum(begin, end, partial) adds to its zeroed partial over all rows;
+// the order of additions depends only on rows and threads.
+template <typename Sum>
+void parallel_sums(const Context& context, int64_t rows, int64_t width, int slot,
+                   float* destination, const Sum& sum) {
+  const int64_t stride = round_up(width, 16);
+  const int parts = static_cast<int>(std::min<int64_t>(context.threads, rows));
+  float* partials = context.scratch[slot].get<float>(stride * std::max(parts, 1));
+  parallel_ranges(context.threads, rows, [&](int64_t begin, int64_t end, int part) {
+    float* partial = partials + part * stride;
+    std::fill_n(partial, width, 0.0f);
+    sum(begin, end, partial);
+  });
+  for (int part = 0; part < parts; ++part) {
+    context.kernels.add_f32(width, partials + part * stride, destination);
+  }
+}
+
+}  // namespace strata::device::cpu

@@ -1,0 +1,29 @@
+// Cuts any number of rows into blocks of few distinct sizes, so that compiled products are reused.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace strata::device::cpu {
+
+inline constexpr int64_t kRowUnit = 64;    // block sizes are multiples of this
+inline constexpr int64_t kRowBlock = 512;  // the largest; its activations stay in the L2 cache
+
+// Calls block(begin, rows) for consecutive blocks whose sizes are multiples of kRowUnit up to
+// kRowBlock, then tail(begin, rows) for what is left, less than kRowUnit rows.
+template <typename Block, typename Tail>
+void for_each_row_block(int64_t rows, const Block& block, const Tail& tail) {
+  int64_t begin = 0;
+  while (rows - begin >= kRowUnit) {
+    const int64_t size = std::min(kRowBlock, (rows - begin) / kRowUnit * kRowUnit);
+    block(begin, size);
+    begin += size;
+  }
+  if (begin < rows) tail(begin, rows - begin);
+}
+
+constexpr int64_t round_up(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace strata::device::cpu
