@@ -1,0 +1,17 @@
+#include "base/error.h"
+#include "device/backend.h"
+#include "device/reference/reference_backend.h"
+
+namespace strata::device {
+
+std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
+  if (options.name == "reference") {
+    if (options.compute_dtype != DType::kF64) {
+      fail("backend reference: computes in f64 only, not in {}", name_of(options.compute_dtype));
+    }
+    return make_reference_backend();
+  }
+  fail("backend {}: not in this build; choose reference", options.name);
+}
+
+}  // namespace strata::device
