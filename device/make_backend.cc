@@ -1,12 +1,19 @@
 #include "base/error.h"
 #include "device/backend.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/reference/reference_backend.h"
 
 namespace strata::device {
 
 std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
   if (options.name == "cpu") return cpu::make_cpu_backend(options.compute_dtype, options.threads);
-  fail("unknown backend '{}'; this build has cpu and reference", options.name);
+  if (options.name == "reference") {
+    if (options.compute_dtype != DType::kF64) {
+      fail("backend reference: computes in f64 only, not in {}", name_of(options.compute_dtype));
+    }
+    return make_reference_backend();
+  }
+  fail("backend {}: not in this build; choose cpu or reference", options.name);
 }
 
 }  // namespace strata::device

@@ -1,0 +1,50 @@
+// Checked access to the arguments of an operation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/backend.h"
+
+namespace strata::device::reference {
+
+// A row-major matrix of doubles (`T` is double or const double) that somebody else owns.
+template <typename T>
+struct MatrixView {
+  T* data = nullptr;
+  int64_t rows = 0;
+  int64_t cols = 0;
+
+  T* row(int64_t i) const { return data + i * cols; }
+  T& operator()(int64_t i, int64_t j) const { return data[i * cols + j]; }
+  T& operator[](int64_t i) const { return data[i]; }  // of a vector
+};
+using Matrix = MatrixView<double>;
+using ConstMatrix = MatrixView<const double>;
+
+// Turns the tensors of one operation into views. Throws Error, naming the operation and the
+// argument, where one is absent or of another shape or dtype than expected.
+class Arguments {
+ public:
+  explicit Arguments(const char* operation) : operation_(operation) {}
+
+  ConstMatrix matrix(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols) const;
+  Matrix matrix(const char* name, const Tensor& tensor, int64_t rows, int64_t cols) const;
+  ConstMatrix vector(const char* name, const ConstTensor& tensor, int64_t size) const;
+  Matrix vector(const char* name, const Tensor& tensor, int64_t size) const;
+
+  // A flat range of any dtype: checks that it is there and has `size` elements.
+  void range(const char* name, const ConstTensor& tensor, int64_t size) const;
+  // `indices` is an array of `count` values in [0, limit).
+  void indices(const char* name, const int32_t* indices, int64_t count, int64_t limit) const;
+  // cu_seqlens rises from 0 to `tokens`.
+  void sequences(const Sequences& sequences, int64_t tokens) const;
+  void require(bool condition, const char* expectation) const;
+
+ private:
+  void check(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols) const;
+
+  const char* operation_;
+};
+
+}  // namespace strata::device::reference

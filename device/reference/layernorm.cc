@@ -1,0 +1,99 @@
+#include "device/reference/layernorm.h"
+
+#include <cmath>
+
+#include "device/reference/arguments.h"
+#include "device/reference/operations.h"
+#include "device/reference/token_dropout.h"
+
+namespace strata::device::reference {
+
+NormalizedRow normalize(const std::vector<double>& row, double epsilon) {
+  const double n = static_cast<double>(row.size());
+  double mean = 0, variance = 0;
+  for (const double value : row) mean += value / n;
+  for (const double value : row) variance += (value - mean) * (value - mean) / n;
+  NormalizedRow result;
+  result.inverse_stddev = 1 / std::sqrt(variance + epsilon);
+  for (const double value : row) result.values.push_back((value - mean) * result.inverse_stddev);
+  return result;
+}
+
+std::vector<double> normalize_backward(const std::vector<double>& d_normalized,
+                                       const double* normalized, double inverse_stddev) {
+  const size_t n = d_normalized.size();
+  double mean = 0, projection = 0;
+  for (size_t i = 0; i < n; ++i) {
+    mean += d_normalized[i] / static_cast<double>(n);
+    projection += d_normalized[i] * normalized[i] / static_cast<double>(n);
+  }
+  std::vector<double> d_row(n);
+  for (size_t i = 0; i < n; ++i) {
+    d_row[i] = inverse_stddev * (d_normalized[i] - mean - normalized[i] * projection);
+  }
+  return d_row;
+}
+
+void residual_layernorm_forward(const ResidualLayerNormForward& op) {
+  const Arguments arguments("residual_layernorm_forward");
+  const int64_t tokens = op.x.rows, hidden = op.x.cols;
+  const ConstMatrix x = arguments.matrix("x", op.x, tokens, hidden);
+  ConstMatrix residual;
+  if (op.residual) residual = arguments.matrix("residual", op.residual, tokens, hidden);
+  const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
+  const ConstMatrix beta = arguments.vector("beta", op.beta, hidden);
+  Matrix normalized, inverse_stddev;
+  if (op.normalized) normalized = arguments.matrix("normalized", op.normalized, tokens, hidden);
+  if (op.inverse_stddev) {
+    inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
+  }
+  const Matrix y = arguments.matrix("y", op.y, tokens, hidden);
+  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+
+  std::vector<double> sum(hidden);
+  for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t h = 0; h < hidden; ++h) {
+      sum[h] = (op.residual ? residual(t, h) : 0.0) + dropout.factor(t, h) * x(t, h);
+    }
+    const NormalizedRow row = normalize(sum, op.epsilon);
+    if (op.inverse_stddev) inverse_stddev[t] = row.inverse_stddev;
+    for (int64_t h = 0; h < hidden; ++h) {
+      if (op.normalized) normalized(t, h) = row.values[h];
+      y(t, h) = gamma[h] * row.values[h] + beta[h];
+    }
+  }
+}
+
+void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
+  const Arguments arguments("residual_layernorm_backward");
+  const int64_t tokens = op.dy.rows, hidden = op.dy.cols;
+  const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, hidden);
+  const ConstMatrix normalized = arguments.matrix("normalized", op.normalized, tokens, hidden);
+  const ConstMatrix inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
+  const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
+  const Matrix d_x = arguments.matrix("d_x", op.d_x, tokens, hidden);
+  arguments.require(tokens == 0 || op.d_residual.data != op.d_x.data,
+                    "d_residual and d_x are different memory");
+  Matrix d_residual;
+  if (op.d_residual) d_residual = arguments.matrix("d_residual", op.d_residual, tokens, hidden);
+  const Matrix d_gamma = arguments.vector("d_gamma", op.d_gamma, hidden);
+  const Matrix d_beta = arguments.vector("d_beta", op.d_beta, hidden);
+  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+
+  std::vector<double> d_normalized(hidden);
+  for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t h = 0; h < hidden; ++h) {
+      d_normalized[h] = gamma[h] * dy(t, h);
+      d_gamma[h] += normalized(t, h) * dy(t, h);
+      d_beta[h] += dy(t, h);
+    }
+    const std::vector<double> d_sum =
+        normalize_backward(d_normalized, normalized.row(t), inverse_stddev[t]);
+    for (int64_t h = 0; h < hidden; ++h) {
+      d_x(t, h) = dropout.factor(t, h) * d_sum[h];
+      if (op.d_residual) d_residual(t, h) = d_sum[h];
+    }
+  }
+}
+
+}  // namespace strata::device::reference

@@ -1,0 +1,66 @@
+// Fully connected layers: y = activation(x weight^T + bias).
+#include "device/reference/activation.h"
+#include "device/reference/arguments.h"
+#include "device/reference/operations.h"
+
+namespace strata::device::reference {
+
+void linear_forward(const LinearForward& op) {
+  const Arguments arguments("linear_forward");
+  const int64_t tokens = op.x.rows, in = op.weight.cols, out = op.weight.rows;
+  const ConstMatrix x = arguments.matrix("x", op.x, tokens, in);
+  const ConstMatrix weight = arguments.matrix("weight", op.weight, out, in);
+  const ConstMatrix bias = arguments.vector("bias", op.bias, out);
+  const Matrix y = arguments.matrix("y", op.y, tokens, out);
+  Matrix pre_activation;
+  if (op.pre_activation) {
+    pre_activation = arguments.matrix("pre_activation", op.pre_activation, tokens, out);
+  }
+  for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t o = 0; o < out; ++o) {
+      double sum = bias[o];
+      for (int64_t i = 0; i < in; ++i) sum += x(t, i) * weight(o, i);
+      if (op.pre_activation) pre_activation(t, o) = sum;
+      y(t, o) = activate(op.activation, sum);
+    }
+  }
+}
+
+void linear_data_gradient(const LinearDataGradient& op) {
+  const Arguments arguments("linear_data_gradient");
+  const int64_t tokens = op.dy.rows, in = op.weight.cols, out = op.weight.rows;
+  const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, out);
+  const ConstMatrix weight = arguments.matrix("weight", op.weight, out, in);
+  const Matrix dx = arguments.matrix("dx", op.dx, tokens, in);
+  const bool activated = op.activation != Activation::kNone;
+  arguments.require(!(activated && op.accumulate), "accumulate comes without an activation");
+  ConstMatrix pre_activation;
+  if (activated) {
+    pre_activation = arguments.matrix("pre_activation", op.pre_activation, tokens, in);
+  }
+  for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t i = 0; i < in; ++i) {
+      double sum = 0;
+      for (int64_t o = 0; o < out; ++o) sum += dy(t, o) * weight(o, i);
+      if (activated) sum *= activation_derivative(op.activation, pre_activation(t, i));
+      dx(t, i) = op.accumulate ? dx(t, i) + sum : sum;
+    }
+  }
+}
+
+void linear_weight_gradient(const LinearWeightGradient& op) {
+  const Arguments arguments("linear_weight_gradient");
+  const int64_t tokens = op.x.rows, in = op.x.cols, out = op.dy.cols;
+  const ConstMatrix x = arguments.matrix("x", op.x, tokens, in);
+  const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, out);
+  const Matrix d_weight = arguments.matrix("d_weight", op.d_weight, out, in);
+  const Matrix d_bias = arguments.vector("d_bias", op.d_bias, out);
+  for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t o = 0; o < out; ++o) {
+      for (int64_t i = 0; i < in; ++i) d_weight(o, i) += dy(t, o) * x(t, i);
+      d_bias[o] += dy(t, o);
+    }
+  }
+}
+
+}  // namespace strata::device::reference

@@ -1,0 +1,53 @@
+// Softmax cross-entropy of a linear classifier.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "device/reference/arguments.h"
+#include "device/reference/operations.h"
+#include "device/reference/softmax.h"
+
+namespace strata::device::reference {
+
+void classifier_loss(const ClassifierLoss& op) {
+  const Arguments arguments("classifier_loss");
+  const int64_t rows = op.x.rows, hidden = op.weight.cols, classes = op.weight.rows;
+  const ConstMatrix x = arguments.matrix("x", op.x, rows, hidden);
+  const ConstMatrix weight = arguments.matrix("weight", op.weight, classes, hidden);
+  const ConstMatrix bias = arguments.vector("bias", op.bias, classes);
+  arguments.indices("labels", op.labels, rows, classes);
+  arguments.require(op.totals != nullptr, "totals is given");
+  Matrix d_x, d_weight, d_bias;
+  if (op.d_x) {
+    d_x = arguments.matrix("d_x", op.d_x, rows, hidden);
+    d_weight = arguments.matrix("d_weight", op.d_weight, classes, hidden);
+    d_bias = arguments.vector("d_bias", op.d_bias, classes);
+    std::fill_n(d_x.data, rows * hidden, 0.0);
+  }
+
+  std::vector<double> scores(classes);
+  for (int64_t m = 0; m < rows; ++m) {
+    for (int64_t c = 0; c < classes; ++c) {
+      scores[c] = bias[c];
+      for (int64_t h = 0; h < hidden; ++h) scores[c] += x(m, h) * weight(c, h);
+    }
+    const int32_t label = op.labels[m];
+    const double normalizer = log_sum_exp(scores);
+    const auto best = std::max_element(scores.begin(), scores.end());  // the first of equals
+    op.totals->loss += normalizer - scores[label];
+    op.totals->correct += best - scores.begin() == label;
+    op.totals->count += 1;
+    if (!op.d_x) continue;
+    for (int64_t c = 0; c < classes; ++c) {
+      const double probability = std::exp(scores[c] - normalizer);
+      const double d_score = op.gradient_scale * (probability - (c == label ? 1.0 : 0.0));
+      for (int64_t h = 0; h < hidden; ++h) {
+        d_x(m, h) += d_score * weight(c, h);
+        d_weight(c, h) += d_score * x(m, h);
+      }
+      d_bias[c] += d_score;
+    }
+  }
+}
+
+}  // namespace strata::device::reference

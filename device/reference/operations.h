@@ -1,0 +1,26 @@
+// The operations of the reference backend as free functions; backend.h says what each computes.
+#pragma once
+
+#include "device/backend.h"
+
+namespace strata::device::reference {
+
+void linear_forward(const LinearForward& op);
+void linear_data_gradient(const LinearDataGradient& op);
+void linear_weight_gradient(const LinearWeightGradient& op);
+void activation_backward(const ActivationBackward& op);
+void attention_forward(const AttentionForward& op);
+void attention_backward(const AttentionBackward& op);
+void residual_layernorm_forward(const ResidualLayerNormForward& op);
+void residual_layernorm_backward(const ResidualLayerNormBackward& op);
+void embeddings_forward(const EmbeddingsForward& op);
+void embeddings_backward(const EmbeddingsBackward& op);
+void gather_rows(const GatherRows& op);
+void scatter_add_rows(const ScatterAddRows& op);
+void classifier_loss(const ClassifierLoss& op);
+void convert(const Convert& op);
+void l2_norm_squared(const L2NormSquared& op);
+void clip_to_norm(const ClipToNorm& op);
+void adam_update(const AdamUpdate& op);
+
+}  // namespace strata::device::reference
