@@ -1,0 +1,111 @@
+// Gradients on their way from backward to the optimizer: cut into buckets, each clipped, reduced
+// over the ranks and updated while backward goes on with the next.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "device/backend.h"
+
+namespace strata::comm {
+
+// c is max_norm, K the number of buckets, g the gradient; norms are over all parameters.
+enum class ClipMode : uint8_t {
+  kNone,
+  kAfterAllReduce,         // the mean over ranks, times min(1, c / ||mean||)
+  kBeforeAllReduce,        // each rank's g times min(1, c / ||g||), then the mean
+  kBucketBeforeAllReduce,  // each rank's bucket g_k times min(1, c / sqrt(K) / ||g_k||), then the
+                           // mean
+};
+
+struct BucketOptions {
+  ClipMode clip = ClipMode::kAfterAllReduce;
+  float max_norm = 1.0f;
+  device::DType reduce_dtype = device::DType::kF32;  // in place where gradients are of this dtype
+  int64_t bucket_bytes = 25 << 20;                   // of reduce_dtype; a bucket ends at the first
+                                                     // boundary at or above this
+};
+
+// Arena elements [begin, end) whose gradients are reduced: the arena holds their sum over ranks.
+// The gradient to apply is gradient_scale * min(1, max_norm / sqrt(norm_squared)) * sum.
+struct ReducedGradients {
+  int64_t begin = 0;
+  int64_t end = 0;
+  float gradient_scale = 1.0f;           // 1 / ranks
+  const double* norm_squared = nullptr;  // device memory; null: nothing is left to clip
+  float max_norm = 1.0f;                 // of the sum
+};
+
+// What a step cost on this rank. Waiting for other ranks counts as communication.
+struct StepTimes {
+  double communication_seconds = 0;          // in all-reduces
+  double exposed_communication_seconds = 0;  // of these, while finish_step was waiting
+  double wait_seconds = 0;                   // in finish_step
+  double clip_seconds = 0;                   // in norms, clipping and conversion
+  double update_seconds = 0;                 // in the update callback
+  // Before clipping. kAfterAllReduce: of the mean over ranks. Other clip modes: of this rank's own
+  // gradient. kNone: not computed.
+  std::optional<double> gradient_norm;
+};
+
+enum class BucketPhase : uint8_t { kClip, kReduce, kNorm, kUpdate };
+
+// One piece of work in a step, on std::chrono::steady_clock.
+struct BucketEvent {
+  int bucket = 0;  // -1: the exchange of the global norm
+  BucketPhase phase = BucketPhase::kClip;
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+};
+
+struct BucketRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// Consecutive ranges between `boundaries` joined until they reach `bucket_elements`. Boundaries
+// rise from 0 to n, both included; throws Error where they do not.
+std::vector<BucketRange> make_buckets(std::span<const int64_t> boundaries, int64_t bucket_elements);
+
+// The engine. One thread of its own works on the device (Stream::kReduce), a second one waits in
+// collectives. Both sleep when there is nothing to do. With one rank nothing is sent or converted.
+class GradientBuckets {
+ public:
+  // Runs on the engine's device thread, on Stream::kReduce, once a step for every bucket in arena
+  // order, as soon as its gradients are reduced (kAfterAllReduce: once all are). It must leave the
+  // range's gradients cleared, as Optimizer::update does.
+  using Update = std::function<void(const ReducedGradients&)>;
+
+  // `gradients` [n] master dtype, host memory where there are several ranks; laid out in the order
+  // in which backward finishes, which may pause at `boundaries`: 0, rising, ..., n. `backend` and
+  // `gradients` outlive the engine; `communicator` is duplicated, so all ranks construct together.
+  GradientBuckets(device::Backend& backend, Communicator& communicator, device::Tensor gradients,
+                  std::span<const int64_t> boundaries, const BucketOptions& options, Update update);
+  // Waits only for work already begun; buckets not begun are forgotten.
+  ~GradientBuckets();
+
+  // Says that whatever the compute stream has been given so far completes gradients [begin, end)
+  // for this step. Cheap, never waits. With micro-batches: called during the last one only.
+  // Throws Error for a range outside the arena or reported twice.
+  void gradients_final(int64_t begin, int64_t end);
+
+  // Waits until every bucket is reduced and updated. The compute stream then sees the new weights.
+  // Rethrows what the update callback or a device operation threw; the engine is then unusable.
+  // Throws Error where part of the arena was not reported.
+  StepTimes finish_step();
+
+  const std::vector<BucketRange>& buckets() const;
+  // What happened in the last finished step, in order of completion.
+  const std::vector<BucketEvent>& events() const;
+
+ private:
+  class Engine;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace strata::comm

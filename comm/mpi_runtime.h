@@ -1,0 +1,55 @@
+// MPI's start and end as one object, and a job that ends on every rank when one rank fails.
+#pragma once
+
+#include <exception>
+#include <string_view>
+#include <utility>
+
+namespace strata::comm {
+
+// Whether a launcher (mpirun, srun) started this process as one of several: without one, MPI need
+// not be started at all and make_single_communicator serves.
+bool launched_by_mpi();
+
+// MPI_Init_thread(MPI_THREAD_MULTIPLE) and MPI_Finalize. One per process, made by the main thread
+// and destroyed after every MPI communicator. Destroyed by an exception on its way out, it ends the
+// job, since the other ranks would wait for ever.
+class MpiRuntime {
+ public:
+  // Throws Error where the MPI library cannot serve several threads.
+  MpiRuntime();
+  ~MpiRuntime();
+  MpiRuntime(const MpiRuntime&) = delete;
+  MpiRuntime& operator=(const MpiRuntime&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int local_rank() const { return local_rank_; }  // among the ranks of this machine
+  int local_size() const { return local_size_; }
+
+  // Prints "rank R: message" and ends all ranks at once with this exit code.
+  [[noreturn]] void abort(std::string_view message, int exit_code) const;
+
+  // Runs `body` and returns what it returns. Where it throws and there are other ranks, they are
+  // ended with exit code 2; alone, the exception goes on to the caller.
+  template <typename Body>
+  auto run(Body&& body) const -> decltype(body()) {
+    if (size_ == 1) return std::forward<Body>(body)();
+    try {
+      return std::forward<Body>(body)();
+    } catch (const std::exception& error) {
+      abort(error.what(), 2);
+    } catch (...) {
+      abort("unknown exception", 2);
+    }
+  }
+
+ private:
+  int rank_ = 0;
+  int size_ = 1;
+  int local_rank_ = 0;
+  int local_size_ = 1;
+  int exceptions_at_start_ = 0;
+};
+
+}  // namespace strata::comm

@@ -1,0 +1,70 @@
+// What turns gradients into new weights, over ranges of the flat parameter arena.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/backend.h"
+
+namespace strata::optim {
+
+// The flat arenas of all parameters, in device memory owned by the caller.
+struct ParameterArena {
+  device::Tensor weights;          // [n] master dtype
+  device::Tensor compute_weights;  // [n] compute dtype; absent where compute reads the weights
+  device::Tensor gradients;        // [n] master dtype
+};
+
+// One parameter tensor's place in the arena.
+struct Segment {
+  int64_t offset = 0;
+  int64_t size = 0;
+  bool decay = true;  // false for biases and LayerNorm
+};
+
+// What differs from step to step, or from range to range. The effective gradient is
+// gradient_scale * min(1, max_norm / sqrt(norm_squared)) * gradient.
+struct UpdateOptions {
+  double learning_rate = 0;
+  int64_t step = 1;  // from 1
+  float gradient_scale = 1.0f;
+  const double* norm_squared = nullptr;  // device memory; null: no clipping
+  float max_norm = 1.0f;                 // in the units of norm_squared, before gradient_scale
+};
+
+// A tensor that must be saved to resume a run, and its name in a checkpoint.
+struct OptimizerState {
+  std::string name;
+  device::Tensor tensor;  // [n]
+};
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // Updates the weights of arena elements [begin, end), which may cut segments, and clears their
+  // gradients. Every element is updated once a step; ranges may come in any order. Issued on
+  // `stream`, which only one thread may use at a time.
+  virtual void update(device::Stream stream, int64_t begin, int64_t end,
+                      const UpdateOptions& options) = 0;
+
+  // The state in device memory, to be read or overwritten between steps.
+  virtual std::vector<OptimizerState> state() = 0;
+};
+
+struct AdamOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;  // of the segments that decay
+};
+
+// Adam with decoupled weight decay and bias correction. `segments` cover [0, n) without gaps, in
+// rising order; they are copied. Throws Error where they do not, or the tensors differ in size.
+std::unique_ptr<Optimizer> make_adam(device::Backend& backend, const ParameterArena& arena,
+                                     std::span<const Segment> segments, const AdamOptions& options);
+
+}  // namespace strata::optim

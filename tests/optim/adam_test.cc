@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+#include "optim/optimizer.h"
+#include "tests/support/host_backend.h"
+
+namespace strata::optim {
+namespace {
+
+using device::DType;
+using device::Stream;
+using device::Tensor;
+using testing_support::element;
+using testing_support::HostBackend;
+using testing_support::set_element;
+
+// tests/golden/adam.py
+constexpr double kLearningRates[] = {1e-3, 2e-3, 3e-3, 2e-3, 1e-3};
+const AdamOptions kOptions{0.8, 0.9, 1e-9, 0.01};
+
+struct GoldenElement {
+  bool decay;
+  double initial;
+  double gradients[5];
+  double final_weight;
+};
+
+std::vector<GoldenElement> read_golden() {
+  std::ifstream file(STRATA_SOURCE_DIR "/tests/golden/adam.csv");
+  std::vector<GoldenElement> elements;
+  for (std::string line; std::getline(file, line);) {
+    std::replace(line.begin(), line.end(), ',', ' ');
+    std::istringstream row(line);
+    GoldenElement e;
+    row >> e.decay >> e.initial;
+    for (double& gradient : e.gradients) row >> gradient;
+    row >> e.final_weight;
+    elements.push_back(e);
+  }
+  return elements;
+}
+
+class Adam : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(golden_.size(), 100u); }
+
+  Tensor tensor(const device::Buffer& buffer, DType dtype) const {
+    return {buffer.data(), dtype, 1, 100};
+  }
+
+  // One segment an element: the least merged form.
+  std::vector<Segment> segments() const {
+    std::vector<Segment> result;
+    for (size_t i = 0; i < golden_.size(); ++i) {
+      result.push_back({static_cast<int64_t>(i), 1, golden_[i].decay});
+    }
+    return result;
+  }
+
+  // The five golden steps, each cut into ranges at `cuts`; returns the weights.
+  std::vector<double> train(const std::vector<int64_t>& cuts) {
+    for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights, i, golden_[i].initial);
+    const auto adam = make_adam(backend_, arena_, segments(), kOptions);
+    for (int step = 1; step <= 5; ++step) {
+      for (int64_t i = 0; i < 100; ++i) {
+        set_element(arena_.gradients, i, golden_[i].gradients[step - 1]);
+      }
+      *norm_.as<double>() = 0;
+      backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
+      for (size_t cut = 0; cut + 1 < cuts.size(); ++cut) {
+        adam->update(Stream::kCompute, cuts[cut], cuts[cut + 1],
+                     {.learning_rate = kLearningRates[step - 1],
+                      .step = step,
+                      .gradient_scale = 0.5f,
+                      .norm_squared = norm_.as<double>(),
+                      .max_norm = 2.0f});
+      }
+    }
+    std::vector<double> result(100);
+    for (int64_t i = 0; i < 100; ++i) result[i] = element(arena_.weights, i);
+    return result;
+  }
+
+  HostBackend backend_{DType::kF64};
+  std::vector<GoldenElement> golden_ = read_golden();
+  device::Buffer weights_{backend_, 800}, compute_weights_{backend_, 200},
+      gradients_{backend_, 800}, norm_{backend_, 8};
+  ParameterArena arena_{tensor(weights_, DType::kF64), tensor(compute_weights_, DType::kBF16),
+                        tensor(gradients_, DType::kF64)};
+};
+
+TEST_F(Adam, EqualsPyTorchWithDecayOnlyWhereItBelongs) {
+  const std::vector<double> weights = train({0, 100});
+  for (int64_t i = 0; i < 100; ++i) {
+    // The rates and betas pass through float.
+    EXPECT_NEAR(weights[i], golden_[i].final_weight, 1e-8) << i;
+    EXPECT_EQ(element(arena_.gradients, i), 0.0) << i;
+    EXPECT_EQ(element(arena_.compute_weights, i),
+              float{device::BFloat16(static_cast<float>(weights[i]))});
+  }
+}
+
+TEST_F(Adam, RangesThatCutSegmentsGiveTheSameBits) {
+  const std::vector<double> whole = train({0, 100});
+  EXPECT_EQ(train({0, 1, 36, 37, 39, 41, 42, 60, 99, 100}), whole);
+}
+
+TEST_F(Adam, StateIsBothMoments) {
+  const auto first = make_adam(backend_, arena_, segments(), kOptions);
+  const auto state = first->state();
+  ASSERT_EQ(state.size(), 2u);
+  EXPECT_EQ(state[0].name, "adam_m");
+  EXPECT_EQ(state[1].name, "adam_v");
+  set_element(arena_.gradients, 3, 2.0);
+  first->update(Stream::kCompute, 0, 100, {.learning_rate = 0.1});
+  EXPECT_NEAR(element(first->state()[0].tensor, 3), 0.4, 1e-7);
+  EXPECT_NEAR(element(first->state()[1].tensor, 3), 0.4, 1e-7);
+}
+
+TEST_F(Adam, SegmentsMustCoverTheArena) {
+  const std::vector<Segment> gap = {{0, 50, true}, {51, 49, true}};
+  const std::vector<Segment> small = {{0, 99, true}};
+  EXPECT_THROW(make_adam(backend_, arena_, gap, kOptions), Error);
+  EXPECT_THROW(make_adam(backend_, arena_, small, kOptions), Error);
+}
+
+TEST_F(Adam, HyperParametersOutsideTheirRangeAreNamed) {
+  try {
+    make_adam(backend_, arena_, segments(), {.beta1 = 1.0});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("beta1 is 1"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace strata::optim

@@ -1,0 +1,85 @@
+#include "optim/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "base/error.h"
+
+namespace strata::optim {
+namespace {
+
+const std::map<std::string, ScheduleOptions> kCases = {
+    {"published_1024x16", {Schedule::kPublished, 3.9299e-4, 4.9455e-5, -16, 82, 179, 1.0}},
+    {"published_square", {Schedule::kPublished, 1e-3, 0.0, 0, 10, 50, 2.0}},
+    {"published_no_warmup", {Schedule::kPublished, 1e-3, 1e-4, 0, 0, 20, 0.5}},
+    {"reference", {Schedule::kReference, 4e-4, 0.0, 0, 10, 50, 1.0}},
+    {"reference_late_ramp", {Schedule::kReference, 4e-4, 0.0, -5, 20, 40, 0.5}},
+};
+
+// tests/golden/schedule.py
+TEST(Schedule, EqualsTheSchedulersOfTheCodesThatDefineThem) {
+  std::ifstream file(STRATA_SOURCE_DIR "/tests/golden/schedule.csv");
+  std::string name, step, rate;
+  int rows = 0;
+  while (std::getline(file, name, ',') && std::getline(file, step, ',') &&
+         std::getline(file, rate)) {
+    const double expected = std::stod(rate);
+    EXPECT_NEAR(learning_rate(kCases.at(name), std::stol(step)), expected, 1e-14 * expected)
+        << name << " step " << step;
+    ++rows;
+  }
+  EXPECT_EQ(rows, 389);
+}
+
+TEST(Schedule, RampsFromItsStartToItsBaseAndDecaysToItsEnd) {
+  const ScheduleOptions options{Schedule::kPublished, 1.0, 0.25, 0, 4, 10, 1.0};
+  EXPECT_DOUBLE_EQ(learning_rate(options, 1), 0.25);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 3), 0.75);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 4), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 7), 0.625);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 10), 0.25);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 1000000), 0.25);
+}
+
+TEST(Schedule, TheReferenceCountsFromZeroAndDecaysDuringTheRamp) {
+  const ScheduleOptions options{Schedule::kReference, 1.0, 0.0, 0, 4, 10, 1.0};
+  EXPECT_DOUBLE_EQ(learning_rate(options, 1), 0.0);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 4), 0.75);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 5), 0.6);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 11), 0.0);
+}
+
+TEST(Schedule, ImpossibleOptionsAreNamed) {
+  const auto message = [](const ScheduleOptions& options) {
+    try {
+      check_schedule(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const ScheduleOptions good{Schedule::kPublished, 1e-3, 0.0, 0, 10, 50, 1.0};
+  EXPECT_EQ(message(good), "");
+  ScheduleOptions bad = good;
+  bad.base_learning_rate = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NE(message(bad).find("base_learning_rate is nan"), std::string::npos);
+  bad = good;
+  bad.end_learning_rate = -1;
+  EXPECT_NE(message(bad).find("end_learning_rate is -1"), std::string::npos);
+  bad = good;
+  bad.total_steps = 10;
+  EXPECT_NE(message(bad).find("total_steps is 10"), std::string::npos);
+  bad = good;
+  bad.warmup_steps = -1;
+  EXPECT_NE(message(bad).find("warmup_steps is -1"), std::string::npos);
+  bad = good;
+  bad.power = 0;
+  EXPECT_NE(message(bad).find("power is 0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::optim
