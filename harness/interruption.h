@@ -1,0 +1,28 @@
+// Ending a run on Ctrl-C without losing what it has written.
+#pragma once
+
+#include <csignal>
+
+namespace strata::harness {
+
+// While it lives, the first SIGINT or SIGTERM sets a flag that the training loop polls, and a
+// second one, more than half a second later, ends the process at once as if unhandled (a terminal
+// and a launcher may both deliver the same Ctrl-C). A file that exceeds the size limit becomes a
+// write error instead of a fatal signal. At most one at a time; restores what was installed before.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  bool requested() const noexcept { return signal() != 0; }
+  int signal() const noexcept;  // SIGINT, SIGTERM, or 0 where there was none
+
+ private:
+  struct sigaction previous_int_;
+  struct sigaction previous_term_;
+  struct sigaction previous_size_;
+};
+
+}  // namespace strata::harness

@@ -1,0 +1,29 @@
+// The events that say what a BERT run is, besides when things happen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/event_log.h"
+#include "harness/run_config.h"
+
+namespace strata::harness {
+
+// What the log states about a run and the configuration alone does not know.
+struct RunFacts {
+  int ranks = 1;
+  uint64_t seed = 0;
+  std::string platform;                 // the system as people call it
+  int64_t max_predictions_per_seq = 0;  // most masked positions of a training sample
+};
+
+// submission_*, seed, batch, target, optimizer and schedule events, each once; between init_start
+// and init_stop. Covers what every round's BERT rules ask, open and closed, which name the
+// optimizer's settings opt_lamb_* whatever the optimizer is (opt_name says).
+void log_run_description(EventLog& log, const RunConfig& config, const RunFacts& facts);
+
+// train_samples (samples trained on until the run ended, what convergence is judged by) and
+// eval_samples (the evaluation set's size), each once; before run_stop.
+void log_run_samples(EventLog& log, int64_t trained_samples, int64_t eval_samples);
+
+}  // namespace strata::harness
