@@ -1,7 +1,287 @@
+// strata data: makes pretraining data from text and shows what is in a file.
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
 #include "cli/commands.h"
+#include "data/instance_file.h"
+#include "data/prepare.h"
+#include "data/vocabulary.h"
 
 namespace strata::cli {
+namespace {
 
-void add_data_command(CLI::App&, int&) {}
+using data::InstanceFileInfo;
+using data::InstanceSource;
+using nlohmann::ordered_json;
+
+constexpr int kHistogramBins = 16;
+constexpr int kBarWidth = 50;
+constexpr uint32_t kSamplesAtATime = 256;
+
+// Limits that take any file: for looking, not for training.
+data::InstanceLimits any_sample() { return {INT32_MAX, INT32_MAX}; }
+
+ordered_json to_json(const data::TargetStatistics& targets) {
+  return {{"masked_tokens", targets.masked},
+          {"most_frequent_id", targets.most_frequent},
+          {"most_frequent_share", targets.share}};
+}
+
+ordered_json to_json(const data::FileSummary& summary) {
+  ordered_json json = {{"file", summary.path.string()},      {"documents", summary.documents},
+                       {"sentences", summary.sentences},     {"text_tokens", summary.text_tokens},
+                       {"instances", summary.instances},     {"tokens", summary.tokens},
+                       {"mean_length", summary.mean_length}, {"longest", summary.longest}};
+  json.update(to_json(summary.targets));
+  json["most_frequent"] = summary.most_frequent;
+  return json;
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void print_summary(const data::FileSummary& summary) {
+  print(
+      fmt::format("{}\n  text       {} documents, {} sentences, {} tokens\n"
+                  "  instances  {} of {:.1f} tokens on average, {} at most\n"
+                  "  masked     {} tokens; always guessing '{}' is right for {:.2f} %\n",
+                  summary.path.string(), summary.documents, summary.sentences, summary.text_tokens,
+                  summary.instances, summary.mean_length, summary.longest, summary.targets.masked,
+                  summary.most_frequent, 100 * summary.targets.share));
+}
+
+void run_prepare(const data::PrepareOptions& options, bool as_json) {
+  const auto report = [](std::string_view line) {
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  };
+  const data::PrepareSummary summary = data::prepare(options, report);
+  if (as_json) {
+    ordered_json json = {{"skipped", summary.skipped}};
+    if (!summary.skipped) {
+      json["repeated_sentences_left_out"] = summary.repeated_sentences;
+      json["train"] = to_json(summary.train);
+      if (summary.eval) json["eval"] = to_json(*summary.eval);
+      json["seconds"] = summary.seconds;
+    }
+    print(json.dump(2) + "\n");
+    return;
+  }
+  if (summary.skipped) {
+    print(
+        fmt::format("{}: up to date, made from the same text, vocabulary and options; --force "
+                    "makes it again\n",
+                    options.out.string()));
+    return;
+  }
+  print_summary(summary.train);
+  if (summary.eval) {
+    print_summary(*summary.eval);
+    print(fmt::format("left out of training: {} sentences that also stand in held-out documents\n",
+                      summary.repeated_sentences));
+  }
+  print(fmt::format("{:.1f} s\n", summary.seconds));
+}
+
+struct Histogram {
+  int32_t width = 1;  // of a bin, in tokens
+  std::vector<uint64_t> counts;
+};
+
+Histogram length_histogram(const InstanceSource& source, int32_t longest) {
+  Histogram histogram;
+  histogram.width = (longest + kHistogramBins - 1) / kHistogramBins;
+  histogram.counts.resize(kHistogramBins);
+  for (const int32_t length : source.lengths()) {
+    ++histogram.counts[static_cast<size_t>((length - 1) / histogram.width)];
+  }
+  return histogram;
+}
+
+data::TargetStatistics read_targets(const InstanceSource& source) {
+  std::vector<int32_t> masked_ids;
+  data::PackedBatch batch;
+  std::vector<uint32_t> samples;
+  for (uint32_t first = 0; first < source.size(); first += kSamplesAtATime) {
+    samples.clear();
+    for (uint32_t i = first; i < source.size() && i < first + kSamplesAtATime; ++i) {
+      samples.push_back(i);
+    }
+    source.read(samples, batch);
+    masked_ids.insert(masked_ids.end(), batch.masked_ids.begin(), batch.masked_ids.end());
+  }
+  return data::count_targets(masked_ids);
+}
+
+void run_info(const std::filesystem::path& file, bool as_json) {
+  const InstanceFileInfo info = data::describe_instance_file(file);
+  const auto source = data::open_instances(file, any_sample());
+  const auto lengths = source->lengths();
+  const int32_t longest = *std::max_element(lengths.begin(), lengths.end());
+  uint64_t tokens = 0;
+  for (const int32_t length : lengths) tokens += static_cast<uint64_t>(length);
+  const double mean = static_cast<double>(tokens) / source->size();
+  const Histogram histogram = length_histogram(*source, longest);
+  const data::TargetStatistics targets = read_targets(*source);
+  if (as_json) {
+    ordered_json json = {{"file", file.string()},
+                         {"format", data::form_name(info.form)},
+                         {"instances", source->size()},
+                         {"tokens", tokens},
+                         {"mean_length", mean},
+                         {"longest", longest},
+                         {"vocabulary_size", info.vocabulary_size},
+                         {"max_length", info.max_length},
+                         {"max_predictions", info.max_predictions},
+                         {"seed", info.seed},
+                         {"text_hash", info.text_hash},
+                         {"data_sets", info.data_sets},
+                         {"histogram_width", histogram.width},
+                         {"histogram", histogram.counts}};
+    json.update(to_json(targets));
+    json["made_from"] = info.made_from;
+    print(json.dump(2) + "\n");
+    return;
+  }
+  print(
+      fmt::format("{}: {}\n  instances  {} of {:.1f} tokens on average, {} at most\n"
+                  "  masked     {} tokens; always guessing token {} is right for {:.2f} %\n",
+                  file.string(), data::form_name(info.form), source->size(), mean, longest,
+                  targets.masked, targets.most_frequent, 100 * targets.share));
+  if (!info.made_from.empty()) print(fmt::format("  made from  {}\n", info.made_from));
+  for (const std::string& set : info.data_sets) print(fmt::format("  data set   {}\n", set));
+  const uint64_t most = *std::max_element(histogram.counts.begin(), histogram.counts.end());
+  for (size_t bin = 0; bin < histogram.counts.size(); ++bin) {
+    const uint64_t count = histogram.counts[bin];
+    const int32_t first = static_cast<int32_t>(bin) * histogram.width + 1;
+    print(fmt::format("  {:>5}..{:<5} {:>8} {}\n", first, first + histogram.width - 1, count,
+                      std::string(count * kBarWidth / most, '#')));
+  }
+}
+
+// The sample as text: masked places show what the model sees and, in braces, what stood there.
+std::string readable(const data::PackedBatch& batch, const data::Vocabulary& vocabulary) {
+  std::string text;
+  size_t masked = 0;
+  for (size_t i = 0; i < batch.tokens.size(); ++i) {
+    if (!text.empty()) text += ' ';
+    text += vocabulary.entry(batch.tokens[i]);
+    if (masked < batch.masked_positions.size() &&
+        static_cast<size_t>(batch.masked_positions[masked]) == i) {
+      text += fmt::format("{{{}}}", vocabulary.entry(batch.masked_ids[masked++]));
+    }
+  }
+  return text;
+}
+
+void run_show(const std::filesystem::path& file, uint32_t index,
+              const std::filesystem::path& vocabulary_file, bool as_json) {
+  const data::Vocabulary vocabulary = data::Vocabulary::read(vocabulary_file);
+  const auto source = data::open_instances(file, {vocabulary.size(), INT32_MAX});
+  data::PackedBatch batch;
+  source->read(std::span(&index, 1), batch);
+  const std::vector<uint32_t> documents = source->documents();
+  const bool is_random = batch.next_sentence[0] == 1;
+  if (as_json) {
+    ordered_json json = {{"file", file.string()},
+                         {"index", index},
+                         {"tokens", batch.tokens},
+                         {"segments", batch.segments},
+                         {"masked_positions", batch.masked_positions},
+                         {"masked_ids", batch.masked_ids},
+                         {"next_sentence_label", batch.next_sentence[0]},
+                         {"text", readable(batch, vocabulary)}};
+    if (!documents.empty()) json["documents"] = {documents[2 * index], documents[2 * index + 1]};
+    print(json.dump(2) + "\n");
+    return;
+  }
+  print(fmt::format("{} sample {}: {} tokens, {} masked, the second sentence {}\n", file.string(),
+                    index, batch.tokens.size(), batch.masked_ids.size(),
+                    is_random ? "is random" : "follows"));
+  if (!documents.empty()) {
+    print(fmt::format("documents {} and {}\n", documents[2 * index], documents[2 * index + 1]));
+  }
+  print(readable(batch, vocabulary) + "\n");
+}
+
+void add_prepare(CLI::App& app) {
+  struct Settings {
+    data::PrepareOptions options;
+    std::string format = "packed";
+    bool json = false;
+  };
+  auto settings = std::make_shared<Settings>();
+  data::PrepareOptions& options = settings->options;
+  data::Recipe& recipe = options.recipe;
+  CLI::App* prepare = app.add_subcommand(
+      "prepare", "Make train.hdf5 and eval.hdf5 from raw text and a WordPiece vocabulary");
+  prepare->add_option("--text", options.text, "UTF-8, a sentence a line, blank between documents")
+      ->required();
+  prepare->add_option("--vocab", options.vocabulary, "vocab.txt")->required();
+  prepare->add_option("--out", options.out, "output directory")->required();
+  auto* every = prepare->add_option("--eval-every", options.eval_every,
+                                    "hold out every N-th document; 0 holds out none");
+  prepare
+      ->add_option("--eval-documents", options.eval_documents,
+                   "hold out N documents, evenly spread")
+      ->excludes(every);
+  prepare->add_option("--dupe-factor", recipe.dupe_factor, "passes over the text");
+  prepare->add_option("--max-length", recipe.max_length, "tokens of an instance at most");
+  prepare->add_option("--max-predictions", recipe.max_predictions, "masked tokens at most");
+  prepare->add_option("--masked-lm-prob", recipe.masked_lm_prob, "masked share of the tokens");
+  prepare->add_option("--short-seq-prob", recipe.short_seq_prob, "share of shorter instances");
+  prepare->add_option("--seed", recipe.seed, "of every random choice");
+  prepare->add_option("--format", settings->format, "packed, mlperf-fixed or mlperf-varlen");
+  prepare->add_option("--threads", options.threads, "0: one for each core");
+  prepare->add_flag("--force", options.force, "make the files again where they are up to date");
+  prepare->add_flag("--json", settings->json, "print the summary as JSON");
+  for (CLI::Option* option : prepare->get_options()) option->capture_default_str();
+  prepare->callback([settings] {
+    settings->options.form = data::parse_form(settings->format);
+    run_prepare(settings->options, settings->json);
+  });
+}
+
+void add_info(CLI::App& app) {
+  struct Settings {
+    std::filesystem::path file;
+    bool json = false;
+  };
+  auto settings = std::make_shared<Settings>();
+  CLI::App* info = app.add_subcommand("info", "Print counts, lengths and schema of a data file");
+  info->add_option("file", settings->file, "HDF5 file of any supported form")->required();
+  info->add_flag("--json", settings->json, "print JSON");
+  info->callback([settings] { run_info(settings->file, settings->json); });
+}
+
+void add_show(CLI::App& app) {
+  struct Settings {
+    std::filesystem::path file, vocabulary;
+    uint32_t index = 0;
+    bool json = false;
+  };
+  auto settings = std::make_shared<Settings>();
+  CLI::App* show = app.add_subcommand("show", "Print one sample of a data file readably");
+  show->add_option("file", settings->file, "HDF5 file of any supported form")->required();
+  show->add_option("index", settings->index, "sample, from 0")->required();
+  show->add_option("--vocab", settings->vocabulary, "vocab.txt")->required();
+  show->add_flag("--json", settings->json, "print JSON");
+  show->callback([settings] {
+    run_show(settings->file, settings->index, settings->vocabulary, settings->json);
+  });
+}
+
+}  // namespace
+
+void add_data_command(CLI::App& app, int&) {
+  CLI::App* data = app.add_subcommand("data", "Make pretraining data from text, look into files");
+  data->require_subcommand(1);
+  add_prepare(*data);
+  add_info(*data);
+  add_show(*data);
+}
 
 }  // namespace strata::cli

@@ -1,0 +1,53 @@
+// One HDF5 file of instances in any supported form; the schema tells which.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "data/hdf5.h"
+#include "data/instance_file.h"
+
+namespace strata::data {
+
+// One sample as it stands in the file, not yet checked against anything but the file's schema.
+struct RawSample {
+  std::vector<int32_t> tokens;            // [length]
+  std::vector<int32_t> segments;          // [length]
+  std::vector<int32_t> masked_positions;  // [masked count]
+  std::vector<int32_t> masked_ids;        // [masked count]
+  int32_t next_sentence = 0;
+};
+
+// Tokens and masked positions of a file's samples, in order.
+struct ShardIndex {
+  std::vector<int32_t> lengths;
+  std::vector<int32_t> masked_counts;
+};
+
+class InstanceShard {
+ public:
+  virtual ~InstanceShard() = default;
+  virtual ShardIndex read_index() const = 0;
+
+  // Reads row `row`, of the length and masked count the index gave. Throws Error naming the file
+  // and the row where the file no longer agrees with the index.
+  virtual void read(uint32_t row, int32_t length, int32_t masked_count, RawSample& out) const = 0;
+
+  // [2 * rows] or empty.
+  std::vector<uint32_t> documents() const;
+
+ protected:
+  explicit InstanceShard(hdf5::File file) : file_(std::move(file)) {}
+  hdf5::File file_;
+};
+
+// Opens a file of any form. Throws Error naming what is missing or of the wrong type or shape.
+std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path);
+
+// The form a file's data sets show. Throws Error where they show none.
+InstanceForm detect_form(const hdf5::File& file);
+
+}  // namespace strata::data

@@ -1,0 +1,34 @@
+// The Unicode rules of BERT's basic tokenizer.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace strata::data {
+
+// Code points of UTF-8 `bytes`; malformed bytes are left out.
+std::u32string decode_utf8(std::string_view bytes);
+
+void append_utf8(char32_t code_point, std::string& out);
+
+// Anything that separates words: ASCII and Unicode spaces, line and paragraph separators, and the
+// control characters that move the cursor.
+bool is_space(char32_t code_point);
+
+// Left out of the text: NUL, U+FFFD, and control or format characters other than tab, line feed and
+// carriage return.
+bool is_dropped(char32_t code_point);
+
+// Stands as a word of its own: Unicode punctuation and every ASCII symbol.
+bool is_punctuation(char32_t code_point);
+
+// An ideograph of Chinese, Japanese or Korean; stands as a word of its own.
+bool is_cjk(char32_t code_point);
+
+// Lower case of `word`; a capital sigma that ends it becomes a final sigma.
+std::u32string lower_case(std::u32string_view word);
+
+// Canonical decomposition of `word` without its nonspacing marks.
+std::u32string strip_accents(std::u32string_view word);
+
+}  // namespace strata::data
