@@ -49,6 +49,7 @@ inline constexpr char kStartWarmupStep[] = "start_warmup_step";
 inline constexpr char kStatus[] = "status";
 inline constexpr char kSuccess[] = "success";
 inline constexpr char kAborted[] = "aborted";
+inline constexpr char kTensor[] = "tensor";
 inline constexpr char kEpochNum[] = "epoch_num";
 inline constexpr char kFirstEpochNum[] = "first_epoch_num";
 inline constexpr char kEpochCount[] = "epoch_count";

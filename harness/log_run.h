@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "harness/event_log.h"
@@ -21,6 +22,11 @@ struct RunFacts {
 // and init_stop. Covers what every round's BERT rules ask, open and closed, which name the
 // optimizer's settings opt_lamb_* whatever the optimizer is (opt_name says).
 void log_run_description(EventLog& log, const RunConfig& config, const RunFacts& facts);
+
+// One event for every tensor the model starts with, by MLPerf's name, whether it was read or drawn.
+// The closed rules of rounds 1.1 to 2.1 ask for exactly BERT-large's. Between init_start and
+// init_stop.
+void log_weights_initialization(EventLog& log, std::span<const std::string> tensors);
 
 // train_samples (samples trained on until the run ended, what convergence is judged by) and
 // eval_samples (the evaluation set's size), each once; before run_stop.

@@ -1,0 +1,56 @@
+#include "harness/run_config_checks.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace strata::harness {
+namespace {
+
+// The key at fault and why.
+struct Conflict {
+  std::string key;
+  std::string reason;
+};
+
+Conflict find_conflict(const RunConfig& config) {
+  const bool closed = config.run.division == Division::kClosed;
+  if (closed && config.clip.mode == ClipMode::kBucketBeforeAllReduce) {
+    return {"clip.mode",
+            "bucket_before_allreduce is for the open division (run.division is closed); use "
+            "after_allreduce"};
+  }
+  if (closed && config.target.masked_lm_accuracy < 0.72) {
+    return {"target.masked_lm_accuracy",
+            fmt::format("the closed division asks for at least 0.72, not {}; set run.division to "
+                        "open for another target",
+                        config.target.masked_lm_accuracy)};
+  }
+  if (config.device.backend == BackendKind::kReference &&
+      config.model.precision == Precision::kBf16) {
+    return {"model.precision",
+            "device.backend reference computes in double; bf16 needs backend cpu"};
+  }
+  if (config.optimizer.lr < config.schedule.end_lr) {
+    return {"schedule.end_lr", fmt::format("{} is above optimizer.lr, {}; the rate would rise",
+                                           config.schedule.end_lr, config.optimizer.lr)};
+  }
+  if (config.schedule.training_steps <= config.schedule.warmup_steps) {
+    return {"schedule.training_steps",
+            fmt::format("{} leaves no step after schedule.warmup_steps, {}",
+                        config.schedule.training_steps, config.schedule.warmup_steps)};
+  }
+  return {};
+}
+
+}  // namespace
+
+void check_combinations(const RunConfig& config,
+                        const std::function<std::string(const std::string&)>& source_of) {
+  const Conflict conflict = find_conflict(config);
+  if (!conflict.key.empty()) {
+    fail("{}: {}: {}", source_of(conflict.key), conflict.key, conflict.reason);
+  }
+}
+
+}  // namespace strata::harness

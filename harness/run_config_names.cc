@@ -1,0 +1,100 @@
+#include "harness/run_config_names.h"
+
+#include "harness/run_config.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr NamedChoice<Division> kDivisions[] = {
+    {Division::kOpen, "open", "free model, optimizer and data order"},
+    {Division::kClosed, "closed", "the reference's mathematics"}};
+constexpr NamedChoice<SubmissionStatus> kStatuses[] = {
+    {SubmissionStatus::kOnprem, "onprem", "a system anyone can buy"},
+    {SubmissionStatus::kCloud, "cloud", "a system anyone can rent"},
+    {SubmissionStatus::kResearch, "research", "anything else"}};
+constexpr NamedChoice<Precision> kPrecisions[] = {
+    {Precision::kAuto, "auto", "bf16 where the processor has it, else fp32"},
+    {Precision::kFp32, "fp32", "32-bit floats"},
+    {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"}};
+constexpr NamedChoice<BackendKind> kBackends[] = {
+    {BackendKind::kCpu, "cpu", "oneDNN and vector instructions"},
+    {BackendKind::kReference, "reference", "plain loops in double, for tests"}};
+constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
+    {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
+    {BalanceStrategy::kStratified, "stratified",
+     "each rank draws the same share from every stratum of lengths"}};
+constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
+    {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"}};
+constexpr NamedChoice<ScheduleKind> kSchedules[] = {
+    {ScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
+     "the decay starts from the full rate where the warm-up ends"},
+    {ScheduleKind::kPolynomialDecay, "polynomial_decay",
+     "the decay runs from step 0, as in MLPerf's reference; the warm-up replaces its beginning"}};
+constexpr NamedChoice<ClipMode> kClipModes[] = {
+    {ClipMode::kNone, "none", "no clipping"},
+    {ClipMode::kAfterAllReduce, "after_allreduce", "by the norm of the reduced gradient"},
+    {ClipMode::kBeforeAllReduce, "before_allreduce", "each rank by the norm of its own gradient"},
+    {ClipMode::kBucketBeforeAllReduce, "bucket_before_allreduce",
+     "each rank, bucket by bucket, as soon as backward has filled it; open division only"}};
+constexpr NamedChoice<ReduceDType> kReduceDTypes[] = {
+    {ReduceDType::kFp32, "fp32", "32-bit floats"},
+    {ReduceDType::kBf16, "bf16", "half the traffic, rounded once"}};
+
+template <typename Enum>
+const char* find_name(Enum value) {
+  for (const NamedChoice<Enum>& choice : choices_of<Enum>()) {
+    if (choice.value == value) return choice.name;
+  }
+  return "";
+}
+
+}  // namespace
+
+template <>
+std::span<const NamedChoice<Division>> choices_of() {
+  return kDivisions;
+}
+template <>
+std::span<const NamedChoice<SubmissionStatus>> choices_of() {
+  return kStatuses;
+}
+template <>
+std::span<const NamedChoice<Precision>> choices_of() {
+  return kPrecisions;
+}
+template <>
+std::span<const NamedChoice<BackendKind>> choices_of() {
+  return kBackends;
+}
+template <>
+std::span<const NamedChoice<BalanceStrategy>> choices_of() {
+  return kStrategies;
+}
+template <>
+std::span<const NamedChoice<OptimizerKind>> choices_of() {
+  return kOptimizers;
+}
+template <>
+std::span<const NamedChoice<ScheduleKind>> choices_of() {
+  return kSchedules;
+}
+template <>
+std::span<const NamedChoice<ClipMode>> choices_of() {
+  return kClipModes;
+}
+template <>
+std::span<const NamedChoice<ReduceDType>> choices_of() {
+  return kReduceDTypes;
+}
+
+const char* name_of(Division value) { return find_name(value); }
+const char* name_of(SubmissionStatus value) { return find_name(value); }
+const char* name_of(Precision value) { return find_name(value); }
+const char* name_of(BackendKind value) { return find_name(value); }
+const char* name_of(BalanceStrategy value) { return find_name(value); }
+const char* name_of(OptimizerKind value) { return find_name(value); }
+const char* name_of(ScheduleKind value) { return find_name(value); }
+const char* name_of(ClipMode value) { return find_name(value); }
+const char* name_of(ReduceDType value) { return find_name(value); }
+
+}  // namespace strata::harness

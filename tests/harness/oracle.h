@@ -1,0 +1,35 @@
+// Runs the official MLPerf checkers, where the machine has them.
+#pragma once
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace strata::harness {
+
+// What a command printed, standard error included, and how it ended.
+struct CommandResult {
+  std::string output;
+  int status = -1;
+};
+
+inline CommandResult run_command(const std::string& command) {
+  CommandResult result;
+  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (!pipe) return result;
+  std::array<char, 4096> bytes;
+  while (const size_t read = std::fread(bytes.data(), 1, bytes.size(), pipe)) {
+    result.output.append(bytes.data(), read);
+  }
+  result.status = ::pclose(pipe);
+  return result;
+}
+
+// The Python interpreter that has mlperf-logging; null where the environment names none.
+inline const char* oracle_python() { return std::getenv("STRATA_ORACLE_PYTHON"); }
+
+constexpr char kNoOracle[] =
+    "STRATA_ORACLE_PYTHON names no Python with mlperf-logging, the official checker";
+
+}  // namespace strata::harness

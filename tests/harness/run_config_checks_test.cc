@@ -1,0 +1,68 @@
+#include "harness/run_config_checks.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace strata::harness {
+namespace {
+
+std::string conflict_of(const RunConfig& config) {
+  try {
+    check_combinations(config, [](const std::string& key) { return "<" + key + ">"; });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RunConfigChecks, TheDefaultsAgreeWithEachOther) { EXPECT_EQ(conflict_of({}), ""); }
+
+TEST(RunConfigChecks, TheClosedDivisionClipsAsTheReferenceDoes) {
+  RunConfig config;
+  config.run.division = Division::kClosed;
+  EXPECT_EQ(conflict_of(config),
+            "<clip.mode>: clip.mode: bucket_before_allreduce is for the open division "
+            "(run.division is closed); use after_allreduce");
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, TheClosedDivisionHasMlperfsTarget) {
+  RunConfig config;
+  config.run.division = Division::kClosed;
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  config.target.masked_lm_accuracy = 0.3;
+  EXPECT_EQ(conflict_of(config),
+            "<target.masked_lm_accuracy>: target.masked_lm_accuracy: the closed division asks for "
+            "at least 0.72, not 0.3; set run.division to open for another target");
+}
+
+TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
+  RunConfig config;
+  config.device.backend = BackendKind::kReference;
+  EXPECT_EQ(conflict_of(config), "");
+  config.model.precision = Precision::kBf16;
+  EXPECT_EQ(conflict_of(config),
+            "<model.precision>: model.precision: device.backend reference computes in double; "
+            "bf16 needs backend cpu");
+}
+
+TEST(RunConfigChecks, TheLearningRateNeverRisesAfterTheWarmUp) {
+  RunConfig config;
+  config.schedule.end_lr = 1;
+  EXPECT_EQ(conflict_of(config),
+            "<schedule.end_lr>: schedule.end_lr: 1 is above optimizer.lr, 0.0005; the rate would "
+            "rise");
+}
+
+TEST(RunConfigChecks, TheWarmUpEndsBeforeTheTraining) {
+  RunConfig config;
+  config.schedule.warmup_steps = config.schedule.training_steps;
+  EXPECT_EQ(conflict_of(config),
+            "<schedule.training_steps>: schedule.training_steps: 1000 leaves no step after "
+            "schedule.warmup_steps, 1000");
+}
+
+}  // namespace
+}  // namespace strata::harness

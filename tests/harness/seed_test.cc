@@ -1,0 +1,24 @@
+#include "harness/seed.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace strata::harness {
+namespace {
+
+TEST(Seed, AConfiguredOneIsKeptAndDiffersBetweenExperiments) {
+  EXPECT_EQ(experiment_seed(42, 0), 42u);
+  EXPECT_EQ(experiment_seed(42, 3), 45u);
+}
+
+// Eight equal draws of 32 bits would come by chance once in 2^224.
+TEST(Seed, TheSystemsDiffer) {
+  std::set<uint64_t> seeds;
+  for (int i = 0; i < 8; ++i) seeds.insert(experiment_seed(std::nullopt, 0));
+  EXPECT_GT(seeds.size(), 1u);
+  EXPECT_LT(*seeds.rbegin(), uint64_t{1} << 32);
+}
+
+}  // namespace
+}  // namespace strata::harness
