@@ -18,7 +18,7 @@ namespace {
 
 // Held on the disk beyond the log's end, so that a run which fills the disk can still say how it
 // ended.
-constexpr int64_t kReservedBytes = 64 << 10;
+constexpr int64_t kReservedBytes = 1 << 20;
 
 int64_t system_time_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(

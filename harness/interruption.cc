@@ -49,12 +49,14 @@ Interruption::Interruption() {
   previous_int_ = install(SIGINT, on_signal);
   previous_term_ = install(SIGTERM, on_signal);
   previous_size_ = install(SIGXFSZ, SIG_IGN);
+  previous_pipe_ = install(SIGPIPE, SIG_IGN);
 }
 
 Interruption::~Interruption() {
   sigaction(SIGINT, &previous_int_, nullptr);
   sigaction(SIGTERM, &previous_term_, nullptr);
   sigaction(SIGXFSZ, &previous_size_, nullptr);
+  sigaction(SIGPIPE, &previous_pipe_, nullptr);
 }
 
 int Interruption::signal() const noexcept { return received_signal; }

@@ -7,8 +7,9 @@ namespace strata::harness {
 
 // While it lives, the first SIGINT or SIGTERM sets a flag that the training loop polls, and a
 // second one, more than half a second later, ends the process at once as if unhandled (a terminal
-// and a launcher may both deliver the same Ctrl-C). A file that exceeds the size limit becomes a
-// write error instead of a fatal signal. At most one at a time; restores what was installed before.
+// and a launcher may both deliver the same Ctrl-C). A file above the size limit and a pipe whose
+// reader is gone are write errors instead of fatal signals. At most one at a time; restores what
+// was installed before.
 class Interruption {
  public:
   Interruption();
@@ -23,6 +24,7 @@ class Interruption {
   struct sigaction previous_int_;
   struct sigaction previous_term_;
   struct sigaction previous_size_;
+  struct sigaction previous_pipe_;
 };
 
 }  // namespace strata::harness

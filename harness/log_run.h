@@ -14,7 +14,7 @@ namespace strata::harness {
 struct RunFacts {
   int ranks = 1;
   uint64_t seed = 0;
-  std::string platform;                 // the system as people call it
+  std::string platform;                 // logged where run.platform is auto: system_name()
   int64_t max_predictions_per_seq = 0;  // most masked positions of a training sample
 };
 

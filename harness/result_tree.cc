@@ -60,7 +60,8 @@ void prepare_result_tree(const ResultTree& tree, int experiments) {
     check_writable(directory);
   }
   for (int experiment = 0; experiment < experiments; ++experiment) {
-    if (std::filesystem::exists(tree.log(experiment))) {
+    std::error_code error;
+    if (std::filesystem::exists(tree.log(experiment), error)) {
       fail("{}: exists already; move it away or choose another run.output",
            tree.log(experiment).string());
     }

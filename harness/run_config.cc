@@ -109,7 +109,10 @@ void collect(const ConfigValue& value, bool with_lines, Values& values) {
 
 YAML::Node parse_yaml(const std::string& text, const std::string& source) {
   try {
-    return YAML::Load(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1)
+      fail("{}: holds {} YAML documents; keep one", source, documents.size());
+    return documents.empty() ? YAML::Node() : documents.front();
   } catch (const YAML::Exception& error) {
     fail("{}:{}: not valid YAML: {}", source, error.mark.line + 1, error.msg);
   }

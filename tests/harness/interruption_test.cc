@@ -45,11 +45,10 @@ TEST(Interruption, HandlersAreRestored) {
   EXPECT_EQ(std::signal(SIGTERM, previous), static_cast<void (*)(int)>(handler));
 }
 
-TEST(Interruption, AFileThatGrowsTooLargeIsNoFatalSignal) {
+TEST(Interruption, AFailedWriteIsNoFatalSignal) {
   const Interruption interruption;
-  struct sigaction action;
-  sigaction(SIGXFSZ, nullptr, &action);
-  EXPECT_EQ(action.sa_handler, SIG_IGN);
+  for (const int number : {SIGXFSZ, SIGPIPE}) EXPECT_EQ(std::raise(number), 0);
+  EXPECT_FALSE(interruption.requested());
 }
 
 }  // namespace

@@ -35,11 +35,12 @@ class Stream {
   Stream(Stream&& other) noexcept
       : reader_(std::exchange(other.reader_, -1)), writer_(std::exchange(other.writer_, -1)) {}
   ~Stream() {
-    ::close(reader_);
-    ::close(writer_);
+    if (reader_ >= 0) ::close(reader_);
+    if (writer_ >= 0) ::close(writer_);
   }
 
   int fd() const { return writer_; }
+  void close_reader() { ::close(std::exchange(reader_, -1)); }
 
   // Everything written since the last call.
   std::string arrived() {
@@ -180,12 +181,12 @@ TEST_F(ProgressTest, ADumbTerminalGetsPlainLines) {
 
 TEST_F(ProgressTest, AReaderThatIsGoneEndsNothing) {
   const auto previous = std::signal(SIGPIPE, SIG_IGN);
-  ProgressOptions closed;
-  closed.fd = -1;
-  closed.clock = [this] { return now_; };
-  Progress progress(closed);
+  Stream stream = Stream::pipe();
+  Progress progress(options(stream, 10));
+  stream.close_reader();
   now_ += seconds(10);
   EXPECT_NO_THROW(progress.update({.step = 1}));
+  progress.finish();
   std::signal(SIGPIPE, previous);
 }
 
