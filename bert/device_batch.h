@@ -17,6 +17,8 @@ class DeviceBatch {
  public:
   DeviceBatch(device::Backend& backend, const BatchCapacity& capacity);
 
+  const BatchCapacity& capacity() const { return capacity_; }
+
   // Copies `batch` to the device. Throws Error where it exceeds the capacity.
   void upload(device::Stream stream, const data::PackedBatch& batch);
 

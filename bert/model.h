@@ -42,6 +42,7 @@ class Model {
 
   const BertConfig& config() const { return config_; }
   const ParameterLayout& layout() const { return layout_; }
+  const BatchCapacity& capacity() const { return batch_.capacity(); }
 
   void set_weights(const HostWeights& weights);
   HostWeights weights() const;

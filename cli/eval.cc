@@ -1,7 +1,91 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "bert/model.h"
 #include "cli/commands.h"
+#include "cli/ranks.h"
+#include "harness/evaluation.h"
+#include "harness/run_config.h"
 
 namespace strata::cli {
+namespace {
 
-void add_eval_command(CLI::App&, int&) {}
+struct EvalOptions {
+  std::string config;
+  std::vector<std::string> overrides;
+  std::string checkpoint;
+  bool json = false;
+};
+
+void print(const bert::Losses& losses, int64_t samples, bool json) {
+  const auto& [masked, next] = losses;
+  const double masked_loss = masked.loss / static_cast<double>(std::max<int64_t>(masked.count, 1));
+  const double next_loss = next.loss / static_cast<double>(std::max<int64_t>(next.count, 1));
+  if (json) {
+    const nlohmann::ordered_json result = {
+        {"samples", samples},
+        {"masked_lm",
+         {{"accuracy", losses.masked_lm_accuracy()},
+          {"correct", masked.correct},
+          {"total", masked.count},
+          {"loss", masked_loss}}},
+        {"next_sentence", {{"correct", next.correct}, {"total", next.count}, {"loss", next_loss}}},
+        {"loss", losses.mean_loss()}};
+    fmt::print("{}\n", result.dump(2));
+    return;
+  }
+  fmt::print("samples               {}\n", samples);
+  fmt::print("masked-LM accuracy    {:.5f} ({} of {})\n", losses.masked_lm_accuracy(),
+             masked.correct, masked.count);
+  fmt::print("masked-LM loss        {:.6f}\n", masked_loss);
+  fmt::print("next-sentence         {} of {} correct, loss {:.6f}\n", next.correct, next.count,
+             next_loss);
+}
+
+void evaluate(const EvalOptions& options, const harness::Ranks& ranks) {
+  harness::RunConfig config = harness::load_run_config(options.config, options.overrides);
+  if (!options.checkpoint.empty())
+    config.model.checkpoint = std::filesystem::absolute(options.checkpoint);
+  const bert::BertConfig bert = harness::make_bert_config(config);
+  const auto backend = harness::make_backend(config, ranks.local_size);
+  const auto source = harness::open_data(config.data.eval, bert);
+  bert::Model model(bert, *backend, harness::capacity_of(*source, config.batch.micro_batch));
+  const uint64_t seed = config.run.seed.value_or(0);  // of what the checkpoint lacks
+  model.set_weights(
+      harness::make_weights(config, model.layout(), seed, [&](const std::string& line) {
+        if (ranks.first()) fmt::print(stderr, "{}\n", line);
+      }));
+  harness::Evaluator evaluator(*source, config.data.eval_samples, config.batch.micro_batch,
+                               ranks.communicator);
+  const bert::Losses losses = evaluator.evaluate(model);
+  if (ranks.first()) print(losses, evaluator.samples(), options.json);
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& app, int&) {
+  const auto options = std::make_shared<EvalOptions>();
+  CLI::App* command = app.add_subcommand(
+      "eval", "Print masked-LM accuracy and losses on the evaluation set, without training");
+  command
+      ->add_option("--config", options->config,
+                   "The run's YAML file: model, data.eval, batch.micro_batch")
+      ->required();
+  command
+      ->add_option("--set", options->overrides,
+                   "Override a key: --set model.precision=fp32 (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command->add_option("--checkpoint", options->checkpoint,
+                      "A safetensors file in place of model.checkpoint");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback(
+      [options] { on_all_ranks([&](const harness::Ranks& ranks) { evaluate(*options, ranks); }); });
+}
 
 }  // namespace strata::cli

@@ -1,7 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
 #include "cli/commands.h"
+#include "cli/ranks.h"
+#include "harness/run_config.h"
+#include "harness/time_to_train.h"
 
 namespace strata::cli {
+namespace {
 
-void add_train_command(CLI::App&, int&) {}
+struct TrainOptions {
+  std::string config;
+  std::vector<std::string> overrides;
+  int experiments = 0;
+  bool json = false;
+  bool describe = false;
+};
+
+nlohmann::ordered_json to_json(const harness::ExperimentResult& result) {
+  return {{"experiment", result.experiment},
+          {"reached_target", result.reached_target},
+          {"accuracy", result.accuracy},
+          {"seconds", result.seconds},
+          {"samples", result.samples},
+          {"steps", result.steps},
+          {"seed", result.seed},
+          {"log", result.log.string()}};
+}
+
+void print(const std::vector<harness::ExperimentResult>& results, bool json) {
+  if (json) {
+    auto all = nlohmann::ordered_json::array();
+    for (const auto& result : results) all.push_back(to_json(result));
+    fmt::print("{}\n", all.dump(2));
+    return;
+  }
+  for (const auto& result : results) {
+    fmt::print("result_{}: {}, accuracy {:.4f}, {} samples, {} steps, {:.1f} s, seed {}, {}\n",
+               result.experiment, result.reached_target ? "success" : "aborted", result.accuracy,
+               result.samples, result.steps, result.seconds, result.seed, result.log.string());
+  }
+}
+
+int train(const TrainOptions& options) {
+  if (options.describe) {
+    fmt::print("{}", harness::config_reference());
+    return 0;
+  }
+  if (options.config.empty())
+    fail("train: give the run's YAML file with --config; 'strata train --help' tells more");
+  int exit_code = 0;
+  on_all_ranks([&](const harness::Ranks& ranks) {
+    harness::RunConfig config = harness::load_run_config(options.config, options.overrides);
+    if (options.experiments > 0) config.run.experiments = options.experiments;
+    const auto results = harness::time_to_train(config, ranks);
+    if (ranks.first()) print(results, options.json);
+    const bool all =
+        std::all_of(results.begin(), results.end(), [](const auto& r) { return r.reached_target; });
+    exit_code = all ? 0 : 1;
+  });
+  return exit_code;
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<TrainOptions>();
+  CLI::App* command = app.add_subcommand(
+      "train",
+      "Train to the target accuracy and write an MLPerf result tree (exit 0: reached, 1: not)");
+  command->add_option("--config", options->config,
+                      "The run's YAML file, for example scripts/configs/quickstart.yaml");
+  command
+      ->add_option("--set", options->overrides,
+                   "Override a key: --set optimizer.lr=1e-3 (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--experiments", options->experiments,
+                   "Runs to make, result_0.txt to result_{N-1}.txt")
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("--json", options->json, "Print the results as JSON");
+  command->add_flag("--describe-config", options->describe,
+                    "Print every configuration key and stop");
+  command->footer(
+      "Two ranks on this machine: scripts/mpirun.sh -n 2 strata train --config FILE\n"
+      "The log, the resolved configuration and the system description are written below "
+      "run.output.");
+  command->callback([options, &exit_code] { exit_code = train(*options); });
+}
 
 }  // namespace strata::cli

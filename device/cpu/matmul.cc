@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/cpu/cpu_backend.h"
 
 namespace strata::device::cpu {
 namespace {

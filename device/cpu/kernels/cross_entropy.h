@@ -13,8 +13,7 @@ void cross_entropy(int64_t rows, int64_t classes, const float* logits, const int
   for (int64_t row = 0; row < rows; ++row) {
     const float* x = logits + row * classes;
     const int32_t label = labels[row];
-    float highest = x[0];
-    for (int64_t i = 1; i < classes; ++i) highest = x[i] > highest ? x[i] : highest;
+    const float highest = highest_of(x, classes);
     float sum = 0.0f;
     for (int64_t i = 0; i < classes; ++i) sum += fast_exp(x[i] - highest);
     // The label wins where no class before it reaches its score and none after exceeds it.

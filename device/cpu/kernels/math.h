@@ -63,5 +63,22 @@ inline Normal normal(float x) {
   return {x < 0.0f ? tail : 1.0f - tail, 0.398942280401432678f * gauss};
 }
 
+// Written in lanes, because compilers must not reorder a plain maximum that might meet a NaN.
+inline float highest_of(const float* x, int64_t count) {
+  constexpr int kLanes = 16;
+  float lanes[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = x[0];
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
+    }
+  }
+  float highest = x[0];
+  for (const float lane : lanes) highest = lane > highest ? lane : highest;
+  for (; i < count; ++i) highest = x[i] > highest ? x[i] : highest;
+  return highest;
+}
+
 }  // namespace
 }  // namespace strata::device::cpu

@@ -21,8 +21,7 @@ void softmax_forward(const SoftmaxRows& rows, T* probabilities, float* factors) 
   const bool drop = rows.dropout.probability > 0.0f;
   for (int64_t query = 0; query < n; ++query) {
     float* scores = rows.scores + query * rows.padded;
-    float highest = scores[0];
-    for (int64_t i = 1; i < n; ++i) highest = scores[i] > highest ? scores[i] : highest;
+    const float highest = highest_of(scores, n);
     float sum = 0.0f;
     for (int64_t i = 0; i < n; ++i) {
       scores[i] = fast_exp((scores[i] - highest) * rows.scale);

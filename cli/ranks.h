@@ -1,0 +1,24 @@
+// The ranks a command runs on: one, or all of the MPI job it was launched in.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "comm/communicator.h"
+#include "comm/mpi_runtime.h"
+#include "harness/setup.h"
+
+namespace strata::cli {
+
+// Calls command(ranks) on every rank. A rank that throws ends the whole job with exit code 2.
+template <typename Command>
+void on_all_ranks(const Command& command) {
+  const comm::MpiRuntime runtime;
+  runtime.run([&] {
+    const std::unique_ptr<comm::Communicator> communicator =
+        runtime.size() > 1 ? comm::make_mpi_communicator() : comm::make_single_communicator();
+    command(harness::Ranks{*communicator, runtime.local_size()});
+  });
+}
+
+}  // namespace strata::cli

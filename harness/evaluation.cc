@@ -1,0 +1,46 @@
+#include "harness/evaluation.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "harness/losses.h"
+
+namespace strata::harness {
+
+Evaluator::Evaluator(const data::InstanceSource& source, int64_t samples, int64_t micro_batch,
+                     comm::Communicator& communicator)
+    : source_(source),
+      samples_(samples == 0 ? source.size() : samples),
+      micro_batch_(micro_batch),
+      communicator_(communicator) {
+  if (samples_ > source.size()) {
+    fail("data.eval_samples={}: the evaluation set has only {} samples", samples_, source.size());
+  }
+}
+
+bert::Losses Evaluator::evaluate(bert::Model& model) {
+  if (batches_.empty()) read_batches();
+  for (const data::PackedBatch& batch : batches_) model.evaluate(batch);
+  return all_reduce(communicator_, model.take_losses());
+}
+
+// Longest first and dealt round robin: ranks get nearly the same work, and so do micro-batches.
+void Evaluator::read_batches() {
+  std::vector<uint32_t> order(static_cast<size_t>(samples_));
+  std::iota(order.begin(), order.end(), 0u);
+  const std::span<const int32_t> lengths = source_.lengths();
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return lengths[a] > lengths[b]; });
+  std::vector<uint32_t> mine;
+  for (auto i = static_cast<size_t>(communicator_.rank()); i < order.size();
+       i += static_cast<size_t>(communicator_.size())) {
+    mine.push_back(order[i]);
+  }
+  for (size_t begin = 0; begin < mine.size(); begin += static_cast<size_t>(micro_batch_)) {
+    const size_t count = std::min(static_cast<size_t>(micro_batch_), mine.size() - begin);
+    source_.read(std::span(mine).subspan(begin, count), batches_.emplace_back());
+  }
+}
+
+}  // namespace strata::harness

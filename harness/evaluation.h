@@ -1,0 +1,34 @@
+// Masked-LM accuracy over the evaluation set, shared out among the ranks.
+#pragma once
+
+#include <vector>
+
+#include "bert/model.h"
+#include "comm/communicator.h"
+#include "data/instance_file.h"
+
+namespace strata::harness {
+
+class Evaluator {
+ public:
+  // Evaluates the first `samples` samples of `source` (0: all) in micro-batches of at most
+  // `micro_batch`. Reads nothing until the first evaluation. The referred must outlive it.
+  Evaluator(const data::InstanceSource& source, int64_t samples, int64_t micro_batch,
+            comm::Communicator& communicator);
+
+  int64_t samples() const { return samples_; }
+
+  // Losses and correct counts over all ranks; they call together. Samples are read once and kept.
+  bert::Losses evaluate(bert::Model& model);
+
+ private:
+  void read_batches();
+
+  const data::InstanceSource& source_;
+  int64_t samples_;
+  int64_t micro_batch_;
+  comm::Communicator& communicator_;
+  std::vector<data::PackedBatch> batches_;  // this rank's
+};
+
+}  // namespace strata::harness

@@ -1,0 +1,12 @@
+// Losses summed over the ranks of a job.
+#pragma once
+
+#include "bert/model.h"
+#include "comm/communicator.h"
+
+namespace strata::harness {
+
+// The sum of every rank's `losses`; the same bits on every rank.
+bert::Losses all_reduce(comm::Communicator& communicator, const bert::Losses& losses);
+
+}  // namespace strata::harness

@@ -1,0 +1,105 @@
+#include "harness/setup.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "data/vocabulary.h"
+#include "device/cpu/cpu_backend.h"
+
+namespace strata::harness {
+namespace {
+
+// The sum of the `samples` largest values: what the fullest micro-batch could need.
+int64_t sum_of_largest(std::span<const int32_t> values, int64_t samples) {
+  std::vector<int32_t> largest(values.begin(), values.end());
+  const auto count = static_cast<size_t>(std::min<int64_t>(samples, std::ssize(largest)));
+  std::partial_sort(largest.begin(), largest.begin() + static_cast<int64_t>(count), largest.end(),
+                    std::greater<>());
+  return std::accumulate(largest.begin(), largest.begin() + static_cast<int64_t>(count),
+                         int64_t{0});
+}
+
+device::DType compute_dtype(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return device::DType::kF32;
+    case Precision::kBf16:
+      return device::DType::kBF16;
+    case Precision::kAuto:
+      return device::cpu::bf16_is_native() ? device::DType::kBF16 : device::DType::kF32;
+  }
+  return device::DType::kF32;
+}
+
+}  // namespace
+
+bert::BertConfig make_bert_config(const RunConfig& config) {
+  bert::BertConfig model = bert::load_bert_config(config.model.config);
+  if (config.model.hidden_dropout)
+    model.hidden_dropout = static_cast<float>(*config.model.hidden_dropout);
+  if (config.model.attention_dropout) {
+    model.attention_dropout = static_cast<float>(*config.model.attention_dropout);
+  }
+  bert::validate(model, config.model.config);
+  if (config.model.vocab) {
+    const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
+    if (vocabulary.size() != model.vocab_size) {
+      fail(
+          "{}: has {} entries, the model {} has vocab_size={}; use the vocabulary it was made with",
+          config.model.vocab->string(), vocabulary.size(), config.model.config, model.vocab_size);
+    }
+  }
+  return model;
+}
+
+std::unique_ptr<device::Backend> make_backend(const RunConfig& config, int local_ranks) {
+  if (config.device.backend == BackendKind::kReference) {
+    return device::make_backend({"reference", device::DType::kF64, 1});
+  }
+  const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const int threads = config.device.threads.value_or(std::max(1, processors / local_ranks));
+  return device::make_backend({"cpu", compute_dtype(config.model.precision), threads});
+}
+
+std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,
+                                                const bert::BertConfig& model) {
+  return data::open_instances(paths, {.vocabulary_size = static_cast<int32_t>(model.vocab_size),
+                                      .max_length = static_cast<int32_t>(model.max_positions)});
+}
+
+bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples) {
+  return {.tokens = sum_of_largest(source.lengths(), samples),
+          .sequences = samples,
+          .masked = std::max<int64_t>(sum_of_largest(source.masked_counts(), samples), 1)};
+}
+
+bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b) {
+  return {std::max(a.tokens, b.tokens), std::max(a.sequences, b.sequences),
+          std::max(a.masked, b.masked)};
+}
+
+bert::HostWeights make_weights(const RunConfig& config, const bert::ParameterLayout& layout,
+                               uint64_t seed,
+                               const std::function<void(const std::string&)>& describe) {
+  if (!config.model.checkpoint) {
+    describe("weights: random (model.checkpoint is not set)");
+    return bert::random_weights(layout, seed);
+  }
+  bert::LoadedWeights loaded = bert::load_weights(layout, *config.model.checkpoint, seed);
+  describe(fmt::format("weights: {}", config.model.checkpoint->string()));
+  if (!loaded.initialised.empty()) {
+    describe(fmt::format("weights: the file lacks, so they start anew: {}",
+                         fmt::join(loaded.initialised, ", ")));
+  }
+  if (!loaded.unused.empty()) {
+    describe(
+        fmt::format("weights: the model has no place for: {}", fmt::join(loaded.unused, ", ")));
+  }
+  return std::move(loaded.values);
+}
+
+}  // namespace strata::harness

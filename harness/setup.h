@@ -1,0 +1,51 @@
+// From a run configuration to the objects that do the work.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bert/config.h"
+#include "bert/device_batch.h"
+#include "bert/weights.h"
+#include "comm/communicator.h"
+#include "data/instance_file.h"
+#include "device/backend.h"
+#include "harness/run_config.h"
+
+namespace strata::harness {
+
+// The ranks of this job, and how many of them share this machine.
+struct Ranks {
+  comm::Communicator& communicator;
+  int local_size = 1;
+
+  int rank() const { return communicator.rank(); }
+  int size() const { return communicator.size(); }
+  bool first() const { return rank() == 0; }
+};
+
+// model.config with the dropout that the configuration overrides; checks model.vocab against it.
+bert::BertConfig make_bert_config(const RunConfig& config);
+
+// `auto` precision is bf16 where the processor multiplies it natively, else fp32; `auto` threads
+// are the machine's processors divided by its ranks.
+std::unique_ptr<device::Backend> make_backend(const RunConfig& config, int local_ranks);
+
+// Opens data.train or data.eval without reading samples. Throws Error where a sample is longer than
+// the model's positions.
+std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,
+                                                const bert::BertConfig& model);
+
+// The most a micro-batch of `samples` samples of `source` can hold.
+bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples);
+// The larger of the two in every respect.
+bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
+
+// model.checkpoint, or random weights. `describe` receives lines for people: what was read, what
+// the file lacks and how that starts.
+bert::HostWeights make_weights(const RunConfig& config, const bert::ParameterLayout& layout,
+                               uint64_t seed,
+                               const std::function<void(const std::string&)>& describe);
+
+}  // namespace strata::harness

@@ -1,0 +1,43 @@
+#include "harness/step_trace.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace strata::harness {
+
+StepTrace::StepTrace(const std::filesystem::path& path) : path_(path) {
+  if (path_.empty()) return;
+  file_.open(path_);
+  if (!file_) fail("{}: cannot create the step trace", path_.string());
+}
+
+void StepTrace::add(const StepResult& step) {
+  if (path_.empty()) return;
+  const auto mean = [](const device::LossTotals& totals) {
+    return totals.count > 0 ? totals.loss / static_cast<double>(totals.count) : 0.0;
+  };
+  nlohmann::ordered_json line = {
+      {"step", step.step},
+      {"masked_lm_loss", mean(step.losses.masked_lm)},
+      {"next_sentence_loss", mean(step.losses.next_sentence)},
+      {"masked_lm_accuracy", step.losses.masked_lm_accuracy()},
+      {"learning_rate", step.learning_rate},
+      {"tokens", step.tokens},
+      {"seconds", step.seconds},
+      {"data_seconds", step.data_seconds},
+      {"communication_seconds", step.reduce.communication_seconds},
+      {"exposed_communication_seconds", step.reduce.exposed_communication_seconds},
+      {"update_seconds", step.reduce.update_seconds}};
+  if (step.reduce.gradient_norm) line["gradient_norm"] = *step.reduce.gradient_norm;
+  file_ << line.dump() << '\n' << std::flush;
+}
+
+void StepTrace::finish() {
+  if (path_.empty()) return;
+  file_.close();
+  if (!file_)
+    fail("{}: the step trace could not be written whole; is the disk full?", path_.string());
+}
+
+}  // namespace strata::harness

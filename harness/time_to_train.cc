@@ -1,0 +1,279 @@
+#include "harness/time_to_train.h"
+
+#include <dnnl_version.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "harness/evaluation.h"
+#include "harness/log_keys.h"
+#include "harness/log_run.h"
+#include "harness/page_cache.h"
+#include "harness/progress.h"
+#include "harness/result_tree.h"
+#include "harness/run_log.h"
+#include "harness/seed.h"
+#include "harness/step_trace.h"
+#include "harness/synthetic_batch.h"
+#include "harness/system_description.h"
+#include "harness/trainer.h"
+
+namespace strata::harness {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What all experiments of a call share: the device, the model's memory, the data's indices, the
+// tree.
+struct Benchmark {
+  const RunConfig& config;
+  const Ranks& ranks;
+  bert::BertConfig bert;
+  std::unique_ptr<device::Backend> backend;
+  std::unique_ptr<data::InstanceSource> train, eval;
+  std::unique_ptr<bert::Model> model;
+  ResultTree tree;
+  std::string platform;
+};
+
+// Lines for people, from the first rank only.
+void say(const Ranks& ranks, const std::string& line) {
+  if (ranks.first()) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+Benchmark prepare(const RunConfig& config, const Ranks& ranks) {
+  Benchmark b{.config = config, .ranks = ranks, .bert = make_bert_config(config)};
+  b.backend = make_backend(config, ranks.local_size);
+  b.train = open_data(config.data.train, b.bert);
+  b.eval = open_data(config.data.eval, b.bert);
+  const auto capacity = larger(capacity_of(*b.train, config.batch.micro_batch),
+                               capacity_of(*b.eval, config.batch.micro_batch));
+  b.model = std::make_unique<bert::Model>(b.bert, *b.backend, capacity);
+
+  const Machine machine = inspect_machine();
+  char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(mpi, &length);
+  const std::string mpi_version(mpi, std::string_view(mpi).find(','));
+  const SystemFacts facts{
+      .nodes = ranks.size() / ranks.local_size,
+      .ranks = ranks.size(),
+      .device = b.backend->description(),
+      .libraries = {{"oneDNN", fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR,
+                                           DNNL_VERSION_PATCH)},
+                    {"MPI", mpi_version}}};
+  b.platform = system_name(config, machine, facts);
+  b.tree = {config.run.output, config.run.organization, b.platform};
+  if (ranks.first()) {
+    prepare_result_tree(b.tree, config.run.experiments);
+    write_file_atomically(b.tree.system_description(),
+                          system_description_json(config, machine, facts));
+  }
+  say(ranks, fmt::format("device: {}, {} rank{}", b.backend->description(), ranks.size(),
+                         ranks.size() == 1 ? "" : "s"));
+  say(ranks,
+      fmt::format("data: {} training and {} evaluation samples", b.train->size(), b.eval->size()));
+  return b;
+}
+
+uint64_t agreed_seed(const Benchmark& b, int experiment) {
+  uint64_t seed = experiment_seed(b.config.run.seed, experiment);
+  b.ranks.communicator.broadcast(&seed, sizeof seed, 0);
+  return seed;
+}
+
+// Trains on made-up batches, so that memory is touched and kernels are compiled before the clock
+// starts; then puts the weights back. Their lengths run through every block size that products are
+// compiled for.
+void warm_up(const Benchmark& b, const bert::HostWeights& weights) {
+  const int64_t micro_batch = b.config.batch.micro_batch;
+  for (int step = 0; step < b.config.initialization.warmup_steps; ++step) {
+    std::vector<int32_t> lengths;
+    for (int64_t i = 0; i < micro_batch; ++i) {
+      const int64_t length =
+          32 * ((i * b.config.initialization.warmup_steps + step) % 16 + 1) - step % 7;
+      lengths.push_back(static_cast<int32_t>(std::min<int64_t>(length, b.bert.max_positions)));
+    }
+    const auto batch = synthetic_batch(b.bert, lengths, static_cast<uint64_t>(step));
+    const auto capacity = b.model->capacity();
+    if (std::ssize(batch.tokens) > capacity.tokens ||
+        std::ssize(batch.masked_ids) > capacity.masked)
+      continue;
+    b.model->train(batch, {}, {});
+    b.model->evaluate(batch);
+  }
+  b.model->take_losses();
+  const device::Tensor gradients = b.model->gradients();
+  b.backend->fill_zero(device::Stream::kCompute, gradients.data, gradients.bytes());
+  b.backend->synchronize(device::Stream::kCompute);
+  b.model->set_weights(weights);
+}
+
+int64_t most_masked(const data::InstanceSource& source) {
+  const auto counts = source.masked_counts();
+  return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+}
+
+// The timed region's loop: blocks of training, each followed by an evaluation, until the target.
+class TimedRun {
+ public:
+  TimedRun(const Benchmark& b, RunLog& log, Trainer& trainer, StepTrace& trace)
+      : b_(b),
+        log_(log),
+        trainer_(trainer),
+        trace_(trace),
+        evaluator_(*b.eval, b.config.data.eval_samples, b.config.batch.micro_batch,
+                   b.ranks.communicator),
+        max_steps_(max_steps(b.config)),
+        interval_(eval_interval_samples(b.config, b.ranks.size())) {
+    if (b.ranks.first()) progress_.emplace(ProgressOptions{.total_steps = max_steps_, .may_end_earlier = true});
+  }
+
+  ExperimentResult run() {
+    ExperimentResult result;
+    b_.ranks.communicator.barrier();
+    const auto begin = Clock::now();
+    log_.run_start();
+    trainer_.start();
+    int64_t next_eval = std::max(b_.config.target.start_eval_at_sample, interval_);
+    while (!result.reached_target && result.steps < max_steps_) {
+      train_until(next_eval, result);
+      result.accuracy = evaluate();
+      result.reached_target = result.accuracy >= b_.config.target.masked_lm_accuracy;
+      next_eval = trainer_.samples() + interval_;
+    }
+    result.samples = trainer_.samples();
+    log_.write([&](EventLog& log) { log_run_samples(log, result.samples, evaluator_.samples()); });
+    log_.run_stop(result.reached_target, result.samples);
+    result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (progress_) progress_->finish();
+    return result;
+  }
+
+ private:
+  void train_until(int64_t samples, ExperimentResult& result) {
+    const int64_t first = trainer_.samples();
+    log_.write([&](EventLog& log) {
+      log.start(log_keys::kBlockStart,
+                {{log_keys::kFirstEpochNum, first}, {log_keys::kEpochCount, samples - first}});
+      log.start(log_keys::kEpochStart, {{log_keys::kEpochNum, first}});
+    });
+    while (trainer_.samples() < samples && result.steps < max_steps_) {
+      const StepResult step = trainer_.step();
+      result.steps = step.step;
+      trace_.add(step);
+      state_.step = step.step;
+      state_.items = trainer_.samples();
+      state_.loss = step.losses.mean_loss();
+      if (progress_) progress_->update(state_);
+    }
+    log_.write([&](EventLog& log) {
+      log.end(log_keys::kEpochStop, {}, {{log_keys::kEpochNum, first}});
+      log.end(log_keys::kBlockStop, {}, {{log_keys::kFirstEpochNum, first}});
+    });
+  }
+
+  double evaluate() {
+    const EventMetadata when{{log_keys::kEpochNum, trainer_.samples()}};
+    log_.write([&](EventLog& log) { log.start(log_keys::kEvalStart, when); });
+    const double accuracy = evaluator_.evaluate(*b_.model).masked_lm_accuracy();
+    log_.write([&](EventLog& log) {
+      log.event(log_keys::kEvalAccuracy, accuracy, when);
+      log.end(log_keys::kEvalStop, {}, when);
+    });
+    state_.accuracy = accuracy;
+    if (progress_) {
+      progress_->update(state_);
+      progress_->print(fmt::format("step {}: accuracy {:.4f} (target {:.4f})", state_.step,
+                                   accuracy, b_.config.target.masked_lm_accuracy));
+    }
+    return accuracy;
+  }
+
+  const Benchmark& b_;
+  RunLog& log_;
+  Trainer& trainer_;
+  StepTrace& trace_;
+  Evaluator evaluator_;
+  std::optional<Progress> progress_;
+  int64_t max_steps_, interval_;
+  ProgressState state_;
+};
+
+std::vector<std::filesystem::path> data_paths(const RunConfig& config) {
+  std::vector<std::filesystem::path> paths = config.data.train;
+  paths.insert(paths.end(), config.data.eval.begin(), config.data.eval.end());
+  return paths;
+}
+
+ExperimentResult run_experiment(const Benchmark& b, int experiment) {
+  const Ranks& ranks = b.ranks;
+  std::optional<RunLog> owned;
+  if (ranks.first()) {
+    owned.emplace(b.tree.log(experiment));
+    write_file_atomically(b.tree.config(experiment), to_yaml(b.config));
+  } else {
+    owned.emplace();
+  }
+  RunLog& log = *owned;
+  const uint64_t seed = agreed_seed(b, experiment);
+
+  if (ranks.first()) {
+    const std::string cleared = clear_page_cache(data_paths(b.config));
+    say(ranks, fmt::format("experiment {}: seed {}, cleared {}", experiment, seed, cleared));
+  }
+  log.write([&](EventLog& events) {
+    events.event(log_keys::kCacheClear, true);
+    events.start(log_keys::kInitStart);
+    log_run_description(events, b.config,
+                        {.ranks = ranks.size(),
+                         .seed = seed,
+                         .platform = b.platform,
+                         .max_predictions_per_seq = most_masked(*b.train)});
+    if (b.config.run.division != Division::kClosed) return;
+    for (const bert::Parameter& parameter : b.model->layout().all) {
+      events.event(log_keys::kWeightsInitialization, {}, {{"tensor", parameter.name}});
+    }
+  });
+  const bert::HostWeights weights = make_weights(
+      b.config, b.model->layout(), seed, [&](const std::string& line) { say(ranks, line); });
+  warm_up(b, weights);
+  Trainer trainer(b.config, *b.backend, *b.model, ranks.communicator, *b.train, seed);
+  StepTrace trace(b.config.log.step_trace && ranks.first() ? b.tree.step_trace(experiment)
+                                                           : std::filesystem::path());
+  TimedRun run(b, log, trainer, trace);
+  log.write([&](EventLog& events) { events.end(log_keys::kInitStop); });
+
+  ExperimentResult result = run.run();
+  result.experiment = experiment;
+  result.seed = seed;
+  result.log = b.tree.log(experiment);
+  trace.finish();
+  if (b.config.log.save_checkpoint && ranks.first()) {
+    bert::save_weights(b.model->layout(), b.model->weights(), b.tree.checkpoint(experiment));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<ExperimentResult> time_to_train(const RunConfig& config, const Ranks& ranks) {
+  const Benchmark benchmark = prepare(config, ranks);
+  std::vector<ExperimentResult> results;
+  for (int experiment = 0; experiment < config.run.experiments; ++experiment) {
+    results.push_back(run_experiment(benchmark, experiment));
+    const ExperimentResult& r = results.back();
+    say(ranks,
+        fmt::format(
+            "result_{}: {} with accuracy {:.4f} (target {:.4f}) after {} samples in {:.1f} s: {}",
+            r.experiment, r.reached_target ? "success" : "aborted", r.accuracy,
+            config.target.masked_lm_accuracy, r.samples, r.seconds, r.log.string()));
+  }
+  return results;
+}
+
+}  // namespace strata::harness

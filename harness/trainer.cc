@@ -1,0 +1,162 @@
+#include "harness/trainer.h"
+
+#include <chrono>
+
+#include "base/error.h"
+#include "harness/losses.h"
+
+namespace strata::harness {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+comm::ClipMode clip_mode(ClipMode mode) {
+  switch (mode) {
+    case ClipMode::kNone:
+      return comm::ClipMode::kNone;
+    case ClipMode::kAfterAllReduce:
+      return comm::ClipMode::kAfterAllReduce;
+    case ClipMode::kBeforeAllReduce:
+      return comm::ClipMode::kBeforeAllReduce;
+    case ClipMode::kBucketBeforeAllReduce:
+      return comm::ClipMode::kBucketBeforeAllReduce;
+  }
+  return comm::ClipMode::kNone;
+}
+
+}  // namespace
+
+loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed) {
+  return {.strategy = name_of(config.batch.load_balance.strategy),
+          .ranks = ranks,
+          .batch_per_rank = config.batch.micro_batch * config.batch.gradient_accumulation_steps,
+          .seed = seed,
+          .strata_bounds = config.batch.load_balance.strata};
+}
+
+optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double base_learning_rate) {
+  return {.schedule = config.name == ScheduleKind::kPolynomialDecay ? optim::Schedule::kReference
+                                                                    : optim::Schedule::kPublished,
+          .base_learning_rate = base_learning_rate,
+          .end_learning_rate = config.end_lr,
+          .start_warmup_step = config.start_warmup_step,
+          .warmup_steps = config.warmup_steps,
+          .total_steps = config.training_steps,
+          .power = config.power};
+}
+
+comm::BucketOptions bucket_options(const RunConfig& config) {
+  return {.clip = clip_mode(config.clip.mode),
+          .max_norm = static_cast<float>(config.clip.max_norm),
+          .reduce_dtype = config.reduce.dtype == ReduceDType::kBf16 ? device::DType::kBF16
+                                                                    : device::DType::kF32,
+          .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6)};
+}
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
+                                                 device::Backend& backend,
+                                                 const bert::Model& model) {
+  std::vector<optim::Segment> segments;
+  for (const bert::DecaySegment& segment : model.layout().decay_segments()) {
+    segments.push_back({segment.offset, segment.size, segment.decay});
+  }
+  optim::ParameterArena arena{model.master_weights(), {}, model.gradients()};
+  if (backend.compute_dtype() != backend.master_dtype())
+    arena.compute_weights = model.compute_weights();
+  return optim::make_adam(backend, arena, segments,
+                          {config.beta1, config.beta2, config.epsilon, config.weight_decay});
+}
+
+Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model& model,
+                 comm::Communicator& communicator, const data::InstanceSource& train, uint64_t seed)
+    : backend_(backend),
+      model_(model),
+      communicator_(communicator),
+      train_(train),
+      seed_(seed),
+      micro_batch_(config.batch.micro_batch),
+      accumulation_(config.batch.gradient_accumulation_steps),
+      global_batch_(global_batch_size(config, communicator.size())),
+      schedule_(schedule_options(config.schedule, config.optimizer.lr)),
+      loader_plan_(loadbalance::make_batch_plan(plan_options(config, communicator.size(), seed),
+                                                train.lengths())),
+      step_plan_(loadbalance::make_batch_plan(plan_options(config, communicator.size(), seed),
+                                              train.lengths())),
+      optimizer_(make_optimizer(config.optimizer, backend, model)),
+      buckets_(std::make_unique<comm::GradientBuckets>(
+          backend, communicator, model.gradients(), model.layout().boundaries,
+          bucket_options(config),
+          [this](const comm::ReducedGradients& reduced) { update(reduced); })),
+      loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
+  optim::check_schedule(schedule_);
+}
+
+void Trainer::start() { loader_.start(); }
+
+StepResult Trainer::step() {
+  const auto begin = std::chrono::steady_clock::now();
+  ++step_;
+  StepResult result{.step = step_, .learning_rate = optim::learning_rate(schedule_, step_)};
+  const GlobalBatch global = next_global_batch();
+  // Ranks' gradients are averaged, so each is scaled up to make the average the gradient of the
+  // global mean.
+  const auto ranks = static_cast<float>(communicator_.size());
+  const bert::TrainingStep scale{
+      .seed = seed_,
+      .step = static_cast<uint64_t>(step_),
+      .masked_lm_scale = ranks / static_cast<float>(std::max<int64_t>(global.masked, 1)),
+      .next_sentence_scale = ranks / static_cast<float>(global.sequences)};
+  for (int64_t micro = 0; micro < accumulation_; ++micro) {
+    const auto wait = std::chrono::steady_clock::now();
+    loader_.next(batch_);
+    result.data_seconds += seconds_since(wait);
+    result.tokens += std::ssize(batch_.tokens);
+    const bool last = micro + 1 == accumulation_;
+    model_.train(batch_, scale,
+                 last ? [this](int64_t from, int64_t to) { buckets_->gradients_final(from, to); }
+                      : bert::Model::GradientsFinal{});
+  }
+  result.reduce = buckets_->finish_step();
+  result.losses = all_reduce(communicator_, model_.take_losses());
+  result.seconds = seconds_since(begin);
+  return result;
+}
+
+// Runs on the loader's thread.
+bool Trainer::next_samples(std::vector<uint32_t>& samples) {
+  if (loader_position_ == loader_samples_.size()) {
+    const std::span<const uint32_t> global = loader_plan_->next_step();
+    const auto mine =
+        global.subspan(static_cast<size_t>(communicator_.rank() * micro_batch_ * accumulation_),
+                       static_cast<size_t>(micro_batch_ * accumulation_));
+    loader_samples_.assign(mine.begin(), mine.end());
+    loader_position_ = 0;
+  }
+  const auto first = loader_samples_.begin() + static_cast<int64_t>(loader_position_);
+  samples.assign(first, first + micro_batch_);
+  loader_position_ += static_cast<size_t>(micro_batch_);
+  return true;
+}
+
+Trainer::GlobalBatch Trainer::next_global_batch() {
+  GlobalBatch global;
+  for (const uint32_t sample : step_plan_->next_step()) {
+    global.masked += train_.masked_counts()[sample];
+    ++global.sequences;
+  }
+  return global;
+}
+
+// Runs on the buckets' thread.
+void Trainer::update(const comm::ReducedGradients& reduced) {
+  optimizer_->update(device::Stream::kReduce, reduced.begin, reduced.end,
+                     {.learning_rate = optim::learning_rate(schedule_, step_),
+                      .step = step_,
+                      .gradient_scale = reduced.gradient_scale,
+                      .norm_squared = reduced.norm_squared,
+                      .max_norm = reduced.max_norm});
+}
+
+}  // namespace strata::harness

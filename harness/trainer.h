@@ -1,0 +1,87 @@
+// Data-parallel training, one step of the global batch at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bert/model.h"
+#include "comm/communicator.h"
+#include "comm/gradient_buckets.h"
+#include "data/batch_loader.h"
+#include "data/instance_file.h"
+#include "device/backend.h"
+#include "harness/run_config.h"
+#include "loadbalance/batch_plan.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+
+namespace strata::harness {
+
+struct StepResult {
+  int64_t step = 0;     // from 1
+  bert::Losses losses;  // over the global batch
+  double learning_rate = 0;
+  int64_t tokens = 0;       // of this rank
+  double seconds = 0;       // of this rank, the wait for data included
+  double data_seconds = 0;  // waiting for the loader
+  comm::StepTimes reduce;
+};
+
+class Trainer {
+ public:
+  // Starts at step 1 with the model's present weights and empty moments. Reads nothing of `train`
+  // but its index. All ranks construct together; the referred must outlive the trainer.
+  Trainer(const RunConfig& config, device::Backend& backend, bert::Model& model,
+          comm::Communicator& communicator, const data::InstanceSource& train, uint64_t seed);
+
+  // Starts reading training data ahead.
+  void start();
+
+  // Trains on the next global batch; all ranks call together. Throws Error for data that cannot be
+  // read.
+  StepResult step();
+
+  int64_t samples() const { return step_ * global_batch_; }  // trained on so far, over all ranks
+
+ private:
+  // What a global batch's losses are divided by.
+  struct GlobalBatch {
+    int64_t masked = 0;
+    int64_t sequences = 0;
+  };
+  bool next_samples(std::vector<uint32_t>& samples);
+  GlobalBatch next_global_batch();
+  void update(const comm::ReducedGradients& reduced);
+
+  device::Backend& backend_;
+  bert::Model& model_;
+  comm::Communicator& communicator_;
+  const data::InstanceSource& train_;
+  uint64_t seed_;
+  int64_t micro_batch_;
+  int64_t accumulation_;
+  int64_t global_batch_;
+  optim::ScheduleOptions schedule_;
+  int64_t step_ = 0;
+
+  // Two walks over the same plan: the loader's, ahead, and this one's, for the losses' divisors.
+  std::unique_ptr<loadbalance::BatchPlan> loader_plan_, step_plan_;
+  std::vector<uint32_t> loader_samples_;  // of this rank's step, micro-batch after micro-batch
+  size_t loader_position_ = 0;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::unique_ptr<comm::GradientBuckets> buckets_;
+  data::PackedBatch batch_;
+  data::BatchLoader loader_;  // last: its thread uses what is above
+};
+
+// The parts of a configuration in the terms of the libraries below.
+loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed);
+optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double base_learning_rate);
+comm::BucketOptions bucket_options(const RunConfig& config);
+// `model`'s arenas and segments as an Adam optimizer.
+std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
+                                                 device::Backend& backend,
+                                                 const bert::Model& model);
+
+}  // namespace strata::harness
