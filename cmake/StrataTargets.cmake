@@ -33,3 +33,20 @@ function(strata_test folder)
   gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}/" DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 300)
 endfunction()
+
+# strata_mpi_test(<folder> RANKS <counts> SOURCES <files> [DEPENDS <targets>])
+# Makes the test executable test_<folder>_mpi (its sources bring their own main, which starts MPI) and runs the
+# whole of it under mpirun once per rank count, under the name <folder>/mpi_ranks_<count>.
+function(strata_mpi_test folder)
+  cmake_parse_arguments(ARG "" "" "RANKS;SOURCES;DEPENDS" ${ARGN})
+  add_executable(test_${folder}_mpi ${ARG_SOURCES})
+  target_link_libraries(test_${folder}_mpi PRIVATE strata_flags ${ARG_DEPENDS} GTest::gtest)
+  foreach(ranks IN LISTS ARG_RANKS)
+    set(name ${folder}/mpi_ranks_${ranks})
+    add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/mpirun.sh -n ${ranks}
+                                  $<TARGET_FILE:test_${folder}_mpi>)
+    # Open MPI keeps some memory until the process ends.
+    set_tests_properties(${name} PROPERTIES TIMEOUT 120 PROCESSORS ${ranks}
+                         ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+  endforeach()
+endfunction()

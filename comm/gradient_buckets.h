@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/bucket_ranges.h"
 #include "comm/communicator.h"
 #include "device/backend.h"
 
@@ -17,18 +18,17 @@ namespace strata::comm {
 // c is max_norm, K the number of buckets, g the gradient; norms are over all parameters.
 enum class ClipMode : uint8_t {
   kNone,
-  kAfterAllReduce,         // the mean over ranks, times min(1, c / ||mean||)
-  kBeforeAllReduce,        // each rank's g times min(1, c / ||g||), then the mean
-  kBucketBeforeAllReduce,  // each rank's bucket g_k times min(1, c / sqrt(K) / ||g_k||), then the
-                           // mean
+  kAfterAllReduce,   // the mean over ranks, times min(1, c / ||mean||)
+  kBeforeAllReduce,  // each rank's g times min(1, c / ||g||), then the mean
+  // Each rank's bucket g_k times min(1, c / sqrt(K) / ||g_k||), then the mean: at most c in all.
+  kBucketBeforeAllReduce,
 };
 
 struct BucketOptions {
   ClipMode clip = ClipMode::kAfterAllReduce;
   float max_norm = 1.0f;
   device::DType reduce_dtype = device::DType::kF32;  // in place where gradients are of this dtype
-  int64_t bucket_bytes = 25 << 20;                   // of reduce_dtype; a bucket ends at the first
-                                                     // boundary at or above this
+  int64_t bucket_bytes = 25 << 20;                   // of reduce_dtype, about (see make_buckets)
 };
 
 // Arena elements [begin, end) whose gradients are reduced: the arena holds their sum over ranks.
@@ -53,7 +53,12 @@ struct StepTimes {
   std::optional<double> gradient_norm;
 };
 
-enum class BucketPhase : uint8_t { kClip, kReduce, kNorm, kUpdate };
+enum class BucketPhase : uint8_t {
+  kClip,    // before the all-reduce: norm, clipping, conversion to reduce_dtype
+  kReduce,  // the all-reduce
+  kNorm,    // after it: conversion back, norm
+  kUpdate,  // the update callback
+};
 
 // One piece of work in a step, on std::chrono::steady_clock.
 struct BucketEvent {
@@ -63,17 +68,9 @@ struct BucketEvent {
   int64_t end_ns = 0;
 };
 
-struct BucketRange {
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-
-// Consecutive ranges between `boundaries` joined until they reach `bucket_elements`. Boundaries
-// rise from 0 to n, both included; throws Error where they do not.
-std::vector<BucketRange> make_buckets(std::span<const int64_t> boundaries, int64_t bucket_elements);
-
 // The engine. One thread of its own works on the device (Stream::kReduce), a second one waits in
-// collectives. Both sleep when there is nothing to do. With one rank nothing is sent or converted.
+// collectives; both sleep when there is nothing to do. With one rank nothing is sent or converted.
+// Buckets are reduced in arena order on every rank.
 class GradientBuckets {
  public:
   // Runs on the engine's device thread, on Stream::kReduce, once a step for every bucket in arena
@@ -90,7 +87,8 @@ class GradientBuckets {
   ~GradientBuckets();
 
   // Says that whatever the compute stream has been given so far completes gradients [begin, end)
-  // for this step. Cheap, never waits. With micro-batches: called during the last one only.
+  // of this step, and is the last to read these weights: their update may begin. Cheap, never
+  // waits. With micro-batches: called during the last one only.
   // Throws Error for a range outside the arena or reported twice.
   void gradients_final(int64_t begin, int64_t end);
 

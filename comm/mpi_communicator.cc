@@ -1,0 +1,144 @@
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/rank_order_sum.h"
+
+namespace strata::comm {
+namespace {
+
+// Waits without holding a core that compute could use: tests a few times, which is enough when the
+// other ranks are already there, then sleeps longer and longer between tests.
+void wait_for(MPI_Request request) {
+  constexpr int kTestsBeforeSleep = 20;
+  constexpr std::chrono::microseconds kFirstSleep(15), kLongestSleep(200);
+  std::chrono::microseconds sleep = kFirstSleep;
+  for (int tests = 1;; ++tests) {
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done) return;
+    if (tests < kTestsBeforeSleep) continue;
+    std::this_thread::sleep_for(sleep);
+    sleep = std::min(sleep * 3 / 2, kLongestSleep);
+  }
+}
+
+MPI_Datatype element_type(device::DType dtype) {
+  switch (dtype) {
+    case device::DType::kF64:
+      return MPI_DOUBLE;
+    case device::DType::kF32:
+      return MPI_FLOAT;
+    case device::DType::kBF16:
+      return MPI_UINT16_T;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+class MpiCommunicator final : public Communicator {
+ public:
+  // Takes over `communicator`.
+  explicit MpiCommunicator(MPI_Comm communicator) : communicator_(communicator) {
+    MPI_Comm_rank(communicator_, &rank_);
+    MPI_Comm_size(communicator_, &size_);
+  }
+
+  ~MpiCommunicator() override {
+    // While an error is on its way out, the other ranks may not be here to agree.
+    if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  // Pieces keep MPI's int counts in range and bound the scratch memory.
+  void all_reduce_sum(void* data, int64_t count, device::DType dtype) override {
+    if (size_ == 1) return;
+    constexpr int64_t kPiece = int64_t{1} << 24;
+    for (int64_t begin = 0; begin < count; begin += kPiece) {
+      reduce_piece(static_cast<char*>(data) + begin * static_cast<int64_t>(size_of(dtype)),
+                   std::min(kPiece, count - begin), dtype);
+    }
+  }
+
+  void all_reduce_sum(std::span<int64_t> values) override {
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
+                   MPI_SUM, communicator_, &request);
+    wait_for(request);
+  }
+
+  void broadcast(void* data, size_t bytes, int root) override {
+    constexpr size_t kPiece = size_t{1} << 28;
+    for (size_t begin = 0; begin < bytes; begin += kPiece) {
+      MPI_Request request;
+      MPI_Ibcast(static_cast<char*>(data) + begin,
+                 static_cast<int>(std::min(kPiece, bytes - begin)), MPI_BYTE, root, communicator_,
+                 &request);
+      wait_for(request);
+    }
+  }
+
+  void barrier() override {
+    MPI_Request request;
+    MPI_Ibarrier(communicator_, &request);
+    wait_for(request);
+  }
+
+  std::unique_ptr<Communicator> duplicate() override {
+    MPI_Comm copy;
+    MPI_Request request;
+    MPI_Comm_idup(communicator_, &copy, &request);
+    wait_for(request);
+    return std::make_unique<MpiCommunicator>(copy);
+  }
+
+ private:
+  // Every rank gathers all ranks' parts of one slice, sums them, and gives the sum to all. As much
+  // travels as in a ring all-reduce; each element is summed once, in rank order, so every rank has
+  // the same bits whatever MPI does, and bf16 is rounded once.
+  void reduce_piece(void* data, int64_t count, device::DType dtype) {
+    const MPI_Datatype type = element_type(dtype);
+    const auto slice_begin = [&](int rank) { return static_cast<int>(count * rank / size_); };
+    std::vector<int> begins(size_), counts(size_);
+    for (int rank = 0; rank < size_; ++rank) {
+      begins[rank] = slice_begin(rank);
+      counts[rank] = slice_begin(rank + 1) - begins[rank];
+    }
+    const int mine = counts[rank_];
+    const std::vector<int> part_counts(size_, mine);
+    std::vector<int> part_begins(size_);
+    for (int rank = 0; rank < size_; ++rank) part_begins[rank] = rank * mine;
+    parts_.resize(std::max(parts_.size(), static_cast<size_t>(mine) * size_ * size_of(dtype)));
+
+    MPI_Request request;
+    MPI_Ialltoallv(data, counts.data(), begins.data(), type, parts_.data(), part_counts.data(),
+                   part_begins.data(), type, communicator_, &request);
+    wait_for(request);
+    sum_in_rank_order(parts_.data(), size_, mine, dtype,
+                      static_cast<char*>(data) + begins[rank_] * size_of(dtype));
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, counts.data(), begins.data(), type,
+                    communicator_, &request);
+    wait_for(request);
+  }
+
+  MPI_Comm communicator_;
+  int rank_ = 0;
+  int size_ = 1;
+  std::vector<char> parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_mpi_communicator() {
+  MPI_Comm world;
+  MPI_Comm_dup(MPI_COMM_WORLD, &world);
+  return std::make_unique<MpiCommunicator>(world);
+}
+
+}  // namespace strata::comm

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Open MPI's mpirun as tests and the quickstart need it: ranks may outnumber cores, are bound to none
+# (their threads would share one core), and may run as root, as in a container.
+# Usage: scripts/mpirun.sh -n RANKS PROGRAM [ARGUMENT...]
+set -eu
+if [ "$(id -u)" -eq 0 ]; then
+  set -- --allow-run-as-root "$@"
+fi
+exec mpirun --oversubscribe --bind-to none "$@"

@@ -1,0 +1,35 @@
+// A job of two or more ranks in which rank 1 fails while the others wait in an all-reduce.
+// Usage: failing_job throw|unwind|kill
+#include <csignal>
+#include <string>
+
+#include "base/error.h"
+#include "comm/communicator.h"
+#include "comm/mpi_runtime.h"
+
+namespace {
+
+void work(int rank, const std::string& how) {
+  const auto communicator = strata::comm::make_mpi_communicator();
+  communicator->barrier();
+  if (rank == 1 && how == "kill") std::raise(SIGKILL);
+  if (rank == 1) strata::fail("shard 7 is unreadable");
+  float value = 1;
+  communicator->all_reduce_sum(&value, 1, strata::device::DType::kF32);
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const std::string how = arguments[1];
+  try {
+    const strata::comm::MpiRuntime mpi;
+    if (how == "throw") {
+      mpi.run([&] { work(mpi.rank(), how); });
+    } else {
+      work(mpi.rank(), how);
+    }
+  } catch (const std::exception&) {
+  }
+  return 0;
+}

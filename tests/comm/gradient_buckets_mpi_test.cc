@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "comm/gradient_buckets.h"
+#include "tests/comm/bucket_step.h"
+
+namespace strata::comm {
+namespace {
+
+using device::BFloat16;
+using device::DType;
+
+struct Case {
+  ClipMode clip;
+  DType reduce_dtype;
+  DType master_dtype = DType::kF32;
+};
+
+class GradientBucketsOverRanks : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr float kMaxNorm = 1.5f;
+  static constexpr int kMicroBatches = 2;
+
+  GradientBucketsOverRanks()
+      : step_(GetParam().master_dtype),
+        buckets_(step_.backend, *world_, step_.gradients(), kBoundaries,
+                 {.clip = GetParam().clip,
+                  .max_norm = kMaxNorm,
+                  .reduce_dtype = GetParam().reduce_dtype,
+                  .bucket_bytes =
+                      kBucketElements * static_cast<int64_t>(size_of(GetParam().reduce_dtype))},
+                 step_.update()) {}
+
+  // One step of two micro-batches; backward reports its ranges during the last.
+  StepTimes run_step(int step) {
+    std::fill(step_.applied.begin(), step_.applied.end(), 0.0);
+    for (int micro = 0; micro < kMicroBatches; ++micro) {
+      step_.add(gradient_of(world_->rank(), step, micro));
+    }
+    for (size_t i = 1; i < kBoundaries.size(); ++i) {
+      buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+    }
+    return buckets_.finish_step();
+  }
+
+  // As it stands in the arena of `rank` after both micro-batches.
+  std::vector<double> accumulated(int rank, int step) const {
+    const std::vector<float> first = gradient_of(rank, step, 0),
+                             second = gradient_of(rank, step, 1);
+    std::vector<double> sum(kGradients);
+    for (int64_t i = 0; i < kGradients; ++i) {
+      sum[i] = GetParam().master_dtype == DType::kF64 ? double{first[i]} + double{second[i]}
+                                                      : double{first[i] + second[i]};
+    }
+    return sum;
+  }
+
+  std::vector<std::vector<double>> all_ranks(int step) const {
+    std::vector<std::vector<double>> result;
+    for (int rank = 0; rank < world_->size(); ++rank) result.push_back(accumulated(rank, step));
+    return result;
+  }
+
+  std::unique_ptr<Communicator> world_ = make_mpi_communicator();
+  BucketStep step_;
+  GradientBuckets buckets_;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, GradientBucketsOverRanks,
+    testing::Values(Case{ClipMode::kNone, DType::kF32}, Case{ClipMode::kNone, DType::kBF16},
+                    Case{ClipMode::kAfterAllReduce, DType::kF32},
+                    Case{ClipMode::kAfterAllReduce, DType::kBF16},
+                    Case{ClipMode::kBeforeAllReduce, DType::kF32},
+                    Case{ClipMode::kBeforeAllReduce, DType::kBF16},
+                    Case{ClipMode::kBucketBeforeAllReduce, DType::kF32},
+                    Case{ClipMode::kBucketBeforeAllReduce, DType::kBF16},
+                    Case{ClipMode::kAfterAllReduce, DType::kF64, DType::kF64},
+                    Case{ClipMode::kBucketBeforeAllReduce, DType::kF32, DType::kF64}),
+    [](const auto& param) {
+      return name_of(param.param.clip) + "_" + device::name_of(param.param.reduce_dtype) + "_of_" +
+             device::name_of(param.param.master_dtype);
+    });
+
+// How far each element may be from the definition: the roundings of its clipped contributions and
+// of their sum in reduce_dtype; in f32 those of the norm and the factors too.
+std::vector<double> tolerances(std::vector<std::vector<double>> ranks, const Case& c,
+                               const std::vector<double>& expected,
+                               const std::vector<BucketRange>& buckets, double max_norm) {
+  const bool after = c.clip == ClipMode::kAfterAllReduce;
+  const double factor =
+      after ? norm_of(expected) / norm_of(expected_gradient(ranks, ClipMode::kNone, 0, {})) : 1.0;
+  const bool converted = c.reduce_dtype == DType::kBF16 && ranks.size() > 1;
+  for (auto& gradient : ranks) {
+    for (double& value : gradient) value = std::abs(value);
+  }
+  auto result = expected_gradient(ranks, after ? ClipMode::kNone : c.clip, max_norm, buckets);
+  // bf16: half a unit in the last of 8 significant bits, twice.
+  for (double& value : result) value *= factor * (converted ? 2 * 0x1p-8 * 1.01 : 1e-6);
+  return result;
+}
+
+TEST_P(GradientBucketsOverRanks, ApplyWhatTheModeDefines) {
+  for (int step = 0; step < 3; ++step) {
+    run_step(step);
+    const auto ranks = all_ranks(step);
+    const auto expected = expected_gradient(ranks, GetParam().clip, kMaxNorm, buckets_.buckets());
+    const auto tolerance = tolerances(ranks, GetParam(), expected, buckets_.buckets(), kMaxNorm);
+    for (int64_t i = 0; i < kGradients; ++i) {
+      ASSERT_NEAR(step_.applied[i], expected[i], tolerance[i])
+          << "step " << step << " element " << i;
+    }
+  }
+}
+
+TEST_P(GradientBucketsOverRanks, EndEveryStepWithTheSameBits) {
+  for (int step = 0; step < 3; ++step) {
+    run_step(step);
+    std::vector<double> first = step_.applied;
+    world_->broadcast(first.data(), first.size() * sizeof(double), 0);
+    EXPECT_EQ(std::memcmp(first.data(), step_.applied.data(), first.size() * sizeof(double)), 0);
+  }
+}
+
+TEST_P(GradientBucketsOverRanks, ReportTheNormBeforeClipping) {
+  const StepTimes times = run_step(7);
+  const auto ranks = all_ranks(7);
+  if (GetParam().clip == ClipMode::kNone) {
+    EXPECT_FALSE(times.gradient_norm);
+    return;
+  }
+  const auto mean = expected_gradient(ranks, ClipMode::kNone, kMaxNorm, {});
+  const double expected =
+      norm_of(GetParam().clip == ClipMode::kAfterAllReduce ? mean : ranks[world_->rank()]);
+  ASSERT_TRUE(times.gradient_norm);
+  const bool rounded = GetParam().clip == ClipMode::kAfterAllReduce &&
+                       GetParam().reduce_dtype == DType::kBF16 && world_->size() > 1;
+  EXPECT_NEAR(*times.gradient_norm, expected, expected * (rounded ? 0x1p-8 : 1e-6));
+}
+
+// Without clipping the arithmetic is known to the bit.
+TEST(GradientBucketsOverRanksUnclipped, SumInRankOrderAndRoundBF16Once) {
+  const auto world = make_mpi_communicator();
+  BucketStep step;
+  std::vector<float> sums(kGradients);
+  GradientBuckets buckets(
+      step.backend, *world, step.gradients(), kBoundaries,
+      {.clip = ClipMode::kNone, .reduce_dtype = DType::kBF16, .bucket_bytes = 2 * kBucketElements},
+      [&](const ReducedGradients& reduced) {
+        for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+          sums[i] = step.gradients().as<float>()[i];
+        }
+      });
+  step.add(gradient_of(world->rank(), 0));
+  buckets.gradients_final(0, kGradients);
+  buckets.finish_step();
+  std::vector<std::vector<float>> gradients;
+  for (int rank = 0; rank < world->size(); ++rank) gradients.push_back(gradient_of(rank, 0));
+  for (int64_t i = 0; i < kGradients; ++i) {
+    float sum = 0;
+    for (const auto& gradient : gradients) sum += BFloat16(gradient[i]);
+    const float expected = world->size() == 1 ? gradients[0][i] : float{BFloat16(sum)};
+    ASSERT_EQ(sums[i], expected) << i;
+  }
+}
+
+}  // namespace
+}  // namespace strata::comm

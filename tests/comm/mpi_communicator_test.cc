@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "loadbalance/random.h"
+
+namespace strata::comm {
+namespace {
+
+using device::BFloat16;
+using device::DType;
+
+// What rank `rank` contributes: values whose sum depends on the order of addition.
+template <typename Element>
+std::vector<Element> contribution(int rank, int64_t count) {
+  loadbalance::Random random(static_cast<uint64_t>(rank + 1));
+  std::vector<Element> values;
+  for (int64_t i = 0; i < count; ++i) {
+    const double mantissa = static_cast<double>(random.below(1u << 24)) / (1 << 23) - 1.0;
+    values.push_back(static_cast<Element>(
+        static_cast<float>(std::ldexp(mantissa, static_cast<int>(random.below(20))))));
+  }
+  return values;
+}
+
+template <typename Element, typename Accumulator>
+void expect_sum_in_rank_order(DType dtype) {
+  const auto communicator = make_mpi_communicator();
+  const int ranks = communicator->size();
+  for (const int64_t count : {0, 1, 2, 3, 5, 1000, 100003}) {
+    std::vector<Element> values = contribution<Element>(communicator->rank(), count);
+    communicator->all_reduce_sum(values.data(), count, dtype);
+
+    std::vector<std::vector<Element>> parts;
+    for (int rank = 0; rank < ranks; ++rank) parts.push_back(contribution<Element>(rank, count));
+    for (int64_t i = 0; i < count; ++i) {
+      Accumulator sum = static_cast<Accumulator>(parts[0][i]);
+      for (int rank = 1; rank < ranks; ++rank) sum += static_cast<Accumulator>(parts[rank][i]);
+      const Element expected = Element(sum);
+      ASSERT_EQ(std::memcmp(&values[i], &expected, sizeof expected), 0)
+          << "element " << i << " of " << count;
+    }
+  }
+}
+
+TEST(MpiCommunicator, SumsF64InRankOrder) { expect_sum_in_rank_order<double, double>(DType::kF64); }
+TEST(MpiCommunicator, SumsF32InRankOrder) { expect_sum_in_rank_order<float, float>(DType::kF32); }
+TEST(MpiCommunicator, SumsBF16InF32AndRoundsOnce) {
+  expect_sum_in_rank_order<BFloat16, float>(DType::kBF16);
+}
+
+// More than one piece of 2^24 elements.
+TEST(MpiCommunicator, SumsLongData) {
+  const auto communicator = make_mpi_communicator();
+  std::vector<BFloat16> values((int64_t{1} << 24) + 77, BFloat16(1.0f));
+  communicator->all_reduce_sum(values.data(), static_cast<int64_t>(values.size()), DType::kBF16);
+  const BFloat16 expected(static_cast<float>(communicator->size()));
+  EXPECT_TRUE(std::all_of(values.begin(), values.end(),
+                          [&](BFloat16 value) { return value.bits == expected.bits; }));
+}
+
+TEST(MpiCommunicator, SumsIntegers) {
+  const auto communicator = make_mpi_communicator();
+  const int64_t ranks = communicator->size();
+  std::vector<int64_t> values = {communicator->rank() + (int64_t{1} << 60) / ranks, -1};
+  communicator->all_reduce_sum(values);
+  EXPECT_EQ(values[0], ranks * (ranks - 1) / 2 + (int64_t{1} << 60) / ranks * ranks);
+  EXPECT_EQ(values[1], -ranks);
+}
+
+TEST(MpiCommunicator, BroadcastsFromAnyRoot) {
+  const auto communicator = make_mpi_communicator();
+  for (int root = 0; root < communicator->size(); ++root) {
+    std::string text = communicator->rank() == root ? "from root" : "untouched";
+    communicator->broadcast(text.data(), text.size(), root);
+    EXPECT_EQ(text, "from root");
+  }
+}
+
+TEST(MpiCommunicator, NobodyLeavesABarrierBeforeAllHaveCome) {
+  const auto communicator = make_mpi_communicator();
+  const auto other = communicator->duplicate();
+  std::vector<int64_t> arrived = {1};
+  std::thread counting([&] { other->all_reduce_sum(arrived); });
+  communicator->barrier();
+  counting.join();
+  EXPECT_EQ(arrived[0], communicator->size());
+}
+
+// Two threads at once, each on its own communicator, in opposite orders of progress.
+TEST(MpiCommunicator, DuplicatesAreIndependent) {
+  const auto first = make_mpi_communicator();
+  const auto second = first->duplicate();
+  std::vector<float> large(200000, 1.0f);
+  std::thread other([&] {
+    for (int i = 0; i < 5; ++i) {
+      std::fill(large.begin(), large.end(), 1.0f);
+      second->all_reduce_sum(large.data(), static_cast<int64_t>(large.size()), DType::kF32);
+    }
+  });
+  double small = 0;
+  for (int i = 0; i < 100; ++i) {
+    small = 1.0;
+    first->all_reduce_sum(&small, 1, DType::kF64);
+  }
+  other.join();
+  EXPECT_EQ(small, first->size());
+  EXPECT_EQ(large.front(), static_cast<float>(first->size()));
+  EXPECT_EQ(large.back(), static_cast<float>(first->size()));
+}
+
+}  // namespace
+}  // namespace strata::comm

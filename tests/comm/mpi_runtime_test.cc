@@ -1,0 +1,56 @@
+#include "comm/mpi_runtime.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace strata::comm {
+namespace {
+
+struct JobResult {
+  int exit_code;
+  std::string output;
+};
+
+// `timeout` exits with 124 where the job does not end by itself in 10 seconds.
+JobResult run_failing_job(const std::string& how) {
+  const std::string command = "timeout 10 " STRATA_SOURCE_DIR
+                              "/scripts/mpirun.sh -n 3 " STRATA_BINARY_DIR
+                              "/tests/comm/failing_job " +
+                              how + " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const size_t count = fread(buffer.data(), 1, buffer.size(), pipe)) {
+    output.append(buffer.data(), count);
+  }
+  return {WEXITSTATUS(pclose(pipe)), output};
+}
+
+TEST(MpiRuntime, AnExceptionOnOneRankEndsTheJobWithItsMessage) {
+  const JobResult result = run_failing_job("throw");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("strata: rank 1: shard 7 is unreadable"), std::string::npos)
+      << result.output;
+}
+
+TEST(MpiRuntime, AnExceptionThatPassesItEndsTheJob) {
+  const JobResult result = run_failing_job("unwind");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("strata: rank 1: stopped by an error"), std::string::npos)
+      << result.output;
+}
+
+TEST(MpiRuntime, AKilledRankEndsTheJob) {
+  const JobResult result = run_failing_job("kill");
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_NE(result.exit_code, 124) << "the job hung";
+}
+
+TEST(MpiRuntime, ThisProcessWasStartedWithoutMpi) { EXPECT_FALSE(launched_by_mpi()); }
+
+}  // namespace
+}  // namespace strata::comm

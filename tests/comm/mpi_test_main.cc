@@ -1,0 +1,11 @@
+#include <gtest/gtest.h>
+
+#include "comm/mpi_runtime.h"
+
+// Every rank runs every test; the first rank tells the story, the others only their failures.
+int main(int argc, char** argv) {
+  const strata::comm::MpiRuntime mpi;
+  GTEST_FLAG_SET(brief, mpi.rank() != 0);
+  testing::InitGoogleTest(&argc, argv);
+  return mpi.run([] { return RUN_ALL_TESTS(); });
+}
