@@ -10,6 +10,7 @@
 #include "harness/evaluation_interval.h"
 #include "harness/run_config_checks.h"
 #include "harness/run_config_keys.h"
+#include "harness/yaml_document.h"
 
 namespace strata::harness {
 namespace {
@@ -104,17 +105,6 @@ void collect(const ConfigValue& value, bool with_lines, Values& values) {
     }
     seen.push_back(name);
     collect(child, with_lines, values);
-  }
-}
-
-YAML::Node parse_yaml(const std::string& text, const std::string& source) {
-  try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1)
-      fail("{}: holds {} YAML documents; keep one", source, documents.size());
-    return documents.empty() ? YAML::Node() : documents.front();
-  } catch (const YAML::Exception& error) {
-    fail("{}:{}: not valid YAML: {}", source, error.mark.line + 1, error.msg);
   }
 }
 
