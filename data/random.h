@@ -15,6 +15,13 @@ class Random {
     for (const uint64_t key : keys) state_ = mix(state_ + key + kIncrement);
   }
 
+  // The published generator, started at `state`.
+  static Random from_state(uint64_t state) {
+    Random random({});
+    random.state_ = state;
+    return random;
+  }
+
   uint64_t next() { return mix(state_ += kIncrement); }
 
   // Uniform in [0, bound), without bias; bound > 0.

@@ -40,7 +40,7 @@ Lead classify_lead(unsigned char byte) {
 }
 
 // The properties Cased and Case_Ignorable (Unicode, D135 and D136), as far as general categories
-// tell.
+// and case mappings tell.
 bool is_cased(char32_t code_point) {
   switch (category(code_point)) {
     case UTF8PROC_CATEGORY_LU:
@@ -48,7 +48,8 @@ bool is_cased(char32_t code_point) {
     case UTF8PROC_CATEGORY_LT:
       return true;
     default:
-      return false;
+      return utf8proc_isupper(static_cast<utf8proc_int32_t>(code_point)) != 0 ||
+             utf8proc_islower(static_cast<utf8proc_int32_t>(code_point)) != 0;
   }
 }
 

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include "cli/commands.h"
+#include "data/instance_file.h"
+#include "tests/data/data_test_support.h"
+#include "tests/data/instance_samples.h"
+
+namespace strata::cli {
+namespace {
+
+using data::contains;
+
+class DataCommand : public testing::Test {
+ protected:
+  DataCommand() {
+    std::string text, vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+    for (size_t i = 0; i < 26; ++i) vocabulary += data::word(i) + "\n";
+    for (size_t d = 0; d < 10; ++d) {
+      for (size_t s = 0; s < 5; ++s) {
+        text += data::word(d) + " " + data::word(10 + s);
+        for (size_t i = 0; i < 5; ++i) text += fmt::format(" {}", data::word((d * s + i) % 26));
+        text += "\n";
+      }
+      text += "\n";
+    }
+    write_file_atomically(directory_ / "text.txt", text);
+    write_file_atomically(directory_ / "vocab.txt", vocabulary);
+  }
+
+  std::string run(const std::string& arguments) {
+    CLI::App app;
+    int exit_code = 0;
+    add_data_command(app, exit_code);
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    try {
+      app.parse("data " + arguments);
+    } catch (...) {
+      testing::internal::GetCapturedStdout();
+      testing::internal::GetCapturedStderr();
+      throw;
+    }
+    progress_ = testing::internal::GetCapturedStderr();
+    return testing::internal::GetCapturedStdout();
+  }
+  std::string prepare(const std::string& more) {
+    return run(
+        fmt::format("prepare --text {0}/text.txt --vocab {0}/vocab.txt --out {0}/out "
+                    "--eval-every 5 --max-length 32 --max-predictions 5 {1}",
+                    directory_.path().string(), more));
+  }
+  std::string file(const std::string& name) { return (directory_ / name).string(); }
+
+  data::TemporaryDirectory directory_;
+  std::string progress_;
+};
+
+TEST_F(DataCommand, PrepareMakesBothFilesAndSumsThemUp) {
+  const auto summary = nlohmann::json::parse(prepare("--json"));
+  EXPECT_EQ(summary["skipped"], false);
+  EXPECT_EQ(summary["train"]["documents"], 8);
+  EXPECT_EQ(summary["eval"]["documents"], 2);
+  EXPECT_GT(summary["eval"]["most_frequent_share"], 0.0);
+  EXPECT_TRUE(contains(progress_, "10 documents, 50 sentences, 350 tokens"));
+  EXPECT_EQ(nlohmann::json::parse(prepare("--json"))["skipped"], true);
+  EXPECT_TRUE(contains(prepare(""), "up to date"));
+  EXPECT_TRUE(contains(prepare("--force"), "always guessing"));
+}
+
+TEST_F(DataCommand, InfoCountsWhatTheFileHolds) {
+  prepare("--format mlperf-varlen");
+  const auto source = data::open_instances(directory_ / "out/train.hdf5");
+  const auto info = nlohmann::json::parse(run("info --json " + file("out/train.hdf5")));
+  EXPECT_EQ(info["format"], "mlperf-varlen");
+  EXPECT_EQ(info["instances"], source->size());
+  EXPECT_EQ(info["max_length"], 32);
+  uint64_t counted = 0;
+  for (const uint64_t bin : info["histogram"]) counted += bin;
+  EXPECT_EQ(counted, source->size());
+  EXPECT_TRUE(contains(run("info " + file("out/train.hdf5")), "data set   input_ids"));
+}
+
+TEST_F(DataCommand, ShowPrintsWhatTheModelSeesAndWhatStoodThere) {
+  prepare("");
+  const std::string arguments = "show " + file("out/eval.hdf5") + " 0 --vocab " + file("vocab.txt");
+  const std::string text = run(arguments);
+  EXPECT_TRUE(contains(text, "sample 0: ")) << text;
+  EXPECT_TRUE(contains(text, "[CLS] ")) << text;
+  const auto json = nlohmann::json::parse(run(arguments + " --json"));
+  EXPECT_EQ(json["tokens"].size(), json["segments"].size());
+  EXPECT_EQ(json["masked_positions"].size(), json["masked_ids"].size());
+  EXPECT_EQ(json["documents"].size(), 2u);
+}
+
+TEST_F(DataCommand, BadUsageIsRefused) {
+  EXPECT_THROW(run("prepare"), CLI::ParseError);
+  EXPECT_THROW(run(""), CLI::ParseError);
+  EXPECT_THROW(prepare("--eval-documents 2"), CLI::ParseError);  // and --eval-every
+  EXPECT_THROW(prepare("--format csv"), Error);
+  EXPECT_THROW(prepare("--dupe-factor 0"), Error);
+  EXPECT_THROW(run("info " + file("none.hdf5")), Error);
+  prepare("");
+  EXPECT_THROW(run("show " + file("out/eval.hdf5") + " 999999 --vocab " + file("vocab.txt")),
+               Error);
+}
+
+}  // namespace
+}  // namespace strata::cli
