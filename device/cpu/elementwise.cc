@@ -38,6 +38,9 @@ void convert(const Context& context, const Convert& op) {
     } else if (from == DType::kBF16 && to == DType::kF32) {
       context.kernels.bf16_to_f32(count, op.scale, op.source.as<uint16_t>() + begin,
                                   op.destination.as<float>() + begin);
+    } else if (from == DType::kBF16 && to == DType::kBF16) {
+      context.kernels.scale_bf16(count, op.scale, op.source.as<uint16_t>() + begin,
+                                 op.destination.as<uint16_t>() + begin);
     } else {
       fail("the cpu backend converts between f32 and bf16, not {} to {}", name_of(from),
            name_of(to));
@@ -62,8 +65,7 @@ void l2_norm_squared(const Context& context, const L2NormSquared& op) {
 void clip_to_norm(const Context& context, const ClipToNorm& op) {
   const float factor = clip_factor(op.norm_squared, op.max_norm);
   if (factor == 1.0f) return;
-  if (op.x.dtype == DType::kF32) return convert(context, {op.x, factor, op.x});
-  fail("the cpu backend clips f32 gradients, not {}", name_of(op.x.dtype));
+  convert(context, {op.x, factor, op.x});
 }
 
 void adam_update(const Context& context, const AdamUpdate& op) {

@@ -20,10 +20,10 @@ import transformers
 from safetensors.torch import save_file
 
 HERE = pathlib.Path(__file__).parent
-LENGTHS = [24, 9, 17]
-MASKED = [[3, 7, 8, 20], [5], [1, 2, 11]]  # positions in each sample
+LENGTHS = [24, 9, 17, 1]
+MASKED = [[3, 7, 8, 20], [5], [1, 2, 11], []]  # positions in each sample
 IS_RIGHT = [True, False, False, True, True, False, True, False]  # whether the model is to predict it
-NEXT_SENTENCE = [0, 1, 1]
+NEXT_SENTENCE = [0, 1, 1, 0]
 TIED = ["cls.predictions.decoder.weight", "cls.predictions.decoder.bias"]
 
 
@@ -56,7 +56,8 @@ def parameters(model):
 def padded_batch():
     generator = torch.Generator().manual_seed(7)
     shape = (len(LENGTHS), max(LENGTHS))
-    tokens = torch.randint(0, 40, shape, generator=generator)
+    # Not 0, the padding token: PyTorch gives its embedding no gradient from where it is looked up.
+    tokens = torch.randint(1, 40, shape, generator=generator)
     columns = torch.arange(shape[1])
     lengths = torch.tensor(LENGTHS)[:, None]
     present = columns < lengths

@@ -18,18 +18,14 @@ void scaled_copy(int64_t count, float factor, const Source* source, Destination*
   for (int64_t i = 0; i < count; ++i) store(destination[i], load(source[i]) * factor);
 }
 
-// Float sums over short blocks, added up in double: fast, and exact enough for any length.
 template <typename T>
 double sum_of_squares(int64_t count, const T* x) {
-  constexpr int64_t kBlock = 4096;
-  double total = 0.0;
-  for (int64_t base = 0; base < count; base += kBlock) {
-    const int64_t end = base + kBlock < count ? base + kBlock : count;
-    float sum = 0.0f;
-    for (int64_t i = base; i < end; ++i) sum += load(x[i]) * load(x[i]);
-    total += static_cast<double>(sum);
+  double sum = 0.0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = load(x[i]);
+    sum += value * value;
   }
-  return total;
+  return sum;
 }
 
 template <typename T>

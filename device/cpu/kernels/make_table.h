@@ -35,6 +35,7 @@ constexpr VectorKernels make_table(const char* instruction_set) {
       .f32 = make_typed_kernels<float>(),
       .bf16 = make_typed_kernels<uint16_t>(),
       .scale = scaled_copy<float, float>,
+      .scale_bf16 = scaled_copy<uint16_t, uint16_t>,
       .f32_to_bf16 = scaled_copy<float, uint16_t>,
       .bf16_to_f32 = scaled_copy<uint16_t, float>,
       .sum_of_squares_f32 = sum_of_squares<float>,

@@ -59,6 +59,7 @@ struct VectorKernels {
   TypedKernels<float> f32;
   TypedKernels<uint16_t> bf16;
   void (*scale)(int64_t count, float factor, const float* source, float* destination);
+  void (*scale_bf16)(int64_t count, float factor, const uint16_t* source, uint16_t* destination);
   void (*f32_to_bf16)(int64_t count, float factor, const float* source, uint16_t* destination);
   void (*bf16_to_f32)(int64_t count, float factor, const uint16_t* source, float* destination);
   double (*sum_of_squares_f32)(int64_t count, const float* x);

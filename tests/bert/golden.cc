@@ -1,0 +1,118 @@
+#include "tests/bert/golden.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/files.h"
+#include "bert/safetensors.h"
+
+namespace strata::bert {
+namespace {
+
+const std::string kFolder = STRATA_SOURCE_DIR "/tests/golden/";
+
+// In full precision, which SafetensorsFile::read does not give.
+std::map<std::string, std::vector<double>> read_exactly(const std::string& path) {
+  const std::string bytes = read_file(path);
+  const SafetensorsFile file(path);
+  std::map<std::string, std::vector<double>> values;
+  for (const auto& [name, tensor] : file.tensors()) {
+    std::vector<double>& to = values[name];
+    to.resize(static_cast<size_t>(tensor.size()));
+    if (tensor.dtype == "F64") {
+      std::memcpy(to.data(), bytes.data() + tensor.begin, to.size() * sizeof(double));
+    } else {
+      std::vector<int32_t> integers(to.size());
+      std::memcpy(integers.data(), bytes.data() + tensor.begin, to.size() * sizeof(int32_t));
+      to.assign(integers.begin(), integers.end());
+    }
+  }
+  return values;
+}
+
+double probe(int64_t i) { return static_cast<double>(2 * ((i * 37 + 11) % 61) - 61) / 64; }
+
+template <typename T>
+std::vector<T> to_integers(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+Golden::Golden(int heads)
+    : config(load_bert_config(kFolder + "bert_tiny_config.json")),
+      values(read_exactly(fmt::format("{}bert_tiny_heads{}.safetensors", kFolder, heads))) {
+  config.heads = heads;
+  batch.tokens = to_integers<int32_t>(values.at("tokens"));
+  batch.segments = to_integers<int32_t>(values.at("segments"));
+  batch.masked_positions = to_integers<int32_t>(values.at("masked_positions"));
+  batch.masked_ids = to_integers<int32_t>(values.at("masked_ids"));
+  batch.next_sentence = to_integers<int32_t>(values.at("next_sentence"));
+  batch.cu_seqlens = {0};
+  for (const double length : values.at("lengths")) {
+    batch.sample_ids.push_back(1000 + batch.sample_ids.size());
+    for (int32_t position = 0; position < length; ++position) batch.positions.push_back(position);
+    batch.cu_seqlens.push_back(static_cast<int32_t>(batch.positions.size()));
+  }
+}
+
+Golden::Comparison Golden::compare(const Parameter& parameter, const double* gradient) const {
+  Comparison result;
+  const auto check = [&](const std::string& name, const std::vector<double>& actual) {
+    const std::vector<double>& expected = values.at(name);
+    if (actual.size() != expected.size()) throw std::logic_error(name + ": another size");
+    for (size_t i = 0; i < actual.size(); ++i) {
+      result.difference = std::max(result.difference, std::abs(actual[i] - expected[i]));
+      result.largest = std::max(result.largest, std::abs(expected[i]));
+      result.squared_difference += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+      result.squared += expected[i] * expected[i];
+      if (!std::isfinite(actual[i])) result.difference = HUGE_VAL;
+    }
+  };
+  if (parameter.rows == 1) {
+    check(parameter.hugging_face, {gradient, gradient + parameter.cols});
+    return result;
+  }
+  std::vector<double> rows(parameter.rows), cols(parameter.cols);
+  for (int64_t i = 0; i < parameter.rows; ++i) {
+    for (int64_t j = 0; j < parameter.cols; ++j) {
+      rows[i] += gradient[i * parameter.cols + j] * probe(j);
+      cols[j] += gradient[i * parameter.cols + j] * probe(i);
+    }
+  }
+  check(parameter.hugging_face + ".rows", rows);
+  check(parameter.hugging_face + ".cols", cols);
+  return result;
+}
+
+HostWeights golden_weights(const ParameterLayout& layout) {
+  return load_weights(layout, kFolder + "bert_tiny.safetensors", 0).values;
+}
+
+std::vector<data::PackedBatch> split(const data::PackedBatch& batch) {
+  std::vector<data::PackedBatch> samples;
+  for (size_t b = 0; b < batch.sample_ids.size(); ++b) {
+    const int32_t begin = batch.cu_seqlens[b], end = batch.cu_seqlens[b + 1];
+    const auto part = [&](const std::vector<int32_t>& all) {
+      return std::vector<int32_t>(all.begin() + begin, all.begin() + end);
+    };
+    data::PackedBatch sample;
+    sample.tokens = part(batch.tokens);
+    sample.segments = part(batch.segments);
+    sample.positions = part(batch.positions);
+    sample.cu_seqlens = {0, end - begin};
+    for (size_t m = 0; m < batch.masked_positions.size(); ++m) {
+      if (batch.masked_positions[m] < begin || batch.masked_positions[m] >= end) continue;
+      sample.masked_positions.push_back(batch.masked_positions[m] - begin);
+      sample.masked_ids.push_back(batch.masked_ids[m]);
+    }
+    sample.next_sentence = {batch.next_sentence[b]};
+    sample.sample_ids = {batch.sample_ids[b]};
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+}  // namespace strata::bert

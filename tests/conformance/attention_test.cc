@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/conformance/backends.h"
+#include "tests/conformance/bench.h"
+
+namespace strata::device {
+namespace {
+
+struct Heads {
+  int64_t hidden;
+  int32_t heads;
+};
+
+constexpr Heads kHeads[] = {{64, 2}, {64, 1}, {128, 4}, {128, 2}, {384, 6}};
+constexpr float kProbabilities[] = {0.0f, 0.1f, 0.5f};
+
+Dropout dropout_of(float probability) {
+  return {probability, dropout_key(11, 22, 3, DropoutSite::kAttention)};
+}
+
+Operation forward(const Packed& batch, const Heads& shape, const Dropout& dropout,
+                  const HostMatrix& qkv) {
+  return [=](Bench& bench) {
+    AttentionForward op;
+    op.qkv = bench.compute(qkv);
+    op.sequences = bench.sequences(batch);
+    op.heads = shape.heads;
+    op.dropout = dropout;
+    op.context = bench.compute_output("context", batch.tokens(), shape.hidden);
+    op.log_sum_exp = bench.master_output("log_sum_exp", batch.tokens(), shape.heads);
+    bench.backend().attention_forward(Stream::kCompute, op);
+  };
+}
+
+class Attention : public Conformance {
+ protected:
+  // Scores with a standard deviation of about 1.
+  HostMatrix random_qkv(const Packed& batch, const Heads& shape) {
+    return Inputs(backend(), 1).compute(batch.tokens(), 3 * shape.hidden, 1.7);
+  }
+
+  void for_every_case(
+      const std::function<void(const Packed&, const Heads&, const Dropout&)>& check) {
+    for (const Packed& batch : packed_batches()) {
+      for (const Heads& shape : kHeads) {
+        if (batch.max_length == 512 && shape.hidden == 384) continue;  // slow on the reference
+        for (const float probability : kProbabilities) {
+          SCOPED_TRACE(fmt::format("{}, H {}, heads {}, dropout {}", batch.description(),
+                                   shape.hidden, shape.heads, probability));
+          check(batch, shape, dropout_of(probability));
+        }
+      }
+    }
+  }
+};
+
+TEST_P(Attention, Forward) {
+  for_every_case([&](const Packed& batch, const Heads& shape, const Dropout& dropout) {
+    expect_conforms(backend(), forward(batch, shape, dropout, random_qkv(batch, shape)));
+  });
+}
+
+TEST_P(Attention, Backward) {
+  for_every_case([&](const Packed& batch, const Heads& shape, const Dropout& dropout) {
+    const HostMatrix qkv = random_qkv(batch, shape);
+    const HostMatrix d_context = Inputs(backend(), 2).compute(batch.tokens(), shape.hidden);
+    auto saved = run_on_reference(forward(batch, shape, dropout, qkv));
+    const HostMatrix context = rounded(saved["context"], backend().compute_dtype());
+    const HostMatrix log_sum_exp = rounded(saved["log_sum_exp"], backend().master_dtype());
+    expect_conforms(backend(), [&](Bench& bench) {
+      AttentionBackward op;
+      op.qkv = bench.compute(qkv);
+      op.context = bench.compute(context);
+      op.d_context = bench.compute(d_context);
+      op.log_sum_exp = bench.master(log_sum_exp);
+      op.sequences = bench.sequences(batch);
+      op.heads = shape.heads;
+      op.dropout = dropout;
+      op.d_qkv = bench.compute_output("d_qkv", batch.tokens(), 3 * shape.hidden);
+      bench.backend().attention_backward(Stream::kCompute, op);
+    });
+  });
+}
+
+// Small whole numbers and a head size of 64 make every score exact in bf16 and f32, and some of
+// them larger than the logarithm of the largest float.
+TEST_P(Attention, LargeScoresDoNotOverflow) {
+  const Packed batch({40, 3});
+  const Heads shape{64, 1};
+  HostMatrix qkv = Inputs(backend(), 3).compute(batch.tokens(), 3 * shape.hidden, 12);
+  for (double& value : qkv.values) value = std::round(value);
+  const auto results = run_on_reference(forward(batch, shape, Dropout{}, qkv));
+  const auto& scores = results.at("log_sum_exp").values;
+  ASSERT_GT(*std::max_element(scores.begin(), scores.end()), 100);
+  expect_conforms(backend(), forward(batch, shape, Dropout{}, qkv));
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(kBackends), name_of_backend);
+
+}  // namespace
+}  // namespace strata::device

@@ -1,0 +1,44 @@
+// The backends that the conformance suite judges. A vendor's backend is one more line.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "base/error.h"
+#include "device/backend.h"
+
+namespace strata::device {
+
+inline const BackendOptions kBackends[] = {
+    {.name = "reference", .compute_dtype = DType::kF64},
+    {.name = "cpu", .compute_dtype = DType::kF32},
+    {.name = "cpu", .compute_dtype = DType::kBF16},
+};
+
+inline void PrintTo(const BackendOptions& options, std::ostream* out) {
+  *out << options.name << " " << name_of(options.compute_dtype);
+}
+
+// A test of one backend; skips, with the reason, where this machine cannot run it.
+class Conformance : public testing::TestWithParam<BackendOptions> {
+ protected:
+  void SetUp() override {
+    try {
+      backend_ = make_backend(GetParam());
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  Backend& backend() { return *backend_; }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+};
+
+inline std::string name_of_backend(const testing::TestParamInfo<BackendOptions>& info) {
+  return fmt::format("{}_{}", info.param.name, name_of(info.param.compute_dtype));
+}
+
+}  // namespace strata::device

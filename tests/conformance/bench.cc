@@ -1,0 +1,268 @@
+#include "tests/conformance/bench.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "device/reference/reference_backend.h"
+
+namespace strata::device {
+namespace {
+
+constexpr size_t kGuard = 64;  // bytes before and after every tensor that must not change
+constexpr std::byte kGuardByte{0xA5};
+
+std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype) {
+  std::vector<std::byte> bytes(values.size() * size_of(dtype));
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::byte* to = bytes.data() + i * size_of(dtype);
+    const float single = static_cast<float>(values[i]);
+    const BFloat16 half(single);
+    if (dtype == DType::kF64) std::memcpy(to, &values[i], sizeof(double));
+    if (dtype == DType::kF32) std::memcpy(to, &single, sizeof single);
+    if (dtype == DType::kBF16) std::memcpy(to, &half, sizeof half);
+  }
+  return bytes;
+}
+
+std::vector<double> from_bytes(const std::vector<std::byte>& bytes, DType dtype) {
+  std::vector<double> values(bytes.size() / size_of(dtype));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::byte* from = bytes.data() + i * size_of(dtype);
+    float single = 0;
+    BFloat16 half;
+    if (dtype == DType::kF64) std::memcpy(&values[i], from, sizeof(double));
+    if (dtype == DType::kF32) {
+      std::memcpy(&single, from, sizeof single);
+      values[i] = single;
+    }
+    if (dtype == DType::kBF16) {
+      std::memcpy(&half, from, sizeof half);
+      values[i] = half;
+    }
+  }
+  return values;
+}
+
+// max|a - b| / max|b|, infinite where an element is not finite or b is zero and a is not.
+double relative_error(const std::vector<double>& a, const std::vector<double>& b) {
+  double difference = 0, largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i])) return std::numeric_limits<double>::infinity();
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+    largest = std::max(largest, std::abs(b[i]));
+  }
+  return difference == 0 ? 0 : difference / largest;
+}
+
+bool is_count(const Output& output) {
+  return output.name == "totals.correct" || output.name == "totals.count";
+}
+
+}  // namespace
+
+HostMatrix rounded(HostMatrix matrix, DType dtype) {
+  matrix.values = from_bytes(to_bytes(matrix.values, dtype), dtype);
+  return matrix;
+}
+
+double Inputs::uniform() {
+  return std::ldexp(static_cast<double>(splitmix64(++state_) >> 11), -53);
+}
+
+HostMatrix Inputs::of(DType dtype, int64_t rows, int64_t cols, double spread, double center) {
+  HostMatrix matrix{rows, cols, std::vector<double>(rows * cols)};
+  for (double& value : matrix.values) value = center + spread * (2 * uniform() - 1);
+  return rounded(std::move(matrix), dtype);
+}
+
+HostMatrix Inputs::compute(int64_t rows, int64_t cols, double spread, double center) {
+  return of(compute_, rows, cols, spread, center);
+}
+
+HostMatrix Inputs::master(int64_t rows, int64_t cols, double spread, double center) {
+  return of(master_, rows, cols, spread, center);
+}
+
+std::vector<int32_t> Inputs::indices(int64_t count, int64_t limit) {
+  std::vector<int32_t> result(count);
+  for (int32_t& index : result) index = static_cast<int32_t>(splitmix64(++state_) % limit);
+  return result;
+}
+
+std::vector<int32_t> Inputs::distinct_indices(int64_t count, int64_t limit) {
+  std::vector<int32_t> all(limit);
+  for (int64_t i = 0; i < limit; ++i) all[i] = static_cast<int32_t>(i);
+  for (int64_t i = 0; i < count; ++i) {
+    std::swap(all[i], all[i + static_cast<int64_t>(splitmix64(++state_) % (limit - i))]);
+  }
+  all.resize(count);
+  return all;
+}
+
+Tensor Bench::place(const char* name, const HostMatrix& values, DType dtype) {
+  dtype = stored(dtype);
+  Placed placed;
+  placed.name = name;
+  placed.initial.assign(kGuard, kGuardByte);
+  const std::vector<std::byte> bytes = to_bytes(values.values, dtype);
+  placed.initial.insert(placed.initial.end(), bytes.begin(), bytes.end());
+  placed.initial.insert(placed.initial.end(), kGuard, kGuardByte);
+  placed.buffer = Buffer(backend_, placed.initial.size());
+  backend_.copy_to_device(Stream::kCompute, placed.buffer.data(), placed.initial.data(),
+                          placed.initial.size());
+  backend_.synchronize(Stream::kCompute);
+  placed.tensor = {placed.buffer.as<std::byte>() + kGuard, dtype, values.rows, values.cols};
+  placed_.push_back(std::move(placed));
+  return placed_.back().tensor;
+}
+
+void* Bench::place_bytes(const void* bytes, size_t size) {
+  arrays_.emplace_back(backend_, size);
+  backend_.copy_to_device(Stream::kCompute, arrays_.back().data(), bytes, size);
+  backend_.synchronize(Stream::kCompute);
+  return arrays_.back().data();
+}
+
+ConstTensor Bench::input(const HostMatrix& values, DType dtype) { return place("", values, dtype); }
+
+const int32_t* Bench::indices(const std::vector<int32_t>& values) {
+  return static_cast<int32_t*>(place_bytes(values.data(), values.size() * sizeof(int32_t)));
+}
+
+Sequences Bench::sequences(const Packed& batch) {
+  const auto* sample_ids = static_cast<uint64_t*>(
+      place_bytes(batch.sample_ids.data(), batch.sample_ids.size() * sizeof(uint64_t)));
+  return {static_cast<int32_t>(batch.sample_ids.size()), static_cast<int32_t>(batch.tokens()),
+          batch.max_length, indices(batch.cu_seqlens), sample_ids};
+}
+
+double* Bench::scalar(double value) {
+  return static_cast<double*>(place_bytes(&value, sizeof value));
+}
+
+Tensor Bench::output(const char* name, DType dtype, int64_t rows, int64_t cols) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  return place(name, {rows, cols, std::vector<double>(rows * cols, nan)}, dtype);
+}
+
+Tensor Bench::compute_output(const char* name, int64_t rows, int64_t cols) {
+  return output(name, backend_.compute_dtype(), rows, cols);
+}
+
+Tensor Bench::master_output(const char* name, int64_t rows, int64_t cols) {
+  return output(name, backend_.master_dtype(), rows, cols);
+}
+
+Tensor Bench::inout(const char* name, const HostMatrix& initial, DType dtype) {
+  return place(name, initial, dtype);
+}
+
+Tensor Bench::compute_inout(const char* name, const HostMatrix& initial) {
+  return place(name, initial, backend_.compute_dtype());
+}
+
+Tensor Bench::master_inout(const char* name, const HostMatrix& initial) {
+  return place(name, initial, backend_.master_dtype());
+}
+
+double* Bench::scalar_inout(const char* name, double initial) {
+  return place(name, {1, 1, {initial}}, DType::kF64).as<double>();
+}
+
+LossTotals* Bench::totals_inout(const LossTotals& initial) {
+  totals_ = static_cast<LossTotals*>(place_bytes(&initial, sizeof initial));
+  return totals_;
+}
+
+std::vector<Output> Bench::finish() {
+  backend_.synchronize(Stream::kCompute);
+  std::vector<Output> outputs;
+  for (const Placed& placed : placed_) {
+    std::vector<std::byte> after(placed.initial.size());
+    backend_.copy_to_host(Stream::kCompute, after.data(), placed.buffer.data(), after.size());
+    backend_.synchronize(Stream::kCompute);
+    const auto unchanged = [&](size_t begin, size_t end) {
+      return std::equal(after.begin() + begin, after.begin() + end, placed.initial.begin() + begin);
+    };
+    const size_t end = after.size() - kGuard;
+    if (placed.name.empty()) {
+      EXPECT_TRUE(unchanged(0, after.size())) << "an input was written to";
+      continue;
+    }
+    EXPECT_TRUE(unchanged(0, kGuard)) << placed.name << ": written to before its begin";
+    EXPECT_TRUE(unchanged(end, after.size())) << placed.name << ": written to beyond its end";
+    Output output;
+    output.name = placed.name;
+    output.dtype = placed.tensor.dtype;
+    output.matrix.rows = placed.tensor.rows;
+    output.matrix.cols = placed.tensor.cols;
+    output.bytes.assign(after.begin() + kGuard, after.begin() + end);
+    output.matrix.values = from_bytes(output.bytes, output.dtype);
+    outputs.push_back(std::move(output));
+  }
+  if (totals_) {
+    LossTotals totals;
+    backend_.copy_to_host(Stream::kCompute, &totals, totals_, sizeof totals);
+    backend_.synchronize(Stream::kCompute);
+    const auto add = [&](const char* name, double value) {
+      Output output;
+      output.name = name;
+      output.matrix = {1, 1, {value}};
+      output.bytes = to_bytes({value}, output.dtype);
+      outputs.push_back(std::move(output));
+    };
+    add("totals.loss", totals.loss);
+    add("totals.correct", static_cast<double>(totals.correct));
+    add("totals.count", static_cast<double>(totals.count));
+  }
+  return outputs;
+}
+
+double bound_of(DType dtype) {
+  return dtype == DType::kF64 ? 1e-12 : dtype == DType::kF32 ? 1e-5 : 1e-2;
+}
+
+std::vector<Output> run_on(Backend& backend, const Operation& operation) {
+  Bench bench(backend, Bench::Role::kTested);
+  operation(bench);
+  return bench.finish();
+}
+
+namespace {
+
+std::vector<Output> run_oracle(const Operation& operation) {
+  const auto reference = make_reference_backend();
+  Bench bench(*reference, Bench::Role::kOracle);
+  operation(bench);
+  return bench.finish();
+}
+
+}  // namespace
+
+std::map<std::string, HostMatrix> run_on_reference(const Operation& operation) {
+  std::map<std::string, HostMatrix> result;
+  for (Output& output : run_oracle(operation)) result[output.name] = std::move(output.matrix);
+  return result;
+}
+
+void expect_conforms(Backend& tested, const Operation& operation, JudgedBy judged_by) {
+  const std::vector<Output> first = run_on(tested, operation), again = run_on(tested, operation);
+  const std::vector<Output> expected = run_oracle(operation);
+  ASSERT_EQ(first.size(), expected.size());
+  for (size_t i = 0; i < first.size(); ++i) {
+    const Output& output = first[i];
+    EXPECT_TRUE(output.bytes == again[i].bytes) << output.name << ": two runs, different bits";
+    const DType dtype =
+        judged_by == JudgedBy::kComputeDType ? tested.compute_dtype() : output.dtype;
+    EXPECT_LE(relative_error(output.matrix.values, expected[i].matrix.values),
+              is_count(output) ? 0 : bound_of(dtype))
+        << output.name << " [" << output.matrix.rows << ", " << output.matrix.cols << "] "
+        << name_of(output.dtype);
+  }
+}
+
+}  // namespace strata::device

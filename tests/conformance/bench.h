@@ -1,0 +1,114 @@
+// Runs one operation on a backend and on `reference` with the same inputs and compares the outputs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "device/backend.h"
+#include "tests/conformance/packed.h"
+
+namespace strata::device {
+
+// A matrix on the host; its values are exact in whatever dtype they were drawn for.
+struct HostMatrix {
+  int64_t rows = 0;
+  int64_t cols = 0;
+  std::vector<double> values;
+};
+
+HostMatrix rounded(HostMatrix matrix, DType dtype);
+
+// Draws inputs for a backend: uniform, the same on every machine.
+class Inputs {
+ public:
+  Inputs(const Backend& backend, uint64_t seed)
+      : compute_(backend.compute_dtype()), master_(backend.master_dtype()), state_(seed << 32) {}
+
+  // In (center - spread, center + spread), rounded to the backend's compute or master dtype.
+  HostMatrix compute(int64_t rows, int64_t cols, double spread = 1, double center = 0);
+  HostMatrix master(int64_t rows, int64_t cols, double spread = 1, double center = 0);
+  HostMatrix of(DType dtype, int64_t rows, int64_t cols, double spread = 1, double center = 0);
+  std::vector<int32_t> indices(int64_t count, int64_t limit);           // in [0, limit)
+  std::vector<int32_t> distinct_indices(int64_t count, int64_t limit);  // in no order
+
+ private:
+  double uniform();
+
+  DType compute_, master_;
+  uint64_t state_;
+};
+
+struct Output {
+  std::string name;
+  DType dtype = DType::kF64;
+  HostMatrix matrix;
+  std::vector<std::byte> bytes;
+};
+
+// Device memory for one call of an operation, filled from host values. The oracle's is all f64,
+// whatever dtype is asked for.
+class Bench {
+ public:
+  enum class Role { kTested, kOracle };
+  Bench(Backend& backend, Role role) : backend_(backend), role_(role) {}
+
+  Backend& backend() { return backend_; }
+
+  ConstTensor compute(const HostMatrix& values) { return input(values, backend_.compute_dtype()); }
+  ConstTensor master(const HostMatrix& values) { return input(values, backend_.master_dtype()); }
+  ConstTensor input(const HostMatrix& values, DType dtype);
+  const int32_t* indices(const std::vector<int32_t>& values);
+  Sequences sequences(const Packed& batch);
+  double* scalar(double value);  // not an output
+
+  // What the operation is to write: whole (it starts as NaN), or added to what is there.
+  Tensor compute_output(const char* name, int64_t rows, int64_t cols);
+  Tensor master_output(const char* name, int64_t rows, int64_t cols);
+  Tensor output(const char* name, DType dtype, int64_t rows, int64_t cols);
+  Tensor compute_inout(const char* name, const HostMatrix& initial);
+  Tensor master_inout(const char* name, const HostMatrix& initial);
+  Tensor inout(const char* name, const HostMatrix& initial, DType dtype);
+  double* scalar_inout(const char* name, double initial);
+  LossTotals* totals_inout(const LossTotals& initial);
+
+  // Downloads everything; fails the test where memory around an output or an input has changed.
+  std::vector<Output> finish();
+
+ private:
+  struct Placed {
+    std::string name;  // empty: an input
+    Tensor tensor;
+    Buffer buffer;
+    std::vector<std::byte> initial;  // with the guards around it
+  };
+  DType stored(DType dtype) const { return role_ == Role::kOracle ? DType::kF64 : dtype; }
+  Tensor place(const char* name, const HostMatrix& values, DType dtype);
+  void* place_bytes(const void* bytes, size_t size);
+
+  Backend& backend_;
+  Role role_;
+  std::vector<Placed> placed_;
+  std::vector<Buffer> arrays_;
+  LossTotals* totals_ = nullptr;
+};
+
+using Operation = std::function<void(Bench&)>;
+
+// The largest allowed max|a - b| / max|b| of an output tensor.
+double bound_of(DType dtype);
+
+// Which dtype an output is judged by: most operations compute in the compute dtype, whatever they
+// write; flat ones only round their output.
+enum class JudgedBy { kComputeDType, kOutputDType };
+
+// Runs `operation` twice on `tested`, expects the same bits, and compares with the reference.
+void expect_conforms(Backend& tested, const Operation& operation,
+                     JudgedBy judged_by = JudgedBy::kComputeDType);
+
+// The outputs of `operation`, by name.
+std::map<std::string, HostMatrix> run_on_reference(const Operation& operation);
+std::vector<Output> run_on(Backend& backend, const Operation& operation);
+
+}  // namespace strata::device

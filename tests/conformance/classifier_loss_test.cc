@@ -1,0 +1,158 @@
+#include <gtest/gtest.h>
+
+#include "tests/conformance/backends.h"
+#include "tests/conformance/bench.h"
+
+namespace strata::device {
+namespace {
+
+struct Shape {
+  int64_t rows, hidden, classes;
+};
+
+constexpr Shape kShapes[] = {{1, 64, 2},      {37, 128, 2},    {129, 384, 2},
+                             {1, 64, 1000},   {37, 384, 1000}, {129, 64, 1000},
+                             {515, 64, 1000}, {1, 64, 30522},  {19, 128, 30522}};
+const LossTotals kBefore{.loss = 3.5, .correct = 11, .count = 20};
+
+// Rows that clearly prefer one class, so that rounding cannot change which: x is that class's
+// weights plus noise. Every other row is labelled with another class.
+struct Problem {
+  Problem(const Backend& backend, const Shape& shape)
+      : inputs(backend, 1),
+        weight(inputs.compute(shape.classes, shape.hidden)),
+        bias(inputs.compute(1, shape.classes, 0.5)),
+        x(inputs.compute(shape.rows, shape.hidden, 0.25)),
+        labels(inputs.indices(shape.rows, shape.classes)) {
+    const double pull = 24.0 / static_cast<double>(shape.hidden);
+    for (int64_t m = 0; m < shape.rows; ++m) {
+      const int64_t preferred = labels[m];
+      for (int64_t h = 0; h < shape.hidden; ++h) {
+        x.values[m * shape.hidden + h] += pull * weight.values[preferred * shape.hidden + h];
+      }
+      if (m % 2 == 1) labels[m] = static_cast<int32_t>((preferred + 1) % shape.classes);
+    }
+    x = rounded(x, backend.compute_dtype());
+  }
+
+  ClassifierLoss place(Bench& bench) const {
+    ClassifierLoss op;
+    op.x = bench.compute(x);
+    op.weight = bench.compute(weight);
+    op.bias = bench.compute(bias);
+    op.labels = bench.indices(labels);
+    op.gradient_scale = 0.03125f;
+    op.totals = bench.totals_inout(kBefore);
+    return op;
+  }
+
+  Inputs inputs;
+  HostMatrix weight, bias, x;
+  std::vector<int32_t> labels;
+};
+
+class Classifier : public Conformance {
+ protected:
+  void for_every_shape(const std::function<void(const Shape&)>& check) {
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(fmt::format("M {}, H {}, C {}", shape.rows, shape.hidden, shape.classes));
+      check(shape);
+    }
+  }
+};
+
+TEST_P(Classifier, LossAndGradients) {
+  for_every_shape([&](const Shape& shape) {
+    Problem problem(backend(), shape);
+    const HostMatrix d_weight = problem.inputs.master(shape.classes, shape.hidden, 0.1);
+    const HostMatrix d_bias = problem.inputs.master(1, shape.classes, 0.1);
+    expect_conforms(backend(), [&](Bench& bench) {
+      ClassifierLoss op = problem.place(bench);
+      op.d_x = bench.compute_output("d_x", shape.rows, shape.hidden);
+      op.d_weight = bench.master_inout("d_weight", d_weight);
+      op.d_bias = bench.master_inout("d_bias", d_bias);
+      bench.backend().classifier_loss(Stream::kCompute, op);
+    });
+  });
+}
+
+TEST_P(Classifier, EvaluationNeedsNoGradients) {
+  for_every_shape([&](const Shape& shape) {
+    const Problem problem(backend(), shape);
+    expect_conforms(backend(), [&](Bench& bench) {
+      bench.backend().classifier_loss(Stream::kCompute, problem.place(bench));
+    });
+  });
+}
+
+// The preferred class wins by enough that the comparison of counts above is a fair one.
+TEST_P(Classifier, CountsAreNotAMatterOfRounding) {
+  for_every_shape([&](const Shape& shape) {
+    const Problem problem(backend(), shape);
+    const auto results = run_on_reference([&](Bench& bench) {
+      bench.backend().classifier_loss(Stream::kCompute, problem.place(bench));
+    });
+    for (int64_t m = 0; m < shape.rows; ++m) {
+      double best = -1e30, second = -1e30;
+      for (int64_t c = 0; c < shape.classes; ++c) {
+        double score = problem.bias.values[c];
+        for (int64_t h = 0; h < shape.hidden; ++h) {
+          score +=
+              problem.x.values[m * shape.hidden + h] * problem.weight.values[c * shape.hidden + h];
+        }
+        second = std::max(second, std::min(score, best));
+        best = std::max(best, score);
+      }
+      ASSERT_GT(best - second, 0.02 * std::abs(best)) << "row " << m;
+    }
+    EXPECT_EQ(results.at("totals.count").values[0], 20 + shape.rows);
+  });
+}
+
+TEST_P(Classifier, EqualScoresCountForTheLowestClass) {
+  for (const int64_t classes : {2, 1000}) {
+    SCOPED_TRACE(classes);
+    constexpr int64_t kRows = 3, kHidden = 64;
+    const HostMatrix x{kRows, kHidden, std::vector<double>(kRows * kHidden)};
+    const HostMatrix weight = Inputs(backend(), 1).compute(classes, kHidden);
+    const HostMatrix bias{1, classes, std::vector<double>(classes, 0.5)};
+    const Operation operation = [&](Bench& bench) {
+      ClassifierLoss op;
+      op.x = bench.compute(x);
+      op.weight = bench.compute(weight);
+      op.bias = bench.compute(bias);
+      op.labels = bench.indices({0, 1, 0});
+      op.totals = bench.totals_inout({});
+      bench.backend().classifier_loss(Stream::kCompute, op);
+    };
+    EXPECT_EQ(run_on_reference(operation).at("totals.correct").values[0], 2);
+    expect_conforms(backend(), operation);
+  }
+}
+
+TEST_P(Classifier, LargeScoresDoNotOverflow) {
+  Problem problem(backend(), {37, 64, 1000});
+  for (double& value : problem.x.values) value *= 128;
+  expect_conforms(backend(), [&](Bench& bench) {
+    bench.backend().classifier_loss(Stream::kCompute, problem.place(bench));
+  });
+}
+
+// A micro-batch may hold no masked position at all.
+TEST_P(Classifier, NoRowsIsNoWork) {
+  Problem problem(backend(), {0, 64, 1000});
+  const HostMatrix d_weight = problem.inputs.master(1000, 64);
+  const HostMatrix d_bias = problem.inputs.master(1, 1000);
+  expect_conforms(backend(), [&](Bench& bench) {
+    ClassifierLoss op = problem.place(bench);
+    op.d_x = bench.compute_output("d_x", 0, 64);
+    op.d_weight = bench.master_inout("d_weight", d_weight);
+    op.d_bias = bench.master_inout("d_bias", d_bias);
+    bench.backend().classifier_loss(Stream::kCompute, op);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Classifier, testing::ValuesIn(kBackends), name_of_backend);
+
+}  // namespace
+}  // namespace strata::device

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include "tests/conformance/backends.h"
+#include "tests/conformance/bench.h"
+
+namespace strata::device {
+namespace {
+
+struct Case {
+  Packed batch;
+  int64_t hidden;
+  bool residual;
+  Dropout dropout;
+
+  int64_t tokens() const { return batch.tokens(); }
+};
+
+struct Values {
+  Values(const Backend& backend, const Case& c)
+      : inputs(backend, 1),
+        x(inputs.compute(c.tokens(), c.hidden, 2)),
+        residual(inputs.compute(c.tokens(), c.hidden, 1, 0.5)),
+        gamma(inputs.compute(1, c.hidden, 0.5, 1)),
+        beta(inputs.compute(1, c.hidden, 0.5)),
+        dy(inputs.compute(c.tokens(), c.hidden)),
+        d_gamma(inputs.master(1, c.hidden, 10)),
+        d_beta(inputs.master(1, c.hidden, 10)) {}
+  Inputs inputs;
+  HostMatrix x, residual, gamma, beta, dy, d_gamma, d_beta;
+};
+
+Operation forward(const Case& c, const Values& values, bool keep) {
+  return [=](Bench& bench) {
+    ResidualLayerNormForward op;
+    op.x = bench.compute(values.x);
+    if (c.residual) op.residual = bench.compute(values.residual);
+    op.gamma = bench.compute(values.gamma);
+    op.beta = bench.compute(values.beta);
+    op.dropout = c.dropout;
+    if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
+    if (keep) {
+      op.normalized = bench.compute_output("normalized", c.tokens(), c.hidden);
+      op.inverse_stddev = bench.master_output("inverse_stddev", 1, c.tokens());
+    }
+    op.y = bench.compute_output("y", c.tokens(), c.hidden);
+    bench.backend().residual_layernorm_forward(Stream::kCompute, op);
+  };
+}
+
+class ResidualLayerNorm : public Conformance {
+ protected:
+  void for_every_case(const std::function<void(const Case&)>& check) {
+    for (const Packed& batch : packed_batches()) {
+      for (const int64_t hidden : {64, 128, 384}) {
+        for (const bool residual : {false, true}) {
+          for (const float probability : {0.0f, 0.1f}) {
+            SCOPED_TRACE(fmt::format("{}, H {}, residual {}, dropout {}", batch.description(),
+                                     hidden, residual ? "given" : "absent", probability));
+            check({batch,
+                   hidden,
+                   residual,
+                   {probability, dropout_key(1, 2, 3, DropoutSite::kOutput)}});
+          }
+        }
+      }
+    }
+  }
+};
+
+TEST_P(ResidualLayerNorm, Forward) {
+  for_every_case([&](const Case& c) {
+    for (const bool keep : {false, true}) {
+      SCOPED_TRACE(keep ? "statistics kept" : "statistics absent");
+      expect_conforms(backend(), forward(c, Values(backend(), c), keep));
+    }
+  });
+}
+
+TEST_P(ResidualLayerNorm, Backward) {
+  for_every_case([&](const Case& c) {
+    const Values values(backend(), c);
+    auto saved = run_on_reference(forward(c, values, true));
+    const HostMatrix normalized = rounded(saved["normalized"], backend().compute_dtype());
+    const HostMatrix inverse_stddev = rounded(saved["inverse_stddev"], backend().master_dtype());
+    expect_conforms(backend(), [&](Bench& bench) {
+      ResidualLayerNormBackward op;
+      op.dy = bench.compute(values.dy);
+      op.normalized = bench.compute(normalized);
+      op.inverse_stddev = bench.master(inverse_stddev);
+      op.gamma = bench.compute(values.gamma);
+      op.dropout = c.dropout;
+      if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
+      op.d_x = bench.compute_output("d_x", c.tokens(), c.hidden);
+      if (c.residual) op.d_residual = bench.compute_output("d_residual", c.tokens(), c.hidden);
+      op.d_gamma = bench.master_inout("d_gamma", values.d_gamma);
+      op.d_beta = bench.master_inout("d_beta", values.d_beta);
+      bench.backend().residual_layernorm_backward(Stream::kCompute, op);
+    });
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, ResidualLayerNorm, testing::ValuesIn(kBackends),
+                         name_of_backend);
+
+}  // namespace
+}  // namespace strata::device

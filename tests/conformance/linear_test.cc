@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/conformance/backends.h"
+#include "tests/conformance/bench.h"
+
+namespace strata::device {
+namespace {
+
+struct Shape {
+  int64_t tokens, in, out;
+};
+
+constexpr Shape kShapes[] = {{1, 64, 64},    {1, 384, 128},  {37, 64, 192},  {37, 128, 512},
+                             {129, 384, 64}, {129, 64, 256}, {515, 128, 64}, {515, 64, 384},
+                             {64, 128, 128}, {2, 1024, 2}};
+constexpr Activation kActivations[] = {Activation::kNone, Activation::kGelu, Activation::kGeluTanh,
+                                       Activation::kTanh};
+
+std::string describe(const Shape& shape) {
+  return fmt::format("T {}, in {}, out {}", shape.tokens, shape.in, shape.out);
+}
+
+// Sums of `in` products of a spread that keeps activations in their bent range.
+double weight_spread(const Shape& shape) { return 4 / std::sqrt(static_cast<double>(shape.in)); }
+
+class Linear : public Conformance {};
+
+TEST_P(Linear, Forward) {
+  for (const Shape& shape : kShapes) {
+    Inputs inputs(backend(), 1);
+    const HostMatrix x = inputs.compute(shape.tokens, shape.in);
+    const HostMatrix weight = inputs.compute(shape.out, shape.in, weight_spread(shape));
+    const HostMatrix bias = inputs.compute(1, shape.out);
+    for (const Activation activation : kActivations) {
+      for (const bool keep : {false, true}) {
+        if (activation == Activation::kNone && keep) continue;
+        SCOPED_TRACE(fmt::format("{}, activation {}, pre_activation {}", describe(shape),
+                                 static_cast<int>(activation), keep ? "kept" : "absent"));
+        expect_conforms(backend(), [&](Bench& bench) {
+          LinearForward op;
+          op.x = bench.compute(x);
+          op.weight = bench.compute(weight);
+          op.bias = bench.compute(bias);
+          op.activation = activation;
+          if (keep) op.pre_activation = bench.compute_output("pre", shape.tokens, shape.out);
+          op.y = bench.compute_output("y", shape.tokens, shape.out);
+          bench.backend().linear_forward(Stream::kCompute, op);
+        });
+      }
+    }
+  }
+}
+
+TEST_P(Linear, DataGradient) {
+  for (const Shape& shape : kShapes) {
+    Inputs inputs(backend(), 2);
+    const HostMatrix dy = inputs.compute(shape.tokens, shape.out);
+    const HostMatrix weight = inputs.compute(shape.out, shape.in);
+    const HostMatrix pre = inputs.compute(shape.tokens, shape.in, 4);
+    for (const Activation activation : kActivations) {
+      SCOPED_TRACE(fmt::format("{}, activation {}", describe(shape), static_cast<int>(activation)));
+      expect_conforms(backend(), [&](Bench& bench) {
+        LinearDataGradient op;
+        op.dy = bench.compute(dy);
+        op.weight = bench.compute(weight);
+        op.activation = activation;
+        if (activation != Activation::kNone) op.pre_activation = bench.compute(pre);
+        op.dx = bench.compute_output("dx", shape.tokens, shape.in);
+        bench.backend().linear_data_gradient(Stream::kCompute, op);
+      });
+    }
+  }
+}
+
+TEST_P(Linear, DataGradientAccumulates) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(describe(shape));
+    Inputs inputs(backend(), 3);
+    const HostMatrix dy = inputs.compute(shape.tokens, shape.out);
+    const HostMatrix weight = inputs.compute(shape.out, shape.in);
+    const HostMatrix before = inputs.compute(shape.tokens, shape.in, 10);
+    expect_conforms(backend(), [&](Bench& bench) {
+      LinearDataGradient op;
+      op.dy = bench.compute(dy);
+      op.weight = bench.compute(weight);
+      op.accumulate = true;
+      op.dx = bench.compute_inout("dx", before);
+      bench.backend().linear_data_gradient(Stream::kCompute, op);
+    });
+  }
+}
+
+TEST_P(Linear, WeightGradient) {
+  for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(describe(shape));
+    Inputs inputs(backend(), 4);
+    const HostMatrix x = inputs.compute(shape.tokens, shape.in);
+    const HostMatrix dy = inputs.compute(shape.tokens, shape.out);
+    const HostMatrix weight_before = inputs.master(shape.out, shape.in, 10);
+    const HostMatrix bias_before = inputs.master(1, shape.out, 10);
+    expect_conforms(backend(), [&](Bench& bench) {
+      LinearWeightGradient op;
+      op.x = bench.compute(x);
+      op.dy = bench.compute(dy);
+      op.d_weight = bench.master_inout("d_weight", weight_before);
+      op.d_bias = bench.master_inout("d_bias", bias_before);
+      bench.backend().linear_weight_gradient(Stream::kCompute, op);
+    });
+  }
+}
+
+TEST_P(Linear, ActivationBackward) {
+  for (const Activation activation : kActivations) {
+    for (const auto& [rows, cols] : {std::pair{1, 7}, {3, 37}, {129, 64}}) {
+      for (const bool in_place : {false, true}) {
+        SCOPED_TRACE(fmt::format("activation {}, [{}, {}]{}", static_cast<int>(activation), rows,
+                                 cols, in_place ? ", in place" : ""));
+        Inputs inputs(backend(), 5);
+        const HostMatrix dy = inputs.compute(rows, cols), pre = inputs.compute(rows, cols, 8);
+        expect_conforms(backend(), [&](Bench& bench) {
+          ActivationBackward op;
+          op.activation = activation;
+          op.pre_activation = bench.compute(pre);
+          op.dx = in_place ? bench.compute_inout("dx", dy) : bench.compute_output("dx", rows, cols);
+          op.dy = in_place ? ConstTensor(op.dx) : bench.compute(dy);
+          bench.backend().activation_backward(Stream::kCompute, op);
+        });
+      }
+    }
+  }
+}
+
+// A micro-batch may hold no masked position at all.
+TEST_P(Linear, NoRowsIsNoWork) {
+  const HostMatrix none{0, 64, {}}, weight = Inputs(backend(), 6).compute(64, 64);
+  const HostMatrix weight_before = Inputs(backend(), 7).master(64, 64);
+  const HostMatrix bias = Inputs(backend(), 8).compute(1, 64);
+  expect_conforms(backend(), [&](Bench& bench) {
+    LinearForward op;
+    op.x = bench.compute(none);
+    op.weight = bench.compute(weight);
+    op.bias = bench.compute(bias);
+    op.activation = Activation::kGelu;
+    op.y = bench.compute_output("y", 0, 64);
+    bench.backend().linear_forward(Stream::kCompute, op);
+    LinearDataGradient data;
+    data.dy = bench.compute(none);
+    data.weight = op.weight;
+    data.dx = bench.compute_output("dx", 0, 64);
+    bench.backend().linear_data_gradient(Stream::kCompute, data);
+    LinearWeightGradient gradient;
+    gradient.x = op.x;
+    gradient.dy = data.dy;
+    gradient.d_weight = bench.master_inout("d_weight", weight_before);
+    gradient.d_bias = bench.master_inout("d_bias", {1, 64, std::vector<double>(64, 1.0)});
+    bench.backend().linear_weight_gradient(Stream::kCompute, gradient);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Linear, testing::ValuesIn(kBackends), name_of_backend);
+
+}  // namespace
+}  // namespace strata::device

@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/conformance/backends.h"
+#include "tests/conformance/bench.h"
+
+namespace strata::device {
+namespace {
+
+class Memory : public Conformance {};
+
+std::vector<uint8_t> download(Backend& backend, const void* device, size_t bytes) {
+  std::vector<uint8_t> host(bytes, 0xff);
+  backend.copy_to_host(Stream::kCompute, host.data(), device, bytes);
+  backend.synchronize(Stream::kCompute);
+  return host;
+}
+
+TEST_P(Memory, IsAlignedAndZeroedAlsoWhenUsedBefore) {
+  for (int round = 0; round < 3; ++round) {
+    for (const size_t bytes : {size_t{1}, size_t{64}, size_t{1000}, size_t{1} << 20}) {
+      Buffer buffer(backend(), bytes);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % 64, 0u) << bytes;
+      EXPECT_EQ(download(backend(), buffer.data(), bytes), std::vector<uint8_t>(bytes, 0));
+      const std::vector<uint8_t> dirt(bytes, 0x5a);
+      backend().copy_to_device(Stream::kCompute, buffer.data(), dirt.data(), bytes);
+      backend().synchronize(Stream::kCompute);
+    }
+  }
+}
+
+TEST_P(Memory, CopiesRoundTripAndFillZeroStaysInItsRange) {
+  std::vector<uint8_t> host(10007);
+  std::iota(host.begin(), host.end(), 1);
+  Buffer buffer(backend(), host.size());
+  backend().copy_to_device(Stream::kCompute, buffer.data(), host.data(), host.size());
+  backend().fill_zero(Stream::kCompute, buffer.as<uint8_t>() + 64, 100);
+  std::fill_n(host.begin() + 64, 100, 0);
+  EXPECT_EQ(download(backend(), buffer.data(), host.size()), host);
+}
+
+TEST_P(Memory, CopyingNothingIsAllowed) {
+  Buffer buffer(backend(), 64);
+  backend().copy_to_device(Stream::kCompute, buffer.data(), nullptr, 0);
+  backend().copy_to_host(Stream::kCompute, nullptr, buffer.data(), 0);
+  backend().fill_zero(Stream::kCompute, buffer.data(), 0);
+  backend().synchronize(Stream::kCompute);
+}
+
+TEST_P(Memory, MoreThanThereIsIsAnError) {
+  EXPECT_THROW(backend().allocate(size_t{1} << 60), Error);
+}
+
+// What is copied on one stream is seen by an operation that waits for it on another.
+TEST_P(Memory, EventsOrderStreams) {
+  constexpr int64_t kSize = 1 << 16;
+  Buffer x(backend(), kSize * sizeof(float)), y(backend(), kSize * sizeof(float));
+  for (int round = 1; round <= 20; ++round) {
+    const std::vector<float> sent(kSize, static_cast<float>(round));
+    std::vector<float> received(kSize);
+    backend().copy_to_device(Stream::kCopy, x.data(), sent.data(), x.bytes());
+    backend().wait(Stream::kReduce, backend().record(Stream::kCopy));
+    backend().convert(Stream::kReduce, {ConstTensor(x.data(), DType::kF32, 1, kSize), 2.0f,
+                                        Tensor{y.data(), DType::kF32, 1, kSize}});
+    backend().wait(Stream::kCopy, backend().record(Stream::kReduce));
+    backend().copy_to_host(Stream::kCopy, received.data(), y.data(), y.bytes());
+    backend().synchronize(Stream::kCopy);
+    EXPECT_EQ(received, std::vector<float>(kSize, 2.0f * round));
+  }
+}
+
+TEST_P(Memory, EventZeroHasPassed) {
+  backend().wait(Stream::kCompute, 0);
+  backend().synchronize(Stream::kCompute);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Memory, testing::ValuesIn(kBackends), name_of_backend);
+
+}  // namespace
+}  // namespace strata::device

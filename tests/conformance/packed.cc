@@ -1,0 +1,29 @@
+#include "tests/conformance/packed.h"
+
+#include <algorithm>
+
+#include "device/dropout.h"
+
+namespace strata::device {
+
+Packed::Packed(std::vector<int32_t> lengths_) : lengths(std::move(lengths_)) {
+  for (const int32_t length : lengths) {
+    sample_ids.push_back(splitmix64(sample_ids.size() + 1));
+    cu_seqlens.push_back(cu_seqlens.back() + length);
+    for (int32_t position = 0; position < length; ++position) positions.push_back(position);
+    max_length = std::max(max_length, length);
+  }
+}
+
+std::string Packed::description() const {
+  std::string text = "lengths";
+  for (const int32_t length : lengths) text += " " + std::to_string(length);
+  return text;
+}
+
+std::vector<Packed> packed_batches() {
+  return {Packed({1}), Packed({37}), Packed({128, 1}), Packed({1, 512, 2}),
+          Packed({5, 1, 17, 64, 1, 30, 11})};
+}
+
+}  // namespace strata::device

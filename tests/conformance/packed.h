@@ -1,0 +1,26 @@
+// Packed batches of the lengths that break kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace strata::device {
+
+struct Packed {
+  explicit Packed(std::vector<int32_t> lengths);
+
+  int64_t tokens() const { return cu_seqlens.back(); }
+  std::string description() const;  // "lengths 1 512 2"
+
+  std::vector<int32_t> lengths;
+  std::vector<int32_t> cu_seqlens = {0};
+  std::vector<uint64_t> sample_ids;  // all 64 bits in use
+  std::vector<int32_t> positions;    // of every token in its sequence
+  int32_t max_length = 0;
+};
+
+// One token; one sequence; 128 + 1; the shortest among the longest; a mixture.
+std::vector<Packed> packed_batches();
+
+}  // namespace strata::device

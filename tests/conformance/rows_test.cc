@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include "tests/conformance/backends.h"
+#include "tests/conformance/bench.h"
+
+namespace strata::device {
+namespace {
+
+struct Shape {
+  int64_t tokens, rows, hidden;
+};
+
+constexpr Shape kShapes[] = {{1, 1, 64}, {1, 0, 64}, {37, 5, 128}, {129, 129, 64}, {515, 77, 384}};
+
+class Rows : public Conformance {
+ protected:
+  void for_every_shape(const std::function<void(const Shape&)>& check) {
+    for (const Shape& shape : kShapes) {
+      SCOPED_TRACE(fmt::format("T {}, M {}, H {}", shape.tokens, shape.rows, shape.hidden));
+      check(shape);
+    }
+  }
+};
+
+TEST_P(Rows, Gather) {
+  for_every_shape([&](const Shape& shape) {
+    Inputs inputs(backend(), 1);
+    const HostMatrix x = inputs.compute(shape.tokens, shape.hidden);
+    const std::vector<int32_t> rows = inputs.indices(shape.rows, shape.tokens);
+    expect_conforms(backend(), [&](Bench& bench) {
+      bench.backend().gather_rows(Stream::kCompute,
+                                  {bench.compute(x), bench.indices(rows),
+                                   bench.compute_output("y", shape.rows, shape.hidden)});
+    });
+  });
+}
+
+TEST_P(Rows, ScatterAdd) {
+  for_every_shape([&](const Shape& shape) {
+    Inputs inputs(backend(), 2);
+    const HostMatrix dy = inputs.compute(shape.rows, shape.hidden);
+    const HostMatrix before = inputs.compute(shape.tokens, shape.hidden);
+    const std::vector<int32_t> rows = inputs.distinct_indices(shape.rows, shape.tokens);
+    expect_conforms(backend(), [&](Bench& bench) {
+      bench.backend().scatter_add_rows(Stream::kCompute, {bench.compute(dy), bench.indices(rows),
+                                                          bench.compute_inout("dx", before)});
+    });
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, Rows, testing::ValuesIn(kBackends), name_of_backend);
+
+}  // namespace
+}  // namespace strata::device

@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include "device/reference/operations.h"
+#include "tests/device/reference/finite_differences.h"
+
+namespace strata::device::reference {
+namespace {
+
+constexpr int64_t kVocabulary = 5, kPositions = 4, kHidden = 6, kTokens = 7;
+
+struct Embeddings {
+  double loss() {
+    embeddings_forward({tokens.data(), segments.data(), positions.data(), sequences.view(),
+                        matrix(word, kVocabulary), matrix(position, kPositions), matrix(segment, 2),
+                        vector(gamma), vector(beta), 1e-3f, kSomeDropout,
+                        matrix(normalized, kTokens), vector(inverse_stddev), matrix(y, kTokens)});
+    return dot(dy, y);
+  }
+
+  PackedSequences sequences{{1, 4, 2}};
+  std::vector<int32_t> tokens = {3, 0, 3, 4, 1, 1, 0};  // 2 never appears
+  std::vector<int32_t> segments = {0, 0, 0, 1, 1, 0, 1};
+  std::vector<int32_t> positions = {0, 0, 1, 2, 3, 0, 1};
+  Values word = random_values(kVocabulary * kHidden, 1);
+  Values position = random_values(kPositions * kHidden, 2), segment = random_values(2 * kHidden, 3);
+  Values gamma = random_values(kHidden, 4), beta = random_values(kHidden, 5);
+  Values dy = random_values(kTokens * kHidden, 6), y = Values(kTokens * kHidden);
+  Values normalized = y, inverse_stddev = Values(kTokens);
+};
+
+TEST(Embeddings, BackwardIsTheDerivativeOfForwardAndIsAddedToWhatIsThere) {
+  Embeddings layer;
+  layer.loss();
+  Values d_word(layer.word.size(), 1.0), d_position(layer.position.size(), 2.0);
+  Values d_segment(2 * kHidden, 3.0), d_gamma(kHidden, 4.0), d_beta(kHidden, 5.0);
+  embeddings_backward(
+      {layer.tokens.data(), layer.segments.data(), layer.positions.data(), layer.sequences.view(),
+       matrix(layer.dy, kTokens), matrix(layer.normalized, kTokens), vector(layer.inverse_stddev),
+       vector(layer.gamma), kSomeDropout, matrix(d_word, kVocabulary),
+       matrix(d_position, kPositions), matrix(d_segment, 2), vector(d_gamma), vector(d_beta)});
+  const auto check = [&](const char* name, Values gradient, double before, Values& variable) {
+    for (double& value : gradient) value -= before;
+    expect_gradient(name, gradient, numeric_gradient(variable, [&] { return layer.loss(); }));
+  };
+  check("d_word", d_word, 1, layer.word);
+  check("d_position", d_position, 2, layer.position);
+  check("d_segment", d_segment, 3, layer.segment);
+  check("d_gamma", d_gamma, 4, layer.gamma);
+  check("d_beta", d_beta, 5, layer.beta);
+}
+
+TEST(Embeddings, DropoutActsOnTheOutputByPositionInTheSample) {
+  Embeddings layer;
+  layer.loss();
+  const Values dropped = layer.y;
+  embeddings_forward({layer.tokens.data(), layer.segments.data(), layer.positions.data(),
+                      Sequences{}, matrix(layer.word, kVocabulary),
+                      matrix(layer.position, kPositions), matrix(layer.segment, 2),
+                      vector(layer.gamma), vector(layer.beta), 1e-3f, Dropout{}, Tensor{}, Tensor{},
+                      matrix(layer.y, kTokens)});
+  const int32_t* starts = layer.sequences.view().cu_seqlens;
+  for (int32_t b = 0; b < 3; ++b) {
+    for (int32_t t = starts[b]; t < starts[b + 1]; ++t) {
+      for (int64_t h = 0; h < kHidden; ++h) {
+        EXPECT_EQ(
+            dropped[t * kHidden + h],
+            layer.y[t * kHidden + h] * dropout_factor(kSomeDropout, 100 + b, t - starts[b], h));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::device::reference

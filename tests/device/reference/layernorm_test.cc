@@ -1,0 +1,82 @@
+#include "device/reference/layernorm.h"
+
+#include <gtest/gtest.h>
+
+#include "device/reference/operations.h"
+#include "tests/device/reference/finite_differences.h"
+
+namespace strata::device::reference {
+namespace {
+
+constexpr int64_t kHidden = 6;
+
+struct ResidualLayerNorm {
+  double loss() {
+    residual_layernorm_forward({matrix(x, tokens), matrix(residual, tokens), vector(gamma),
+                                vector(beta), 1e-3f, kSomeDropout, sequences.view(),
+                                matrix(normalized, tokens), vector(inverse_stddev),
+                                matrix(y, tokens)});
+    return dot(dy, y);
+  }
+
+  PackedSequences sequences{{1, 4, 2}};
+  int64_t tokens = 7;
+  Values x = random_values(tokens * kHidden, 1), residual = random_values(tokens * kHidden, 2);
+  Values gamma = random_values(kHidden, 3), beta = random_values(kHidden, 4);
+  Values dy = random_values(tokens * kHidden, 5), y = Values(tokens * kHidden);
+  Values normalized = y, inverse_stddev = Values(tokens);
+};
+
+TEST(ResidualLayerNorm, BackwardIsTheDerivativeOfForward) {
+  ResidualLayerNorm layer;
+  layer.loss();
+  Values d_x(layer.x.size()), d_residual(layer.x.size());
+  Values d_gamma(kHidden, 3.0), d_beta(kHidden, 4.0);
+  residual_layernorm_backward({matrix(layer.dy, layer.tokens),
+                               matrix(layer.normalized, layer.tokens), vector(layer.inverse_stddev),
+                               vector(layer.gamma), kSomeDropout, layer.sequences.view(),
+                               matrix(d_x, layer.tokens), matrix(d_residual, layer.tokens),
+                               vector(d_gamma), vector(d_beta)});
+  for (double& value : d_gamma) value -= 3;
+  for (double& value : d_beta) value -= 4;
+  const auto loss = [&] { return layer.loss(); };
+  expect_gradient("d_x", d_x, numeric_gradient(layer.x, loss));
+  expect_gradient("d_residual", d_residual, numeric_gradient(layer.residual, loss));
+  expect_gradient("d_gamma", d_gamma, numeric_gradient(layer.gamma, loss));
+  expect_gradient("d_beta", d_beta, numeric_gradient(layer.beta, loss));
+}
+
+TEST(ResidualLayerNorm, DropoutActsOnXByPositionInTheSample) {
+  ResidualLayerNorm layer;
+  layer.loss();
+  const Values y = layer.y;
+  const int32_t* starts = layer.sequences.view().cu_seqlens;
+  for (int32_t b = 0; b < 3; ++b) {
+    for (int32_t t = starts[b]; t < starts[b + 1]; ++t) {
+      for (int64_t h = 0; h < kHidden; ++h) {
+        layer.x[t * kHidden + h] *= dropout_factor(kSomeDropout, 100 + b, t - starts[b], h);
+      }
+    }
+  }
+  residual_layernorm_forward({matrix(layer.x, 7), matrix(layer.residual, 7), vector(layer.gamma),
+                              vector(layer.beta), 1e-3f, Dropout{}, Sequences{}, Tensor{}, Tensor{},
+                              matrix(layer.y, 7)});
+  EXPECT_EQ(layer.y, y);
+}
+
+TEST(Normalize, RowGetsZeroMeanAndUnitVariance) {
+  const NormalizedRow row = normalize({1, 2, 3, 6}, 0);
+  const double stddev = std::sqrt(3.5);
+  EXPECT_NEAR(row.inverse_stddev, 1 / stddev, 1e-15);
+  EXPECT_NEAR(row.values[0], -2 / stddev, 1e-15);
+  EXPECT_NEAR(row.values[3], 3 / stddev, 1e-15);
+}
+
+TEST(Normalize, EpsilonKeepsAConstantRowFinite) {
+  const NormalizedRow row = normalize({2, 2, 2}, 1e-12);
+  EXPECT_NEAR(row.inverse_stddev, 1e6, 1e-6);
+  for (const double value : row.values) EXPECT_EQ(value, 0);
+}
+
+}  // namespace
+}  // namespace strata::device::reference
