@@ -4,6 +4,9 @@
 #include <limits>
 
 #include "base/error.h"
+#include "loadbalance/exchange_plan.h"
+#include "loadbalance/planned_plan.h"
+#include "loadbalance/presorted_plan.h"
 #include "loadbalance/random_plan.h"
 #include "loadbalance/stratified_plan.h"
 
@@ -26,6 +29,13 @@ void check_options(const PlanOptions& options, std::span<const int32_t> lengths)
     fail("{} samples: a plan numbers at most {}", lengths.size(),
          std::numeric_limits<uint32_t>::max());
   }
+  if (options.group_ranks < 0) {
+    fail("group_ranks is {}: it must be at least 1, or 0 for the default", options.group_ranks);
+  }
+  if (!(options.cost.linear >= 0 && options.cost.quadratic >= 0 && options.cost.cost(1) > 0)) {
+    fail("cost model {} * s + {} * s^2: it must rise with the length", options.cost.linear,
+         options.cost.quadratic);
+  }
   const std::vector<int>& bounds = options.strata_bounds;
   if (bounds.empty()) fail("strata_bounds is empty: at least one length is needed");
   if (std::adjacent_find(bounds.begin(), bounds.end(), std::greater_equal<>()) != bounds.end()) {
@@ -35,12 +45,30 @@ void check_options(const PlanOptions& options, std::span<const int32_t> lengths)
 
 }  // namespace
 
+int effective_group_ranks(const PlanOptions& options) {
+  constexpr int kRanksOfANode = 8;
+  if (options.strategy == "random" || options.strategy == "stratified") return 1;
+  if (options.strategy == "exchange") return options.ranks;
+  const int by_default = options.strategy == "planned" ? options.ranks : kRanksOfANode;
+  return std::min(options.group_ranks == 0 ? by_default : options.group_ranks, options.ranks);
+}
+
+std::vector<std::string> strategies() {
+  return {"random", "exchange", "stratified", "stratified+presort", "planned"};
+}
+
 std::unique_ptr<BatchPlan> make_batch_plan(const PlanOptions& options,
                                            std::span<const int32_t> lengths) {
   check_options(options, lengths);
   if (options.strategy == "random") return std::make_unique<RandomPlan>(options, lengths.size());
+  if (options.strategy == "exchange") return std::make_unique<ExchangePlan>(options, lengths);
   if (options.strategy == "stratified") return std::make_unique<StratifiedPlan>(options, lengths);
-  fail("load-balance strategy \"{}\" is unknown: use random or stratified", options.strategy);
+  if (options.strategy == "stratified+presort") {
+    return std::make_unique<PresortedPlan>(options, lengths);
+  }
+  if (options.strategy == "planned") return std::make_unique<PlannedPlan>(options, lengths);
+  fail("load-balance strategy \"{}\" is unknown: use one of {}", options.strategy,
+       fmt::join(strategies(), ", "));
 }
 
 }  // namespace strata::loadbalance

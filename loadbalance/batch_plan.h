@@ -7,22 +7,32 @@
 #include <string>
 #include <vector>
 
+#include "loadbalance/cost_model.h"
+
 namespace strata::loadbalance {
 
 // What a plan is made from. Every rank builds the same plan from the same values, without
 // communication.
 struct PlanOptions {
-  std::string strategy = "stratified";  // "random" or "stratified"
+  // "random": every rank draws from its own shard.
+  // "exchange": a random global batch, sorted by length and dealt to all ranks.
+  // "stratified": every local batch holds each length stratum's share.
+  // "stratified+presort": then sorted and dealt in serpentine order inside groups of ranks.
+  // "planned": stratified, then assigned by cost inside groups of ranks, by default all.
+  std::string strategy = "stratified";
   int ranks = 1;
   int batch_per_rank = 1;  // samples a rank takes in a step, over all its micro-batches
   uint64_t seed = 0;
   std::vector<int> strata_bounds = {128, 256, 384,
                                     512};  // upper ends, rising; the last holds the longest
+  // Neighbouring ranks that share their samples; 0: 8 for presort (a node), all for planned.
+  int group_ranks = 0;
+  CostModel cost = {};  // of planned
 };
 
 // A run is an endless sequence of steps; an epoch is `samples` consecutive draws. Every sample is
 // drawn exactly once an epoch, and a global batch may straddle two epochs, so none is dropped or
-// short.
+// short: after any step, no sample has been drawn more than once more often than another.
 class BatchPlan {
  public:
   virtual ~BatchPlan() = default;
@@ -31,6 +41,12 @@ class BatchPlan {
   // Valid until the next call.
   virtual std::span<const uint32_t> next_step() = 0;
 };
+
+// How many neighbouring ranks share their samples under these options.
+int effective_group_ranks(const PlanOptions& options);
+
+// The names of all strategies, simplest first.
+std::vector<std::string> strategies();
 
 // `lengths`: tokens of every sample, read during the call and not kept. Throws Error where options
 // and lengths cannot make a plan (fewer samples than a global batch, unknown strategy, a length

@@ -18,30 +18,89 @@ class EveryStrategy : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Plans, EveryStrategy, testing::Values("random", "stratified"),
-                         [](const auto& param) { return param.param; });
+std::string test_name(const testing::TestParamInfo<std::string>& strategy) {
+  std::string name = strategy.param;
+  std::replace(name.begin(), name.end(), '+', '_');
+  return name;
+}
 
-TEST_P(EveryStrategy, DrawsEverySampleOnceAnEpochForAnyRanksBatchAndStrata) {
+INSTANTIATE_TEST_SUITE_P(Plans, EveryStrategy, testing::ValuesIn(strategies()), test_name);
+
+// A plan of random ranks, batch, strata and groups.
+PlanOptions any_plan(const std::string& strategy, Random& random) {
+  PlanOptions plan{.strategy = strategy,
+                   .ranks = 1 + static_cast<int>(random.below(20)),
+                   .batch_per_rank = 1 + static_cast<int>(random.below(20)),
+                   .seed = random.next(),
+                   .strata_bounds = {},
+                   .group_ranks = static_cast<int>(random.below(5))};
+  for (int bound = 0; bound < 512;) {
+    bound = std::min<int>(512, bound + 1 + static_cast<int>(random.below(400)));
+    plan.strata_bounds.push_back(bound);
+  }
+  return plan;
+}
+
+// Exactly once an epoch, stated for batches that straddle epochs and whatever the order inside one.
+TEST_P(EveryStrategy, NoSampleIsEverDrawnTwiceMoreThanAnother) {
+  Random random(1);
+  for (int trial = 0; trial < 150; ++trial) {
+    const PlanOptions plan = any_plan(GetParam(), random);
+    const size_t global_batch = static_cast<size_t>(plan.ranks * plan.batch_per_rank);
+    const size_t samples = global_batch + random.below(500);
+    const auto lengths = random_lengths(samples, static_cast<uint64_t>(trial));
+    const auto batches = make_batch_plan(plan, lengths);
+    std::vector<size_t> drawn(samples);
+    for (size_t step = 1; step * global_batch < 4 * samples; ++step) {
+      for (const uint32_t sample : batches->next_step()) ++drawn.at(sample);
+      const auto [least, most] = std::minmax_element(drawn.begin(), drawn.end());
+      ASSERT_EQ(*least, step * global_batch / samples) << "trial " << trial << " step " << step;
+      ASSERT_LE(*most, *least + 1) << "trial " << trial << " step " << step;
+    }
+  }
+}
+
+class EveryDrawingStrategy : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Plans, EveryDrawingStrategy, testing::Values("random", "stratified"),
+                         test_name);
+
+// The strategies the others rearrange keep even the order: an epoch is `samples` draws in a row.
+TEST_P(EveryDrawingStrategy, DrawsEverySampleOnceAnEpoch) {
   Random random(1);
   for (int trial = 0; trial < 300; ++trial) {
-    PlanOptions plan = options(1 + static_cast<int>(random.below(9)),
-                               1 + static_cast<int>(random.below(20)), trial);
-    const size_t samples = plan.ranks * plan.batch_per_rank + random.below(500);
-    plan.strata_bounds.clear();
-    for (int bound = 0; bound < 512;) {
-      bound = std::min<int>(512, bound + 1 + static_cast<int>(random.below(400)));
-      plan.strata_bounds.push_back(bound);
-    }
+    const PlanOptions plan = any_plan(GetParam(), random);
+    const size_t samples =
+        static_cast<size_t>(plan.ranks * plan.batch_per_rank) + random.below(500);
     constexpr size_t kEpochs = 5;
-    const auto lengths = random_lengths(samples, trial);
+    const auto lengths = random_lengths(samples, static_cast<uint64_t>(trial));
     const auto drawn = draw(plan, lengths, samples * kEpochs);
     for (size_t epoch = 0; epoch < kEpochs; ++epoch) {
-      std::vector<uint32_t> sorted(drawn.begin() + epoch * samples,
-                                   drawn.begin() + (epoch + 1) * samples);
+      std::vector<uint32_t> sorted(drawn.begin() + static_cast<ptrdiff_t>(epoch * samples),
+                                   drawn.begin() + static_cast<ptrdiff_t>((epoch + 1) * samples));
       std::sort(sorted.begin(), sorted.end());
       for (uint32_t i = 0; i < samples; ++i) {
         ASSERT_EQ(sorted[i], i) << "trial " << trial << " epoch " << epoch;
       }
+    }
+  }
+}
+
+// So the loss of a fixed global batch does not depend on the assignment.
+TEST(BatchPlan, AssignmentLeavesTheGlobalBatchAsItWasDrawn) {
+  const auto lengths = random_lengths(5000, 4);
+  const std::pair<const char*, const char*> pairs[] = {
+      {"random", "exchange"}, {"stratified", "stratified+presort"}, {"stratified", "planned"}};
+  for (const auto& [drawn, assigned] : pairs) {
+    PlanOptions options{.strategy = drawn, .ranks = 12, .batch_per_rank = 16, .seed = 8};
+    const auto first = make_batch_plan(options, lengths);
+    options.strategy = assigned;
+    const auto second = make_batch_plan(options, lengths);
+    for (int step = 0; step < 60; ++step) {
+      const auto a = first->next_step(), b = second->next_step();
+      std::vector<uint32_t> left(a.begin(), a.end()), right(b.begin(), b.end());
+      std::sort(left.begin(), left.end());
+      std::sort(right.begin(), right.end());
+      ASSERT_EQ(left, right) << assigned << " step " << step;
     }
   }
 }
@@ -90,6 +149,12 @@ TEST_P(EveryStrategy, ImpossiblePlansAreRefused) {
   EXPECT_THROW(make_batch_plan(falling, lengths), Error);
   falling.strata_bounds = {};
   EXPECT_THROW(make_batch_plan(falling, lengths), Error);
+  PlanOptions odd = options(1, 1);
+  odd.group_ranks = -1;
+  EXPECT_THROW(make_batch_plan(odd, lengths), Error);
+  odd = options(1, 1);
+  odd.cost = {0, 0};
+  EXPECT_THROW(make_batch_plan(odd, lengths), Error);
 }
 
 TEST(BatchPlan, AnUnknownStrategyIsNamed) {

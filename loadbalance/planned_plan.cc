@@ -1,0 +1,23 @@
+#include "loadbalance/planned_plan.h"
+
+namespace strata::loadbalance {
+
+PlannedPlan::PlannedPlan(const PlanOptions& options, std::span<const int32_t> lengths)
+    : drawn_(options, lengths),
+      lengths_(compact_lengths(lengths)),
+      balancer_(lengths_, options.cost),
+      groups_(rank_groups(options.ranks, effective_group_ranks(options))),
+      batch_per_rank_(static_cast<size_t>(options.batch_per_rank)),
+      batch_(options.ranks * batch_per_rank_) {}
+
+std::span<const uint32_t> PlannedPlan::next_step() {
+  const std::span<const uint32_t> drawn = drawn_.next_step();
+  for (const RankGroup& group : groups_) {
+    const size_t begin = group.first * batch_per_rank_, size = group.ranks * batch_per_rank_;
+    balancer_.assign(drawn.subspan(begin, size), group.ranks,
+                     std::span(batch_).subspan(begin, size));
+  }
+  return batch_;
+}
+
+}  // namespace strata::loadbalance
