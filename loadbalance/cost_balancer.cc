@@ -15,9 +15,9 @@ constexpr int kExchangePasses = 4;
 constexpr int64_t kMostLoadLevels = 4096;
 constexpr int64_t kLoadLevelsPerRank = 8;
 
-std::vector<int64_t> cost_table(std::span<const uint16_t> lengths, const CostModel& model) {
+std::vector<int32_t> cost_table(std::span<const uint16_t> lengths, const CostModel& model) {
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  std::vector<int64_t> costs(static_cast<size_t>(longest) + 1);
+  std::vector<int32_t> costs(static_cast<size_t>(longest) + 1);
   for (size_t length = 0; length < costs.size(); ++length) {
     costs[length] =
         std::llround(model.cost(static_cast<int64_t>(length)) / model.cost(longest) * kCostUnits);
@@ -28,27 +28,31 @@ std::vector<int64_t> cost_table(std::span<const uint16_t> lengths, const CostMod
 }  // namespace
 
 CostBalancer::CostBalancer(std::span<const uint16_t> lengths, const CostModel& cost)
-    : lengths_(lengths), costs_(cost_table(lengths, cost)), sort_(lengths) {}
+    : costs_(cost_table(lengths, cost)), sort_(lengths) {}
 
 void CostBalancer::assign(std::span<const uint32_t> samples, int ranks,
                           std::span<uint32_t> batches) {
   per_rank_ = samples.size() / static_cast<size_t>(ranks);
-  batches_ = batches;
+  items_.resize(samples.size());
   loads_.assign(static_cast<size_t>(ranks), 0);
   by_load_.resize(static_cast<size_t>(ranks));
-  deal_in_rounds(sort_.longest_first(samples));
-  if (ranks == 1) return;
-  for (int pass = 0; pass < kExchangePasses; ++pass) exchange_in_pairs(pass);
+  const std::span<const uint32_t> sorted = sort_.longest_first(samples);
+  deal_in_rounds(sorted, sort_.sorted_lengths());
+  for (int pass = 0; pass < kExchangePasses && ranks > 1; ++pass) exchange_in_pairs(pass);
+  std::transform(items_.begin(), items_.end(), batches.begin(),
+                 [](const Item& item) { return item.sample; });
 }
 
-void CostBalancer::deal_in_rounds(std::span<const uint32_t> sorted) {
+void CostBalancer::deal_in_rounds(std::span<const uint32_t> sorted,
+                                  std::span<const uint16_t> lengths) {
   const size_t ranks = loads_.size();
   for (size_t round = 0; round < per_rank_; ++round) {
     order_ranks_by_load();
     for (size_t i = 0; i < ranks; ++i) {
-      const uint32_t rank = by_load_[i], sample = sorted[round * ranks + i];
-      batches_[rank * per_rank_ + round] = sample;
-      loads_[rank] += cost(sample);
+      const size_t rank = by_load_[i], next = round * ranks + i;
+      const int32_t cost = costs_[lengths[next]];
+      items_[rank * per_rank_ + round] = {sorted[next], cost};
+      loads_[rank] += cost;
     }
   }
 }
@@ -66,12 +70,12 @@ void CostBalancer::exchange_in_pairs(int pass) {
 // Both batches are sorted, so one walk over both finds the exchange that moves closest to half of
 // the difference.
 void CostBalancer::even_out(uint32_t heavy, uint32_t light) {
-  const std::span<uint32_t> from = batch_of(heavy), to = batch_of(light);
+  const std::span<Item> from = batch_of(heavy), to = batch_of(light);
   const int64_t difference = loads_[heavy] - loads_[light];
   int64_t best_move = 0;
   size_t best_from = 0, best_to = 0;
   for (size_t i = 0, j = 0; i < per_rank_ && j < per_rank_;) {
-    const int64_t move = cost(from[i]) - cost(to[j]);
+    const int64_t move = from[i].cost - to[j].cost;
     if (std::abs(2 * move - difference) < std::abs(2 * best_move - difference)) {
       best_move = move;
       best_from = i;
@@ -91,13 +95,12 @@ void CostBalancer::even_out(uint32_t heavy, uint32_t light) {
   restore_order(to, best_to);
 }
 
-// Moves the one sample that may be out of place in a batch that is otherwise longest first.
-void CostBalancer::restore_order(std::span<uint32_t> batch, size_t place) const {
-  const auto length = [&](size_t i) { return lengths_[batch[i]]; };
-  for (; place > 0 && length(place) > length(place - 1); --place) {
+// Moves the one item that may be out of place in a batch that is otherwise dearest first.
+void CostBalancer::restore_order(std::span<Item> batch, size_t place) const {
+  for (; place > 0 && batch[place].cost > batch[place - 1].cost; --place) {
     std::swap(batch[place], batch[place - 1]);
   }
-  for (; place + 1 < batch.size() && length(place) < length(place + 1); ++place) {
+  for (; place + 1 < batch.size() && batch[place].cost < batch[place + 1].cost; ++place) {
     std::swap(batch[place], batch[place + 1]);
   }
 }

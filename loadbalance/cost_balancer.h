@@ -22,21 +22,24 @@ class CostBalancer {
   void assign(std::span<const uint32_t> samples, int ranks, std::span<uint32_t> batches);
 
  private:
-  void deal_in_rounds(std::span<const uint32_t> sorted);
+  struct Item {
+    uint32_t sample = 0;
+    int32_t cost = 0;
+  };
+
+  void deal_in_rounds(std::span<const uint32_t> sorted, std::span<const uint16_t> lengths);
   void exchange_in_pairs(int pass);
   void even_out(uint32_t heavy, uint32_t light);
-  void restore_order(std::span<uint32_t> batch, size_t place) const;
+  void restore_order(std::span<Item> batch, size_t place) const;
   void order_ranks_by_load();
-  int64_t cost(uint32_t sample) const { return costs_[lengths_[sample]]; }
-  std::span<uint32_t> batch_of(uint32_t rank) const {
-    return batches_.subspan(rank * per_rank_, per_rank_);
+  std::span<Item> batch_of(uint32_t rank) {
+    return std::span(items_).subspan(rank * per_rank_, per_rank_);
   }
 
-  std::span<const uint16_t> lengths_;
-  std::vector<int64_t> costs_;  // per length; whole numbers, so that every rank plans the same
+  std::vector<int32_t> costs_;  // per length; whole numbers, so that every rank plans the same
   SampleSort sort_;
   size_t per_rank_ = 0;
-  std::span<uint32_t> batches_;
+  std::vector<Item> items_;            // [ranks, per_rank], dearest first
   std::vector<int64_t> loads_;         // per rank
   std::vector<uint32_t> by_load_;      // ranks, least loaded first
   std::vector<uint32_t> load_begins_;  // scratch of order_ranks_by_load

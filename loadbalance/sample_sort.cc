@@ -26,11 +26,20 @@ SampleSort::SampleSort(std::span<const uint16_t> lengths) : lengths_(lengths) {
 
 std::span<const uint32_t> SampleSort::longest_first(std::span<const uint32_t> samples) {
   const size_t longest = begins_.size() - 2;
-  std::fill(begins_.begin(), begins_.end(), 0u);
-  for (const uint32_t sample : samples) ++begins_[longest - lengths_[sample] + 1];
-  for (size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
+  keys_.resize(samples.size());
   sorted_.resize(samples.size());
-  for (const uint32_t sample : samples) sorted_[begins_[longest - lengths_[sample]]++] = sample;
+  sorted_lengths_.resize(samples.size());
+  std::fill(begins_.begin(), begins_.end(), 0u);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    keys_[i] = lengths_[samples[i]];
+    ++begins_[longest - keys_[i] + 1];
+  }
+  for (size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const uint32_t place = begins_[longest - keys_[i]]++;
+    sorted_[place] = samples[i];
+    sorted_lengths_[place] = keys_[i];
+  }
   return sorted_;
 }
 

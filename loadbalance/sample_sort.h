@@ -17,13 +17,17 @@ class SampleSort {
   // `lengths` of every sample outlive this.
   explicit SampleSort(std::span<const uint16_t> lengths);
 
-  // Valid until the next call. The samples' order is the result's alone.
+  // Valid until the next call.
   std::span<const uint32_t> longest_first(std::span<const uint32_t> samples);
+  // Of the samples last returned, in their order.
+  std::span<const uint16_t> sorted_lengths() const { return sorted_lengths_; }
 
  private:
   std::span<const uint16_t> lengths_;
   std::vector<uint32_t> begins_;  // per length, where its samples start
+  std::vector<uint16_t> keys_;    // lengths of the samples as they came: looked up once
   std::vector<uint32_t> sorted_;
+  std::vector<uint16_t> sorted_lengths_;
 };
 
 // Deals `sorted` to `ranks`, which get equally many, in rounds that alternate in direction: 0, 1,
