@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "tests/comm/bucket_step.h"
+#include "tests/comm/mirror_communicator.h"
 
 namespace strata::comm {
 namespace {
@@ -16,34 +17,6 @@ namespace {
 using device::DType;
 
 constexpr auto kPatience = std::chrono::seconds(20);
-
-// Two ranks in one process: the other rank has the same data. Tells about every all-reduce.
-class MirrorCommunicator : public Communicator {
- public:
-  using Hook = std::function<void(int64_t count)>;
-  explicit MirrorCommunicator(Hook hook = [](int64_t) {}) : hook_(std::move(hook)) {}
-
-  int rank() const override { return 0; }
-  int size() const override { return 2; }
-  void all_reduce_sum(void* data, int64_t count, DType dtype) override {
-    hook_(count);
-    const device::Tensor values{data, dtype, 1, count};
-    for (int64_t i = 0; i < count; ++i) {
-      testing_support::set_element(values, i, 2 * testing_support::element(values, i));
-    }
-  }
-  void all_reduce_sum(std::span<int64_t> values) override {
-    for (int64_t& value : values) value *= 2;
-  }
-  void broadcast(void*, size_t, int) override {}
-  void barrier() override {}
-  std::unique_ptr<Communicator> duplicate() override {
-    return std::make_unique<MirrorCommunicator>(hook_);
-  }
-
- private:
-  Hook hook_;
-};
 
 BucketOptions options(ClipMode clip) {
   return {.clip = clip, .max_norm = 1.5f, .bucket_bytes = 4 * kBucketElements};
