@@ -457,6 +457,15 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
   verdict.ground = "given";
   verdict.benchmark = logged_benchmark(log);
   verdict.event_count = log.event_count();
+  if (!verdict.benchmark.empty() && !rules.covers(verdict.benchmark)) {
+    verdict.judged = false;
+    verdict.errors.push_back({"",
+                              fmt::format("Strata's own rules cover BERT; for benchmark '{}' give "
+                                          "--rules with the official rule files",
+                                          verdict.benchmark),
+                              "", "", "", 0, 0});
+    return verdict;
+  }
   Check(log, rules, verdict, werror).run();
   return verdict;
 }

@@ -28,6 +28,7 @@ struct LogVerdict {
   std::string ruleset;    // "2.1.0"
   std::string ground;     // why this ruleset: "given", or what it was inferred from
   std::string benchmark;  // as logged; empty where not
+  bool judged = true;     // false where the rules do not cover the benchmark; errors then say so
   uint64_t event_count = 0;
   std::vector<Finding> errors;
   std::vector<Finding> warnings;

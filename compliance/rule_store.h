@@ -40,6 +40,10 @@ class RuleStore {
   // Null where there is no such file. Throws Error where it cannot be compiled, or where the name
   // leaves the directory.
   std::shared_ptr<const RuleFile> load(const std::string& name);
+  // False for benchmarks that the built-in rules do not cover: they are BERT's.
+  bool covers(std::string_view benchmark) const {
+    return !directory_.empty() || benchmark == "bert";
+  }
   // For messages: "Strata's own rules" or the directory.
   std::string description() const;
 
