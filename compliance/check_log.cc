@@ -200,7 +200,11 @@ class Check {
       if (inner == nullptr) return;
       count_value(seen, *inner);
     } else {
-      count_json(seen, event.value);
+      if (rule.requirement.kind == Requirement::kExactlyOne) {
+        count_json(seen, event.value);
+      } else {
+        ++seen.count;
+      }
       if (!rule.has_code()) return;
       v = value_of(event);
     }

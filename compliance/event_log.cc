@@ -178,6 +178,13 @@ size_t find_token(std::string_view text, std::string_view token, size_t from) {
   return static_cast<size_t>(static_cast<const char*>(found) - text.data());
 }
 
+// The last token that starts in [first, end), where there is one at `first`.
+size_t find_last_token(std::string_view text, std::string_view token, size_t first, size_t end) {
+  const std::string_view line = text.substr(0, end);
+  for (size_t next = first; next != line.npos; next = find_token(line, token, next + token.size())) first = next;
+  return first;
+}
+
 }  // namespace
 
 EventLog::EventLog(const std::filesystem::path& path, LogFormat format)
@@ -215,7 +222,7 @@ void EventLog::scan_text() {
   LineParser parser(decoded_keys_);
   for (size_t at = find_token(text, token, 0); at != text.npos;) {
     const size_t line_end = std::min(find_line_end(text, at), text.size());
-    const size_t last = text.substr(0, line_end).rfind(token);
+    const size_t last = find_last_token(text, token, at, line_end);
     const std::string_view line = strip_right(text.substr(last, line_end - last));
     Event event;
     event.offset = last;
@@ -285,7 +292,7 @@ void EventLog::scan_file(const std::function<bool(const Event&)>& visit, bool co
     }
     line_end = std::min(line_end, buffer.size());
     const std::string_view text(buffer);
-    const size_t last = text.substr(0, line_end).rfind(token);
+    const size_t last = find_last_token(text, token, at, line_end);
     const std::string_view line = strip_right(text.substr(last, line_end - last));
     std::deque<std::string> decoded_keys;
     Event event;

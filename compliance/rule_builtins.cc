@@ -398,7 +398,7 @@ Value format_string(const std::string& pattern, const Arguments& arguments, Buil
       out += c;
     }
   }
-  return host.heap().str(std::move(out));
+  return host.heap().str(out);
 }
 
 Value call_string_method(const Value& object, std::string_view name, const Arguments& arguments,
@@ -415,7 +415,7 @@ Value call_string_method(const Value& object, std::string_view name, const Argum
       if (lower && c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
       if (!lower && c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
     }
-    return host.heap().str(std::move(changed));
+    return host.heap().str(changed);
   }
   if (name == "startswith" || name == "endswith") {
     expect_count(arguments, 1, 1, name);

@@ -295,6 +295,7 @@ Value* Dict::find(std::string_view key) {
 Value& Dict::insert(const Value& key) {
   if (Value* existing = find(key)) return *existing;
   if (heap != nullptr) heap->charge(sizeof(entries[0]) + 48);
+  if (entries.empty()) entries.reserve(4);
   entries.emplace_back(key, Value());
   if (entries.size() == kIndexFrom) {
     for (size_t i = 0; i < entries.size(); ++i) {
@@ -304,6 +305,11 @@ Value& Dict::insert(const Value& key) {
     index_.emplace(hash_at(key, 0), static_cast<uint32_t>(entries.size() - 1));
   }
   return entries.back().second;
+}
+
+void Dict::clear() {
+  entries.clear();
+  index_.clear();
 }
 
 Heap::~Heap() {
@@ -321,6 +327,8 @@ Heap::~Heap() {
     destroy(object);
     object = next;
   }
+  for (Str* string : spare_strings_) delete string;
+  for (Dict* dict : spare_dicts_) delete dict;
 }
 
 void Heap::charge(size_t bytes) {
@@ -333,7 +341,19 @@ void Heap::charge(size_t bytes) {
 template <typename T>
 T* Heap::create(Kind kind, size_t bytes) {
   charge(sizeof(T) + bytes);
-  T* object = new T;
+  T* object = nullptr;
+  if constexpr (std::is_same_v<T, Str>) {
+    if (!spare_strings_.empty()) {
+      object = spare_strings_.back();
+      spare_strings_.pop_back();
+    }
+  } else if constexpr (std::is_same_v<T, Dict>) {
+    if (!spare_dicts_.empty()) {
+      object = spare_dicts_.back();
+      spare_dicts_.pop_back();
+    }
+  }
+  if (object == nullptr) object = new T;
   object->kind = kind;
   add(object);
   return object;
@@ -368,9 +388,29 @@ void Heap::remove(Object* object) {
       bytes = sizeof(Line);
     }
     used_ -= std::min(used_, bytes);
-    destroy(dead);
+    if (!recycle(dead)) destroy(dead);
   }
   draining_ = false;
+}
+
+bool Heap::recycle(Object* object) {
+  constexpr size_t kSmallText = 256;
+  if (object->kind == Kind::kStr || object->kind == Kind::kBigInt) {
+    Str* string = static_cast<Str*>(object);
+    if (spare_strings_.size() >= kMaxSpare || string->text.capacity() > kSmallText) return false;
+    string->previous = string->next = nullptr;
+    spare_strings_.push_back(string);
+    return true;
+  }
+  if (object->kind == Kind::kDict || object->kind == Kind::kSet) {
+    Dict* dict = static_cast<Dict*>(object);
+    if (spare_dicts_.size() >= kMaxSpare || dict->entries.size() >= Dict::kIndexFrom) return false;
+    dict->clear();
+    dict->previous = dict->next = nullptr;
+    spare_dicts_.push_back(dict);
+    return true;
+  }
+  return false;
 }
 
 void Heap::destroy(Object* object) {
@@ -393,10 +433,10 @@ void Heap::destroy(Object* object) {
   }
 }
 
-Value Heap::str(std::string text) {
+Value Heap::str(std::string_view text) {
   Str* object = create<Str>(Kind::kStr, text.size());
   object->hash = std::hash<std::string_view>()(text);
-  object->text = std::move(text);
+  object->text = text;
   return Value::of_object(object);
 }
 
@@ -567,15 +607,13 @@ class JsonReader {
   }
 
   Value read_string() {
-    const char* start = ++at_;
+    const char* start = at_ + 1;
+    JsonScanner scanner(std::string_view(at_, static_cast<size_t>(end_ - at_)));
+    std::string_view content;
     bool plain = true;
-    while (*at_ != '"') {
-      plain &= *at_ != '\\' && static_cast<unsigned char>(*at_) < 128;
-      at_ += *at_ == '\\' ? 2 : 1;
-    }
-    const std::string_view content(start, static_cast<size_t>(at_ - start));
-    ++at_;
-    return heap_.str(plain ? std::string(content) : decode_json_string(content));
+    scanner.skip_string(content, plain);
+    at_ = start + content.size() + 1;
+    return plain ? heap_.str(content) : heap_.str(decode_json_string(content));
   }
 
   Value read_number() {

@@ -133,10 +133,12 @@ struct Dict : Object {
   Value* find(const Value& key);
   // The entry's value, added where absent.
   Value& insert(const Value& key);
+  void clear();
   Value* find(std::string_view key);
 
- private:
   static constexpr size_t kIndexFrom = 12;  // fewer entries are searched one by one
+
+ private:
   std::unordered_multimap<size_t, uint32_t> index_;
 };
 
@@ -157,7 +159,7 @@ class Heap {
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
-  Value str(std::string text);
+  Value str(std::string_view text);
   Value big_int(std::string digits);
   Value list(Kind kind = Kind::kList);
   Value dict(Kind kind = Kind::kDict);
@@ -175,7 +177,12 @@ class Heap {
   void add(Object* object);
   void remove(Object* object);
   static void destroy(Object* object);
+  // Keeps a dead object for its next use; false where it is not worth keeping.
+  bool recycle(Object* object);
 
+  static constexpr size_t kMaxSpare = 64;
+  std::vector<Str*> spare_strings_;
+  std::vector<Dict*> spare_dicts_;
   Object* first_ = nullptr;
   std::vector<Object*> dying_;
   bool draining_ = false;
