@@ -181,7 +181,8 @@ size_t find_token(std::string_view text, std::string_view token, size_t from) {
 // The last token that starts in [first, end), where there is one at `first`.
 size_t find_last_token(std::string_view text, std::string_view token, size_t first, size_t end) {
   const std::string_view line = text.substr(0, end);
-  for (size_t next = first; next != line.npos; next = find_token(line, token, next + token.size())) first = next;
+  for (size_t next = first; next != line.npos; next = find_token(line, token, next + token.size()))
+    first = next;
   return first;
 }
 
