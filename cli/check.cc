@@ -1,7 +1,323 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
 #include "cli/commands.h"
+#include "cli/progress.h"
+#include "compliance/check_log.h"
+#include "compliance/package.h"
+#include "compliance/parallel.h"
+#include "compliance/power.h"
+#include "compliance/report.h"
+#include "compliance/repository.h"
+#include "compliance/rounds.h"
+#include "compliance/seeds.h"
+#include "compliance/system_description.h"
 
 namespace strata::cli {
+namespace {
 
-void add_check_command(CLI::App&, int&) {}
+namespace fs = std::filesystem;
+using compliance::EventLog;
+using compliance::LogVerdict;
+using compliance::RuleStore;
+using compliance::Section;
+
+// The options of all subcommands; each takes those that concern it.
+struct Options {
+  std::vector<std::string> paths;
+  std::string ruleset;
+  std::string usage;
+  std::string rules;
+  std::string rcp;
+  std::string rcp_pass = "pruned";
+  bool werror = false;
+  bool json = false;
+};
+
+std::unique_ptr<RuleStore> open_rules(const Options& options) {
+  return options.rules.empty() ? std::make_unique<RuleStore>()
+                               : std::make_unique<RuleStore>(options.rules);
+}
+
+int print_sections(const std::vector<Section>& sections, bool json) {
+  if (json) {
+    fmt::print("{}", compliance::section_json(sections));
+  } else {
+    for (const Section& section : sections) fmt::print("{}", compliance::section_text(section));
+  }
+  return compliance::all_passed(sections) ? 0 : 1;
+}
+
+// Files as named; folders stand for the result_*.txt under them.
+std::vector<fs::path> expand(const std::vector<std::string>& paths) {
+  std::vector<fs::path> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.emplace_back(path);
+      continue;
+    }
+    const auto folders = compliance::find_result_folders(path);
+    if (folders.empty()) fail("{}: no result_*.txt under it", path);
+    for (const auto& folder : folders)
+      files.insert(files.end(), folder.logs.begin(), folder.logs.end());
+  }
+  return files;
+}
+
+int check_logs(const Options& options) {
+  const auto rules = open_rules(options);
+  const std::vector<fs::path> files = expand(options.paths);
+  std::vector<LogVerdict> verdicts(files.size());
+  {
+    Progress progress("checking logs");
+    std::atomic<size_t> done{0};
+    // A few logs are read faster than threads start.
+    constexpr size_t kWorthThreads = 16;
+    compliance::parallel_for(files.size(), files.size() < kWorthThreads ? 1 : 0, [&](size_t i) {
+      verdicts[i] =
+          compliance::check_log(files[i], *rules, {options.usage, options.ruleset, options.werror});
+      progress.update(++done, files.size());
+    });
+  }
+  if (options.json) {
+    fmt::print("{}", compliance::log_json(verdicts));
+  } else {
+    for (const LogVerdict& verdict : verdicts) fmt::print("{}", compliance::log_text(verdict));
+  }
+  const auto passed = [](const LogVerdict& verdict) { return verdict.passed(); };
+  return std::all_of(verdicts.begin(), verdicts.end(), passed) ? 0 : 1;
+}
+
+// Usage and ruleset as given, or inferred from the path or from its first log; what was inferred is
+// printed.
+compliance::RulesetChoice choose_ruleset(const Options& options, const std::string& path) {
+  const std::string usage = options.usage.empty() ? "training" : options.usage;
+  if (!options.ruleset.empty()) return {usage, options.ruleset, "given"};
+  auto choice = compliance::infer_ruleset_from_path(path, options.usage);
+  if (choice.ruleset.empty()) {
+    const auto folders = compliance::find_result_folders(path);
+    if (folders.empty())
+      fail("{}: no result_*.txt under it, so no ruleset can be inferred; give --ruleset", path);
+    choice = compliance::infer_ruleset(
+        EventLog(folders.front().logs.front(), compliance::LogFormat::kMllog), options.usage, "");
+  }
+  if (!options.json) {
+    fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n", choice.usage, choice.ruleset,
+               choice.ground);
+  }
+  return choice;
+}
+
+compliance::RcpPass rcp_pass(const Options& options) {
+  return options.rcp_pass == "full" ? compliance::RcpPass::kFull : compliance::RcpPass::kPruned;
+}
+
+compliance::PackageOptions package_options(const Options& options, const std::string& path,
+                                           Progress& progress) {
+  const auto choice = choose_ruleset(options, path);
+  compliance::PackageOptions out;
+  out.usage = choice.usage;
+  out.ruleset = choice.ruleset;
+  out.werror = options.werror;
+  out.rcp = options.rcp;
+  out.rcp_pass = rcp_pass(options);
+  out.progress = [&progress](size_t done, size_t total) { progress.update(done, total); };
+  return out;
+}
+
+int check_packages(const Options& options, bool whole_round) {
+  const auto rules = open_rules(options);
+  std::vector<compliance::PackageVerdict> packages;
+  {
+    Progress progress("checking logs");
+    const std::string& path = options.paths.front();
+    const auto settings = package_options(options, path, progress);
+    if (whole_round) {
+      packages = compliance::check_round(path, *rules, settings);
+    } else {
+      packages.push_back(compliance::check_package(path, *rules, settings));
+    }
+  }
+  if (options.json) {
+    fmt::print("{}", compliance::package_json(packages));
+  } else {
+    fmt::print("{}", whole_round ? compliance::round_text(packages)
+                                 : compliance::package_text(packages.front()));
+  }
+  const auto passed = [](const compliance::PackageVerdict& package) { return package.passed(); };
+  return std::all_of(packages.begin(), packages.end(), passed) ? 0 : 1;
+}
+
+std::vector<EventLog> read_folder_logs(const compliance::ResultFolder& folder) {
+  std::vector<EventLog> logs;
+  for (const fs::path& log : folder.logs) logs.emplace_back(log, compliance::LogFormat::kMllog);
+  return logs;
+}
+
+// The result folders under the path, of which there must be one at least.
+std::vector<compliance::ResultFolder> result_folders(const std::string& path) {
+  auto folders = compliance::find_result_folders(path);
+  if (folders.empty()) fail("{}: no result_*.txt under it", path);
+  return folders;
+}
+
+int check_rcp(const Options& options) {
+  const auto choice = choose_ruleset(options, options.paths.front());
+  std::vector<Section> sections;
+  for (const auto& folder : result_folders(options.paths.front())) {
+    std::vector<compliance::RunConvergence> runs;
+    for (const fs::path& log : folder.logs) {
+      runs.push_back(compliance::read_convergence(EventLog(log, compliance::LogFormat::kMllog),
+                                                  choice.ruleset));
+    }
+    const auto verdict = compliance::check_rcp(compliance::combine(runs), options.rcp, choice.usage,
+                                               choice.ruleset, rcp_pass(options));
+    Section section{folder.path.string(), {}, {}, {}};
+    if (!verdict.judged || !verdict.passed) {
+      section.errors.push_back((verdict.judged ? "" : "not judged: ") + verdict.message);
+    } else {
+      section.notes.push_back(fmt::format("{}; scaling {:.6f}", verdict.message, verdict.scaling));
+    }
+    sections.push_back(std::move(section));
+  }
+  return print_sections(sections, options.json);
+}
+
+int check_seeds(const Options& options) {
+  std::vector<Section> sections;
+  for (const auto& folder : result_folders(options.paths.front())) {
+    std::vector<compliance::LogSeeds> seeds;
+    for (const EventLog& log : read_folder_logs(folder))
+      seeds.push_back(compliance::read_seeds(log));
+    sections.push_back(compliance::check_seeds(seeds));
+    sections.back().title = "Seeds " + folder.path.string();
+  }
+  return print_sections(sections, options.json);
+}
+
+int check_power(const Options& options) {
+  std::vector<Section> sections;
+  for (const auto& folder : result_folders(options.paths.front())) {
+    std::error_code error;
+    if (!fs::exists(folder.path / "power", error)) continue;
+    sections.push_back(compliance::check_power(folder.path / "power", folder.logs).section);
+    sections.back().title = "Power " + folder.path.string();
+  }
+  if (sections.empty())
+    fail("{}: no result folder under it has power logs (power/result_N/node_I.txt)",
+         options.paths.front());
+  return print_sections(sections, options.json);
+}
+
+int check_systems(const Options& options) {
+  const std::string usage = options.usage.empty() ? "training" : options.usage;
+  std::vector<Section> sections;
+  for (const std::string& path : options.paths) {
+    std::string ruleset = options.ruleset;
+    if (ruleset.empty()) ruleset = compliance::infer_ruleset_from_path(path, usage).ruleset;
+    if (ruleset.empty()) fail("{}: its path names no round; give --ruleset", path);
+    sections.push_back(compliance::check_system_description(path, usage, ruleset));
+    sections.back().title += fmt::format(" ({} {})", usage, ruleset);
+  }
+  return print_sections(sections, options.json);
+}
+
+int check_repository(const Options& options) {
+  return print_sections({compliance::check_repository(options.paths.front())}, options.json);
+}
+
+// Adds a subcommand that runs `run`; the caller adds the options that concern it.
+CLI::App* add(CLI::App& check, const std::shared_ptr<Options>& options, int& exit_code,
+              const std::string& name, const std::string& help,
+              const std::function<int(const Options&)>& run) {
+  CLI::App* command = check.add_subcommand(name, help);
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options, &exit_code, run] { exit_code = run(*options); });
+  return command;
+}
+
+void add_ruleset(CLI::App& command, Options& options) {
+  command.add_option("--ruleset", options.ruleset,
+                     "Round whose rules apply, such as 2.1.0 (default: inferred)");
+  command.add_option("--usage", options.usage, "training or hpc (default: inferred)")
+      ->check(CLI::IsMember({"training", "hpc"}));
+}
+
+void add_rules(CLI::App& command, Options& options) {
+  command.add_option(
+      "--rules", options.rules,
+      "Directory of rule files, such as the official checker's (default: BERT's, built in)");
+  command.add_flag("--werror", options.werror, "Count warnings as errors");
+}
+
+void add_rcp(CLI::App& command, Options& options) {
+  command.add_option("--rcp", options.rcp,
+                     "Directory of reference convergence points (default: BERT's, built in)");
+  command
+      .add_option("--rcp-pass", options.rcp_pass,
+                  "pruned: without dominated points (default), or full")
+      ->check(CLI::IsMember({"pruned", "full"}));
+}
+
+void add_directory(CLI::App& command, Options& options, const std::string& help) {
+  command.add_option("DIR", options.paths, help)->required()->expected(1);
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, int& exit_code) {
+  CLI::App* check =
+      app.add_subcommand("check", "Check logs and submissions against the MLPerf rules");
+  check->require_subcommand(1);
+  const auto options = std::make_shared<Options>();
+  const auto add_one = [&](const std::string& name, const std::string& help,
+                           const std::function<int(const Options&)>& run) {
+    return add(*check, options, exit_code, name, help, run);
+  };
+
+  CLI::App* log = add_one("log", "Each log against its round's rules", check_logs);
+  log->add_option("FILE", options->paths, "Logs, or folders whose result_*.txt are checked")
+      ->required();
+  add_ruleset(*log, *options);
+  add_rules(*log, *options);
+
+  for (const bool whole_round : {false, true}) {
+    CLI::App* package =
+        add_one(whole_round ? "round" : "package",
+                whole_round ? "All submitters of a round"
+                            : "A submission: result files, logs, seeds, convergence, systems",
+                [whole_round](const Options& given) { return check_packages(given, whole_round); });
+    add_directory(*package, *options,
+                  whole_round ? "Folder of submitters" : "Folder with results/ and systems/");
+    add_ruleset(*package, *options);
+    add_rules(*package, *options);
+    add_rcp(*package, *options);
+  }
+
+  CLI::App* rcp = add_one("rcp", "Convergence against the reference convergence points", check_rcp);
+  add_directory(*rcp, *options, "Result folder, or a folder of such");
+  add_ruleset(*rcp, *options);
+  add_rcp(*rcp, *options);
+
+  CLI::App* system = add_one("system", "System descriptions", check_systems);
+  system->add_option("FILE", options->paths, "systems/<system>.json")->required();
+  add_ruleset(*system, *options);
+
+  add_directory(*add_one("seeds", "Seeds: logged, and different in each run", check_seeds),
+                *options, "Result folder, or a folder of such");
+  add_directory(*add_one("power", "Power logs: all there, and numbered", check_power), *options,
+                "Result folder, or a folder of such");
+  add_directory(*add_one("repo", "File names, sizes and links that git can hold", check_repository),
+                *options, "Submission");
+}
 
 }  // namespace strata::cli

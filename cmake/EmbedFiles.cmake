@@ -1,0 +1,23 @@
+# Writes OUTPUT, a C++ file that defines strata::compliance::embedded_files() with the text of every file of FILES (a
+# list of paths relative to ROOT). Run as a script: cmake -DROOT=... -DFILES=... -DOUTPUT=... -P EmbedFiles.cmake
+set(text "#include \"compliance/rule_store.h\"\n\nnamespace strata::compliance {\n\n")
+string(APPEND text "const std::vector<EmbeddedFile>& embedded_files() {\n")
+string(APPEND text "  static const std::vector<EmbeddedFile> kFiles = {\n")
+foreach(file IN LISTS FILES)
+  file(READ ${ROOT}/${file} content)
+  # A string literal may hold 64 KiB; longer files are written as several that the compiler joins.
+  string(LENGTH "${content}" length)
+  string(APPEND text "      {\"${file}\",\n")
+  set(at 0)
+  while(at LESS length)
+    string(SUBSTRING "${content}" ${at} 12000 piece)
+    string(APPEND text "R\"strata(${piece})strata\"\n")
+    math(EXPR at "${at} + 12000")
+  endwhile()
+  if(length EQUAL 0)
+    string(APPEND text "\"\"")
+  endif()
+  string(APPEND text "},\n")
+endforeach()
+string(APPEND text "  };\n  return kFiles;\n}\n\n}  // namespace strata::compliance\n")
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,64 @@
+// A validating JSON scanner over bytes in memory. It accepts exactly what Python's json.loads
+// accepts of a Latin-1 text, because the official checker reads logs so: NaN and Infinity are
+// values, integers may have any length (to 4300 digits), control characters inside strings are
+// errors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace strata::compliance {
+
+// Nesting beyond this is refused, so that no input can exhaust the stack.
+inline constexpr int kMaxJsonDepth = 500;
+
+// Walks over one JSON text. Every skip_ function moves past one piece and returns false at the
+// first error, whose reason is then in error().
+class JsonScanner {
+ public:
+  explicit JsonScanner(std::string_view text)
+      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
+
+  void skip_space() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
+  }
+  bool at_end() const { return at_ == end_; }
+  char peek() const { return at_ == end_ ? '\0' : *at_; }
+  // Moves past `expected` if it is next.
+  bool consume(char expected) {
+    if (at_ == end_ || *at_ != expected) return false;
+    ++at_;
+    return true;
+  }
+  // `at` must be '"'. The span without quotes is stored in `content`; `plain` is false where it
+  // holds escapes or bytes above 127 and so needs decode_json_string.
+  bool skip_string(std::string_view& content, bool& plain);
+  bool skip_value(int depth = 0);
+  // As skip_value, and stores the value's span.
+  bool skip_value(std::string_view& span, int depth = 0);
+
+  size_t position() const { return static_cast<size_t>(at_ - begin_); }
+  const char* error() const { return error_; }
+  bool set_error(const char* reason) {
+    if (error_ == nullptr) error_ = reason;
+    return false;
+  }
+
+ private:
+  bool skip_number();
+  bool skip_word(std::string_view word);
+  bool skip_list(int depth);
+  bool skip_object(int depth);
+
+  const char* begin_;
+  const char* at_;
+  const char* end_;
+  const char* error_ = nullptr;
+};
+
+// The text of a validated string span (without quotes), as UTF-8. Bytes above 127 are taken as
+// Latin-1.
+std::string decode_json_string(std::string_view content);
+
+}  // namespace strata::compliance

@@ -1,0 +1,37 @@
+// The folders of a submission: <org>/{systems/<system>.json,
+// results/<system>/<benchmark>/result_N.txt}; for HPC there is a folder strong or weak between
+// system and benchmark.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace strata::compliance {
+
+struct ResultFolder {
+  std::filesystem::path path;
+  std::filesystem::path
+      submitter_path;     // that holds results/ and systems/; empty where the tree is not one
+  std::string submitter;  // its name
+  std::string system;
+  std::string benchmark;
+  bool weak_scaling = false;                // HPC
+  std::vector<std::filesystem::path> logs;  // result_*.txt, in order of their numbers
+};
+
+// All folders under `directory`, itself included, that hold result_*.txt files, sorted by path.
+// Symbolic links to folders are not followed. Throws Error where `directory` is not a directory.
+std::vector<ResultFolder> find_result_folders(const std::filesystem::path& directory);
+
+// The result_*.txt files of one folder.
+std::vector<std::filesystem::path> result_logs(const std::filesystem::path& folder);
+
+// The subfolders and files of a folder, sorted by name. Empty where it cannot be read.
+std::vector<std::filesystem::path> subfolders(const std::filesystem::path& folder);
+std::vector<std::filesystem::path> files(const std::filesystem::path& folder);
+
+// The submitters of a round: the folders in it that have both results/ and systems/.
+std::vector<std::filesystem::path> find_submitters(const std::filesystem::path& round);
+
+}  // namespace strata::compliance

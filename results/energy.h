@@ -1,0 +1,21 @@
+// Energy of a run from the power logs beside it: power/<run>/node_N.txt and sw_N.txt.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "compliance/event_log.h"
+
+namespace strata::results {
+
+// Joules over a run of `time_to_train_ms`. Node logs hold readings in watts, integrated between
+// power_measurement_start and _stop and scaled to the run's time; switch logs hold an estimate in
+// watts. Empty where there are no node logs. Throws Error where a node log holds no measurement.
+std::optional<double> run_energy(const std::filesystem::path& power_folder,
+                                 double time_to_train_ms);
+
+// Joules of one node, and of one switch, over a run of `time_to_train_ms`.
+double node_energy(const compliance::EventLog& log, double time_to_train_ms);
+double switch_energy(const compliance::EventLog& log, double time_to_train_ms);
+
+}  // namespace strata::results

@@ -1,0 +1,95 @@
+// Scores of result folders: time to train, from run_start to run_stop, averaged over the runs that
+// count.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compliance/check_log.h"
+#include "compliance/rcp.h"
+#include "compliance/submission_tree.h"
+
+namespace strata::results {
+
+struct RunScore {
+  std::filesystem::path log;
+  double time_to_train_ms = 0;  // 0 where it does not count
+  bool counts =
+      false;  // the log passed (or could not be judged, but says success) and has its times
+  bool judged = true;  // false where the rules do not cover the benchmark
+  std::string reason;  // why it does not count
+  compliance::RunConvergence convergence;
+  std::optional<double> energy_joules;
+};
+
+enum class Mean {
+  kNone,     // too many runs do not count
+  kOlympic,  // without the fastest and the slowest (unet3d: four of each)
+  kPlain,    // fewer runs than a submission needs: the mean of all
+};
+
+// What a system description says, as far as scores need it.
+struct SystemFacts {
+  std::string division;
+  std::string system_name;
+  std::string accelerator;
+  std::optional<int64_t> nodes;
+  std::optional<int64_t> accelerators;  // in all nodes
+};
+
+struct Score {
+  compliance::ResultFolder folder;
+  std::string usage;
+  std::string ruleset;
+  std::string ground;  // why this ruleset
+  SystemFacts system;
+  std::vector<RunScore> runs;
+  int runs_needed = 0;  // of a submission; 0 where unknown
+  Mean mean = Mean::kNone;
+  std::optional<double> unscaled_ms;  // the mean
+  std::optional<double>
+      time_to_train_ms;  // the mean times the factor in the folder's scaling.json, if it has one
+  std::optional<double>
+      rcp_scaled_ms;             // the mean times the factor that the convergence check asks for
+  double committee_scaling = 1;  // the factor in scaling.json
+  compliance::RcpVerdict rcp;
+  std::optional<double> batch_size;
+  std::optional<double> samples_to_converge;  // olympic or plain mean, in the benchmark's unit
+  std::optional<double> energy_joules;
+  std::optional<double> sequences_per_second;  // BERT: samples to converge over the unscaled time
+  std::optional<double> sequences_per_second_per_accelerator;
+
+  size_t counting_runs() const;
+};
+
+struct ScoreOptions {
+  std::string usage;            // empty: inferred
+  std::string ruleset;          // empty: inferred
+  std::filesystem::path rules;  // empty: Strata's own
+  std::filesystem::path rcp;    // empty: built in
+  unsigned threads = 0;         // 0: one a core
+  std::function<void(size_t done, size_t total)>
+      progress;  // called after each log, from any thread
+};
+
+// The times of run_start and run_stop, in ms since the epoch, as the official summarizer finds
+// them: the last of each seen when both have been seen.
+struct RunTimes {
+  std::optional<double> start_ms;
+  std::optional<double> stop_ms;
+};
+RunTimes find_run_times(const compliance::EventLog& log);
+
+// The mean that a folder's times give; `failed` runs have been dropped already. Empty where none
+// can be given.
+std::optional<double> olympic_score(std::vector<double> times, size_t failed, int dropped);
+
+// Scores every result folder under `directory`. Throws Error where there is none, or no ruleset
+// fits.
+std::vector<Score> score_directory(const std::filesystem::path& directory,
+                                   const ScoreOptions& options = {});
+
+}  // namespace strata::results

@@ -1,0 +1,220 @@
+#include "results/score_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace strata::results {
+namespace {
+
+constexpr double kMsPerMinute = 60'000;
+
+std::string_view mean_name(Mean mean) {
+  return mean == Mean::kOlympic ? "olympic" : mean == Mean::kPlain ? "plain" : "none";
+}
+
+std::string number(std::optional<double> value, const char* pattern) {
+  return value ? fmt::format(fmt::runtime(pattern), *value) : "-";
+}
+
+std::string minutes(std::optional<double> ms) {
+  return ms ? fmt::format("{:.4f}", *ms / kMsPerMinute) : "-";
+}
+
+std::string rcp_word(const compliance::RcpVerdict& rcp) {
+  if (!rcp.judged) return "-";
+  return rcp.passed ? "pass" : "FAIL";
+}
+
+using Row = std::vector<std::string>;
+
+// Columns as wide as their widest cell, two spaces between.
+std::string align(const std::vector<Row>& rows) {
+  std::vector<size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    while (line.ends_with(' ')) line.pop_back();
+    text += line + '\n';
+  }
+  return text;
+}
+
+std::string where(const Score& score) {
+  return fmt::format("{}/{}/{}", score.folder.submitter, score.folder.system,
+                     score.folder.benchmark);
+}
+
+void add_notes(const Score& score, std::string& text) {
+  for (const RunScore& run : score.runs) {
+    if (!run.counts)
+      text += fmt::format("{}: {} does not count: {}\n", where(score), run.log.filename().string(),
+                          run.reason);
+  }
+  if (score.mean == Mean::kPlain) {
+    text += fmt::format(
+        "{}: {} of the {} runs of a submission: the plain mean of {}, not an olympic one\n",
+        where(score), score.runs.size(),
+        score.runs_needed > 0 ? std::to_string(score.runs_needed) : "3 or more",
+        score.counting_runs());
+  }
+  if (score.mean == Mean::kNone) {
+    text += fmt::format("{}: no score: only {} of {} runs count\n", where(score),
+                        score.counting_runs(), score.runs.size());
+  }
+  if (score.committee_scaling != 1) {
+    text += fmt::format("{}: minutes multiplied by {:.4f}, from its scaling.json\n", where(score),
+                        score.committee_scaling);
+  }
+  if (score.rcp.judged && score.rcp.passed && score.rcp.scaling > 1) {
+    text += fmt::format(
+        "{}: converged faster than the reference, within its spread: RCP scaling {:.4f}\n",
+        where(score), score.rcp.scaling);
+  }
+  if (score.system.division == "closed" && !(score.rcp.judged && score.rcp.passed)) {
+    text += fmt::format("{}: convergence check: {}\n", where(score), score.rcp.message);
+  }
+}
+
+std::string csv_cell(const std::string& cell) {
+  if (cell.find_first_of(",\"\n\r") == cell.npos) return cell;
+  std::string quoted = "\"";
+  for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+std::string csv_number(std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+nlohmann::json json_number(std::optional<double> value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+}  // namespace
+
+std::string score_table(const std::vector<Score>& scores) {
+  std::vector<Row> rows = {{"submitter", "system", "benchmark", "division", "accelerators", "runs",
+                            "minutes", "RCP-scaled", "mean", "RCP", "batch", "to converge",
+                            "seq/s/acc.", "energy kJ"}};
+  for (const Score& score : scores) {
+    const auto& accelerators = score.system.accelerators;
+    rows.push_back(
+        {score.folder.submitter, score.folder.system, score.folder.benchmark, score.system.division,
+         accelerators ? std::to_string(*accelerators) : "-",
+         fmt::format("{}/{}", score.counting_runs(), score.runs.size()),
+         minutes(score.time_to_train_ms), minutes(score.rcp_scaled_ms),
+         std::string(mean_name(score.mean)), rcp_word(score.rcp),
+         number(score.batch_size, "{:.0f}"), number(score.samples_to_converge, "{:.10g}"),
+         number(score.sequences_per_second_per_accelerator, "{:.1f}"),
+         score.energy_joules ? fmt::format("{:.1f}", *score.energy_joules / 1000) : "-"});
+  }
+  std::string text = align(rows);
+  std::string notes;
+  if (std::any_of(scores.begin(), scores.end(),
+                  [](const Score& score) { return !score.runs.front().judged; })) {
+    notes +=
+        "Strata's own rules cover BERT: other benchmarks' logs count where they say success; "
+        "--rules judges them too\n";
+  }
+  for (const Score& score : scores) add_notes(score, notes);
+  return notes.empty() ? text : text + '\n' + notes;
+}
+
+std::string score_csv(const std::vector<Score>& scores) {
+  std::string text =
+      "submitter,system,benchmark,division,usage,ruleset,accelerator,accelerators,runs,runs_"
+      "counting,mean,"
+      "time_to_train_minutes,unscaled_minutes,rcp_scaled_minutes,scaling,rcp,rcp_scaling,rcp_"
+      "message,global_batch_"
+      "size,"
+      "samples_to_converge,sequences_per_second,sequences_per_second_per_accelerator,energy_"
+      "joules\n";
+  for (const Score& score : scores) {
+    const auto to_minutes = [](std::optional<double> ms) {
+      return ms ? std::optional<double>(*ms / kMsPerMinute) : std::nullopt;
+    };
+    const Row cells = {score.folder.submitter,
+                       score.folder.system,
+                       score.folder.benchmark,
+                       score.system.division,
+                       score.usage,
+                       score.ruleset,
+                       score.system.accelerator,
+                       score.system.accelerators ? std::to_string(*score.system.accelerators) : "",
+                       std::to_string(score.runs.size()),
+                       std::to_string(score.counting_runs()),
+                       std::string(mean_name(score.mean)),
+                       csv_number(to_minutes(score.time_to_train_ms)),
+                       csv_number(to_minutes(score.unscaled_ms)),
+                       csv_number(to_minutes(score.rcp_scaled_ms)),
+                       csv_number(score.committee_scaling),
+                       rcp_word(score.rcp),
+                       csv_number(score.rcp.scaling),
+                       score.rcp.message,
+                       csv_number(score.batch_size),
+                       csv_number(score.samples_to_converge),
+                       csv_number(score.sequences_per_second),
+                       csv_number(score.sequences_per_second_per_accelerator),
+                       csv_number(score.energy_joules)};
+    for (const std::string& cell : cells) text += csv_cell(cell) + ',';
+    text.back() = '\n';
+  }
+  return text;
+}
+
+std::string score_json(const std::vector<Score>& scores) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Score& score : scores) {
+    nlohmann::json runs = nlohmann::json::array();
+    for (const RunScore& run : score.runs) {
+      runs.push_back(
+          {{"log", run.log.string()},
+           {"counts", run.counts},
+           {"reason", run.reason},
+           {"time_to_train_ms",
+            run.counts ? nlohmann::json(run.time_to_train_ms) : nlohmann::json()},
+           {"converged", run.convergence.converged},
+           {"samples_to_converge",
+            run.convergence.converged ? nlohmann::json(run.convergence.epochs) : nlohmann::json()},
+           {"energy_joules", json_number(run.energy_joules)}});
+    }
+    const auto& accelerators = score.system.accelerators;
+    out.push_back(
+        {{"path", score.folder.path.string()},
+         {"submitter", score.folder.submitter},
+         {"system", score.folder.system},
+         {"benchmark", score.folder.benchmark},
+         {"division", score.system.division},
+         {"usage", score.usage},
+         {"ruleset", score.ruleset},
+         {"ruleset_ground", score.ground},
+         {"accelerator", score.system.accelerator},
+         {"accelerators", accelerators ? nlohmann::json(*accelerators) : nlohmann::json()},
+         {"runs", runs},
+         {"runs_needed", score.runs_needed},
+         {"mean", mean_name(score.mean)},
+         {"time_to_train_ms", json_number(score.time_to_train_ms)},
+         {"unscaled_ms", json_number(score.unscaled_ms)},
+         {"rcp_scaled_ms", json_number(score.rcp_scaled_ms)},
+         {"scaling", score.committee_scaling},
+         {"rcp",
+          {{"judged", score.rcp.judged},
+           {"passed", score.rcp.passed},
+           {"message", score.rcp.message}}},
+         {"global_batch_size", json_number(score.batch_size)},
+         {"samples_to_converge", json_number(score.samples_to_converge)},
+         {"sequences_per_second", json_number(score.sequences_per_second)},
+         {"sequences_per_second_per_accelerator",
+          json_number(score.sequences_per_second_per_accelerator)},
+         {"energy_joules", json_number(score.energy_joules)}});
+  }
+  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace strata::results
