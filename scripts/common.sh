@@ -1,0 +1,49 @@
+# What the scripts share; sourced, not run. Expects bash with 'set -euo pipefail'.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=$root/data-cache
+
+build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libcli11-dev libyaml-cpp-dev
+  nlohmann-json3-dev libboost-dev)
+training_packages=(libdnnl-dev libopenmpi-dev openmpi-bin libhdf5-dev libutf8proc-dev)
+data_packages=(bible-kjv unzip python3-pip)
+
+say() { printf '\n== %s\n' "$*"; }
+give_up() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 2
+}
+
+# Installs the named Debian packages that are not there yet.
+install_packages() {
+  local missing=() package as_root=()
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed' || missing+=("$package")
+  done
+  if [[ ${#missing[@]} -eq 0 ]]; then
+    say "packages: all installed"
+    return
+  fi
+  say "packages: installing ${missing[*]}"
+  if [[ $(id -u) -ne 0 ]]; then
+    command -v sudo >/dev/null || give_up "installing packages needs root: run as root, install sudo, or run
+  apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    "${missing[@]}" >/dev/null
+}
+
+# build PRESET TARGET [CMAKE OPTION...]: configures and builds into build/PRESET.
+build() {
+  local preset=$1 target=$2
+  shift 2
+  say "building $target (preset $preset)"
+  (cd "$root" && cmake --preset "$preset" "$@" >"$root/build-$preset.log" 2>&1) || {
+    cat "$root/build-$preset.log" >&2
+    give_up "cmake could not configure the build"
+  }
+  rm -f "$root/build-$preset.log"
+  (cd "$root" && cmake --build --preset "$preset" --target "$target")
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# From a fresh Debian 12 to a scored time-to-train run: installs packages, builds, prepares real text, trains a
+# small BERT from a pretrained checkpoint to a target accuracy on two MPI ranks, checks the log, scores it.
+# Skips what is done; a finished run is kept unless --again is given.
+# Usage: scripts/quickstart.sh [--again] [KEY=VALUE...]     KEY=VALUE: see docs/config.md, e.g. optimizer.lr=1e-3
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+again=false
+overrides=()
+for argument in "$@"; do
+  case $argument in
+    --again) again=true ;;
+    *=*) overrides+=(--set "$argument") ;;
+    *)
+      sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      [[ $argument == -h || $argument == --help ]] && exit 0 || exit 2
+      ;;
+  esac
+done
+
+install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}"
+build quickstart strata
+strata=$root/build/quickstart/cli/strata
+"$root/scripts/prepare_quickstart_data.sh" "$strata"
+
+output=$root/runs/quickstart
+result=$output/result.json
+if $again; then rm -rf "$output"; fi
+reached=0
+if [[ -f $result ]]; then
+  say "training: done already, in $output (scripts/quickstart.sh --again trains anew)"
+else
+  say "training: two ranks, to the target accuracy"
+  rm -rf "$output"  # a run that was cut off
+  mkdir -p "$output"
+  "$root/scripts/mpirun.sh" -n 2 "$strata" train --config "$root/scripts/configs/quickstart.yaml" \
+    "${overrides[@]}" --json >"$result.unfinished" || reached=$?
+  [[ $reached -le 1 ]] || give_up "training failed; what it logged is in $output"
+  mv "$result.unfinished" "$result"
+fi
+
+value() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$result"; }
+log=$(value log)
+target=$(sed -n 's/.*"key": "quality_target", "value": \([0-9.]*\).*/\1/p' "$log")
+say "checking and scoring"
+verdict=PASS
+"$strata" check log "$log" || verdict=FAIL
+"$strata" score "$output"
+
+printf '\n'
+printf 'score     %.1f s to the target, %s samples (one run; MLPerf scores ten)\n' "$(value seconds)" "$(value samples)"
+printf 'accuracy  %.4f of masked tokens\n' "$(value accuracy)"
+printf 'target    %.4f, %s\n' "$target" "$([[ $(value reached_target) == true ]] && echo reached || echo 'not reached')"
+printf 'log       %s\n' "$log"
+printf 'check     %s\n' "$verdict"
+[[ $(value reached_target) == true && $verdict == PASS ]]

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Installs what the tests need, builds everything and runs all tests.
+# Usage: scripts/test.sh [PRESET...]     default: release tools-only; others: asan+ubsan, tsan, debug
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+presets=("$@")
+[[ ${#presets[@]} -gt 0 ]] || presets=(release tools-only)
+
+install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgtest-dev \
+  libbenchmark-dev python3-venv procps
+
+# The official MLPerf checker judges the logs that Strata writes.
+if [[ ! -x $root/.venv/bin/python || ! -f $root/.venv/complete ]]; then
+  say "oracle: the official checker (mlperf-logging) from PyPI"
+  rm -rf "$root/.venv"
+  if python3 -m venv "$root/.venv" &&
+    "$root/.venv/bin/pip" install --quiet --disable-pip-version-check mlperf-logging==4.1.68; then
+    touch "$root/.venv/complete"
+  else
+    say "oracle: PyPI could not be reached; tests against the official checker are skipped"
+    rm -rf "$root/.venv"
+  fi
+fi
+[[ -x $root/.venv/bin/python ]] && export STRATA_ORACLE_PYTHON=$root/.venv/bin/python
+
+# Ranks and test programs share the cores; more threads would only get in each other's way.
+export OMP_NUM_THREADS=1
+status=0
+for preset in "${presets[@]}"; do
+  build "$preset" all
+  if [[ $preset == release ]]; then
+    "$root/scripts/prepare_quickstart_data.sh" "$root/build/release/cli/strata" ||
+      say "quickstart data could not be made; tests that read it are skipped"
+  fi
+  say "tests (preset $preset)"
+  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$(nproc)") || status=1
+done
+exit $status
