@@ -1,5 +1,5 @@
-// A backend of plain loops over host memory that knows only what optimizers and gradient buckets
-// need: memory, conversion, norms, clipping and Adam, computed in double.
+// A backend of plain loops over host memory, of either master dtype, that knows only what gradient
+// buckets need: memory, conversion, norms and clipping, computed in double.
 #pragma once
 
 #include <algorithm>
@@ -10,34 +10,9 @@
 
 #include "base/error.h"
 #include "device/backend.h"
+#include "tests/support/elements.h"
 
 namespace strata::testing_support {
-
-inline double element(const device::ConstTensor& tensor, int64_t i) {
-  switch (tensor.dtype) {
-    case device::DType::kF64:
-      return tensor.as<double>()[i];
-    case device::DType::kF32:
-      return tensor.as<float>()[i];
-    case device::DType::kBF16:
-      return tensor.as<device::BFloat16>()[i];
-  }
-  fail("unknown dtype");
-}
-
-inline void set_element(const device::Tensor& tensor, int64_t i, double value) {
-  switch (tensor.dtype) {
-    case device::DType::kF64:
-      tensor.as<double>()[i] = value;
-      return;
-    case device::DType::kF32:
-      tensor.as<float>()[i] = static_cast<float>(value);
-      return;
-    case device::DType::kBF16:
-      tensor.as<device::BFloat16>()[i] = static_cast<float>(value);
-      return;
-  }
-}
 
 class HostBackend : public device::Backend {
  public:
@@ -81,25 +56,7 @@ class HostBackend : public device::Backend {
     const double scale = std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared));
     for (int64_t i = 0; i < op.x.size(); ++i) set_element(op.x, i, scale * element(op.x, i));
   }
-  void adam_update(device::Stream, const device::AdamUpdate& op) override {
-    double scale = op.gradient_scale;
-    if (op.norm_squared) scale *= std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared));
-    const double correction1 = 1 - std::pow(double{op.beta1}, op.step);
-    const double correction2 = 1 - std::pow(double{op.beta2}, op.step);
-    for (int64_t i = 0; i < op.weights.size(); ++i) {
-      const double g = scale * element(op.gradients, i);
-      const double m = op.beta1 * element(op.first_moment, i) + (1.0 - op.beta1) * g;
-      const double v = op.beta2 * element(op.second_moment, i) + (1.0 - op.beta2) * g * g;
-      const double w = element(op.weights, i);
-      const double u = m / correction1 / (std::sqrt(v / correction2) + op.epsilon);
-      set_element(op.first_moment, i, m);
-      set_element(op.second_moment, i, v);
-      set_element(op.weights, i, w - op.learning_rate * (u + op.weight_decay * w));
-      if (op.compute_weights) set_element(op.compute_weights, i, element(op.weights, i));
-      set_element(op.gradients, i, 0);
-    }
-  }
-
+  void adam_update(device::Stream, const device::AdamUpdate&) override { unsupported(); }
   void linear_forward(device::Stream, const device::LinearForward&) override { unsupported(); }
   void linear_data_gradient(device::Stream, const device::LinearDataGradient&) override {
     unsupported();
@@ -135,7 +92,9 @@ class HostBackend : public device::Backend {
   void classifier_loss(device::Stream, const device::ClassifierLoss&) override { unsupported(); }
 
  private:
-  [[noreturn]] static void unsupported() { fail("the host test backend has no model operations"); }
+  [[noreturn]] static void unsupported() {
+    fail("the host test backend knows only what gradient buckets need");
+  }
 
   device::DType master_;
 };

@@ -1,0 +1,37 @@
+// Reading and writing tensors of any dtype in host memory.
+#pragma once
+
+#include <cstdint>
+
+#include "base/error.h"
+#include "device/backend.h"
+
+namespace strata::testing_support {
+
+inline double element(const device::ConstTensor& tensor, int64_t i) {
+  switch (tensor.dtype) {
+    case device::DType::kF64:
+      return tensor.as<double>()[i];
+    case device::DType::kF32:
+      return tensor.as<float>()[i];
+    case device::DType::kBF16:
+      return tensor.as<device::BFloat16>()[i];
+  }
+  fail("unknown dtype");
+}
+
+inline void set_element(const device::Tensor& tensor, int64_t i, double value) {
+  switch (tensor.dtype) {
+    case device::DType::kF64:
+      tensor.as<double>()[i] = value;
+      return;
+    case device::DType::kF32:
+      tensor.as<float>()[i] = static_cast<float>(value);
+      return;
+    case device::DType::kBF16:
+      tensor.as<device::BFloat16>()[i] = static_cast<float>(value);
+      return;
+  }
+}
+
+}  // namespace strata::testing_support
