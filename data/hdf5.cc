@@ -29,7 +29,7 @@ class Lock {
   std::lock_guard<std::recursive_mutex> guard_;
 };
 
-// The innermost message of the library's error stack, which tells the cause.
+// The innermost message of the library's error stack, which tells the cause, in one line.
 std::string library_reason() {
   std::string reason = "unknown cause";
   const auto keep_first = [](unsigned depth, const H5E_error2_t* error, void* out) -> herr_t {
@@ -37,6 +37,7 @@ std::string library_reason() {
     return 0;
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
+  std::replace(reason.begin(), reason.end(), '\n', ' ');
   return reason;
 }
 
@@ -165,6 +166,10 @@ File File::open(const std::filesystem::path& path) {
   File file;
   file.path_ = path;
   const std::string where = path.string();
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    fail("{}: is a directory, an HDF5 file was expected", where);
+  }
   const Handle access = own(H5Pcreate(H5P_FILE_ACCESS), where, "make access properties");
   // Read-only file systems and many network file systems refuse the lock; nobody writes meanwhile.
   require(H5Pset_file_locking(access.get(), false, true), where, "set file locking");
