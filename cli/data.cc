@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "data/convert.h"
 #include "data/instance_file.h"
 #include "data/prepare.h"
 #include "data/vocabulary.h"
@@ -21,7 +22,6 @@ using nlohmann::ordered_json;
 
 constexpr int kHistogramBins = 16;
 constexpr int kBarWidth = 50;
-constexpr uint32_t kSamplesAtATime = 256;
 
 // Limits that take any file: for looking, not for training.
 data::InstanceLimits any_sample() { return {INT32_MAX, INT32_MAX}; }
@@ -101,21 +101,6 @@ Histogram length_histogram(const InstanceSource& source, int32_t longest) {
   return histogram;
 }
 
-data::TargetStatistics read_targets(const InstanceSource& source) {
-  std::vector<int32_t> masked_ids;
-  data::PackedBatch batch;
-  std::vector<uint32_t> samples;
-  for (uint32_t first = 0; first < source.size(); first += kSamplesAtATime) {
-    samples.clear();
-    for (uint32_t i = first; i < source.size() && i < first + kSamplesAtATime; ++i) {
-      samples.push_back(i);
-    }
-    source.read(samples, batch);
-    masked_ids.insert(masked_ids.end(), batch.masked_ids.begin(), batch.masked_ids.end());
-  }
-  return data::count_targets(masked_ids);
-}
-
 void run_info(const std::filesystem::path& file, bool as_json) {
   const InstanceFileInfo info = data::describe_instance_file(file);
   const auto source = data::open_instances(file, any_sample());
@@ -125,7 +110,8 @@ void run_info(const std::filesystem::path& file, bool as_json) {
   for (const int32_t length : lengths) tokens += static_cast<uint64_t>(length);
   const double mean = static_cast<double>(tokens) / source->size();
   const Histogram histogram = length_histogram(*source, longest);
-  const data::TargetStatistics targets = read_targets(*source);
+  const data::TargetStatistics targets =
+      data::count_targets(data::load_instances(*source).masked_ids);
   if (as_json) {
     ordered_json json = {{"file", file.string()},
                          {"format", data::form_name(info.form)},
@@ -245,6 +231,36 @@ void add_prepare(CLI::App& app) {
   });
 }
 
+void add_convert(CLI::App& app) {
+  struct Settings {
+    std::vector<std::filesystem::path> from;
+    std::filesystem::path to;
+    std::string format = "packed";
+    int32_t vocabulary_size = 30522;
+    bool json = false;
+  };
+  auto settings = std::make_shared<Settings>();
+  CLI::App* convert = app.add_subcommand("convert", "Rewrite data files as one file of any form");
+  convert->add_option("files", settings->from, "HDF5 files or directories of them")->required();
+  convert->add_option("--out", settings->to, "output file")->required();
+  convert->add_option("--format", settings->format, "packed, mlperf-fixed or mlperf-varlen")
+      ->capture_default_str();
+  convert->add_option("--vocab-size", settings->vocabulary_size, "token ids are below it")
+      ->capture_default_str();
+  convert->add_flag("--json", settings->json, "print JSON");
+  convert->callback([settings] {
+    const uint64_t written =
+        data::convert_instances(settings->from, settings->to, data::parse_form(settings->format),
+                                settings->vocabulary_size);
+    if (settings->json) {
+      const ordered_json json = {{"file", settings->to.string()}, {"instances", written}};
+      print(json.dump(2) + "\n");
+    } else {
+      print(fmt::format("{}: {} instances\n", settings->to.string(), written));
+    }
+  });
+}
+
 void add_info(CLI::App& app) {
   struct Settings {
     std::filesystem::path file;
@@ -280,6 +296,7 @@ void add_data_command(CLI::App& app, int&) {
   CLI::App* data = app.add_subcommand("data", "Make pretraining data from text, look into files");
   data->require_subcommand(1);
   add_prepare(*data);
+  add_convert(*data);
   add_info(*data);
   add_show(*data);
 }

@@ -64,6 +64,7 @@ class DataSet {
   std::string name_;
   Handle id_;
   Handle space_;
+  Handle transfer_;
   std::vector<uint64_t> shape_;
   std::string type_name_;
   H5T_class_t kind_ = H5T_NO_CLASS;

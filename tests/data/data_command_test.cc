@@ -80,6 +80,18 @@ TEST_F(DataCommand, InfoCountsWhatTheFileHolds) {
   EXPECT_TRUE(contains(run("info " + file("out/train.hdf5")), "data set   input_ids"));
 }
 
+TEST_F(DataCommand, ConvertKeepsEverySample) {
+  prepare("");
+  const std::string arguments =
+      fmt::format("convert {} --out {} --format mlperf-fixed --vocab-size 31",
+                  file("out/train.hdf5"), file("fixed.hdf5"));
+  const auto source = data::open_instances(directory_ / "out/train.hdf5");
+  EXPECT_EQ(nlohmann::json::parse(run(arguments + " --json"))["instances"], source->size());
+  EXPECT_TRUE(contains(run(arguments), fmt::format("fixed.hdf5: {} instances", source->size())));
+  EXPECT_EQ(data::describe_instance_file(directory_ / "fixed.hdf5").form,
+            data::InstanceForm::kMlperfFixed);
+}
+
 TEST_F(DataCommand, ShowPrintsWhatTheModelSeesAndWhatStoodThere) {
   prepare("");
   const std::string arguments = "show " + file("out/eval.hdf5") + " 0 --vocab " + file("vocab.txt");

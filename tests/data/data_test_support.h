@@ -17,7 +17,6 @@
 #include "base/files.h"
 #include "data/corpus.h"
 #include "data/instances.h"
-#include "data/packed_batch.h"
 #include "data/vocabulary.h"
 
 namespace strata::data {
@@ -119,28 +118,6 @@ inline Unmasked unmask(const Instances& instances, size_t i) {
   }
   const auto middle = tokens.begin() + instances.first_lengths[i];
   return {{tokens.begin() + 1, middle - 1}, {middle, tokens.end() - 1}};
-}
-
-// The samples of a batch as separate instances.
-inline Instances to_instances(const PackedBatch& batch) {
-  Instances out;
-  size_t masked = 0;
-  for (size_t i = 0; i < batch.sample_ids.size(); ++i) {
-    const int32_t begin = batch.cu_seqlens[i];
-    const int32_t end = batch.cu_seqlens[i + 1];
-    out.tokens.insert(out.tokens.end(), batch.tokens.begin() + begin, batch.tokens.begin() + end);
-    out.token_offsets.push_back(out.tokens.size());
-    out.first_lengths.push_back(static_cast<int32_t>(
-        std::count(batch.segments.begin() + begin, batch.segments.begin() + end, 0)));
-    for (; masked < batch.masked_positions.size() && batch.masked_positions[masked] < end;
-         ++masked) {
-      out.masked_positions.push_back(batch.masked_positions[masked] - begin);
-      out.masked_ids.push_back(batch.masked_ids[masked]);
-    }
-    out.masked_offsets.push_back(out.masked_ids.size());
-    out.next_sentence.push_back(static_cast<uint8_t>(batch.next_sentence[i]));
-  }
-  return out;
 }
 
 }  // namespace strata::data

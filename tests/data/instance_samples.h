@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "data/convert.h"
 #include "data/instance_file.h"
 #include "data/instances.h"
 
@@ -50,6 +51,12 @@ inline std::vector<uint32_t> all_samples(const InstanceSource& source) {
   std::vector<uint32_t> samples(source.size());
   std::iota(samples.begin(), samples.end(), 0u);
   return samples;
+}
+
+inline Instances to_instances(const PackedBatch& batch) {
+  Instances out;
+  append_samples(batch, out);
+  return out;
 }
 
 inline constexpr InstanceForm kAllForms[] = {InstanceForm::kPacked, InstanceForm::kMlperfFixed,

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "data/hdf5.h"
+#include "data/convert.h"
 #include "data/instance_file.h"
 #include "tests/data/data_test_support.h"
 #include "tests/data/instance_samples.h"
@@ -19,9 +19,7 @@ TEST_P(InstanceWriter, WhatIsWrittenIsReadBack) {
   write_instances(path_, written, sample_info(GetParam()));
   const auto source = open_instances(path_, {kSampleVocabulary, 40});
   EXPECT_EQ(source->documents(), written.documents);
-  PackedBatch batch;
-  source->read(all_samples(*source), batch);
-  const Instances read = to_instances(batch);
+  const Instances read = load_instances(*source);
   EXPECT_EQ(read.tokens, written.tokens);
   EXPECT_EQ(read.token_offsets, written.token_offsets);
   EXPECT_EQ(read.first_lengths, written.first_lengths);

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "data/convert.h"
 #include "data/corpus.h"
 #include "tests/data/data_test_support.h"
 #include "tests/data/instance_samples.h"
@@ -109,9 +110,7 @@ class Prepare : public testing::Test {
       const auto source = open_instances(options_.out / name, {vocabulary.size(), 512});
       const std::vector<uint32_t> documents = source->documents();
       ASSERT_EQ(documents.size(), 2 * source->size()) << name;
-      PackedBatch batch;
-      source->read(all_samples(*source), batch);
-      const Instances instances = to_instances(batch);
+      const Instances instances = load_instances(*source);
       for (size_t i = 0; i < instances.size(); ++i) {
         ASSERT_EQ(held_out[documents[2 * i]], eval) << name << " sample " << i;
         ASSERT_EQ(held_out[documents[2 * i + 1]], eval) << name << " sample " << i;
