@@ -71,8 +71,7 @@ double largest(const std::vector<double>& values) {
 }
 
 // Relative errors: of each loss, of all gradients together (in the L2 norm), and of each
-// parameter's gradient (in the maximum norm; 0: not judged, because a small gradient is mostly
-// rounding).
+// parameter's gradient (in the maximum norm).
 struct Bounds {
   double loss;
   double gradients;
@@ -127,7 +126,6 @@ TEST_P(GoldenModel, LossesAndGradientsAreThoseOfPyTorch) {
         golden_.compare(parameter, gradients.data() + parameter.offset);
     squared_difference += result.squared_difference;
     squared += result.squared;
-    if (GetParam().bounds.parameter == 0) continue;
     // The softmax does not see a bias of all keys: that gradient is zero but for rounding.
     const double scale = std::max(result.largest, 1e-2);
     EXPECT_LE(result.difference / scale, GetParam().bounds.parameter) << parameter.name;
@@ -148,8 +146,8 @@ std::string name_of_case(const testing::TestParamInfo<GoldenCase>& test) {
   return fmt::format("{}_{}_heads{}", backend.name, name_of(backend.compute_dtype), heads);
 }
 
-// The bound on bf16 gradients is what PyTorch's own bf16 reaches on this model (0.046).
-const Bounds kDouble{1e-12, 1e-9, 1e-9}, kFloat{1e-5, 1e-5, 1e-5}, kBFloat16{1e-2, 0.05, 0};
+// PyTorch's own bf16 is off by 0.013 in all gradients and 0.03 in the worst parameter.
+const Bounds kDouble{1e-12, 1e-9, 1e-9}, kFloat{1e-5, 1e-5, 1e-5}, kBFloat16{1e-2, 0.02, 0.05};
 INSTANTIATE_TEST_SUITE_P(
     Backends, GoldenModel,
     testing::Values(GoldenCase{{.name = "reference", .compute_dtype = DType::kF64}, 1, kDouble},

@@ -5,6 +5,10 @@
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
 
+// Lets an impossible allocation fail under the address sanitizer as it does without.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace strata::device {
 namespace {
 

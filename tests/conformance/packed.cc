@@ -1,5 +1,7 @@
 #include "tests/conformance/packed.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "device/dropout.h"
@@ -16,9 +18,7 @@ Packed::Packed(std::vector<int32_t> lengths_) : lengths(std::move(lengths_)) {
 }
 
 std::string Packed::description() const {
-  std::string text = "lengths";
-  for (const int32_t length : lengths) text += " " + std::to_string(length);
-  return text;
+  return fmt::format("lengths {}", fmt::join(lengths, " "));
 }
 
 std::vector<Packed> packed_batches() {

@@ -36,7 +36,7 @@ def config(heads):
 
 
 def random_weights():
-    """F32 weights large enough that attention is far from uniform and no gradient vanishes."""
+    """F32 weights: attention is not uniform and no gradient vanishes, yet F32 keeps five digits."""
     generator = torch.Generator().manual_seed(20240)
     weights = {}
     for name, shape in parameters(transformers.BertForPreTraining(config(2))).items():
@@ -44,7 +44,7 @@ def random_weights():
         if name.endswith("LayerNorm.weight"):
             value = 1 + 0.2 * noise
         else:
-            value = 0.2 * noise
+            value = (0.1 if noise.dim() == 2 else 0.2) * noise
         weights[name] = value.float()
     return weights
 
@@ -54,7 +54,7 @@ def parameters(model):
 
 
 def padded_batch():
-    generator = torch.Generator().manual_seed(7)
+    generator = torch.Generator().manual_seed(10)
     shape = (len(LENGTHS), max(LENGTHS))
     # Not 0, the padding token: PyTorch gives its embedding no gradient from where it is looked up.
     tokens = torch.randint(1, 40, shape, generator=generator)
