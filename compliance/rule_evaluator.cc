@@ -32,8 +32,12 @@ void Evaluator::prepare_locals(const Fragment& fragment, bool keep) {
 }
 
 bool Evaluator::check(const Fragment& fragment, bool keep_locals) {
+  return truthy(value_of(fragment, keep_locals));
+}
+
+Value Evaluator::value_of(const Fragment& fragment, bool keep_locals) {
   prepare_locals(fragment, keep_locals);
-  return truthy(evaluate(*fragment.expression));
+  return evaluate(*fragment.expression);
 }
 
 void Evaluator::execute(const Fragment& fragment, bool keep_locals) {
@@ -367,6 +371,21 @@ std::pair<int64_t, int64_t> floor_divide(int64_t a, int64_t b) {
   return {quotient, remainder};
 }
 
+// The same of floats, with Python's signs of zero.
+std::pair<double, double> floor_divide(double a, double b) {
+  double remainder = std::fmod(a, b);
+  double quotient = (a - remainder) / b;
+  if (remainder == 0) {
+    remainder = std::copysign(0.0, b);
+  } else if ((remainder < 0) != (b < 0)) {
+    remainder += b;
+    quotient -= 1;
+  }
+  if (quotient == 0) return {std::copysign(0.0, a / b), remainder};
+  const double floor = std::floor(quotient);
+  return {quotient - floor > 0.5 ? floor + 1 : floor, remainder};
+}
+
 bool integer_power(int64_t base, int64_t exponent, int64_t& result) {
   result = 1;
   while (exponent > 0) {
@@ -432,13 +451,10 @@ Value Evaluator::arithmetic(BinaryOperator op, const Value& left, const Value& r
       return Value::of_float(a / b);
     case BinaryOperator::kFloorDivide:
       if (b == 0) throw RuleError("division by zero");
-      return Value::of_float(std::floor(a / b));
-    case BinaryOperator::kModulo: {
+      return Value::of_float(floor_divide(a, b).first);
+    case BinaryOperator::kModulo:
       if (b == 0) throw RuleError("division by zero");
-      double remainder = std::fmod(a, b);
-      if (remainder != 0 && (remainder < 0) != (b < 0)) remainder += b;
-      return Value::of_float(remainder);
-    }
+      return Value::of_float(floor_divide(a, b).second);
     case BinaryOperator::kPower: {
       if (a == 0 && b < 0) throw RuleError("division by zero");
       if (a < 0 && b != std::floor(b)) throw RuleError("a root of a negative number");

@@ -29,6 +29,8 @@ class Evaluator : private BuiltinHost {
   // Both throw RuleError where Python would throw. Locals of the fragment start unset, unless
   // `keep_locals`.
   bool check(const Fragment& fragment, bool keep_locals = false);
+  // The value of an expression's fragment.
+  Value value_of(const Fragment& fragment, bool keep_locals = false);
   void execute(const Fragment& fragment, bool keep_locals = false);
 
   const Value& state() const { return state_; }

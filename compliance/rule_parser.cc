@@ -121,8 +121,9 @@ class Parser {
            std::string_view("+-*/%|&^").find(after.text[0]) != std::string_view::npos);
       const bool looped =
           i > 0 && tokens_[i - 1].kind == TokenKind::kName && tokens_[i - 1].text == "for";
-      const bool imported =
-          i > 0 && tokens_[i - 1].kind == TokenKind::kName && tokens_[i - 1].text == "import";
+      const bool imported = i > 0 && tokens_[i - 1].kind == TokenKind::kName &&
+                            tokens_[i - 1].text == "import" &&
+                            token.text != "math";  // a module that is there already
       if (assigned || looped || imported) slot_of(token.text);
     }
   }
@@ -239,7 +240,7 @@ class Parser {
     } else {
       ++at_;
       name = module = expect_name();
-      if (name == "math") value = find_builtin(name);
+      if (name == "math") return;
     }
     if (next_is_word("as") || next_is(",")) fail_here("this form of import is not supported");
     if (!value)
