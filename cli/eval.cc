@@ -52,6 +52,7 @@ void evaluate(const EvalOptions& options, const harness::Ranks& ranks) {
   if (!options.checkpoint.empty())
     config.model.checkpoint = std::filesystem::absolute(options.checkpoint);
   const bert::BertConfig bert = harness::make_bert_config(config);
+  harness::check_vocabulary(config, bert);
   const auto backend = harness::make_backend(config, ranks.local_size);
   const auto source = harness::open_data(config.data.eval, bert);
   bert::Model model(bert, *backend, harness::capacity_of(*source, config.batch.micro_batch));

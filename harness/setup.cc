@@ -45,6 +45,10 @@ bert::BertConfig make_bert_config(const RunConfig& config) {
     model.attention_dropout = static_cast<float>(*config.model.attention_dropout);
   }
   bert::validate(model, config.model.config);
+  return model;
+}
+
+void check_vocabulary(const RunConfig& config, const bert::BertConfig& model) {
   if (config.model.vocab) {
     const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
     if (vocabulary.size() != model.vocab_size) {
@@ -53,7 +57,6 @@ bert::BertConfig make_bert_config(const RunConfig& config) {
           config.model.vocab->string(), vocabulary.size(), config.model.config, model.vocab_size);
     }
   }
-  return model;
 }
 
 std::unique_ptr<device::Backend> make_backend(const RunConfig& config, int local_ranks) {

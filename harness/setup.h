@@ -25,8 +25,11 @@ struct Ranks {
   bool first() const { return rank() == 0; }
 };
 
-// model.config with the dropout that the configuration overrides; checks model.vocab against it.
+// model.config with the dropout that the configuration overrides.
 bert::BertConfig make_bert_config(const RunConfig& config);
+
+// Throws Error where model.vocab is given and is not a vocabulary of this model's size.
+void check_vocabulary(const RunConfig& config, const bert::BertConfig& model);
 
 // `auto` precision is bf16 where the processor multiplies it natively, else fp32; `auto` threads
 // are the machine's processors divided by its ranks.

@@ -47,6 +47,7 @@ void say(const Ranks& ranks, const std::string& line) {
 
 Benchmark prepare(const RunConfig& config, const Ranks& ranks) {
   Benchmark b{.config = config, .ranks = ranks, .bert = make_bert_config(config)};
+  check_vocabulary(config, b.bert);
   b.backend = make_backend(config, ranks.local_size);
   b.train = open_data(config.data.train, b.bert);
   b.eval = open_data(config.data.eval, b.bert);
