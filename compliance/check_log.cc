@@ -84,6 +84,7 @@ class Check {
           put({"", fmt::format("Could not find config file: {}", name), "", "", "", 0, 0});
           continue;
         }
+        files_.push_back(file);
         apply(*file);
       }
     } catch (const RuleBudgetError& error) {
@@ -440,6 +441,8 @@ class Check {
   RuleStore& rules_;
   LogVerdict& verdict_;
   bool werror_;
+  std::vector<std::shared_ptr<const RuleFile>>
+      files_;  // outlive the heap, whose values may refer to their constants
   Heap heap_;
   const Value name_value_ = heap_.str("value");
   const Value name_metadata_ = heap_.str("metadata");

@@ -185,7 +185,9 @@ ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
   if (records.kind() != Kind::kDict)
     fail("{}: an object with a record a batch size was expected", source);
   const int dropped = dropped_runs(benchmark);
-  for (const auto& [name, record] : records.dict().entries) {
+  for (const auto& entry : records.dict().entries) {
+    const Value& name = entry.first;
+    const Value& record = entry.second;
     const auto field = [&](std::string_view key) -> const Value& {
       const Value* found = record.kind() == Kind::kDict ? record.dict().find(key) : nullptr;
       if (found == nullptr) fail("{}: record '{}' has no \"{}\"", source, to_str(name), key);

@@ -126,29 +126,42 @@ class Lexer {
   }
 
   void read_number() {
-    const size_t start = at_;
     const int start_column = column();
     bool real = false;
+    std::string text;
+    const auto take = [&] { text += code_[at_++]; };
     const auto digits = [&] {
-      while (at_ < code_.size() && is_digit(code_[at_])) ++at_;
+      while (at_ < code_.size() && (is_digit(code_[at_]) || is_separator())) {
+        if (code_[at_] == '_') {
+          ++at_;
+        } else {
+          take();
+        }
+      }
     };
     digits();
     if (at_ < code_.size() && code_[at_] == '.') {
       real = true;
-      ++at_;
+      take();
       digits();
     }
     if (at_ < code_.size() && (code_[at_] == 'e' || code_[at_] == 'E')) {
       real = true;
-      ++at_;
-      if (at_ < code_.size() && (code_[at_] == '+' || code_[at_] == '-')) ++at_;
+      take();
+      if (at_ < code_.size() && (code_[at_] == '+' || code_[at_] == '-')) take();
       if (at_ == code_.size() || !is_digit(code_[at_])) fail_here("a number lacks its exponent");
       digits();
     }
     if (at_ < code_.size() && is_name(code_[at_]))
       fail_here("this form of number is not supported");
-    tokens_.push_back({real ? TokenKind::kReal : TokenKind::kInteger,
-                       std::string(code_.substr(start, at_ - start)), line_, start_column});
+    tokens_.push_back(
+        {real ? TokenKind::kReal : TokenKind::kInteger, std::move(text), line_, start_column});
+  }
+
+  // An underscore between two digits, as in 1_000.
+  bool is_separator() const {
+    return code_[at_] == '_' && at_ > 0 && is_digit(code_[at_ - 1]) && at_ + 1 < code_.size() &&
+           is_digit(code_[at_ + 1]);
   }
 
   void read_string(char quote) {

@@ -14,6 +14,7 @@ constexpr uint64_t kSteps = 1'000'000;
 // The repr() of an expression's value or of the state after statements; ERROR where the code raises
 // or does not compile.
 std::string run(const std::string& kind, const std::string& code) {
+  Fragment fragment;
   Heap heap;
   RuleHost host;
   host.enqueue_config = [](std::string_view) {};
@@ -21,10 +22,10 @@ std::string run(const std::string& kind, const std::string& code) {
   try {
     const auto locals = std::make_shared<Locals>();
     if (kind == "eval") {
-      const Fragment fragment = compile_expression(code, FragmentPlace::kEnd, locals);
+      fragment = compile_expression(code, FragmentPlace::kEnd, locals);
       return to_repr(evaluator.value_of(fragment));
     }
-    const Fragment fragment = compile_statements(code, FragmentPlace::kEnd, locals);
+    fragment = compile_statements(code, FragmentPlace::kEnd, locals);
     evaluator.execute(fragment);
     return to_repr(evaluator.state());
   } catch (const RuleError&) {
