@@ -59,7 +59,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
     fail("{}: cannot {}: {}", path.string(), what, std::strerror(cause));
   };
   {
-    const FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    const FileDescriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (file.get() < 0) give_up("create");
     for (size_t written = 0; written < bytes.size();) {
       const ssize_t count = ::write(file.get(), bytes.data() + written, bytes.size() - written);

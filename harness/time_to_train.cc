@@ -131,7 +131,8 @@ class TimedRun {
                    b.ranks.communicator),
         max_steps_(max_steps(b.config)),
         interval_(eval_interval_samples(b.config, b.ranks.size())) {
-    if (b.ranks.first()) progress_.emplace(ProgressOptions{.total_steps = max_steps_, .may_end_earlier = true});
+    if (b.ranks.first())
+      progress_.emplace(ProgressOptions{.total_steps = max_steps_, .may_end_earlier = true});
   }
 
   ExperimentResult run() {

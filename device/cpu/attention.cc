@@ -143,6 +143,20 @@ HeadPlace place_of(const Op& op, int64_t sequence, int64_t head) {
   return {first, op.sequences.cu_seqlens[sequence + 1] - first, hidden, hidden / op.heads, head};
 }
 
+template <typename T>
+struct QueryKeyValue {
+  HeadView<const T> query, key, value;
+};
+
+template <typename T, typename Op>
+QueryKeyValue<T> query_key_value(const Op& op, const HeadPlace& place, const HeadLayout<T>& layout,
+                                 const HeadScratch<T>& scratch) {
+  const auto part = [&](int64_t index, T* copy) {
+    return layout.input(place.of(op.qkv.template as<T>(), op.qkv.cols, index), copy);
+  };
+  return {part(0, scratch.query), part(1, scratch.key), part(2, scratch.value)};
+}
+
 template <typename Op>
 SoftmaxRows softmax_rows(const Op& op, const HeadPlace& place, int64_t sequence, int64_t padded,
                          float* scores) {
@@ -174,10 +188,7 @@ void Operations<T>::attention_forward(const Context& context, const AttentionFor
     const HeadPlace place = place_of(op, sequence, head);
     const HeadLayout<T> layout(place.length, place.d);
     const HeadScratch<T> scratch(layout);
-    const T* qkv = op.qkv.as<T>();
-    const auto query = layout.input(place.of(qkv, op.qkv.cols, 0), scratch.query);
-    const auto key = layout.input(place.of(qkv, op.qkv.cols, 1), scratch.key);
-    const auto value = layout.input(place.of(qkv, op.qkv.cols, 2), scratch.value);
+    const auto [query, key, value] = query_key_value(op, place, layout, scratch);
     outer<T>(layout, query, key, scratch.scores);
     context.typed<T>().softmax_forward(
         softmax_rows(op, place, sequence, layout.padded, scratch.scores), scratch.probabilities,
@@ -195,10 +206,7 @@ void Operations<T>::attention_backward(const Context& context, const AttentionBa
     const HeadPlace place = place_of(op, sequence, head);
     const HeadLayout<T> layout(place.length, place.d);
     const HeadScratch<T> scratch(layout);
-    const T* qkv = op.qkv.as<T>();
-    const auto query = layout.input(place.of(qkv, op.qkv.cols, 0), scratch.query);
-    const auto key = layout.input(place.of(qkv, op.qkv.cols, 1), scratch.key);
-    const auto value = layout.input(place.of(qkv, op.qkv.cols, 2), scratch.value);
+    const auto [query, key, value] = query_key_value(op, place, layout, scratch);
     const auto d_context = place.of(op.d_context.as<T>(), place.hidden, 0);
     const auto d_out = layout.input(d_context, scratch.d_out);
     context.typed<T>().row_dots(place.length, place.d, place.hidden,

@@ -11,7 +11,8 @@ namespace strata::device::cpu {
 // bf16 where the processor cannot multiply it.
 std::unique_ptr<Backend> make_cpu_backend(DType compute_dtype, int threads);
 
-// Whether the processor multiplies bf16 natively (AVX-512 BF16 or AMX), so that bf16 is faster than f32.
+// Whether the processor multiplies bf16 natively (AVX-512 BF16 or AMX), so that bf16 is faster than
+// f32.
 bool bf16_is_native();
 
 }  // namespace strata::device::cpu

@@ -14,7 +14,9 @@ namespace {
 
 class Files : public testing::Test {
  protected:
-  Files() : directory_(std::filesystem::path(testing::TempDir()) / fmt::format("files.{}", ::getpid())) {
+  Files()
+      : directory_(std::filesystem::path(testing::TempDir()) /
+                   fmt::format("files.{}", ::getpid())) {
     std::filesystem::create_directories(directory_);
   }
   ~Files() override { std::filesystem::remove_all(directory_); }

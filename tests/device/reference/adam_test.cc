@@ -16,7 +16,8 @@ void expect_near(const char* name, const Values& actual, const Values& expected)
 
 // tests/golden/adam_update.py: PyTorch's AdamW in double.
 TEST(Adam, FollowsPyTorch) {
-  const auto golden = nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/adam_update.json"));
+  const auto golden =
+      nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/adam_update.json"));
   const auto& settings = golden["settings"];
   Values weights = golden["initial_weights"].get<Values>();
   Values compute_weights(weights.size()), first(weights.size()), second(weights.size());
