@@ -38,6 +38,7 @@ struct Options {
   std::string rules;
   std::string rcp;
   std::string rcp_pass = "pruned";
+  unsigned threads = 0;
   bool werror = false;
   bool json = false;
 };
@@ -80,9 +81,7 @@ int check_logs(const Options& options) {
   {
     Progress progress("checking logs");
     std::atomic<size_t> done{0};
-    // A few logs are read faster than threads start.
-    constexpr size_t kWorthThreads = 16;
-    compliance::parallel_for(files.size(), files.size() < kWorthThreads ? 1 : 0, [&](size_t i) {
+    compliance::parallel_for(files.size(), options.threads, [&](size_t i) {
       verdicts[i] =
           compliance::check_log(files[i], *rules, {options.usage, options.ruleset, options.werror});
       progress.update(++done, files.size());
@@ -130,6 +129,7 @@ compliance::PackageOptions package_options(const Options& options, const std::st
   out.werror = options.werror;
   out.rcp = options.rcp;
   out.rcp_pass = rcp_pass(options);
+  out.threads = options.threads;
   out.progress = [&progress](size_t done, size_t total) { progress.update(done, total); };
   return out;
 }
@@ -257,6 +257,7 @@ void add_rules(CLI::App& command, Options& options) {
       "--rules", options.rules,
       "Directory of rule files, such as the official checker's (default: BERT's, built in)");
   command.add_flag("--werror", options.werror, "Count warnings as errors");
+  command.add_option("--threads", options.threads, "Threads that read logs (default: one a core)");
 }
 
 void add_rcp(CLI::App& command, Options& options) {

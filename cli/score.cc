@@ -64,6 +64,8 @@ void add_score_command(CLI::App& app, int& exit_code) {
                       "Directory of rule files, such as the official checker's");
   command->add_option("--rcp", options->rcp,
                       "Directory of reference convergence points (default: BERT's, built in)");
+  command->add_option("--threads", options->score.threads,
+                      "Threads that read logs (default: one a core)");
   command->add_option("--csv", options->csv_file, "Also write the scores to this file as CSV");
   const auto json = command->add_option("--json", options->json_file,
                                         "Write the scores as JSON: to this file, or print them");
