@@ -1,0 +1,333 @@
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
+
+#include <fstream>
+
+#include "base/files.h"
+#include "bert/safetensors.h"
+#include "data/hdf5.h"
+#include "data/instance_file.h"
+#include "data/instance_schema.h"
+#include "tests/cli/small_benchmark.h"
+
+namespace strata::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Everything here exits with 2, says once what is wrong and what to do, and leaves no result
+// behind.
+class BadInput : public SmallBenchmark {
+ protected:
+  void expect_train_refuses(const std::vector<std::string>& overrides,
+                            const std::vector<std::string>& parts) {
+    std::vector<std::string> arguments = train();
+    for (const std::string& override : overrides) {
+      arguments.insert(arguments.end(), {"--set", override});
+    }
+    expect_refusal(strata(arguments), parts);
+    expect_no_results();
+  }
+  // The system's description says nothing of a run.
+  void expect_no_results() {
+    for (const std::string& file : output_files()) {
+      EXPECT_EQ(file, "Strata/systems/small.json");
+    }
+  }
+
+  // A copy of `name` that ends after `bytes` bytes.
+  std::string truncated(const std::string& name, size_t bytes) {
+    const std::string copy = path("truncated." + fs::path(name).filename().string());
+    write_file_atomically(copy, read_file(path(name)).substr(0, bytes));
+    return copy;
+  }
+
+  // A checkpoint of the whole small model.
+  std::string checkpoint() {
+    EXPECT_EQ(
+        strata(train({"--set", "run.output=" + path("other"), "--set", "log.save_checkpoint=true",
+                      "--set", "target.max_steps=10", "--set", "target.masked_lm_accuracy=0.01"}))
+            .exit_code,
+        0);
+    const std::string whole = "other/Strata/results/small/bert/result_0.safetensors";
+    fs::rename(path(whole), path("model.safetensors"));
+    return path("model.safetensors");
+  }
+};
+
+TEST_F(BadInput, MissingData) {
+  expect_train_refuses({"data.train=" + path("nowhere.hdf5")}, {path("nowhere.hdf5")});
+  expect_train_refuses({"data.eval=" + path("nowhere.hdf5")}, {path("nowhere.hdf5")});
+}
+
+TEST_F(BadInput, TruncatedData) {
+  const size_t whole = fs::file_size(path("data/train.hdf5"));
+  for (const size_t bytes : {whole / 2, whole - 100, size_t{1000}, size_t{4}, size_t{0}}) {
+    const std::string copy = truncated("data/train.hdf5", bytes);
+    expect_train_refuses({"data.train=" + copy}, {copy});
+  }
+}
+
+TEST_F(BadInput, DataThatIsNotHdf5) {
+  expect_train_refuses({"data.train=" + path("text.txt")}, {path("text.txt")});
+}
+
+TEST_F(BadInput, DataOfAnotherSchema) {
+  auto file = data::hdf5::File::create_in_memory(path("other.hdf5"));
+  const int32_t value = 1;
+  file.write("images", H5T_STD_I32LE, {1}, &value);
+  write_file_atomically(path("other.hdf5"), file.image());
+  expect_train_refuses({"data.train=" + path("other.hdf5")},
+                       {path("other.hdf5"), "input_ids", "images", "strata data prepare"});
+}
+
+TEST_F(BadInput, TokensBeyondTheVocabulary) {
+  std::string small = R"({"vocab_size": 20, "hidden_size": 64, "num_hidden_layers": 1,
+    "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 48,
+    "type_vocab_size": 2, "hidden_act": "gelu"})";
+  write_file_atomically(path("small.json"), small);
+  const std::vector<std::string> overrides{"model.config=" + path("small.json"),
+                                           "model.vocab=none"};
+  expect_train_refuses(overrides, {"data/", "20", "vocabulary"});
+}
+
+TEST_F(BadInput, TokensBeyondTheVocabularyInOneSampleOnly) {
+  data::Instances instances;
+  for (int sample = 0; sample < 8; ++sample) {
+    instances.tokens.insert(instances.tokens.end(), {2, 6, 4, sample == 5 ? 77 : 8, 3});
+    instances.masked_positions.push_back(2);
+    instances.masked_ids.push_back(7);
+    instances.token_offsets.push_back(instances.tokens.size());
+    instances.masked_offsets.push_back(instances.masked_ids.size());
+    instances.first_lengths.push_back(3);
+    instances.next_sentence.push_back(0);
+  }
+  data::InstanceFileInfo info;
+  info.vocabulary_size = 32;
+  info.max_length = 48;
+  info.max_predictions = 8;
+  data::write_instances(path("one.hdf5"), instances, info);
+  const ProcessResult refused = strata(train({"--set", "data.train=" + path("one.hdf5")}));
+  expect_refusal(refused, {path("one.hdf5"), "row 5", "77", "32"});
+  // The run had begun: its log says how it ended.
+  EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
+}
+
+TEST_F(BadInput, SamplesLongerThanTheModelsPositions) {
+  std::string short_model = read_file(path("model.json"));
+  short_model.replace(short_model.find("48"), 2, "16");
+  write_file_atomically(path("short.json"), short_model);
+  expect_train_refuses({"model.config=" + path("short.json")}, {"data/", "16 tokens"});
+}
+
+TEST_F(BadInput, AVocabularyOfAnotherSize) {
+  write_file_atomically(path("vocab.txt"), read_file(path("vocab.txt")) + "more\n");
+  expect_train_refuses({}, {path("vocab.txt"), "33", "vocab_size=32"});
+}
+
+TEST_F(BadInput, AVocabularyWithoutMask) {
+  std::string without = read_file(path("vocab.txt"));
+  without.replace(without.find("[MASK]"), 6, "[NONE]");
+  write_file_atomically(path("vocab.txt"), without);
+  expect_train_refuses({}, {path("vocab.txt"), "[MASK]"});
+  expect_refusal(strata({"data", "prepare", "--text", path("text.txt"), "--vocab",
+                         path("vocab.txt"), "--out", path("new")}),
+                 {path("vocab.txt"), "[MASK]"});
+  EXPECT_FALSE(fs::exists(path("new/train.hdf5")));
+}
+
+TEST_F(BadInput, AnEmptyCorpus) {
+  for (const char* text : {"", "\n\n\n", " \t \n \n"}) {
+    write_file_atomically(path("empty.txt"), text);
+    expect_refusal(strata({"data", "prepare", "--text", path("empty.txt"), "--vocab",
+                           path("vocab.txt"), "--out", path("new")}),
+                   {path("empty.txt")});
+    EXPECT_FALSE(fs::exists(path("new/train.hdf5")));
+    EXPECT_FALSE(fs::exists(path("new/eval.hdf5")));
+  }
+}
+
+TEST_F(BadInput, AMissingTextOrVocabulary) {
+  expect_refusal(strata({"data", "prepare", "--text", path("nowhere.txt"), "--vocab",
+                         path("vocab.txt"), "--out", path("new")}),
+                 {path("nowhere.txt")});
+  expect_refusal(strata({"data", "prepare", "--text", path("text.txt"), "--vocab",
+                         path("nowhere.txt"), "--out", path("new")}),
+                 {path("nowhere.txt")});
+}
+
+TEST_F(BadInput, AnEmptyDataSet) {
+  data::InstanceFileInfo info;
+  info.vocabulary_size = 32;
+  info.max_length = 48;
+  info.max_predictions = 8;
+  data::write_instances(path("none.hdf5"), {}, info);
+  expect_train_refuses({"data.train=" + path("none.hdf5")}, {path("none.hdf5"), "no samples"});
+}
+
+TEST_F(BadInput, ABatchThatCannotBeFilled) {
+  expect_train_refuses({"batch.micro_batch=100000"}, {"100000", "samples"});
+  expect_train_refuses({"batch.micro_batch=100000", "batch.load_balance.strategy=random"},
+                       {"100000", "samples"});
+}
+
+TEST_F(BadInput, ABatchThatCannotBeFilledOnTwoRanks) {
+  const ProcessResult refused = strata(train({"--set", "batch.micro_batch=100000"}), 2);
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("100000"), std::string::npos) << refused.err;
+  expect_no_results();
+}
+
+TEST_F(BadInput, MoreEvaluationSamplesThanThereAre) {
+  expect_train_refuses({"data.eval_samples=1000000"}, {"data.eval_samples", "1000000"});
+}
+
+TEST_F(BadInput, StrataThatDoNotHoldTheLongestSample) {
+  expect_train_refuses({"batch.load_balance.strata=[8]"}, {"strata", "8"});
+}
+
+TEST_F(BadInput, CheckpointsThatAreMissingOrDamaged) {
+  const std::string whole = checkpoint();
+  expect_train_refuses({"model.checkpoint=" + path("nowhere.safetensors")},
+                       {path("nowhere.safetensors")});
+  const size_t size = fs::file_size(whole);
+  for (const size_t bytes : {size - 1, size / 2, size_t{500}, size_t{4}, size_t{0}}) {
+    const std::string copy = truncated("model.safetensors", bytes);
+    expect_train_refuses({"model.checkpoint=" + copy}, {copy});
+  }
+  expect_train_refuses({"model.checkpoint=" + path("text.txt")}, {path("text.txt")});
+  expect_refusal(strata({"eval", "--config", path("run.yaml"), "--checkpoint",
+                         truncated("model.safetensors", size / 2)}),
+                 {"truncated"});
+}
+
+TEST_F(BadInput, CheckpointsOfAnotherModel) {
+  const std::vector<float> values(64 * 64, 0.5f);
+  const std::vector<bert::NamedTensor> tensors{{"some.weight", {64, 64}, values}};
+  bert::write_safetensors(path("foreign.safetensors"), tensors);
+  expect_train_refuses({"model.checkpoint=" + path("foreign.safetensors")},
+                       {path("foreign.safetensors"), "bert.encoder", "model.checkpoint"});
+  std::string wide = read_file(path("model.json"));
+  wide.replace(wide.find("\"intermediate_size\": 64"), 23, "\"intermediate_size\": 96");
+  const std::string whole = checkpoint();
+  write_file_atomically(path("wide.json"), wide);
+  expect_train_refuses({"model.checkpoint=" + whole, "model.config=" + path("wide.json")},
+                       {whole, "shape", "96", "model.config"});
+}
+
+TEST_F(BadInput, ModelsThatCannotBe) {
+  expect_train_refuses({"model.config=" + path("nowhere.json")}, {path("nowhere.json")});
+  expect_train_refuses({"model.config=" + path("text.txt")}, {path("text.txt"), "JSON"});
+  std::string odd = read_file(path("model.json"));
+  odd.replace(odd.find("\"hidden_size\": 64"), 17, "\"hidden_size\": 65");
+  write_file_atomically(path("odd.json"), odd);
+  expect_train_refuses({"model.config=" + path("odd.json")}, {path("odd.json"), "hidden_size=65"});
+}
+
+TEST_F(BadInput, ConfigurationsWithAMistake) {
+  expect_refusal(strata({"train", "--config", path("nowhere.yaml")}), {path("nowhere.yaml")});
+  expect_train_refuses({"optimiser.lr=1"}, {"optimiser", "optimizer"});
+  expect_train_refuses({"optimizer.lr=fast"}, {"optimizer.lr", "fast"});
+  expect_train_refuses({"optimizer.lr"}, {"optimizer.lr"});
+  write_file_atomically(path("run.yaml"), read_file(path("run.yaml")) + "colour: red\n");
+  expect_train_refuses({}, {path("run.yaml"), "colour"});
+  write_file_atomically(path("run.yaml"), "run: [1, 2\n");
+  expect_train_refuses({}, {path("run.yaml")});
+}
+
+TEST_F(BadInput, AnOutputDirectoryThatCannotBe) {
+  write_file_atomically(path("file"), "in the way");
+  for (const std::string& output : {path("file/out"), path("file"), std::string("/proc/strata")}) {
+    expect_train_refuses({"run.output=" + output}, {output, "run.output"});
+  }
+  expect_refusal(strata({"data", "prepare", "--text", path("text.txt"), "--vocab",
+                         path("vocab.txt"), "--out", path("file/out")}),
+                 {path("file/out")});
+  EXPECT_EQ(read_file(path("file")), "in the way");
+}
+
+TEST_F(BadInput, AnOutputDirectoryThatCannotBeOnTwoRanks) {
+  write_file_atomically(path("file"), "in the way");
+  const ProcessResult refused = strata(train({"--set", "run.output=" + path("file/out")}), 2);
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find(path("file/out")), std::string::npos) << refused.err;
+}
+
+// A file that may not grow fails as one on a full disk does.
+TEST_F(BadInput, ADiskThatFillsUpDuringARun) {
+  ProcessOptions full;
+  full.largest_file = 20000;
+  const ProcessResult ended =
+      strata(train({"--set", "target.masked_lm_accuracy=1", "--set", "target.max_steps=100000",
+                    "--set", "target.eval_interval_samples=4"}),
+             1, full);
+  expect_refusal(ended, {result("result_0.txt").string(), "run.output"});
+  const auto log = events();
+  EXPECT_GE(values_of(log, "eval_accuracy").size(), 3u);
+  EXPECT_GT(fs::file_size(result("result_0.txt")), 19000u);
+}
+
+// A file system of our own, in a mount namespace of our own, where this is permitted.
+class SmallDisk : public BadInput {
+ protected:
+  void SetUp() override {
+    fs::create_directory(path("disk"));
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", path("disk").c_str(), "tmpfs", 0, "size=3m") != 0) {
+      GTEST_SKIP() << "needs the right to mount a file system";
+    }
+    mounted_ = true;
+  }
+  void TearDown() override {
+    if (mounted_) ::umount(path("disk").c_str());
+  }
+  // Leaves no space but what is reserved already.
+  void fill() {
+    std::ofstream filler(path("disk/filler"), std::ios::binary);
+    const std::string block(4096, 'x');
+    while (filler.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    }
+  }
+  std::string log_path() const { return path("disk/Strata/results/small/bert/result_0.txt"); }
+
+  bool mounted_ = false;
+};
+
+TEST_F(SmallDisk, ThatIsFullFromTheStartIsRefused) {
+  fill();
+  expect_refusal(strata(train({"--set", "run.output=" + path("disk")})),
+                 {path("disk"), "run.output"});
+  EXPECT_FALSE(fs::exists(log_path()));
+}
+
+TEST_F(SmallDisk, ThatFillsUpDuringARunStillTakesTheEndOfTheLog) {
+  Process job(
+      command(train({"--set", "run.output=" + path("disk"), "--set", "target.masked_lm_accuracy=1",
+                     "--set", "target.max_steps=3000", "--set", "log.save_checkpoint=true"})));
+  ASSERT_TRUE(wait_until(
+      [&] { return fs::exists(log_path()) && !values_of(events(log_path()), "run_start").empty(); },
+      std::chrono::seconds(60)));
+  fill();
+  const ProcessResult ended = job.wait(std::chrono::seconds(120));
+  // The log is whole; the checkpoint did not fit and was not left in parts.
+  expect_refusal(ended, {"result_0.safetensors"});
+  EXPECT_TRUE(ends_with_run_stop(events(log_path()), "aborted"));
+  for (const auto& entry : fs::directory_iterator(fs::path(log_path()).parent_path())) {
+    EXPECT_TRUE(entry.path().filename() == "result_0.txt" ||
+                entry.path().filename() == "result_0.yaml")
+        << entry.path();
+  }
+}
+
+TEST_F(SmallDisk, ThatIsFullTakesNoPartOfADataSet) {
+  fill();
+  expect_refusal(strata({"data", "prepare", "--text", path("text.txt"), "--vocab",
+                         path("vocab.txt"), "--out", path("disk/data")}),
+                 {path("disk/data")});
+  EXPECT_FALSE(fs::exists(path("disk/data/train.hdf5")));
+}
+
+}  // namespace
+}  // namespace strata::cli

@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include "tests/cli/process.h"
+
+namespace strata::cli {
+namespace {
+
+const std::string kStrata = STRATA_BINARY;
+
+class Help : public testing::TestWithParam<std::vector<std::string>> {};
+
+std::vector<std::string> with(std::vector<std::string> command, const std::string& last) {
+  command.insert(command.begin(), kStrata);
+  command.push_back(last);
+  return command;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Commands, Help,
+    testing::Values(std::vector<std::string>{}, std::vector<std::string>{"train"},
+                    std::vector<std::string>{"eval"}, std::vector<std::string>{"data"},
+                    std::vector<std::string>{"data", "prepare"},
+                    std::vector<std::string>{"data", "info"},
+                    std::vector<std::string>{"data", "show"}, std::vector<std::string>{"bench"},
+                    std::vector<std::string>{"bench", "step"}, std::vector<std::string>{"check"},
+                    std::vector<std::string>{"check", "log"}, std::vector<std::string>{"score"}),
+    [](const auto& test) {
+      std::string name = "strata";
+      for (const std::string& word : test.param) name += "_" + word;
+      return name;
+    });
+
+TEST_P(Help, ExplainsEveryOption) {
+  const ProcessResult help = run(with(GetParam(), "--help"));
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_EQ(help.err, "");
+  EXPECT_NE(help.out.find("Usage: "), std::string::npos) << help.out;
+  EXPECT_NE(help.out.find("--help"), std::string::npos) << help.out;
+  EXPECT_GT(help.out.size(), 200u) << help.out;
+}
+
+TEST_P(Help, AnUnknownOptionIsRefusedByName) {
+  const ProcessResult refused = run(with(GetParam(), "--no-such-option"));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("--"), std::string::npos) << refused.err;
+}
+
+TEST(HelpOfStrata, NamesEveryCommand) {
+  const std::string help = run({kStrata, "--help"}).out;
+  for (const char* command : {"train", "eval", "data", "bench", "check", "score"}) {
+    EXPECT_NE(help.find(std::string("\n  ") + command), std::string::npos) << help;
+  }
+}
+
+TEST(HelpOfStrata, WithoutACommandItSaysWhatIsMissing) {
+  const ProcessResult refused = run({kStrata});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("subcommand"), std::string::npos) << refused.err;
+}
+
+TEST(HelpOfStrata, TrainWithoutAConfigurationSaysSo) {
+  const ProcessResult refused = run({kStrata, "train"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("--config"), std::string::npos) << refused.err;
+}
+
+TEST(HelpOfStrata, DescribeConfigPrintsEveryKey) {
+  const ProcessResult described = run({kStrata, "train", "--describe-config"});
+  EXPECT_EQ(described.exit_code, 0);
+  EXPECT_NE(described.out.find("`target.masked_lm_accuracy`"), std::string::npos);
+}
+
+TEST(HelpOfStrata, VersionIsPrinted) {
+  const ProcessResult version = run({kStrata, "--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_NE(version.out.find('.'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::cli

@@ -1,0 +1,110 @@
+#include <csignal>
+
+#include "tests/cli/small_benchmark.h"
+
+namespace strata::cli {
+namespace {
+
+constexpr std::chrono::seconds kLimit(10);  // for a job to end, whatever happens to it
+
+// A job that trains until it is stopped.
+class RunningJob : public SmallBenchmark {
+ protected:
+  void start(int ranks) {
+    job_.emplace(
+        command(train({"--set", "target.masked_lm_accuracy=1", "--set",
+                       "target.max_steps=100000000", "--set", "schedule.training_steps=100000000"}),
+                ranks));
+    // Two evaluations: it is well under way.
+    const bool trains = wait_until(
+        [&] { return !job_->running() || values_of(whole_lines(), "eval_accuracy").size() >= 2; },
+        std::chrono::seconds(60));
+    ASSERT_TRUE(trains && job_->running()) << job_->wait(std::chrono::seconds(0)).err;
+  }
+
+  std::vector<Event> whole_lines() const {
+    return std::filesystem::exists(result("result_0.txt")) ? events() : std::vector<Event>();
+  }
+
+  // The rank's process; for a job without a launcher the job itself.
+  pid_t rank(int number) const { return find_rank(job_->pid(), number).value(); }
+
+  void expect_end(int exit_code) {
+    const ProcessResult ended = job_->wait(kLimit);
+    EXPECT_FALSE(ended.timed_out) << ended.err;
+    if (exit_code >= 0) {
+      EXPECT_EQ(ended.exit_code, exit_code) << ended.err;
+    }
+    EXPECT_NE(ended.exit_code, 0) << ended.err;
+    messages_ = ended.err;
+  }
+
+  // What happened before the end is all there, and nothing else follows it.
+  void expect_aborted_log(size_t evaluations_before) {
+    const auto log = events();
+    EXPECT_TRUE(ends_with_run_stop(log, "aborted")) << messages_ << log.back();
+    EXPECT_GE(values_of(log, "eval_accuracy").size(), evaluations_before);
+    EXPECT_EQ(values_of(log, "run_stop").size(), 1u);
+  }
+
+  std::optional<Process> job_;
+  std::string messages_;
+};
+
+class Signal : public RunningJob, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Each, Signal, testing::Values(SIGINT, SIGTERM), [](const auto& test) {
+  return test.param == SIGINT ? "Interrupt" : "Terminate";
+});
+
+TEST_P(Signal, EndsARunWithItsLogAborted) {
+  start(1);
+  job_->signal(GetParam());
+  expect_end(128 + GetParam());
+  expect_aborted_log(2);
+  EXPECT_NE(messages_.find("run_stop aborted"), std::string::npos) << messages_;
+  EXPECT_NE(messages_.find("run.output"), std::string::npos) << "does not say what to do next";
+}
+
+TEST_P(Signal, EndsAJobOfTwoRanksWithItsLogAborted) {
+  start(2);
+  const pid_t first = rank(0), second = rank(1);
+  job_->signal(GetParam());
+  expect_end(-1);
+  expect_aborted_log(2);
+  EXPECT_TRUE(wait_until([&] { return !exists(first) && !exists(second); }, kLimit));
+}
+
+TEST_F(RunningJob, AKilledRankEndsTheJobWithTheLogAborted) {
+  start(2);
+  const pid_t first = rank(0);
+  ::kill(rank(1), SIGKILL);
+  expect_end(-1);
+  expect_aborted_log(2);
+  EXPECT_TRUE(wait_until([&] { return !exists(first); }, kLimit));
+}
+
+TEST_F(RunningJob, AKilledFirstRankEndsTheJobAndLeavesTheLogWholeUpToItsLastEvent) {
+  start(2);
+  const pid_t second = rank(1);
+  const auto before = events();
+  ::kill(rank(0), SIGKILL);
+  expect_end(-1);
+  const auto after = events();
+  ASSERT_GE(after.size(), before.size());
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), after.begin()));
+  EXPECT_TRUE(values_of(after, "run_stop").empty());
+  EXPECT_TRUE(wait_until([&] { return !exists(second); }, kLimit));
+}
+
+TEST_F(RunningJob, AKilledRunLeavesItsLogWholeUpToItsLastEvent) {
+  start(1);
+  const auto before = events();
+  job_->signal(SIGKILL);
+  expect_end(128 + SIGKILL);
+  const auto after = events();
+  ASSERT_GE(after.size(), before.size());
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), after.begin()));
+}
+
+}  // namespace
+}  // namespace strata::cli

@@ -1,0 +1,186 @@
+#include <filesystem>
+
+#include "base/files.h"
+#include "tests/cli/small_benchmark.h"
+#include "tests/harness/oracle.h"
+
+namespace strata::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class Train : public SmallBenchmark {
+ protected:
+  void expect_a_whole_success(const std::vector<Event>& log, int ranks);
+  void expect_checkers_pass(const fs::path& log);
+};
+
+// The order MLPerf asks for: cache_clear, initialisation, then blocks that each end with an
+// evaluation.
+void Train::expect_a_whole_success(const std::vector<Event>& log, int ranks) {
+  const size_t evaluations = values_of(log, "eval_accuracy").size();
+  ASSERT_GE(evaluations, 1u);
+  std::string expected = "cache_clear init_start init_stop run_start";
+  for (size_t i = 0; i < evaluations; ++i) {
+    expected += " block_start epoch_start epoch_stop block_stop eval_start eval_accuracy eval_stop";
+  }
+  EXPECT_EQ(timeline(log), expected + " run_stop");
+  EXPECT_TRUE(ends_with_run_stop(log, "success"));
+
+  EXPECT_EQ(values_of(log, "submission_benchmark"), std::vector<json>{"bert"});
+  EXPECT_EQ(values_of(log, "global_batch_size"), std::vector<json>{4 * ranks});
+  const auto accuracies = values_of(log, "eval_accuracy");
+  EXPECT_GE(accuracies.back(), 0.2);
+  for (size_t i = 0; i + 1 < evaluations; ++i) EXPECT_LT(accuracies[i], 0.2);
+  const auto samples = values_of(log, "train_samples");
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0], 40 * static_cast<int>(evaluations));
+  int64_t before = 0;
+  for (const Event& event : log) {
+    EXPECT_GE(event.at("time_ms"), before);
+    before = event.at("time_ms");
+  }
+}
+
+void Train::expect_checkers_pass(const fs::path& log) {
+  if (!harness::oracle_python()) GTEST_SKIP() << harness::kNoOracle;
+  const std::string python = harness::oracle_python();
+  const auto checked =
+      harness::run_command(python +
+                           " -m mlperf_logging.compliance_checker --usage training "
+                           "--ruleset 5.0.0 --log_output " +
+                           path("checker.log") + " " + log.string());
+  EXPECT_NE(checked.output.find("SUCCESS"), std::string::npos) << checked.output;
+  EXPECT_EQ(checked.status, 0) << checked.output;
+  const auto described = harness::run_command(python + " -m mlperf_logging.system_desc_checker " +
+                                              system_description().string() +
+                                              " training 5.0.0 --log_output " + path("system.log"));
+  EXPECT_NE(described.output.find("System description checker passed"), std::string::npos)
+      << described.output;
+}
+
+TEST_F(Train, ReachesTheTargetAndWritesTheResultTree) {
+  const ProcessResult trained = strata(train());
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_EQ(output_files(), (std::vector<std::string>{"Strata/results/small/bert/result_0.txt",
+                                                      "Strata/results/small/bert/result_0.yaml",
+                                                      "Strata/systems/small.json"}));
+  expect_a_whole_success(events(), 1);
+  EXPECT_NE(trained.out.find("result_0: success, accuracy 0."), std::string::npos) << trained.out;
+  expect_checkers_pass(result("result_0.txt"));
+}
+
+TEST_F(Train, ReachesTheTargetOnTwoRanks) {
+  const ProcessResult trained = strata(train(), 2);
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  expect_a_whole_success(events(), 2);
+  EXPECT_NE(trained.out.find("result_0: success"), std::string::npos) << trained.out;
+  EXPECT_EQ(trained.out.find("result_0"), trained.out.rfind("result_0:")) << "said by every rank";
+  expect_checkers_pass(result("result_0.txt"));
+}
+
+TEST_F(Train, StrataItselfFindsTheLogCompliant) {
+  ASSERT_EQ(strata(train()).exit_code, 0);
+  const ProcessResult checked = strata({"check", "log", result("result_0.txt").string()});
+  EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+}
+
+TEST_F(Train, TargetNotReachedIsAborted) {
+  const ProcessResult trained =
+      strata(train({"--set", "target.masked_lm_accuracy=0.99", "--set", "target.max_steps=20"}));
+  EXPECT_EQ(trained.exit_code, 1) << trained.err;
+  const auto log = events();
+  EXPECT_TRUE(ends_with_run_stop(log, "aborted"));
+  EXPECT_EQ(values_of(log, "eval_accuracy").size(), 2u);
+  EXPECT_EQ(values_of(log, "train_samples"), std::vector<json>{80});
+}
+
+TEST_F(Train, TargetNotReachedIsAbortedOnTwoRanks) {
+  const ProcessResult trained =
+      strata(train({"--set", "target.masked_lm_accuracy=0.99", "--set", "target.max_steps=10"}), 2);
+  EXPECT_EQ(trained.exit_code, 1) << trained.err;
+  EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
+}
+
+TEST_F(Train, ExperimentsHaveSeedsOfTheirOwn) {
+  const ProcessResult trained = strata(train({"--experiments", "2", "--json"}));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const auto first = events(), second = events(result("result_1.txt"));
+  expect_a_whole_success(first, 1);
+  expect_a_whole_success(second, 1);
+  EXPECT_NE(values_of(first, "seed"), values_of(second, "seed"));
+  EXPECT_NE(values_of(first, "eval_accuracy"), values_of(second, "eval_accuracy"));
+  EXPECT_EQ(output_files().size(), 5u);
+
+  const json results = json::parse(trained.out);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[1]["log"], result("result_1.txt").string());
+  EXPECT_EQ(results[1]["seed"], values_of(second, "seed")[0]);
+  EXPECT_EQ(results[1]["accuracy"], values_of(second, "eval_accuracy").back());
+  EXPECT_EQ(results[1]["samples"], values_of(second, "train_samples")[0]);
+  EXPECT_EQ(results[1]["reached_target"], true);
+}
+
+TEST_F(Train, TheSameSeedGivesTheSameLogValuesTwice) {
+  const auto values = [&](const std::string& output, const std::string& seed, int ranks) {
+    const ProcessResult trained =
+        strata(train({"--set", "run.output=" + path(output), "--set", "run.seed=" + seed, "--set",
+                      "target.masked_lm_accuracy=0.99", "--set", "target.max_steps=30"}),
+               ranks);
+    EXPECT_EQ(trained.exit_code, 1) << trained.err;
+    std::vector<json> all;
+    for (const Event& event : events(path(output + "/Strata/results/small/bert/result_0.txt"))) {
+      all.push_back({event.at("key"), event.at("value"), event.at("metadata")});
+    }
+    EXPECT_GT(all.size(), 20u);
+    return all;
+  };
+  for (const int ranks : {1, 2}) {
+    const std::string name = std::to_string(ranks);
+    EXPECT_EQ(values("a" + name, "5", ranks), values("b" + name, "5", ranks)) << ranks << " ranks";
+  }
+  EXPECT_NE(values("c", "5", 1), values("d", "6", 1));
+}
+
+TEST_F(Train, SetOverridesTheFileAndTheResolvedConfigurationLiesBesideTheLog) {
+  ASSERT_EQ(strata(train({"--set", "optimizer.lr=2e-3", "--set", "log.step_trace=true", "--set",
+                          "log.save_checkpoint=true"}))
+                .exit_code,
+            0);
+  EXPECT_EQ(values_of(events(), "opt_base_learning_rate"), std::vector<json>{2e-3});
+  const std::string resolved = read_file(result("result_0.yaml"));
+  EXPECT_NE(resolved.find("lr: 0.002"), std::string::npos) << resolved;
+  EXPECT_NE(resolved.find(path("data/train.hdf5")), std::string::npos) << resolved;
+  EXPECT_TRUE(fs::exists(result("result_0.steps.jsonl")));
+
+  // The checkpoint, evaluated under the resolved configuration, is what the run ended with.
+  const ProcessResult evaluated =
+      strata({"eval", "--config", result("result_0.yaml").string(), "--checkpoint",
+              result("result_0.safetensors").string(), "--json"});
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_EQ(json::parse(evaluated.out)["masked_lm"]["accuracy"],
+            values_of(events(), "eval_accuracy").back());
+}
+
+TEST_F(Train, ResultsThatAreThereAreNeverTouched) {
+  ASSERT_EQ(strata(train()).exit_code, 0);
+  const std::string before = read_file(result("result_0.txt"));
+  const ProcessResult again = strata(train());
+  expect_refusal(again, {result("result_0.txt").string(), "exists already", "run.output"});
+  EXPECT_EQ(read_file(result("result_0.txt")), before);
+}
+
+// The configuration that stands in the repository for tests, with its model of 30522 words.
+TEST_F(Train, TheTinyConfigurationRuns) {
+  const ProcessResult trained = strata(
+      {"train", "--config", STRATA_SOURCE_DIR "/scripts/configs/tiny.yaml", "--set",
+       "run.system=small", "--set", "run.output=" + path("out"), "--set",
+       "data.train=" + path("data/train.hdf5"), "--set", "data.eval=" + path("data/eval.hdf5"),
+       "--set", "target.masked_lm_accuracy=0.1", "--set", "optimizer.lr=5e-3"});
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_TRUE(ends_with_run_stop(events(), "success"));
+}
+
+}  // namespace
+}  // namespace strata::cli

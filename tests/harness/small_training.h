@@ -1,0 +1,122 @@
+// A training run small enough for a test: two layers, 45 words, sequences that can be learnt.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "bert/model.h"
+#include "comm/communicator.h"
+#include "data/instance_file.h"
+#include "harness/run_config.h"
+#include "harness/setup.h"
+#include "harness/trainer.h"
+
+namespace strata::harness {
+
+inline constexpr int32_t kSmallVocabulary = 45;
+inline constexpr int32_t kSmallestWord = 5;
+
+inline bert::BertConfig small_bert() {
+  bert::BertConfig config;
+  config.vocab_size = kSmallVocabulary;
+  config.hidden_size = 64;
+  config.layers = 2;
+  config.heads = 2;
+  config.intermediate_size = 64;
+  config.max_positions = 32;
+  return config;
+}
+
+// Every token is the one before plus one, so masked ones can be told from their neighbours. Half
+// of the samples have up to 16 tokens and half have 17 to 32: any stratified batch of an even
+// number of samples takes as many of these as of those.
+inline data::Instances counting_instances(int samples) {
+  data::Instances out;
+  for (int i = 0; i < samples; ++i) {
+    const int32_t length = i % 2 == 0 ? 6 + i % 11 : 17 + i % 16;
+    for (int32_t t = 0; t < length; ++t) {
+      const int32_t word = kSmallestWord + (i * 7 + t) % (kSmallVocabulary - kSmallestWord);
+      if (t % 4 == 1 + i % 3) {
+        out.masked_positions.push_back(t);
+        out.masked_ids.push_back(word);
+      }
+      out.tokens.push_back(t % 4 == 1 + i % 3 ? 4 : word);
+    }
+    out.token_offsets.push_back(out.tokens.size());
+    out.masked_offsets.push_back(out.masked_ids.size());
+    out.first_lengths.push_back(length / 2);
+    out.next_sentence.push_back(static_cast<uint8_t>(i / 2 % 2));
+  }
+  return out;
+}
+
+// The instances through a file, which is opened and then unlinked.
+inline std::unique_ptr<data::InstanceSource> open_small(const data::Instances& instances) {
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    ("strata.small." + std::to_string(::getpid()) + ".hdf5");
+  data::InstanceFileInfo info;
+  info.vocabulary_size = kSmallVocabulary;
+  info.max_length = 32;
+  info.max_predictions = 8;
+  data::write_instances(path, instances, info);
+  auto source = data::open_instances(path, {kSmallVocabulary, 32});
+  std::filesystem::remove(path);
+  return source;
+}
+
+inline RunConfig small_run() {
+  RunConfig config;
+  config.model.precision = Precision::kFp32;
+  config.device.threads = 1;
+  config.batch.micro_batch = 8;
+  config.batch.load_balance = {BalanceStrategy::kRandom, {16, 32}};
+  config.optimizer.lr = 2e-3;
+  config.optimizer.epsilon = 1e-2;  // large, so that Adam sees how large gradients are
+  config.schedule.warmup_steps = 4;
+  config.schedule.training_steps = 40;
+  config.clip = {ClipMode::kNone, 1.0};
+  config.reduce.bucket_megabytes = 0.05;  // several buckets
+  return config;
+}
+
+struct TrainingHistory {
+  std::vector<StepResult> steps;
+  bert::HostWeights weights;
+};
+
+// `steps` steps from random weights, with dropout.
+inline TrainingHistory train(const RunConfig& config, comm::Communicator& communicator,
+                             const data::InstanceSource& source, uint64_t seed, int steps) {
+  const auto backend = make_backend(config, communicator.size());
+  bert::Model model(small_bert(), *backend, capacity_of(source, config.batch.micro_batch));
+  model.set_weights(bert::random_weights(model.layout(), seed));
+  Trainer trainer(config, *backend, model, communicator, source, seed);
+  trainer.start();
+  TrainingHistory history;
+  for (int step = 0; step < steps; ++step) history.steps.push_back(trainer.step());
+  history.weights = model.weights();
+  return history;
+}
+
+// Of both losses, over all steps.
+inline double largest_loss_difference(const TrainingHistory& a, const TrainingHistory& b) {
+  double largest = 0;
+  const auto compare = [&](const device::LossTotals& x, const device::LossTotals& y) {
+    EXPECT_EQ(x.count, y.count) << "not the same global batch";
+    largest = std::max(largest, std::abs(x.loss - y.loss) / static_cast<double>(x.count));
+  };
+  EXPECT_EQ(a.steps.size(), b.steps.size());
+  for (size_t i = 0; i < a.steps.size(); ++i) {
+    compare(a.steps[i].losses.masked_lm, b.steps[i].losses.masked_lm);
+    compare(a.steps[i].losses.next_sentence, b.steps[i].losses.next_sentence);
+  }
+  return largest;
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "harness/trainer.h"
+#include "tests/harness/small_training.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr int kSteps = 20, kSamples = 48, kGlobalBatch = 16;
+
+struct Mode {
+  ClipMode clip;
+  double max_norm;
+  BalanceStrategy strategy;
+  ReduceDType reduce;
+  // Of a loss's difference from one rank with the whole batch, over all steps.
+  double bound = 0;
+};
+
+RunConfig run_of(const Mode& mode, int micro_batch, int accumulation) {
+  RunConfig config = small_run();
+  config.clip = {mode.clip, mode.max_norm};
+  config.reduce.dtype = mode.reduce;
+  config.batch.load_balance.strategy = mode.strategy;
+  config.batch.micro_batch = micro_batch;
+  config.batch.gradient_accumulation_steps = accumulation;
+  return config;
+}
+
+class TrainerOverRanks : public testing::TestWithParam<Mode> {
+ protected:
+  TrainingHistory on_all_ranks(uint64_t seed = 7, int steps = kSteps) {
+    return train(run_of(GetParam(), kGlobalBatch / world_->size(), 1), *world_, *source_, seed,
+                 steps);
+  }
+  // `accumulation` micro-batches, without any other rank.
+  TrainingHistory alone(int accumulation) {
+    return train(run_of(GetParam(), kGlobalBatch / accumulation, accumulation), *single_, *source_,
+                 7, kSteps);
+  }
+
+  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
+  std::unique_ptr<comm::Communicator> single_ = comm::make_single_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
+};
+
+constexpr double kNeverClips = 1e6, kClips = 0.3;
+// Gradients that travel in bf16 are off by up to 2^-9 of themselves.
+constexpr double kFp32 = 1e-4, kBf16 = 1e-3;
+constexpr auto kRandom = BalanceStrategy::kRandom, kStratified = BalanceStrategy::kStratified;
+constexpr auto kF32 = ReduceDType::kFp32, kBF16 = ReduceDType::kBf16;
+
+std::string name_of_mode(const testing::TestParamInfo<Mode>& test) {
+  const Mode& mode = test.param;
+  return fmt::format("{}_{}_{}_{}", name_of(mode.clip),
+                     mode.max_norm == kNeverClips ? "loose" : "tight", name_of(mode.strategy),
+                     name_of(mode.reduce));
+}
+
+// Where an update is a function of the global batch alone.
+const auto kShared = testing::Values(
+    Mode{ClipMode::kNone, 1, kRandom, kF32, kFp32}, Mode{ClipMode::kNone, 1, kRandom, kBF16, kBf16},
+    Mode{ClipMode::kNone, 1, kStratified, kF32, kFp32},
+    Mode{ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32},
+    Mode{ClipMode::kAfterAllReduce, kClips, kRandom, kBF16, kBf16},
+    Mode{ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32},
+    Mode{ClipMode::kBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
+    Mode{ClipMode::kBucketBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
+    Mode{ClipMode::kBucketBeforeAllReduce, kNeverClips, kStratified, kF32, kFp32});
+// Where each rank clips its own gradient, so that the number of ranks matters.
+const auto kOwn = testing::Values(Mode{ClipMode::kBeforeAllReduce, kClips, kRandom, kF32},
+                                  Mode{ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32},
+                                  Mode{ClipMode::kBucketBeforeAllReduce, kClips, kRandom, kBF16});
+
+class SharedUpdate : public TrainerOverRanks {};
+INSTANTIATE_TEST_SUITE_P(Modes, SharedUpdate, kShared, name_of_mode);
+INSTANTIATE_TEST_SUITE_P(SharedModes, TrainerOverRanks, kShared, name_of_mode);
+INSTANTIATE_TEST_SUITE_P(OwnModes, TrainerOverRanks, kOwn, name_of_mode);
+
+// Dropout is keyed by sample, so where a sample is computed makes no difference.
+TEST_P(SharedUpdate, LossesAreThoseOfOneRankWithTheWholeBatch) {
+  const TrainingHistory shared = on_all_ranks(), whole = alone(1), accumulated = alone(2);
+  const double difference = largest_loss_difference(shared, whole);
+  EXPECT_LE(difference, GetParam().bound);
+  EXPECT_LE(largest_loss_difference(accumulated, whole), 1e-4);
+  if (world_->rank() == 0) RecordProperty("difference", fmt::format("{}", difference));
+}
+
+TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
+  const TrainingHistory mine = on_all_ranks(7, 6);
+  bert::HostWeights first = mine.weights;
+  world_->broadcast(first.data(), first.size() * sizeof(float), 0);
+  EXPECT_EQ(first, mine.weights);
+  for (const StepResult& step : mine.steps) {
+    double loss = step.losses.mean_loss();
+    world_->broadcast(&loss, sizeof loss, 0);
+    EXPECT_EQ(loss, step.losses.mean_loss());
+  }
+}
+
+TEST_P(TrainerOverRanks, TheSameSeedGivesTheSameBits) {
+  const TrainingHistory first = on_all_ranks(7, 6), second = on_all_ranks(7, 6);
+  EXPECT_EQ(largest_loss_difference(first, second), 0);
+  EXPECT_EQ(first.weights, second.weights);
+  EXPECT_NE(first.weights, on_all_ranks(8, 6).weights);
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,132 @@
+#include "harness/trainer.h"
+
+#include <numeric>
+
+#include "base/error.h"
+#include "tests/harness/small_training.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr int kSteps = 20, kSamples = 48;
+
+class TrainerTest : public testing::Test {
+ protected:
+  TrainingHistory run(const RunConfig& config, uint64_t seed = 7, int steps = kSteps) {
+    return train(config, *communicator_, *source_, seed, steps);
+  }
+
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
+};
+
+struct Mode {
+  ClipMode clip;
+  BalanceStrategy strategy;
+};
+class TrainerModes : public TrainerTest, public testing::WithParamInterface<Mode> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TrainerModes,
+    testing::Values(Mode{ClipMode::kNone, BalanceStrategy::kRandom},
+                    Mode{ClipMode::kAfterAllReduce, BalanceStrategy::kRandom},
+                    Mode{ClipMode::kBeforeAllReduce, BalanceStrategy::kRandom},
+                    Mode{ClipMode::kBucketBeforeAllReduce, BalanceStrategy::kRandom},
+                    Mode{ClipMode::kNone, BalanceStrategy::kStratified},
+                    Mode{ClipMode::kBucketBeforeAllReduce, BalanceStrategy::kStratified}),
+    [](const auto& test) {
+      return std::string(name_of(test.param.clip)) + "_" + name_of(test.param.strategy);
+    });
+
+TEST_P(TrainerModes, AccumulatedMicroBatchesAreOneBatch) {
+  RunConfig config = small_run();
+  config.clip = {GetParam().clip, 0.3};
+  config.batch.load_balance.strategy = GetParam().strategy;
+  const TrainingHistory whole = run(config);
+  config.batch.micro_batch = 4;
+  config.batch.gradient_accumulation_steps = 2;
+  EXPECT_LE(largest_loss_difference(whole, run(config)), 1e-4);
+}
+
+TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
+  RunConfig config = small_run();
+  config.clip = {GetParam().clip, 0.3};
+  config.batch.load_balance.strategy = GetParam().strategy;
+  const TrainingHistory first = run(config, 7, 5), second = run(config, 7, 5);
+  EXPECT_EQ(largest_loss_difference(first, second), 0);
+  EXPECT_EQ(first.weights, second.weights);
+}
+
+TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
+  RunConfig config = small_run();
+  config.optimizer.lr = 5e-3;
+  const TrainingHistory history = run(config, 7, 40);
+  EXPECT_LT(history.steps.back().losses.mean_loss(),
+            0.8 * history.steps.front().losses.mean_loss());
+}
+
+TEST_F(TrainerTest, AnotherSeedGivesOtherWeightsDataAndDropout) {
+  const TrainingHistory a = run(small_run(), 7, 2), b = run(small_run(), 8, 2);
+  EXPECT_NE(a.weights, b.weights);
+  EXPECT_NE(a.steps[0].losses.masked_lm.loss, b.steps[0].losses.masked_lm.loss);
+}
+
+TEST_F(TrainerTest, ClippingMatters) {
+  RunConfig config = small_run();
+  const TrainingHistory free = run(config, 7, 8);
+  config.clip = {ClipMode::kAfterAllReduce, 0.3};
+  const TrainingHistory clipped = run(config, 7, 8);
+  // Adam does not see a constant factor, but the norm, and with it the factor, changes.
+  EXPECT_NE(free.weights, clipped.weights);
+  EXPECT_GT(*clipped.steps[0].reduce.gradient_norm, 0.3);
+  EXPECT_FALSE(free.steps[0].reduce.gradient_norm);
+}
+
+TEST_F(TrainerTest, AStepSaysWhatItTrainedOn) {
+  RunConfig config = small_run();
+  const TrainingHistory history = run(config, 7, kSamples / config.batch.micro_batch);
+  int64_t tokens = 0, masked = 0;
+  for (size_t i = 0; i < history.steps.size(); ++i) {
+    const StepResult& step = history.steps[i];
+    EXPECT_EQ(step.step, static_cast<int64_t>(i) + 1);
+    EXPECT_EQ(step.losses.next_sentence.count, config.batch.micro_batch);
+    tokens += step.tokens;
+    masked += step.losses.masked_lm.count;
+  }
+  // One epoch: every sample once.
+  const auto sum = [](std::span<const int32_t> values) {
+    return std::accumulate(values.begin(), values.end(), int64_t{0});
+  };
+  EXPECT_EQ(tokens, sum(source_->lengths()));
+  EXPECT_EQ(masked, sum(source_->masked_counts()));
+}
+
+TEST_F(TrainerTest, TheLearningRateFollowsTheSchedule) {
+  const RunConfig config = small_run();
+  const TrainingHistory history = run(config, 7, 6);
+  EXPECT_NEAR(history.steps[0].learning_rate, 2e-3 * 1 / 4, 1e-12);
+  EXPECT_NEAR(history.steps[1].learning_rate, 2e-3 * 2 / 4, 1e-12);
+  EXPECT_NEAR(history.steps[5].learning_rate, 2e-3 * (1 - 2.0 / 36), 1e-4);
+}
+
+TEST_F(TrainerTest, RefusesABatchThatCannotBeFilled) {
+  RunConfig config = small_run();
+  config.batch.micro_batch = kSamples + 1;
+  EXPECT_THROW(run(config), Error);
+}
+
+TEST_F(TrainerTest, AnErrorInTheDataReachesTheCaller) {
+  data::Instances instances = counting_instances(kSamples);
+  instances.tokens[3] = kSmallVocabulary;
+  source_ = open_small(instances);
+  try {
+    run(small_run(), 7, kSamples / small_run().batch.micro_batch);
+    FAIL() << "no error was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("row 0"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("45"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace strata::harness
