@@ -13,6 +13,11 @@ namespace strata::cli {
 // Calls command(ranks) on every rank. A rank that throws ends the whole job with exit code 2.
 template <typename Command>
 void on_all_ranks(const Command& command) {
+  if (!comm::launched_by_mpi()) {
+    const auto alone = comm::make_single_communicator();
+    command(harness::Ranks{*alone});
+    return;
+  }
   const comm::MpiRuntime runtime;
   runtime.run([&] {
     const std::unique_ptr<comm::Communicator> communicator =

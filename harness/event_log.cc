@@ -16,9 +16,10 @@
 namespace strata::harness {
 namespace {
 
-// Held on the disk beyond the log's end, so that a run which fills the disk can still say how it
-// ended.
-constexpr int64_t kReservedBytes = 1 << 20;
+// Disk space is held beyond the log's end, this much at a time; the last of it is kept for
+// run_stop, so that a run which finds the disk full can still say how it ended.
+constexpr int64_t kReservedAtOnce = 1 << 16;
+constexpr int64_t kKeptForTheEnd = 1 << 12;
 
 int64_t system_time_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -62,8 +63,7 @@ EventLog::EventLog(std::filesystem::path path, Clock clock)
     fail("{}: exists already; move it away or choose another run.output", path_.string());
   }
   fd_ = fd;
-  // Not every file system can reserve; the log works without.
-  (void)::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, kReservedBytes);
+  reserve(kReservedAtOnce);
 }
 
 EventLog::~EventLog() { close(); }
@@ -77,8 +77,16 @@ EventLog& EventLog::operator=(EventLog&& other) noexcept {
   clock_ = std::move(other.clock_);
   fd_ = std::exchange(other.fd_, -1);
   bytes_ = other.bytes_;
+  reserved_ = other.reserved_;
   last_time_ms_ = other.last_time_ms_;
   return *this;
+}
+
+// Not every file system can; the log works without.
+bool EventLog::reserve(int64_t bytes) noexcept {
+  if (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0) return false;
+  reserved_ = bytes;
+  return true;
 }
 
 void EventLog::close() noexcept {
@@ -121,10 +129,14 @@ void EventLog::write_line(std::string_view type, std::string_view key, const Eve
   }
   line += "}}\n";
 
-  ssize_t written;
-  do {
-    written = ::write(fd_, line.data(), line.size());
-  } while (written < 0 && errno == EINTR);
+  const bool last = key == log_keys::kRunStop;
+  const int64_t needed = bytes_ + static_cast<int64_t>(line.size()) + kKeptForTheEnd;
+  ssize_t written = -1;
+  if (last || reserved_ == 0 || needed <= reserved_ || reserve(reserved_ + kReservedAtOnce)) {
+    do {
+      written = ::write(fd_, line.data(), line.size());
+    } while (written < 0 && errno == EINTR);
+  }
   if (written == static_cast<ssize_t>(line.size())) {
     bytes_ += written;
     return;

@@ -52,12 +52,14 @@ class EventLog {
  private:
   void write_line(std::string_view type, std::string_view key, const EventValue& value,
                   const EventMetadata& metadata, const std::source_location& where);
+  bool reserve(int64_t bytes) noexcept;
   void close() noexcept;
 
   std::filesystem::path path_;
   Clock clock_;
   int fd_ = -1;
   int64_t bytes_ = 0;
+  int64_t reserved_ = 0;  // bytes of disk held for the log; 0: the file system cannot
   int64_t last_time_ms_ = 0;
 };
 

@@ -37,8 +37,8 @@ int drop_files(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string clear_page_cache(std::span<const std::filesystem::path> files) {
-  if (drop_whole_cache()) return "the whole page cache";
+std::string clear_page_cache(std::span<const std::filesystem::path> files, bool whole) {
+  if (whole && drop_whole_cache()) return "the whole page cache";
   int dropped = 0;
   for (const auto& file : files) dropped += drop_files(file);
   return fmt::format("{} data files", dropped);

@@ -112,6 +112,7 @@ struct TargetConfig {
 
 struct InitializationConfig {
   int warmup_steps = 2;
+  bool clear_whole_cache = true;
 };
 
 struct LogConfig {

@@ -209,7 +209,11 @@ ConfigSection initialization_section() {
   return section("initialization", "What happens before the timed region.",
                  {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
                       "Steps on synthetic data that bring code and memory into place; the weights "
-                      "are restored after them.")});
+                      "are restored after them."),
+                  key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
+                      "Empty the operating system's whole page cache, where permitted (root). "
+                      "`false`: only the data files leave it, which spares what else the machine "
+                      "is doing.")});
 }
 
 ConfigSection log_section() {

@@ -20,21 +20,22 @@ RunLog::~RunLog() {
   finished_ = true;
   if (watcher_.joinable()) watcher_.join();
   try {
-    stop_as_aborted();
-  } catch (const Error& error) {
-    std::fprintf(stderr, "strata: %s\n", error.what());  // an exception may be on its way already
+    close();
+  } catch (const Error&) {
+    // An exception that says why is on its way already: nothing else leaves a run unfinished.
   }
 }
 
 void RunLog::write(const std::function<void(EventLog&)>& write) {
   const std::lock_guard lock(mutex_);
-  write(log_);
+  if (!closed_) write(log_);
 }
 
 void RunLog::run_start() {
   const std::lock_guard lock(mutex_);
+  if (closed_) return;
   log_.start(log_keys::kRunStart);
-  running_ = true;
+  started_ = running_ = true;
 }
 
 void RunLog::run_stop(bool success, int64_t samples) {
@@ -46,23 +47,28 @@ void RunLog::run_stop(bool success, int64_t samples) {
             {log_keys::kEpochNum, samples}});
 }
 
-void RunLog::stop_as_aborted() {
+bool RunLog::close() {
   const std::lock_guard lock(mutex_);
-  if (!running_) return;
-  running_ = false;
-  log_.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
+  closed_ = true;
+  if (!started_ && log_.enabled()) std::filesystem::remove(log_.path());
+  if (running_) {
+    running_ = false;
+    log_.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
+  }
+  return started_;
 }
 
 void RunLog::watch() {
   while (!finished_) {
     if (interruption_->requested()) {
       int exit_code = 128 + interruption_->signal();
-      std::string message = fmt::format(
-          "\nstrata: interrupted; {} ends with run_stop aborted. To run again, "
-          "give another run.output or remove it.\n",
-          log_.path().string());
+      std::string message;
       try {
-        stop_as_aborted();
+        message = close() ? fmt::format(
+                                "\nstrata: interrupted; {} ends with run_stop aborted. To run "
+                                "again, give another run.output or remove it.\n",
+                                log_.path().string())
+                          : "\nstrata: interrupted before the run began; it left no log\n";
       } catch (const Error& error) {
         message = fmt::format("\nstrata: interrupted, and {}\n", error.what());
         exit_code = 2;

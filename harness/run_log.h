@@ -21,7 +21,8 @@ class RunLog {
   // A log that writes nothing and watches for nothing: for every rank but the first.
   RunLog() = default;
   explicit RunLog(std::filesystem::path path);
-  // A run left by an exception ends its log as aborted.
+  // A run left by an exception ends its log as aborted; one that never started leaves no log, so
+  // that it can be tried again.
   ~RunLog();
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
@@ -33,11 +34,13 @@ class RunLog {
 
  private:
   void watch();
-  void stop_as_aborted();
+  bool close();  // whether the run had begun
 
   EventLog log_;
   std::mutex mutex_;
+  bool started_ = false;
   bool running_ = false;  // between run_start and run_stop
+  bool closed_ = false;   // what comes after is lost: training goes on until the process ends
   std::unique_ptr<Interruption> interruption_;
   std::atomic<bool> finished_ = false;
   std::thread watcher_;

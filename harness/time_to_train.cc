@@ -122,13 +122,14 @@ int64_t most_masked(const data::InstanceSource& source) {
 // The timed region's loop: blocks of training, each followed by an evaluation, until the target.
 class TimedRun {
  public:
-  TimedRun(const Benchmark& b, RunLog& log, Trainer& trainer, StepTrace& trace)
+  TimedRun(const Benchmark& b, RunLog& log, Trainer& trainer,
+           const std::filesystem::path& step_trace)
       : b_(b),
         log_(log),
         trainer_(trainer),
-        trace_(trace),
         evaluator_(*b.eval, b.config.data.eval_samples, b.config.batch.micro_batch,
                    b.ranks.communicator),
+        trace_(step_trace),
         max_steps_(max_steps(b.config)),
         interval_(eval_interval_samples(b.config, b.ranks.size())) {
     if (b.ranks.first())
@@ -153,6 +154,7 @@ class TimedRun {
     log_.run_stop(result.reached_target, result.samples);
     result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (progress_) progress_->finish();
+    trace_.finish();
     return result;
   }
 
@@ -199,8 +201,8 @@ class TimedRun {
   const Benchmark& b_;
   RunLog& log_;
   Trainer& trainer_;
-  StepTrace& trace_;
   Evaluator evaluator_;
+  StepTrace trace_;
   std::optional<Progress> progress_;
   int64_t max_steps_, interval_;
   ProgressState state_;
@@ -217,7 +219,6 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   std::optional<RunLog> owned;
   if (ranks.first()) {
     owned.emplace(b.tree.log(experiment));
-    write_file_atomically(b.tree.config(experiment), to_yaml(b.config));
   } else {
     owned.emplace();
   }
@@ -225,7 +226,8 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   const uint64_t seed = agreed_seed(b, experiment);
 
   if (ranks.first()) {
-    const std::string cleared = clear_page_cache(data_paths(b.config));
+    const std::string cleared =
+        clear_page_cache(data_paths(b.config), b.config.initialization.clear_whole_cache);
     say(ranks, fmt::format("experiment {}: seed {}, cleared {}", experiment, seed, cleared));
   }
   log.write([&](EventLog& events) {
@@ -245,16 +247,17 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
       b.config, b.model->layout(), seed, [&](const std::string& line) { say(ranks, line); });
   warm_up(b, weights);
   Trainer trainer(b.config, *b.backend, *b.model, ranks.communicator, *b.train, seed);
-  StepTrace trace(b.config.log.step_trace && ranks.first() ? b.tree.step_trace(experiment)
-                                                           : std::filesystem::path());
-  TimedRun run(b, log, trainer, trace);
+  TimedRun run(b, log, trainer,
+               b.config.log.step_trace && ranks.first() ? b.tree.step_trace(experiment)
+                                                        : std::filesystem::path());
+  // Last of the initialisation: what fails before leaves no result behind.
+  if (ranks.first()) write_file_atomically(b.tree.config(experiment), to_yaml(b.config));
   log.write([&](EventLog& events) { events.end(log_keys::kInitStop); });
 
   ExperimentResult result = run.run();
   result.experiment = experiment;
   result.seed = seed;
   result.log = b.tree.log(experiment);
-  trace.finish();
   if (b.config.log.save_checkpoint && ranks.first()) {
     bert::save_weights(b.model->layout(), b.model->weights(), b.tree.checkpoint(experiment));
   }

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Open MPI's mpirun as tests and the quickstart need it: ranks may outnumber cores, are bound to none
-# (their threads would share one core), and may run as root, as in a container.
+# (their threads would share one core), and may run as root, as in a container. When the job is told to end, a
+# rank has two seconds to end its log before it is killed; mpirun waits for these twice.
 # Usage: scripts/mpirun.sh -n RANKS PROGRAM [ARGUMENT...]
 set -eu
 if [ "$(id -u)" -eq 0 ]; then
   set -- --allow-run-as-root "$@"
 fi
-exec mpirun --oversubscribe --bind-to none "$@"
+exec mpirun --oversubscribe --bind-to none --mca odls_base_sigkill_timeout 2 "$@"

@@ -56,13 +56,15 @@ batch:
   load_balance:
     strata: [16, 32, 48]
 optimizer:
-  lr: 3e-3
+  lr: 2e-4
 schedule:
   warmup_steps: 5
   training_steps: 400
+initialization:
+  clear_whole_cache: false
 target:
-  masked_lm_accuracy: 0.2
-  eval_interval_samples: 40
+  masked_lm_accuracy: 0.4
+  eval_interval_samples: 16
 )";
 
 fs::path fresh_directory() {

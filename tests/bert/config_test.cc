@@ -1,0 +1,137 @@
+#include "bert/config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "tests/bert/errors.h"
+
+namespace strata::bert {
+namespace {
+
+using nlohmann::json;
+
+class Config : public testing::Test {
+ protected:
+  BertConfig load() {
+    write_file_atomically(file_.path(), object_.dump());
+    return load_bert_config(file_.name());
+  }
+  void expect_refused(const std::vector<std::string>& parts) {
+    std::vector<std::string> all = parts;
+    all.push_back(file_.name());
+    expect_error([&] { load(); }, all);
+  }
+
+  TemporaryFile file_{".json"};
+  json object_ = {{"vocab_size", 100},           {"hidden_size", 128},
+                  {"num_hidden_layers", 3},      {"num_attention_heads", 4},
+                  {"intermediate_size", 256},    {"max_position_embeddings", 64},
+                  {"type_vocab_size", 2},        {"hidden_act", "gelu"},
+                  {"hidden_dropout_prob", 0.25}, {"attention_probs_dropout_prob", 0.5},
+                  {"layer_norm_eps", 1e-6},      {"model_type", "bert"}};
+};
+
+TEST(ConfigPresets, BertLargeIsTheBenchmarksModel) {
+  const BertConfig config = load_bert_config("bert-large");
+  EXPECT_EQ(config.vocab_size, 30522);
+  EXPECT_EQ(config.hidden_size, 1024);
+  EXPECT_EQ(config.layers, 24);
+  EXPECT_EQ(config.heads, 16);
+  EXPECT_EQ(config.head_size(), 64);
+  EXPECT_EQ(config.intermediate_size, 4096);
+  EXPECT_EQ(config.max_positions, 512);
+  EXPECT_FLOAT_EQ(config.hidden_dropout, 0.1f);
+}
+
+TEST(ConfigPresets, TinyIsSmallAndTakesTheBenchmarksVocabulary) {
+  const BertConfig config = load_bert_config("tiny");
+  EXPECT_EQ(config.layers, 2);
+  EXPECT_EQ(config.hidden_size, 64);
+  EXPECT_EQ(config.vocab_size, 30522);
+}
+
+TEST_F(Config, EveryKeyIsRead) {
+  const BertConfig config = load();
+  EXPECT_EQ(config.vocab_size, 100);
+  EXPECT_EQ(config.hidden_size, 128);
+  EXPECT_EQ(config.layers, 3);
+  EXPECT_EQ(config.heads, 4);
+  EXPECT_EQ(config.head_size(), 32);
+  EXPECT_EQ(config.intermediate_size, 256);
+  EXPECT_EQ(config.max_positions, 64);
+  EXPECT_EQ(config.segments, 2);
+  EXPECT_EQ(config.activation, device::Activation::kGelu);
+  EXPECT_FLOAT_EQ(config.hidden_dropout, 0.25f);
+  EXPECT_FLOAT_EQ(config.attention_dropout, 0.5f);
+  EXPECT_FLOAT_EQ(config.layer_norm_epsilon, 1e-6f);
+}
+
+TEST_F(Config, WhatGooglesFilesLackHasTheirDefault) {
+  object_.erase("layer_norm_eps");
+  EXPECT_FLOAT_EQ(load().layer_norm_epsilon, 1e-12f);
+}
+
+TEST_F(Config, TheTanhGeluIsKnownByBothNames) {
+  for (const char* name : {"gelu_new", "gelu_pytorch_tanh"}) {
+    object_["hidden_act"] = name;
+    EXPECT_EQ(load().activation, device::Activation::kGeluTanh);
+  }
+}
+
+TEST_F(Config, MissingAndWrongKeysAreNamed) {
+  for (const char* key : {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+                          "intermediate_size", "max_position_embeddings", "type_vocab_size"}) {
+    const json whole = object_;
+    object_.erase(key);
+    expect_refused({key, "missing"});
+    object_[key] = "many";
+    expect_refused({key, "many", "integer"});
+    object_[key] = 1.5;
+    expect_refused({key, "1.5", "integer"});
+    object_[key] = 0;
+    expect_refused({key, "=0"});
+    object_[key] = -7;
+    expect_refused({key, "=-7"});
+    object_[key] = int64_t{1} << 40;
+    expect_refused({key, "1099511627776"});
+    object_ = whole;
+  }
+}
+
+TEST_F(Config, ShapesThatCannotRunAreRefused) {
+  object_["num_attention_heads"] = 3;
+  expect_refused({"hidden_size=128", "num_attention_heads=3"});
+  object_["num_attention_heads"] = 8;
+  expect_refused({"32 or 64"});
+  object_["num_attention_heads"] = 2;
+  EXPECT_EQ(load().head_size(), 64);
+  object_["intermediate_size"] = 100;
+  expect_refused({"intermediate_size=100"});
+}
+
+TEST_F(Config, ValuesOutOfRangeAreRefused) {
+  object_["hidden_dropout_prob"] = 1.0;
+  expect_refused({"hidden_dropout_prob=1"});
+  object_["hidden_dropout_prob"] = "none";
+  expect_refused({"hidden_dropout_prob", "none"});
+  object_["hidden_dropout_prob"] = 0;
+  object_["attention_probs_dropout_prob"] = -0.5;
+  expect_refused({"attention_probs_dropout_prob=-0.5"});
+  object_["attention_probs_dropout_prob"] = 0;
+  object_["layer_norm_eps"] = 0;
+  expect_refused({"layer_norm_eps=0"});
+  object_["layer_norm_eps"] = 1e-12;
+  object_["hidden_act"] = "relu";
+  expect_refused({"hidden_act", "relu"});
+}
+
+TEST_F(Config, WhatIsNoJsonObjectIsRefused) {
+  for (const char* text : {"", "[1, 2]", "{\"vocab_size\": ", "tiny"}) {
+    write_file_atomically(file_.path(), text);
+    expect_error([&] { load_bert_config(file_.name()); }, {file_.name(), "JSON"});
+  }
+  expect_error([] { load_bert_config("/nowhere/config.json"); }, {"/nowhere/config.json"});
+}
+
+}  // namespace
+}  // namespace strata::bert
