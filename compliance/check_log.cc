@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kShownBytes = 300;
 constexpr size_t kMaxRuleFiles = 64;
-constexpr uint64_t kBaseSteps = 20'000'000;
+constexpr uint64_t kBaseSteps = 5'000'000;
 constexpr uint64_t kStepsPerEvent = 2000;
 
 std::string cut(std::string_view text) {

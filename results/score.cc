@@ -175,6 +175,8 @@ void set_rates(Score& score) {
   if (score.folder.benchmark != "bert" || !score.samples_to_converge || !score.unscaled_ms ||
       *score.unscaled_ms <= 0)
     return;
+  // Some logs count epochs where BERT's count samples; a run of less than one batch is such a log.
+  if (*score.samples_to_converge < score.batch_size.value_or(1)) return;
   score.sequences_per_second = *score.samples_to_converge / (*score.unscaled_ms / 1000);
   const auto accelerators = score.system.accelerators;
   if (accelerators && *accelerators > 0) {

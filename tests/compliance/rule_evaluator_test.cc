@@ -139,11 +139,11 @@ TEST(RuleParser, NestingIsBounded) {
 
 // Runs `code` as statements until it ends or a budget stops it.
 void expect_stopped(const std::string& code) {
+  const Fragment fragment =
+      compile_statements(code, FragmentPlace::kEnd, std::make_shared<Locals>());
   Heap heap(16u << 20);
   RuleHost host;
   Evaluator evaluator(heap, host, kSteps);
-  const Fragment fragment =
-      compile_statements(code, FragmentPlace::kEnd, std::make_shared<Locals>());
   EXPECT_THROW(evaluator.execute(fragment), RuleBudgetError) << code;
 }
 
