@@ -19,7 +19,8 @@ struct RuleHost {
   size_t event_count = 0;
 };
 
-// Values may refer to constants of the fragments that made them, so fragments must outlive the heap.
+// Values may refer to constants of the fragments that made them, so fragments must outlive the
+// heap.
 class Evaluator : private BuiltinHost {
  public:
   // At most `max_steps` tree nodes are evaluated over the evaluator's life; then RuleBudgetError.

@@ -39,7 +39,9 @@ TEST(SyntheticBatch, MasksFifteenPercentOfEverySequence) {
       const int32_t begin = m < each ? 0 : length;
       ASSERT_GE(batch.masked_positions[m], begin);
       ASSERT_LT(batch.masked_positions[m], begin + length);
-      if (m > 0) ASSERT_GT(batch.masked_positions[m], batch.masked_positions[m - 1]);
+      if (m > 0) {
+        ASSERT_GT(batch.masked_positions[m], batch.masked_positions[m - 1]);
+      }
     }
   }
 }
