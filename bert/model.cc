@@ -17,30 +17,6 @@ enum Head { kMaskedLm = 0, kNextSentence = 1 };
 
 }  // namespace
 
-double Losses::mean_loss() const {
-  const auto mean = [](const device::LossTotals& totals) {
-    return totals.count > 0 ? totals.loss / static_cast<double>(totals.count) : 0.0;
-  };
-  return mean(masked_lm) + mean(next_sentence);
-}
-
-double Losses::masked_lm_accuracy() const {
-  return masked_lm.count > 0
-             ? static_cast<double>(masked_lm.correct) / static_cast<double>(masked_lm.count)
-             : 0.0;
-}
-
-Losses& Losses::operator+=(const Losses& other) {
-  const auto add = [](device::LossTotals& to, const device::LossTotals& from) {
-    to.loss += from.loss;
-    to.correct += from.correct;
-    to.count += from.count;
-  };
-  add(masked_lm, other.masked_lm);
-  add(next_sentence, other.next_sentence);
-  return *this;
-}
-
 Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity)
     : config_(config), backend_(backend), layout_(config), batch_(backend, capacity) {
   const int64_t t = capacity.tokens, m = capacity.masked, b = capacity.sequences;

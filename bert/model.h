@@ -26,9 +26,13 @@ struct Losses {
   device::LossTotals masked_lm;      // count: masked positions
   device::LossTotals next_sentence;  // count: sequences
 
-  double mean_loss() const;  // masked-LM mean plus next-sentence mean
-  double masked_lm_accuracy() const;
-  Losses& operator+=(const Losses& other);
+  double mean_loss() const { return masked_lm.mean() + next_sentence.mean(); }
+  double masked_lm_accuracy() const { return masked_lm.accuracy(); }
+  Losses& operator+=(const Losses& other) {
+    masked_lm += other.masked_lm;
+    next_sentence += other.next_sentence;
+    return *this;
+  }
 };
 
 class Model {

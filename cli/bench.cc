@@ -1,102 +1,13 @@
-#include <fmt/format.h>
-
-#include <memory>
-#include <nlohmann/json.hpp>
+#include "cli/bench.h"
 
 #include "cli/commands.h"
-#include "cli/ranks.h"
-#include "harness/run_config.h"
-#include "harness/step_benchmark.h"
 
 namespace strata::cli {
-namespace {
-
-struct BenchStepOptions {
-  std::string config;
-  std::vector<std::string> overrides;
-  harness::StepBenchmarkOptions benchmark;
-  bool json = false;
-};
-
-void print_json(const harness::StepBenchmark& b) {
-  const nlohmann::ordered_json result = {
-      {"device", b.device},
-      {"ranks", b.ranks},
-      {"sequences_per_step", b.sequences},
-      {"tokens_per_step", b.tokens},
-      {"model_flops_per_step", b.flops},
-      {"tokens_per_second", b.tokens_per_second()},
-      {"sequences_per_second", b.sequences_per_second()},
-      {"model_flops_per_second", b.flops_per_second()},
-      {"matrix_peak_flops_per_second", b.peak_flops_per_second},
-      {"share_of_matrix_peak", b.flops_per_second() / b.peak_flops_per_second},
-      {"seconds",
-       {{"step", b.step},
-        {"forward", b.forward},
-        {"backward", b.backward},
-        {"exposed_reduce_and_update", b.wait},
-        {"reduce", b.reduce},
-        {"update", b.update}}}};
-  fmt::print("{}\n", result.dump(2));
-}
-
-void print_table(const harness::StepBenchmark& b) {
-  fmt::print("{}, {} rank{}\n", b.device, b.ranks, b.ranks == 1 ? "" : "s");
-  fmt::print("step            {:10.1f} ms   {} sequences, {} tokens\n", b.step * 1e3, b.sequences,
-             b.tokens);
-  const auto phase = [&](const char* name, double seconds, const char* note) {
-    fmt::print("  {:<13} {:10.1f} ms   {:5.1f} %{}\n", name, seconds * 1e3, 100 * seconds / b.step,
-               note);
-  };
-  phase("forward", b.forward, "");
-  phase("backward", b.backward, "");
-  phase("exposed", b.wait, "   reduce and update left after backward");
-  phase("reduce", b.reduce, "   all of it, beside backward");
-  phase("update", b.update, "   all of it, beside backward");
-  fmt::print("tokens/s        {:10.0f}\n", b.tokens_per_second());
-  fmt::print("sequences/s     {:10.2f}\n", b.sequences_per_second());
-  fmt::print("model GFLOP/s   {:10.1f}\n", b.flops_per_second() / 1e9);
-  fmt::print("matrix peak     {:10.1f}    GFLOP/s, products of 2048 x 2048 between the steps\n",
-             b.peak_flops_per_second / 1e9);
-  fmt::print("share of peak   {:10.1f} %\n", 100 * b.flops_per_second() / b.peak_flops_per_second);
-}
-
-void add_step(CLI::App& bench) {
-  const auto options = std::make_shared<BenchStepOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "step", "Training steps on made-up batches, phase by phase; needs no data");
-  command
-      ->add_option("--config", options->config,
-                   "The run's YAML file: model, precision, batch, clip, reduce")
-      ->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Override a key: --set model.precision=bf16 (repeatable)")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  command->add_option("--steps", options->benchmark.steps, "Steps to measure")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command
-      ->add_option("--tokens", options->benchmark.micro_batch_tokens,
-                   "Tokens a micro-batch, in place of batch.micro_batch sequences")
-      ->check(CLI::Range(1, 1 << 24));
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] {
-    on_all_ranks([&](const harness::Ranks& ranks) {
-      const auto config = harness::load_run_config(options->config, options->overrides);
-      const auto result = harness::benchmark_steps(config, options->benchmark, ranks);
-      if (ranks.first()) options->json ? print_json(result) : print_table(result);
-    });
-  });
-}
-
-}  // namespace
 
 void add_bench_command(CLI::App& app, int&) {
   CLI::App* bench = app.add_subcommand("bench", "Measure parts of the benchmark on this machine");
   bench->require_subcommand(1);
-  add_step(*bench);
+  add_bench_step(*bench);
 }
 
 }  // namespace strata::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,8 +23,6 @@ struct EvalOptions {
 
 void print(const bert::Losses& losses, int64_t samples, bool json) {
   const auto& [masked, next] = losses;
-  const double masked_loss = masked.loss / static_cast<double>(std::max<int64_t>(masked.count, 1));
-  const double next_loss = next.loss / static_cast<double>(std::max<int64_t>(next.count, 1));
   if (json) {
     const nlohmann::ordered_json result = {
         {"samples", samples},
@@ -33,8 +30,9 @@ void print(const bert::Losses& losses, int64_t samples, bool json) {
          {{"accuracy", losses.masked_lm_accuracy()},
           {"correct", masked.correct},
           {"total", masked.count},
-          {"loss", masked_loss}}},
-        {"next_sentence", {{"correct", next.correct}, {"total", next.count}, {"loss", next_loss}}},
+          {"loss", masked.mean()}}},
+        {"next_sentence",
+         {{"correct", next.correct}, {"total", next.count}, {"loss", next.mean()}}},
         {"loss", losses.mean_loss()}};
     fmt::print("{}\n", result.dump(2));
     return;
@@ -42,9 +40,9 @@ void print(const bert::Losses& losses, int64_t samples, bool json) {
   fmt::print("samples               {}\n", samples);
   fmt::print("masked-LM accuracy    {:.5f} ({} of {})\n", losses.masked_lm_accuracy(),
              masked.correct, masked.count);
-  fmt::print("masked-LM loss        {:.6f}\n", masked_loss);
+  fmt::print("masked-LM loss        {:.6f}\n", masked.mean());
   fmt::print("next-sentence         {} of {} correct, loss {:.6f}\n", next.correct, next.count,
-             next_loss);
+             next.mean());
 }
 
 void evaluate(const EvalOptions& options, const harness::Ranks& ranks) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "comm/communicator.h"
 #include "comm/mpi_runtime.h"

@@ -203,6 +203,17 @@ struct LossTotals {
   double loss = 0;      // sum of cross-entropies in nats
   int64_t correct = 0;  // rows whose label has the highest score; ties go to the lower class
   int64_t count = 0;    // rows
+
+  double mean() const { return count > 0 ? loss / static_cast<double>(count) : 0.0; }
+  double accuracy() const {
+    return count > 0 ? static_cast<double>(correct) / static_cast<double>(count) : 0.0;
+  }
+  LossTotals& operator+=(const LossTotals& other) {
+    loss += other.loss;
+    correct += other.correct;
+    count += other.count;
+    return *this;
+  }
 };
 
 // Softmax cross-entropy of x weight^T + bias against labels, and its gradient, without keeping the

@@ -2,27 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "bert/work.h"
 #include "comm/gradient_buckets.h"
 #include "harness/synthetic_batch.h"
+#include "harness/timing.h"
 #include "harness/trainer.h"
 
 namespace strata::harness {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // A square product of the compute dtype, as large as matrix products of real models get.
 class MatrixPeak {

@@ -14,13 +14,10 @@ StepTrace::StepTrace(const std::filesystem::path& path) : path_(path) {
 
 void StepTrace::add(const StepResult& step) {
   if (path_.empty()) return;
-  const auto mean = [](const device::LossTotals& totals) {
-    return totals.count > 0 ? totals.loss / static_cast<double>(totals.count) : 0.0;
-  };
   nlohmann::ordered_json line = {
       {"step", step.step},
-      {"masked_lm_loss", mean(step.losses.masked_lm)},
-      {"next_sentence_loss", mean(step.losses.next_sentence)},
+      {"masked_lm_loss", step.losses.masked_lm.mean()},
+      {"next_sentence_loss", step.losses.next_sentence.mean()},
       {"masked_lm_accuracy", step.losses.masked_lm_accuracy()},
       {"learning_rate", step.learning_rate},
       {"tokens", step.tokens},

@@ -239,9 +239,10 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
                          .platform = b.platform,
                          .max_predictions_per_seq = most_masked(*b.train)});
     if (b.config.run.division != Division::kClosed) return;
-    for (const bert::Parameter& parameter : b.model->layout().all) {
-      events.event(log_keys::kWeightsInitialization, {}, {{"tensor", parameter.name}});
-    }
+    std::vector<std::string> tensors;
+    for (const bert::Parameter& parameter : b.model->layout().all)
+      tensors.push_back(parameter.name);
+    log_weights_initialization(events, tensors);
   });
   const bert::HostWeights weights = make_weights(
       b.config, b.model->layout(), seed, [&](const std::string& line) { say(ranks, line); });

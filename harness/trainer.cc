@@ -1,16 +1,11 @@
 #include "harness/trainer.h"
 
-#include <chrono>
-
 #include "base/error.h"
 #include "harness/losses.h"
+#include "harness/timing.h"
 
 namespace strata::harness {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 comm::ClipMode clip_mode(ClipMode mode) {
   switch (mode) {
@@ -71,8 +66,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
 
 Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model& model,
                  comm::Communicator& communicator, const data::InstanceSource& train, uint64_t seed)
-    : backend_(backend),
-      model_(model),
+    : model_(model),
       communicator_(communicator),
       train_(train),
       seed_(seed),
@@ -96,7 +90,7 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
 void Trainer::start() { loader_.start(); }
 
 StepResult Trainer::step() {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   ++step_;
   StepResult result{.step = step_, .learning_rate = optim::learning_rate(schedule_, step_)};
   const GlobalBatch global = next_global_batch();
@@ -109,7 +103,7 @@ StepResult Trainer::step() {
       .masked_lm_scale = ranks / static_cast<float>(std::max<int64_t>(global.masked, 1)),
       .next_sentence_scale = ranks / static_cast<float>(global.sequences)};
   for (int64_t micro = 0; micro < accumulation_; ++micro) {
-    const auto wait = std::chrono::steady_clock::now();
+    const auto wait = Clock::now();
     loader_.next(batch_);
     result.data_seconds += seconds_since(wait);
     result.tokens += std::ssize(batch_.tokens);

@@ -54,7 +54,6 @@ class Trainer {
   GlobalBatch next_global_batch();
   void update(const comm::ReducedGradients& reduced);
 
-  device::Backend& backend_;
   bert::Model& model_;
   comm::Communicator& communicator_;
   const data::InstanceSource& train_;

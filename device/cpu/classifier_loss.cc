@@ -7,12 +7,6 @@
 namespace strata::device::cpu {
 namespace {
 
-void add(const LossTotals& part, LossTotals& totals) {
-  totals.loss += part.loss;
-  totals.correct += part.correct;
-  totals.count += part.count;
-}
-
 // Losses of `rows` rows; the sum is taken in the order of the threads' parts, so it is
 // reproducible.
 template <typename T>
@@ -26,7 +20,7 @@ LossTotals cross_entropy(const Context& context, int64_t rows, int64_t classes, 
                                      d_logits ? d_logits + begin * classes : nullptr, &parts[part]);
   });
   LossTotals totals;
-  for (int part = 0; part < context.threads; ++part) add(parts[part], totals);
+  for (int part = 0; part < context.threads; ++part) totals += parts[part];
   return totals;
 }
 
@@ -42,11 +36,7 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
     const int64_t padded = sizeof(T) == 4 ? rows : round_up(rows, kRowUnit);
     const T* x = op.x.as<T>() + begin * hidden;
     if (padded != rows) {
-      T* copy = context.scratch[0].get<T>(padded * hidden);
-      std::memcpy(copy, x, static_cast<size_t>(rows * hidden) * sizeof(T));
-      std::memset(copy + rows * hidden, 0,
-                  static_cast<size_t>((padded - rows) * hidden) * sizeof(T));
-      x = copy;
+      x = padded_copy(x, rows, padded, hidden, context.scratch[0]);
     }
     float* logits = context.scratch[1].get<float>(padded * classes);
     matmul({.transpose_b = true,
@@ -72,9 +62,8 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
                     static_cast<size_t>((padded - rows) * classes) * sizeof(T));
       }
     }
-    add(cross_entropy(context, rows, classes, logits, op.labels + begin, op.gradient_scale,
-                      d_logits),
-        *op.totals);
+    *op.totals += cross_entropy(context, rows, classes, logits, op.labels + begin,
+                                op.gradient_scale, d_logits);
     if (!backward) continue;
     T* d_x = op.d_x.as<T>() + begin * hidden;
     T* d_x_rows = padded == rows ? d_x : context.scratch[3].get<T>(padded * hidden);

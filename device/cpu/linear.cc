@@ -11,16 +11,6 @@ namespace {
 template <typename T>
 constexpr bool kAnyRows = sizeof(T) == 4;
 
-// Copies `rows` rows to scratch and zeroes the rest of a unit.
-template <typename T>
-T* padded_copy(const T* source, int64_t rows, int64_t columns, Scratch& scratch) {
-  T* copy = scratch.get<T>(kRowUnit * columns);
-  std::memcpy(copy, source, static_cast<size_t>(rows * columns) * sizeof(T));
-  std::memset(copy + rows * columns, 0,
-              static_cast<size_t>((kRowUnit - rows) * columns) * sizeof(T));
-  return copy;
-}
-
 // out[rows, n] = in[rows, k] op(weight) + bias (+ out), block by block; after(begin, rows) follows
 // each block.
 template <typename T, typename After>
@@ -40,11 +30,11 @@ void multiply_rows(const Context& context, int64_t rows, MatmulCall call, const 
     if constexpr (kAnyRows<T>) {
       block(begin, count);
     } else {
-      T* result = call.accumulate
-                      ? padded_copy(out + begin * call.n, count, call.n, context.scratch[1])
-                      : context.scratch[1].get<T>(kRowUnit * call.n);
+      T* result = call.accumulate ? padded_copy(out + begin * call.n, count, kRowUnit, call.n,
+                                                context.scratch[1])
+                                  : context.scratch[1].get<T>(kRowUnit * call.n);
       call.m = kRowUnit;
-      call.a = padded_copy(in + begin * call.k, count, call.k, context.scratch[0]);
+      call.a = padded_copy(in + begin * call.k, count, kRowUnit, call.k, context.scratch[0]);
       call.c = result;
       matmul(call);
       std::memcpy(out + begin * call.n, result, static_cast<size_t>(count * call.n) * sizeof(T));
@@ -120,8 +110,8 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
     for_each_row_block(
         rows, [&](int64_t begin, int64_t count) { block(dy + begin * out, x + begin * in, count); },
         [&](int64_t begin, int64_t count) {
-          block(padded_copy(dy + begin * out, count, out, context.scratch[0]),
-                padded_copy(x + begin * in, count, in, context.scratch[1]), kRowUnit);
+          block(padded_copy(dy + begin * out, count, kRowUnit, out, context.scratch[0]),
+                padded_copy(x + begin * in, count, kRowUnit, in, context.scratch[1]), kRowUnit);
         });
   }
   parallel_sums(context, rows, out, 2, op.d_bias.as<float>(),

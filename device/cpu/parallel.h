@@ -38,6 +38,15 @@ class Scratch {
   size_t bytes_ = 0;
 };
 
+// `rows` rows of `source` in scratch, and zeros up to `padded` rows.
+template <typename T>
+T* padded_copy(const T* source, int64_t rows, int64_t padded, int64_t columns, Scratch& scratch) {
+  T* copy = scratch.get<T>(padded * columns);
+  std::copy_n(source, rows * columns, copy);
+  std::fill_n(copy + rows * columns, (padded - rows) * columns, T{});
+  return copy;
+}
+
 // What an operation works with: the kernels, how many threads it may use, and its stream's scratch.
 // One slot for each piece of scratch an operation holds at the same time.
 struct Context {

@@ -1,0 +1,10 @@
+// The measurements of `strata bench`, one file each. Every function adds its command to `bench`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace strata::cli {
+
+void add_bench_step(CLI::App& bench);
+
+}  // namespace strata::cli

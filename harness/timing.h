@@ -1,0 +1,27 @@
+// What measurements share.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace strata::harness {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+inline double seconds_since(Clock::time_point begin) {
+  return seconds_between(begin, Clock::now());
+}
+
+// The middle value, or the mean of the two middle ones. At least one value.
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace strata::harness
