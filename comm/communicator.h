@@ -25,10 +25,29 @@ class Communicator {
   // summed in f32 and rounded once. Sleeps rather than spins while it waits.
   virtual void all_reduce_sum(void* data, int64_t count, device::DType dtype) = 0;
   virtual void all_reduce_sum(std::span<int64_t> values) = 0;
+  // The two halves of an all-reduce of floating-point data. After the first, this rank's slice_of
+  // `count` holds the sum, the rest of `data` nothing of use; the second gives every rank's slice
+  // to all.
+  virtual void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) = 0;
+  virtual void all_gather(void* data, int64_t count, device::DType dtype) = 0;
   virtual void broadcast(void* data, size_t bytes, int root) = 0;
   virtual void barrier() = 0;
   virtual std::unique_ptr<Communicator> duplicate() = 0;
 };
+
+// Elements [begin, end) of data that is shared out among the ranks.
+struct Slice {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  int64_t size() const { return end - begin; }
+  bool operator==(const Slice&) const = default;
+};
+
+// The slice of `rank` when `count` elements are shared out as evenly as can be.
+inline Slice slice_of(int64_t count, int rank, int ranks) {
+  return {count * rank / ranks, count * (rank + 1) / ranks};
+}
 
 std::unique_ptr<Communicator> make_single_communicator();
 // All ranks of the MPI job. MPI must be initialised with MPI_THREAD_MULTIPLE (see mpi_runtime.h).

@@ -25,6 +25,13 @@ int64_t now_ns() {
       .count();
 }
 
+Tensor part_of(const Tensor& arena, const BucketRange& range) {
+  return {arena.as<char>() + range.begin * static_cast<int64_t>(size_of(arena.dtype)), arena.dtype,
+          1, range.size()};
+}
+
+double seconds(int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
+
 // Conversion buffers in rotation: one in the all-reduce, one ready for it, one being emptied.
 constexpr int kStagingBuffers = 3;
 
@@ -52,6 +59,7 @@ class GradientBuckets::Engine {
     int reduced = 0;    // summed over ranks
     int collected = 0;  // back in the arena, and in the global norm (kAfterAllReduce)
     int updated = 0;
+    int gathered = 0;             // weights of all ranks are here
     bool norm_published = false;  // this rank's part of the global norm is on the host
     bool norm_known = false;      // the global norm is
   };
@@ -59,12 +67,14 @@ class GradientBuckets::Engine {
   int count() const { return static_cast<int>(buckets_.size()); }
   bool alone() const { return communicator_->size() == 1; }
   bool is_final(int bucket) const { return missing_[bucket] == 0; }
-  bool finished() const { return progress_.updated == count(); }
+  bool sharded() const { return gather_communicator_ != nullptr; }
+  bool finished() const { return (sharded() ? progress_.gathered : progress_.updated) == count(); }
 
   template <typename Body>
   void run_thread(Body body);
   void device_loop();
   void reduce_loop();
+  void gather_loop();
   Work next_device_work() const;
   bool may_prepare(int bucket) const;
   bool may_update(int bucket) const;
@@ -83,7 +93,8 @@ class GradientBuckets::Engine {
 
   Tensor gradients(const BucketRange& range) const;
   Tensor staging(int bucket) const;
-  BucketRange own_slice(const BucketRange& range) const;
+  BucketRange updated_range(int bucket) const;
+  void clear_gradients(int64_t begin, int64_t end);
   double* norm_squared(int bucket) const { return norms_.as<double>() + bucket; }
   double* global_norm_squared() const { return norm_squared(count()); }
 
@@ -94,6 +105,7 @@ class GradientBuckets::Engine {
 
   device::Backend& backend_;
   const std::unique_ptr<Communicator> communicator_;
+  const std::unique_ptr<Communicator> gather_communicator_;  // null: every rank updates everything
   const Tensor gradients_;
   const BucketOptions options_;
   const Update update_;
@@ -115,6 +127,7 @@ class GradientBuckets::Engine {
   std::vector<BucketEvent> finished_events_;
   std::thread device_thread_;
   std::thread reduce_thread_;
+  std::thread gather_thread_;
 };
 
 GradientBuckets::Engine::Engine(device::Backend& backend, Communicator& communicator,
@@ -122,6 +135,8 @@ GradientBuckets::Engine::Engine(device::Backend& backend, Communicator& communic
                                 const BucketOptions& options, Update update)
     : backend_(backend),
       communicator_(communicator.duplicate()),
+      gather_communicator_(options.gathered_weights && !alone() ? communicator.duplicate()
+                                                                : nullptr),
       gradients_(gradients),
       options_(options),
       update_(std::move(update)),
@@ -138,6 +153,10 @@ GradientBuckets::Engine::Engine(device::Backend& backend, Communicator& communic
   if (options.clip != ClipMode::kNone && !(options.max_norm > 0)) {
     fail("max_norm is {}: clipping needs a norm above 0", options.max_norm);
   }
+  if (options.gathered_weights && options.gathered_weights.size() != gradients.size()) {
+    fail("{} weights to gather for {} gradients: they must be equally many",
+         options.gathered_weights.size(), gradients.size());
+  }
   if (converts_) {
     int64_t largest = 0;
     for (const BucketRange& bucket : buckets_) largest = std::max(largest, bucket.size());
@@ -148,6 +167,7 @@ GradientBuckets::Engine::Engine(device::Backend& backend, Communicator& communic
   begin_next_step();
   device_thread_ = std::thread([this] { run_thread([this] { device_loop(); }); });
   if (!alone()) reduce_thread_ = std::thread([this] { run_thread([this] { reduce_loop(); }); });
+  if (sharded()) gather_thread_ = std::thread([this] { run_thread([this] { gather_loop(); }); });
 }
 
 GradientBuckets::Engine::~Engine() {
@@ -158,6 +178,7 @@ GradientBuckets::Engine::~Engine() {
   changed_.notify_all();
   device_thread_.join();
   if (reduce_thread_.joinable()) reduce_thread_.join();
+  if (gather_thread_.joinable()) gather_thread_.join();
 }
 
 // ---- The compute thread's side.
@@ -208,25 +229,24 @@ void GradientBuckets::Engine::check_everything_reported() const {
 StepTimes GradientBuckets::Engine::summarize(int64_t wait_begin, int64_t wait_end) {
   StepTimes times;
   times.gradient_norm = gradient_norm();
-  times.wait_seconds = 1e-9 * static_cast<double>(wait_end - wait_begin);
+  times.wait_seconds = seconds(wait_end - wait_begin);
   for (const BucketEvent& event : events_) {
-    const double seconds = 1e-9 * static_cast<double>(event.end_ns - event.begin_ns);
+    const double duration = seconds(event.end_ns - event.begin_ns);
     switch (event.phase) {
       case BucketPhase::kClip:
       case BucketPhase::kNorm:
-        times.clip_seconds += seconds;
-        break;
-      case BucketPhase::kReduce:
-        times.communication_seconds += seconds;
-        times.exposed_communication_seconds +=
-            1e-9 * static_cast<double>(
-                       std::max<int64_t>(0, event.end_ns - std::max(event.begin_ns, wait_begin)));
+        times.clip_seconds += duration;
         break;
       case BucketPhase::kUpdate:
-        times.update_seconds += seconds;
+        times.update_seconds += duration;
+        break;
+      case BucketPhase::kReduce:
+      case BucketPhase::kGather:
+        times.communication_seconds += duration;
         break;
     }
   }
+  times.exposed_communication_seconds = seconds(exposed_communication_ns(events_, wait_begin));
   return times;
 }
 
@@ -376,7 +396,11 @@ void GradientBuckets::Engine::reduce_loop() {
       const int bucket = progress_.reduced;
       timed(bucket, BucketPhase::kReduce, [&] {
         const Tensor data = converts_ ? staging(bucket) : gradients(buckets_[bucket]);
-        communicator_->all_reduce_sum(data.data, data.size(), data.dtype);
+        if (sharded()) {
+          communicator_->reduce_scatter_sum(data.data, data.size(), data.dtype);
+        } else {
+          communicator_->all_reduce_sum(data.data, data.size(), data.dtype);
+        }
       });
     }
     {
@@ -386,6 +410,28 @@ void GradientBuckets::Engine::reduce_loop() {
       } else {
         ++progress_.reduced;
       }
+    }
+    changed_.notify_all();
+  }
+}
+
+// On a communicator of its own: which of the next reduction and the next gathering comes first
+// differs from rank to rank.
+void GradientBuckets::Engine::gather_loop() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stop_ || progress_.gathered < progress_.updated; });
+      if (stop_) return;
+    }
+    const int bucket = progress_.gathered;
+    timed(bucket, BucketPhase::kGather, [&] {
+      const Tensor weights = part_of(options_.gathered_weights, buckets_[bucket]);
+      gather_communicator_->all_gather(weights.data, weights.size(), weights.dtype);
+    });
+    {
+      const std::lock_guard lock(mutex_);
+      ++progress_.gathered;
     }
     changed_.notify_all();
   }
@@ -430,13 +476,16 @@ void GradientBuckets::Engine::prepare(int bucket) {
 // device adds them up.
 void GradientBuckets::Engine::collect(int bucket) {
   if (converts_) {
+    const BucketRange range = updated_range(bucket);
+    const int64_t begin = range.begin - buckets_[bucket].begin;
     backend_.convert(Stream::kReduce,
-                     {.source = staging(bucket), .destination = gradients(buckets_[bucket])});
+                     {.source = part_of(staging(bucket), {begin, begin + range.size()}),
+                      .destination = gradients(range)});
     backend_.synchronize(Stream::kReduce);
   }
   if (options_.clip == ClipMode::kAfterAllReduce) {
     if (bucket == 0) backend_.fill_zero(Stream::kReduce, global_norm_squared(), sizeof(double));
-    add_norm(own_slice(buckets_[bucket]), global_norm_squared());
+    add_norm(own_slice(buckets_[bucket], *communicator_), global_norm_squared());
   }
 }
 
@@ -449,7 +498,7 @@ void GradientBuckets::Engine::publish_norm() {
 
 void GradientBuckets::Engine::update(int bucket) {
   const float ranks = static_cast<float>(communicator_->size());
-  const BucketRange& range = buckets_[bucket];
+  const BucketRange range = updated_range(bucket);
   ReducedGradients reduced{.begin = range.begin, .end = range.end, .gradient_scale = 1.0f / ranks};
   if (options_.clip == ClipMode::kAfterAllReduce) {
     if (bucket == 0 && !alone()) {
@@ -460,6 +509,19 @@ void GradientBuckets::Engine::update(int bucket) {
     reduced.max_norm = options_.max_norm * ranks;
   }
   update_(reduced);
+  clear_gradients(buckets_[bucket].begin, range.begin);
+  clear_gradients(range.end, buckets_[bucket].end);
+  if (sharded()) backend_.synchronize(Stream::kReduce);
+}
+
+BucketRange GradientBuckets::Engine::updated_range(int bucket) const {
+  return sharded() ? own_slice(buckets_[bucket], *communicator_) : buckets_[bucket];
+}
+
+void GradientBuckets::Engine::clear_gradients(int64_t begin, int64_t end) {
+  if (begin == end) return;
+  const Tensor others = gradients({begin, end});
+  backend_.fill_zero(Stream::kReduce, others.data, others.bytes());
 }
 
 void GradientBuckets::Engine::clip(int bucket, double* norm_squared, float max_norm) {
@@ -474,8 +536,7 @@ void GradientBuckets::Engine::add_norm(const BucketRange& range, double* norm_sq
 }
 
 Tensor GradientBuckets::Engine::gradients(const BucketRange& range) const {
-  return {gradients_.as<char>() + range.begin * static_cast<int64_t>(size_of(gradients_.dtype)),
-          gradients_.dtype, 1, range.size()};
+  return part_of(gradients_, range);
 }
 
 Tensor GradientBuckets::Engine::staging(int bucket) const {
@@ -483,14 +544,12 @@ Tensor GradientBuckets::Engine::staging(int bucket) const {
           buckets_[bucket].size()};
 }
 
-BucketRange GradientBuckets::Engine::own_slice(const BucketRange& range) const {
-  const int64_t ranks = communicator_->size();
-  const int64_t rank = communicator_->rank();
-  return {range.begin + range.size() * rank / ranks,
-          range.begin + range.size() * (rank + 1) / ranks};
-}
-
 // ---- The public face.
+
+BucketRange own_slice(const BucketRange& bucket, const Communicator& communicator) {
+  const Slice slice = slice_of(bucket.size(), communicator.rank(), communicator.size());
+  return {bucket.begin + slice.begin, bucket.begin + slice.end};
+}
 
 GradientBuckets::GradientBuckets(device::Backend& backend, Communicator& communicator,
                                  Tensor gradients, std::span<const int64_t> boundaries,

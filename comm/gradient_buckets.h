@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/bucket_events.h"
 #include "comm/bucket_ranges.h"
 #include "comm/communicator.h"
 #include "device/backend.h"
@@ -29,9 +30,17 @@ struct BucketOptions {
   float max_norm = 1.0f;
   device::DType reduce_dtype = device::DType::kF32;  // in place where gradients are of this dtype
   int64_t bucket_bytes = 25 << 20;                   // of reduce_dtype, about (see make_buckets)
+  // Given: optimizer state is shared out among the ranks (ZeRO stage 1, Rajbhandari et al. 2020). A
+  // rank gets the sum of only its own_slice of every bucket and updates that; then these weights
+  // [n], in host memory, are gathered from all ranks. Nothing else of other ranks' slices changes.
+  device::Tensor gathered_weights;
 };
 
-// Arena elements [begin, end) whose gradients are reduced: the arena holds their sum over ranks.
+// What one of several ranks updates of a bucket where the state is shared out.
+BucketRange own_slice(const BucketRange& bucket, const Communicator& communicator);
+
+// Arena elements [begin, end) whose gradients are reduced: the arena holds their sum over ranks. A
+// bucket, or this rank's slice of it.
 // The gradient to apply is gradient_scale * min(1, max_norm / sqrt(norm_squared)) * sum.
 struct ReducedGradients {
   int64_t begin = 0;
@@ -43,34 +52,21 @@ struct ReducedGradients {
 
 // What a step cost on this rank. Waiting for other ranks counts as communication.
 struct StepTimes {
-  double communication_seconds = 0;          // in all-reduces
-  double exposed_communication_seconds = 0;  // of these, while finish_step was waiting
-  double wait_seconds = 0;                   // in finish_step
-  double clip_seconds = 0;                   // in norms, clipping and conversion
-  double update_seconds = 0;                 // in the update callback
+  double communication_seconds = 0;  // in all-reduces, or their halves
+  // Of these, while finish_step was waiting and the engine had nothing else to do.
+  double exposed_communication_seconds = 0;
+  double wait_seconds = 0;    // in finish_step
+  double clip_seconds = 0;    // in norms, clipping and conversion
+  double update_seconds = 0;  // in the update callback
   // Before clipping. kAfterAllReduce: of the mean over ranks. Other clip modes: of this rank's own
   // gradient. kNone: not computed.
   std::optional<double> gradient_norm;
 };
 
-enum class BucketPhase : uint8_t {
-  kClip,    // before the all-reduce: norm, clipping, conversion to reduce_dtype
-  kReduce,  // the all-reduce
-  kNorm,    // after it: conversion back, norm
-  kUpdate,  // the update callback
-};
-
-// One piece of work in a step, on std::chrono::steady_clock.
-struct BucketEvent {
-  int bucket = 0;  // -1: the exchange of the global norm
-  BucketPhase phase = BucketPhase::kClip;
-  int64_t begin_ns = 0;
-  int64_t end_ns = 0;
-};
-
 // The engine. One thread of its own works on the device (Stream::kReduce), a second one waits in
-// collectives; both sleep when there is nothing to do. With one rank nothing is sent or converted.
-// Buckets are reduced in arena order on every rank.
+// reductions, a third, where there are weights to gather, in those; all sleep when there is nothing
+// to do. With one rank nothing is sent or converted. Buckets are reduced in arena order on every
+// rank.
 class GradientBuckets {
  public:
   // Runs on the engine's device thread, on Stream::kReduce, once a step for every bucket in arena
@@ -92,7 +88,8 @@ class GradientBuckets {
   // Throws Error for a range outside the arena or reported twice.
   void gradients_final(int64_t begin, int64_t end);
 
-  // Waits until every bucket is reduced and updated. The compute stream then sees the new weights.
+  // Waits until every bucket is reduced and updated, and weights are gathered. The compute stream
+  // then sees the new weights.
   // Rethrows what the update callback or a device operation threw; the engine is then unusable.
   // Throws Error where part of the arena was not reported.
   StepTimes finish_step();

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/communicator.h"
 #include "comm/rank_order_sum.h"
 
@@ -61,9 +63,41 @@ class MpiCommunicator final : public Communicator {
     if (size_ == 1) return;
     constexpr int64_t kPiece = int64_t{1} << 24;
     for (int64_t begin = 0; begin < count; begin += kPiece) {
-      reduce_piece(static_cast<char*>(data) + begin * static_cast<int64_t>(size_of(dtype)),
-                   std::min(kPiece, count - begin), dtype);
+      char* piece = static_cast<char*>(data) + begin * static_cast<int64_t>(size_of(dtype));
+      const int64_t size = std::min(kPiece, count - begin);
+      reduce_scatter_sum(piece, size, dtype);
+      all_gather(piece, size, dtype);
     }
+  }
+
+  // Every rank gathers all ranks' parts of its slice and sums them in rank order, once: every
+  // element has the same bits whatever MPI does, and bf16 is rounded once. With all_gather, as much
+  // travels as in a ring all-reduce.
+  void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
+    if (size_ == 1) return;
+    const Slices slices = all_slices(count);
+    const int mine = slices.counts[rank_];
+    const std::vector<int> part_counts(size_, mine);
+    std::vector<int> part_begins(size_);
+    for (int rank = 0; rank < size_; ++rank) part_begins[rank] = rank * mine;
+    parts_.resize(std::max(parts_.size(), static_cast<size_t>(mine) * size_ * size_of(dtype)));
+    MPI_Request request;
+    MPI_Ialltoallv(data, slices.counts.data(), slices.begins.data(), element_type(dtype),
+                   parts_.data(), part_counts.data(), part_begins.data(), element_type(dtype),
+                   communicator_, &request);
+    wait_for(request);
+    sum_in_rank_order(
+        parts_.data(), size_, mine, dtype,
+        static_cast<char*>(data) + static_cast<size_t>(slices.begins[rank_]) * size_of(dtype));
+  }
+
+  void all_gather(void* data, int64_t count, device::DType dtype) override {
+    if (size_ == 1) return;
+    const Slices slices = all_slices(count);
+    MPI_Request request;
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, slices.counts.data(),
+                    slices.begins.data(), element_type(dtype), communicator_, &request);
+    wait_for(request);
   }
 
   void all_reduce_sum(std::span<int64_t> values) override {
@@ -99,32 +133,25 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
-  // Every rank gathers all ranks' parts of one slice, sums them, and gives the sum to all. As much
-  // travels as in a ring all-reduce; each element is summed once, in rank order, so every rank has
-  // the same bits whatever MPI does, and bf16 is rounded once.
-  void reduce_piece(void* data, int64_t count, device::DType dtype) {
-    const MPI_Datatype type = element_type(dtype);
-    const auto slice_begin = [&](int rank) { return static_cast<int>(count * rank / size_); };
-    std::vector<int> begins(size_), counts(size_);
-    for (int rank = 0; rank < size_; ++rank) {
-      begins[rank] = slice_begin(rank);
-      counts[rank] = slice_begin(rank + 1) - begins[rank];
+  // slice_of every rank, as MPI wants them.
+  struct Slices {
+    std::vector<int> begins, counts;
+  };
+  Slices all_slices(int64_t count) const {
+    const int64_t most = std::numeric_limits<int>::max() - size_;
+    if (count > most) {
+      fail(
+          "{} elements in one exchange: MPI counts at most {}; use smaller buckets "
+          "(reduce.bucket_megabytes)",
+          count, most);
     }
-    const int mine = counts[rank_];
-    const std::vector<int> part_counts(size_, mine);
-    std::vector<int> part_begins(size_);
-    for (int rank = 0; rank < size_; ++rank) part_begins[rank] = rank * mine;
-    parts_.resize(std::max(parts_.size(), static_cast<size_t>(mine) * size_ * size_of(dtype)));
-
-    MPI_Request request;
-    MPI_Ialltoallv(data, counts.data(), begins.data(), type, parts_.data(), part_counts.data(),
-                   part_begins.data(), type, communicator_, &request);
-    wait_for(request);
-    sum_in_rank_order(parts_.data(), size_, mine, dtype,
-                      static_cast<char*>(data) + begins[rank_] * size_of(dtype));
-    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, counts.data(), begins.data(), type,
-                    communicator_, &request);
-    wait_for(request);
+    Slices slices;
+    for (int rank = 0; rank < size_; ++rank) {
+      const Slice slice = slice_of(count, rank, size_);
+      slices.begins.push_back(static_cast<int>(slice.begin));
+      slices.counts.push_back(static_cast<int>(slice.size()));
+    }
+    return slices;
   }
 
   MPI_Comm communicator_;

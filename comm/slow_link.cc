@@ -18,11 +18,14 @@ class SlowLink final : public Communicator {
   int size() const override { return inner_->size(); }
 
   void all_reduce_sum(void* data, int64_t count, device::DType dtype) override {
-    const double bytes = static_cast<double>(count) * static_cast<double>(size_of(dtype));
-    const auto end = std::chrono::steady_clock::now() +
-                     std::chrono::duration<double>(all_reduce_seconds(link_, size(), bytes));
-    inner_->all_reduce_sum(data, count, dtype);
-    std::this_thread::sleep_until(end);
+    at_least(all_reduce_time(count, dtype), [&] { inner_->all_reduce_sum(data, count, dtype); });
+  }
+  void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
+    at_least(all_reduce_time(count, dtype) / 2,
+             [&] { inner_->reduce_scatter_sum(data, count, dtype); });
+  }
+  void all_gather(void* data, int64_t count, device::DType dtype) override {
+    at_least(all_reduce_time(count, dtype) / 2, [&] { inner_->all_gather(data, count, dtype); });
   }
 
   void all_reduce_sum(std::span<int64_t> values) override { inner_->all_reduce_sum(values); }
@@ -35,6 +38,20 @@ class SlowLink final : public Communicator {
   }
 
  private:
+  using Seconds = std::chrono::duration<double>;
+
+  Seconds all_reduce_time(int64_t count, device::DType dtype) const {
+    const double bytes = static_cast<double>(count) * static_cast<double>(size_of(dtype));
+    return Seconds(all_reduce_seconds(link_, size(), bytes));
+  }
+
+  template <typename Exchange>
+  void at_least(Seconds time, const Exchange& exchange) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    exchange();
+    std::this_thread::sleep_until(end);
+  }
+
   std::unique_ptr<Communicator> inner_;
   Link link_;
 };

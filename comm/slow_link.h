@@ -8,7 +8,7 @@
 namespace strata::comm {
 
 // What one rank's connection does: a ring all-reduce of n bytes over p ranks takes
-// latency_seconds * 2 (p - 1) + 2 (p - 1) / p * n / bytes_per_second.
+// latency_seconds * 2 (p - 1) + 2 (p - 1) / p * n / bytes_per_second, each of its halves half that.
 struct Link {
   double bytes_per_second = 0;
   double latency_seconds = 0;
@@ -17,9 +17,9 @@ struct Link {
 // Seconds such an all-reduce takes.
 double all_reduce_seconds(const Link& link, int ranks, double bytes);
 
-// `inner` with all-reduces of floating-point data that take at least as long as over `link`; the
-// rest of that time is slept. Everything else passes through. Throws Error for a link without
-// speed.
+// `inner` with all-reduces of floating-point data, and their halves, that take at least as long as
+// over `link`; the rest of that time is slept. Everything else passes through. Throws Error for a
+// link without speed.
 std::unique_ptr<Communicator> make_slow_link(std::unique_ptr<Communicator> inner, const Link& link);
 
 }  // namespace strata::comm

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "comm/gradient_buckets.h"
@@ -137,6 +138,83 @@ TEST_P(GradientBucketsOverRanks, ReportTheNormBeforeClipping) {
   const bool rounded = GetParam().clip == ClipMode::kAfterAllReduce &&
                        GetParam().reduce_dtype == DType::kBF16 && world_->size() > 1;
   EXPECT_NEAR(*times.gradient_norm, expected, expected * (rounded ? 0x1p-8 : 1e-6));
+}
+
+// Plain gradient descent over an engine of its own, on the same gradients as any other.
+class Descent {
+ public:
+  Descent(Communicator& world, const Case& c, bool sharded)
+      : step_(c.master_dtype),
+        rank_(world.rank()),
+        memory_(step_.backend, kGradients * sizeof(double)),
+        buckets_(step_.backend, world, step_.gradients(), kBoundaries, options(c, sharded),
+                 [this](const ReducedGradients& reduced) {
+                   apply_(reduced);
+                   for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+                     weights()[i] -= 0.25 * step_.applied[static_cast<size_t>(i)];
+                     ++updates_;
+                   }
+                 }) {}
+
+  void run_step(int step) {
+    std::fill(step_.applied.begin(), step_.applied.end(), 0.0);
+    step_.add(gradient_of(rank_, step));
+    for (size_t i = 1; i < kBoundaries.size(); ++i) {
+      buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+    }
+    buckets_.finish_step();
+  }
+
+  std::span<double> weights() const { return {memory_.as<double>(), kGradients}; }
+  int64_t updates() const { return updates_; }
+  bool gradients_are_cleared() const {
+    for (int64_t i = 0; i < kGradients; ++i) {
+      if (testing_support::element(step_.gradients(), i) != 0) return false;
+    }
+    return true;
+  }
+  int64_t gathers() const {
+    return std::count_if(buckets_.events().begin(), buckets_.events().end(),
+                         [](const BucketEvent& e) { return e.phase == BucketPhase::kGather; });
+  }
+  size_t bucket_count() const { return buckets_.buckets().size(); }
+
+ private:
+  BucketOptions options(const Case& c, bool sharded) const {
+    BucketOptions options{
+        .clip = c.clip,
+        .max_norm = 1.5f,
+        .reduce_dtype = c.reduce_dtype,
+        .bucket_bytes = kBucketElements * static_cast<int64_t>(size_of(c.reduce_dtype))};
+    if (sharded) options.gathered_weights = {memory_.data(), DType::kF64, 1, kGradients};
+    return options;
+  }
+
+  BucketStep step_;
+  int rank_;
+  GradientBuckets::Update apply_ = step_.update();
+  int64_t updates_ = 0;
+  device::Buffer memory_;
+  GradientBuckets buckets_;
+};
+
+TEST_P(GradientBucketsOverRanks, SharedOutStateGivesTheSameWeightsFromAShareOfTheUpdates) {
+  Descent whole(*world_, GetParam(), false), shared_out(*world_, GetParam(), true);
+  for (int step = 0; step < 3; ++step) {
+    whole.run_step(step);
+    shared_out.run_step(step);
+    EXPECT_TRUE(shared_out.gradients_are_cleared());
+    ASSERT_TRUE(std::ranges::equal(whole.weights(), shared_out.weights())) << "step " << step;
+  }
+  const int ranks = world_->size();
+  EXPECT_EQ(whole.updates(), 3 * kGradients);
+  EXPECT_NEAR(static_cast<double>(shared_out.updates()), 3.0 * kGradients / ranks,
+              3.0 * static_cast<double>(whole.bucket_count()));
+  std::vector<int64_t> updates = {shared_out.updates()};
+  world_->all_reduce_sum(updates);
+  EXPECT_EQ(updates[0], 3 * kGradients);
+  EXPECT_EQ(whole.gathers(), 0);
+  EXPECT_EQ(shared_out.gathers(), ranks > 1 ? static_cast<int64_t>(whole.bucket_count()) : 0);
 }
 
 // Without clipping the arithmetic is known to the bit.

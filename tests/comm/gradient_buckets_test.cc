@@ -258,6 +258,9 @@ TEST(GradientBuckets, WrongOptionsAreRefused) {
   BucketOptions wrong = options(ClipMode::kAfterAllReduce);
   wrong.max_norm = 0;
   EXPECT_THROW(make(wrong, kBoundaries), Error);
+  BucketOptions too_few_weights = options(ClipMode::kNone);
+  too_few_weights.gathered_weights = {step.memory.data(), DType::kF32, 1, kGradients - 1};
+  EXPECT_THROW(make(too_few_weights, kBoundaries), Error);
 }
 
 }  // namespace

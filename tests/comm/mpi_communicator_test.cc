@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/communicator.h"
 #include "loadbalance/random.h"
 
@@ -53,6 +54,32 @@ TEST(MpiCommunicator, SumsF64InRankOrder) { expect_sum_in_rank_order<double, dou
 TEST(MpiCommunicator, SumsF32InRankOrder) { expect_sum_in_rank_order<float, float>(DType::kF32); }
 TEST(MpiCommunicator, SumsBF16InF32AndRoundsOnce) {
   expect_sum_in_rank_order<BFloat16, float>(DType::kBF16);
+}
+
+TEST(MpiCommunicator, HalvesOfAnAllReduceGiveItsBits) {
+  const auto communicator = make_mpi_communicator();
+  const int rank = communicator->rank(), ranks = communicator->size();
+  for (const int64_t count : {0, 1, 2, 3, 5, 1000, 100003}) {
+    std::vector<float> whole = contribution<float>(rank, count), halves = whole;
+    communicator->all_reduce_sum(whole.data(), count, DType::kF32);
+    communicator->reduce_scatter_sum(halves.data(), count, DType::kF32);
+    const Slice mine = slice_of(count, rank, ranks);
+    EXPECT_TRUE(std::equal(whole.begin() + mine.begin, whole.begin() + mine.end,
+                           halves.begin() + mine.begin))
+        << count;
+    for (int64_t i = 0; i < count; ++i) {
+      if (i < mine.begin || i >= mine.end) halves[static_cast<size_t>(i)] = -1;
+    }
+    communicator->all_gather(halves.data(), count, DType::kF32);
+    EXPECT_EQ(whole, halves) << count;
+  }
+}
+
+TEST(MpiCommunicator, AnExchangeBeyondMpisCountsIsRefused) {
+  const auto communicator = make_mpi_communicator();
+  if (communicator->size() == 1) GTEST_SKIP() << "one rank exchanges nothing";
+  EXPECT_THROW(communicator->reduce_scatter_sum(nullptr, int64_t{1} << 31, DType::kBF16), Error);
+  EXPECT_THROW(communicator->all_gather(nullptr, int64_t{1} << 31, DType::kBF16), Error);
 }
 
 // More than one piece of 2^24 elements.

@@ -28,6 +28,19 @@ TEST(SlowLink, GivesTheSameSumNoEarlierThanStated) {
   EXPECT_EQ(values[1], 4.0f);
 }
 
+TEST(SlowLink, HalvesTakeHalfTheTime) {
+  const auto link = make_slow_link(std::make_unique<MirrorCommunicator>(), {1e6, 1e-3});
+  std::array<float, 1000> values = {1.0f, 2.0f};
+  const auto begin = std::chrono::steady_clock::now();
+  link->reduce_scatter_sum(values.data(), 1000, device::DType::kF32);
+  const auto middle = std::chrono::steady_clock::now();
+  link->all_gather(values.data(), 1000, device::DType::kF32);
+  EXPECT_GE(middle - begin, std::chrono::milliseconds(3));
+  EXPECT_GE(std::chrono::steady_clock::now() - middle, std::chrono::milliseconds(3));
+  EXPECT_EQ(values[0], 2.0f);
+  EXPECT_EQ(values[999], 7.0f) << "the other rank's";
+}
+
 TEST(SlowLink, NeedsASpeed) {
   EXPECT_THROW(make_slow_link(make_single_communicator(), {0, 0}), Error);
   EXPECT_THROW(make_slow_link(make_single_communicator(), {1, -1}), Error);

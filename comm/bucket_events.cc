@@ -1,0 +1,34 @@
+#include "comm/bucket_events.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace strata::comm {
+
+// A sweep over the moments at which something starts or ends.
+int64_t exposed_communication_ns(std::span<const BucketEvent> events, int64_t begin_ns) {
+  struct Moment {
+    int64_t time_ns = 0;
+    int communication = 0, work = 0;  // how many more are under way from now on
+  };
+  std::vector<Moment> moments;
+  for (const BucketEvent& event : events) {
+    if (event.end_ns <= begin_ns) continue;
+    const int communication = is_communication(event.phase) ? 1 : 0, work = 1 - communication;
+    moments.push_back({std::max(event.begin_ns, begin_ns), communication, work});
+    moments.push_back({event.end_ns, -communication, -work});
+  }
+  std::sort(moments.begin(), moments.end(),
+            [](const Moment& a, const Moment& b) { return a.time_ns < b.time_ns; });
+  int64_t exposed = 0, last = begin_ns;
+  int communication = 0, work = 0;
+  for (const Moment& moment : moments) {
+    if (communication > 0 && work == 0) exposed += moment.time_ns - last;
+    last = moment.time_ns;
+    communication += moment.communication;
+    work += moment.work;
+  }
+  return exposed;
+}
+
+}  // namespace strata::comm
