@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace strata::bert {
 namespace {
 
@@ -24,7 +26,10 @@ class Builder {
     const Parameter gamma = vector(name + "/gamma", hugging_face + ".weight", size);
     return {gamma, vector(name + "/beta", hugging_face + ".bias", size)};
   }
-  void finish_group() { layout_.boundaries.push_back(layout_.size); }
+  void finish_group(std::string name) {
+    layout_.boundaries.push_back(layout_.size);
+    layout_.groups.push_back(std::move(name));
+  }
 
  private:
   Parameter append(Parameter parameter) {
@@ -61,7 +66,7 @@ void add_heads(const BertConfig& c, Builder& add, ParameterLayout& layout) {
   layout.next_sentence.bias =
       add.vector("cls/seq_relationship/output_bias", "cls.seq_relationship.bias", 2);
   layout.pooler.bias = add.vector("bert/pooler/dense/bias", "bert.pooler.dense.bias", h);
-  add.finish_group();
+  add.finish_group("heads");
 }
 
 LayerPlace add_layer(const BertConfig& c, int64_t index, Builder& add) {
@@ -93,7 +98,7 @@ LayerPlace add_layer(const BertConfig& c, int64_t index, Builder& add) {
   bias("attention/self/key", "attention.self.key", h);
   bias("attention/self/value", "attention.self.value", h);
   layer.query_key_value.bias = stacked(query_bias, "query, key, value biases");
-  add.finish_group();
+  add.finish_group(fmt::format("layer_{}", index));
   return layer;
 }
 
@@ -107,7 +112,7 @@ void add_embeddings(const BertConfig& c, Builder& add, ParameterLayout& layout) 
   layout.segment_embeddings = add.matrix(name + "token_type_embeddings",
                                          hf + "token_type_embeddings.weight", c.segments, h);
   layout.embeddings_norm = add.norm(name + "LayerNorm", hf + "LayerNorm", h);
-  add.finish_group();
+  add.finish_group("embeddings");
 }
 
 }  // namespace

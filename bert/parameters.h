@@ -61,6 +61,7 @@ struct ParameterLayout {
   // Backward reports [boundaries[i], boundaries[i+1]) final, in rising order; the last one is
   // `size`.
   std::vector<int64_t> boundaries;
+  std::vector<std::string> groups;  // what each is: "heads", "layer_23", ..., "embeddings"
 
   std::vector<DecaySegment> decay_segments() const;
 };

@@ -6,5 +6,6 @@
 namespace strata::cli {
 
 void add_bench_step(CLI::App& bench);
+void add_bench_overlap(CLI::App& bench);
 
 }  // namespace strata::cli

@@ -4,16 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/bench.h"
+#include "cli/config_options.h"
 #include "cli/ranks.h"
-#include "harness/run_config.h"
 #include "harness/step_benchmark.h"
 
 namespace strata::cli {
 namespace {
 
 struct BenchStepOptions {
-  std::string config;
-  std::vector<std::string> overrides;
+  ConfigOptions run;
   harness::StepBenchmarkOptions benchmark;
   bool json = false;
 };
@@ -67,15 +66,9 @@ void add_bench_step(CLI::App& bench) {
   const auto options = std::make_shared<BenchStepOptions>();
   CLI::App* command = bench.add_subcommand(
       "step", "Training steps on made-up batches, phase by phase; needs no data");
-  command
-      ->add_option("--config", options->config,
-                   "The run's YAML file: model, precision, batch, clip, reduce")
+  add_config_options(*command, options->run, ": model, precision, batch, clip, reduce",
+                     "model.precision=bf16")
       ->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Override a key: --set model.precision=bf16 (repeatable)")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
   command->add_option("--steps", options->benchmark.steps, "Steps to measure")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -86,7 +79,7 @@ void add_bench_step(CLI::App& bench) {
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
     on_all_ranks([&](const harness::Ranks& ranks) {
-      const auto config = harness::load_run_config(options->config, options->overrides);
+      const auto config = options->run.load();
       const auto result = harness::benchmark_steps(config, options->benchmark, ranks);
       if (ranks.first()) options->json ? print_json(result) : print_table(result);
     });

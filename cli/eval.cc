@@ -7,16 +7,15 @@
 #include "base/error.h"
 #include "bert/model.h"
 #include "cli/commands.h"
+#include "cli/config_options.h"
 #include "cli/ranks.h"
 #include "harness/evaluation.h"
-#include "harness/run_config.h"
 
 namespace strata::cli {
 namespace {
 
 struct EvalOptions {
-  std::string config;
-  std::vector<std::string> overrides;
+  ConfigOptions run;
   std::string checkpoint;
   bool json = false;
 };
@@ -46,7 +45,7 @@ void print(const bert::Losses& losses, int64_t samples, bool json) {
 }
 
 void evaluate(const EvalOptions& options, const harness::Ranks& ranks) {
-  harness::RunConfig config = harness::load_run_config(options.config, options.overrides);
+  harness::RunConfig config = options.run.load();
   if (!options.checkpoint.empty())
     config.model.checkpoint = std::filesystem::absolute(options.checkpoint);
   const bert::BertConfig bert = harness::make_bert_config(config);
@@ -71,15 +70,9 @@ void add_eval_command(CLI::App& app, int&) {
   const auto options = std::make_shared<EvalOptions>();
   CLI::App* command = app.add_subcommand(
       "eval", "Print masked-LM accuracy and losses on the evaluation set, without training");
-  command
-      ->add_option("--config", options->config,
-                   "The run's YAML file: model, data.eval, batch.micro_batch")
+  add_config_options(*command, options->run, ": model, data.eval, batch.micro_batch",
+                     "model.precision=fp32")
       ->required();
-  command
-      ->add_option("--set", options->overrides,
-                   "Override a key: --set model.precision=fp32 (repeatable)")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
   command->add_option("--checkpoint", options->checkpoint,
                       "A safetensors file in place of model.checkpoint");
   command->add_flag("--json", options->json, "Print JSON");

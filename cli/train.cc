@@ -7,16 +7,15 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/config_options.h"
 #include "cli/ranks.h"
-#include "harness/run_config.h"
 #include "harness/time_to_train.h"
 
 namespace strata::cli {
 namespace {
 
 struct TrainOptions {
-  std::string config;
-  std::vector<std::string> overrides;
+  ConfigOptions run;
   int experiments = 0;
   bool json = false;
   bool describe = false;
@@ -52,11 +51,11 @@ int train(const TrainOptions& options) {
     fmt::print("{}", harness::config_reference());
     return 0;
   }
-  if (options.config.empty())
+  if (options.run.config.empty())
     fail("train: give the run's YAML file with --config; 'strata train --help' tells more");
   int exit_code = 0;
   on_all_ranks([&](const harness::Ranks& ranks) {
-    harness::RunConfig config = harness::load_run_config(options.config, options.overrides);
+    harness::RunConfig config = options.run.load();
     if (options.experiments > 0) config.run.experiments = options.experiments;
     const auto results = harness::time_to_train(config, ranks);
     if (ranks.first()) print(results, options.json);
@@ -74,13 +73,8 @@ void add_train_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "train",
       "Train to the target accuracy and write an MLPerf result tree (exit 0: reached, 1: not)");
-  command->add_option("--config", options->config,
-                      "The run's YAML file, for example scripts/configs/quickstart.yaml");
-  command
-      ->add_option("--set", options->overrides,
-                   "Override a key: --set optimizer.lr=1e-3 (repeatable)")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+  add_config_options(*command, options->run, ", for example scripts/configs/quickstart.yaml",
+                     "optimizer.lr=1e-3");
   command
       ->add_option("--experiments", options->experiments,
                    "Runs to make, result_0.txt to result_{N-1}.txt")

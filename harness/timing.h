@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 namespace strata::harness {
@@ -15,6 +16,11 @@ inline double seconds_between(Clock::time_point begin, Clock::time_point end) {
 
 inline double seconds_since(Clock::time_point begin) {
   return seconds_between(begin, Clock::now());
+}
+
+// Since the clock's own beginning.
+inline int64_t nanoseconds(Clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 
 // The middle value, or the mean of the two middle ones. At least one value.

@@ -50,6 +50,15 @@ comm::BucketOptions bucket_options(const RunConfig& config) {
           .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6)};
 }
 
+optim::UpdateOptions update_options(const comm::ReducedGradients& reduced, int64_t step,
+                                    double learning_rate) {
+  return {.learning_rate = learning_rate,
+          .step = step,
+          .gradient_scale = reduced.gradient_scale,
+          .norm_squared = reduced.norm_squared,
+          .max_norm = reduced.max_norm};
+}
+
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
                                                  device::Backend& backend,
                                                  const bert::Model& model) {
@@ -108,13 +117,22 @@ StepResult Trainer::step() {
     result.data_seconds += seconds_since(wait);
     result.tokens += std::ssize(batch_.tokens);
     const bool last = micro + 1 == accumulation_;
-    model_.train(batch_, scale,
-                 last ? [this](int64_t from, int64_t to) { buckets_->gradients_final(from, to); }
-                      : bert::Model::GradientsFinal{});
+    const auto forward_begin = Clock::now();
+    model_.forward(batch_, scale);
+    if (timeline_) timeline_->add(Lane::kCompute, "forward", forward_begin, Clock::now());
+    BackwardSpans spans(timeline_, model_.layout());
+    model_.backward([&](int64_t from, int64_t to) {
+      spans.group_final(to);
+      if (last) buckets_->gradients_final(from, to);
+    });
   }
   result.reduce = buckets_->finish_step();
   result.losses = all_reduce(communicator_, model_.take_losses());
   result.seconds = seconds_since(begin);
+  if (timeline_) {
+    timeline_->add(buckets_->events());
+    timeline_->add(Lane::kStep, fmt::format("step {}", step_), begin, Clock::now());
+  }
   return result;
 }
 
@@ -146,11 +164,7 @@ Trainer::GlobalBatch Trainer::next_global_batch() {
 // Runs on the buckets' thread.
 void Trainer::update(const comm::ReducedGradients& reduced) {
   optimizer_->update(device::Stream::kReduce, reduced.begin, reduced.end,
-                     {.learning_rate = optim::learning_rate(schedule_, step_),
-                      .step = step_,
-                      .gradient_scale = reduced.gradient_scale,
-                      .norm_squared = reduced.norm_squared,
-                      .max_norm = reduced.max_norm});
+                     update_options(reduced, step_, optim::learning_rate(schedule_, step_)));
 }
 
 }  // namespace strata::harness

@@ -12,6 +12,7 @@
 #include "data/instance_file.h"
 #include "device/backend.h"
 #include "harness/run_config.h"
+#include "harness/timeline.h"
 #include "loadbalance/batch_plan.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
@@ -42,6 +43,9 @@ class Trainer {
   // read.
   StepResult step();
 
+  // Adds the following steps to `timeline`, which outlives them; null: to none.
+  void record(Timeline* timeline) { timeline_ = timeline; }
+
   int64_t samples() const { return step_ * global_batch_; }  // trained on so far, over all ranks
 
  private:
@@ -63,6 +67,7 @@ class Trainer {
   int64_t global_batch_;
   optim::ScheduleOptions schedule_;
   int64_t step_ = 0;
+  Timeline* timeline_ = nullptr;
 
   // Two walks over the same plan: the loader's, ahead, and this one's, for the losses' divisors.
   std::unique_ptr<loadbalance::BatchPlan> loader_plan_, step_plan_;
@@ -78,6 +83,9 @@ class Trainer {
 loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed);
 optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double base_learning_rate);
 comm::BucketOptions bucket_options(const RunConfig& config);
+// What the optimizer does with reduced gradients in step `step`, from 1.
+optim::UpdateOptions update_options(const comm::ReducedGradients& reduced, int64_t step,
+                                    double learning_rate);
 // `model`'s arenas and segments as an Adam optimizer.
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
                                                  device::Backend& backend,

@@ -74,6 +74,8 @@ TEST(Parameters, StandInTheOrderInWhichBackwardFinishes) {
   EXPECT_TRUE(std::is_sorted(layout.boundaries.begin(), layout.boundaries.end()));
   EXPECT_EQ(layout.boundaries[1], layout.layers[2].output.weight.offset);
   EXPECT_EQ(layout.boundaries[4], layout.word_embeddings.offset);
+  EXPECT_EQ(layout.groups,
+            (std::vector<std::string>{"heads", "layer_2", "layer_1", "layer_0", "embeddings"}));
 }
 
 TEST(Parameters, QueryKeyAndValueAreOneMatrix) {

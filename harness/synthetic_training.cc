@@ -1,0 +1,96 @@
+#include "harness/synthetic_training.h"
+
+#include <algorithm>
+
+#include "bert/work.h"
+#include "harness/synthetic_batch.h"
+#include "harness/trainer.h"
+
+namespace strata::harness {
+namespace {
+
+std::vector<int32_t> micro_batch_lengths(const RunConfig& config, int64_t micro_batch_tokens,
+                                         const bert::BertConfig& bert, uint64_t seed) {
+  const auto longest = static_cast<int32_t>(std::min<int64_t>(bert.max_positions, 512));
+  if (micro_batch_tokens > 0) return wikipedia_lengths(micro_batch_tokens, longest, seed);
+  std::vector<int32_t> lengths =
+      wikipedia_lengths(int64_t{512} * config.batch.micro_batch, longest, seed);
+  lengths.resize(static_cast<size_t>(config.batch.micro_batch), longest);
+  return lengths;
+}
+
+}  // namespace
+
+SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batch_tokens,
+                                     int batches, const Ranks& ranks)
+    : bert_(make_bert_config(config)),
+      accumulation_(config.batch.gradient_accumulation_steps),
+      ranks_(ranks),
+      backend_(make_backend(config, ranks.local_size)) {
+  bert::BatchCapacity capacity;
+  for (int batch = 0; batch < batches; ++batch) {
+    const auto seed = static_cast<uint64_t>(batch * ranks.size() + ranks.rank());
+    lengths_.push_back(micro_batch_lengths(config, micro_batch_tokens, bert_, seed));
+    batches_.push_back(synthetic_batch(bert_, lengths_.back(), seed));
+    const data::PackedBatch& packed = batches_.back();
+    capacity = larger(capacity, {std::ssize(packed.tokens), std::ssize(packed.sample_ids),
+                                 std::ssize(packed.masked_ids)});
+  }
+  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity);
+  model_->set_weights(bert::random_weights(model_->layout(), 1));
+  optimizer_ = make_optimizer(config.optimizer, *backend_, *model_);
+}
+
+std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
+    comm::Communicator& communicator, const comm::BucketOptions& options) {
+  return std::make_unique<comm::GradientBuckets>(
+      *backend_, communicator, model_->gradients(), model_->layout().boundaries, options,
+      [this](const comm::ReducedGradients& reduced) {
+        constexpr double kLearningRate = 1e-6;
+        optimizer_->update(device::Stream::kReduce, reduced.begin, reduced.end,
+                           update_options(reduced, steps_, kLearningRate));
+      });
+}
+
+SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuckets& buckets,
+                                                Timeline* timeline) {
+  const data::PackedBatch& batch = batches_[number];
+  const bert::TrainingStep scale{
+      .seed = 1,
+      .step = static_cast<uint64_t>(++steps_),
+      .masked_lm_scale = 1.0f / static_cast<float>(std::ssize(batch.masked_ids) * accumulation_),
+      .next_sentence_scale =
+          1.0f / static_cast<float>(std::ssize(batch.sample_ids) * accumulation_)};
+  Step result;
+  ranks_.communicator.barrier();
+  const auto begin = Clock::now();
+  for (int64_t micro = 0; micro < accumulation_; ++micro) {
+    const auto forward_begin = Clock::now();
+    model_->forward(batch, scale);
+    backend_->synchronize(device::Stream::kCompute);
+    const auto backward_begin = Clock::now();
+    BackwardSpans spans(timeline, model_->layout());
+    const bool last = micro + 1 == accumulation_;
+    model_->backward([&](int64_t from, int64_t to) {
+      spans.group_final(to);
+      if (last) buckets.gradients_final(from, to);
+    });
+    backend_->synchronize(device::Stream::kCompute);
+    result.last_backward_seconds = seconds_since(backward_begin);
+    result.forward_seconds += seconds_between(forward_begin, backward_begin);
+    result.backward_seconds += result.last_backward_seconds;
+    if (timeline) timeline->add(Lane::kCompute, "forward", forward_begin, backward_begin);
+  }
+  result.reduce = buckets.finish_step();
+  result.seconds = seconds_since(begin);
+  if (timeline) timeline->add(buckets.events());
+  ranks_.communicator.barrier();
+  return result;
+}
+
+double SyntheticTraining::flops(size_t batch) const {
+  return static_cast<double>(accumulation_) *
+         bert::training_flops(bert_, lengths_[batch], std::ssize(batches_[batch].masked_ids));
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,67 @@
+// Training steps on made-up batches and random weights, for measuring; needs no data.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bert/model.h"
+#include "comm/gradient_buckets.h"
+#include "data/packed_batch.h"
+#include "harness/run_config.h"
+#include "harness/setup.h"
+#include "harness/timeline.h"
+#include "harness/timing.h"
+#include "optim/optimizer.h"
+
+namespace strata::harness {
+
+// The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths, other
+// ones on every rank. Steps are as in training: batch.gradient_accumulation_steps micro-batches of
+// batch.micro_batch sequences.
+class SyntheticTraining {
+ public:
+  struct Step {
+    double seconds = 0;
+    double forward_seconds = 0;        // of all micro-batches
+    double backward_seconds = 0;       // of all micro-batches
+    double last_backward_seconds = 0;  // of the last one, which communication runs beside
+    comm::StepTimes reduce;
+  };
+
+  // `batches` different ones. `micro_batch_tokens` 0: batch.micro_batch sequences, whatever their
+  // tokens. All ranks construct together.
+  SyntheticTraining(const RunConfig& config, int64_t micro_batch_tokens, int batches,
+                    const Ranks& ranks);
+
+  // What reduces, clips and updates gradients in these steps; there may be several, used in turn.
+  std::unique_ptr<comm::GradientBuckets> make_buckets(comm::Communicator& communicator,
+                                                      const comm::BucketOptions& options);
+
+  // Trains on batch `batch` of those made; all ranks call together. `timeline` may be null.
+  Step step(size_t batch, comm::GradientBuckets& buckets, Timeline* timeline = nullptr);
+
+  device::Backend& backend() { return *backend_; }
+  bert::Model& model() { return *model_; }
+  int64_t accumulation() const { return accumulation_; }
+  size_t batches() const { return batches_.size(); }
+  // Of a micro-batch of this rank.
+  const std::vector<int32_t>& lengths(size_t batch) const { return lengths_[batch]; }
+  const data::PackedBatch& batch(size_t batch) const { return batches_[batch]; }
+  // Model FLOPs of a step of this rank.
+  double flops(size_t batch) const;
+
+ private:
+  bert::BertConfig bert_;
+  int64_t accumulation_;
+  const Ranks& ranks_;
+  std::vector<std::vector<int32_t>> lengths_;
+  std::vector<data::PackedBatch> batches_;
+  std::unique_ptr<device::Backend> backend_;
+  std::unique_ptr<bert::Model> model_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace strata::harness
