@@ -67,6 +67,9 @@ class GradientBuckets::Engine {
   int count() const { return static_cast<int>(buckets_.size()); }
   bool alone() const { return communicator_->size() == 1; }
   bool is_final(int bucket) const { return missing_[bucket] == 0; }
+  bool backward_ended() const {
+    return std::all_of(missing_.begin(), missing_.end(), [](int64_t count) { return count == 0; });
+  }
   bool sharded() const { return gather_communicator_ != nullptr; }
   bool finished() const { return (sharded() ? progress_.gathered : progress_.updated) == count(); }
 
@@ -331,9 +334,11 @@ bool GradientBuckets::Engine::may_prepare(int bucket) const {
   return is_final(bucket);
 }
 
+// Updates take from backward the cores and the bandwidth it needs; after it they fill the wait for
+// the last all-reduces. Weights that must still be gathered cannot wait.
 bool GradientBuckets::Engine::may_update(int bucket) const {
   if (options_.clip == ClipMode::kAfterAllReduce) return progress_.norm_known;
-  return bucket < progress_.collected;
+  return bucket < progress_.collected && (sharded() || backward_ended());
 }
 
 void GradientBuckets::Engine::perform(Work work) {

@@ -70,8 +70,9 @@ struct StepTimes {
 class GradientBuckets {
  public:
   // Runs on the engine's device thread, on Stream::kReduce, once a step for every bucket in arena
-  // order, as soon as its gradients are reduced (kAfterAllReduce: once all are). It must leave the
-  // range's gradients cleared, as Optimizer::update does.
+  // order, when its gradients are reduced (kAfterAllReduce: when all are) and backward has ended;
+  // where weights are gathered, without waiting for backward. It must leave the range's gradients
+  // cleared, as Optimizer::update does.
   using Update = std::function<void(const ReducedGradients&)>;
 
   // `gradients` [n] master dtype, host memory where there are several ranks; laid out in the order

@@ -96,9 +96,12 @@ TEST_P(GradientBucketsInEveryMode, UpdatesFollowTheirReduceUnlessTheNormNeedsAll
   BucketStep step;
   std::atomic<int> reduces = 0;
   Signal updated;
-  bool in_order = true;
-  int updates = 0;
+  bool in_order = true, updated_in_time = false;
+  int updates = 0, bucket_count = 0;
+  const bool needs_all = GetParam() == ClipMode::kAfterAllReduce;
   MirrorCommunicator world([&](int64_t count) {
+    // The last bucket's all-reduce ends after the first update.
+    if (reduces + 1 == bucket_count && !needs_all) updated_in_time = updated.wait();
     if (count > 1) ++reduces;
   });
   GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries, options(GetParam()),
@@ -106,19 +109,47 @@ TEST_P(GradientBucketsInEveryMode, UpdatesFollowTheirReduceUnlessTheNormNeedsAll
                             const BucketRange& expected = buckets.buckets()[updates++];
                             in_order &= reduced.begin == expected.begin &&
                                         reduced.end == expected.end && reduces >= updates;
-                            if (GetParam() == ClipMode::kAfterAllReduce) {
-                              EXPECT_EQ(reduces, static_cast<int>(buckets.buckets().size()));
-                            }
+                            in_order &= !needs_all || reduces == bucket_count;
                             updated.raise();
                           });
-  const bool updates_early =
-      GetParam() == ClipMode::kNone || GetParam() == ClipMode::kBucketBeforeAllReduce;
-  report(buckets, 0, kRanges - 1);
-  EXPECT_TRUE(!updates_early || updated.wait());
-  report(buckets, kRanges - 1, kRanges);
+  bucket_count = static_cast<int>(buckets.buckets().size());
+  report(buckets, 0, kRanges);
   buckets.finish_step();
   EXPECT_TRUE(in_order);
-  EXPECT_EQ(updates, static_cast<int>(buckets.buckets().size()));
+  EXPECT_EQ(updates, bucket_count);
+  EXPECT_EQ(updated_in_time, !needs_all);
+}
+
+TEST_P(GradientBucketsInEveryMode, UpdatesLeaveTheDeviceToBackward) {
+  BucketStep step;
+  std::atomic<bool> backward_ended = false, updated_during_backward = false;
+  Signal reduced;
+  MirrorCommunicator world([&](int64_t) { reduced.raise(); });
+  GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries, options(GetParam()),
+                          [&](const ReducedGradients&) {
+                            if (!backward_ended) updated_during_backward = true;
+                          });
+  report(buckets, 0, kRanges - 1);
+  EXPECT_TRUE(GetParam() == ClipMode::kBeforeAllReduce || reduced.wait());
+  backward_ended = true;
+  report(buckets, kRanges - 1, kRanges);
+  buckets.finish_step();
+  EXPECT_FALSE(updated_during_backward);
+}
+
+TEST(GradientBuckets, WeightsToGatherAreUpdatedDuringBackward) {
+  BucketStep step;
+  Signal updated;
+  MirrorCommunicator world;
+  device::Buffer weights(step.backend, kGradients * sizeof(float));
+  BucketOptions sharded = options(ClipMode::kBucketBeforeAllReduce);
+  sharded.gathered_weights = {weights.data(), DType::kF32, 1, kGradients};
+  GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries, sharded,
+                          [&](const ReducedGradients&) { updated.raise(); });
+  report(buckets, 0, kRanges - 1);
+  EXPECT_TRUE(updated.wait());
+  report(buckets, kRanges - 1, kRanges);
+  buckets.finish_step();
 }
 
 // A later bucket is on its way while an earlier one is being updated.
