@@ -45,6 +45,10 @@ std::filesystem::path ResultTree::step_trace(int experiment) const {
   return result(*this, experiment, ".steps.jsonl");
 }
 
+std::filesystem::path ResultTree::timeline(int experiment) const {
+  return result(*this, experiment, ".timeline.json");
+}
+
 std::filesystem::path ResultTree::checkpoint(int experiment) const {
   return result(*this, experiment, ".safetensors");
 }

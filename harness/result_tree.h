@@ -17,6 +17,7 @@ struct ResultTree {
   std::filesystem::path log(int experiment) const;         // result_N.txt
   std::filesystem::path config(int experiment) const;      // result_N.yaml, resolved
   std::filesystem::path step_trace(int experiment) const;  // result_N.steps.jsonl
+  std::filesystem::path timeline(int experiment) const;    // result_N.timeline.json
   std::filesystem::path checkpoint(int experiment) const;  // result_N.safetensors
 };
 

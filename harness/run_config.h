@@ -117,6 +117,7 @@ struct InitializationConfig {
 
 struct LogConfig {
   bool step_trace = false;
+  int timeline_steps = 0;
   bool save_checkpoint = false;
 };
 

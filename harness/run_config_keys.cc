@@ -222,6 +222,9 @@ ConfigSection log_section() {
   return section("log", "What a run writes besides `result_N.txt` and `result_N.yaml`.",
                  {key("step_trace", get, &S::step_trace, Flag{},
                       "Write `result_N.steps.jsonl`: one JSON line a step."),
+                  key("timeline_steps", get, &S::timeline_steps, Integer<int>{0, 10000},
+                      "Write `result_N.timeline.json`: what every rank did when in so many first "
+                      "steps, as a picture for ui.perfetto.dev or chrome://tracing. 0: none."),
                   key("save_checkpoint", get, &S::save_checkpoint, Flag{},
                       "Write the trained weights as `result_N.safetensors`, after the timed "
                       "region.")});

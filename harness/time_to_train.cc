@@ -130,11 +130,14 @@ class TimedRun {
         evaluator_(*b.eval, b.config.data.eval_samples, b.config.batch.micro_batch,
                    b.ranks.communicator),
         trace_(step_trace),
+        timeline_(b.ranks.communicator),
         max_steps_(max_steps(b.config)),
         interval_(eval_interval_samples(b.config, b.ranks.size())) {
     if (b.ranks.first())
       progress_.emplace(ProgressOptions{.total_steps = max_steps_, .may_end_earlier = true});
   }
+
+  const Timeline& timeline() const { return timeline_; }
 
   ExperimentResult run() {
     ExperimentResult result;
@@ -167,6 +170,7 @@ class TimedRun {
       log.start(log_keys::kEpochStart, {{log_keys::kEpochNum, first}});
     });
     while (trainer_.samples() < samples && result.steps < max_steps_) {
+      trainer_.record(result.steps < b_.config.log.timeline_steps ? &timeline_ : nullptr);
       const StepResult step = trainer_.step();
       result.steps = step.step;
       trace_.add(step);
@@ -203,6 +207,7 @@ class TimedRun {
   Trainer& trainer_;
   Evaluator evaluator_;
   StepTrace trace_;
+  Timeline timeline_;
   std::optional<Progress> progress_;
   int64_t max_steps_, interval_;
   ProgressState state_;
@@ -259,6 +264,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   result.experiment = experiment;
   result.seed = seed;
   result.log = b.tree.log(experiment);
+  if (b.config.log.timeline_steps > 0) run.timeline().write(b.tree.timeline(experiment));
   if (b.config.log.save_checkpoint && ranks.first()) {
     bert::save_weights(b.model->layout(), b.model->weights(), b.tree.checkpoint(experiment));
   }

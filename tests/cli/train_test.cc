@@ -134,6 +134,19 @@ TEST_F(Train, ExperimentsHaveSeedsOfTheirOwn) {
   EXPECT_EQ(results[1]["reached_target"], true);
 }
 
+TEST_F(Train, TheTimelineHoldsTheStepsAskedForOfEveryRank) {
+  ASSERT_EQ(strata(train({"--set", "log.timeline_steps=2"}), 2).exit_code, 0);
+  std::map<std::string, std::set<int>> ranks_of;
+  const json trace = json::parse(read_file(result("result_0.timeline.json")));
+  for (const json& event : trace["traceEvents"]) {
+    ranks_of[event["name"]].insert(event["pid"].get<int>());
+  }
+  for (const char* name : {"step 1", "step 2", "forward", "backward heads", "reduce 0"}) {
+    EXPECT_EQ(ranks_of[name], (std::set<int>{0, 1})) << name;
+  }
+  EXPECT_FALSE(ranks_of.contains("step 3"));
+}
+
 TEST_F(Train, TheSameSeedGivesTheSameLogValuesTwice) {
   struct Run {
     std::vector<json> log;

@@ -164,6 +164,7 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
   config.target.eval_interval_samples = 77;
   config.target.max_steps = 5;
   config.log.step_trace = true;
+  config.log.timeline_steps = 5;
   const std::string yaml = to_yaml(config);
   const RunConfig again = load(yaml);
   EXPECT_EQ(to_yaml(again), yaml);
