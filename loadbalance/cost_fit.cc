@@ -89,6 +89,12 @@ CostFit fit_cost(std::span<const BatchTime> times) {
       best = *x;
     }
   }
+  if (best[1] + best[2] == 0) {
+    fail(
+        "the times of {} measured batches do not rise with their tokens: measure more rounds, or "
+        "while the machine does nothing else",
+        times.size());
+  }
   return {best[0] / scale[0], {best[1] / scale[1], best[2] / scale[2]}};
 }
 

@@ -24,7 +24,8 @@ struct CostFit {
 };
 
 // Least squares of the relative errors with no coefficient below zero. Throws Error where the
-// batches are too few or too much alike to tell the coefficients apart.
+// batches are too few or too much alike to tell the coefficients apart, or none takes longer for
+// holding more.
 CostFit fit_cost(std::span<const BatchTime> times);
 
 }  // namespace strata::loadbalance

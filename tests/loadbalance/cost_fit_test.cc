@@ -82,5 +82,9 @@ TEST(CostFit, BatchesThatAreAlikeAreRefused) {
   EXPECT_THROW(fit_cost(std::vector{batch_of(64, 1, truth), batch_of(128, 2, truth)}), Error);
 }
 
+TEST(CostFit, TimesThatDoNotRiseWithTokensAreRefused) {
+  EXPECT_THROW(fit_cost(batches_of({1e-3, {0, 0}})), Error);
+}
+
 }  // namespace
 }  // namespace strata::loadbalance
