@@ -5,6 +5,8 @@
 
 namespace strata::cli {
 
+void add_bench_balance(CLI::App& bench);
+void add_bench_cost(CLI::App& bench);
 void add_bench_step(CLI::App& bench);
 void add_bench_overlap(CLI::App& bench);
 

@@ -5,6 +5,7 @@
 
 #include "cli/bench.h"
 #include "cli/config_options.h"
+#include "cli/progress.h"
 #include "cli/ranks.h"
 #include "harness/overlap_benchmark.h"
 
@@ -119,8 +120,12 @@ void add_bench_overlap(CLI::App& bench) {
       "Exposed is communication left after backward while no bucket is clipped or updated.");
   command->callback([options] {
     on_all_ranks([&](const harness::Ranks& ranks) {
-      const auto result =
-          harness::benchmark_overlap(options->run.load(), benchmark_options(*options), ranks);
+      Progress progress("measuring clip modes");
+      harness::OverlapOptions benchmark = benchmark_options(*options);
+      if (ranks.first()) {
+        benchmark.progress = [&](size_t done, size_t total) { progress.update(done, total); };
+      }
+      const auto result = harness::benchmark_overlap(options->run.load(), benchmark, ranks);
       if (ranks.first()) options->json ? print_json(result) : print_table(result);
     });
   });

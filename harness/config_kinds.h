@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "harness/config_value.h"
+#include "harness/cost_file.h"
 #include "harness/run_config_names.h"
+#include "loadbalance/cost_model.h"
 
 namespace strata::harness {
 
@@ -109,6 +111,21 @@ struct RisingIntegers {
   std::string type() const { return fmt::format("a list of rising integers from 1 to {}", high); }
   std::vector<int> parse(const ConfigValue& value, const std::string& expected) const;
   std::string format(const std::vector<int>& numbers) const;
+};
+
+// A cost model, here or in a file that was measured.
+struct Cost {
+  std::string type() const {
+    return "`{linear: A, quadratic: B}` (at least 0, not both 0), the path of a file that `strata "
+           "bench cost` wrote, or `auto`";
+  }
+  loadbalance::CostModel parse(const ConfigValue& value, const std::string& expected) const {
+    return read_cost(value, expected);
+  }
+  std::string format(const loadbalance::CostModel& cost) const {
+    return fmt::format("{{linear: {}, quadratic: {}}}", shortest(cost.linear),
+                       shortest(cost.quadratic));
+  }
 };
 
 template <typename Enum>

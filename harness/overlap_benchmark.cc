@@ -1,11 +1,12 @@
 #include "harness/overlap_benchmark.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "base/error.h"
-#include "harness/progress.h"
 #include "harness/synthetic_training.h"
 #include "harness/trainer.h"
 
@@ -104,9 +105,7 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
                         training.make_buckets(*network, sharded)});
 
   Timeline timeline(ranks.communicator);
-  std::optional<Progress> progress;
   const int steps = options.steps + kUnmeasured;
-  if (ranks.first()) progress.emplace(ProgressOptions{.total_steps = steps});
   for (int i = 0; i < steps; ++i) {
     const auto batch = static_cast<size_t>(i);
     const bool measured = i >= kUnmeasured, last = i + 1 == steps;
@@ -120,9 +119,8 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
     for (Contender& contender : contenders) run(contender);
     result.tokens +=
         measured ? training.accumulation() * std::ssize(training.batch(batch).tokens) : 0;
-    if (progress) progress->update({.step = i + 1});
+    if (options.progress) options.progress(batch + 1, static_cast<size_t>(steps));
   }
-  if (progress) progress->finish();
   if (!options.timeline.empty()) timeline.write(options.timeline);
 
   std::vector<int64_t> tokens = {result.tokens};

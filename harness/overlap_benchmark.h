@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct OverlapOptions {
   std::optional<comm::Link> link = comm::Link{};
   double communication_share = 1.0;
   std::filesystem::path timeline;  // of the last step of every mode; empty: none
+  std::function<void(size_t done, size_t total)> progress;  // of rounds through all modes
 };
 
 // Medians over steps of the slowest rank. Seconds.

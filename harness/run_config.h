@@ -9,13 +9,21 @@
 #include <string>
 #include <vector>
 
+#include "loadbalance/cost_model.h"
+
 namespace strata::harness {
 
 enum class Division : uint8_t { kOpen, kClosed };
 enum class SubmissionStatus : uint8_t { kOnprem, kCloud, kResearch };
 enum class Precision : uint8_t { kAuto, kFp32, kBf16 };
 enum class BackendKind : uint8_t { kCpu, kReference };
-enum class BalanceStrategy : uint8_t { kRandom, kStratified };
+enum class BalanceStrategy : uint8_t {
+  kRandom,
+  kExchange,
+  kStratified,
+  kStratifiedPresort,
+  kPlanned
+};
 enum class OptimizerKind : uint8_t { kAdam };
 enum class ScheduleKind : uint8_t { kWarmupThenPolynomialDecay, kPolynomialDecay };
 enum class ClipMode : uint8_t { kNone, kAfterAllReduce, kBeforeAllReduce, kBucketBeforeAllReduce };
@@ -67,6 +75,8 @@ struct DataConfig {
 struct LoadBalanceConfig {
   BalanceStrategy strategy = BalanceStrategy::kStratified;
   std::vector<int> strata = {128, 256, 384, 512};  // upper ends in tokens, rising
+  std::optional<int> group_ranks;  // absent: 8 for stratified+presort, all for planned
+  loadbalance::CostModel cost;
 };
 
 struct BatchConfig {

@@ -31,6 +31,15 @@ Conflict find_conflict(const RunConfig& config) {
     return {"model.precision",
             "device.backend reference computes in double; bf16 needs backend cpu"};
   }
+  const LoadBalanceConfig& balance = config.batch.load_balance;
+  const bool grouped = balance.strategy == BalanceStrategy::kStratifiedPresort ||
+                       balance.strategy == BalanceStrategy::kPlanned;
+  if (balance.group_ranks && !grouped) {
+    return {"batch.load_balance.group_ranks",
+            fmt::format("strategy {} has no groups of ranks; use stratified+presort or planned, or "
+                        "leave group_ranks at auto",
+                        name_of(balance.strategy))};
+  }
   if (config.optimizer.lr < config.schedule.end_lr) {
     return {"schedule.end_lr", fmt::format("{} is above optimizer.lr, {}; the rate would rise",
                                            config.schedule.end_lr, config.optimizer.lr)};

@@ -127,8 +127,15 @@ ConfigSection load_balance_section() {
       "batch.load_balance", "Which samples a rank takes, so that no rank waits for a longer batch.",
       {key("strategy", get, &S::strategy, Choice<BalanceStrategy>{}, "How samples are drawn."),
        key("strata", get, &S::strata, RisingIntegers{1 << 20},
-           "Upper ends of the strata in tokens, for `stratified`; the last must hold the longest "
-           "sample.")});
+           "Upper ends of the strata in tokens, for `stratified`, `stratified+presort` and "
+           "`planned`; the last must hold the longest sample."),
+       key("group_ranks", get, &S::group_ranks, Maybe{Integer<int>{1, kMillion}, "auto"},
+           "Neighbouring ranks that share their samples. `auto`: 8 for `stratified+presort`, all "
+           "for `planned`."),
+       key("cost", get, &S::cost, Cost{},
+           "What `planned` divides evenly: linear * s + quadratic * s^2 for a sample of s tokens, "
+           "of which only the ratio matters. `auto`: that of BERT-large's arithmetic. A file's "
+           "values are read when the run starts and written into `result_N.yaml`.")});
 }
 
 ConfigSection optimizer_section() {

@@ -21,8 +21,14 @@ constexpr NamedChoice<BackendKind> kBackends[] = {
     {BackendKind::kReference, "reference", "plain loops in double, for tests"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
+    {BalanceStrategy::kExchange, "exchange",
+     "a random global batch, sorted by length and dealt to all ranks"},
     {BalanceStrategy::kStratified, "stratified",
-     "each rank draws the same share from every stratum of lengths"}};
+     "each rank draws the same share from every stratum of lengths"},
+    {BalanceStrategy::kStratifiedPresort, "stratified+presort",
+     "then groups of ranks sort and deal their samples"},
+    {BalanceStrategy::kPlanned, "planned",
+     "groups of ranks draw the same share from every stratum and divide it by cost"}};
 constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"}};
 constexpr NamedChoice<ScheduleKind> kSchedules[] = {

@@ -24,11 +24,14 @@ comm::ClipMode clip_mode(ClipMode mode) {
 }  // namespace
 
 loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed) {
-  return {.strategy = name_of(config.batch.load_balance.strategy),
+  const LoadBalanceConfig& balance = config.batch.load_balance;
+  return {.strategy = name_of(balance.strategy),
           .ranks = ranks,
           .batch_per_rank = config.batch.micro_batch * config.batch.gradient_accumulation_steps,
           .seed = seed,
-          .strata_bounds = config.batch.load_balance.strata};
+          .strata_bounds = balance.strata,
+          .group_ranks = balance.group_ranks.value_or(0),
+          .cost = balance.cost};
 }
 
 optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double base_learning_rate) {

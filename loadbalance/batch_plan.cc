@@ -18,8 +18,7 @@ void check_options(const PlanOptions& options, std::span<const int32_t> lengths)
   if (options.batch_per_rank < 1) {
     fail("batch_per_rank is {}: a plan needs at least 1", options.batch_per_rank);
   }
-  const size_t global_batch = static_cast<size_t>(options.ranks) * options.batch_per_rank;
-  if (lengths.size() < global_batch) {
+  if (lengths.size() < global_batch_of(options)) {
     fail(
         "{} samples are fewer than a global batch of {} ranks x {}: use fewer ranks or a smaller "
         "batch",
@@ -60,7 +59,7 @@ std::vector<std::string> strategies() {
 std::unique_ptr<BatchPlan> make_batch_plan(const PlanOptions& options,
                                            std::span<const int32_t> lengths) {
   check_options(options, lengths);
-  if (options.strategy == "random") return std::make_unique<RandomPlan>(options, lengths.size());
+  if (options.strategy == "random") return std::make_unique<RandomPlan>(options, lengths);
   if (options.strategy == "exchange") return std::make_unique<ExchangePlan>(options, lengths);
   if (options.strategy == "stratified") return std::make_unique<StratifiedPlan>(options, lengths);
   if (options.strategy == "stratified+presort") {

@@ -18,7 +18,7 @@ struct PlanOptions {
   // "exchange": a random global batch, sorted by length and dealt to all ranks.
   // "stratified": every local batch holds each length stratum's share.
   // "stratified+presort": then sorted and dealt in serpentine order inside groups of ranks.
-  // "planned": stratified, then assigned by cost inside groups of ranks, by default all.
+  // "planned": every group of ranks, by default all, holds each stratum's share, assigned by cost.
   std::string strategy = "stratified";
   int ranks = 1;
   int batch_per_rank = 1;  // samples a rank takes in a step, over all its micro-batches
@@ -41,6 +41,11 @@ class BatchPlan {
   // Valid until the next call.
   virtual std::span<const uint32_t> next_step() = 0;
 };
+
+// Samples in a step, over all ranks.
+inline size_t global_batch_of(const PlanOptions& options) {
+  return static_cast<size_t>(options.ranks) * static_cast<size_t>(options.batch_per_rank);
+}
 
 // How many neighbouring ranks share their samples under these options.
 int effective_group_ranks(const PlanOptions& options);

@@ -18,8 +18,7 @@ class ExchangePlan final : public BatchPlan {
   std::span<const uint32_t> next_step() override;
 
  private:
-  RandomPlan drawn_;
-  std::vector<uint16_t> lengths_;
+  RandomDraw draw_;
   SampleSort sort_;
   int ranks_;
   std::vector<uint32_t> batch_;

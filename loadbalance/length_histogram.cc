@@ -9,8 +9,9 @@
 
 namespace strata::loadbalance {
 
-std::vector<LengthCount> read_length_histogram(const std::filesystem::path& path) {
-  std::istringstream file(read_file(path));
+std::vector<LengthCount> parse_length_histogram(const std::string& text,
+                                                const std::string& source) {
+  std::istringstream file(text);
   std::vector<LengthCount> histogram;
   int64_t total = 0;
   int number = 0;
@@ -23,16 +24,20 @@ std::vector<LengthCount> read_length_histogram(const std::filesystem::path& path
     std::string rest;
     if (!(row >> entry.length >> entry.weight) || row >> rest || entry.length < 1 ||
         entry.length > 65535 || entry.weight < 0 || entry.weight > int64_t{1} << 40) {
-      fail("{}:{}: \"{}\" is not \"LENGTH WEIGHT\" with a length from 1 to 65535", path.string(),
-           number, line);
+      fail("{}:{}: \"{}\" is not \"LENGTH WEIGHT\" with a length from 1 to 65535", source, number,
+           line);
     }
     total += entry.weight;
     histogram.push_back(entry);
   }
-  if (total == 0) fail("{}: holds no lengths", path.string());
+  if (total == 0) fail("{}: holds no lengths", source);
   std::stable_sort(histogram.begin(), histogram.end(),
                    [](const auto& a, const auto& b) { return a.length < b.length; });
   return histogram;
+}
+
+std::vector<LengthCount> read_length_histogram(const std::filesystem::path& path) {
+  return parse_length_histogram(read_file(path), path.string());
 }
 
 std::vector<int32_t> lengths_in_proportion(const std::vector<LengthCount>& histogram,

@@ -1,4 +1,4 @@
-// The strategy "planned": stratified, then assigned to ranks by cost, without a byte exchanged.
+// The strategy "planned": drawn for whole groups of ranks, assigned by cost, no byte exchanged.
 #pragma once
 
 #include <vector>
@@ -11,15 +11,15 @@
 namespace strata::loadbalance {
 
 // Lengths are known to every rank before the run, so every rank derives the same assignment of the
-// whole global batch and reads exactly its own samples.
+// whole global batch and reads exactly its own samples. A group holds each length stratum's share;
+// its ranks need not, so one stratified draw serves them all.
 class PlannedPlan final : public BatchPlan {
  public:
   PlannedPlan(const PlanOptions& options, std::span<const int32_t> lengths);
   std::span<const uint32_t> next_step() override;
 
  private:
-  StratifiedPlan drawn_;
-  std::vector<uint16_t> lengths_;
+  StratifiedDraw draw_;
   CostBalancer balancer_;
   std::vector<RankGroup> groups_;
   size_t batch_per_rank_;

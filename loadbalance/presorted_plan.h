@@ -17,8 +17,7 @@ class PresortedPlan final : public BatchPlan {
   std::span<const uint32_t> next_step() override;
 
  private:
-  StratifiedPlan drawn_;
-  std::vector<uint16_t> lengths_;
+  StratifiedDraw draw_;
   SampleSort sort_;
   std::vector<RankGroup> groups_;
   size_t batch_per_rank_;

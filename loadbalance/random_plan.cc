@@ -1,24 +1,20 @@
 #include "loadbalance/random_plan.h"
 
-#include <numeric>
-
 namespace strata::loadbalance {
-namespace {
 
-std::vector<uint32_t> all_of(size_t samples) {
-  std::vector<uint32_t> result(samples);
-  std::iota(result.begin(), result.end(), 0u);
-  return result;
+RandomDraw::RandomDraw(const PlanOptions& options, std::span<const int32_t> lengths)
+    : deck_(samples_of(lengths), options.seed), drawn_(global_batch_of(options)) {}
+
+std::span<const Sample> RandomDraw::next_step() {
+  deck_.deal(drawn_);
+  return drawn_;
 }
 
-}  // namespace
-
-RandomPlan::RandomPlan(const PlanOptions& options, size_t samples)
-    : deck_(all_of(samples), options.seed),
-      batch_(static_cast<size_t>(options.ranks) * options.batch_per_rank) {}
+RandomPlan::RandomPlan(const PlanOptions& options, std::span<const int32_t> lengths)
+    : draw_(options, lengths), batch_(global_batch_of(options)) {}
 
 std::span<const uint32_t> RandomPlan::next_step() {
-  deck_.deal(batch_);
+  write_numbers(draw_.next_step(), batch_);
   return batch_;
 }
 

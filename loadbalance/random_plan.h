@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "loadbalance/batch_plan.h"
+#include "loadbalance/sample.h"
 #include "loadbalance/shuffled_deck.h"
 
 namespace strata::loadbalance {
@@ -11,13 +12,24 @@ namespace strata::loadbalance {
 // A shard is a random share of the samples, dealt anew every epoch, and is drawn from in random
 // order. Dealing a shuffled epoch to the ranks as they draw gives the same distribution, for any
 // number of samples.
-class RandomPlan final : public BatchPlan {
+class RandomDraw {
  public:
-  RandomPlan(const PlanOptions& options, size_t samples);
-  std::span<const uint32_t> next_step() override;
+  RandomDraw(const PlanOptions& options, std::span<const int32_t> lengths);
+  // The next global batch, rank by rank. Valid until the next call.
+  std::span<const Sample> next_step();
 
  private:
   ShuffledDeck deck_;
+  std::vector<Sample> drawn_;
+};
+
+class RandomPlan final : public BatchPlan {
+ public:
+  RandomPlan(const PlanOptions& options, std::span<const int32_t> lengths);
+  std::span<const uint32_t> next_step() override;
+
+ private:
+  RandomDraw draw_;
   std::vector<uint32_t> batch_;
 };
 

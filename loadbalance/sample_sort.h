@@ -5,33 +5,26 @@
 #include <span>
 #include <vector>
 
-namespace strata::loadbalance {
+#include "loadbalance/sample.h"
 
-// Tokens of every sample in the least memory, since plans look them up at random. Throws Error for
-// a length outside [1, 65535].
-std::vector<uint16_t> compact_lengths(std::span<const int32_t> lengths);
+namespace strata::loadbalance {
 
 // Sorts samples by length, longest first, keeping the order of equals: a counting sort.
 class SampleSort {
  public:
-  // `lengths` of every sample outlive this.
-  explicit SampleSort(std::span<const uint16_t> lengths);
+  // For samples of these lengths, which are not kept.
+  explicit SampleSort(std::span<const int32_t> lengths);
 
   // Valid until the next call.
-  std::span<const uint32_t> longest_first(std::span<const uint32_t> samples);
-  // Of the samples last returned, in their order.
-  std::span<const uint16_t> sorted_lengths() const { return sorted_lengths_; }
+  std::span<const Sample> longest_first(std::span<const Sample> samples);
 
  private:
-  std::span<const uint16_t> lengths_;
-  std::vector<uint32_t> begins_;  // per length, where its samples start
-  std::vector<uint16_t> keys_;    // lengths of the samples as they came: looked up once
-  std::vector<uint32_t> sorted_;
-  std::vector<uint16_t> sorted_lengths_;
+  std::vector<uint32_t> begins_;  // per length from the longest, where its samples start
+  std::vector<Sample> sorted_;
 };
 
 // Deals `sorted` to `ranks`, which get equally many, in rounds that alternate in direction: 0, 1,
 // ..., ranks - 1, ranks - 1, ..., 0. The result is batches[rank * per_rank + round].
-void deal_serpentine(std::span<const uint32_t> sorted, int ranks, std::span<uint32_t> batches);
+void deal_serpentine(std::span<const Sample> sorted, int ranks, std::span<uint32_t> batches);
 
 }  // namespace strata::loadbalance

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "loadbalance/random.h"
+#include "loadbalance/sample.h"
 
 namespace strata::loadbalance {
 
@@ -13,18 +14,18 @@ namespace strata::loadbalance {
 // card by card as they are dealt (Fisher-Yates), so a large deck never stalls a step.
 class ShuffledDeck {
  public:
-  ShuffledDeck(std::vector<uint32_t> cards, uint64_t seed);
+  ShuffledDeck(std::vector<Sample> cards, uint64_t seed);
 
   size_t size() const { return cards_.size(); }
 
   // Fills `hand` with the next cards. The deck must not be empty.
-  void deal(std::span<uint32_t> hand);
+  void deal(std::span<Sample> hand);
 
  private:
   size_t remaining() const { return cards_.size() - dealt_; }
-  void deal_from_this_round(std::span<uint32_t> hand);
+  void deal_from_this_round(std::span<Sample> hand);
 
-  std::vector<uint32_t> cards_;
+  std::vector<Sample> cards_;
   size_t dealt_ = 0;
   Random random_;
 };

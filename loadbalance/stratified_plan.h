@@ -5,6 +5,7 @@
 
 #include "loadbalance/batch_plan.h"
 #include "loadbalance/proportional_counts.h"
+#include "loadbalance/sample.h"
 #include "loadbalance/shuffled_deck.h"
 
 namespace strata::loadbalance {
@@ -12,22 +13,33 @@ namespace strata::loadbalance {
 // Samples are cut by length into strata; each local batch takes from every stratum, at random and
 // without replacement, floor or ceil of its proportional count. Inside a local batch samples are
 // grouped by stratum, shortest first (twice where an epoch ends inside it).
-class StratifiedPlan final : public BatchPlan {
+class StratifiedDraw {
  public:
-  StratifiedPlan(const PlanOptions& options, std::span<const int32_t> lengths);
-  std::span<const uint32_t> next_step() override;
+  StratifiedDraw(const PlanOptions& options, std::span<const int32_t> lengths);
+  // The next global batch, rank by rank. Valid until the next call.
+  std::span<const Sample> next_step();
 
  private:
-  void deal_local_batch(std::span<uint32_t> local_batch);
-  std::span<uint32_t> deal(size_t stratum, uint32_t count, std::span<uint32_t> local_batch);
+  void deal_local_batch(std::span<Sample> local_batch);
+  std::span<Sample> deal(size_t stratum, uint32_t count, std::span<Sample> local_batch);
 
   std::vector<ShuffledDeck> strata_;
   std::vector<uint32_t> sizes_;       // samples of every stratum
   std::vector<uint32_t> left_;        // of these, not yet drawn in this epoch
   std::vector<uint32_t> this_epoch_;  // scratch: the part of a local batch before an epoch's end
   ProportionalCounts counts_;
-  std::vector<uint32_t> batch_;
+  std::vector<Sample> drawn_;
   size_t batch_per_rank_;
+};
+
+class StratifiedPlan final : public BatchPlan {
+ public:
+  StratifiedPlan(const PlanOptions& options, std::span<const int32_t> lengths);
+  std::span<const uint32_t> next_step() override;
+
+ private:
+  StratifiedDraw draw_;
+  std::vector<uint32_t> batch_;
 };
 
 }  // namespace strata::loadbalance

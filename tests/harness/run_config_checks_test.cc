@@ -48,6 +48,19 @@ TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
             "bf16 needs backend cpu");
 }
 
+TEST(RunConfigChecks, OnlyStrategiesThatShareSamplesHaveGroups) {
+  RunConfig config;
+  config.batch.load_balance.group_ranks = 4;
+  EXPECT_EQ(conflict_of(config),
+            "<batch.load_balance.group_ranks>: batch.load_balance.group_ranks: strategy stratified "
+            "has no groups of ranks; use stratified+presort or planned, or leave group_ranks at "
+            "auto");
+  for (const auto strategy : {BalanceStrategy::kStratifiedPresort, BalanceStrategy::kPlanned}) {
+    config.batch.load_balance.strategy = strategy;
+    EXPECT_EQ(conflict_of(config), "");
+  }
+}
+
 TEST(RunConfigChecks, TheLearningRateNeverRisesAfterTheWarmUp) {
   RunConfig config;
   config.schedule.end_lr = 1;

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "harness/run_config_keys.h"
+#include "harness/run_config_names.h"
+#include "loadbalance/batch_plan.h"
 #include "tests/harness/temporary_directory.h"
 
 namespace strata::harness {
@@ -68,6 +70,27 @@ TEST_F(RunConfigTest, OverridesWinAndTheirPathsAreRelativeToTheCurrentDirectory)
   EXPECT_EQ(config.batch.load_balance.strata, (std::vector{64, 128}));
   EXPECT_EQ(config.data.train, std::vector{std::filesystem::current_path() / "x"});
   EXPECT_EQ(config.clip.mode, ClipMode::kNone);
+}
+
+// The file may change or go; what the run used stays in its result.
+TEST_F(RunConfigTest, AMeasuredCostIsResolvedWhenItIsRead) {
+  write_file_atomically(directory_ / "cost.json", "{\"linear\": 3e-05, \"quadratic\": 1.5e-08}");
+  const std::string yaml =
+      to_yaml(load(kSmallest, {"batch.load_balance={strategy: planned, group_ranks: 16}",
+                               "batch.load_balance.cost=" + (directory_ / "cost.json").string()}));
+  EXPECT_NE(yaml.find("    group_ranks: 16\n    cost: {linear: 3e-05, quadratic: 1.5e-08}\n"),
+            std::string::npos)
+      << yaml;
+  const RunConfig again = load(yaml);
+  EXPECT_EQ(again.batch.load_balance.group_ranks, 16);
+  EXPECT_EQ(again.batch.load_balance.cost.linear, 3e-5);
+  EXPECT_EQ(again.batch.load_balance.cost.quadratic, 1.5e-8);
+}
+
+TEST_F(RunConfigTest, EveryLoadBalanceStrategyCanBeNamed) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices_of<BalanceStrategy>()) names.push_back(choice.name);
+  EXPECT_EQ(names, loadbalance::strategies());
 }
 
 TEST_F(RunConfigTest, AnOverrideLeavesAliasesOfTheOverriddenValueAlone) {
@@ -179,9 +202,19 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
 
 // The table names members by hand: every key must have one of its own.
 TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
-  const char* const kCandidates[] = {"7",     "0.5",    "[7]",       "true",
-                                     "false", "closed", "none",      "cloud",
-                                     "bf16",  "random", "reference", "polynomial_decay"};
+  const char* const kCandidates[] = {"7",
+                                     "0.5",
+                                     "[7]",
+                                     "true",
+                                     "false",
+                                     "closed",
+                                     "none",
+                                     "cloud",
+                                     "bf16",
+                                     "random",
+                                     "reference",
+                                     "polynomial_decay",
+                                     "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);
   for (const ConfigSection& section : config_sections()) {
     for (const ConfigKey& key : section.keys) {

@@ -3,23 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "bert/work.h"
+#include "tests/harness/tiny_run.h"
 
 namespace strata::harness {
 namespace {
 
-RunConfig tiny_run() {
-  RunConfig config;
-  config.model.config = "tiny";
-  config.model.precision = Precision::kFp32;
-  config.device.threads = 1;
-  config.batch.micro_batch = 2;
-  return config;
-}
-
 TEST(StepBenchmark, CountsWhatAStepComputes) {
   const auto communicator = comm::make_single_communicator();
   const StepBenchmark result =
-      benchmark_steps(tiny_run(), {.steps = 2, .micro_batch_tokens = 300}, Ranks{*communicator});
+      benchmark_steps(tiny_run(2), {.steps = 2, .micro_batch_tokens = 300}, Ranks{*communicator});
   EXPECT_EQ(result.ranks, 1);
   EXPECT_EQ(result.tokens, 300);
   EXPECT_GE(result.sequences, 1);
@@ -32,7 +24,7 @@ TEST(StepBenchmark, CountsWhatAStepComputes) {
 
 TEST(StepBenchmark, PhasesAreMeasuredAndAddUp) {
   const auto communicator = comm::make_single_communicator();
-  const StepBenchmark result = benchmark_steps(tiny_run(), {.steps = 3}, Ranks{*communicator});
+  const StepBenchmark result = benchmark_steps(tiny_run(2), {.steps = 3}, Ranks{*communicator});
   EXPECT_EQ(result.sequences, 2);
   for (const double seconds : {result.step, result.forward, result.backward, result.update}) {
     EXPECT_GT(seconds, 0);

@@ -48,13 +48,17 @@ class TrainerOverRanks : public testing::TestWithParam<Mode> {
 constexpr double kNeverClips = 1e6, kClips = 0.3;
 // Gradients that travel in bf16 are off by up to 2^-9 of themselves.
 constexpr double kFp32 = 1e-4, kBf16 = 1e-3;
-constexpr auto kRandom = BalanceStrategy::kRandom, kStratified = BalanceStrategy::kStratified;
+constexpr auto kRandom = BalanceStrategy::kRandom, kExchange = BalanceStrategy::kExchange,
+               kStratified = BalanceStrategy::kStratified,
+               kPresort = BalanceStrategy::kStratifiedPresort, kPlanned = BalanceStrategy::kPlanned;
 constexpr auto kF32 = ReduceDType::kFp32, kBF16 = ReduceDType::kBf16;
 
 std::string name_of_mode(const testing::TestParamInfo<Mode>& test) {
   const Mode& mode = test.param;
+  std::string strategy = name_of(mode.strategy);
+  std::replace(strategy.begin(), strategy.end(), '+', '_');
   return fmt::format("{}_{}_{}_{}", name_of(mode.clip),
-                     mode.max_norm == kNeverClips ? "loose" : "tight", name_of(mode.strategy),
+                     mode.max_norm == kNeverClips ? "loose" : "tight", strategy,
                      name_of(mode.reduce));
 }
 
@@ -62,6 +66,9 @@ std::string name_of_mode(const testing::TestParamInfo<Mode>& test) {
 const auto kShared = testing::Values(
     Mode{ClipMode::kNone, 1, kRandom, kF32, kFp32}, Mode{ClipMode::kNone, 1, kRandom, kBF16, kBf16},
     Mode{ClipMode::kNone, 1, kStratified, kF32, kFp32},
+    Mode{ClipMode::kNone, 1, kExchange, kF32, kFp32},
+    Mode{ClipMode::kNone, 1, kPresort, kF32, kFp32},
+    Mode{ClipMode::kNone, 1, kPlanned, kF32, kFp32},
     Mode{ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32},
     Mode{ClipMode::kAfterAllReduce, kClips, kRandom, kBF16, kBf16},
     Mode{ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32},
@@ -85,6 +92,31 @@ TEST_P(SharedUpdate, LossesAreThoseOfOneRankWithTheWholeBatch) {
   EXPECT_LE(difference, GetParam().bound);
   EXPECT_LE(largest_loss_difference(accumulated, whole), 1e-4);
   if (world_->rank() == 0) RecordProperty("difference", fmt::format("{}", difference));
+}
+
+// Two strategies that draw the same global batches and divide them differently. Half of the data
+// are in each stratum, so that what `planned` draws for all ranks is what `stratified` draws for
+// each.
+TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
+  const auto world = comm::make_mpi_communicator();
+  const auto source = open_small(counting_instances(kSamples));
+  const std::pair<BalanceStrategy, BalanceStrategy> pairs[] = {
+      {kRandom, kExchange}, {kStratified, kPresort}, {kStratified, kPlanned}};
+  for (const auto& [drawn, assigned] : pairs) {
+    const auto losses = [&](BalanceStrategy strategy) {
+      const Mode mode{ClipMode::kAfterAllReduce, kClips, strategy, kF32};
+      return train(run_of(mode, kGlobalBatch / world->size(), 1), *world, *source, 7, kSteps);
+    };
+    const TrainingHistory as_drawn = losses(drawn), as_assigned = losses(assigned);
+    EXPECT_LE(largest_loss_difference(as_drawn, as_assigned), kFp32) << name_of(assigned);
+    if (world->size() == 1) continue;
+    std::vector<int64_t> tokens[2];
+    for (int step = 0; step < kSteps; ++step) {
+      tokens[0].push_back(as_drawn.steps[step].tokens);
+      tokens[1].push_back(as_assigned.steps[step].tokens);
+    }
+    EXPECT_NE(tokens[0], tokens[1]) << name_of(assigned) << " assigns as " << name_of(drawn);
+  }
 }
 
 TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {

@@ -85,24 +85,47 @@ TEST_P(EveryDrawingStrategy, DrawsEverySampleOnceAnEpoch) {
   }
 }
 
+// Asserts that for 60 steps two plans hold the same samples in the same groups of `group` samples.
+void expect_the_same_groups(const PlanOptions& a, const PlanOptions& b, size_t group) {
+  const auto lengths = random_lengths(5000, 4);
+  const auto first = make_batch_plan(a, lengths), second = make_batch_plan(b, lengths);
+  for (int step = 0; step < 60; ++step) {
+    const auto x = first->next_step(), y = second->next_step();
+    std::vector<uint32_t> left(x.begin(), x.end()), right(y.begin(), y.end());
+    for (size_t begin = 0; begin < left.size(); begin += group) {
+      std::sort(left.begin() + begin, left.begin() + begin + group);
+      std::sort(right.begin() + begin, right.begin() + begin + group);
+    }
+    ASSERT_EQ(left, right) << b.strategy << " step " << step;
+  }
+}
+
 // So the loss of a fixed global batch does not depend on the assignment.
 TEST(BatchPlan, AssignmentLeavesTheGlobalBatchAsItWasDrawn) {
-  const auto lengths = random_lengths(5000, 4);
-  const std::pair<const char*, const char*> pairs[] = {
-      {"random", "exchange"}, {"stratified", "stratified+presort"}, {"stratified", "planned"}};
-  for (const auto& [drawn, assigned] : pairs) {
-    PlanOptions options{.strategy = drawn, .ranks = 12, .batch_per_rank = 16, .seed = 8};
-    const auto first = make_batch_plan(options, lengths);
-    options.strategy = assigned;
-    const auto second = make_batch_plan(options, lengths);
-    for (int step = 0; step < 60; ++step) {
-      const auto a = first->next_step(), b = second->next_step();
-      std::vector<uint32_t> left(a.begin(), a.end()), right(b.begin(), b.end());
-      std::sort(left.begin(), left.end());
-      std::sort(right.begin(), right.end());
-      ASSERT_EQ(left, right) << assigned << " step " << step;
-    }
-  }
+  PlanOptions drawn{.strategy = "random", .ranks = 12, .batch_per_rank = 16, .seed = 8};
+  PlanOptions assigned = drawn;
+  assigned.strategy = "exchange";
+  expect_the_same_groups(drawn, assigned, 12 * 16);
+  drawn.strategy = "stratified";
+  assigned.strategy = "stratified+presort";
+  assigned.group_ranks = 3;
+  expect_the_same_groups(drawn, assigned, 3 * 16);
+}
+
+// A planned group is one stratified draw for all of its ranks, and its samples stay in it.
+TEST(BatchPlan, APlannedGroupIsAStratifiedLocalBatchDealtToItsRanks) {
+  PlanOptions drawn{.strategy = "stratified", .ranks = 1, .batch_per_rank = 12 * 16, .seed = 8};
+  PlanOptions assigned{.strategy = "planned", .ranks = 12, .batch_per_rank = 16, .seed = 8};
+  expect_the_same_groups(drawn, assigned, 12 * 16);
+  drawn.ranks = 4;
+  drawn.batch_per_rank = 3 * 16;
+  assigned.group_ranks = 3;
+  expect_the_same_groups(drawn, assigned, 3 * 16);
+  // Groups of 8 and 4 ranks: drawn for 4 at a time, so that the first group holds two draws.
+  drawn.ranks = 3;
+  drawn.batch_per_rank = 4 * 16;
+  assigned.group_ranks = 8;
+  expect_the_same_groups(drawn, assigned, 12 * 16);
 }
 
 TEST_P(EveryStrategy, TheSameOptionsGiveTheSamePlanAndAnotherSeedAnother) {

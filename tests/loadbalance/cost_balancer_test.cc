@@ -11,7 +11,7 @@
 namespace strata::loadbalance {
 namespace {
 
-double heaviest(std::span<const uint32_t> batches, int ranks, std::span<const uint16_t> lengths,
+double heaviest(std::span<const uint32_t> batches, int ranks, std::span<const int32_t> lengths,
                 const CostModel& model) {
   const size_t per_rank = batches.size() / static_cast<size_t>(ranks);
   double result = 0;
@@ -25,21 +25,16 @@ double heaviest(std::span<const uint32_t> batches, int ranks, std::span<const ui
   return result;
 }
 
-std::vector<uint32_t> first_samples(size_t count) {
-  std::vector<uint32_t> samples(count);
-  std::iota(samples.begin(), samples.end(), 0u);
-  return samples;
-}
-
 TEST(CostBalancer, GivesEveryRankEquallyManyAndEverySampleOnce) {
-  const auto lengths = compact_lengths(random_lengths(70, 3));
+  const auto lengths = random_lengths(70, 3);
   CostBalancer balancer(lengths, {});
-  std::vector<uint32_t> batches(70);
+  std::vector<uint32_t> batches(70), every_sample(70);
+  std::iota(every_sample.begin(), every_sample.end(), 0u);
   for (const int ranks : {1, 2, 5, 7, 10, 70}) {
-    balancer.assign(first_samples(70), ranks, batches);
+    balancer.assign(samples_of(lengths), ranks, batches);
     std::vector<uint32_t> sorted = batches;
     std::sort(sorted.begin(), sorted.end());
-    EXPECT_EQ(sorted, first_samples(70)) << ranks;
+    EXPECT_EQ(sorted, every_sample) << ranks;
   }
 }
 
@@ -49,7 +44,7 @@ TEST(CostBalancer, IsCloseToTheBestOfAllSplits) {
   int best_found = 0;
   constexpr int kTrials = 200;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const auto lengths = compact_lengths(random_lengths(8, static_cast<uint64_t>(trial)));
+    const auto lengths = random_lengths(8, static_cast<uint64_t>(trial));
     double best = std::numeric_limits<double>::max();
     std::vector<bool> first = {true, true, true, true, false, false, false, false};
     do {
@@ -63,7 +58,7 @@ TEST(CostBalancer, IsCloseToTheBestOfAllSplits) {
     } while (std::prev_permutation(first.begin(), first.end()));
     CostBalancer balancer(lengths, model);
     std::vector<uint32_t> batches(8);
-    balancer.assign(first_samples(8), 2, batches);
+    balancer.assign(samples_of(lengths), 2, batches);
     const double found = heaviest(batches, 2, lengths, model);
     ASSERT_LE(found, 1.05 * best) << "trial " << trial;
     best_found += found <= best * (1 + 1e-9);
@@ -71,12 +66,36 @@ TEST(CostBalancer, IsCloseToTheBestOfAllSplits) {
   EXPECT_GT(best_found, kTrials / 2);
 }
 
+// Half the samples are alike and one is far longer: what the first rounds leave, the last even out.
+TEST(CostBalancer, EvensOutWhatTheLongestSampleLeaves) {
+  std::vector<int32_t> lengths(64, 100);
+  lengths[5] = 160;
+  for (int i = 32; i < 64; ++i) lengths[i] = 40 + 2 * (i % 16);
+  const CostModel tokens = {.linear = 1, .quadratic = 0};
+  CostBalancer balancer(lengths, tokens);
+  std::vector<uint32_t> batches(64);
+  balancer.assign(samples_of(lengths), 4, batches);
+  const double mean = std::accumulate(lengths.begin(), lengths.end(), 0.0) / 4;
+  EXPECT_LE(heaviest(batches, 4, lengths, tokens), mean * 1.002);
+}
+
+TEST(CostBalancer, GivesEveryRankItsSamplesLongestFirst) {
+  const auto lengths = random_lengths(16 * 64, 4);
+  CostBalancer balancer(lengths, {});
+  std::vector<uint32_t> batches(lengths.size());
+  balancer.assign(samples_of(lengths), 64, batches);
+  for (auto batch = batches.begin(); batch != batches.end(); batch += 16) {
+    EXPECT_TRUE(std::is_sorted(batch, batch + 16,
+                               [&](uint32_t a, uint32_t b) { return lengths[a] > lengths[b]; }));
+  }
+}
+
 // Attention makes one long sample dearer than two of half its length.
 TEST(CostBalancer, BalancesCostRatherThanTokens) {
-  const std::vector<uint16_t> lengths = {512, 256, 256, 1};
+  const std::vector<int32_t> lengths = {512, 256, 256, 1};
   CostBalancer balancer(lengths, {.linear = 0, .quadratic = 1});
   std::vector<uint32_t> batches(4);
-  balancer.assign(first_samples(4), 2, batches);
+  balancer.assign(samples_of(lengths), 2, batches);
   EXPECT_EQ(batches, (std::vector<uint32_t>{0, 3, 1, 2}));
 }
 

@@ -10,8 +10,7 @@ namespace strata::loadbalance {
 namespace {
 
 ImbalanceReport measure(const std::string& strategy, int ranks, int steps, int group_ranks = 0) {
-  static const auto lengths = lengths_in_proportion(
-      read_length_histogram(STRATA_SOURCE_DIR "/bench/lengths/mlperf_wikipedia.txt"), 32 * 16384);
+  static const auto lengths = lengths_in_proportion(mlperf_wikipedia_histogram(), 32 * 16384);
   return measure_imbalance({.strategy = strategy,
                             .ranks = ranks,
                             .batch_per_rank = 16,

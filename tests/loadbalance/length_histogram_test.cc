@@ -27,6 +27,16 @@ TEST(LengthHistogram, ReadsLinesAndComments) {
             (std::vector<int32_t>{128, 128, 512, 512, 512, 512, 512, 512}));
 }
 
+TEST(LengthHistogram, MlperfsWikipediaHasTheSharesOfItsStrata) {
+  std::vector<int> counts(4);
+  for (const int32_t length : lengths_in_proportion(mlperf_wikipedia_histogram(), 16000)) {
+    ++counts.at(static_cast<size_t>((length - 1) / 128));
+  }
+  for (size_t stratum = 0; stratum < 4; ++stratum) {
+    EXPECT_NEAR(counts[stratum], (std::vector{6000, 3000, 2000, 5000})[stratum], 1);
+  }
+}
+
 TEST(LengthHistogram, EveryNumberOfSamplesIsReached) {
   const auto histogram = parse("1 1\n2 1\n3 1\n");
   for (size_t samples = 0; samples < 50; ++samples) {
