@@ -16,7 +16,7 @@ enum class SubmissionStatus : uint8_t { kOnprem, kCloud, kResearch };
 enum class Precision : uint8_t { kAuto, kFp32, kBf16 };
 enum class BackendKind : uint8_t { kCpu, kReference };
 enum class BalanceStrategy : uint8_t { kRandom, kStratified };
-enum class OptimizerKind : uint8_t { kAdam };
+enum class OptimizerKind : uint8_t { kAdam, kLamb };
 enum class ScheduleKind : uint8_t { kWarmupThenPolynomialDecay, kPolynomialDecay };
 enum class ClipMode : uint8_t { kNone, kAfterAllReduce, kBeforeAllReduce, kBucketBeforeAllReduce };
 enum class ReduceDType : uint8_t { kFp32, kBf16 };

@@ -78,7 +78,11 @@ class Trainer {
 loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed);
 optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double base_learning_rate);
 comm::BucketOptions bucket_options(const RunConfig& config);
-// `model`'s arenas and segments as an Adam optimizer.
+// The configured optimizer of an arena laid out as `layout` says, or of `model`'s.
+std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
+                                                 device::Backend& backend,
+                                                 const bert::ParameterLayout& layout,
+                                                 const optim::ParameterArena& arena);
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
                                                  device::Backend& backend,
                                                  const bert::Model& model);
