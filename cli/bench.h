@@ -5,6 +5,7 @@
 
 namespace strata::cli {
 
+void add_bench_optimizer(CLI::App& bench);
 void add_bench_step(CLI::App& bench);
 
 }  // namespace strata::cli

@@ -22,8 +22,10 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"data", "prepare"},
                     std::vector<std::string>{"data", "info"},
                     std::vector<std::string>{"data", "show"}, std::vector<std::string>{"bench"},
-                    std::vector<std::string>{"bench", "step"}, std::vector<std::string>{"check"},
-                    std::vector<std::string>{"check", "log"}, std::vector<std::string>{"score"}),
+                    std::vector<std::string>{"bench", "step"},
+                    std::vector<std::string>{"bench", "optimizer"},
+                    std::vector<std::string>{"check"}, std::vector<std::string>{"check", "log"},
+                    std::vector<std::string>{"score"}),
     [](const auto& test) {
       std::string name = "strata";
       for (const std::string& word : test.param) name += "_" + word;

@@ -68,7 +68,7 @@ TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
 TEST_F(TrainerTest, LambLearnsToo) {
   RunConfig config = small_run();
   config.optimizer.name = OptimizerKind::kLamb;
-  config.optimizer.lr = 2e-2;  // of a weight's own size
+  config.optimizer.lr = 0.1;  // of a tensor's own norm
   config.optimizer.epsilon = 1e-6;
   const TrainingHistory history = run(config, 7, 40);
   EXPECT_LT(history.steps.back().losses.mean_loss(),
