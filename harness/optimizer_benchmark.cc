@@ -117,7 +117,7 @@ class Passes {
     return arena_.compute_weights ? arena_.compute_weights.as<uint16_t>() + offset : nullptr;
   }
 
-  // Neighbours share a pass, as in the optimizer.
+  // One pass over neighbours, even where the optimizer needs two because one decays.
   void add_adam_pass(const bert::ParameterSegment& s) {
     update_bytes_ += s.size * (8 * kMaster + compute_size(backend_));
     if (adam_end_ == s.offset && !plain_.empty()) {

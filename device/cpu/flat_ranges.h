@@ -12,12 +12,20 @@ namespace strata::device::cpu {
 // Ranges are split at multiples of this, so that a split never depends on alignment.
 inline constexpr int64_t kGrain = 4096;
 
+// Threads for `blocks` times kGrain elements: waking one costs more than it saves on less than
+// eight, and very much more where other programs want its processor.
+inline int worthwhile_threads(int threads, int64_t blocks) {
+  return static_cast<int>(std::clamp<int64_t>(blocks / 8, 1, threads));
+}
+
 // work(begin, end) over all of [0, count), a part a thread.
 template <typename Work>
 void parallel_elements(int threads, int64_t count, const Work& work) {
-  parallel_ranges(threads, (count + kGrain - 1) / kGrain, [&](int64_t begin, int64_t end, int) {
-    work(begin * kGrain, std::min(end * kGrain, count));
-  });
+  const int64_t blocks = (count + kGrain - 1) / kGrain;
+  parallel_ranges(worthwhile_threads(threads, blocks), blocks,
+                  [&](int64_t begin, int64_t end, int) {
+                    work(begin * kGrain, std::min(end * kGrain, count));
+                  });
 }
 
 // The sum of sum(begin, end) over the blocks of [0, count), added up in order from Sum{}: the same
@@ -27,11 +35,12 @@ auto block_sums(const Context& context, int64_t count, const Work& sum) {
   using Sum = decltype(sum(int64_t{0}, int64_t{0}));
   const int64_t blocks = (count + kGrain - 1) / kGrain;
   Sum* parts = context.scratch[0].template get<Sum>(std::max<int64_t>(blocks, 1));
-  parallel_ranges(context.threads, blocks, [&](int64_t first, int64_t last, int) {
-    for (int64_t block = first; block < last; ++block) {
-      parts[block] = sum(block * kGrain, std::min((block + 1) * kGrain, count));
-    }
-  });
+  parallel_ranges(worthwhile_threads(context.threads, blocks), blocks,
+                  [&](int64_t first, int64_t last, int) {
+                    for (int64_t block = first; block < last; ++block) {
+                      parts[block] = sum(block * kGrain, std::min((block + 1) * kGrain, count));
+                    }
+                  });
   Sum total{};
   for (int64_t block = 0; block < blocks; ++block) total += parts[block];
   return total;

@@ -103,14 +103,15 @@ void plain_range(const PlainPass& pass, int64_t begin, int64_t end) {
   float* __restrict c = pass.modified[2];
   float* __restrict d = pass.modified[3];
   uint16_t* __restrict written = pass.written;
-  const float factor = pass.factor;
+  const float factor = pass.factor, rest = 1.0f - factor;
   for (int64_t i = begin; i < end; ++i) {
-    a[i] *= factor;
-    b[i] *= factor;
+    const float first = a[i] * factor;
+    a[i] = first;
+    b[i] = kRead ? b[i] * factor + read[i] * rest : b[i] * factor;
     if constexpr (kModified > 2) c[i] *= factor;
     if constexpr (kModified > 3) d[i] *= factor;
-    if constexpr (kRead) b[i] += (1.0f - factor) * read[i];
-    if constexpr (kWritten) written[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(a[i]) >> 16);
+    if constexpr (kWritten)
+      written[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(first) >> 16);
   }
 }
 

@@ -29,7 +29,9 @@ struct PlainPass {
   std::array<float*, 4> modified{};  // read and written; null: fewer
   const float* read = nullptr;       // with three modified ones
   uint16_t* written = nullptr;       // with two or four modified ones; null: none
-  float factor = 1.0f;               // 1 leaves the modified arrays as they are
+  // The modified arrays are multiplied by this (the second takes the rest from `read`), the first
+  // one's upper halves are written: 1 leaves the modified ones as they are.
+  float factor = 1.0f;
 };
 
 // Functions over compute-dtype storage T: float, or uint16_t holding bfloat16 bits.
