@@ -86,8 +86,8 @@ void run(const BenchOptimizerOptions& options) {
   const harness::RunConfig config = run_config(options);
   harness::Progress progress({.label = "bench", .unit = "rounds", .total_steps = options.rounds});
   progress.print(
-      fmt::format("{}: {:.1f} GB of memory", config.model.config,
-                  static_cast<double>(harness::optimizer_benchmark_bytes(config)) / 1e9));
+      fmt::format("{}: {:.0f} MB of memory", config.model.config,
+                  static_cast<double>(harness::optimizer_benchmark_bytes(config)) / 1e6));
   const auto result = harness::benchmark_optimizer(
       config, options.rounds, [&](int done) { progress.update({.step = done, .items = done}); });
   progress.finish();
