@@ -127,14 +127,11 @@ ParameterLayout::ParameterLayout(const BertConfig& config) : boundaries{0} {
   add_embeddings(config, add, *this);
 }
 
-std::vector<DecaySegment> ParameterLayout::decay_segments() const {
-  std::vector<DecaySegment> segments;
+std::vector<ParameterSegment> ParameterLayout::segments() const {
+  std::vector<ParameterSegment> segments;
   for (size_t i = 0; i < all.size(); ++i) {
     const int64_t end = i + 1 < all.size() ? all[i + 1].offset : size;
-    if (segments.empty() || segments.back().decay != all[i].decay) {
-      segments.push_back({all[i].offset, 0, all[i].decay});
-    }
-    segments.back().size = end - segments.back().offset;
+    segments.push_back({all[i].offset, end - all[i].offset, all[i].decay});
   }
   return segments;
 }

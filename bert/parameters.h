@@ -37,8 +37,8 @@ struct LayerPlace {
   LayerNormPlace output_norm;
 };
 
-// A run of elements to which weight decay applies, or does not.
-struct DecaySegment {
+// A parameter's elements of the arena, the gap after them included.
+struct ParameterSegment {
   int64_t offset = 0;
   int64_t size = 0;
   bool decay = false;
@@ -63,7 +63,8 @@ struct ParameterLayout {
   std::vector<int64_t> boundaries;
   std::vector<std::string> groups;  // what each is: "heads", "layer_23", ..., "embeddings"
 
-  std::vector<DecaySegment> decay_segments() const;
+  // One segment a parameter, in order; together they are the whole arena.
+  std::vector<ParameterSegment> segments() const;
 };
 
 }  // namespace strata::bert

@@ -10,6 +10,7 @@ void add_bench_command(CLI::App& app, int&) {
   add_bench_step(*bench);
   add_bench_balance(*bench);
   add_bench_overlap(*bench);
+  add_bench_optimizer(*bench);
   add_bench_cost(*bench);
 }
 

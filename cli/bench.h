@@ -5,9 +5,10 @@
 
 namespace strata::cli {
 
-void add_bench_balance(CLI::App& bench);
-void add_bench_cost(CLI::App& bench);
 void add_bench_step(CLI::App& bench);
+void add_bench_balance(CLI::App& bench);
 void add_bench_overlap(CLI::App& bench);
+void add_bench_optimizer(CLI::App& bench);
+void add_bench_cost(CLI::App& bench);
 
 }  // namespace strata::cli

@@ -9,6 +9,7 @@
 // gradients, master weights, optimizer state and saved statistics are of `master_dtype()`.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -272,6 +273,53 @@ struct AdamUpdate {
   float max_norm = 1.0f;
 };
 
+// Sums of squares over one tensor, of which LAMB's trust ratio is made.
+struct LambNorms {
+  double weights = 0;    // ||w||^2
+  double direction = 0;  // ||u||^2
+
+  LambNorms& operator+=(const LambNorms& other) {
+    weights += other.weights;
+    direction += other.direction;
+    return *this;
+  }
+  // ||w|| / ||u||, 1 where either is zero.
+  double trust_ratio() const {
+    return weights > 0 && direction > 0 ? std::sqrt(weights / direction) : 1.0;
+  }
+};
+
+// The first half of LAMB (You et al. 2020, algorithm 2) over a flat range that lies in one tensor,
+// as MLCommons' TensorFlow reference has it (lamb_optimizer_v1.py): both moments are corrected for
+// their bias, and epsilon is added after the root. g' is Adam's; m = b1 m + (1-b1) g'; v = b2 v +
+// (1-b2) g'^2; u = (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + epsilon) + weight_decay * w takes the
+// gradient's place; norms += sums of w^2 and u^2. The sums are accumulated in double and depend on
+// the range alone, not on how many threads there are, so that ranks stay equal to the bit.
+struct LambDirection {
+  ConstTensor weights;   // [n] master dtype
+  Tensor gradients;      // [n] master dtype, in: g, out: u
+  Tensor first_moment;   // [n] master dtype
+  Tensor second_moment;  // [n] master dtype
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-6f;
+  float weight_decay = 0;
+  int64_t step = 1;  // t, from 1
+  float gradient_scale = 1.0f;
+  const double* norm_squared = nullptr;  // device memory; null: no clipping
+  float max_norm = 1.0f;
+  LambNorms* norms = nullptr;  // device memory, added to
+};
+
+// The second half, once the whole tensor's directions are there: w -= lr * trust_ratio * u; u = 0.
+struct LambApply {
+  Tensor weights;                    // [n] master dtype
+  Tensor compute_weights;            // [n] compute dtype; absent where compute reads the weights
+  Tensor directions;                 // [n] master dtype: the gradients' memory, cleared
+  const LambNorms* norms = nullptr;  // device memory
+  float learning_rate = 0;
+};
+
 // What runs concurrently. Operations on one stream happen in order.
 enum class Stream : uint8_t { kCompute, kReduce, kCopy };
 
@@ -317,6 +365,8 @@ class Backend {
   virtual void l2_norm_squared(Stream, const L2NormSquared&) = 0;
   virtual void clip_to_norm(Stream, const ClipToNorm&) = 0;
   virtual void adam_update(Stream, const AdamUpdate&) = 0;
+  virtual void lamb_direction(Stream, const LambDirection&) = 0;
+  virtual void lamb_apply(Stream, const LambApply&) = 0;
 };
 
 // Device memory of `backend` that is released with its owner; movable.

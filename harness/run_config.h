@@ -24,7 +24,7 @@ enum class BalanceStrategy : uint8_t {
   kStratifiedPresort,
   kPlanned
 };
-enum class OptimizerKind : uint8_t { kAdam };
+enum class OptimizerKind : uint8_t { kAdam, kLamb };
 enum class ScheduleKind : uint8_t { kWarmupThenPolynomialDecay, kPolynomialDecay };
 enum class ClipMode : uint8_t { kNone, kAfterAllReduce, kBeforeAllReduce, kBucketBeforeAllReduce };
 enum class ReduceDType : uint8_t { kFp32, kBf16 };

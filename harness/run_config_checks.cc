@@ -26,6 +26,12 @@ Conflict find_conflict(const RunConfig& config) {
                         "open for another target",
                         config.target.masked_lm_accuracy)};
   }
+  if (closed && config.optimizer.name != OptimizerKind::kLamb) {
+    return {"optimizer.name",
+            fmt::format("the closed division updates with lamb, not {}; set run.division to open "
+                        "for another optimizer",
+                        name_of(config.optimizer.name))};
+  }
   if (config.device.backend == BackendKind::kReference &&
       config.model.precision == Precision::kBf16) {
     return {"model.precision",

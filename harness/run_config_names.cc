@@ -30,7 +30,8 @@ constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kPlanned, "planned",
      "groups of ranks draw the same share from every stratum and divide it by cost"}};
 constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
-    {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"}};
+    {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
+    {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"}};
 constexpr NamedChoice<ScheduleKind> kSchedules[] = {
     {ScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
      "the decay starts from the full rate where the warm-up ends"},

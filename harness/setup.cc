@@ -59,13 +59,17 @@ void check_vocabulary(const RunConfig& config, const bert::BertConfig& model) {
   }
 }
 
+int thread_count(const RunConfig& config, int local_ranks) {
+  const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  return config.device.threads.value_or(std::max(1, processors / local_ranks));
+}
+
 std::unique_ptr<device::Backend> make_backend(const RunConfig& config, int local_ranks) {
   if (config.device.backend == BackendKind::kReference) {
     return device::make_backend({"reference", device::DType::kF64, 1});
   }
-  const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  const int threads = config.device.threads.value_or(std::max(1, processors / local_ranks));
-  return device::make_backend({"cpu", compute_dtype(config.model.precision), threads});
+  return device::make_backend(
+      {"cpu", compute_dtype(config.model.precision), thread_count(config, local_ranks)});
 }
 
 std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,

@@ -31,8 +31,10 @@ bert::BertConfig make_bert_config(const RunConfig& config);
 // Throws Error where model.vocab is given and is not a vocabulary of this model's size.
 void check_vocabulary(const RunConfig& config, const bert::BertConfig& model);
 
-// `auto` precision is bf16 where the processor multiplies it natively, else fp32; `auto` threads
-// are the machine's processors divided by its ranks.
+// Threads of each rank: as configured, or the machine's processors divided by its ranks.
+int thread_count(const RunConfig& config, int local_ranks);
+
+// `auto` precision is bf16 where the processor multiplies it natively, else fp32.
 std::unique_ptr<device::Backend> make_backend(const RunConfig& config, int local_ranks);
 
 // Opens data.train or data.eval without reading samples. Throws Error where a sample is longer than

@@ -64,16 +64,24 @@ optim::UpdateOptions update_options(const comm::ReducedGradients& reduced, int64
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
                                                  device::Backend& backend,
-                                                 const bert::Model& model) {
+                                                 const bert::ParameterLayout& layout,
+                                                 const optim::ParameterArena& arena) {
   std::vector<optim::Segment> segments;
-  for (const bert::DecaySegment& segment : model.layout().decay_segments()) {
+  for (const bert::ParameterSegment& segment : layout.segments()) {
     segments.push_back({segment.offset, segment.size, segment.decay});
   }
+  const auto make = config.name == OptimizerKind::kLamb ? optim::make_lamb : optim::make_adam;
+  return make(backend, arena, segments,
+              {config.beta1, config.beta2, config.epsilon, config.weight_decay});
+}
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
+                                                 device::Backend& backend,
+                                                 const bert::Model& model) {
   optim::ParameterArena arena{model.master_weights(), {}, model.gradients()};
   if (backend.compute_dtype() != backend.master_dtype())
     arena.compute_weights = model.compute_weights();
-  return optim::make_adam(backend, arena, segments,
-                          {config.beta1, config.beta2, config.epsilon, config.weight_decay});
+  return make_optimizer(config, backend, model.layout(), arena);
 }
 
 Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model& model,

@@ -86,7 +86,11 @@ comm::BucketOptions bucket_options(const RunConfig& config);
 // What the optimizer does with reduced gradients in step `step`, from 1.
 optim::UpdateOptions update_options(const comm::ReducedGradients& reduced, int64_t step,
                                     double learning_rate);
-// `model`'s arenas and segments as an Adam optimizer.
+// The configured optimizer of an arena laid out as `layout` says, or of `model`'s.
+std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
+                                                 device::Backend& backend,
+                                                 const bert::ParameterLayout& layout,
+                                                 const optim::ParameterArena& arena);
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
                                                  device::Backend& backend,
                                                  const bert::Model& model);

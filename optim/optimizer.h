@@ -46,8 +46,9 @@ class Optimizer {
   virtual ~Optimizer() = default;
 
   // Updates the weights of arena elements [begin, end), which may cut segments, and clears their
-  // gradients. Every element is updated once a step; ranges may come in any order. Issued on
-  // `stream`, which only one thread may use at a time.
+  // gradients; LAMB does so to a whole segment once the last range of it has come. Every element is
+  // updated once a step; ranges may come in any order. Issued on `stream`, which only one thread
+  // may use at a time.
   virtual void update(device::Stream stream, int64_t begin, int64_t end,
                       const UpdateOptions& options) = 0;
 
@@ -63,8 +64,15 @@ struct AdamOptions {
 };
 
 // Adam with decoupled weight decay and bias correction. `segments` cover [0, n) without gaps, in
-// rising order; they are copied. Throws Error where they do not, or the tensors differ in size.
+// rising order; they are copied. Throws Error where they do not, the tensors differ in size, or an
+// option is out of range.
 std::unique_ptr<Optimizer> make_adam(device::Backend& backend, const ParameterArena& arena,
+                                     std::span<const Segment> segments, const AdamOptions& options);
+
+// LAMB: Adam, whose update of every segment that decays is scaled by the segment's trust ratio (see
+// device::LambDirection). Options and errors as Adam's. With the same ranges in the same order, the
+// same bits.
+std::unique_ptr<Optimizer> make_lamb(device::Backend& backend, const ParameterArena& arena,
                                      std::span<const Segment> segments, const AdamOptions& options);
 
 }  // namespace strata::optim

@@ -94,6 +94,10 @@ class CpuBackend final : public Backend {
   }
   void clip_to_norm(Stream s, const ClipToNorm& op) override { cpu::clip_to_norm(on(s), op); }
   void adam_update(Stream s, const AdamUpdate& op) override { cpu::adam_update(on(s), op); }
+  void lamb_direction(Stream s, const LambDirection& op) override {
+    cpu::lamb_direction(on(s), op);
+  }
+  void lamb_apply(Stream s, const LambApply& op) override { cpu::lamb_apply(on(s), op); }
 
  private:
   // OpenMP keeps its thread count per calling thread; oneDNN reads it.

@@ -28,5 +28,7 @@ void convert(const Context&, const Convert&);
 void l2_norm_squared(const Context&, const L2NormSquared&);
 void clip_to_norm(const Context&, const ClipToNorm&);
 void adam_update(const Context&, const AdamUpdate&);
+void lamb_direction(const Context&, const LambDirection&);
+void lamb_apply(const Context&, const LambApply&);
 
 }  // namespace strata::device::cpu

@@ -22,5 +22,7 @@ void convert(const Convert& op);
 void l2_norm_squared(const L2NormSquared& op);
 void clip_to_norm(const ClipToNorm& op);
 void adam_update(const AdamUpdate& op);
+void lamb_direction(const LambDirection& op);
+void lamb_apply(const LambApply& op);
 
 }  // namespace strata::device::reference

@@ -78,6 +78,8 @@ class ReferenceBackend final : public Backend {
   void l2_norm_squared(Stream, const L2NormSquared& op) override { reference::l2_norm_squared(op); }
   void clip_to_norm(Stream, const ClipToNorm& op) override { reference::clip_to_norm(op); }
   void adam_update(Stream, const AdamUpdate& op) override { reference::adam_update(op); }
+  void lamb_direction(Stream, const LambDirection& op) override { reference::lamb_direction(op); }
+  void lamb_apply(Stream, const LambApply& op) override { reference::lamb_apply(op); }
 };
 
 }  // namespace

@@ -95,11 +95,11 @@ TEST(Parameters, QueryKeyAndValueAreOneMatrix) {
   EXPECT_EQ(layout.layers[1].query_key_value.bias.cols, 3 * 64);
 }
 
-TEST(Parameters, DecaySpareBiasesAndLayerNorms) {
+TEST(Parameters, SegmentsAreParametersAndDecaySparesBiasesAndLayerNorms) {
   const ParameterLayout layout(small());
   std::vector<int> decay(static_cast<size_t>(layout.size), -1);
   int64_t end = 0;
-  for (const DecaySegment& segment : layout.decay_segments()) {
+  for (const ParameterSegment& segment : layout.segments()) {
     EXPECT_EQ(segment.offset, end);
     end += segment.size;
     std::fill_n(decay.begin() + segment.offset, segment.size, segment.decay);
@@ -109,8 +109,7 @@ TEST(Parameters, DecaySpareBiasesAndLayerNorms) {
     const bool spared = p.name.ends_with("bias") || p.name.find("LayerNorm") != std::string::npos;
     for (int64_t i = 0; i < p.size(); ++i) ASSERT_EQ(decay[p.offset + i], !spared) << p.name;
   }
-  // One run of each a group: as few optimizer passes as there can be.
-  EXPECT_EQ(layout.decay_segments().size(), 2 * (layout.boundaries.size() - 1));
+  EXPECT_EQ(layout.segments().size(), layout.all.size());
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"bench", "step"},
                     std::vector<std::string>{"bench", "balance"},
                     std::vector<std::string>{"bench", "overlap"},
+                    std::vector<std::string>{"bench", "optimizer"},
                     std::vector<std::string>{"bench", "cost"}, std::vector<std::string>{"check"},
                     std::vector<std::string>{"check", "log"}, std::vector<std::string>{"score"}),
     [](const auto& test) {

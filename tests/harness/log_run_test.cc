@@ -54,6 +54,7 @@ RunConfig closed_config() {
   RunConfig config;
   config.run.division = Division::kClosed;
   config.clip.mode = ClipMode::kAfterAllReduce;
+  config.optimizer.name = OptimizerKind::kLamb;
   return config;
 }
 
@@ -102,12 +103,18 @@ TEST_F(LogRunTest, EveryKeyIsLoggedOnceWithTheConfigurationsValue) {
   EXPECT_EQ(values["submission_platform"], "2 x box");
   EXPECT_EQ(values["seed"], 3'000'000'000);
   EXPECT_EQ(values["global_batch_size"], 8 * 3 * 2);
+  EXPECT_EQ(values["opt_name"], "adam");
   EXPECT_EQ(values["opt_base_learning_rate"], 5e-4);
   EXPECT_EQ(values["opt_epsilon"], 1e-6);
   EXPECT_EQ(values["opt_lamb_epsilon"], 1e-6);
   EXPECT_EQ(values["num_warmup_steps"], 20);
   EXPECT_EQ(values["quality_target"], 0.72);
   EXPECT_EQ(values["train_samples"], 640);
+}
+
+TEST_F(LogRunTest, LambIsLoggedByItsName) {
+  const std::string log = read_file(write_run(closed_config(), 0.73, log_keys::kSuccess));
+  EXPECT_NE(log.find(R"("key": "opt_name", "value": "lamb")"), std::string::npos) << log;
 }
 
 TEST_F(LogRunTest, TheOfficialCheckerPassesAnOpenRunOfAnyTarget) {

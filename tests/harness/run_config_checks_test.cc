@@ -25,6 +25,7 @@ TEST(RunConfigChecks, TheClosedDivisionClipsAsTheReferenceDoes) {
             "<clip.mode>: clip.mode: bucket_before_allreduce is for the open division "
             "(run.division is closed); use after_allreduce");
   config.clip.mode = ClipMode::kAfterAllReduce;
+  config.optimizer.name = OptimizerKind::kLamb;
   EXPECT_EQ(conflict_of(config), "");
 }
 
@@ -36,6 +37,17 @@ TEST(RunConfigChecks, TheClosedDivisionHasMlperfsTarget) {
   EXPECT_EQ(conflict_of(config),
             "<target.masked_lm_accuracy>: target.masked_lm_accuracy: the closed division asks for "
             "at least 0.72, not 0.3; set run.division to open for another target");
+}
+
+TEST(RunConfigChecks, TheClosedDivisionUpdatesWithLamb) {
+  RunConfig config;
+  config.run.division = Division::kClosed;
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  EXPECT_EQ(conflict_of(config),
+            "<optimizer.name>: optimizer.name: the closed division updates with lamb, not adam; "
+            "set run.division to open for another optimizer");
+  config.optimizer.name = OptimizerKind::kLamb;
+  EXPECT_EQ(conflict_of(config), "");
 }
 
 TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {

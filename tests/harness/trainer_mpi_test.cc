@@ -16,11 +16,13 @@ struct Mode {
   ReduceDType reduce;
   // Of a loss's difference from one rank with the whole batch, over all steps.
   double bound = 0;
+  OptimizerKind optimizer = OptimizerKind::kAdam;
 };
 
 RunConfig run_of(const Mode& mode, int micro_batch, int accumulation) {
   RunConfig config = small_run();
   config.clip = {mode.clip, mode.max_norm};
+  config.optimizer.name = mode.optimizer;
   config.reduce.dtype = mode.reduce;
   config.batch.load_balance.strategy = mode.strategy;
   config.batch.micro_batch = micro_batch;
@@ -51,13 +53,14 @@ constexpr double kFp32 = 1e-4, kBf16 = 1e-3;
 constexpr auto kRandom = BalanceStrategy::kRandom, kExchange = BalanceStrategy::kExchange,
                kStratified = BalanceStrategy::kStratified,
                kPresort = BalanceStrategy::kStratifiedPresort, kPlanned = BalanceStrategy::kPlanned;
+constexpr auto kLamb = OptimizerKind::kLamb;
 constexpr auto kF32 = ReduceDType::kFp32, kBF16 = ReduceDType::kBf16;
 
 std::string name_of_mode(const testing::TestParamInfo<Mode>& test) {
   const Mode& mode = test.param;
   std::string strategy = name_of(mode.strategy);
   std::replace(strategy.begin(), strategy.end(), '+', '_');
-  return fmt::format("{}_{}_{}_{}", name_of(mode.clip),
+  return fmt::format("{}_{}_{}_{}_{}", name_of(mode.optimizer), name_of(mode.clip),
                      mode.max_norm == kNeverClips ? "loose" : "tight", strategy,
                      name_of(mode.reduce));
 }
@@ -74,11 +77,15 @@ const auto kShared = testing::Values(
     Mode{ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32},
     Mode{ClipMode::kBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
     Mode{ClipMode::kBucketBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
-    Mode{ClipMode::kBucketBeforeAllReduce, kNeverClips, kStratified, kF32, kFp32});
+    Mode{ClipMode::kBucketBeforeAllReduce, kNeverClips, kStratified, kF32, kFp32},
+    Mode{ClipMode::kNone, 1, kRandom, kF32, kFp32, kLamb},
+    Mode{ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32, kLamb});
 // Where each rank clips its own gradient, so that the number of ranks matters.
-const auto kOwn = testing::Values(Mode{ClipMode::kBeforeAllReduce, kClips, kRandom, kF32},
-                                  Mode{ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32},
-                                  Mode{ClipMode::kBucketBeforeAllReduce, kClips, kRandom, kBF16});
+const auto kOwn =
+    testing::Values(Mode{ClipMode::kBeforeAllReduce, kClips, kRandom, kF32},
+                    Mode{ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32},
+                    Mode{ClipMode::kBucketBeforeAllReduce, kClips, kRandom, kBF16},
+                    Mode{ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32, 0, kLamb});
 
 class SharedUpdate : public TrainerOverRanks {};
 INSTANTIATE_TEST_SUITE_P(Modes, SharedUpdate, kShared, name_of_mode);

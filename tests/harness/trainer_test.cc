@@ -65,6 +65,16 @@ TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
             0.8 * history.steps.front().losses.mean_loss());
 }
 
+TEST_F(TrainerTest, LambLearnsToo) {
+  RunConfig config = small_run();
+  config.optimizer.name = OptimizerKind::kLamb;
+  config.optimizer.lr = 0.1;  // of a tensor's own norm
+  config.optimizer.epsilon = 1e-6;
+  const TrainingHistory history = run(config, 7, 40);
+  EXPECT_LT(history.steps.back().losses.mean_loss(),
+            0.8 * history.steps.front().losses.mean_loss());
+}
+
 TEST_F(TrainerTest, AnotherSeedGivesOtherWeightsDataAndDropout) {
   const TrainingHistory a = run(small_run(), 7, 2), b = run(small_run(), 8, 2);
   EXPECT_NE(a.weights, b.weights);

@@ -57,6 +57,8 @@ class HostBackend : public device::Backend {
     for (int64_t i = 0; i < op.x.size(); ++i) set_element(op.x, i, scale * element(op.x, i));
   }
   void adam_update(device::Stream, const device::AdamUpdate&) override { unsupported(); }
+  void lamb_direction(device::Stream, const device::LambDirection&) override { unsupported(); }
+  void lamb_apply(device::Stream, const device::LambApply&) override { unsupported(); }
   void linear_forward(device::Stream, const device::LinearForward&) override { unsupported(); }
   void linear_data_gradient(device::Stream, const device::LinearDataGradient&) override {
     unsupported();

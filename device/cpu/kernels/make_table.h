@@ -6,6 +6,7 @@
 #include "device/cpu/kernels/elementwise.h"
 #include "device/cpu/kernels/embeddings.h"
 #include "device/cpu/kernels/layernorm.h"
+#include "device/cpu/kernels/optimizers.h"
 #include "device/cpu/kernels/softmax.h"
 
 namespace strata::device::cpu {
@@ -42,6 +43,9 @@ constexpr VectorKernels make_table(const char* instruction_set) {
       .sum_of_squares_bf16 = sum_of_squares<uint16_t>,
       .add_f32 = add<float>,
       .adam = adam,
+      .lamb_direction = lamb_direction,
+      .lamb_apply = lamb_apply,
+      .plain_pass = plain_pass,
   };
 }
 

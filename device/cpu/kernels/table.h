@@ -3,6 +3,7 @@
 // `kernels_for_this_cpu` picks a table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "device/backend.h"
@@ -20,6 +21,17 @@ struct SoftmaxRows {
   float* scores = nullptr;       // [length, padded] raw q k^T
   float* log_sum_exp = nullptr;  // of row i at [i * log_sum_exp_stride]
   int64_t log_sum_exp_stride = 0;
+};
+
+// Arrays passed over with next to no arithmetic. Four modified and perhaps a written one, as Adam
+// has; three and a read one, or two and perhaps a written one, as LAMB's halves have.
+struct PlainPass {
+  std::array<float*, 4> modified{};  // read and written; null: fewer
+  const float* read = nullptr;       // with three modified ones
+  uint16_t* written = nullptr;       // with two or four modified ones; null: none
+  // The modified arrays are multiplied by this (the second takes the rest from `read`), the first
+  // one's upper halves are written: 1 leaves the modified ones as they are.
+  float factor = 1.0f;
 };
 
 // Functions over compute-dtype storage T: float, or uint16_t holding bfloat16 bits.
@@ -67,6 +79,10 @@ struct VectorKernels {
   void (*add_f32)(int64_t count, const float* x, float* sum);
   // Elements [begin, end) of the update; `factor` multiplies the gradient.
   void (*adam)(const AdamUpdate&, int64_t begin, int64_t end, float factor);
+  // The same of LAMB's two halves; the first returns the sums of these elements.
+  LambNorms (*lamb_direction)(const LambDirection&, int64_t begin, int64_t end, float factor);
+  void (*lamb_apply)(const LambApply&, int64_t begin, int64_t end, float rate);
+  void (*plain_pass)(const PlainPass&, int64_t begin, int64_t end);
 };
 
 // Floats of scratch that a kernel over rows of `columns` elements needs.

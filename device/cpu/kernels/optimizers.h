@@ -1,0 +1,129 @@
+// The optimizers' passes over flat ranges, and the plain pass they are measured against.
+#pragma once
+
+#include "device/cpu/kernels/math.h"
+
+namespace strata::device::cpu {
+namespace {
+
+// How Adam and LAMB take a gradient into the moments; `Op` is AdamUpdate or LambDirection.
+struct GradientMoments {
+  float factor, beta1, beta2, correction1, correction2, epsilon, weight_decay;
+
+  template <typename Op>
+  GradientMoments(const Op& op, float gradient_factor)
+      : factor(gradient_factor),
+        beta1(op.beta1),
+        beta2(op.beta2),
+        correction1(correction(op.beta1, op.step)),
+        correction2(correction(op.beta2, op.step)),
+        epsilon(op.epsilon),
+        weight_decay(op.weight_decay) {}
+
+  static float correction(double beta, int64_t step) {
+    return static_cast<float>(1.0 / (1.0 - __builtin_pow(beta, static_cast<double>(step))));
+  }
+
+  // The direction in which weight `w` goes down.
+  float update(float w, float g, float& m, float& v) const {
+    const float gradient = g * factor;
+    m = beta1 * m + (1.0f - beta1) * gradient;
+    v = beta2 * v + (1.0f - beta2) * gradient * gradient;
+    return m * correction1 / (__builtin_sqrtf(v * correction2) + epsilon) + weight_decay * w;
+  }
+};
+
+template <bool kWriteCompute>
+void adam_range(const AdamUpdate& op, int64_t begin, int64_t end, float factor) {
+  float* __restrict w = op.weights.as<float>();
+  float* __restrict g = op.gradients.as<float>();
+  float* __restrict m = op.first_moment.as<float>();
+  float* __restrict v = op.second_moment.as<float>();
+  uint16_t* __restrict compute = op.compute_weights.as<uint16_t>();
+  const GradientMoments moments(op, factor);
+  const float rate = op.learning_rate;
+  for (int64_t i = begin; i < end; ++i) {
+    const float updated = w[i] - rate * moments.update(w[i], g[i], m[i], v[i]);
+    w[i] = updated;
+    g[i] = 0.0f;
+    if constexpr (kWriteCompute) store(compute[i], updated);
+  }
+}
+
+inline void adam(const AdamUpdate& op, int64_t begin, int64_t end, float factor) {
+  if (op.compute_weights) {
+    adam_range<true>(op, begin, end, factor);
+  } else {
+    adam_range<false>(op, begin, end, factor);
+  }
+}
+
+inline LambNorms lamb_direction(const LambDirection& op, int64_t begin, int64_t end, float factor) {
+  const float* __restrict w = op.weights.as<float>();
+  float* __restrict g = op.gradients.as<float>();
+  float* __restrict m = op.first_moment.as<float>();
+  float* __restrict v = op.second_moment.as<float>();
+  const GradientMoments moments(op, factor);
+  double weights = 0.0, direction = 0.0;
+  for (int64_t i = begin; i < end; ++i) {
+    const float u = moments.update(w[i], g[i], m[i], v[i]);
+    g[i] = u;
+    weights += static_cast<double>(w[i]) * w[i];
+    direction += static_cast<double>(u) * u;
+  }
+  return {weights, direction};
+}
+
+template <bool kWriteCompute>
+void lamb_apply_range(const LambApply& op, int64_t begin, int64_t end, float rate) {
+  float* __restrict w = op.weights.as<float>();
+  float* __restrict u = op.directions.as<float>();
+  uint16_t* __restrict compute = op.compute_weights.as<uint16_t>();
+  for (int64_t i = begin; i < end; ++i) {
+    const float updated = w[i] - rate * u[i];
+    w[i] = updated;
+    u[i] = 0.0f;
+    if constexpr (kWriteCompute) store(compute[i], updated);
+  }
+}
+
+inline void lamb_apply(const LambApply& op, int64_t begin, int64_t end, float rate) {
+  if (op.compute_weights) {
+    lamb_apply_range<true>(op, begin, end, rate);
+  } else {
+    lamb_apply_range<false>(op, begin, end, rate);
+  }
+}
+
+template <bool kRead, int kModified, bool kWritten>
+void plain_range(const PlainPass& pass, int64_t begin, int64_t end) {
+  const float* __restrict read = pass.read;
+  float* __restrict a = pass.modified[0];
+  float* __restrict b = pass.modified[1];
+  float* __restrict c = pass.modified[2];
+  float* __restrict d = pass.modified[3];
+  uint16_t* __restrict written = pass.written;
+  const float factor = pass.factor, rest = 1.0f - factor;
+  for (int64_t i = begin; i < end; ++i) {
+    const float first = a[i] * factor;
+    a[i] = first;
+    b[i] = kRead ? b[i] * factor + read[i] * rest : b[i] * factor;
+    if constexpr (kModified > 2) c[i] *= factor;
+    if constexpr (kModified > 3) d[i] *= factor;
+    if constexpr (kWritten)
+      written[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(first) >> 16);
+  }
+}
+
+inline void plain_pass(const PlainPass& pass, int64_t begin, int64_t end) {
+  if (pass.modified[3]) {
+    (pass.written ? plain_range<false, 4, true> : plain_range<false, 4, false>)(pass, begin, end);
+  } else if (pass.modified[2]) {
+    plain_range<true, 3, false>(pass, begin, end);
+  } else {
+    (pass.written ? plain_range<false, 2, true> : plain_range<false, 2, false>)(pass, begin, end);
+  }
+}
+
+}  // namespace
+}  // namespace strata::device::cpu

@@ -1,0 +1,91 @@
+#include "optim/moments.h"
+
+#include "base/error.h"
+
+namespace strata::optim {
+namespace {
+
+using device::Tensor;
+
+void check_arena(const ParameterArena& arena) {
+  const int64_t n = arena.weights.size();
+  if (arena.gradients.size() != n || (arena.compute_weights && arena.compute_weights.size() != n)) {
+    fail("arena of {} weights has {} gradients and {} compute weights: they must be equally many",
+         n, arena.gradients.size(), arena.compute_weights.size());
+  }
+}
+
+void check_options(const AdamOptions& options, const char* optimizer) {
+  const auto check_beta = [&](const char* key, double beta) {
+    if (!(beta >= 0 && beta < 1)) {
+      fail("{}'s {} is {}: it must be at least 0 and below 1", optimizer, key, beta);
+    }
+  };
+  check_beta("beta1", options.beta1);
+  check_beta("beta2", options.beta2);
+  if (!(options.epsilon >= 0)) {
+    fail("{}'s epsilon is {}: it must be at least 0", optimizer, options.epsilon);
+  }
+  if (!(options.weight_decay >= 0)) {
+    fail("{}'s weight_decay is {}: it must be at least 0", optimizer, options.weight_decay);
+  }
+}
+
+}  // namespace
+
+void check_segments(std::span<const Segment> segments, int64_t arena_size) {
+  int64_t expected = 0;
+  for (const Segment& segment : segments) {
+    if (segment.offset != expected || segment.size < 0) {
+      fail("parameter segment at {} of size {}: expected one that starts at {}", segment.offset,
+           segment.size, expected);
+    }
+    expected += segment.size;
+  }
+  if (expected != arena_size) {
+    fail("parameter segments end at {}, the arena at {}", expected, arena_size);
+  }
+}
+
+Tensor slice(const Tensor& arena, int64_t begin, int64_t end) {
+  if (!arena) return arena;
+  return {arena.as<char>() + begin * static_cast<int64_t>(device::size_of(arena.dtype)),
+          arena.dtype, 1, end - begin};
+}
+
+Moments::Moments(device::Backend& backend, const ParameterArena& arena, const AdamOptions& options,
+                 const char* optimizer)
+    : arena_(arena), options_(options) {
+  check_arena(arena);
+  check_options(options, optimizer);
+  first_ = device::Buffer(backend, arena.weights.bytes());
+  second_ = device::Buffer(backend, arena.weights.bytes());
+}
+
+device::AdamUpdate Moments::adam_update(int64_t begin, int64_t end, bool decay,
+                                        const UpdateOptions& options) const {
+  return {.weights = slice(arena_.weights, begin, end),
+          .compute_weights = slice(arena_.compute_weights, begin, end),
+          .gradients = slice(arena_.gradients, begin, end),
+          .first_moment = slice(moment(first_), begin, end),
+          .second_moment = slice(moment(second_), begin, end),
+          .learning_rate = static_cast<float>(options.learning_rate),
+          .beta1 = static_cast<float>(options_.beta1),
+          .beta2 = static_cast<float>(options_.beta2),
+          .epsilon = static_cast<float>(options_.epsilon),
+          .weight_decay = decay ? static_cast<float>(options_.weight_decay) : 0.0f,
+          .step = options.step,
+          .gradient_scale = options.gradient_scale,
+          .norm_squared = options.norm_squared,
+          .max_norm = options.max_norm};
+}
+
+std::vector<OptimizerState> Moments::state() const {
+  return {{"adam_m", moment(first_)}, {"adam_v", moment(second_)}};
+}
+
+Tensor Moments::moment(const device::Buffer& buffer) const {
+  return {buffer.data(), arena_.weights.dtype, 1, arena_.weights.size()};
+}
+
+}  // namespace strata::optim

@@ -1,0 +1,57 @@
+// What the optimizers with two moments share: the arena, its segments, the moments, and Adam's
+// update.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/backend.h"
+#include "optim/optimizer.h"
+
+namespace strata::optim {
+
+// Throws Error unless `segments` cover [0, arena_size) without gaps, in rising order.
+void check_segments(std::span<const Segment> segments, int64_t arena_size);
+
+// visit(segment, begin, end) for every one of the checked `segments` that has elements in
+// [begin, end), with the part of it that is in there.
+template <typename Segments, typename Visit>
+void for_each_part(Segments& segments, int64_t begin, int64_t end, const Visit& visit) {
+  auto segment = std::upper_bound(segments.begin(), segments.end(), begin,
+                                  [](int64_t offset, const Segment& candidate) {
+                                    return offset < candidate.offset + candidate.size;
+                                  });
+  for (; segment != segments.end() && segment->offset < end; ++segment) {
+    visit(*segment, std::max(begin, segment->offset),
+          std::min(end, segment->offset + segment->size));
+  }
+}
+
+// Elements [begin, end) of an arena; absent where it is.
+device::Tensor slice(const device::Tensor& arena, int64_t begin, int64_t end);
+
+class Moments {
+ public:
+  // Throws Error, naming the optimizer, where the arena's tensors differ in size or an option is
+  // out of range.
+  Moments(device::Backend& backend, const ParameterArena& arena, const AdamOptions& options,
+          const char* optimizer);
+
+  // Adam's update of elements [begin, end), which decay or not.
+  device::AdamUpdate adam_update(int64_t begin, int64_t end, bool decay,
+                                 const UpdateOptions& options) const;
+
+  const ParameterArena& arena() const { return arena_; }
+  std::vector<OptimizerState> state() const;
+
+ private:
+  device::Tensor moment(const device::Buffer& buffer) const;
+
+  ParameterArena arena_;
+  AdamOptions options_;
+  device::Buffer first_, second_;
+};
+
+}  // namespace strata::optim

@@ -1,0 +1,63 @@
+#include "harness/optimizer_benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "bert/parameters.h"
+
+namespace strata::harness {
+namespace {
+
+RunConfig tiny_run(OptimizerKind optimizer) {
+  RunConfig config;
+  config.model.config = "tiny";
+  config.model.precision = Precision::kFp32;
+  config.device.threads = 2;
+  config.optimizer.name = optimizer;
+  return config;
+}
+
+int64_t elements(bool decay) {
+  const bert::ParameterLayout layout(bert::load_bert_config("tiny"));
+  int64_t sum = 0;
+  for (const bert::ParameterSegment& segment : layout.segments()) {
+    if (segment.decay == decay) sum += segment.size;
+  }
+  return sum;
+}
+
+TEST(OptimizerBenchmark, AdamReadsAndWritesFourArrays) {
+  std::vector<int> rounds;
+  const OptimizerBenchmark result = benchmark_optimizer(tiny_run(OptimizerKind::kAdam), 3,
+                                                        [&](int done) { rounds.push_back(done); });
+  EXPECT_EQ(rounds, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(result.parameters, elements(true) + elements(false));
+  EXPECT_EQ(result.memory_bytes, 16 * result.parameters);
+  EXPECT_EQ(result.update_bytes, 32 * result.parameters);
+  for (const double seconds : {result.norm, result.update, result.norm_and_update, result.plain}) {
+    EXPECT_GT(seconds, 0);
+  }
+  EXPECT_DOUBLE_EQ(result.share_of_plain(),
+                   result.update_bytes_per_second() / result.plain_bytes_per_second());
+}
+
+// w, g, m, v are read and g, m, v written; then w and u are read and written.
+TEST(OptimizerBenchmark, LambPassesTwiceOverWhatDecays) {
+  const RunConfig config = tiny_run(OptimizerKind::kLamb);
+  EXPECT_EQ(benchmark_optimizer(config, 1).update_bytes,
+            44 * elements(true) + 32 * elements(false));
+}
+
+TEST(OptimizerBenchmark, SaysHowMuchMemoryItTakes) {
+  const RunConfig config = tiny_run(OptimizerKind::kAdam);
+  EXPECT_EQ(optimizer_benchmark_bytes(config), 16 * (elements(true) + elements(false)));
+}
+
+TEST(OptimizerBenchmark, TheReferenceBackendIsNotMeasured) {
+  RunConfig config = tiny_run(OptimizerKind::kAdam);
+  config.device.backend = BackendKind::kReference;
+  EXPECT_THROW(benchmark_optimizer(config, 1), Error);
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,160 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "optim/optimizer.h"
+#include "tests/support/elements.h"
+
+namespace strata::optim {
+namespace {
+
+using device::DType;
+using device::Stream;
+using device::Tensor;
+using testing_support::element;
+using testing_support::set_element;
+using Values = std::vector<double>;
+using Range = std::pair<int64_t, int64_t>;
+
+// tests/golden/lamb.py: LAMB in double with numpy.
+const nlohmann::json& golden() {
+  static const auto json =
+      nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/lamb.json"));
+  return json;
+}
+
+Values flat(const nlohmann::json& tensors) {
+  Values values;
+  for (const auto& tensor : tensors) {
+    for (const double value : tensor) values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<Segment> segments_of_golden() {
+  std::vector<Segment> segments;
+  int64_t offset = 0;
+  for (size_t t = 0; t < golden()["weights"].size(); ++t) {
+    const auto size = static_cast<int64_t>(golden()["weights"][t].size());
+    segments.push_back({offset, size, golden()["decay"][t]});
+    offset += size;
+  }
+  return segments;
+}
+
+class Lamb : public testing::Test {
+ protected:
+  Tensor tensor(const device::Buffer& buffer) const {
+    return {buffer.data(), DType::kF64, 1, size_};
+  }
+
+  void set(const Tensor& tensor, const Values& values) {
+    for (int64_t i = 0; i < size_; ++i) set_element(tensor, i, values[static_cast<size_t>(i)]);
+  }
+
+  Values values(const Tensor& tensor) const {
+    Values result;
+    for (int64_t i = 0; i < tensor.size(); ++i) result.push_back(element(tensor, i));
+    return result;
+  }
+
+  std::unique_ptr<Optimizer> make() {
+    const auto& s = golden()["settings"];
+    return make_lamb(backend_, arena_, segments_of_golden(),
+                     {s["beta1"], s["beta2"], s["epsilon"], s["weight_decay"]});
+  }
+
+  UpdateOptions options(int64_t step) const {
+    const auto& s = golden()["settings"];
+    return {.learning_rate = golden()["steps"][static_cast<size_t>(step - 1)]["rate"],
+            .step = step,
+            .gradient_scale = s["gradient_scale"],
+            .norm_squared = norm_.as<double>(),
+            .max_norm = s["max_norm"]};
+  }
+
+  // All golden steps, each in these ranges; the weights after each.
+  std::vector<Values> train(const std::vector<Range>& ranges) {
+    set(arena_.weights, flat(golden()["weights"]));
+    const auto lamb = make();
+    std::vector<Values> result;
+    for (size_t step = 1; step <= golden()["steps"].size(); ++step) {
+      set(arena_.gradients, flat(golden()["steps"][step - 1]["gradients"]));
+      *norm_.as<double>() = 0;
+      backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
+      for (const auto& [begin, end] : ranges) {
+        lamb->update(Stream::kCompute, begin, end, options(static_cast<int64_t>(step)));
+      }
+      EXPECT_EQ(values(arena_.gradients), Values(static_cast<size_t>(size_), 0.0));
+      result.push_back(values(arena_.weights));
+      EXPECT_EQ(values(arena_.compute_weights), result.back());
+    }
+    return result;
+  }
+
+  void expect_golden(const std::vector<Values>& weights) const {
+    for (size_t step = 0; step < weights.size(); ++step) {
+      const Values expected = flat(golden()["steps"][step]["weights"]);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        // The rates, betas and epsilon pass through float.
+        ASSERT_NEAR(weights[step][i], expected[i], 1e-7) << "step " << step + 1 << ", " << i;
+      }
+    }
+  }
+
+  const int64_t size_ = segments_of_golden().back().offset + segments_of_golden().back().size;
+  std::unique_ptr<device::Backend> reference_ =
+      device::make_backend({.name = "reference", .compute_dtype = DType::kF64});
+  device::Backend& backend_ = *reference_;
+  const size_t bytes_ = static_cast<size_t>(size_) * sizeof(double);
+  device::Buffer weights_{backend_, bytes_}, compute_weights_{backend_, bytes_},
+      gradients_{backend_, bytes_}, norm_{backend_, sizeof(double)};
+  ParameterArena arena_{tensor(weights_), tensor(compute_weights_), tensor(gradients_)};
+};
+
+TEST_F(Lamb, EqualsThePaperTensorByTensor) { expect_golden(train({{0, size_}})); }
+
+TEST_F(Lamb, RangesMayCutTensorsAndComeInAnyOrder) {
+  expect_golden(
+      train({{340, 500}, {0, 1}, {299, 340}, {520, size_}, {100, 299}, {1, 100}, {500, 520}}));
+}
+
+// Until then nobody knows how long its direction is.
+TEST_F(Lamb, ATensorIsUpdatedWithItsLastRange) {
+  set(arena_.weights, flat(golden()["weights"]));
+  set(arena_.gradients, flat(golden()["steps"][0]["gradients"]));
+  const auto lamb = make();
+  const UpdateOptions unclipped{.learning_rate = 0.1};
+  lamb->update(Stream::kCompute, 0, 200, unclipped);
+  EXPECT_EQ(values(arena_.weights), flat(golden()["weights"]));
+  lamb->update(Stream::kCompute, 200, 300, unclipped);
+  EXPECT_NE(element(arena_.weights, 0), golden()["weights"][0][0]);
+  EXPECT_NE(element(arena_.weights, 299), golden()["weights"][0][299]);
+  EXPECT_EQ(element(arena_.weights, 300), golden()["weights"][1][0]);
+}
+
+TEST_F(Lamb, StateIsBothMoments) {
+  const auto lamb = make();
+  set_element(arena_.gradients, 3, 2.0);
+  lamb->update(Stream::kCompute, 0, size_, {.learning_rate = 0.1});
+  const auto state = lamb->state();
+  ASSERT_EQ(state.size(), 2u);
+  EXPECT_EQ(state[0].name, "adam_m");
+  EXPECT_EQ(state[1].name, "adam_v");
+  EXPECT_NEAR(element(state[0].tensor, 3), 0.4, 1e-7);
+  EXPECT_NEAR(element(state[1].tensor, 3), 0.4, 1e-7);
+}
+
+TEST_F(Lamb, HyperParametersOutsideTheirRangeAreNamed) {
+  try {
+    make_lamb(backend_, arena_, segments_of_golden(), {.beta2 = -1});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("LAMB's beta2 is -1"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace strata::optim
