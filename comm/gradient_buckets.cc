@@ -143,9 +143,7 @@ GradientBuckets::Engine::Engine(device::Backend& backend, Communicator& communic
       gradients_(gradients),
       options_(options),
       update_(std::move(update)),
-      buckets_(make_buckets(
-          boundaries, std::max<int64_t>(1, options.bucket_bytes / static_cast<int64_t>(size_of(
-                                                                      options.reduce_dtype))))),
+      buckets_(make_buckets(boundaries, options)),
       converts_(!alone() && options.reduce_dtype != gradients.dtype),
       norms_(backend, (buckets_.size() + 1) * sizeof(double)),
       missing_(buckets_.size()),
@@ -513,7 +511,7 @@ void GradientBuckets::Engine::update(int bucket) {
     reduced.norm_squared = global_norm_squared();
     reduced.max_norm = options_.max_norm * ranks;
   }
-  update_(reduced);
+  if (range.size() > 0) update_(reduced);
   clear_gradients(buckets_[bucket].begin, range.begin);
   clear_gradients(range.end, buckets_[bucket].end);
   if (sharded()) backend_.synchronize(Stream::kReduce);
@@ -550,6 +548,12 @@ Tensor GradientBuckets::Engine::staging(int bucket) const {
 }
 
 // ---- The public face.
+
+std::vector<BucketRange> make_buckets(std::span<const int64_t> boundaries,
+                                      const BucketOptions& options) {
+  const auto element_bytes = static_cast<int64_t>(size_of(options.reduce_dtype));
+  return make_buckets(boundaries, std::max<int64_t>(1, options.bucket_bytes / element_bytes));
+}
 
 BucketRange own_slice(const BucketRange& bucket, const Communicator& communicator) {
   const Slice slice = slice_of(bucket.size(), communicator.rank(), communicator.size());

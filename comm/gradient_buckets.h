@@ -36,6 +36,10 @@ struct BucketOptions {
   device::Tensor gathered_weights;
 };
 
+// The buckets of these options (see bucket_ranges.h for `boundaries`).
+std::vector<BucketRange> make_buckets(std::span<const int64_t> boundaries,
+                                      const BucketOptions& options);
+
 // What one of several ranks updates of a bucket where the state is shared out.
 BucketRange own_slice(const BucketRange& bucket, const Communicator& communicator);
 

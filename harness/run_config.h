@@ -92,6 +92,7 @@ struct OptimizerConfig {
   double beta2 = 0.98;
   double epsilon = 1e-6;
   double weight_decay = 0.01;
+  bool sharded = false;
 };
 
 struct ScheduleConfig {

@@ -150,7 +150,11 @@ ConfigSection optimizer_section() {
        key("epsilon", get, &S::epsilon, Number::above(0),
            "Added to the root of the second moment."),
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
-           "Decoupled weight decay; biases and LayerNorm have none.")});
+           "Decoupled weight decay; biases and LayerNorm have none."),
+       key("sharded", get, &S::sharded, Flag{},
+           "Share Adam's moments and work out among the ranks (ZeRO stage 1): each gets the sum of "
+           "its part of every bucket, updates it, and gathers the other ranks' new weights. The "
+           "same bits, a rank's share of the memory.")});
 }
 
 ConfigSection schedule_section() {

@@ -43,7 +43,8 @@ StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOption
   constexpr int kUnmeasured = 2;
   SyntheticTraining training(config, options.micro_batch_tokens, options.steps + kUnmeasured,
                              ranks);
-  const auto buckets = training.make_buckets(ranks.communicator, bucket_options(config));
+  const auto buckets =
+      training.make_buckets(ranks.communicator, bucket_options(config, training.model()));
   MatrixPeak peak(training.backend());
   peak.flops_per_second();
 

@@ -265,6 +265,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   result.seed = seed;
   result.log = b.tree.log(experiment);
   if (b.config.log.timeline_steps > 0) run.timeline().write(b.tree.timeline(experiment));
+  if (b.config.log.save_checkpoint) trainer.gather_weights();
   if (b.config.log.save_checkpoint && ranks.first()) {
     bert::save_weights(b.model->layout(), b.model->weights(), b.tree.checkpoint(experiment));
   }

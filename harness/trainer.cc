@@ -21,6 +21,17 @@ comm::ClipMode clip_mode(ClipMode mode) {
   return comm::ClipMode::kNone;
 }
 
+// What this rank updates where the state is sharded.
+std::vector<optim::Range> own_slices(const RunConfig& config, const bert::Model& model,
+                                     const comm::Communicator& communicator) {
+  std::vector<optim::Range> slices;
+  for (const auto& bucket : make_buckets(model.layout().boundaries, bucket_options(config))) {
+    const comm::BucketRange slice = own_slice(bucket, communicator);
+    slices.push_back({slice.begin, slice.end});
+  }
+  return slices;
+}
+
 }  // namespace
 
 loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed) {
@@ -53,6 +64,12 @@ comm::BucketOptions bucket_options(const RunConfig& config) {
           .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6)};
 }
 
+comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& model) {
+  comm::BucketOptions options = bucket_options(config);
+  if (config.optimizer.sharded) options.gathered_weights = model.compute_weights();
+  return options;
+}
+
 optim::UpdateOptions update_options(const comm::ReducedGradients& reduced, int64_t step,
                                     double learning_rate) {
   return {.learning_rate = learning_rate,
@@ -65,23 +82,26 @@ optim::UpdateOptions update_options(const comm::ReducedGradients& reduced, int64
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
                                                  device::Backend& backend,
                                                  const bert::ParameterLayout& layout,
-                                                 const optim::ParameterArena& arena) {
+                                                 const optim::ParameterArena& arena,
+                                                 std::span<const optim::Range> owned) {
   std::vector<optim::Segment> segments;
   for (const bert::ParameterSegment& segment : layout.segments()) {
     segments.push_back({segment.offset, segment.size, segment.decay});
   }
-  const auto make = config.name == OptimizerKind::kLamb ? optim::make_lamb : optim::make_adam;
-  return make(backend, arena, segments,
-              {config.beta1, config.beta2, config.epsilon, config.weight_decay});
+  const optim::AdamOptions options{config.beta1, config.beta2, config.epsilon, config.weight_decay};
+  if (config.name == OptimizerKind::kLamb) {
+    return optim::make_lamb(backend, arena, segments, options);
+  }
+  return optim::make_adam(backend, arena, segments, options, owned);
 }
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
-                                                 device::Backend& backend,
-                                                 const bert::Model& model) {
+                                                 device::Backend& backend, const bert::Model& model,
+                                                 std::span<const optim::Range> owned) {
   optim::ParameterArena arena{model.master_weights(), {}, model.gradients()};
   if (backend.compute_dtype() != backend.master_dtype())
     arena.compute_weights = model.compute_weights();
-  return make_optimizer(config, backend, model.layout(), arena);
+  return make_optimizer(config, backend, model.layout(), arena, owned);
 }
 
 Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model& model,
@@ -98,10 +118,13 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
                                                 train.lengths())),
       step_plan_(loadbalance::make_batch_plan(plan_options(config, communicator.size(), seed),
                                               train.lengths())),
-      optimizer_(make_optimizer(config.optimizer, backend, model)),
+      sharded_(config.optimizer.sharded && communicator.size() > 1),
+      optimizer_(make_optimizer(
+          config.optimizer, backend, model,
+          sharded_ ? own_slices(config, model, communicator) : std::vector<optim::Range>())),
       buckets_(std::make_unique<comm::GradientBuckets>(
           backend, communicator, model.gradients(), model.layout().boundaries,
-          bucket_options(config),
+          bucket_options(config, model),
           [this](const comm::ReducedGradients& reduced) { update(reduced); })),
       loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
   optim::check_schedule(schedule_);
@@ -145,6 +168,15 @@ StepResult Trainer::step() {
     timeline_->add(Lane::kStep, fmt::format("step {}", step_), begin, Clock::now());
   }
   return result;
+}
+
+void Trainer::gather_weights() {
+  if (!sharded_) return;
+  const device::Tensor weights = model_.master_weights();
+  for (const comm::BucketRange& bucket : buckets_->buckets()) {
+    char* begin = weights.as<char>() + bucket.begin * static_cast<int64_t>(size_of(weights.dtype));
+    communicator_.all_gather(begin, bucket.size(), weights.dtype);
+  }
 }
 
 // Runs on the loader's thread.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "bert/model.h"
@@ -43,6 +44,10 @@ class Trainer {
   // read.
   StepResult step();
 
+  // Gives every rank all master weights, after steps with sharded state: all ranks call together
+  // before the model is saved.
+  void gather_weights();
+
   // Adds the following steps to `timeline`, which outlives them; null: to none.
   void record(Timeline* timeline) { timeline_ = timeline; }
 
@@ -73,6 +78,7 @@ class Trainer {
   std::unique_ptr<loadbalance::BatchPlan> loader_plan_, step_plan_;
   std::vector<uint32_t> loader_samples_;  // of this rank's step, micro-batch after micro-batch
   size_t loader_position_ = 0;
+  bool sharded_;  // the optimizer's state
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::unique_ptr<comm::GradientBuckets> buckets_;
   data::PackedBatch batch_;
@@ -83,16 +89,20 @@ class Trainer {
 loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed);
 optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double base_learning_rate);
 comm::BucketOptions bucket_options(const RunConfig& config);
+// The same with the weights of `model` to gather where the configuration shards the state.
+comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& model);
 // What the optimizer does with reduced gradients in step `step`, from 1.
 optim::UpdateOptions update_options(const comm::ReducedGradients& reduced, int64_t step,
                                     double learning_rate);
-// The configured optimizer of an arena laid out as `layout` says, or of `model`'s.
+// The configured optimizer of an arena laid out as `layout` says, or of `model`'s. `owned`: see
+// optim::make_adam.
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
                                                  device::Backend& backend,
                                                  const bert::ParameterLayout& layout,
-                                                 const optim::ParameterArena& arena);
+                                                 const optim::ParameterArena& arena,
+                                                 std::span<const optim::Range> owned = {});
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
-                                                 device::Backend& backend,
-                                                 const bert::Model& model);
+                                                 device::Backend& backend, const bert::Model& model,
+                                                 std::span<const optim::Range> owned = {});
 
 }  // namespace strata::harness

@@ -20,8 +20,10 @@ std::vector<Segment> merged(std::span<const Segment> segments) {
 class Adam final : public Optimizer {
  public:
   Adam(device::Backend& backend, const ParameterArena& arena, std::span<const Segment> segments,
-       const AdamOptions& options)
-      : backend_(backend), moments_(backend, arena, options, "Adam"), segments_(merged(segments)) {}
+       const AdamOptions& options, std::span<const Range> owned)
+      : backend_(backend),
+        moments_(backend, arena, options, "Adam", owned),
+        segments_(merged(segments)) {}
 
   void update(device::Stream stream, int64_t begin, int64_t end,
               const UpdateOptions& options) override {
@@ -41,10 +43,10 @@ class Adam final : public Optimizer {
 }  // namespace
 
 std::unique_ptr<Optimizer> make_adam(device::Backend& backend, const ParameterArena& arena,
-                                     std::span<const Segment> segments,
-                                     const AdamOptions& options) {
+                                     std::span<const Segment> segments, const AdamOptions& options,
+                                     std::span<const Range> owned) {
   check_segments(segments, arena.weights.size());
-  return std::make_unique<Adam>(backend, arena, segments, options);
+  return std::make_unique<Adam>(backend, arena, segments, options, owned);
 }
 
 }  // namespace strata::optim

@@ -54,21 +54,38 @@ Tensor slice(const Tensor& arena, int64_t begin, int64_t end) {
 }
 
 Moments::Moments(device::Backend& backend, const ParameterArena& arena, const AdamOptions& options,
-                 const char* optimizer)
+                 const char* optimizer, std::span<const Range> owned)
     : arena_(arena), options_(options) {
   check_arena(arena);
   check_options(options, optimizer);
-  first_ = device::Buffer(backend, arena.weights.bytes());
-  second_ = device::Buffer(backend, arena.weights.bytes());
+  const Range whole{0, arena.weights.size()};
+  for (const Range& range : owned.empty() ? std::span(&whole, 1) : owned) {
+    owned_.push_back({range, owned_.empty() ? 0 : size()});
+  }
+  const size_t bytes = static_cast<size_t>(size()) * device::size_of(arena.weights.dtype);
+  first_ = device::Buffer(backend, bytes);
+  second_ = device::Buffer(backend, bytes);
+}
+
+int64_t Moments::place_of(int64_t begin, int64_t end) const {
+  const auto after = std::upper_bound(
+      owned_.begin(), owned_.end(), begin,
+      [](int64_t element, const Owned& candidate) { return element < candidate.range.begin; });
+  if (after == owned_.begin() || end > std::prev(after)->range.end) {
+    fail("update of elements [{}, {}): this rank keeps no moments of all of them", begin, end);
+  }
+  const Owned& owned = *std::prev(after);
+  return owned.offset + begin - owned.range.begin;
 }
 
 device::AdamUpdate Moments::adam_update(int64_t begin, int64_t end, bool decay,
                                         const UpdateOptions& options) const {
+  const int64_t place = place_of(begin, end);
   return {.weights = slice(arena_.weights, begin, end),
           .compute_weights = slice(arena_.compute_weights, begin, end),
           .gradients = slice(arena_.gradients, begin, end),
-          .first_moment = slice(moment(first_), begin, end),
-          .second_moment = slice(moment(second_), begin, end),
+          .first_moment = slice(moment(first_), place, place + end - begin),
+          .second_moment = slice(moment(second_), place, place + end - begin),
           .learning_rate = static_cast<float>(options.learning_rate),
           .beta1 = static_cast<float>(options_.beta1),
           .beta2 = static_cast<float>(options_.beta2),
@@ -85,7 +102,7 @@ std::vector<OptimizerState> Moments::state() const {
 }
 
 Tensor Moments::moment(const device::Buffer& buffer) const {
-  return {buffer.data(), arena_.weights.dtype, 1, arena_.weights.size()};
+  return {buffer.data(), arena_.weights.dtype, 1, size()};
 }
 
 }  // namespace strata::optim

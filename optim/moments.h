@@ -34,12 +34,13 @@ device::Tensor slice(const device::Tensor& arena, int64_t begin, int64_t end);
 
 class Moments {
  public:
-  // Throws Error, naming the optimizer, where the arena's tensors differ in size or an option is
-  // out of range.
+  // Of the `owned` ranges, rising; none: of the whole arena. Throws Error, naming the optimizer,
+  // where the arena's tensors differ in size or an option is out of range.
   Moments(device::Backend& backend, const ParameterArena& arena, const AdamOptions& options,
-          const char* optimizer);
+          const char* optimizer, std::span<const Range> owned = {});
 
-  // Adam's update of elements [begin, end), which decay or not.
+  // Adam's update of elements [begin, end), which decay or not. Throws Error where they are not in
+  // one owned range.
   device::AdamUpdate adam_update(int64_t begin, int64_t end, bool decay,
                                  const UpdateOptions& options) const;
 
@@ -47,10 +48,20 @@ class Moments {
   std::vector<OptimizerState> state() const;
 
  private:
+  // A range and where in the moments it begins.
+  struct Owned {
+    Range range;
+    int64_t offset = 0;
+  };
+
+  int64_t size() const { return owned_.back().offset + width(owned_.back().range); }
+  static int64_t width(const Range& range) { return range.end - range.begin; }
+  int64_t place_of(int64_t begin, int64_t end) const;
   device::Tensor moment(const device::Buffer& buffer) const;
 
   ParameterArena arena_;
   AdamOptions options_;
+  std::vector<Owned> owned_;
   device::Buffer first_, second_;
 };
 

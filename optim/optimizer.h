@@ -25,6 +25,12 @@ struct Segment {
   bool decay = true;  // false for biases and LayerNorm
 };
 
+// Arena elements [begin, end).
+struct Range {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
 // What differs from step to step, or from range to range. The effective gradient is
 // gradient_scale * min(1, max_norm / sqrt(norm_squared)) * gradient.
 struct UpdateOptions {
@@ -38,7 +44,7 @@ struct UpdateOptions {
 // A tensor that must be saved to resume a run, and its name in a checkpoint.
 struct OptimizerState {
   std::string name;
-  device::Tensor tensor;  // [n]
+  device::Tensor tensor;  // [n], or of the owned ranges one after another
 };
 
 class Optimizer {
@@ -64,10 +70,12 @@ struct AdamOptions {
 };
 
 // Adam with decoupled weight decay and bias correction. `segments` cover [0, n) without gaps, in
-// rising order; they are copied. Throws Error where they do not, the tensors differ in size, or an
-// option is out of range.
+// rising order; they are copied. `owned`: rising ranges, the only ones there is memory for the
+// moments of; every update lies in one of them. Empty: the whole arena. Throws Error where segments
+// have gaps, the tensors differ in size, or an option is out of range.
 std::unique_ptr<Optimizer> make_adam(device::Backend& backend, const ParameterArena& arena,
-                                     std::span<const Segment> segments, const AdamOptions& options);
+                                     std::span<const Segment> segments, const AdamOptions& options,
+                                     std::span<const Range> owned = {});
 
 // LAMB: Adam, whose update of every segment that decays is scaled by the segment's trust ratio (see
 // device::LambDirection). Options and errors as Adam's. With the same ranges in the same order, the

@@ -100,6 +100,7 @@ inline TrainingHistory train(const RunConfig& config, comm::Communicator& commun
   trainer.start();
   TrainingHistory history;
   for (int step = 0; step < steps; ++step) history.steps.push_back(trainer.step());
+  trainer.gather_weights();
   history.weights = model.weights();
   return history;
 }

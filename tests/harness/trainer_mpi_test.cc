@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "device/cpu/matmul.h"
 #include "harness/trainer.h"
 #include "tests/harness/small_training.h"
 
@@ -135,6 +136,21 @@ TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
     double loss = step.losses.mean_loss();
     world_->broadcast(&loss, sizeof loss, 0);
     EXPECT_EQ(loss, step.losses.mean_loss());
+  }
+}
+
+// The optimizer's state in shares: the same weights from a share of the work.
+TEST_P(TrainerOverRanks, ShardedStateGivesTheSameBits) {
+  if (GetParam().optimizer == kLamb) GTEST_SKIP() << "lamb cannot be sharded";
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
+    config.model.precision = precision;
+    if (precision == Precision::kBf16 && device::cpu::bf16_unavailable_reason()[0]) continue;
+    const TrainingHistory whole = train(config, *world_, *source_, 7, 6);
+    config.optimizer.sharded = true;
+    const TrainingHistory sharded = train(config, *world_, *source_, 7, 6);
+    EXPECT_EQ(largest_loss_difference(whole, sharded), 0) << name_of(precision);
+    EXPECT_EQ(whole.weights, sharded.weights) << name_of(precision);
   }
 }
 

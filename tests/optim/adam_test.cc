@@ -120,6 +120,35 @@ TEST_F(Adam, StateIsBothMoments) {
   EXPECT_NEAR(element(first->state()[1].tensor, 3), 0.4, 1e-7);
 }
 
+TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
+  const auto whole = make_adam(backend_, arena_, segments(), kOptions);
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights, i, golden_[i].initial);
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients, i, 0.5 + i);
+  whole->update(Stream::kCompute, 0, 100, {.learning_rate = 0.1});
+  const auto whole_state = whole->state();
+  std::vector<double> weights;
+  for (int64_t i = 0; i < 100; ++i) weights.push_back(element(arena_.weights, i));
+
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights, i, golden_[i].initial);
+  const std::vector<Range> owned = {{10, 30}, {30, 30}, {45, 60}};
+  const auto part = make_adam(backend_, arena_, segments(), kOptions, owned);
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients, i, 0.5 + i);
+  part->update(Stream::kCompute, 45, 60, {.learning_rate = 0.1});
+  part->update(Stream::kCompute, 10, 20, {.learning_rate = 0.1});
+  part->update(Stream::kCompute, 20, 30, {.learning_rate = 0.1});
+  ASSERT_EQ(part->state()[0].tensor.size(), 35);
+  int64_t place = 0;
+  for (const Range& range : owned) {
+    for (int64_t i = range.begin; i < range.end; ++i, ++place) {
+      EXPECT_EQ(element(arena_.weights, i), weights[static_cast<size_t>(i)]) << i;
+      EXPECT_EQ(element(part->state()[1].tensor, place), element(whole_state[1].tensor, i)) << i;
+    }
+  }
+  EXPECT_THROW(part->update(Stream::kCompute, 25, 31, {}), Error);
+  EXPECT_THROW(part->update(Stream::kCompute, 0, 5, {}), Error);
+  EXPECT_THROW(part->update(Stream::kCompute, 60, 61, {}), Error);
+}
+
 TEST_F(Adam, SegmentsMustCoverTheArena) {
   const std::vector<Segment> gap = {{0, 50, true}, {51, 49, true}};
   const std::vector<Segment> small = {{0, 99, true}};
