@@ -4,13 +4,17 @@
 # Prints, for every speed, the clip modes side by side (strata bench overlap); then, at the first
 # speed, a weak-scaling table: one rank against two, for gradient accumulation 1, 4 and 16 and for
 # reduction in fp32 and bf16.
-# Usage: bench/slow_ethernet.sh [--config FILE] [--gbits LIST] [--steps N] [--tokens N] [--strata PROGRAM]
-#                               [-- KEY=VALUE...]
+# Usage: bench/slow_ethernet.sh [--config FILE] [--gbits LIST] [--accumulation LIST] [--steps N]
+#                               [--tokens N] [--strata PROGRAM] [-- KEY=VALUE...]
+#   --gbits LIST         speeds; default 1,10
+#   --accumulation LIST  micro-batches a step in the weak-scaling table; default 1,4,16; '' leaves it out
+#   --tokens N           tokens a micro-batch, in place of the configuration's sequences
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"
 
 config=$root/scripts/configs/quickstart.yaml
 speeds=1,10
+accumulations=1,4,16
 steps=7
 tokens=()
 strata=$root/build/release/cli/strata
@@ -19,6 +23,7 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --config) config=$2; shift 2 ;;
     --gbits) speeds=$2; shift 2 ;;
+    --accumulation) accumulations=$2; shift 2 ;;
     --steps) steps=$2; shift 2 ;;
     --tokens) tokens=(--tokens "$2"); shift 2 ;;
     --strata) strata=$2; shift 2 ;;
@@ -89,11 +94,12 @@ for speed in ${speeds//,/ }; do
   two_ranks "${bench[@]}" overlap "${settings[@]}" --steps "$steps" --real-network
 done
 
+[[ -n $accumulations ]] || exit 0
 speed=${speeds%%,*}
 set_speed "$speed"
 say "weak scaling over $speed Gbit/s: one rank against two, one thread each"
 printf '%-14s%-8s%14s%14s%12s%14s\n' accumulation reduce 'one rank, s' 'two ranks, s' efficiency 'tokens/s of 2'
-for accumulation in 1 4 16; do
+for accumulation in ${accumulations//,/ }; do
   for dtype in fp32 bf16; do
     step=(step "${settings[@]}" --set "batch.gradient_accumulation_steps=$accumulation"
       --set "reduce.dtype=$dtype" --steps "$steps" --json)

@@ -7,6 +7,7 @@
 #include "cli/config_options.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
+#include "cli/step_options.h"
 #include "harness/overlap_benchmark.h"
 
 namespace strata::cli {
@@ -82,13 +83,8 @@ void add_bench_overlap(CLI::App& bench) {
   add_config_options(*command, options->run, ": model, precision, batch, optimizer, reduce",
                      "reduce.dtype=bf16")
       ->required();
-  command->add_option("--steps", options->benchmark.steps, "Steps of every mode to measure")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command
-      ->add_option("--tokens", options->benchmark.micro_batch_tokens,
-                   "Tokens a micro-batch, in place of batch.micro_batch sequences")
-      ->check(CLI::Range(1, 1 << 24));
+  add_step_options(*command, "Steps of every mode to measure", options->benchmark.steps,
+                   options->benchmark.micro_batch_tokens);
   CLI::Option* real = command->add_flag("--real-network", options->real_network,
                                         "Measure the network as it is, emulate nothing");
   CLI::Option* speed =

@@ -6,6 +6,7 @@
 #include "cli/bench.h"
 #include "cli/config_options.h"
 #include "cli/ranks.h"
+#include "cli/step_options.h"
 #include "harness/step_benchmark.h"
 
 namespace strata::cli {
@@ -69,13 +70,8 @@ void add_bench_step(CLI::App& bench) {
   add_config_options(*command, options->run, ": model, precision, batch, clip, reduce",
                      "model.precision=bf16")
       ->required();
-  command->add_option("--steps", options->benchmark.steps, "Steps to measure")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command
-      ->add_option("--tokens", options->benchmark.micro_batch_tokens,
-                   "Tokens a micro-batch, in place of batch.micro_batch sequences")
-      ->check(CLI::Range(1, 1 << 24));
+  add_step_options(*command, "Steps to measure", options->benchmark.steps,
+                   options->benchmark.micro_batch_tokens);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
     on_all_ranks([&](const harness::Ranks& ranks) {

@@ -75,8 +75,8 @@ class GradientBuckets {
  public:
   // Runs on the engine's device thread, on Stream::kReduce, once a step for every bucket in arena
   // order, when its gradients are reduced (kAfterAllReduce: when all are) and backward has ended;
-  // where weights are gathered, without waiting for backward. It must leave the range's gradients
-  // cleared, as Optimizer::update does.
+  // where weights are gathered, without waiting for backward. Once all ranges have been given, the
+  // gradients must be cleared, as Optimizer::update leaves them.
   using Update = std::function<void(const ReducedGradients&)>;
 
   // `gradients` [n] master dtype, host memory where there are several ranks; laid out in the order

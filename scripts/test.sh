@@ -6,6 +6,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 presets=("$@")
 [[ ${#presets[@]} -gt 0 ]] || presets=(release tools-only)
+for preset in "${presets[@]}"; do
+  case $preset in
+    release | tools-only | asan+ubsan | tsan | debug) ;;
+    -h | --help) sed -n '2,3s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) give_up "there is no preset $preset; see --help" ;;
+  esac
+done
 
 install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgtest-dev \
   libbenchmark-dev python3-venv procps

@@ -1,6 +1,7 @@
 // Embeddings, and the gathering and scattering of rows.
 #include <cstring>
 
+#include "device/cpu/layernorm_gradients.h"
 #include "device/cpu/operations.h"
 
 namespace strata::device::cpu {
@@ -29,15 +30,11 @@ template <typename T>
 void Operations<T>::embeddings_backward(const Context& context, const EmbeddingsBackward& op) {
   const int64_t rows = op.dy.rows, hidden = op.dy.cols;
   float* d_sum = context.scratch[2].get<float>(rows * hidden);
-  float* sums = context.scratch[0].get<float>(2 * hidden);
-  std::fill_n(sums, 2 * hidden, 0.0f);
-  parallel_sums(context, rows, 2 * hidden, 1, sums,
-                [&](int64_t begin, int64_t end, float* partial) {
-                  context.typed<T>().embeddings_backward(op, begin, end, d_sum, partial,
-                                                         partial + hidden, row_scratch(hidden));
-                });
-  context.kernels.add_f32(hidden, sums, op.d_gamma.as<float>());
-  context.kernels.add_f32(hidden, sums + hidden, op.d_beta.as<float>());
+  add_layernorm_gradients(context, rows, op.d_gamma, op.d_beta,
+                          [&](int64_t begin, int64_t end, float* d_gamma, float* d_beta) {
+                            context.typed<T>().embeddings_backward(op, begin, end, d_sum, d_gamma,
+                                                                   d_beta, row_scratch(hidden));
+                          });
   // Rows share table entries, so threads divide the columns: no two write the same element.
   parallel_ranges(context.threads, hidden, [&](int64_t begin, int64_t end, int) {
     scatter_columns(rows, hidden, begin, end, op.token_ids, d_sum, op.d_word.as<float>());

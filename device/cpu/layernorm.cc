@@ -1,3 +1,4 @@
+#include "device/cpu/layernorm_gradients.h"
 #include "device/cpu/operations.h"
 
 namespace strata::device::cpu {
@@ -13,17 +14,11 @@ void Operations<T>::residual_layernorm_forward(const Context& context,
 template <typename T>
 void Operations<T>::residual_layernorm_backward(const Context& context,
                                                 const ResidualLayerNormBackward& op) {
-  const int64_t hidden = op.dy.cols;
-  // Partial sums of d_gamma and d_beta side by side.
-  float* sums = context.scratch[0].get<float>(2 * hidden);
-  std::fill_n(sums, 2 * hidden, 0.0f);
-  parallel_sums(context, op.dy.rows, 2 * hidden, 1, sums,
-                [&](int64_t begin, int64_t end, float* partial) {
-                  context.typed<T>().layernorm_backward(op, begin, end, partial, partial + hidden,
-                                                        row_scratch(hidden));
-                });
-  context.kernels.add_f32(hidden, sums, op.d_gamma.as<float>());
-  context.kernels.add_f32(hidden, sums + hidden, op.d_beta.as<float>());
+  add_layernorm_gradients(context, op.dy.rows, op.d_gamma, op.d_beta,
+                          [&](int64_t begin, int64_t end, float* d_gamma, float* d_beta) {
+                            context.typed<T>().layernorm_backward(op, begin, end, d_gamma, d_beta,
+                                                                  row_scratch(op.dy.cols));
+                          });
 }
 
 template void Operations<float>::residual_layernorm_forward(const Context&,

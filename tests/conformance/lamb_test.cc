@@ -1,55 +1,35 @@
 #include <gtest/gtest.h>
 
 #include "tests/conformance/backends.h"
-#include "tests/conformance/bench.h"
+#include "tests/conformance/update_inputs.h"
 
 namespace strata::device {
 namespace {
 
 constexpr int64_t kSizes[] = {1, 7, 32, 1000, 4099, 70001};
 
-struct State {
-  State(const Backend& backend, int64_t size)
-      : inputs(backend, 1),
-        weights(inputs.master(1, size, 0.1)),
-        gradients(inputs.master(1, size, 4)),
-        first_moment(inputs.master(1, size, 0.5)),
-        second_moment(inputs.master(1, size, 0.5, 0.5)) {}
+LambNorms* place(const LambNorms& norms, Bench& bench) {
+  return reinterpret_cast<LambNorms*>(
+      bench.inout("norms", {1, 2, {norms.weights, norms.direction}}, DType::kF64).data);
+}
 
-  LambDirection place(Bench& bench) const {
-    LambDirection op;
-    op.weights = bench.master(weights);
-    op.gradients = bench.master_inout("gradients", gradients);
-    op.first_moment = bench.master_inout("first_moment", first_moment);
-    op.second_moment = bench.master_inout("second_moment", second_moment);
-    op.beta1 = 0.8f;
-    op.beta2 = 0.999f;
-    op.epsilon = 1e-6f;
-    op.weight_decay = 0.03f;
-    op.gradient_scale = 0.5f;
-    op.norms = place_norms(bench, {0.25, 0.5});
-    return op;
-  }
-
-  static LambNorms* place_norms(Bench& bench, const LambNorms& norms) {
-    return reinterpret_cast<LambNorms*>(
-        bench.inout("norms", {1, 2, {norms.weights, norms.direction}}, DType::kF64).data);
-  }
-
-  Inputs inputs;
-  HostMatrix weights, gradients, first_moment, second_moment;
-};
+LambDirection place(const UpdateInputs& state, Bench& bench) {
+  auto op = state.place<LambDirection>(bench);
+  op.weights = bench.master(state.weights);
+  op.norms = place(LambNorms{0.25, 0.5}, bench);
+  return op;
+}
 
 class Lamb : public Conformance {};
 
 TEST_P(Lamb, TheDirectionTakesTheGradientsPlaceAndItsNormIsAddedUp) {
   for (const int64_t size : kSizes) {
-    const State state(backend(), size);
+    const UpdateInputs state(backend(), size);
     for (const int64_t step : {1, 2, 1000}) {
       for (const double norm_squared : {-1.0, 0.0, 0.25, 1e6}) {
         SCOPED_TRACE(fmt::format("n {}, step {}, norm_squared {}", size, step, norm_squared));
         expect_conforms(backend(), [&](Bench& bench) {
-          LambDirection op = state.place(bench);
+          LambDirection op = place(state, bench);
           op.step = step;
           if (norm_squared >= 0) op.norm_squared = bench.scalar(norm_squared);
           op.max_norm = 2.0f;
@@ -61,24 +41,22 @@ TEST_P(Lamb, TheDirectionTakesTheGradientsPlaceAndItsNormIsAddedUp) {
 }
 
 TEST_P(Lamb, TheDirectionStartsFromNothing) {
-  State state(backend(), 100);
-  state.first_moment.values.assign(100, 0.0);
-  state.second_moment.values.assign(100, 0.0);
-  state.gradients.values[3] = 0;
+  UpdateInputs state(backend(), 100);
+  state.start_from_nothing();
   expect_conforms(backend(), [&](Bench& bench) {
-    bench.backend().lamb_direction(Stream::kCompute, state.place(bench));
+    bench.backend().lamb_direction(Stream::kCompute, place(state, bench));
   });
 }
 
 // Ranks with different numbers of threads must stay equal.
 TEST_P(Lamb, SumsAreTheSameWhateverTheNumberOfThreads) {
-  const State state(backend(), 70001);
+  const UpdateInputs state(backend(), 70001);
   const auto with_threads = [&](int threads) {
     BackendOptions options = GetParam();
     options.threads = threads;
     const auto other = make_backend(options);
     return run_on(*other, [&](Bench& bench) {
-      bench.backend().lamb_direction(Stream::kCompute, state.place(bench));
+      bench.backend().lamb_direction(Stream::kCompute, place(state, bench));
     });
   };
   const auto one = with_threads(1);
@@ -92,7 +70,7 @@ TEST_P(Lamb, SumsAreTheSameWhateverTheNumberOfThreads) {
 
 TEST_P(Lamb, ApplyScalesTheDirectionByTheTrustRatioAndClearsIt) {
   for (const int64_t size : kSizes) {
-    const State state(backend(), size);
+    const UpdateInputs state(backend(), size);
     for (const LambNorms norms : {LambNorms{4, 9}, LambNorms{0, 9}, LambNorms{4, 0}}) {
       SCOPED_TRACE(fmt::format("n {}, norms {} and {}", size, norms.weights, norms.direction));
       expect_conforms(
@@ -101,7 +79,7 @@ TEST_P(Lamb, ApplyScalesTheDirectionByTheTrustRatioAndClearsIt) {
             LambApply op;
             op.weights = bench.master_inout("weights", state.weights);
             op.directions = bench.master_inout("directions", state.gradients);
-            op.norms = State::place_norms(bench, norms);
+            op.norms = place(norms, bench);
             op.learning_rate = 0.01f;
             bench.backend().lamb_apply(Stream::kCompute, op);
           },
@@ -116,22 +94,16 @@ TEST_P(Lamb, ComputeWeightsAreTheNewWeightsRounded) {
   }
   for (const int64_t size : {1, 37, 4099}) {
     SCOPED_TRACE(size);
-    const State state(backend(), size);
-    const auto outputs = run_on(backend(), [&](Bench& bench) {
+    const UpdateInputs state(backend(), size);
+    expect_compute_weights_rounded(backend(), state.weights, [&](Bench& bench) {
       LambApply op;
       op.weights = bench.master_inout("weights", state.weights);
       op.directions = bench.master_inout("directions", state.gradients);
-      op.norms = State::place_norms(bench, {4, 9});
+      op.norms = place(LambNorms{4, 9}, bench);
       op.learning_rate = 0.01f;
       op.compute_weights = bench.compute_output("compute_weights", 1, size);
       bench.backend().lamb_apply(Stream::kCompute, op);
     });
-    const Output &weights = outputs.front(), &compute_weights = outputs.back();
-    ASSERT_EQ(weights.name, "weights");
-    ASSERT_EQ(compute_weights.name, "compute_weights");
-    EXPECT_NE(weights.matrix.values, state.weights.values);
-    EXPECT_EQ(compute_weights.matrix.values,
-              rounded(weights.matrix, backend().compute_dtype()).values);
   }
 }
 

@@ -1,0 +1,22 @@
+// --steps and --tokens, for every measurement of training steps.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+namespace strata::cli {
+
+// Both outlive the parsing; what they hold is the default.
+inline void add_step_options(CLI::App& command, const std::string& steps_help, int& steps,
+                             int64_t& micro_batch_tokens) {
+  command.add_option("--steps", steps, steps_help)
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command
+      .add_option("--tokens", micro_batch_tokens,
+                  "Tokens a micro-batch, in place of batch.micro_batch sequences")
+      ->check(CLI::Range(1, 1 << 24));
+}
+
+}  // namespace strata::cli
