@@ -7,7 +7,8 @@ endif()
 
 add_library(strata_flags INTERFACE)
 target_include_directories(strata_flags INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(strata_flags INTERFACE -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
+target_compile_options(strata_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wno-missing-field-initializers>)
 if(STRATA_SANITIZE)
   target_compile_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=all)

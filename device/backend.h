@@ -17,6 +17,7 @@
 
 #include "device/dropout.h"
 #include "device/dtype.h"
+#include "device/host_device.h"
 
 namespace strata::device {
 
@@ -27,11 +28,11 @@ struct Tensor {
   int64_t rows = 0;
   int64_t cols = 0;
 
-  int64_t size() const { return rows * cols; }
+  STRATA_HOST_DEVICE int64_t size() const { return rows * cols; }
   size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype); }
-  explicit operator bool() const { return data != nullptr; }
+  STRATA_HOST_DEVICE explicit operator bool() const { return data != nullptr; }
   template <typename T>
-  T* as() const {
+  STRATA_HOST_DEVICE T* as() const {
     return static_cast<T*>(data);
   }
 };
@@ -46,11 +47,11 @@ struct ConstTensor {
   ConstTensor(const void* data_, DType dtype_, int64_t rows_, int64_t cols_)
       : data(data_), dtype(dtype_), rows(rows_), cols(cols_) {}
   ConstTensor(const Tensor& t) : data(t.data), dtype(t.dtype), rows(t.rows), cols(t.cols) {}
-  int64_t size() const { return rows * cols; }
+  STRATA_HOST_DEVICE int64_t size() const { return rows * cols; }
   size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype); }
-  explicit operator bool() const { return data != nullptr; }
+  STRATA_HOST_DEVICE explicit operator bool() const { return data != nullptr; }
   template <typename T>
-  const T* as() const {
+  STRATA_HOST_DEVICE const T* as() const {
     return static_cast<const T*>(data);
   }
 };
@@ -284,7 +285,7 @@ struct LambNorms {
     return *this;
   }
   // ||w|| / ||u||, 1 where either is zero.
-  double trust_ratio() const {
+  STRATA_HOST_DEVICE double trust_ratio() const {
     return weights > 0 && direction > 0 ? std::sqrt(weights / direction) : 1.0;
   }
 };
@@ -336,6 +337,7 @@ class Backend {
   virtual std::string description() const = 0;  // device and instruction set, for people
   virtual DType compute_dtype() const = 0;
   virtual DType master_dtype() const = 0;
+  virtual bool memory_is_host() const { return true; }  // the host may read and write it
 
   // 64-byte aligned, zeroed device memory. Throws Error where there is not enough.
   virtual void* allocate(size_t bytes) = 0;
@@ -404,11 +406,13 @@ class Buffer {
 
 // The backends of this build. Throws Error for a name or dtype that this machine cannot run and
 // says why. "reference": naive loops in double, for tests. "cpu": dtype kF32 or kBF16, `threads` 0:
-// all of this process's processors.
+// all of this process's processors. "cuda", where built with the CUDA toolkit: dtype kF32 or kBF16,
+// on GPU number `gpu` of the process.
 struct BackendOptions {
   std::string name = "cpu";
   DType compute_dtype = DType::kF32;
   int threads = 0;
+  int gpu = 0;
 };
 std::unique_ptr<Backend> make_backend(const BackendOptions& options);
 

@@ -7,11 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define STRATA_HOST_DEVICE __host__ __device__
-#else
-#define STRATA_HOST_DEVICE
-#endif
+#include "device/host_device.h"
 
 namespace strata::device {
 
@@ -64,15 +60,32 @@ STRATA_HOST_DEVICE constexpr std::array<uint32_t, 4> philox4x32_10(std::array<ui
   return counter;
 }
 
-// The 16 random bits of (sample, row, column). One Philox call serves 8 neighbouring columns.
+// The random bits of 8 neighbouring columns, 8 * block and on, of a row of a sample: one Philox call.
 // Row: the token's position in its sample; in attention `head * 65536 + query position`.
 // Column: the hidden unit; in attention the key position.
+class DropoutBits {
+ public:
+  STRATA_HOST_DEVICE constexpr DropoutBits(uint64_t key, uint64_t sample_id, uint32_t row,
+                                           uint32_t block)
+      : words_(philox4x32_10(
+            {block, row, static_cast<uint32_t>(sample_id), static_cast<uint32_t>(sample_id >> 32)},
+            {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)})) {}
+
+  // The 16 bits of a column, of which only column % 8 counts. Selections instead of an index keep
+  // the words in registers on GPUs.
+  STRATA_HOST_DEVICE constexpr uint32_t of(uint32_t column) const {
+    const uint32_t low = column & 2u ? words_[1] : words_[0];
+    const uint32_t high = column & 2u ? words_[3] : words_[2];
+    return ((column & 4u ? high : low) >> (column % 2 * 16)) & 0xffffu;
+  }
+
+ private:
+  std::array<uint32_t, 4> words_;
+};
+
 STRATA_HOST_DEVICE constexpr uint32_t dropout_bits(uint64_t key, uint64_t sample_id, uint32_t row,
                                                    uint32_t column) {
-  const std::array<uint32_t, 4> words = philox4x32_10(
-      {column / 8, row, static_cast<uint32_t>(sample_id), static_cast<uint32_t>(sample_id >> 32)},
-      {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
-  return (words[column % 8 / 2] >> (column % 2 * 16)) & 0xffffu;
+  return DropoutBits(key, sample_id, row, column / 8).of(column);
 }
 
 // The factor dropout multiplies an element by: 0 or keep_scale().

@@ -2,6 +2,9 @@
 #include "device/backend.h"
 #include "device/cpu/cpu_backend.h"
 #include "device/reference/reference_backend.h"
+#ifdef STRATA_CUDA
+#include "device/cuda/cuda_backend.h"
+#endif
 
 namespace strata::device {
 
@@ -13,6 +16,9 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
     }
     return make_reference_backend();
   }
+#ifdef STRATA_CUDA
+  if (options.name == "cuda") return cuda::make_cuda_backend(options.compute_dtype, options.gpu);
+#endif
   fail("backend {}: not in this build; choose cpu or reference", options.name);
 }
 

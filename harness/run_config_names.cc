@@ -18,6 +18,7 @@ constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"}};
 constexpr NamedChoice<BackendKind> kBackends[] = {
     {BackendKind::kCpu, "cpu", "oneDNN and vector instructions"},
+    {BackendKind::kCuda, "cuda", "an NVIDIA GPU; builds with the CUDA toolkit"},
     {BackendKind::kReference, "reference", "plain loops in double, for tests"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kRandom, "random", "each rank draws any samples"},

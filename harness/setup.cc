@@ -23,16 +23,12 @@ int64_t sum_of_largest(std::span<const int32_t> values, int64_t samples) {
                          int64_t{0});
 }
 
-device::DType compute_dtype(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return device::DType::kF32;
-    case Precision::kBf16:
-      return device::DType::kBF16;
-    case Precision::kAuto:
-      return device::cpu::bf16_is_native() ? device::DType::kBF16 : device::DType::kF32;
-  }
-  return device::DType::kF32;
+device::DType compute_dtype(const RunConfig& config) {
+  const bool bf16_is_native =
+      config.device.backend == BackendKind::kCuda || device::cpu::bf16_is_native();
+  const bool bf16 = config.model.precision == Precision::kBf16 ||
+                    (config.model.precision == Precision::kAuto && bf16_is_native);
+  return bf16 ? device::DType::kBF16 : device::DType::kF32;
 }
 
 }  // namespace
@@ -65,11 +61,17 @@ int thread_count(const RunConfig& config, int local_ranks) {
 }
 
 std::unique_ptr<device::Backend> make_backend(const RunConfig& config, int local_ranks) {
-  if (config.device.backend == BackendKind::kReference) {
-    return device::make_backend({"reference", device::DType::kF64, 1});
+  switch (config.device.backend) {
+    case BackendKind::kReference:
+      return device::make_backend({.name = "reference", .compute_dtype = device::DType::kF64});
+    case BackendKind::kCuda:
+      return device::make_backend({.name = "cuda", .compute_dtype = compute_dtype(config)});
+    case BackendKind::kCpu:
+      break;
   }
-  return device::make_backend(
-      {"cpu", compute_dtype(config.model.precision), thread_count(config, local_ranks)});
+  return device::make_backend({.name = "cpu",
+                               .compute_dtype = compute_dtype(config),
+                               .threads = thread_count(config, local_ranks)});
 }
 
 std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,

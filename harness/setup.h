@@ -34,7 +34,7 @@ void check_vocabulary(const RunConfig& config, const bert::BertConfig& model);
 // Threads of each rank: as configured, or the machine's processors divided by its ranks.
 int thread_count(const RunConfig& config, int local_ranks);
 
-// `auto` precision is bf16 where the processor multiplies it natively, else fp32.
+// `auto` precision is bf16 where the device multiplies it natively, else fp32.
 std::unique_ptr<device::Backend> make_backend(const RunConfig& config, int local_ranks);
 
 // Opens data.train or data.eval without reading samples. Throws Error where a sample is longer than

@@ -65,7 +65,7 @@ TEST_P(Adam, ComputeWeightsAreTheNewWeightsRounded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Adam, testing::ValuesIn(kBackends), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Adam, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

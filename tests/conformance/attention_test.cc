@@ -99,7 +99,7 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
   expect_conforms(backend(), forward(batch, shape, Dropout{}, qkv));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(kBackends), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

@@ -1,21 +1,21 @@
-// The backends that the conformance suite judges. A vendor's backend is one more line.
+// The backends that the conformance suite judges.
 #pragma once
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <ostream>
+#include <vector>
 
 #include "base/error.h"
 #include "device/backend.h"
 
 namespace strata::device {
 
-inline const BackendOptions kBackends[] = {
-    {.name = "reference", .compute_dtype = DType::kF64},
-    {.name = "cpu", .compute_dtype = DType::kF32},
-    {.name = "cpu", .compute_dtype = DType::kBF16},
-};
+// What this program tests.
+std::vector<BackendOptions> tested_backends();
+std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options);
 
 inline void PrintTo(const BackendOptions& options, std::ostream* out) {
   *out << options.name << " " << name_of(options.compute_dtype);
@@ -26,7 +26,7 @@ class Conformance : public testing::TestWithParam<BackendOptions> {
  protected:
   void SetUp() override {
     try {
-      backend_ = make_backend(GetParam());
+      backend_ = make_tested_backend(GetParam());
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }

@@ -152,7 +152,7 @@ TEST_P(Classifier, NoRowsIsNoWork) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Classifier, testing::ValuesIn(kBackends), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Classifier, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

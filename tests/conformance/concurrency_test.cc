@@ -117,7 +117,7 @@ TEST_P(Concurrency, TwoStreamsFromTwoThreadsGiveWhatEachGivesAlone) {
   EXPECT_TRUE(same_bits(reduce.outputs(), reduce_alone.outputs()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Concurrency, testing::ValuesIn(kBackends), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Concurrency, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

@@ -120,7 +120,7 @@ TEST_P(Embeddings, Backward) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Embeddings, testing::ValuesIn(kBackends), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Embeddings, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

@@ -102,7 +102,7 @@ TEST_P(Flat, ClipToNormScalesDownAndNeverUp) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Flat, testing::ValuesIn(kBackends), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Flat, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

@@ -54,7 +54,7 @@ TEST_P(Lamb, SumsAreTheSameWhateverTheNumberOfThreads) {
   const auto with_threads = [&](int threads) {
     BackendOptions options = GetParam();
     options.threads = threads;
-    const auto other = make_backend(options);
+    const auto other = make_tested_backend(options);
     return run_on(*other, [&](Bench& bench) {
       bench.backend().lamb_direction(Stream::kCompute, place(state, bench));
     });
@@ -107,7 +107,7 @@ TEST_P(Lamb, ComputeWeightsAreTheNewWeightsRounded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Lamb, testing::ValuesIn(kBackends), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Lamb, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

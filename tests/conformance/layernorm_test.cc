@@ -99,7 +99,7 @@ TEST_P(ResidualLayerNorm, Backward) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, ResidualLayerNorm, testing::ValuesIn(kBackends),
+INSTANTIATE_TEST_SUITE_P(Backends, ResidualLayerNorm, testing::ValuesIn(tested_backends()),
                          name_of_backend);
 
 }  // namespace

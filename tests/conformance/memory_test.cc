@@ -79,7 +79,7 @@ TEST_P(Memory, EventZeroHasPassed) {
   backend().synchronize(Stream::kCompute);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Memory, testing::ValuesIn(kBackends), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Memory, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

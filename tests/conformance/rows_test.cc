@@ -48,7 +48,7 @@ TEST_P(Rows, ScatterAdd) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Rows, testing::ValuesIn(kBackends), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Rows, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

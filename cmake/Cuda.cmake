@@ -1,0 +1,30 @@
+# Sets STRATA_WITH_CUDA: whether the CUDA backend is built. Nothing of it runs without a GPU, but it compiles and links.
+set(STRATA_WITH_CUDA OFF)
+if(NOT STRATA_CUDA)
+  return()
+endif()
+# Kernels are compiled for A100 and H100; nvcc's host code knows no sanitizers.
+if(STRATA_CUDA STREQUAL AUTO AND STRATA_SANITIZE)
+  return()
+endif()
+find_program(STRATA_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin /usr/local/cuda/bin)
+if(NOT STRATA_NVCC)
+  if(STRATA_CUDA STREQUAL AUTO)
+    message(STATUS "No CUDA toolkit: the CUDA backend is left out")
+    return()
+  endif()
+  message(FATAL_ERROR "STRATA_CUDA=ON, but there is no nvcc: set CUDA_HOME or STRATA_NVCC")
+endif()
+
+set(CMAKE_CUDA_COMPILER ${STRATA_NVCC})
+set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real)
+if(STRATA_CCACHE)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${STRATA_CCACHE})
+endif()
+enable_language(CUDA)
+# CMake 3.25 does not know how CUDA 13 is asked for the standard that CMAKE_CXX_STANDARD names.
+set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+# Else libraries of the system put /usr/include first, and the C++ headers no longer find C's.
+list(APPEND CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+find_package(CUDAToolkit REQUIRED)
+set(STRATA_WITH_CUDA ON)

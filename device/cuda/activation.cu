@@ -1,0 +1,122 @@
+// Activations and their derivatives.
+#include "device/cuda/flat.h"
+#include "device/cuda/operations.h"
+
+namespace strata::device::cuda {
+namespace {
+
+struct Identity {
+  __device__ static float value(float x) { return x; }
+  __device__ static float derivative(float) { return 1.0f; }
+};
+
+struct Gelu {
+  __device__ static float cumulative(float x) {
+    return 0.5f * (1.0f + erff(x * 0.707106781186547524f));
+  }
+  __device__ static float value(float x) { return x * cumulative(x); }
+  __device__ static float derivative(float x) {
+    return cumulative(x) + x * 0.398942280401432678f * expf(-0.5f * x * x);
+  }
+};
+
+// gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks & Gimpel 2016).
+struct GeluTanh {
+  __device__ static float inner(float x) {
+    return 0.797884560802865356f * (x + 0.044715f * x * x * x);
+  }
+  __device__ static float value(float x) { return 0.5f * x * (1.0f + tanhf(inner(x))); }
+  __device__ static float derivative(float x) {
+    const float t = tanhf(inner(x));
+    const float d_inner = 0.797884560802865356f * (1.0f + 3.0f * 0.044715f * x * x);
+    return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * d_inner;
+  }
+};
+
+struct Tanh {
+  __device__ static float value(float x) { return tanhf(x); }
+  __device__ static float derivative(float x) {
+    const float t = tanhf(x);
+    return 1.0f - t * t;
+  }
+};
+
+template <typename Function, int V, typename T>
+__global__ void __launch_bounds__(kFlatThreads)
+    forward_kernel(const T* pre_activation, T* y, int64_t count) {
+  const int64_t i = flat_index<V>();
+  if (i >= count) return;
+  float x[V];
+  load(pre_activation + i, x);
+#pragma unroll
+  for (int j = 0; j < V; ++j) x[j] = Function::value(x[j]);
+  store(y + i, x);
+}
+
+template <typename Function, int V, typename T>
+__global__ void __launch_bounds__(kFlatThreads)
+    backward_kernel(const T* dy, const T* pre_activation, T* dx, int64_t count) {
+  const int64_t i = flat_index<V>();
+  if (i >= count) return;
+  float d[V], x[V];
+  load(dy + i, d);
+  load(pre_activation + i, x);
+#pragma unroll
+  for (int j = 0; j < V; ++j) d[j] *= Function::derivative(x[j]);
+  store(dx + i, d);
+}
+
+template <typename Body>
+void with_function(Activation activation, const Body& body) {
+  switch (activation) {
+    case Activation::kNone:
+      return body(Identity{});
+    case Activation::kGelu:
+      return body(Gelu{});
+    case Activation::kGeluTanh:
+      return body(GeluTanh{});
+    case Activation::kTanh:
+      return body(Tanh{});
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void Operations<T>::activation_forward(const Context& context, Activation activation,
+                                       const ConstTensor& pre_activation, const Tensor& y) {
+  with_function(activation, [&](auto function) {
+    for_flat_parts<T>(
+        y.size(),
+        [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+          launch(context.stream, blocks, kFlatThreads,
+                 forward_kernel<decltype(function), width(), T>, pre_activation.as<T>() + begin,
+                 y.as<T>() + begin, count);
+        },
+        pre_activation.data, y.data);
+  });
+}
+
+template <typename T>
+void Operations<T>::activation_backward(const Context& context, const ActivationBackward& op) {
+  const ConstTensor& pre_activation = op.activation == Activation::kNone ? op.dy : op.pre_activation;
+  with_function(op.activation, [&](auto function) {
+    for_flat_parts<T>(
+        op.dx.size(),
+        [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+          launch(context.stream, blocks, kFlatThreads,
+                 backward_kernel<decltype(function), width(), T>, op.dy.as<T>() + begin,
+                 pre_activation.as<T>() + begin, op.dx.as<T>() + begin, count);
+        },
+        op.dy.data, pre_activation.data, op.dx.data);
+  });
+}
+
+template void Operations<float>::activation_forward(const Context&, Activation, const ConstTensor&,
+                                                    const Tensor&);
+template void Operations<BFloat16>::activation_forward(const Context&, Activation,
+                                                       const ConstTensor&, const Tensor&);
+template void Operations<float>::activation_backward(const Context&, const ActivationBackward&);
+template void Operations<BFloat16>::activation_backward(const Context&, const ActivationBackward&);
+
+}  // namespace strata::device::cuda

@@ -1,0 +1,77 @@
+// Classifier and cross-entropy over blocks of rows: only one block's logits exist at a time.
+#include <algorithm>
+
+#include "device/cuda/column_sums.h"
+#include "device/cuda/cross_entropy.h"
+#include "device/cuda/matmul.h"
+#include "device/cuda/operations.h"
+
+namespace strata::device::cuda {
+
+template <typename T>
+void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss& op) {
+  constexpr int64_t kRowBlock = 1024;
+  constexpr DType kDType = sizeof(T) == 4 ? DType::kF32 : DType::kBF16;
+  const int64_t classes = op.weight.rows, hidden = op.weight.cols;
+  const int64_t stride = (classes + 7) / 8 * 8;  // rows that start at 16 bytes are faster
+  for (int64_t begin = 0; begin < op.x.rows; begin += kRowBlock) {
+    const int64_t rows = std::min(kRowBlock, op.x.rows - begin);
+    const T* x = op.x.as<T>() + begin * hidden;
+    auto* logits = context.scratch[0].get<float>(kRowBlock * stride);
+    context.matmul({.transpose_b = true,
+                    .m = rows,
+                    .n = classes,
+                    .k = hidden,
+                    .a = x,
+                    .lda = hidden,
+                    .b = op.weight.data,
+                    .ldb = hidden,
+                    .c = logits,
+                    .ldc = stride,
+                    .bias = op.bias.data,
+                    .input_dtype = kDType,
+                    .output_dtype = DType::kF32});
+    T* d_logits = op.d_x ? context.scratch[1].get<T>(kRowBlock * stride) : nullptr;
+    cross_entropy<T>(context,
+                     {.rows = rows,
+                      .classes = classes,
+                      .stride = stride,
+                      .logits = logits,
+                      .labels = op.labels + begin,
+                      .gradient_scale = op.gradient_scale,
+                      .d_logits = d_logits,
+                      .totals = op.totals},
+                     2);
+    if (!d_logits) continue;
+    context.matmul({.m = rows,
+                    .n = hidden,
+                    .k = classes,
+                    .a = d_logits,
+                    .lda = stride,
+                    .b = op.weight.data,
+                    .ldb = hidden,
+                    .c = op.d_x.as<T>() + begin * hidden,
+                    .ldc = hidden,
+                    .input_dtype = kDType,
+                    .output_dtype = kDType});
+    context.matmul({.transpose_a = true,
+                    .m = classes,
+                    .n = hidden,
+                    .k = rows,
+                    .a = d_logits,
+                    .lda = stride,
+                    .b = x,
+                    .ldb = hidden,
+                    .c = op.d_weight.data,
+                    .ldc = hidden,
+                    .accumulate = true,
+                    .input_dtype = kDType,
+                    .output_dtype = DType::kF32});
+    add_column_sums(context, d_logits, rows, classes, stride, op.d_bias.as<float>(), 3);
+  }
+}
+
+template void Operations<float>::classifier_loss(const Context&, const ClassifierLoss&);
+template void Operations<BFloat16>::classifier_loss(const Context&, const ClassifierLoss&);
+
+}  // namespace strata::device::cuda

@@ -1,0 +1,20 @@
+// Sums over the rows of a matrix.
+#pragma once
+
+#include <cstdint>
+
+#include "device/cuda/runtime.h"
+
+namespace strata::device::cuda {
+
+// sums[columns] += the column sums of x [rows, columns], whose rows are `stride` elements apart. T:
+// float or BFloat16. Uses scratch slot `slot`.
+template <typename T>
+void add_column_sums(const Context& context, const T* x, int64_t rows, int64_t columns,
+                     int64_t stride, float* sums, int slot);
+
+// The same for the few rows of `parts` [rows, columns] that a kernel has left in scratch.
+void add_partial_sums(const Context& context, const float* parts, int64_t rows, int64_t columns,
+                      int64_t stride, float* sums);
+
+}  // namespace strata::device::cuda

@@ -1,0 +1,24 @@
+// Softmax cross-entropy of rows of logits, and its gradient.
+#pragma once
+
+#include "device/backend.h"
+#include "device/cuda/runtime.h"
+
+namespace strata::device::cuda {
+
+// `rows` of logits [rows, classes] f32, `stride` apart.
+template <typename T>
+struct CrossEntropy {
+  int64_t rows, classes, stride;
+  const float* logits;
+  const int32_t* labels;  // [rows]
+  float gradient_scale;
+  T* d_logits;         // [rows, classes], `stride` apart; null: no gradient
+  LossTotals* totals;  // device memory, added to
+};
+
+// Uses scratch slot `slot`.
+template <typename T>
+void cross_entropy(const Context& context, const CrossEntropy<T>& op, int slot);
+
+}  // namespace strata::device::cuda

@@ -1,0 +1,224 @@
+#include "device/cuda/cuda_backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <utility>
+
+#include "base/error.h"
+#include "device/cuda/matmul.h"
+#include "device/cuda/operations.h"
+
+namespace strata::device::cuda {
+namespace {
+
+constexpr int kStreams = 3;
+
+// A stream with the points recorded in it, its scratch and its products.
+class StreamState {
+ public:
+  StreamState() {
+    for (cudaEvent_t& event : events_) {
+      check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
+    }
+    matmul_ = std::make_unique<Matmul>(stream_);
+  }
+  ~StreamState() {
+    matmul_.reset();
+    for (cudaEvent_t event : events_) cudaEventDestroy(event);
+    cudaStreamDestroy(stream_);
+  }
+  StreamState(const StreamState&) = delete;
+  StreamState& operator=(const StreamState&) = delete;
+
+  cudaStream_t stream() const { return stream_; }
+  Context context(int multiprocessors) {
+    return {stream_, scratch_.data(), *matmul_, multiprocessors};
+  }
+
+  // Numbers count up from 1. An event taken again marks a later point of the same stream: whoever
+  // still waits for the earlier one waits a little longer.
+  uint64_t record() {
+    const uint64_t number = ++recorded_;
+    check(cudaEventRecord(event(number), stream_), "recording an event");
+    return number;
+  }
+  cudaEvent_t event(uint64_t number) const { return events_[number % events_.size()]; }
+
+ private:
+  static cudaStream_t make_stream() {
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
+    return stream;
+  }
+  template <size_t... kSlots>
+  static std::array<Scratch, sizeof...(kSlots)> make_scratch(cudaStream_t stream,
+                                                             std::index_sequence<kSlots...>) {
+    return {((void)kSlots, Scratch(stream))...};
+  }
+
+  cudaStream_t stream_ = make_stream();
+  std::array<cudaEvent_t, 1024> events_{};
+  std::atomic<uint64_t> recorded_{0};
+  std::unique_ptr<Matmul> matmul_;
+  std::array<Scratch, Context::kScratchSlots> scratch_ =
+      make_scratch(stream_, std::make_index_sequence<Context::kScratchSlots>());
+};
+
+template <typename T>
+class CudaBackend final : public Backend {
+ public:
+  // The GPU is the calling thread's.
+  CudaBackend(int device, const cudaDeviceProp& properties)
+      : device_(device), properties_(properties) {}
+  ~CudaBackend() override { cudaDeviceSynchronize(); }
+
+  std::string name() const override { return "cuda"; }
+  std::string description() const override {
+    return fmt::format("{}, {} multiprocessors, {} products by cuBLASLt", properties_.name,
+                       properties_.multiProcessorCount, name_of(compute_dtype()));
+  }
+  DType compute_dtype() const override { return sizeof(T) == 4 ? DType::kF32 : DType::kBF16; }
+  DType master_dtype() const override { return DType::kF32; }
+  bool memory_is_host() const override { return false; }
+
+  void* allocate(size_t bytes) override {
+    void* memory = nullptr;
+    use_device();
+    if (cudaMalloc(&memory, std::max<size_t>(bytes, 64)) != cudaSuccess) {
+      cudaGetLastError();
+      size_t available = 0, total = 0;
+      cudaMemGetInfo(&available, &total);
+      fail("cuda: cannot allocate {} MiB of GPU memory, {} of {} MiB are free; use a smaller model "
+           "or micro-batch",
+           bytes >> 20, available >> 20, total >> 20);
+    }
+    check(cudaMemset(memory, 0, std::max<size_t>(bytes, 64)), "clearing memory");
+    check(cudaDeviceSynchronize(), "clearing memory");
+    return memory;
+  }
+  void release(void* memory) override { cudaFree(memory); }
+  void copy_to_device(Stream s, void* device, const void* host, size_t bytes) override {
+    check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream(s)),
+          "copying to the GPU");
+  }
+  void copy_to_host(Stream s, void* host, const void* device, size_t bytes) override {
+    check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream(s)),
+          "copying from the GPU");
+  }
+  void fill_zero(Stream s, void* device, size_t bytes) override {
+    check(cudaMemsetAsync(device, 0, bytes, stream(s)), "clearing memory");
+  }
+
+  Event record(Stream s) override {
+    use_device();
+    return state(s).record() * kStreams + static_cast<uint64_t>(s);
+  }
+  void wait(Stream s, Event event) override {
+    if (event == 0) return;
+    use_device();
+    check(cudaStreamWaitEvent(stream(s), streams_[event % kStreams].event(event / kStreams), 0),
+          "waiting for an event");
+  }
+  void synchronize(Stream s) override {
+    check(cudaStreamSynchronize(stream(s)), "finishing work on the GPU");
+  }
+
+  using Ops = Operations<T>;
+  void linear_forward(Stream s, const LinearForward& op) override {
+    Ops::linear_forward(on(s), op);
+  }
+  void linear_data_gradient(Stream s, const LinearDataGradient& op) override {
+    Ops::linear_data_gradient(on(s), op);
+  }
+  void linear_weight_gradient(Stream s, const LinearWeightGradient& op) override {
+    Ops::linear_weight_gradient(on(s), op);
+  }
+  void activation_backward(Stream s, const ActivationBackward& op) override {
+    Ops::activation_backward(on(s), op);
+  }
+  void attention_forward(Stream s, const AttentionForward& op) override {
+    Ops::attention_forward(on(s), op);
+  }
+  void attention_backward(Stream s, const AttentionBackward& op) override {
+    Ops::attention_backward(on(s), op);
+  }
+  void residual_layernorm_forward(Stream s, const ResidualLayerNormForward& op) override {
+    Ops::residual_layernorm_forward(on(s), op);
+  }
+  void residual_layernorm_backward(Stream s, const ResidualLayerNormBackward& op) override {
+    Ops::residual_layernorm_backward(on(s), op);
+  }
+  void embeddings_forward(Stream s, const EmbeddingsForward& op) override {
+    Ops::embeddings_forward(on(s), op);
+  }
+  void embeddings_backward(Stream s, const EmbeddingsBackward& op) override {
+    Ops::embeddings_backward(on(s), op);
+  }
+  void gather_rows(Stream s, const GatherRows& op) override { Ops::gather_rows(on(s), op); }
+  void scatter_add_rows(Stream s, const ScatterAddRows& op) override {
+    Ops::scatter_add_rows(on(s), op);
+  }
+  void classifier_loss(Stream s, const ClassifierLoss& op) override {
+    Ops::classifier_loss(on(s), op);
+  }
+  void convert(Stream s, const Convert& op) override { cuda::convert(on(s), op); }
+  void l2_norm_squared(Stream s, const L2NormSquared& op) override {
+    cuda::l2_norm_squared(on(s), op);
+  }
+  void clip_to_norm(Stream s, const ClipToNorm& op) override { cuda::clip_to_norm(on(s), op); }
+  void adam_update(Stream s, const AdamUpdate& op) override { cuda::adam_update(on(s), op); }
+  void lamb_direction(Stream s, const LambDirection& op) override {
+    cuda::lamb_direction(on(s), op);
+  }
+  void lamb_apply(Stream s, const LambApply& op) override { cuda::lamb_apply(on(s), op); }
+
+ private:
+  StreamState& state(Stream s) { return streams_[static_cast<size_t>(s)]; }
+  cudaStream_t stream(Stream s) {
+    use_device();
+    return state(s).stream();
+  }
+  Context on(Stream s) {
+    use_device();
+    return state(s).context(properties_.multiProcessorCount);
+  }
+  // CUDA keeps the chosen GPU per thread.
+  void use_device() const { check(cudaSetDevice(device_), "choosing a GPU"); }
+
+  int device_;
+  cudaDeviceProp properties_;
+  std::array<StreamState, kStreams> streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device) {
+  int devices = 0;
+  const cudaError_t status = cudaGetDeviceCount(&devices);
+  if (status != cudaSuccess || devices == 0) {
+    fail("cuda: no GPU can be used here: {}",
+         status == cudaSuccess ? "there is none" : cudaGetErrorString(status));
+  }
+  if (device < 0 || device >= devices) {
+    fail("cuda: there is no GPU number {}, but {} from 0 on", device, devices);
+  }
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "asking for a GPU's properties");
+  if (properties.major < 8) {
+    fail("cuda: {} has compute capability {}.{}; 8.0 (A100) or newer is needed", properties.name,
+         properties.major, properties.minor);
+  }
+  check(cudaSetDevice(device), "choosing a GPU");
+  if (compute_dtype == DType::kF32) {
+    return std::make_unique<CudaBackend<float>>(device, properties);
+  }
+  if (compute_dtype == DType::kBF16) {
+    return std::make_unique<CudaBackend<BFloat16>>(device, properties);
+  }
+  fail("the cuda backend computes in f32 or bf16, not f64; the reference backend does");
+}
+
+}  // namespace strata::device::cuda

@@ -1,0 +1,165 @@
+// Embeddings: the sum of three table rows with LayerNorm and dropout, and back into the tables.
+#include "device/cuda/layernorm.h"
+#include "device/cuda/operations.h"
+#include "device/cuda/sort_rows.h"
+
+namespace strata::device::cuda {
+namespace {
+
+template <typename T, typename Shape>
+__global__ void __launch_bounds__(kRowThreads) forward_kernel(EmbeddingsForward op) {
+  const int columns = static_cast<int>(op.word.cols);
+  const int row = static_cast<int>(blockIdx.x) * kRowsPerBlock + warp();
+  if (row >= op.y.rows) return;
+  const int64_t offset = int64_t{row} * columns;
+  RowPart<Shape> z;
+  load_row<Shape>(op.word.as<T>() + int64_t{op.token_ids[row]} * columns, columns, z);
+  add_row<Shape>(op.position.as<T>() + int64_t{op.positions[row]} * columns, columns, z);
+  add_row<Shape>(op.segment.as<T>() + int64_t{op.segment_ids[row]} * columns, columns, z);
+  normalize_row<Shape>(z, columns, op.epsilon,
+                       op.normalized ? op.normalized.as<T>() + offset : static_cast<T*>(nullptr),
+                       op.inverse_stddev ? op.inverse_stddev.as<float>() + row : nullptr);
+  scale_and_shift_row<Shape>(op.gamma.as<T>(), op.beta.as<T>(), columns, z);
+  drop_row<Shape>(op.dropout, op.sequences, row, columns, z);
+  store_row<Shape>(op.y.as<T>() + offset, columns, z);
+}
+
+// Leaves the gradient of every row's sum of embeddings in d_sum [T, H].
+template <typename T, typename Shape>
+__global__ void __launch_bounds__(kRowThreads)
+    backward_kernel(EmbeddingsBackward op, float* d_sum, float* parts) {
+  const int columns = static_cast<int>(op.dy.cols);
+  LayerNormGradients<Shape> sums;
+  for (int64_t row = int64_t{blockIdx.x} * kRowsPerBlock + warp(); row < op.dy.rows;
+       row += int64_t{gridDim.x} * kRowsPerBlock) {
+    const int64_t offset = row * columns;
+    RowPart<Shape> dz;
+    load_row<Shape>(op.dy.as<T>() + offset, columns, dz);
+    drop_row<Shape>(op.dropout, op.sequences, static_cast<int>(row), columns, dz);
+    normalize_row_backward<Shape>(op.normalized.as<T>() + offset, op.gamma.as<T>(),
+                                  op.inverse_stddev.as<float>()[row], columns, dz, sums);
+    store_row<Shape>(d_sum + offset, columns, dz);
+  }
+  sums.write(columns, parts + int64_t{blockIdx.x} * 2 * columns);
+}
+
+// ---- Adding rows to the table entries that they came from. Rows sorted by entry are cut into
+// chunks, a block each. A run of rows of one entry that lies inside a chunk is added to the table at
+// once; of a run that spans chunks, every chunk leaves its part, and the block where the run starts
+// adds them up in order.
+
+constexpr int kChunk = 32;
+constexpr int kScatterThreads = 128;
+
+enum Part { kOfRunFromBefore = 0, kOfRunThatGoesOn = 1 };
+
+struct TableScatter {
+  SortedRows sorted;
+  int64_t count;
+  const float* source;  // [count, columns]
+  int64_t columns;
+  float* parts;  // [chunks, 2, columns]
+  float* table;  // [entries, columns], added to
+
+  __device__ int64_t chunk_end(int64_t chunk) const {
+    return (chunk + 1) * kChunk < count ? (chunk + 1) * kChunk : count;
+  }
+  // Whether the run of the entry `id`, which has rows in the chunk, starts there; ends there.
+  __device__ bool starts_in(int64_t chunk, int32_t id) const {
+    return chunk == 0 || sorted.ids[chunk * kChunk - 1] != id;
+  }
+  __device__ bool ends_in(int64_t chunk, int32_t id) const {
+    const int64_t end = chunk_end(chunk);
+    return end == count || sorted.ids[end] != id;
+  }
+  __device__ float* part(int64_t chunk, Part which) const {
+    return parts + (2 * chunk + which) * columns;
+  }
+};
+
+__global__ void __launch_bounds__(kScatterThreads) scatter_chunks_kernel(TableScatter scatter) {
+  const int64_t chunk = blockIdx.x, end = scatter.chunk_end(chunk);
+  for (int64_t column = threadIdx.x; column < scatter.columns; column += kScatterThreads) {
+    float sum = 0.0f;
+    for (int64_t i = chunk * kChunk; i < end; ++i) {
+      const int32_t id = scatter.sorted.ids[i];
+      sum += scatter.source[scatter.sorted.rows[i] * scatter.columns + column];
+      if (i + 1 < end && scatter.sorted.ids[i + 1] == id) continue;
+      const bool starts = scatter.starts_in(chunk, id);
+      const bool ends = i + 1 < end || scatter.ends_in(chunk, id);
+      if (starts && ends) {
+        scatter.table[id * scatter.columns + column] += sum;
+      } else {
+        scatter.part(chunk, starts ? kOfRunThatGoesOn : kOfRunFromBefore)[column] = sum;
+      }
+      sum = 0.0f;
+    }
+  }
+}
+
+__global__ void __launch_bounds__(kScatterThreads) join_chunks_kernel(TableScatter scatter) {
+  const int64_t first = blockIdx.x;
+  const int32_t id = scatter.sorted.ids[scatter.chunk_end(first) - 1];
+  if (!scatter.starts_in(first, id) || scatter.ends_in(first, id)) return;
+  int64_t last = first + 1;
+  while (!scatter.ends_in(last, id)) ++last;
+  for (int64_t column = threadIdx.x; column < scatter.columns; column += kScatterThreads) {
+    float sum = scatter.part(first, kOfRunThatGoesOn)[column];
+#pragma unroll 8
+    for (int64_t chunk = first + 1; chunk <= last; ++chunk) {
+      sum += scatter.part(chunk, kOfRunFromBefore)[column];
+    }
+    scatter.table[id * scatter.columns + column] += sum;
+  }
+}
+
+// table[ids[i]] += rows[i] for `count` rows; `table` [entries, columns]. Uses slots 3 to 5.
+void scatter_to_table(const Context& context, const int32_t* ids, int64_t count, const float* rows,
+                      const Tensor& table) {
+  const int64_t chunks = ceil_div(count, kChunk);
+  const TableScatter scatter{.sorted = sort_rows(context, ids, count, table.rows, 3),
+                             .count = count,
+                             .source = rows,
+                             .columns = table.cols,
+                             .parts = context.scratch[5].get<float>(chunks * 2 * table.cols),
+                             .table = table.as<float>()};
+  launch(context.stream, chunks, kScatterThreads, scatter_chunks_kernel, scatter);
+  launch(context.stream, chunks, kScatterThreads, join_chunks_kernel, scatter);
+}
+
+}  // namespace
+
+template <typename T>
+void Operations<T>::embeddings_forward(const Context& context, const EmbeddingsForward& op) {
+  const bool aligned =
+      rows_are_aligned(op.y.cols, kVector<T>, op.word.data, op.position.data, op.segment.data,
+                       op.gamma.data, op.beta.data, op.normalized.data, op.y.data);
+  with_row_shape<T>(op.y.cols, aligned, [&](auto shape) {
+    launch(context.stream, ceil_div(op.y.rows, kRowsPerBlock), kRowThreads,
+           forward_kernel<T, decltype(shape)>, op);
+  });
+}
+
+template <typename T>
+void Operations<T>::embeddings_backward(const Context& context, const EmbeddingsBackward& op) {
+  const int64_t rows = op.dy.rows, columns = op.dy.cols, blocks = backward_blocks(context, rows);
+  float* d_sum = context.scratch[1].get<float>(rows * columns);
+  float* parts = context.scratch[0].get<float>(blocks * 2 * columns);
+  const bool aligned = rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data,
+                                        op.gamma.data);
+  with_row_shape<T>(columns, aligned, [&](auto shape) {
+    launch(context.stream, blocks, kRowThreads, backward_kernel<T, decltype(shape)>, op, d_sum,
+           parts);
+  });
+  add_layernorm_gradients(context, parts, blocks, op.d_gamma, op.d_beta);
+  scatter_to_table(context, op.token_ids, rows, d_sum, op.d_word);
+  scatter_to_table(context, op.positions, rows, d_sum, op.d_position);
+  scatter_to_table(context, op.segment_ids, rows, d_sum, op.d_segment);
+}
+
+template void Operations<float>::embeddings_forward(const Context&, const EmbeddingsForward&);
+template void Operations<BFloat16>::embeddings_forward(const Context&, const EmbeddingsForward&);
+template void Operations<float>::embeddings_backward(const Context&, const EmbeddingsBackward&);
+template void Operations<BFloat16>::embeddings_backward(const Context&, const EmbeddingsBackward&);
+
+}  // namespace strata::device::cuda

@@ -1,0 +1,43 @@
+// Kernels over flat ranges: a pack of elements a thread where every array is aligned to 16 bytes,
+// else one.
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "device/cuda/kernel.h"
+
+namespace strata::device::cuda {
+
+inline constexpr int kFlatThreads = 256;
+
+// The first of this thread's V elements.
+template <int V>
+__device__ inline int64_t flat_index() {
+  return (static_cast<int64_t>(blockIdx.x) * kFlatThreads + threadIdx.x) * V;
+}
+
+template <int V>
+using Width = std::integral_constant<int, V>;
+
+// Calls body(Width<V>, begin, count, blocks) for the part of [0, count) that goes V elements at a
+// time, 16 bytes of T, then for the rest.
+template <typename T = float, typename Body, typename... Pointers>
+void for_flat_parts(int64_t count, const Body& body, Pointers... pointers) {
+  constexpr int V = kVector<T>;
+  const bool aligned = rows_are_aligned(V, V, pointers...);
+  const int64_t wide = aligned ? count / V * V : 0;
+  if (wide > 0) body(Width<V>{}, int64_t{0}, wide, ceil_div(wide / V, kFlatThreads));
+  if (wide < count) {
+    body(Width<1>{}, wide, count - wide, ceil_div(count - wide, kFlatThreads));
+  }
+}
+
+// min(1, max_norm / sqrt(*norm_squared)); 1 where there is no norm.
+__device__ inline float clip_factor(const double* norm_squared, float max_norm) {
+  if (!norm_squared) return 1.0f;
+  const double norm = sqrt(*norm_squared);
+  return norm > static_cast<double>(max_norm) ? static_cast<float>(max_norm / norm) : 1.0f;
+}
+
+}  // namespace strata::device::cuda

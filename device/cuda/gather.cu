@@ -1,0 +1,59 @@
+// Gathering and scattering of rows.
+#include "device/cuda/kernel.h"
+#include "device/cuda/operations.h"
+
+namespace strata::device::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+
+// A block a row.
+template <int V, typename T>
+__global__ void __launch_bounds__(kThreads) gather_kernel(GatherRows op) {
+  const int64_t columns = op.x.cols;
+  const T* from = op.x.as<T>() + op.rows[blockIdx.x] * columns;
+  T* to = op.y.as<T>() + blockIdx.x * columns;
+  for (int64_t i = int64_t{threadIdx.x} * V; i < columns; i += kThreads * V) {
+    *reinterpret_cast<Pack<T, V>*>(to + i) = *reinterpret_cast<const Pack<T, V>*>(from + i);
+  }
+}
+
+template <int V, typename T>
+__global__ void __launch_bounds__(kThreads) scatter_add_kernel(ScatterAddRows op) {
+  const int64_t columns = op.dy.cols;
+  const T* from = op.dy.as<T>() + blockIdx.x * columns;
+  T* to = op.dx.as<T>() + op.rows[blockIdx.x] * columns;
+  for (int64_t i = int64_t{threadIdx.x} * V; i < columns; i += kThreads * V) {
+    float x[V], sum[V];
+    load(from + i, x);
+    load(to + i, sum);
+#pragma unroll
+    for (int j = 0; j < V; ++j) sum[j] += x[j];
+    store(to + i, sum);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void Operations<T>::gather_rows(const Context& context, const GatherRows& op) {
+  constexpr int V = kVector<T>;
+  const bool aligned = rows_are_aligned(op.x.cols, V, op.x.data, op.y.data);
+  launch(context.stream, op.y.rows, kThreads, aligned ? gather_kernel<V, T> : gather_kernel<1, T>,
+         op);
+}
+
+template <typename T>
+void Operations<T>::scatter_add_rows(const Context& context, const ScatterAddRows& op) {
+  constexpr int V = kVector<T>;
+  const bool aligned = rows_are_aligned(op.dy.cols, V, op.dy.data, op.dx.data);
+  launch(context.stream, op.dy.rows, kThreads,
+         aligned ? scatter_add_kernel<V, T> : scatter_add_kernel<1, T>, op);
+}
+
+template void Operations<float>::gather_rows(const Context&, const GatherRows&);
+template void Operations<BFloat16>::gather_rows(const Context&, const GatherRows&);
+template void Operations<float>::scatter_add_rows(const Context&, const ScatterAddRows&);
+template void Operations<BFloat16>::scatter_add_rows(const Context&, const ScatterAddRows&);
+
+}  // namespace strata::device::cuda

@@ -1,0 +1,121 @@
+// What kernels share: launching, accesses of 16 bytes, sums over warps and blocks.
+#pragma once
+
+#include <utility>
+
+#include "device/cuda/runtime.h"
+#include "device/dropout.h"
+#include "device/dtype.h"
+
+namespace strata::device::cuda {
+
+inline constexpr int kWarpSize = 32;
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Starts `blocks` x `threads` of a kernel; nothing for no blocks. `threads` is a multiple of 32.
+template <typename... Parameters, typename... Arguments>
+void launch(cudaStream_t stream, int64_t blocks, int threads, void (*kernel)(Parameters...),
+            Arguments&&... arguments) {
+  if (blocks == 0) return;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = stream;
+  check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
+        "starting a kernel");
+}
+
+// Elements of T that one 16-byte access moves.
+template <typename T>
+inline constexpr int kVector = 16 / static_cast<int>(sizeof(T));
+
+template <typename T, int kCount>
+struct alignas(sizeof(T) * kCount) Pack {
+  T values[kCount];
+};
+
+// V consecutive elements, in accesses of at most 16 bytes; `from` is aligned to them.
+template <int V, typename T>
+__device__ inline void load(const T* from, float (&x)[V]) {
+  constexpr int kCount = V < kVector<T> ? V : kVector<T>;
+#pragma unroll
+  for (int i = 0; i < V; i += kCount) {
+    const auto pack = *reinterpret_cast<const Pack<T, kCount>*>(from + i);
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) x[i + j] = static_cast<float>(pack.values[j]);
+  }
+}
+
+template <int V, typename T>
+__device__ inline void store(T* to, const float (&x)[V]) {
+  constexpr int kCount = V < kVector<T> ? V : kVector<T>;
+#pragma unroll
+  for (int i = 0; i < V; i += kCount) {
+    Pack<T, kCount> pack;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) pack.values[j] = T(x[i + j]);
+    *reinterpret_cast<Pack<T, kCount>*>(to + i) = pack;
+  }
+}
+
+// Whether rows of `columns` elements of every one of these arrays can be accessed 16 bytes at a time.
+template <typename... Pointers>
+bool rows_are_aligned(int64_t columns, int64_t vector, Pointers... pointers) {
+  const auto aligned = [](const void* pointer) {
+    return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+  };
+  return columns % vector == 0 && (aligned(pointers) && ...);
+}
+
+__device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarpSize; }
+__device__ inline int warp() { return static_cast<int>(threadIdx.x) / kWarpSize; }
+
+// Every lane gets the sum, added in the same order on every run.
+template <typename Number>
+__device__ inline Number warp_sum(Number x) {
+#pragma unroll
+  for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
+    x += __shfl_xor_sync(0xffffffffu, x, distance);
+  }
+  return x;
+}
+
+__device__ inline float warp_max(float x) {
+#pragma unroll
+  for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
+    x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, distance));
+  }
+  return x;
+}
+
+// Every thread of the block gets the sum. All threads call together.
+template <int kThreads, typename Number>
+__device__ inline Number block_sum(Number x) {
+  constexpr int kWarps = kThreads / kWarpSize;
+  __shared__ Number sums[kWarps];
+  x = warp_sum(x);
+  __syncthreads();
+  if (lane() == 0) sums[warp()] = x;
+  __syncthreads();
+  Number total = sums[0];
+#pragma unroll
+  for (int i = 1; i < kWarps; ++i) total += sums[i];
+  return total;
+}
+
+template <int kThreads>
+__device__ inline float block_max(float x) {
+  constexpr int kWarps = kThreads / kWarpSize;
+  __shared__ float highest[kWarps];
+  x = warp_max(x);
+  __syncthreads();
+  if (lane() == 0) highest[warp()] = x;
+  __syncthreads();
+  float result = highest[0];
+#pragma unroll
+  for (int i = 1; i < kWarps; ++i) result = fmaxf(result, highest[i]);
+  return result;
+}
+
+}  // namespace strata::device::cuda

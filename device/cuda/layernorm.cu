@@ -1,0 +1,80 @@
+#include "device/cuda/layernorm.h"
+
+#include "device/cuda/operations.h"
+
+namespace strata::device::cuda {
+namespace {
+
+template <typename T, typename Shape>
+__global__ void __launch_bounds__(kRowThreads) forward_kernel(ResidualLayerNormForward op) {
+  const int columns = static_cast<int>(op.x.cols);
+  const int row = static_cast<int>(blockIdx.x) * kRowsPerBlock + warp();
+  if (row >= op.x.rows) return;
+  const int64_t offset = int64_t{row} * columns;
+  RowPart<Shape> z;
+  load_row<Shape>(op.x.as<T>() + offset, columns, z);
+  drop_row<Shape>(op.dropout, op.sequences, row, columns, z);
+  if (op.residual) add_row<Shape>(op.residual.as<T>() + offset, columns, z);
+  normalize_row<Shape>(z, columns, op.epsilon,
+                       op.normalized ? op.normalized.as<T>() + offset : static_cast<T*>(nullptr),
+                       op.inverse_stddev ? op.inverse_stddev.as<float>() + row : nullptr);
+  scale_and_shift_row<Shape>(op.gamma.as<T>(), op.beta.as<T>(), columns, z);
+  store_row<Shape>(op.y.as<T>() + offset, columns, z);
+}
+
+template <typename T, typename Shape>
+__global__ void __launch_bounds__(kRowThreads)
+    backward_kernel(ResidualLayerNormBackward op, float* parts) {
+  const int columns = static_cast<int>(op.dy.cols);
+  LayerNormGradients<Shape> sums;
+  for (int64_t row = int64_t{blockIdx.x} * kRowsPerBlock + warp(); row < op.dy.rows;
+       row += int64_t{gridDim.x} * kRowsPerBlock) {
+    const int64_t offset = row * columns;
+    RowPart<Shape> dz;
+    load_row<Shape>(op.dy.as<T>() + offset, columns, dz);
+    normalize_row_backward<Shape>(op.normalized.as<T>() + offset, op.gamma.as<T>(),
+                                  op.inverse_stddev.as<float>()[row], columns, dz, sums);
+    if (op.d_residual) store_row<Shape>(op.d_residual.as<T>() + offset, columns, dz);
+    drop_row<Shape>(op.dropout, op.sequences, static_cast<int>(row), columns, dz);
+    store_row<Shape>(op.d_x.as<T>() + offset, columns, dz);
+  }
+  sums.write(columns, parts + int64_t{blockIdx.x} * 2 * columns);
+}
+
+}  // namespace
+
+template <typename T>
+void Operations<T>::residual_layernorm_forward(const Context& context,
+                                               const ResidualLayerNormForward& op) {
+  const bool aligned =
+      rows_are_aligned(op.x.cols, kVector<T>, op.x.data, op.residual.data, op.gamma.data,
+                       op.beta.data, op.normalized.data, op.y.data);
+  with_row_shape<T>(op.x.cols, aligned, [&](auto shape) {
+    launch(context.stream, ceil_div(op.x.rows, kRowsPerBlock), kRowThreads,
+           forward_kernel<T, decltype(shape)>, op);
+  });
+}
+
+template <typename T>
+void Operations<T>::residual_layernorm_backward(const Context& context,
+                                                const ResidualLayerNormBackward& op) {
+  const int64_t columns = op.dy.cols, blocks = backward_blocks(context, op.dy.rows);
+  float* parts = context.scratch[0].get<float>(blocks * 2 * columns);
+  const bool aligned = rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data,
+                                        op.gamma.data, op.d_x.data, op.d_residual.data);
+  with_row_shape<T>(columns, aligned, [&](auto shape) {
+    launch(context.stream, blocks, kRowThreads, backward_kernel<T, decltype(shape)>, op, parts);
+  });
+  add_layernorm_gradients(context, parts, blocks, op.d_gamma, op.d_beta);
+}
+
+template void Operations<float>::residual_layernorm_forward(const Context&,
+                                                            const ResidualLayerNormForward&);
+template void Operations<BFloat16>::residual_layernorm_forward(const Context&,
+                                                               const ResidualLayerNormForward&);
+template void Operations<float>::residual_layernorm_backward(const Context&,
+                                                             const ResidualLayerNormBackward&);
+template void Operations<BFloat16>::residual_layernorm_backward(const Context&,
+                                                                const ResidualLayerNormBackward&);
+
+}  // namespace strata::device::cuda

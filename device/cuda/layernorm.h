@@ -1,0 +1,127 @@
+// LayerNorm of a row that a warp holds in registers.
+#pragma once
+
+#include "device/cuda/column_sums.h"
+#include "device/cuda/rows.h"
+
+namespace strata::device::cuda {
+
+inline constexpr int kRowThreads = 128;
+inline constexpr int kRowsPerBlock = kRowThreads / kWarpSize;
+
+// z becomes (z - mean) / stddev; keeps it and 1 / stddev for backward where they are wanted.
+template <typename Shape, typename T>
+__device__ inline void normalize_row(RowPart<Shape>& z, int columns, float epsilon, T* normalized,
+                                     float* inverse_stddev) {
+  const float mean = row_sum<Shape>(z) / static_cast<float>(columns);
+  float squares = 0.0f;
+  for_each_pack<Shape>(columns, [&](int step, int) {
+#pragma unroll
+    for (int i = 0; i < Shape::V; ++i) {
+      z[step][i] -= mean;
+      squares += z[step][i] * z[step][i];
+    }
+  });
+  const float inverse = rsqrtf(warp_sum(squares) / static_cast<float>(columns) + epsilon);
+  for_each_pack<Shape>(columns, [&](int step, int) {
+#pragma unroll
+    for (int i = 0; i < Shape::V; ++i) z[step][i] *= inverse;
+  });
+  if (normalized) store_row<Shape>(normalized, columns, z);
+  if (inverse_stddev && lane() == 0) *inverse_stddev = inverse;
+}
+
+// z = z * gamma + beta.
+template <typename Shape, typename T>
+__device__ inline void scale_and_shift_row(const T* gamma, const T* beta, int columns,
+                                           RowPart<Shape>& z) {
+  for_each_pack<Shape>(columns, [&](int step, int column) {
+    float g[Shape::V], b[Shape::V];
+    load(gamma + column, g);
+    load(beta + column, b);
+#pragma unroll
+    for (int i = 0; i < Shape::V; ++i) z[step][i] = z[step][i] * g[i] + b[i];
+  });
+}
+
+// What a thread's rows add to the gradients of gamma and beta.
+template <typename Shape>
+struct LayerNormGradients {
+  RowPart<Shape> gamma = {}, beta = {};
+
+  // Leaves the block's sums in parts[0, columns) and parts[columns, 2 * columns).
+  __device__ void write(int columns, float* parts);
+};
+
+// dy becomes the gradient of what was normalized:
+// (g - mean(g) - xhat mean(g xhat)) / stddev, g = dy gamma.
+template <typename Shape, typename T>
+__device__ inline void normalize_row_backward(const T* normalized, const T* gamma,
+                                              float inverse_stddev, int columns,
+                                              RowPart<Shape>& dy, LayerNormGradients<Shape>& sums) {
+  RowPart<Shape> xhat;
+  load_row<Shape>(normalized, columns, xhat);
+  float sum = 0.0f, dot = 0.0f;
+  for_each_pack<Shape>(columns, [&](int step, int column) {
+    float g[Shape::V];
+    load(gamma + column, g);
+#pragma unroll
+    for (int i = 0; i < Shape::V; ++i) {
+      float& d = dy[step][i];
+      sums.gamma[step][i] += d * xhat[step][i];
+      sums.beta[step][i] += d;
+      d *= g[i];
+      sum += d;
+      dot += d * xhat[step][i];
+    }
+  });
+  const float mean = warp_sum(sum) / static_cast<float>(columns);
+  const float mean_dot = warp_sum(dot) / static_cast<float>(columns);
+  for_each_pack<Shape>(columns, [&](int step, int) {
+#pragma unroll
+    for (int i = 0; i < Shape::V; ++i) {
+      dy[step][i] = (dy[step][i] - mean - xhat[step][i] * mean_dot) * inverse_stddev;
+    }
+  });
+}
+
+template <typename Shape>
+__device__ inline void LayerNormGradients<Shape>::write(int columns, float* parts) {
+  __shared__ float sums[2][kWarpSize * Shape::kValues];
+  for (int turn = 0; turn < kRowsPerBlock; ++turn) {  // warps add in order
+    __syncthreads();
+    if (warp() != turn) continue;
+    for_each_pack<Shape>(columns, [&](int step, int column) {
+#pragma unroll
+      for (int i = 0; i < Shape::V; ++i) {
+        const float before_gamma = turn == 0 ? 0.0f : sums[0][column + i];
+        const float before_beta = turn == 0 ? 0.0f : sums[1][column + i];
+        sums[0][column + i] = before_gamma + gamma[step][i];
+        sums[1][column + i] = before_beta + beta[step][i];
+      }
+    });
+  }
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < columns; i += kRowThreads) {
+    parts[i] = sums[0][i];
+    parts[columns + i] = sums[1][i];
+  }
+}
+
+// Blocks of a backward kernel, each of which leaves one row of partial sums: as many as fill the
+// device, and no more than there are rows for.
+inline int64_t backward_blocks(const Context& context, int64_t rows) {
+  const int64_t most = 2 * int64_t{context.multiprocessors};
+  const int64_t needed = ceil_div(rows, kRowsPerBlock);
+  return needed < most ? needed : most;
+}
+
+// What LayerNormGradients::write left in parts [blocks, 2 * columns].
+inline void add_layernorm_gradients(const Context& context, const float* parts, int64_t blocks,
+                                    const Tensor& d_gamma, const Tensor& d_beta) {
+  const int64_t columns = d_gamma.size();
+  add_partial_sums(context, parts, blocks, columns, 2 * columns, d_gamma.as<float>());
+  add_partial_sums(context, parts + columns, blocks, columns, 2 * columns, d_beta.as<float>());
+}
+
+}  // namespace strata::device::cuda

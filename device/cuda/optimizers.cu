@@ -1,0 +1,147 @@
+// Adam and LAMB over flat ranges, one pass each.
+#include "device/cuda/flat.h"
+#include "device/cuda/operations.h"
+#include "device/gradient_moments.h"
+
+namespace strata::device::cuda {
+namespace {
+
+// Arrays of a range; compute_weights may be null.
+struct AdamArrays {
+  float *weights, *gradients, *first_moment, *second_moment;
+  BFloat16* compute_weights;
+};
+
+template <int V>
+__global__ void __launch_bounds__(kFlatThreads)
+    adam_kernel(AdamArrays arrays, int64_t count, GradientMoments moments, float learning_rate,
+                const double* norm_squared, float max_norm) {
+  const int64_t i = flat_index<V>();
+  if (i >= count) return;
+  moments.factor *= clip_factor(norm_squared, max_norm);
+  float w[V], g[V], m[V], v[V];
+  load(arrays.weights + i, w);
+  load(arrays.gradients + i, g);
+  load(arrays.first_moment + i, m);
+  load(arrays.second_moment + i, v);
+#pragma unroll
+  for (int j = 0; j < V; ++j) {
+    w[j] -= learning_rate * moments.update(w[j], g[j], m[j], v[j]);
+    g[j] = 0.0f;
+  }
+  store(arrays.weights + i, w);
+  store(arrays.gradients + i, g);
+  store(arrays.first_moment + i, m);
+  store(arrays.second_moment + i, v);
+  if (arrays.compute_weights) store(arrays.compute_weights + i, w);
+}
+
+constexpr int64_t kLambBlock = 4096;  // elements a block takes: its sums are added in order
+
+__global__ void __launch_bounds__(kFlatThreads)
+    lamb_direction_kernel(const float* weights, float* gradients, float* first_moment,
+                          float* second_moment, int64_t count, GradientMoments moments,
+                          const double* norm_squared, float max_norm, LambNorms* parts) {
+  moments.factor *= clip_factor(norm_squared, max_norm);
+  const int64_t begin = static_cast<int64_t>(blockIdx.x) * kLambBlock;
+  const int64_t end = begin + kLambBlock < count ? begin + kLambBlock : count;
+  double of_weights = 0.0, of_direction = 0.0;
+#pragma unroll 4
+  for (int64_t i = begin + threadIdx.x; i < end; i += kFlatThreads) {
+    const float w = weights[i];
+    float m = first_moment[i], v = second_moment[i];
+    const float u = moments.update(w, gradients[i], m, v);
+    gradients[i] = u;
+    first_moment[i] = m;
+    second_moment[i] = v;
+    of_weights += static_cast<double>(w) * w;
+    of_direction += static_cast<double>(u) * u;
+  }
+  of_weights = block_sum<kFlatThreads>(of_weights);
+  of_direction = block_sum<kFlatThreads>(of_direction);
+  if (threadIdx.x == 0) {
+    parts[blockIdx.x].weights = of_weights;
+    parts[blockIdx.x].direction = of_direction;
+  }
+}
+
+// One block.
+__global__ void __launch_bounds__(kFlatThreads)
+    add_norms_kernel(const LambNorms* parts, int64_t count, LambNorms* norms) {
+  double of_weights = 0.0, of_direction = 0.0;
+  for (int64_t i = threadIdx.x; i < count; i += kFlatThreads) {
+    of_weights += parts[i].weights;
+    of_direction += parts[i].direction;
+  }
+  of_weights = block_sum<kFlatThreads>(of_weights);
+  of_direction = block_sum<kFlatThreads>(of_direction);
+  if (threadIdx.x == 0) {
+    norms->weights += of_weights;
+    norms->direction += of_direction;
+  }
+}
+
+template <int V>
+__global__ void __launch_bounds__(kFlatThreads)
+    lamb_apply_kernel(float* weights, float* directions, BFloat16* compute_weights, int64_t count,
+                      const LambNorms* norms, float learning_rate) {
+  const int64_t i = flat_index<V>();
+  if (i >= count) return;
+  const auto rate = static_cast<float>(learning_rate * norms->trust_ratio());
+  float w[V], u[V];
+  load(weights + i, w);
+  load(directions + i, u);
+#pragma unroll
+  for (int j = 0; j < V; ++j) {
+    w[j] -= rate * u[j];
+    u[j] = 0.0f;
+  }
+  store(weights + i, w);
+  store(directions + i, u);
+  if (compute_weights) store(compute_weights + i, w);
+}
+
+BFloat16* part_of(const Tensor& compute_weights, int64_t begin) {
+  return compute_weights ? compute_weights.as<BFloat16>() + begin : nullptr;
+}
+
+}  // namespace
+
+void adam_update(const Context& context, const AdamUpdate& op) {
+  const GradientMoments moments(op, op.gradient_scale);
+  for_flat_parts(
+      op.weights.size(),
+      [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+        const AdamArrays arrays{op.weights.as<float>() + begin, op.gradients.as<float>() + begin,
+                                op.first_moment.as<float>() + begin,
+                                op.second_moment.as<float>() + begin,
+                                part_of(op.compute_weights, begin)};
+        launch(context.stream, blocks, kFlatThreads, adam_kernel<width()>, arrays, count, moments,
+               op.learning_rate, op.norm_squared, op.max_norm);
+      },
+      op.weights.data, op.gradients.data, op.first_moment.data, op.second_moment.data,
+      op.compute_weights.data);
+}
+
+void lamb_direction(const Context& context, const LambDirection& op) {
+  const GradientMoments moments(op, op.gradient_scale);
+  const int64_t count = op.weights.size(), blocks = ceil_div(count, kLambBlock);
+  auto* parts = context.scratch[0].get<LambNorms>(blocks);
+  launch(context.stream, blocks, kFlatThreads, lamb_direction_kernel, op.weights.as<float>(),
+         op.gradients.as<float>(), op.first_moment.as<float>(), op.second_moment.as<float>(), count,
+         moments, op.norm_squared, op.max_norm, parts);
+  launch(context.stream, 1, kFlatThreads, add_norms_kernel, parts, blocks, op.norms);
+}
+
+void lamb_apply(const Context& context, const LambApply& op) {
+  for_flat_parts(
+      op.weights.size(),
+      [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+        launch(context.stream, blocks, kFlatThreads, lamb_apply_kernel<width()>,
+               op.weights.as<float>() + begin, op.directions.as<float>() + begin,
+               part_of(op.compute_weights, begin), count, op.norms, op.learning_rate);
+      },
+      op.weights.data, op.directions.data, op.compute_weights.data);
+}
+
+}  // namespace strata::device::cuda

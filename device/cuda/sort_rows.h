@@ -1,0 +1,18 @@
+// The order in which rows that share a table entry are added up.
+#pragma once
+
+#include "device/cuda/runtime.h"
+
+namespace strata::device::cuda {
+
+// Rows [count] sorted by their ids, equal ids in the order of their rows; device memory.
+struct SortedRows {
+  const int32_t* ids;
+  const int32_t* rows;
+};
+
+// `ids` [count] in [0, limit). Uses scratch slots `slot` and `slot + 1`; the result lies in the first.
+SortedRows sort_rows(const Context& context, const int32_t* ids, int64_t count, int64_t limit,
+                     int slot);
+
+}  // namespace strata::device::cuda

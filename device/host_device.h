@@ -1,0 +1,11 @@
+// Marks functions that run on the host and on GPUs.
+#pragma once
+
+#ifdef __CUDACC__
+#define STRATA_HOST_DEVICE __host__ __device__
+#define STRATA_ALWAYS_INLINE __forceinline__
+#else
+#define STRATA_HOST_DEVICE
+// Sources are compiled once per instruction set: the linker must find no copies to choose from.
+#define STRATA_ALWAYS_INLINE inline __attribute__((always_inline))
+#endif

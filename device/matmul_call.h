@@ -1,0 +1,27 @@
+// A matrix product, as the backends ask their libraries for it.
+#pragma once
+
+#include <cstdint>
+
+#include "device/dtype.h"
+
+namespace strata::device {
+
+// c[m, n] = op(a) op(b), all row-major; `lda`, `ldb`, `ldc` are distances between rows in elements.
+struct MatmulCall {
+  bool transpose_a = false;  // a is stored [k, m]
+  bool transpose_b = false;  // b is stored [n, k]
+  int64_t m = 0, n = 0, k = 0;
+  const void* a = nullptr;
+  int64_t lda = 0;
+  const void* b = nullptr;
+  int64_t ldb = 0;
+  void* c = nullptr;
+  int64_t ldc = 0;
+  const void* bias = nullptr;  // [n] of the inputs' dtype, added to every row
+  bool accumulate = false;     // c += instead of c =
+  DType input_dtype = DType::kF32;
+  DType output_dtype = DType::kF32;  // kBF16 only with kBF16 inputs
+};
+
+}  // namespace strata::device

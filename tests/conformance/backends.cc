@@ -1,0 +1,22 @@
+#include "tests/conformance/backends.h"
+
+namespace strata::device {
+
+// A vendor's backend is one more line.
+std::vector<BackendOptions> tested_backends() {
+  return {
+      {.name = "reference", .compute_dtype = DType::kF64},
+      {.name = "cpu", .compute_dtype = DType::kF32},
+      {.name = "cpu", .compute_dtype = DType::kBF16},
+#ifdef STRATA_CUDA
+      {.name = "cuda", .compute_dtype = DType::kF32},
+      {.name = "cuda", .compute_dtype = DType::kBF16},
+#endif
+  };
+}
+
+std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {
+  return make_backend(options);
+}
+
+}  // namespace strata::device

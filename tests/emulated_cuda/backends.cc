@@ -1,0 +1,17 @@
+// The conformance suite's backends in this program: the CUDA backend, its kernels on the processor.
+#include "tests/conformance/backends.h"
+
+#include "device/cuda/cuda_backend.h"
+
+namespace strata::device {
+
+std::vector<BackendOptions> tested_backends() {
+  return {{.name = "emulated_cuda", .compute_dtype = DType::kF32},
+          {.name = "emulated_cuda", .compute_dtype = DType::kBF16}};
+}
+
+std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {
+  return cuda::make_cuda_backend(options.compute_dtype, 0);
+}
+
+}  // namespace strata::device

@@ -1,0 +1,132 @@
+// CUDA on the processor, as much of it as Strata's kernels use, for tests on machines without a GPU.
+// The kernels' own sources are compiled against this in place of CUDA's header. Blocks run one
+// after the other; the threads of a block take turns, and change only where they wait for each
+// other, so __syncthreads and shuffles behave as on a GPU, while what goes wrong only when threads
+// really run at once (a missing __syncthreads between warps) may not show.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#define __global__
+#define __device__
+#define __shared__ static thread_local
+#define __launch_bounds__(...)
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  dim3() = default;
+  dim3(unsigned x_) : x(x_) {}
+};
+
+extern thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the running thread
+
+namespace emulated_cuda {
+
+void run(dim3 grid, dim3 block, const std::function<void()>& kernel);
+void sync_threads();
+void sync_warp();
+int lane();
+void show(const void* mine);
+const void* shown_by(int lane);  // of this warp
+
+// Lets the threads of a warp read each other's values: all construct together, and all are done
+// reading when the first is destroyed.
+template <typename Value>
+class WarpValues {
+ public:
+  explicit WarpValues(const Value& mine) {
+    show(&mine);
+    sync_warp();
+  }
+  ~WarpValues() { sync_warp(); }
+  const Value& of(int lane) const { return *static_cast<const Value*>(shown_by(lane)); }
+};
+
+}  // namespace emulated_cuda
+
+inline void __syncthreads() { emulated_cuda::sync_threads(); }
+inline void __syncwarp() { emulated_cuda::sync_warp(); }
+template <typename Value>
+Value __shfl_xor_sync(unsigned, Value value, int distance) {
+  return emulated_cuda::WarpValues<Value>(value).of(emulated_cuda::lane() ^ distance);
+}
+inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+
+// ---- The runtime: every call is finished when it returns.
+
+enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+using cudaStream_t = void*;
+using cudaEvent_t = void*;
+
+struct cudaDeviceProp {
+  char name[32] = "emulated GPU";
+  int major = 9, minor = 0, multiProcessorCount = 4;
+};
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes = 0;
+  cudaStream_t stream = nullptr;
+};
+
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  const std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
+  emulated_cuda::run(config->gridDim, config->blockDim, [&] { std::apply(kernel, values); });
+  return cudaSuccess;
+}
+
+inline const char* cudaGetErrorString(cudaError_t) { return "emulated error"; }
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  return cudaSuccess;
+}
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
+  *available = *total = 0;
+  return cudaSuccess;
+}
+template <typename Value>
+cudaError_t cudaMalloc(Value** memory, size_t bytes) {
+  *memory = static_cast<Value*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+inline cudaError_t cudaFree(void* memory) {
+  std::free(memory);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemset(void* memory, int value, size_t bytes) {
+  std::memset(memory, value, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t) {
+  return cudaMemset(memory, value, bytes);
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
+                                   cudaStream_t) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
