@@ -149,9 +149,10 @@ GradientBuckets::Engine::Engine(device::Backend& backend, Communicator& communic
       missing_(buckets_.size()),
       final_events_(buckets_.size()) {
   if (!alone() && !backend.memory_is_host()) {
-    fail("ranks add up gradients in host memory, and backend {} keeps them on its device: run one "
-         "rank",
-         backend.name());
+    fail(
+        "ranks add up gradients in host memory, and backend {} keeps them on its device: run one "
+        "rank",
+        backend.name());
   }
   if (buckets_.back().end != gradients.size()) {
     fail("bucket boundaries end at {}, the gradients at {}", buckets_.back().end, gradients.size());

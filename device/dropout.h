@@ -60,8 +60,8 @@ STRATA_HOST_DEVICE constexpr std::array<uint32_t, 4> philox4x32_10(std::array<ui
   return counter;
 }
 
-// The random bits of 8 neighbouring columns, 8 * block and on, of a row of a sample: one Philox call.
-// Row: the token's position in its sample; in attention `head * 65536 + query position`.
+// The random bits of 8 neighbouring columns, 8 * block and on, of a row of a sample: one Philox
+// call. Row: the token's position in its sample; in attention `head * 65536 + query position`.
 // Column: the hidden unit; in attention the key position.
 class DropoutBits {
  public:

@@ -99,7 +99,8 @@ void Operations<T>::activation_forward(const Context& context, Activation activa
 
 template <typename T>
 void Operations<T>::activation_backward(const Context& context, const ActivationBackward& op) {
-  const ConstTensor& pre_activation = op.activation == Activation::kNone ? op.dy : op.pre_activation;
+  const ConstTensor& pre_activation =
+      op.activation == Activation::kNone ? op.dy : op.pre_activation;
   with_function(op.activation, [&](auto function) {
     for_flat_parts<T>(
         op.dx.size(),

@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarpSize;
-constexpr int kLongest = 512;   // tokens of a sequence
-constexpr int kLargest = 128;   // units of a head
+constexpr int kLongest = 512;  // tokens of a sequence
+constexpr int kLargest = 128;  // units of a head
 
 // One head of the sequence that a token belongs to.
 struct Head {
@@ -39,7 +39,8 @@ struct Head {
     sample_id = sequences.sample_ids[sequence];
   }
 
-  // The head's part of a row of qkv [T, 3 hidden]: 0 query, 1 key, 2 value; of a row of [T, hidden].
+  // The head's part of a row of qkv [T, 3 hidden]: 0 query, 1 key, 2 value; of a row of [T,
+  // hidden].
   template <typename T>
   __device__ const T* of_qkv(const T* qkv, int at, int part) const {
     return qkv + (int64_t{first} + at) * 3 * hidden + part * hidden + int64_t{index} * size;
@@ -102,7 +103,8 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     }
     context[d] = T(value);
   }
-  if (lane() == 0) op.log_sum_exp.as<float>()[head.statistic(op.heads, head.position)] = log_sum_exp;
+  if (lane() == 0)
+    op.log_sum_exp.as<float>()[head.statistic(op.heads, head.position)] = log_sum_exp;
 }
 
 // deltas[T, heads]: context . d_context of every head.
@@ -147,8 +149,7 @@ __global__ void __launch_bounds__(kThreads)
   copy_row(head.of_qkv(qkv, head.position, 0), head.size, query);
   copy_row(head.of_context(op.d_context.as<T>(), head.position), head.size, d_context);
   __syncwarp();
-  const float log_sum_exp =
-      op.log_sum_exp.as<float>()[head.statistic(op.heads, head.position)];
+  const float log_sum_exp = op.log_sum_exp.as<float>()[head.statistic(op.heads, head.position)];
   for (int key = lane(); key < head.length; key += kWarpSize) {
     const PairGradient gradient(head, head.position, key,
                                 dot(query, head.of_qkv(qkv, key, 1), head.size), log_sum_exp,
@@ -182,11 +183,10 @@ __global__ void __launch_bounds__(kThreads)
   __syncwarp();
   for (int query = lane(); query < head.length; query += kWarpSize) {
     const int64_t statistic = head.statistic(op.heads, query);
-    const PairGradient gradient(head, query, head.position,
-                                dot(key, head.of_qkv(qkv, query, 0), head.size),
-                                op.log_sum_exp.as<float>()[statistic],
-                                dot(value, head.of_context(d_context, query), head.size),
-                                deltas[statistic]);
+    const PairGradient gradient(
+        head, query, head.position, dot(key, head.of_qkv(qkv, query, 0), head.size),
+        op.log_sum_exp.as<float>()[statistic],
+        dot(value, head.of_context(d_context, query), head.size), deltas[statistic]);
     d_score[query] = gradient.d_score;
     p[query] = gradient.dropped_probability;
   }

@@ -1,5 +1,5 @@
-// Self-attention in tiles of 64 queries x 64 keys on tensor cores. A block's four warps take 16 rows
-// of a tile each; the tiles of the other side pass by in shared memory.
+// Self-attention in tiles of 64 queries x 64 keys on tensor cores. A block's four warps take 16
+// rows of a tile each; the tiles of the other side pass by in shared memory.
 #include <type_traits>
 
 #include "device/cuda/attention.h"
@@ -144,8 +144,8 @@ __device__ inline void multiply_transposed(const Left<kSize / 16>& left,
 #pragma unroll
     for (int step = 0; step < kSize / 16; ++step) {
       uint32_t right[4];
-      load_matrices(right, tile.at(8 * t + matrix / 2 * 8 + lane() % 8,
-                                   16 * step + matrix % 2 * 8));
+      load_matrices(right,
+                    tile.at(8 * t + matrix / 2 * 8 + lane() % 8, 16 * step + matrix % 2 * 8));
       mma_16x8x16(c[t], left[step], right[0], right[1]);
       mma_16x8x16(c[t + 1], left[step], right[2], right[3]);
     }
@@ -164,8 +164,8 @@ __device__ inline void multiply_add(const Accumulator<kTile / 8>& p, const Share
 #pragma unroll
     for (int t = 0; t < kSize / 8; t += 2) {
       uint32_t right[4];
-      load_matrices_transposed(right, tile.at(16 * step + matrix % 2 * 8 + lane() % 8,
-                                              8 * t + matrix / 2 * 8));
+      load_matrices_transposed(
+          right, tile.at(16 * step + matrix % 2 * 8 + lane() % 8, 8 * t + matrix / 2 * 8));
       mma_16x8x16(c[t], left, right[0], right[1]);
       mma_16x8x16(c[t + 1], left, right[2], right[3]);
     }
@@ -418,9 +418,8 @@ __global__ void __launch_bounds__(kThreads)
         const int row = warp() * kWarpRows + row_of(i), query = column_of(t, i);
         const bool valid = query < queries_here;
         const bool kept = !gradient.drops || dropout.keeps(query, row);
-        gradient.apply(valid ? log2_sum_exps[query] : 0.0f,
-                       valid ? deltas_here[query] : 0.0f, valid, kept, scores[t][i],
-                       d_scores[t][i]);
+        gradient.apply(valid ? log2_sum_exps[query] : 0.0f, valid ? deltas_here[query] : 0.0f,
+                       valid, kept, scores[t][i], d_scores[t][i]);
       }
     }
     multiply_add<kSize>(scores, second_tile, d_value);
@@ -453,8 +452,8 @@ bool suits_tiled_attention(const ConstTensor& qkv, const ConstTensor& context, i
 void tiled_attention_forward(const Context& context, const AttentionForward& op) {
   const int64_t tiles = tiles_of(op.sequences);
   with_head_size(op.context.cols / op.heads, [&](auto size) {
-    launch(context.stream, tiles * op.heads * op.sequences.count, kThreads,
-           forward_kernel<size()>, op, static_cast<int>(tiles));
+    launch(context.stream, tiles * op.heads * op.sequences.count, kThreads, forward_kernel<size()>,
+           op, static_cast<int>(tiles));
   });
 }
 

@@ -1,5 +1,4 @@
 #include "device/cuda/column_sums.h"
-
 #include "device/cuda/kernel.h"
 
 namespace strata::device::cuda {

@@ -1,5 +1,4 @@
 #include "device/cuda/cross_entropy.h"
-
 #include "device/cuda/kernel.h"
 
 namespace strata::device::cuda {

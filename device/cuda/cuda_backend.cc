@@ -91,9 +91,10 @@ class CudaBackend final : public Backend {
       cudaGetLastError();
       size_t available = 0, total = 0;
       cudaMemGetInfo(&available, &total);
-      fail("cuda: cannot allocate {} MiB of GPU memory, {} of {} MiB are free; use a smaller model "
-           "or micro-batch",
-           bytes >> 20, available >> 20, total >> 20);
+      fail(
+          "cuda: cannot allocate {} MiB of GPU memory, {} of {} MiB are free; use a smaller model "
+          "or micro-batch",
+          bytes >> 20, available >> 20, total >> 20);
     }
     check(cudaMemset(memory, 0, std::max<size_t>(bytes, 64)), "clearing memory");
     check(cudaDeviceSynchronize(), "clearing memory");

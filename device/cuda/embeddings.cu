@@ -44,9 +44,9 @@ __global__ void __launch_bounds__(kRowThreads)
 }
 
 // ---- Adding rows to the table entries that they came from. Rows sorted by entry are cut into
-// chunks, a block each. A run of rows of one entry that lies inside a chunk is added to the table at
-// once; of a run that spans chunks, every chunk leaves its part, and the block where the run starts
-// adds them up in order.
+// chunks, a block each. A run of rows of one entry that lies inside a chunk is added to the table
+// at once; of a run that spans chunks, every chunk leaves its part, and the block where the run
+// starts adds them up in order.
 
 constexpr int kChunk = 32;
 constexpr int kScatterThreads = 128;
@@ -145,8 +145,8 @@ void Operations<T>::embeddings_backward(const Context& context, const Embeddings
   const int64_t rows = op.dy.rows, columns = op.dy.cols, blocks = backward_blocks(context, rows);
   float* d_sum = context.scratch[1].get<float>(rows * columns);
   float* parts = context.scratch[0].get<float>(blocks * 2 * columns);
-  const bool aligned = rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data,
-                                        op.gamma.data);
+  const bool aligned =
+      rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data, op.gamma.data);
   with_row_shape<T>(columns, aligned, [&](auto shape) {
     launch(context.stream, blocks, kRowThreads, backward_kernel<T, decltype(shape)>, op, d_sum,
            parts);

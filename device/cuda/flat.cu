@@ -1,6 +1,5 @@
 // Conversion, norms and clipping.
 #include "device/cuda/flat.h"
-
 #include "device/cuda/operations.h"
 
 namespace strata::device::cuda {

@@ -59,7 +59,8 @@ __device__ inline void store(T* to, const float (&x)[V]) {
   }
 }
 
-// Whether rows of `columns` elements of every one of these arrays can be accessed 16 bytes at a time.
+// Whether rows of `columns` elements of every one of these arrays can be accessed 16 bytes at a
+// time.
 template <typename... Pointers>
 bool rows_are_aligned(int64_t columns, int64_t vector, Pointers... pointers) {
   const auto aligned = [](const void* pointer) {

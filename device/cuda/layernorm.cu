@@ -1,5 +1,4 @@
 #include "device/cuda/layernorm.h"
-
 #include "device/cuda/operations.h"
 
 namespace strata::device::cuda {
@@ -46,9 +45,8 @@ __global__ void __launch_bounds__(kRowThreads)
 template <typename T>
 void Operations<T>::residual_layernorm_forward(const Context& context,
                                                const ResidualLayerNormForward& op) {
-  const bool aligned =
-      rows_are_aligned(op.x.cols, kVector<T>, op.x.data, op.residual.data, op.gamma.data,
-                       op.beta.data, op.normalized.data, op.y.data);
+  const bool aligned = rows_are_aligned(op.x.cols, kVector<T>, op.x.data, op.residual.data,
+                                        op.gamma.data, op.beta.data, op.normalized.data, op.y.data);
   with_row_shape<T>(op.x.cols, aligned, [&](auto shape) {
     launch(context.stream, ceil_div(op.x.rows, kRowsPerBlock), kRowThreads,
            forward_kernel<T, decltype(shape)>, op);

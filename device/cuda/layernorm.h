@@ -57,8 +57,8 @@ struct LayerNormGradients {
 // (g - mean(g) - xhat mean(g xhat)) / stddev, g = dy gamma.
 template <typename Shape, typename T>
 __device__ inline void normalize_row_backward(const T* normalized, const T* gamma,
-                                              float inverse_stddev, int columns,
-                                              RowPart<Shape>& dy, LayerNormGradients<Shape>& sums) {
+                                              float inverse_stddev, int columns, RowPart<Shape>& dy,
+                                              LayerNormGradients<Shape>& sums) {
   RowPart<Shape> xhat;
   load_row<Shape>(normalized, columns, xhat);
   float sum = 0.0f, dot = 0.0f;

@@ -59,9 +59,9 @@ class Problem {
     constexpr int kMost = 8;
     Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
     check(cublasLtMatmulPreferenceCreate(&preference.descriptor), "asking for an algorithm");
-    check(cublasLtMatmulPreferenceSetAttribute(
-              preference.descriptor, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes,
-              sizeof kWorkspaceBytes),
+    check(cublasLtMatmulPreferenceSetAttribute(preference.descriptor,
+                                               CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                               &kWorkspaceBytes, sizeof kWorkspaceBytes),
           "asking for an algorithm");
     std::array<cublasLtMatmulHeuristicResult_t, kMost> results;
     int found = 0;
@@ -125,9 +125,9 @@ Kind kind_of(const MatmulCall& call) {
   // Weight gradients add up over the batch's rows; elsewhere they are c's.
   const int64_t m = call.transpose_a ? call.m : rounded(call.m);
   const int64_t k = call.transpose_a ? rounded(call.k) : call.k;
-  return {call.transpose_a, call.transpose_b, m,        call.n,
-          k,                call.lda,         call.ldb, call.ldc,
-          call.accumulate,  call.bias != nullptr,       call.input_dtype, call.output_dtype};
+  return {call.transpose_a, call.transpose_b, m,        call.n,          k,
+          call.lda,         call.ldb,         call.ldc, call.accumulate, call.bias != nullptr,
+          call.input_dtype, call.output_dtype};
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-#include "device/cuda/sort_rows.h"
-
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
 #include "device/cuda/kernel.h"
+#include "device/cuda/sort_rows.h"
 
 namespace strata::device::cuda {
 namespace {

@@ -11,7 +11,8 @@ struct SortedRows {
   const int32_t* rows;
 };
 
-// `ids` [count] in [0, limit). Uses scratch slots `slot` and `slot + 1`; the result lies in the first.
+// `ids` [count] in [0, limit). Uses scratch slots `slot` and `slot + 1`; the result lies in the
+// first.
 SortedRows sort_rows(const Context& context, const int32_t* ids, int64_t count, int64_t limit,
                      int slot);
 

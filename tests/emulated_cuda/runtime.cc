@@ -1,5 +1,6 @@
 // Blocks of threads as fibers that take turns.
 #include <cuda_runtime.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -36,15 +37,18 @@ struct Barrier {
   }
 };
 
+// A stack that runs one thread of the block, then one of the next. The first switch to it is by
+// setcontext, later ones are jumps: they make no system calls.
 struct Fiber {
-  ucontext_t context;
   std::vector<char> stack = std::vector<char>(kStackBytes);
+  jmp_buf place;
+  bool started = false;
   bool ended = false;
 };
 
 struct Block {
   const std::function<void()>* kernel = nullptr;
-  ucontext_t scheduler;
+  jmp_buf scheduler;
   std::vector<std::unique_ptr<Fiber>> fibers;  // kept from block to block
   Barrier threads;
   std::vector<Barrier> warps;
@@ -57,8 +61,10 @@ thread_local Block block;
 
 int warp() { return block.current / kWarpSize; }
 
+Fiber& fiber() { return *block.fibers[static_cast<size_t>(block.current)]; }
+
 void yield() {
-  swapcontext(&block.fibers[static_cast<size_t>(block.current)]->context, &block.scheduler);
+  if (_setjmp(fiber().place) == 0) _longjmp(block.scheduler, 1);
 }
 
 void wait_at(Barrier& barrier) {
@@ -69,36 +75,42 @@ void wait_at(Barrier& barrier) {
 }
 
 void run_fiber() {
-  (*block.kernel)();
-  block.fibers[static_cast<size_t>(block.current)]->ended = true;
-  block.threads.leave();
-  block.warps[static_cast<size_t>(warp())].leave();
-  block.progress = true;
-  yield();
+  for (;;) {
+    (*block.kernel)();
+    fiber().ended = true;
+    block.threads.leave();
+    block.warps[static_cast<size_t>(warp())].leave();
+    block.progress = true;
+    yield();
+  }
 }
 
-void start_fiber(Fiber& fiber) {
-  fiber.ended = false;
-  getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = fiber.stack.data();
-  fiber.context.uc_stack.ss_size = fiber.stack.size();
-  fiber.context.uc_link = nullptr;
-  makecontext(&fiber.context, run_fiber, 0);
+// Runs the current fiber until it yields.
+void resume() {
+  if (_setjmp(block.scheduler) != 0) return;
+  if (fiber().started) _longjmp(fiber().place, 1);
+  fiber().started = true;
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = fiber().stack.data();
+  context.uc_stack.ss_size = fiber().stack.size();
+  context.uc_link = nullptr;
+  makecontext(&context, run_fiber, 0);
+  setcontext(&context);
 }
 
 void run_block(int threads) {
   block.threads = {.members = threads};
   block.warps.assign(static_cast<size_t>(threads / kWarpSize), Barrier{.members = kWarpSize});
-  for (int i = 0; i < threads; ++i) start_fiber(*block.fibers[static_cast<size_t>(i)]);
+  for (int i = 0; i < threads; ++i) block.fibers[static_cast<size_t>(i)]->ended = false;
   for (int left = threads; left > 0;) {
     block.progress = false;
     left = 0;
     for (block.current = 0; block.current < threads; ++block.current) {
-      Fiber& fiber = *block.fibers[static_cast<size_t>(block.current)];
-      if (fiber.ended) continue;
+      if (fiber().ended) continue;
       threadIdx = dim3(static_cast<unsigned>(block.current));
-      swapcontext(&block.scheduler, &fiber.context);
-      left += fiber.ended ? 0 : 1;
+      resume();
+      left += fiber().ended ? 0 : 1;
     }
     if (left > 0 && !block.progress) {
       std::fprintf(stderr, "emulated CUDA: the threads of a block wait for each other for ever\n");

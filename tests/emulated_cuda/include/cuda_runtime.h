@@ -1,5 +1,5 @@
-// CUDA on the processor, as much of it as Strata's kernels use, for tests on machines without a GPU.
-// The kernels' own sources are compiled against this in place of CUDA's header. Blocks run one
+// CUDA on the processor, as much of it as Strata's kernels use, for tests on machines without a
+// GPU. The kernels' own sources are compiled against this in place of CUDA's header. Blocks run one
 // after the other; the threads of a block take turns, and change only where they wait for each
 // other, so __syncthreads and shuffles behave as on a GPU, while what goes wrong only when threads
 // really run at once (a missing __syncthreads between warps) may not show.
