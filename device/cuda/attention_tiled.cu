@@ -107,21 +107,6 @@ __device__ inline uint32_t pack(float low, float high) {
   return uint32_t{BFloat16(low).bits} | uint32_t{BFloat16(high).bits} << 16;
 }
 
-// The left operand [16, 16 kSteps] of a product.
-template <int kSteps>
-using Left = uint32_t[kSteps][4];
-
-template <int kSize>
-__device__ inline void load_left(const SharedTile<kSize>& tile, int first_row,
-                                 Left<kSize / 16>& left) {
-  const int matrix = lane() / 8;
-  const int row = first_row + lane() % 8 + matrix % 2 * 8;
-#pragma unroll
-  for (int step = 0; step < kSize / 16; ++step) {
-    load_matrices(left[step], tile.at(row, 16 * step + matrix / 2 * 8));
-  }
-}
-
 // Columns [16 step, 16 step + 16) of an accumulator, rounded, as a left operand.
 template <int kTiles>
 __device__ inline void to_left(const Accumulator<kTiles>& c, int step, uint32_t (&left)[4]) {
@@ -131,23 +116,28 @@ __device__ inline void to_left(const Accumulator<kTiles>& c, int step, uint32_t 
   left[3] = pack(c[2 * step + 1][2], c[2 * step + 1][3]);
 }
 
-// c [16, kTile] = left [16, kSize] tile^T, tile [kTile, kSize].
+// c [16, kTile] = this warp's rows of left [kTile, kSize] times right^T, right [kTile, kSize].
 template <int kSize>
-__device__ inline void multiply_transposed(const Left<kSize / 16>& left,
-                                           const SharedTile<kSize>& tile,
+__device__ inline void multiply_transposed(const SharedTile<kSize>& left,
+                                           const SharedTile<kSize>& right,
                                            Accumulator<kTile / 8>& c) {
   const int matrix = lane() / 8;
 #pragma unroll
-  for (int t = 0; t < kTile / 8; t += 2) {
+  for (int t = 0; t < kTile / 8; ++t) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) c[t][i] = c[t + 1][i] = 0.0f;
+    for (int i = 0; i < 4; ++i) c[t][i] = 0.0f;
+  }
 #pragma unroll
-    for (int step = 0; step < kSize / 16; ++step) {
-      uint32_t right[4];
-      load_matrices(right,
-                    tile.at(8 * t + matrix / 2 * 8 + lane() % 8, 16 * step + matrix % 2 * 8));
-      mma_16x8x16(c[t], left[step], right[0], right[1]);
-      mma_16x8x16(c[t + 1], left[step], right[2], right[3]);
+  for (int step = 0; step < kSize / 16; ++step) {
+    uint32_t a[4];
+    load_matrices(
+        a, left.at(warp() * kWarpRows + lane() % 8 + matrix % 2 * 8, 16 * step + matrix / 2 * 8));
+#pragma unroll
+    for (int t = 0; t < kTile / 8; t += 2) {
+      uint32_t b[4];
+      load_matrices(b, right.at(8 * t + matrix / 2 * 8 + lane() % 8, 16 * step + matrix % 2 * 8));
+      mma_16x8x16(c[t], a, b[0], b[1]);
+      mma_16x8x16(c[t + 1], a, b[2], b[3]);
     }
   }
 }
@@ -223,9 +213,6 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   const auto* qkv = op.qkv.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   queries.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, head.length - first_query);
-  __syncthreads();
-  Left<kSize / 16> query;
-  load_left(queries, warp() * kWarpRows, query);
 
   // Scores are in powers of two: exp(x) = 2^(x log2 e).
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
@@ -240,7 +227,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     if (drops) dropout.fill(op.dropout, head, first_query, first_key);
     __syncthreads();
     Accumulator<kTile / 8> scores;
-    multiply_transposed<kSize>(query, keys, scores);
+    multiply_transposed<kSize>(queries, keys, scores);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float top = highest[half];
@@ -318,7 +305,7 @@ struct ScoreGradient {
 template <int kSize>
 __global__ void __launch_bounds__(kThreads)
     query_gradient_kernel(AttentionBackward op, int tiles, const float* deltas) {
-  __shared__ SharedTile<kSize> first_tile, second_tile;  // queries, d_contexts; keys, values
+  __shared__ SharedTile<kSize> queries, d_contexts, keys, values;
   __shared__ SharedDropout dropout;
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
@@ -327,13 +314,9 @@ __global__ void __launch_bounds__(kThreads)
   const auto* qkv = op.qkv.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
-  first_tile.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, rows);
-  second_tile.load(head.of_context<kSize>(op.d_context.as<BFloat16>(), first_query), head.hidden,
-                   rows);
-  __syncthreads();
-  Left<kSize / 16> query, d_context;
-  load_left(first_tile, warp() * kWarpRows, query);
-  load_left(second_tile, warp() * kWarpRows, d_context);
+  queries.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, rows);
+  d_contexts.load(head.of_context<kSize>(op.d_context.as<BFloat16>(), first_query), head.hidden,
+                  rows);
 
   const ScoreGradient gradient(op.dropout, kSize);
   float log2_sum_exp[2], delta[2];
@@ -348,13 +331,13 @@ __global__ void __launch_bounds__(kThreads)
   for (int first_key = 0; first_key < head.length; first_key += kTile) {
     const int keys_here = smaller(kTile, head.length - first_key);
     __syncthreads();
-    first_tile.load(head.of_qkv<kSize>(qkv, first_key, kKey), stride, keys_here);
-    second_tile.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, keys_here);
+    keys.load(head.of_qkv<kSize>(qkv, first_key, kKey), stride, keys_here);
+    values.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, keys_here);
     if (gradient.drops) dropout.fill(op.dropout, head, first_query, first_key);
     __syncthreads();
     Accumulator<kTile / 8> scores, d_scores;
-    multiply_transposed<kSize>(query, first_tile, scores);
-    multiply_transposed<kSize>(d_context, second_tile, d_scores);
+    multiply_transposed<kSize>(queries, keys, scores);
+    multiply_transposed<kSize>(d_contexts, values, d_scores);
 #pragma unroll
     for (int t = 0; t < kTile / 8; ++t) {
 #pragma unroll
@@ -365,7 +348,7 @@ __global__ void __launch_bounds__(kThreads)
                        d_scores[t][i]);
       }
     }
-    multiply_add<kSize>(d_scores, first_tile, d_query);
+    multiply_add<kSize>(d_scores, keys, d_query);
   }
   const float scale = rsqrtf(static_cast<float>(kSize));
   store_rows<kSize>(d_query, {scale, scale}, rows,
@@ -376,7 +359,7 @@ __global__ void __launch_bounds__(kThreads)
 template <int kSize>
 __global__ void __launch_bounds__(kThreads)
     key_value_gradient_kernel(AttentionBackward op, int tiles, const float* deltas) {
-  __shared__ SharedTile<kSize> first_tile, second_tile;  // keys, values; queries, d_contexts
+  __shared__ SharedTile<kSize> queries, d_contexts, keys, values;
   __shared__ SharedDropout dropout;
   __shared__ float log2_sum_exps[kTile], deltas_here[kTile];
   const BlockPlace place(tiles, op.heads);
@@ -386,21 +369,17 @@ __global__ void __launch_bounds__(kThreads)
   const auto* qkv = op.qkv.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_key);
-  first_tile.load(head.of_qkv<kSize>(qkv, first_key, kKey), stride, rows);
-  second_tile.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, rows);
-  __syncthreads();
-  Left<kSize / 16> key, value;
-  load_left(first_tile, warp() * kWarpRows, key);
-  load_left(second_tile, warp() * kWarpRows, value);
+  keys.load(head.of_qkv<kSize>(qkv, first_key, kKey), stride, rows);
+  values.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, rows);
 
   const ScoreGradient gradient(op.dropout, kSize);
   Accumulator<kSize / 8> d_key = {}, d_value = {};
   for (int first_query = 0; first_query < head.length; first_query += kTile) {
     const int queries_here = smaller(kTile, head.length - first_query);
     __syncthreads();
-    first_tile.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, queries_here);
-    second_tile.load(head.of_context<kSize>(op.d_context.as<BFloat16>(), first_query), head.hidden,
-                     queries_here);
+    queries.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, queries_here);
+    d_contexts.load(head.of_context<kSize>(op.d_context.as<BFloat16>(), first_query), head.hidden,
+                    queries_here);
     if (gradient.drops) dropout.fill(op.dropout, head, first_query, first_key);
     if (static_cast<int>(threadIdx.x) < queries_here) {
       const int64_t at = head.statistic(op.heads, first_query + static_cast<int>(threadIdx.x));
@@ -409,8 +388,8 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();
     Accumulator<kTile / 8> scores, d_scores;
-    multiply_transposed<kSize>(key, first_tile, scores);
-    multiply_transposed<kSize>(value, second_tile, d_scores);
+    multiply_transposed<kSize>(keys, queries, scores);
+    multiply_transposed<kSize>(values, d_contexts, d_scores);
 #pragma unroll
     for (int t = 0; t < kTile / 8; ++t) {
 #pragma unroll
@@ -422,8 +401,8 @@ __global__ void __launch_bounds__(kThreads)
                        valid, kept, scores[t][i], d_scores[t][i]);
       }
     }
-    multiply_add<kSize>(scores, second_tile, d_value);
-    multiply_add<kSize>(d_scores, first_tile, d_key);
+    multiply_add<kSize>(scores, d_contexts, d_value);
+    multiply_add<kSize>(d_scores, queries, d_key);
   }
   const float scale = rsqrtf(static_cast<float>(kSize));
   auto* d_qkv = op.d_qkv.as<BFloat16>();

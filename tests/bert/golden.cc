@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/files.h"
@@ -11,7 +12,11 @@
 namespace strata::bert {
 namespace {
 
-const std::string kFolder = STRATA_SOURCE_DIR "/tests/golden/";
+// The tree that the program was built from, unless it has moved to another machine.
+const std::string kFolder = [] {
+  const char* moved = std::getenv("STRATA_SOURCE_DIR");
+  return std::string(moved ? moved : STRATA_SOURCE_DIR) + "/tests/golden/";
+}();
 
 // In full precision, which SafetensorsFile::read does not give.
 std::map<std::string, std::vector<double>> read_exactly(const std::string& path) {

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Collects what scripts/gpu_check.sh needs on a bare machine with a GPU into one folder: the built programs, the shared
+# libraries that such a machine lacks (not CUDA's own), the golden files and a run script.
+# Usage: scripts/gpu_bundle.sh [FOLDER]     default: build/gpu_bundle; build the release preset first
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+case ${1:-} in
+  -h | --help) sed -n '2,4s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+esac
+folder=${1:-$root/build/gpu_bundle}
+build=$root/build/release
+programs=(cli/strata tests/conformance/test_conformance tests/bert/test_bert)
+for program in "${programs[@]}"; do
+  [[ -x $build/$program ]] || give_up "$build/$program is not there: run scripts/test.sh first"
+done
+grep -q '^STRATA_NVCC:.*nvcc$' "$build/CMakeCache.txt" || give_up "the release build has no CUDA backend: install the CUDA toolkit"
+
+rm -rf "$folder.unfinished"
+mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts}
+for program in "${programs[@]}"; do
+  install -s "$build/$program" "$folder.unfinished/bin/"
+done
+# The C library must be the machine's own; CUDA's libraries are there.
+ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u |
+  grep -v -E '^(libc|libm|libdl|libpthread|librt|libresolv|libcuda|libcudart|libcublas|libcublasLt|libnvrtc|libnccl|libcudnn)\.so' |
+  while read -r _ library; do cp -L "$library" "$folder.unfinished/lib/"; done
+cp -r "$root/tests/golden" "$folder.unfinished/tests/"
+cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" "$folder.unfinished/scripts/"
+cat >"$folder.unfinished/run" <<'RUN'
+#!/usr/bin/env bash
+# Usage: run [OPTION...] of scripts/gpu_check.sh, or: run PROGRAM [ARGUMENT...] of bin/
+here=$(cd "$(dirname "$0")" && pwd)
+export LD_LIBRARY_PATH=$here/lib:${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64 STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
+if [[ -x $here/bin/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bin/$program" "$@"; fi
+exec "$here/scripts/gpu_check.sh" "$@"
+RUN
+chmod +x "$folder.unfinished/run"
+rm -rf "$folder"
+mv "$folder.unfinished" "$folder"
+megabytes=$(du -sm "$folder" | cut -f1)
+say "$folder: $megabytes MB; copy it to the machine with the GPU and start $(basename "$folder")/run"
+[[ $megabytes -lt 60 ]] || give_up "the bundle has $megabytes MB, 60 are allowed"

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Everything that needs a GPU, in at most nine minutes: every operation and the whole model against their oracles,
+# compute-sanitizer over small shapes, and bert-large's steps timed. Prints a table and writes it as JSON.
+# Usage: scripts/gpu_check.sh [--output FILE] [--skip STEP,...]
+#   --output FILE     default bench/results/gpu_check.json
+#   --skip STEP,...   of: conformance model sanitizer benchmark
+# Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 where a check fails.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+output=$root/bench/results/gpu_check.json
+skip=
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --output) output=$2; shift 2 ;;
+    --skip) skip=$2; shift 2 ;;
+    -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) give_up "unknown option $1; see --help" ;;
+  esac
+done
+strata=${STRATA_BIN:-$root/build/release/cli}/strata
+conformance=${STRATA_BIN:-$root/build/release/tests/conformance}/test_conformance
+bert=${STRATA_BIN:-$root/build/release/tests/bert}/test_bert
+for program in "$strata" "$conformance" "$bert"; do
+  [[ -x $program ]] || give_up "$program is not there: build the release preset, or set STRATA_BIN"
+done
+command -v nvidia-smi >/dev/null || give_up "there is no nvidia-smi: this machine has no NVIDIA driver"
+gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1)
+mkdir -p "$(dirname "$output")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+say "$gpu"
+
+# run_step NAME COMMAND...: keeps its output and how it ended. A skipped test counts as a failure: it hides a missing GPU.
+run_step() {
+  local name=$1 status=0 begin
+  shift
+  [[ ,$skip, != *,$name,* ]] || { echo "skipped: by --skip" >"$work/$name.verdict"; return; }
+  say "$name"
+  begin=$(date +%s)
+  timeout 300 "$@" >"$work/$name.txt" 2>&1 || status=$?
+  tail -n 15 "$work/$name.txt"
+  if [[ $status -eq 0 ]] && ! grep -q 'SKIPPED' "$work/$name.txt"; then
+    echo passed >"$work/$name.verdict"
+  else
+    echo "failed: exit status $status" >"$work/$name.verdict"
+  fi
+  echo $(($(date +%s) - begin)) >"$work/$name.seconds"
+}
+
+# The two tests that only concern backends with separate compute weights skip for f32.
+run_step conformance "$conformance" --gtest_brief=1 --gtest_filter='*cuda*-*ComputeWeightsAreTheNewWeightsRounded/cuda_f32'
+run_step model "$bert" --gtest_brief=1 --gtest_filter='*GoldenModel*cuda*'
+if command -v compute-sanitizer >/dev/null; then
+  run_step sanitizer compute-sanitizer --error-exitcode 1 "$conformance" --gtest_brief=1 \
+    --gtest_filter='*Adam*cuda*:*Lamb*cuda*:*Linear*cuda*:*Rows*cuda*-*ComputeWeightsAreTheNewWeightsRounded/cuda_f32'
+else
+  echo "skipped: there is no compute-sanitizer" >"$work/sanitizer.verdict"
+fi
+# 96 samples of MLPerf's lengths, 253 tokens each.
+run_step benchmark "$strata" bench step --config "$root/scripts/configs/bert-large.yaml" --set device.backend=cuda \
+  --set data.train=/tmp --set data.eval=/tmp --set model.vocab=none --set model.checkpoint=none --tokens 24288 \
+  --steps 20 --json
+
+python3 - "$work" "$gpu" "$output" <<'EOF2'
+import json, pathlib, sys
+work, gpu, output = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+steps = {}
+for name in ("conformance", "model", "sanitizer", "benchmark"):
+    seconds = work / f"{name}.seconds"
+    steps[name] = {"verdict": (work / f"{name}.verdict").read_text().strip(),
+                   "seconds": int(seconds.read_text()) if seconds.exists() else None}
+result = {"gpu": gpu, "steps": steps}
+text = work / "benchmark.txt"
+if steps["benchmark"]["verdict"] == "passed":
+    lines = text.read_text()
+    result["bench_step"] = json.loads(lines[lines.index("{"):])
+output.write_text(json.dumps(result, indent=2) + "\n")
+print(f"\n{'check':<14}{'verdict':<40}{'seconds':>8}")
+for name, step in steps.items():
+    print(f"{name:<14}{step['verdict']:<40}{step['seconds'] if step['seconds'] is not None else '-':>8}")
+if "bench_step" in result:
+    bench = result["bench_step"]
+    print(f"bert-large: {bench['sequences_per_second']:.0f} sequences/s, "
+          f"{100 * bench['model_flops_per_second'] / bench['matrix_peak_flops_per_second']:.1f} % of the matrix peak")
+print(f"written to {output}")
+sys.exit(any(step["verdict"].startswith("failed") for step in steps.values()))
+EOF2
