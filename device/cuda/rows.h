@@ -109,10 +109,11 @@ __device__ inline void drop_row(const Dropout& dropout, const Sequences& sequenc
 template <typename T, typename Body>
 void with_row_shape(int64_t columns, bool aligned, const Body& body) {
   constexpr int V = kVector<T>;
-  constexpr int64_t kMostColumns = 1024;
-  require(columns <= kMostColumns, "the cuda backend takes rows of up to 1024 units");
+  require(columns <= (aligned ? 1024 : 512),
+          "the cuda backend takes rows of up to 1024 units, and of up to 512 where they are not "
+          "aligned to 16 bytes");
   if (!aligned) {
-    columns <= 128 ? body(RowShape<1, 4>{}) : body(RowShape<1, 32>{});
+    columns <= 128 ? body(RowShape<1, 4>{}) : body(RowShape<1, 16>{});
   } else if (columns <= 512) {
     body(RowShape<V, 512 / V / kWarpSize>{});
   } else {
