@@ -28,7 +28,6 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
                     .ldb = hidden,
                     .c = logits,
                     .ldc = stride,
-                    .bias = op.bias.data,
                     .input_dtype = kDType,
                     .output_dtype = DType::kF32});
     T* d_logits = op.d_x ? context.scratch[1].get<T>(kRowBlock * stride) : nullptr;
@@ -37,6 +36,7 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
                       .classes = classes,
                       .stride = stride,
                       .logits = logits,
+                      .bias = op.bias.as<T>(),
                       .labels = op.labels + begin,
                       .gradient_scale = op.gradient_scale,
                       .d_logits = d_logits,

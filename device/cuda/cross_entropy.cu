@@ -11,19 +11,21 @@ constexpr int kThreads = 256;
 template <typename T>
 __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossTotals* parts) {
   const int64_t row = blockIdx.x;
-  const float* x = op.logits + row * op.stride;
+  const float* logits = op.logits + row * op.stride;
+  const auto x = [&](int i) { return logits[i] + static_cast<float>(op.bias[i]); };
   const int label = op.labels[row], classes = static_cast<int>(op.classes);
-  const float of_label = x[label];
+  const float of_label = x(label);
   float highest = -INFINITY, earlier_as_high = 0.0f;
   for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) {
-    highest = fmaxf(highest, x[i]);
-    if (i < label && x[i] >= of_label) earlier_as_high = 1.0f;
+    const float logit = x(i);
+    highest = fmaxf(highest, logit);
+    if (i < label && logit >= of_label) earlier_as_high = 1.0f;
   }
   highest = block_max<kThreads>(highest);
   earlier_as_high = block_max<kThreads>(earlier_as_high);
   float sum = 0.0f;
   for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) {
-    sum += expf(x[i] - highest);
+    sum += expf(x(i) - highest);
   }
   sum = block_sum<kThreads>(sum);
   if (threadIdx.x == 0) {
@@ -34,7 +36,7 @@ __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossT
   T* dx = op.d_logits + row * op.stride;
   const float scale = op.gradient_scale / sum;
   for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) {
-    const float d = expf(x[i] - highest) * scale;
+    const float d = expf(x(i) - highest) * scale;
     dx[i] = T(i == label ? d - op.gradient_scale : d);
   }
 }

@@ -6,11 +6,12 @@
 
 namespace strata::device::cuda {
 
-// `rows` of logits [rows, classes] f32, `stride` apart.
+// `rows` of logits [rows, classes] f32 without bias, `stride` apart.
 template <typename T>
 struct CrossEntropy {
   int64_t rows, classes, stride;
   const float* logits;
+  const T* bias;          // [classes]
   const int32_t* labels;  // [rows]
   float gradient_scale;
   T* d_logits;         // [rows, classes], `stride` apart; null: no gradient

@@ -23,6 +23,13 @@ void check(cublasStatus_t status, const char* attempt) {
 
 cudaDataType_t cuda_type(DType dtype) { return dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F; }
 
+// Bytes that an address is a multiple of, up to what cuBLASLt asks for unless told otherwise.
+uint32_t alignment_of(const void* address) {
+  constexpr uintptr_t kMost = 256;
+  const uintptr_t bits = reinterpret_cast<uintptr_t>(address) | kMost;
+  return static_cast<uint32_t>(bits & ~(bits - 1));
+}
+
 // Owns a descriptor that `Create` makes and `Destroy` frees.
 template <typename Descriptor, auto Destroy>
 struct Owned {
@@ -38,7 +45,10 @@ struct Owned {
 // cuBLASLt is column-major: c[m, n] row-major is its C[n, m], the product op(b) op(a).
 class Problem {
  public:
-  explicit Problem(const MatmulCall& call) {
+  explicit Problem(const MatmulCall& call)
+      : a_alignment_(alignment_of(call.a)),
+        b_alignment_(alignment_of(call.b)),
+        c_alignment_(alignment_of(call.c)) {
     check(cublasLtMatmulDescCreate(&operation_.descriptor, CUBLAS_COMPUTE_32F, CUDA_R_32F),
           "describing a product");
     set(CUBLASLT_MATMUL_DESC_TRANSA, call.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -59,10 +69,16 @@ class Problem {
     constexpr int kMost = 8;
     Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
     check(cublasLtMatmulPreferenceCreate(&preference.descriptor), "asking for an algorithm");
-    check(cublasLtMatmulPreferenceSetAttribute(preference.descriptor,
-                                               CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                               &kWorkspaceBytes, sizeof kWorkspaceBytes),
-          "asking for an algorithm");
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+      check(cublasLtMatmulPreferenceSetAttribute(preference.descriptor, attribute, &value,
+                                                 sizeof value),
+            "asking for an algorithm");
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b_alignment_);
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a_alignment_);
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_alignment_);
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c_alignment_);
     std::array<cublasLtMatmulHeuristicResult_t, kMost> results;
     int found = 0;
     check(cublasLtMatmulAlgoGetHeuristic(handle, operation_.descriptor, b_.descriptor,
@@ -108,6 +124,7 @@ class Problem {
           "describing a matrix");
   }
 
+  uint32_t a_alignment_, b_alignment_, c_alignment_;
   Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation_;
   Layout a_, b_, c_;
 };
@@ -118,16 +135,29 @@ int64_t rounded(int64_t rows) {
   return (rows + kStep - 1) / kStep * kStep;
 }
 
-using Kind = std::tuple<bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool,
-                        bool, DType, DType>;
+// Everything but the pointers, of which only the alignment counts.
+using Kind = std::tuple<bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t,
+                        uint32_t, uint32_t, bool, bool, DType, DType>;
 
 Kind kind_of(const MatmulCall& call) {
   // Weight gradients add up over the batch's rows; elsewhere they are c's.
   const int64_t m = call.transpose_a ? call.m : rounded(call.m);
   const int64_t k = call.transpose_a ? rounded(call.k) : call.k;
-  return {call.transpose_a, call.transpose_b, m,        call.n,          k,
-          call.lda,         call.ldb,         call.ldc, call.accumulate, call.bias != nullptr,
-          call.input_dtype, call.output_dtype};
+  return {call.transpose_a,
+          call.transpose_b,
+          m,
+          call.n,
+          k,
+          call.lda,
+          call.ldb,
+          call.ldc,
+          alignment_of(call.a),
+          alignment_of(call.b),
+          alignment_of(call.c),
+          call.accumulate,
+          call.bias != nullptr,
+          call.input_dtype,
+          call.output_dtype};
 }
 
 }  // namespace
