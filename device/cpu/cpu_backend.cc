@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
+#include "device/dispatching_backend.h"
 
 namespace strata::device::cpu {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 // Every operation finishes before it returns, so events are always passed. Streams differ only in
 // their scratch memory, which is what lets different threads use different streams at once.
 template <typename T>
-class CpuBackend final : public Backend {
+class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
  public:
   explicit CpuBackend(int threads) : kernels_(kernels_for_this_cpu()), threads_(threads) {}
 
@@ -50,58 +51,9 @@ class CpuBackend final : public Backend {
   void wait(Stream, Event) override {}
   void synchronize(Stream) override {}
 
-  using Ops = Operations<T>;
-  void linear_forward(Stream s, const LinearForward& op) override {
-    Ops::linear_forward(on(s), op);
-  }
-  void linear_data_gradient(Stream s, const LinearDataGradient& op) override {
-    Ops::linear_data_gradient(on(s), op);
-  }
-  void linear_weight_gradient(Stream s, const LinearWeightGradient& op) override {
-    Ops::linear_weight_gradient(on(s), op);
-  }
-  void activation_backward(Stream s, const ActivationBackward& op) override {
-    Ops::activation_backward(on(s), op);
-  }
-  void attention_forward(Stream s, const AttentionForward& op) override {
-    Ops::attention_forward(on(s), op);
-  }
-  void attention_backward(Stream s, const AttentionBackward& op) override {
-    Ops::attention_backward(on(s), op);
-  }
-  void residual_layernorm_forward(Stream s, const ResidualLayerNormForward& op) override {
-    Ops::residual_layernorm_forward(on(s), op);
-  }
-  void residual_layernorm_backward(Stream s, const ResidualLayerNormBackward& op) override {
-    Ops::residual_layernorm_backward(on(s), op);
-  }
-  void embeddings_forward(Stream s, const EmbeddingsForward& op) override {
-    Ops::embeddings_forward(on(s), op);
-  }
-  void embeddings_backward(Stream s, const EmbeddingsBackward& op) override {
-    Ops::embeddings_backward(on(s), op);
-  }
-  void gather_rows(Stream s, const GatherRows& op) override { Ops::gather_rows(on(s), op); }
-  void scatter_add_rows(Stream s, const ScatterAddRows& op) override {
-    Ops::scatter_add_rows(on(s), op);
-  }
-  void classifier_loss(Stream s, const ClassifierLoss& op) override {
-    Ops::classifier_loss(on(s), op);
-  }
-  void convert(Stream s, const Convert& op) override { cpu::convert(on(s), op); }
-  void l2_norm_squared(Stream s, const L2NormSquared& op) override {
-    cpu::l2_norm_squared(on(s), op);
-  }
-  void clip_to_norm(Stream s, const ClipToNorm& op) override { cpu::clip_to_norm(on(s), op); }
-  void adam_update(Stream s, const AdamUpdate& op) override { cpu::adam_update(on(s), op); }
-  void lamb_direction(Stream s, const LambDirection& op) override {
-    cpu::lamb_direction(on(s), op);
-  }
-  void lamb_apply(Stream s, const LambApply& op) override { cpu::lamb_apply(on(s), op); }
-
  private:
   // OpenMP keeps its thread count per calling thread; oneDNN reads it.
-  Context on(Stream stream) {
+  Context on(Stream stream) override {
     if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);
     return {kernels_, threads_, scratch_[static_cast<size_t>(stream)]};
   }

@@ -5,7 +5,7 @@
 
 namespace strata::device::cpu {
 
-void convert(const Context& context, const Convert& op) {
+void FlatOperations::convert(const Context& context, const Convert& op) {
   const DType from = op.source.dtype, to = op.destination.dtype;
   parallel_elements(context.threads, op.source.size(), [&](int64_t begin, int64_t end) {
     const int64_t count = end - begin;
@@ -28,7 +28,7 @@ void convert(const Context& context, const Convert& op) {
   });
 }
 
-void l2_norm_squared(const Context& context, const L2NormSquared& op) {
+void FlatOperations::l2_norm_squared(const Context& context, const L2NormSquared& op) {
   *op.norm_squared += block_sums(context, op.x.size(), [&](int64_t begin, int64_t end) {
     const int64_t count = end - begin;
     return op.x.dtype == DType::kF32
@@ -37,7 +37,7 @@ void l2_norm_squared(const Context& context, const L2NormSquared& op) {
   });
 }
 
-void clip_to_norm(const Context& context, const ClipToNorm& op) {
+void FlatOperations::clip_to_norm(const Context& context, const ClipToNorm& op) {
   const float factor = clip_factor(op.norm_squared, op.max_norm);
   if (factor == 1.0f) return;
   convert(context, {op.x, factor, op.x});

@@ -13,21 +13,21 @@ float gradient_factor(const Op& op) {
 
 }  // namespace
 
-void adam_update(const Context& context, const AdamUpdate& op) {
+void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
   const float factor = gradient_factor(op);
   parallel_elements(context.threads, op.weights.size(), [&](int64_t begin, int64_t end) {
     context.kernels.adam(op, begin, end, factor);
   });
 }
 
-void lamb_direction(const Context& context, const LambDirection& op) {
+void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {
   const float factor = gradient_factor(op);
   *op.norms += block_sums(context, op.weights.size(), [&](int64_t begin, int64_t end) {
     return context.kernels.lamb_direction(op, begin, end, factor);
   });
 }
 
-void lamb_apply(const Context& context, const LambApply& op) {
+void FlatOperations::lamb_apply(const Context& context, const LambApply& op) {
   const auto rate = static_cast<float>(op.learning_rate * op.norms->trust_ratio());
   parallel_elements(context.threads, op.weights.size(), [&](int64_t begin, int64_t end) {
     context.kernels.lamb_apply(op, begin, end, rate);

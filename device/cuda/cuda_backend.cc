@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "device/cuda/matmul.h"
 #include "device/cuda/operations.h"
+#include "device/dispatching_backend.h"
 
 namespace strata::device::cuda {
 namespace {
@@ -68,7 +69,7 @@ class StreamState {
 };
 
 template <typename T>
-class CudaBackend final : public Backend {
+class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
  public:
   // The GPU is the calling thread's.
   CudaBackend(int device, const cudaDeviceProp& properties)
@@ -127,62 +128,13 @@ class CudaBackend final : public Backend {
     check(cudaStreamSynchronize(stream(s)), "finishing work on the GPU");
   }
 
-  using Ops = Operations<T>;
-  void linear_forward(Stream s, const LinearForward& op) override {
-    Ops::linear_forward(on(s), op);
-  }
-  void linear_data_gradient(Stream s, const LinearDataGradient& op) override {
-    Ops::linear_data_gradient(on(s), op);
-  }
-  void linear_weight_gradient(Stream s, const LinearWeightGradient& op) override {
-    Ops::linear_weight_gradient(on(s), op);
-  }
-  void activation_backward(Stream s, const ActivationBackward& op) override {
-    Ops::activation_backward(on(s), op);
-  }
-  void attention_forward(Stream s, const AttentionForward& op) override {
-    Ops::attention_forward(on(s), op);
-  }
-  void attention_backward(Stream s, const AttentionBackward& op) override {
-    Ops::attention_backward(on(s), op);
-  }
-  void residual_layernorm_forward(Stream s, const ResidualLayerNormForward& op) override {
-    Ops::residual_layernorm_forward(on(s), op);
-  }
-  void residual_layernorm_backward(Stream s, const ResidualLayerNormBackward& op) override {
-    Ops::residual_layernorm_backward(on(s), op);
-  }
-  void embeddings_forward(Stream s, const EmbeddingsForward& op) override {
-    Ops::embeddings_forward(on(s), op);
-  }
-  void embeddings_backward(Stream s, const EmbeddingsBackward& op) override {
-    Ops::embeddings_backward(on(s), op);
-  }
-  void gather_rows(Stream s, const GatherRows& op) override { Ops::gather_rows(on(s), op); }
-  void scatter_add_rows(Stream s, const ScatterAddRows& op) override {
-    Ops::scatter_add_rows(on(s), op);
-  }
-  void classifier_loss(Stream s, const ClassifierLoss& op) override {
-    Ops::classifier_loss(on(s), op);
-  }
-  void convert(Stream s, const Convert& op) override { cuda::convert(on(s), op); }
-  void l2_norm_squared(Stream s, const L2NormSquared& op) override {
-    cuda::l2_norm_squared(on(s), op);
-  }
-  void clip_to_norm(Stream s, const ClipToNorm& op) override { cuda::clip_to_norm(on(s), op); }
-  void adam_update(Stream s, const AdamUpdate& op) override { cuda::adam_update(on(s), op); }
-  void lamb_direction(Stream s, const LambDirection& op) override {
-    cuda::lamb_direction(on(s), op);
-  }
-  void lamb_apply(Stream s, const LambApply& op) override { cuda::lamb_apply(on(s), op); }
-
  private:
   StreamState& state(Stream s) { return streams_[static_cast<size_t>(s)]; }
   cudaStream_t stream(Stream s) {
     use_device();
     return state(s).stream();
   }
-  Context on(Stream s) {
+  Context on(Stream s) override {
     use_device();
     return state(s).context(properties_.multiProcessorCount);
   }

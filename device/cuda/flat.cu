@@ -80,15 +80,15 @@ __global__ void __launch_bounds__(kFlatThreads)
 
 }  // namespace
 
-void convert(const Context& context, const Convert& op) {
+void FlatOperations::convert(const Context& context, const Convert& op) {
   convert_and_clip(context, op.source, op.destination, op.scale, nullptr, 1.0f);
 }
 
-void clip_to_norm(const Context& context, const ClipToNorm& op) {
+void FlatOperations::clip_to_norm(const Context& context, const ClipToNorm& op) {
   convert_and_clip(context, op.x, op.x, 1.0f, op.norm_squared, op.max_norm);
 }
 
-void l2_norm_squared(const Context& context, const L2NormSquared& op) {
+void FlatOperations::l2_norm_squared(const Context& context, const L2NormSquared& op) {
   const int64_t blocks = ceil_div(op.x.size(), kNormBlock);
   double* parts = context.scratch[0].get<double>(blocks);
   const auto sum = [&](auto kernel, auto x) {

@@ -7,8 +7,18 @@
 
 namespace strata::device::cuda {
 
+// Those over flat ranges, whose tensors say what they hold.
+struct FlatOperations {
+  static void convert(const Context&, const Convert&);
+  static void l2_norm_squared(const Context&, const L2NormSquared&);
+  static void clip_to_norm(const Context&, const ClipToNorm&);
+  static void adam_update(const Context&, const AdamUpdate&);
+  static void lamb_direction(const Context&, const LambDirection&);
+  static void lamb_apply(const Context&, const LambApply&);
+};
+
 template <typename T>
-struct Operations {
+struct Operations : FlatOperations {
   static void linear_forward(const Context&, const LinearForward&);
   static void linear_data_gradient(const Context&, const LinearDataGradient&);
   static void linear_weight_gradient(const Context&, const LinearWeightGradient&);
@@ -25,12 +35,5 @@ struct Operations {
   static void scatter_add_rows(const Context&, const ScatterAddRows&);
   static void classifier_loss(const Context&, const ClassifierLoss&);
 };
-
-void convert(const Context&, const Convert&);
-void l2_norm_squared(const Context&, const L2NormSquared&);
-void clip_to_norm(const Context&, const ClipToNorm&);
-void adam_update(const Context&, const AdamUpdate&);
-void lamb_direction(const Context&, const LambDirection&);
-void lamb_apply(const Context&, const LambApply&);
 
 }  // namespace strata::device::cuda

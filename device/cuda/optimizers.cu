@@ -107,7 +107,7 @@ BFloat16* part_of(const Tensor& compute_weights, int64_t begin) {
 
 }  // namespace
 
-void adam_update(const Context& context, const AdamUpdate& op) {
+void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
   const GradientMoments moments(op, op.gradient_scale);
   for_flat_parts(
       op.weights.size(),
@@ -123,7 +123,7 @@ void adam_update(const Context& context, const AdamUpdate& op) {
       op.compute_weights.data);
 }
 
-void lamb_direction(const Context& context, const LambDirection& op) {
+void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {
   const GradientMoments moments(op, op.gradient_scale);
   const int64_t count = op.weights.size(), blocks = ceil_div(count, kLambBlock);
   auto* parts = context.scratch[0].get<LambNorms>(blocks);
@@ -133,7 +133,7 @@ void lamb_direction(const Context& context, const LambDirection& op) {
   launch(context.stream, 1, kFlatThreads, add_norms_kernel, parts, blocks, op.norms);
 }
 
-void lamb_apply(const Context& context, const LambApply& op) {
+void FlatOperations::lamb_apply(const Context& context, const LambApply& op) {
   for_flat_parts(
       op.weights.size(),
       [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
