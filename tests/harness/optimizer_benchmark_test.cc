@@ -12,7 +12,7 @@ RunConfig tiny_run(OptimizerKind optimizer) {
   RunConfig config;
   config.model.config = "tiny";
   config.model.precision = Precision::kFp32;
-  config.device.threads = 2;
+  config.device.threads = 1;
   config.optimizer.name = optimizer;
   return config;
 }
