@@ -25,12 +25,15 @@ done
 ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u |
   grep -v -E '^(libc|libm|libdl|libpthread|librt|libresolv|libcuda|libcudart|libcublas|libcublasLt|libnvrtc|libnccl|libcudnn)\.so' |
   while read -r _ library; do cp -L "$library" "$folder.unfinished/lib/"; done
+tar -C "$folder.unfinished" -czf "$folder.unfinished/lib.tar.gz" lib
+rm -r "$folder.unfinished/lib"
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" "$folder.unfinished/scripts/"
 cat >"$folder.unfinished/run" <<'RUN'
 #!/usr/bin/env bash
 # Usage: run [OPTION...] of scripts/gpu_check.sh, or: run PROGRAM [ARGUMENT...] of bin/
 here=$(cd "$(dirname "$0")" && pwd)
+[[ -f $here/lib/unpacked ]] || { tar -C "$here" -xzf "$here/lib.tar.gz" && touch "$here/lib/unpacked"; }
 export LD_LIBRARY_PATH=$here/lib:${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64 STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
 if [[ -x $here/bin/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bin/$program" "$@"; fi
 exec "$here/scripts/gpu_check.sh" "$@"
