@@ -17,6 +17,12 @@ constexpr const char* name_of(DType dtype) {
   return dtype == DType::kF64 ? "f64" : dtype == DType::kF32 ? "f32" : "bf16";
 }
 
+// What kernels over storage type T compute in: float, or BFloat16 or its bits, uint16_t.
+template <typename T>
+constexpr DType dtype_of() {
+  return sizeof(T) == 2 ? DType::kBF16 : DType::kF32;
+}
+
 // The upper half of an IEEE float; arithmetic happens in float.
 struct BFloat16 {
   uint16_t bits = 0;

@@ -67,11 +67,6 @@ inline const TypedKernels<uint16_t>& Context::typed<uint16_t>() const {
   return kernels.bf16;
 }
 
-template <typename T>
-constexpr DType dtype_of() {
-  return sizeof(T) == 2 ? DType::kBF16 : DType::kF32;
-}
-
 // Scratch of the calling thread, for kernels over rows of `columns`.
 inline float* row_scratch(int64_t columns) {
   thread_local Scratch scratch;

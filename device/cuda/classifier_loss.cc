@@ -11,7 +11,6 @@ namespace strata::device::cuda {
 template <typename T>
 void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss& op) {
   constexpr int64_t kRowBlock = 1024;
-  constexpr DType kDType = sizeof(T) == 4 ? DType::kF32 : DType::kBF16;
   const int64_t classes = op.weight.rows, hidden = op.weight.cols;
   const int64_t stride = (classes + 7) / 8 * 8;  // rows that start at 16 bytes are faster
   for (int64_t begin = 0; begin < op.x.rows; begin += kRowBlock) {
@@ -28,7 +27,7 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
                     .ldb = hidden,
                     .c = logits,
                     .ldc = stride,
-                    .input_dtype = kDType,
+                    .input_dtype = dtype_of<T>(),
                     .output_dtype = DType::kF32});
     T* d_logits = op.d_x ? context.scratch[1].get<T>(kRowBlock * stride) : nullptr;
     cross_entropy<T>(context,
@@ -52,8 +51,8 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
                     .ldb = hidden,
                     .c = op.d_x.as<T>() + begin * hidden,
                     .ldc = hidden,
-                    .input_dtype = kDType,
-                    .output_dtype = kDType});
+                    .input_dtype = dtype_of<T>(),
+                    .output_dtype = dtype_of<T>()});
     context.matmul({.transpose_a = true,
                     .m = classes,
                     .n = hidden,
@@ -65,7 +64,7 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
                     .c = op.d_weight.data,
                     .ldc = hidden,
                     .accumulate = true,
-                    .input_dtype = kDType,
+                    .input_dtype = dtype_of<T>(),
                     .output_dtype = DType::kF32});
     add_column_sums(context, d_logits, rows, classes, stride, op.d_bias.as<float>(), 3);
   }

@@ -81,7 +81,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     return fmt::format("{}, {} multiprocessors, {} products by cuBLASLt", properties_.name,
                        properties_.multiProcessorCount, name_of(compute_dtype()));
   }
-  DType compute_dtype() const override { return sizeof(T) == 4 ? DType::kF32 : DType::kBF16; }
+  DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
   bool memory_is_host() const override { return false; }
 

@@ -16,9 +16,7 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(EmbeddingsForward 
   load_row<Shape>(op.word.as<T>() + int64_t{op.token_ids[row]} * columns, columns, z);
   add_row<Shape>(op.position.as<T>() + int64_t{op.positions[row]} * columns, columns, z);
   add_row<Shape>(op.segment.as<T>() + int64_t{op.segment_ids[row]} * columns, columns, z);
-  normalize_row<Shape>(z, columns, op.epsilon,
-                       op.normalized ? op.normalized.as<T>() + offset : static_cast<T*>(nullptr),
-                       op.inverse_stddev ? op.inverse_stddev.as<float>() + row : nullptr);
+  normalize_row<T, Shape>(z, row, columns, op.epsilon, op.normalized, op.inverse_stddev);
   scale_and_shift_row<Shape>(op.gamma.as<T>(), op.beta.as<T>(), columns, z);
   drop_row<Shape>(op.dropout, op.sequences, row, columns, z);
   store_row<Shape>(op.y.as<T>() + offset, columns, z);

@@ -94,7 +94,7 @@ void FlatOperations::l2_norm_squared(const Context& context, const L2NormSquared
   const auto sum = [&](auto kernel, auto x) {
     launch(context.stream, blocks, kFlatThreads, kernel, x, op.x.size(), parts);
   };
-  const bool aligned = rows_are_aligned(1, 1, op.x.data);
+  const bool aligned = are_aligned(op.x.data);
   if (op.x.dtype == DType::kF32) {
     sum(aligned ? sum_of_squares_kernel<4, float> : sum_of_squares_kernel<1, float>,
         op.x.as<float>());

@@ -25,8 +25,7 @@ using Width = std::integral_constant<int, V>;
 template <typename T = float, typename Body, typename... Pointers>
 void for_flat_parts(int64_t count, const Body& body, Pointers... pointers) {
   constexpr int V = kVector<T>;
-  const bool aligned = rows_are_aligned(V, V, pointers...);
-  const int64_t wide = aligned ? count / V * V : 0;
+  const int64_t wide = are_aligned(pointers...) ? count / V * V : 0;
   if (wide > 0) body(Width<V>{}, int64_t{0}, wide, ceil_div(wide / V, kFlatThreads));
   if (wide < count) {
     body(Width<1>{}, wide, count - wide, ceil_div(count - wide, kFlatThreads));

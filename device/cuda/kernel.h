@@ -59,64 +59,68 @@ __device__ inline void store(T* to, const float (&x)[V]) {
   }
 }
 
+template <typename... Pointers>
+bool are_aligned(Pointers... pointers) {
+  return ((reinterpret_cast<uintptr_t>(pointers) % 16 == 0) && ...);
+}
+
 // Whether rows of `columns` elements of every one of these arrays can be accessed 16 bytes at a
-// time.
+// time, `vector` elements each.
 template <typename... Pointers>
 bool rows_are_aligned(int64_t columns, int64_t vector, Pointers... pointers) {
-  const auto aligned = [](const void* pointer) {
-    return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
-  };
-  return columns % vector == 0 && (aligned(pointers) && ...);
+  return columns % vector == 0 && are_aligned(pointers...);
 }
 
 __device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarpSize; }
 __device__ inline int warp() { return static_cast<int>(threadIdx.x) / kWarpSize; }
 
-// Every lane gets the sum, added in the same order on every run.
+struct Sum {
+  template <typename Number>
+  __device__ Number operator()(Number a, Number b) const {
+    return a + b;
+  }
+};
+struct Max {
+  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+
+// Every lane gets all lanes' values combined, in the same order on every run.
+template <typename Combine, typename Number>
+__device__ inline Number warp_reduce(Number x) {
+#pragma unroll
+  for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
+    x = Combine{}(x, __shfl_xor_sync(0xffffffffu, x, distance));
+  }
+  return x;
+}
+
+// The same for every thread of the block. All threads call together.
+template <int kThreads, typename Combine, typename Number>
+__device__ inline Number block_reduce(Number x) {
+  constexpr int kWarps = kThreads / kWarpSize;
+  __shared__ Number parts[kWarps];
+  x = warp_reduce<Combine>(x);
+  __syncthreads();
+  if (lane() == 0) parts[warp()] = x;
+  __syncthreads();
+  Number result = parts[0];
+#pragma unroll
+  for (int i = 1; i < kWarps; ++i) result = Combine{}(result, parts[i]);
+  return result;
+}
+
 template <typename Number>
 __device__ inline Number warp_sum(Number x) {
-#pragma unroll
-  for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
-    x += __shfl_xor_sync(0xffffffffu, x, distance);
-  }
-  return x;
+  return warp_reduce<Sum>(x);
 }
-
-__device__ inline float warp_max(float x) {
-#pragma unroll
-  for (int distance = kWarpSize / 2; distance > 0; distance /= 2) {
-    x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, distance));
-  }
-  return x;
-}
-
-// Every thread of the block gets the sum. All threads call together.
+__device__ inline float warp_max(float x) { return warp_reduce<Max>(x); }
 template <int kThreads, typename Number>
 __device__ inline Number block_sum(Number x) {
-  constexpr int kWarps = kThreads / kWarpSize;
-  __shared__ Number sums[kWarps];
-  x = warp_sum(x);
-  __syncthreads();
-  if (lane() == 0) sums[warp()] = x;
-  __syncthreads();
-  Number total = sums[0];
-#pragma unroll
-  for (int i = 1; i < kWarps; ++i) total += sums[i];
-  return total;
+  return block_reduce<kThreads, Sum>(x);
 }
-
 template <int kThreads>
 __device__ inline float block_max(float x) {
-  constexpr int kWarps = kThreads / kWarpSize;
-  __shared__ float highest[kWarps];
-  x = warp_max(x);
-  __syncthreads();
-  if (lane() == 0) highest[warp()] = x;
-  __syncthreads();
-  float result = highest[0];
-#pragma unroll
-  for (int i = 1; i < kWarps; ++i) result = fmaxf(result, highest[i]);
-  return result;
+  return block_reduce<kThreads, Max>(x);
 }
 
 }  // namespace strata::device::cuda

@@ -14,9 +14,7 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(ResidualLayerNormF
   load_row<Shape>(op.x.as<T>() + offset, columns, z);
   drop_row<Shape>(op.dropout, op.sequences, row, columns, z);
   if (op.residual) add_row<Shape>(op.residual.as<T>() + offset, columns, z);
-  normalize_row<Shape>(z, columns, op.epsilon,
-                       op.normalized ? op.normalized.as<T>() + offset : static_cast<T*>(nullptr),
-                       op.inverse_stddev ? op.inverse_stddev.as<float>() + row : nullptr);
+  normalize_row<T, Shape>(z, row, columns, op.epsilon, op.normalized, op.inverse_stddev);
   scale_and_shift_row<Shape>(op.gamma.as<T>(), op.beta.as<T>(), columns, z);
   store_row<Shape>(op.y.as<T>() + offset, columns, z);
 }

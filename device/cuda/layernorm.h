@@ -9,10 +9,11 @@ namespace strata::device::cuda {
 inline constexpr int kRowThreads = 128;
 inline constexpr int kRowsPerBlock = kRowThreads / kWarpSize;
 
-// z becomes (z - mean) / stddev; keeps it and 1 / stddev for backward where they are wanted.
-template <typename Shape, typename T>
-__device__ inline void normalize_row(RowPart<Shape>& z, int columns, float epsilon, T* normalized,
-                                     float* inverse_stddev) {
+// z, a batch row, becomes (z - mean) / stddev; keeps it in normalized [T, H] and 1 / stddev in
+// inverse_stddev [T] for backward where these are there.
+template <typename T, typename Shape>
+__device__ inline void normalize_row(RowPart<Shape>& z, int64_t row, int columns, float epsilon,
+                                     const Tensor& normalized, const Tensor& inverse_stddev) {
   const float mean = row_sum<Shape>(z) / static_cast<float>(columns);
   float squares = 0.0f;
   for_each_pack<Shape>(columns, [&](int step, int) {
@@ -27,8 +28,8 @@ __device__ inline void normalize_row(RowPart<Shape>& z, int columns, float epsil
 #pragma unroll
     for (int i = 0; i < Shape::V; ++i) z[step][i] *= inverse;
   });
-  if (normalized) store_row<Shape>(normalized, columns, z);
-  if (inverse_stddev && lane() == 0) *inverse_stddev = inverse;
+  if (normalized) store_row<Shape>(normalized.as<T>() + row * columns, columns, z);
+  if (inverse_stddev && lane() == 0) inverse_stddev.as<float>()[row] = inverse;
 }
 
 // z = z * gamma + beta.

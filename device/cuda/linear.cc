@@ -4,12 +4,6 @@
 #include "device/cuda/operations.h"
 
 namespace strata::device::cuda {
-namespace {
-
-template <typename T>
-constexpr DType kDType = sizeof(T) == 4 ? DType::kF32 : DType::kBF16;
-
-}  // namespace
 
 template <typename T>
 void Operations<T>::linear_forward(const Context& context, const LinearForward& op) {
@@ -26,8 +20,8 @@ void Operations<T>::linear_forward(const Context& context, const LinearForward& 
                   .c = product.data,
                   .ldc = op.weight.rows,
                   .bias = op.bias.data,
-                  .input_dtype = kDType<T>,
-                  .output_dtype = kDType<T>});
+                  .input_dtype = dtype_of<T>(),
+                  .output_dtype = dtype_of<T>()});
   if (activate) activation_forward(context, op.activation, product, op.y);
 }
 
@@ -43,8 +37,8 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
                   .c = op.dx.data,
                   .ldc = op.weight.cols,
                   .accumulate = op.accumulate,
-                  .input_dtype = kDType<T>,
-                  .output_dtype = kDType<T>});
+                  .input_dtype = dtype_of<T>(),
+                  .output_dtype = dtype_of<T>()});
   if (op.activation != Activation::kNone) {
     activation_backward(context, {.activation = op.activation,
                                   .dy = op.dx,
@@ -67,7 +61,7 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                   .c = op.d_weight.data,
                   .ldc = in,
                   .accumulate = true,
-                  .input_dtype = kDType<T>,
+                  .input_dtype = dtype_of<T>(),
                   .output_dtype = DType::kF32});
   add_column_sums(context, op.dy.as<T>(), op.dy.rows, out, out, op.d_bias.as<float>(), 0);
 }

@@ -91,16 +91,12 @@ __device__ inline void drop_row(const Dropout& dropout, const Sequences& sequenc
   const uint32_t threshold = dropout.threshold();
   const float keep_scale = dropout.keep_scale();
   for_each_pack<Shape>(columns, [&](int step, int column) {
-    constexpr int kBatch = Shape::V < 8 ? Shape::V : 8;  // columns that share a Philox call
+    static_assert(8 % Shape::V == 0, "the columns of a pack share a Philox call");
+    const DropoutBits bits(dropout.key, sample_id, position, static_cast<uint32_t>(column) / 8);
 #pragma unroll
-    for (int i = 0; i < Shape::V; i += kBatch) {
-      const DropoutBits bits(dropout.key, sample_id, position,
-                             static_cast<uint32_t>(column + i) / 8);
-#pragma unroll
-      for (int j = 0; j < kBatch; ++j) {
-        const bool kept = bits.of(static_cast<uint32_t>(column + i + j)) >= threshold;
-        part[step][i + j] *= kept ? keep_scale : 0.0f;
-      }
+    for (int i = 0; i < Shape::V; ++i) {
+      const bool kept = bits.of(static_cast<uint32_t>(column + i)) >= threshold;
+      part[step][i] *= kept ? keep_scale : 0.0f;
     }
   });
 }

@@ -4,15 +4,13 @@
 
 #include "base/error.h"
 #include "bert/parameters.h"
+#include "tests/harness/tiny_run.h"
 
 namespace strata::harness {
 namespace {
 
-RunConfig tiny_run(OptimizerKind optimizer) {
-  RunConfig config;
-  config.model.config = "tiny";
-  config.model.precision = Precision::kFp32;
-  config.device.threads = 1;
+RunConfig run_of(OptimizerKind optimizer) {
+  RunConfig config = tiny_run(1);
   config.optimizer.name = optimizer;
   return config;
 }
@@ -28,7 +26,7 @@ int64_t elements(bool decay) {
 
 TEST(OptimizerBenchmark, AdamReadsAndWritesFourArrays) {
   std::vector<int> rounds;
-  const OptimizerBenchmark result = benchmark_optimizer(tiny_run(OptimizerKind::kAdam), 3,
+  const OptimizerBenchmark result = benchmark_optimizer(run_of(OptimizerKind::kAdam), 3,
                                                         [&](int done) { rounds.push_back(done); });
   EXPECT_EQ(rounds, (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(result.parameters, elements(true) + elements(false));
@@ -43,18 +41,18 @@ TEST(OptimizerBenchmark, AdamReadsAndWritesFourArrays) {
 
 // w, g, m, v are read and g, m, v written; then w and u are read and written.
 TEST(OptimizerBenchmark, LambPassesTwiceOverWhatDecays) {
-  const RunConfig config = tiny_run(OptimizerKind::kLamb);
+  const RunConfig config = run_of(OptimizerKind::kLamb);
   EXPECT_EQ(benchmark_optimizer(config, 1).update_bytes,
             44 * elements(true) + 32 * elements(false));
 }
 
 TEST(OptimizerBenchmark, SaysHowMuchMemoryItTakes) {
-  const RunConfig config = tiny_run(OptimizerKind::kAdam);
+  const RunConfig config = run_of(OptimizerKind::kAdam);
   EXPECT_EQ(optimizer_benchmark_bytes(config), 16 * (elements(true) + elements(false)));
 }
 
 TEST(OptimizerBenchmark, TheReferenceBackendIsNotMeasured) {
-  RunConfig config = tiny_run(OptimizerKind::kAdam);
+  RunConfig config = run_of(OptimizerKind::kAdam);
   config.device.backend = BackendKind::kReference;
   EXPECT_THROW(benchmark_optimizer(config, 1), Error);
 }
