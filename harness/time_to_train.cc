@@ -17,6 +17,7 @@
 #include "harness/result_tree.h"
 #include "harness/run_log.h"
 #include "harness/seed.h"
+#include "harness/signal_thread.h"
 #include "harness/step_trace.h"
 #include "harness/synthetic_batch.h"
 #include "harness/system_description.h"
@@ -275,6 +276,7 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
 }  // namespace
 
 std::vector<ExperimentResult> time_to_train(const RunConfig& config, const Ranks& ranks) {
+  const SignalThread signal_thread;  // before the device starts its threads
   const Benchmark benchmark = prepare(config, ranks);
   std::vector<ExperimentResult> results;
   for (int experiment = 0; experiment < config.run.experiments; ++experiment) {
