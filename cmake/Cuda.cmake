@@ -28,3 +28,9 @@ set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 list(APPEND CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
 find_package(CUDAToolkit REQUIRED)
 set(STRATA_WITH_CUDA ON)
+
+# NCCL is loaded at run time; only its header is needed here.
+find_path(STRATA_NCCL_INCLUDE nccl.h HINTS $ENV{NCCL_HOME}/include ${CUDAToolkit_INCLUDE_DIRS})
+if(NOT STRATA_NCCL_INCLUDE)
+  message(STATUS "No nccl.h: the CUDA backend is built for one rank")
+endif()

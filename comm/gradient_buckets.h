@@ -32,7 +32,7 @@ struct BucketOptions {
   int64_t bucket_bytes = 25 << 20;                   // of reduce_dtype, about (see make_buckets)
   // Given: optimizer state is shared out among the ranks (ZeRO stage 1, Rajbhandari et al. 2020). A
   // rank gets the sum of only its own_slice of every bucket and updates that; then these weights
-  // [n], in host memory, are gathered from all ranks. Nothing else of other ranks' slices changes.
+  // [n] are gathered from all ranks. Nothing else of other ranks' slices changes.
   device::Tensor gathered_weights;
 };
 
@@ -43,6 +43,8 @@ std::vector<BucketRange> make_buckets(std::span<const int64_t> boundaries,
 // What one of several ranks updates of a bucket where the state is shared out.
 BucketRange own_slice(const BucketRange& bucket, const Communicator& communicator);
 
+class BucketEngine;
+
 // Arena elements [begin, end) whose gradients are reduced: the arena holds their sum over ranks. A
 // bucket, or this rank's slice of it.
 // The gradient to apply is gradient_scale * min(1, max_norm / sqrt(norm_squared)) * sum.
@@ -52,9 +54,11 @@ struct ReducedGradients {
   float gradient_scale = 1.0f;           // 1 / ranks
   const double* norm_squared = nullptr;  // device memory; null: nothing is left to clip
   float max_norm = 1.0f;                 // of the sum
+  device::Stream stream = device::Stream::kReduce;  // to issue the update on
 };
 
-// What a step cost on this rank. Waiting for other ranks counts as communication.
+// What a step cost on this rank. Waiting for other ranks counts as communication. Of device memory
+// nothing is known here, as the host does not wait for the device: all zero.
 struct StepTimes {
   double communication_seconds = 0;  // in all-reduces, or their halves
   // Of these, while finish_step was waiting and the engine had nothing else to do.
@@ -62,26 +66,24 @@ struct StepTimes {
   double wait_seconds = 0;    // in finish_step
   double clip_seconds = 0;    // in norms, clipping and conversion
   double update_seconds = 0;  // in the update callback
-  // Before clipping. kAfterAllReduce: of the mean over ranks. Other clip modes: of this rank's own
-  // gradient. kNone: not computed.
-  std::optional<double> gradient_norm;
 };
 
-// The engine. One thread of its own works on the device (Stream::kReduce), a second one waits in
+// In host memory, one thread of its own works on the device (Stream::kReduce), a second one waits in
 // reductions, a third, where there are weights to gather, in those; all sleep when there is nothing
-// to do. With one rank nothing is sent or converted. Buckets are reduced in arena order on every
-// rank.
+// to do. In device memory, everything is issued on streams and the host waits for nothing (see
+// device_communicator.h). With one rank nothing is sent or converted. Buckets are reduced in arena
+// order on every rank.
 class GradientBuckets {
  public:
-  // Runs on the engine's device thread, on Stream::kReduce, once a step for every bucket in arena
-  // order, when its gradients are reduced (kAfterAllReduce: when all are) and backward has ended;
-  // where weights are gathered, without waiting for backward. Once all ranges have been given, the
-  // gradients must be cleared, as Optimizer::update leaves them.
+  // Issues the update on the given stream, once a step for every bucket in arena order, when its
+  // gradients are reduced (kAfterAllReduce: when all are) and backward has ended; in host memory on
+  // a thread of the engine's, and where weights are gathered without waiting for backward. Once all
+  // ranges have been given, the gradients must be cleared, as Optimizer::update leaves them.
   using Update = std::function<void(const ReducedGradients&)>;
 
-  // `gradients` [n] master dtype, host memory where there are several ranks; laid out in the order
-  // in which backward finishes, which may pause at `boundaries`: 0, rising, ..., n. `backend` and
-  // `gradients` outlive the engine; `communicator` is duplicated, so all ranks construct together.
+  // `gradients` [n] master dtype, laid out in the order in which backward finishes, which may pause
+  // at `boundaries`: 0, rising, ..., n. `backend` and `gradients` outlive the buckets;
+  // `communicator` is duplicated, so all ranks construct together.
   GradientBuckets(device::Backend& backend, Communicator& communicator, device::Tensor gradients,
                   std::span<const int64_t> boundaries, const BucketOptions& options, Update update);
   // Waits only for work already begun; buckets not begun are forgotten.
@@ -93,19 +95,22 @@ class GradientBuckets {
   // Throws Error for a range outside the arena or reported twice.
   void gradients_final(int64_t begin, int64_t end);
 
-  // Waits until every bucket is reduced and updated, and weights are gathered. The compute stream
-  // then sees the new weights.
+  // What the compute stream is given next sees every bucket reduced and updated, and weights
+  // gathered. In host memory, waits until they are.
   // Rethrows what the update callback or a device operation threw; the engine is then unusable.
   // Throws Error where part of the arena was not reported.
   StepTimes finish_step();
+
+  // Of the last finished step, before clipping. kAfterAllReduce: of the mean over ranks. Other clip
+  // modes: of this rank's own gradient. kNone: not computed. Waits for the device.
+  std::optional<double> gradient_norm();
 
   const std::vector<BucketRange>& buckets() const;
   // What happened in the last finished step, in order of completion.
   const std::vector<BucketEvent>& events() const;
 
  private:
-  class Engine;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<BucketEngine> engine_;
 };
 
 }  // namespace strata::comm

@@ -26,7 +26,7 @@ void StepTrace::add(const StepResult& step) {
       {"communication_seconds", step.reduce.communication_seconds},
       {"exposed_communication_seconds", step.reduce.exposed_communication_seconds},
       {"update_seconds", step.reduce.update_seconds}};
-  if (step.reduce.gradient_norm) line["gradient_norm"] = *step.reduce.gradient_norm;
+  if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
   file_ << line.dump() << '\n' << std::flush;
 }
 

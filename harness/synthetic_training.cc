@@ -47,7 +47,7 @@ std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
       *backend_, communicator, model_->gradients(), model_->layout().boundaries, options,
       [this](const comm::ReducedGradients& reduced) {
         constexpr double kLearningRate = 1e-6;
-        optimizer_->update(device::Stream::kReduce, reduced.begin, reduced.end,
+        optimizer_->update(reduced.stream, reduced.begin, reduced.end,
                            update_options(reduced, steps_, kLearningRate));
       });
 }
@@ -82,6 +82,7 @@ SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuc
     if (timeline) timeline->add(Lane::kCompute, "forward", forward_begin, backward_begin);
   }
   result.reduce = buckets.finish_step();
+  backend_->synchronize(device::Stream::kCompute);
   result.seconds = seconds_since(begin);
   if (timeline) timeline->add(buckets.events());
   ranks_.communicator.barrier();

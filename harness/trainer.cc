@@ -161,6 +161,7 @@ StepResult Trainer::step() {
     });
   }
   result.reduce = buckets_->finish_step();
+  result.gradient_norm = buckets_->gradient_norm();
   result.losses = all_reduce(communicator_, model_.take_losses());
   result.seconds = seconds_since(begin);
   if (timeline_) {
@@ -206,7 +207,7 @@ Trainer::GlobalBatch Trainer::next_global_batch() {
 
 // Runs on the buckets' thread.
 void Trainer::update(const comm::ReducedGradients& reduced) {
-  optimizer_->update(device::Stream::kReduce, reduced.begin, reduced.end,
+  optimizer_->update(reduced.stream, reduced.begin, reduced.end,
                      update_options(reduced, step_, optim::learning_rate(schedule_, step_)));
 }
 

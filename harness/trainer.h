@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct StepResult {
   double seconds = 0;       // of this rank, the wait for data included
   double data_seconds = 0;  // waiting for the loader
   comm::StepTimes reduce;
+  std::optional<double> gradient_norm;  // see GradientBuckets
 };
 
 class Trainer {

@@ -79,8 +79,8 @@ inline std::vector<double> expected_gradient(const std::vector<std::vector<doubl
 
 // An arena of gradients and an update that keeps the gradient it should apply.
 struct BucketStep {
-  explicit BucketStep(device::DType master = device::DType::kF32)
-      : backend(master), memory(backend, kGradients * size_of(master)) {}
+  explicit BucketStep(device::DType master = device::DType::kF32, bool memory_is_host = true)
+      : backend(master, memory_is_host), memory(backend, kGradients * size_of(master)) {}
 
   device::Tensor gradients() const {
     return {memory.data(), backend.master_dtype(), 1, kGradients};

@@ -26,7 +26,7 @@ TEST_F(StepTraceTest, IsOneJsonLineAStep) {
   StepTrace trace(directory_ / "steps.jsonl");
   StepResult step = a_step();
   trace.add(step);
-  step.reduce.gradient_norm = 2.5;
+  step.gradient_norm = 2.5;
   trace.add(step);
   trace.finish();
   std::istringstream lines(read_file(directory_ / "steps.jsonl"));

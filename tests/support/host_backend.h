@@ -16,12 +16,15 @@ namespace strata::testing_support {
 
 class HostBackend : public device::Backend {
  public:
-  explicit HostBackend(device::DType master = device::DType::kF32) : master_(master) {}
+  // `memory_is_host` false: its users may not touch its memory, as if it were a device's.
+  explicit HostBackend(device::DType master = device::DType::kF32, bool memory_is_host = true)
+      : master_(master), memory_is_host_(memory_is_host) {}
 
   std::string name() const override { return "host"; }
   std::string description() const override { return "plain loops"; }
   device::DType compute_dtype() const override { return device::DType::kBF16; }
   device::DType master_dtype() const override { return master_; }
+  bool memory_is_host() const override { return memory_is_host_; }
 
   void* allocate(size_t bytes) override {
     void* memory = ::operator new (bytes, std::align_val_t{64});
@@ -99,6 +102,7 @@ class HostBackend : public device::Backend {
   }
 
   device::DType master_;
+  bool memory_is_host_;
 };
 
 }  // namespace strata::testing_support

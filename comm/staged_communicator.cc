@@ -1,0 +1,60 @@
+#include <vector>
+
+#include "comm/device_communicator.h"
+
+namespace strata::comm {
+namespace {
+
+class StagedCommunicator final : public DeviceCommunicator {
+ public:
+  StagedCommunicator(Communicator& communicator, device::Backend& backend, device::Stream stream)
+      : communicator_(communicator), backend_(backend), stream_(stream) {}
+
+  void all_reduce_sum(void* data, int64_t count, device::DType dtype) override {
+    on_host(data, count, dtype,
+            [&](void* host) { communicator_.all_reduce_sum(host, count, dtype); });
+  }
+  void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
+    on_host(data, count, dtype,
+            [&](void* host) { communicator_.reduce_scatter_sum(host, count, dtype); });
+  }
+  void all_gather(void* data, int64_t count, device::DType dtype) override {
+    on_host(data, count, dtype, [&](void* host) { communicator_.all_gather(host, count, dtype); });
+  }
+
+ private:
+  template <typename Collective>
+  void on_host(void* data, int64_t count, device::DType dtype, const Collective& collective) {
+    const size_t bytes = static_cast<size_t>(count) * size_of(dtype);
+    host_.resize(std::max(host_.size(), bytes));
+    backend_.copy_to_host(stream_, host_.data(), data, bytes);
+    backend_.synchronize(stream_);
+    collective(host_.data());
+    backend_.copy_to_device(stream_, data, host_.data(), bytes);
+    backend_.synchronize(stream_);
+  }
+
+  Communicator& communicator_;
+  device::Backend& backend_;
+  device::Stream stream_;
+  std::vector<char> host_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceCommunicator> make_staged_communicator(Communicator& communicator,
+                                                             device::Backend& backend,
+                                                             device::Stream stream) {
+  return std::make_unique<StagedCommunicator>(communicator, backend, stream);
+}
+
+std::unique_ptr<DeviceCommunicator> make_device_communicator(Communicator& communicator,
+                                                             device::Backend& backend,
+                                                             device::Stream stream) {
+  if (communicator.size() > 1 && backend.native_stream(stream)) {
+    return make_nccl_communicator(communicator, backend, stream);
+  }
+  return make_staged_communicator(communicator, backend, stream);
+}
+
+}  // namespace strata::comm

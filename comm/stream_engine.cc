@@ -1,0 +1,145 @@
+#include <exception>
+#include <utility>
+
+#include "comm/bucket_arithmetic.h"
+#include "comm/bucket_engine.h"
+#include "comm/device_communicator.h"
+#include "comm/final_ranges.h"
+
+namespace strata::comm {
+namespace {
+
+using device::Stream;
+using device::Tensor;
+
+class StreamEngine final : public BucketEngine {
+ public:
+  StreamEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
+               std::span<const int64_t> boundaries, const BucketOptions& options,
+               GradientBuckets::Update update)
+      : backend_(backend),
+        communicator_(communicator.duplicate()),
+        clip_(options.clip),
+        update_(std::move(update)),
+        arithmetic_(backend, communicator, gradients, boundaries, options),
+        final_(arithmetic_.buckets()),
+        collected_(arithmetic_.buckets().size()) {
+    if (!arithmetic_.alone()) {
+      collectives_ = make_device_communicator(*communicator_, backend, Stream::kReduce);
+    }
+    if (arithmetic_.converts()) staging_ = device::Buffer(backend, arithmetic_.staging_bytes());
+  }
+  // Streams may still use what it owns.
+  ~StreamEngine() override {
+    try {
+      backend_.synchronize(Stream::kReduce);
+      backend_.synchronize(Stream::kCompute);
+    } catch (...) {
+      // Whoever uses the device next meets its error again.
+    }
+  }
+
+  void gradients_final(int64_t begin, int64_t end) override {
+    final_.report(begin, end, backend_.record(Stream::kCompute));
+    // An error is finish_step's to tell.
+    if (!error_) guarded([this] { reduce_what_is_final(); });
+  }
+
+  StepTimes finish_step() override {
+    if (!error_) final_.check_all_reported();
+    if (!error_) guarded([this] { apply(); });
+    if (error_) std::rethrow_exception(error_);
+    final_.begin_next_step();
+    measured_ = reduced_ = 0;
+    return {};
+  }
+
+  std::optional<double> gradient_norm() override { return arithmetic_.gradient_norm(); }
+  const std::vector<BucketRange>& buckets() const override { return arithmetic_.buckets(); }
+  const std::vector<BucketEvent>& events() const override { return events_; }
+
+ private:
+  template <typename Body>
+  void guarded(const Body& body) {
+    try {
+      body();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+
+  void reduce_what_is_final() {
+    const int count = arithmetic_.count();
+    if (clip_ == ClipMode::kBeforeAllReduce) {
+      for (; measured_ < count && final_.is_final(measured_); ++measured_) {
+        backend_.wait(Stream::kReduce, final_.final_event(measured_));
+        arithmetic_.measure(measured_);
+      }
+      if (measured_ < count) return;
+    }
+    for (; reduced_ < count && final_.is_final(reduced_); ++reduced_) reduce(reduced_);
+  }
+
+  void reduce(int bucket) {
+    backend_.wait(Stream::kReduce, final_.final_event(bucket));
+    const Tensor data = arithmetic_.prepare(bucket, staging_.data());
+    if (arithmetic_.sharded()) {
+      collectives_->reduce_scatter_sum(data.data, data.size(), data.dtype);
+    } else if (!arithmetic_.alone()) {
+      collectives_->all_reduce_sum(data.data, data.size(), data.dtype);
+    }
+    arithmetic_.collect(bucket, staging_.data());
+    collected_[static_cast<size_t>(bucket)] = backend_.record(Stream::kReduce);
+  }
+
+  // Backward has been issued, so updates may follow it on its stream: the first run while the last
+  // buckets are still reduced.
+  void apply() {
+    if (clip_ == ClipMode::kAfterAllReduce) {
+      if (!arithmetic_.alone()) {
+        collectives_->all_reduce_sum(arithmetic_.global_norm_squared(), 1, device::DType::kF64);
+      }
+      backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
+    }
+    for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
+      backend_.wait(Stream::kCompute, collected_[static_cast<size_t>(bucket)]);
+      ReducedGradients reduced = arithmetic_.reduced(bucket);
+      reduced.stream = Stream::kCompute;
+      if (reduced.begin < reduced.end) update_(reduced);
+      arithmetic_.clear_others(bucket, Stream::kCompute);
+      if (!arithmetic_.sharded()) continue;
+      backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
+      const Tensor weights = arithmetic_.gathered_weights(bucket);
+      collectives_->all_gather(weights.data, weights.size(), weights.dtype);
+    }
+    if (arithmetic_.sharded()) {
+      backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
+    }
+  }
+
+  device::Backend& backend_;
+  const std::unique_ptr<Communicator> communicator_;
+  const ClipMode clip_;
+  const GradientBuckets::Update update_;
+  BucketArithmetic arithmetic_;
+  std::unique_ptr<DeviceCommunicator> collectives_;  // null for one rank
+  device::Buffer staging_;
+  FinalRanges final_;
+  int measured_ = 0, reduced_ = 0;  // buckets of this step
+  std::vector<device::Event> collected_;
+  std::exception_ptr error_;
+  const std::vector<BucketEvent> events_;
+};
+
+}  // namespace
+
+std::unique_ptr<BucketEngine> make_stream_engine(device::Backend& backend,
+                                                 Communicator& communicator, Tensor gradients,
+                                                 std::span<const int64_t> boundaries,
+                                                 const BucketOptions& options,
+                                                 GradientBuckets::Update update) {
+  return std::make_unique<StreamEngine>(backend, communicator, gradients, boundaries, options,
+                                        std::move(update));
+}
+
+}  // namespace strata::comm

@@ -1,0 +1,120 @@
+// Stands in for libnccl.so.2: the functions that are used, over MPI and host memory, as work of
+// DeferredStreams. Sums are taken in rank order, so that they have the bits of Communicator's.
+#include <mpi.h>
+#include <nccl.h>
+
+#include <cstring>
+#include <vector>
+
+#include "comm/rank_order_sum.h"
+#include "device/dtype.h"
+#include "tests/support/deferred_backend.h"
+
+struct ncclComm {
+  MPI_Comm ranks;
+  int rank = 0;
+  int size = 1;
+};
+
+namespace {
+
+using strata::device::DType;
+
+DType dtype_of(ncclDataType_t type) {
+  return type == ncclFloat64 ? DType::kF64 : type == ncclFloat32 ? DType::kF32 : DType::kBF16;
+}
+
+size_t bytes_of(size_t count, ncclDataType_t type) { return count * size_of(dtype_of(type)); }
+
+template <typename Work>
+ncclResult_t enqueue(cudaStream_t stream, const Work& work) {
+  reinterpret_cast<strata::testing_support::DeferredStream*>(stream)->enqueue(work);
+  return ncclSuccess;
+}
+
+// The sum over ranks of everybody's `data`.
+std::vector<char> sum(const ncclComm& comm, const void* data, size_t count, ncclDataType_t type) {
+  const size_t bytes = bytes_of(count, type);
+  std::vector<char> parts(bytes * static_cast<size_t>(comm.size)), result(bytes);
+  MPI_Allgather(data, static_cast<int>(bytes), MPI_BYTE, parts.data(), static_cast<int>(bytes),
+                MPI_BYTE, comm.ranks);
+  strata::comm::sum_in_rank_order(parts.data(), comm.size, static_cast<int64_t>(count),
+                                  dtype_of(type), result.data());
+  return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* ncclGetErrorString(ncclResult_t) { return "no error"; }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  std::memset(id, 7, sizeof *id);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
+  *comm = new ncclComm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &(*comm)->ranks);
+  MPI_Comm_rank((*comm)->ranks, &(*comm)->rank);
+  MPI_Comm_size((*comm)->ranks, &(*comm)->size);
+  const bool right = id.internal[0] == 7 && (*comm)->rank == rank && (*comm)->size == ranks;
+  return right ? ncclSuccess : ncclInvalidArgument;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  MPI_Comm_free(&comm->ranks);
+  delete comm;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart() { return ncclSuccess; }
+ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+
+ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type,
+                           ncclRedOp_t, ncclComm_t comm, cudaStream_t stream) {
+  return enqueue(stream, [=] {
+    const std::vector<char> all = sum(*comm, from, count, type);
+    std::memcpy(to, all.data(), all.size());
+  });
+}
+
+// `count` is a slice's.
+ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type,
+                               ncclRedOp_t, ncclComm_t comm, cudaStream_t stream) {
+  return enqueue(stream, [=] {
+    const auto ranks = static_cast<size_t>(comm->size), rank = static_cast<size_t>(comm->rank);
+    const std::vector<char> all = sum(*comm, from, count * ranks, type);
+    const size_t slice = bytes_of(count, type);
+    std::memcpy(to, all.data() + rank * slice, slice);
+  });
+}
+
+ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t,
+                        int root, ncclComm_t comm, cudaStream_t stream) {
+  return enqueue(stream, [=] {
+    const std::vector<char> all = sum(*comm, from, count, type);
+    if (comm->rank == root) std::memcpy(to, all.data(), all.size());
+  });
+}
+
+ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return enqueue(stream, [=] {
+    const int bytes = static_cast<int>(bytes_of(count, type));
+    std::vector<char> mine(static_cast<size_t>(bytes));
+    std::memcpy(mine.data(), from, mine.size());
+    MPI_Allgather(mine.data(), bytes, MPI_BYTE, to, bytes, MPI_BYTE, comm->ranks);
+  });
+}
+
+ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return enqueue(stream, [=] {
+    if (to != from) std::memcpy(to, from, bytes_of(count, type));
+    MPI_Bcast(to, static_cast<int>(bytes_of(count, type)), MPI_BYTE, root, comm->ranks);
+  });
+}
+
+}  // extern "C"

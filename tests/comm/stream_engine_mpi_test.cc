@@ -1,0 +1,136 @@
+// Gradient buckets on a device whose streams run late and in any order that their events allow,
+// reduced by a stand-in for NCCL (fake_nccl.cc): the weights must have the bits that host memory
+// gives.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "comm/gradient_buckets.h"
+#include "tests/comm/bucket_step.h"
+#include "tests/support/deferred_backend.h"
+
+namespace strata::comm {
+namespace {
+
+using device::DType;
+using device::Stream;
+using testing_support::DeferredBackend;
+using testing_support::HostBackend;
+
+constexpr int kSteps = 4;
+
+struct Case {
+  ClipMode clip;
+  DType reduce_dtype;
+  bool sharded;
+};
+
+// Plain gradient descent over kSteps, whose weights are final once its streams are synchronized.
+template <typename AnyBackend>
+class Descent {
+ public:
+  using Enqueue = std::function<void(Stream, std::function<void()>)>;
+
+  Descent(AnyBackend& backend, Communicator& world, const Case& c, Enqueue enqueue)
+      : backend_(backend),
+        rank_(world.rank()),
+        enqueue_(std::move(enqueue)),
+        gradients_(backend, kGradients * sizeof(float)),
+        weights_(backend, kGradients * sizeof(float)),
+        buckets_(backend, world, {gradients_.data(), DType::kF32, 1, kGradients}, kBoundaries,
+                 options(c), [this](const ReducedGradients& reduced) { update(reduced); }) {}
+
+  std::vector<float> run() {
+    for (int step = 0; step < kSteps; ++step) {
+      for (size_t i = 1; i < kBoundaries.size(); ++i) {
+        backward(step, kBoundaries[i - 1], kBoundaries[i]);
+        buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+      }
+      buckets_.finish_step();
+    }
+    backend_.synchronize(Stream::kCompute);
+    return {weights_.template as<float>(), weights_.template as<float>() + kGradients};
+  }
+
+ private:
+  BucketOptions options(const Case& c) const {
+    BucketOptions options{
+        .clip = c.clip,
+        .max_norm = 1.5f,
+        .reduce_dtype = c.reduce_dtype,
+        .bucket_bytes = kBucketElements * static_cast<int64_t>(size_of(c.reduce_dtype))};
+    if (c.sharded) options.gathered_weights = {weights_.data(), DType::kF32, 1, kGradients};
+    return options;
+  }
+
+  // Gradients that depend on the weights: nothing that is late goes unnoticed.
+  void backward(int step, int64_t begin, int64_t end) {
+    enqueue_(Stream::kCompute, [=, this] {
+      const std::vector<float> fresh = gradient_of(rank_, step);
+      for (int64_t i = begin; i < end; ++i) {
+        gradients_.template as<float>()[i] +=
+            fresh[static_cast<size_t>(i)] + 0.5f * weights_.template as<float>()[i];
+      }
+    });
+  }
+
+  void update(const ReducedGradients& reduced) {
+    enqueue_(reduced.stream, [=, this] {
+      float scale = reduced.gradient_scale;
+      if (reduced.norm_squared) {
+        scale *= static_cast<float>(
+            std::min(1.0, reduced.max_norm / std::sqrt(*reduced.norm_squared)));
+      }
+      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+        weights_.template as<float>()[i] -= 0.25f * scale * gradients_.template as<float>()[i];
+        gradients_.template as<float>()[i] = 0;
+      }
+    });
+  }
+
+  AnyBackend& backend_;
+  int rank_;
+  Enqueue enqueue_;
+  device::Buffer gradients_, weights_;
+  GradientBuckets buckets_;
+};
+
+class StreamEngineOverRanks : public testing::TestWithParam<Case> {
+ protected:
+  std::unique_ptr<Communicator> world_ = make_mpi_communicator();
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const ClipMode clip : {ClipMode::kNone, ClipMode::kAfterAllReduce,
+                              ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce}) {
+    for (const DType reduce_dtype : {DType::kF32, DType::kBF16}) {
+      for (const bool sharded : {false, true}) all.push_back({clip, reduce_dtype, sharded});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, StreamEngineOverRanks, testing::ValuesIn(cases()),
+                         [](const auto& param) {
+                           return name_of(param.param.clip) + "_" +
+                                  device::name_of(param.param.reduce_dtype) +
+                                  (param.param.sharded ? "_sharded" : "");
+                         });
+
+TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun) {
+  HostBackend host;
+  Descent<HostBackend> in_host_memory(
+      host, *world_, GetParam(), [](Stream, const std::function<void()>& work) { work(); });
+  const std::vector<float> expected = in_host_memory.run();
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    DeferredBackend device(DType::kF32, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    Descent<DeferredBackend> on_streams(
+        device, *world_, GetParam(),
+        [&](Stream stream, std::function<void()> work) { device.enqueue(stream, std::move(work)); });
+    ASSERT_EQ(on_streams.run(), expected) << "schedule " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace strata::comm
