@@ -1,30 +1,55 @@
 #include "bert/device_batch.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 
 namespace strata::bert {
 
+BatchCapacity capacity_of(const data::PackedBatch& batch) {
+  return {.tokens = std::ssize(batch.tokens),
+          .sequences = std::ssize(batch.sample_ids),
+          .masked = std::ssize(batch.masked_ids)};
+}
+
+DeviceBatch::Places::Places(const BatchCapacity& capacity) {
+  size_t next = 0;
+  const auto place = [&](int64_t count, size_t bytes_each) {
+    constexpr size_t kAlignment = 64;
+    const size_t begin = next;
+    next += (static_cast<size_t>(count) * bytes_each + kAlignment - 1) / kAlignment * kAlignment;
+    return begin;
+  };
+  sample_ids = place(capacity.sequences, sizeof(uint64_t));
+  cu_seqlens = place(capacity.sequences + 1, sizeof(int32_t));
+  next_sentence = place(capacity.sequences, sizeof(int32_t));
+  masked_positions = place(capacity.masked, sizeof(int32_t));
+  masked_ids = place(capacity.masked, sizeof(int32_t));
+  tokens = place(capacity.tokens, sizeof(int32_t));
+  segments = place(capacity.tokens, sizeof(int32_t));
+  positions = place(capacity.tokens, sizeof(int32_t));
+  end = next;
+}
+
 DeviceBatch::DeviceBatch(device::Backend& backend, const BatchCapacity& capacity)
     : backend_(backend),
       capacity_(capacity),
-      tokens_(backend, static_cast<size_t>(capacity.tokens) * sizeof(int32_t)),
-      segments_(backend, tokens_.bytes()),
-      positions_(backend, tokens_.bytes()),
-      cu_seqlens_(backend, static_cast<size_t>(capacity.sequences + 1) * sizeof(int32_t)),
-      masked_positions_(backend, static_cast<size_t>(capacity.masked) * sizeof(int32_t)),
-      masked_ids_(backend, masked_positions_.bytes()),
-      next_sentence_(backend, static_cast<size_t>(capacity.sequences) * sizeof(int32_t)),
-      sample_ids_(backend, static_cast<size_t>(capacity.sequences) * sizeof(uint64_t)) {
-  tokens = tokens_.as<int32_t>();
-  segments = segments_.as<int32_t>();
-  positions = positions_.as<int32_t>();
-  masked_positions = masked_positions_.as<int32_t>();
-  masked_ids = masked_ids_.as<int32_t>();
-  next_sentence = next_sentence_.as<int32_t>();
-  sequences.cu_seqlens = cu_seqlens_.as<int32_t>();
-  sequences.sample_ids = sample_ids_.as<uint64_t>();
+      places_(capacity),
+      staging_(backend, places_.end),
+      memory_(backend, places_.end) {
+  const auto at = [&](size_t place) {
+    return reinterpret_cast<const int32_t*>(memory_.as<char>() + place);
+  };
+  tokens = at(places_.tokens);
+  segments = at(places_.segments);
+  positions = at(places_.positions);
+  masked_positions = at(places_.masked_positions);
+  masked_ids = at(places_.masked_ids);
+  next_sentence = at(places_.next_sentence);
+  sequences.cu_seqlens = at(places_.cu_seqlens);
+  sequences.sample_ids = reinterpret_cast<const uint64_t*>(memory_.as<char>() + places_.sample_ids);
+  std::memset(staging_.as<char>(), 0, places_.end);
 }
 
 void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) {
@@ -37,17 +62,20 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
   fits("tokens", batch.tokens.size(), capacity_.tokens);
   fits("sequences", batch.sample_ids.size(), capacity_.sequences);
   fits("masked positions", batch.masked_positions.size(), capacity_.masked);
-  const auto copy = [&](const device::Buffer& to, const auto& from) {
-    backend_.copy_to_device(stream, to.data(), from.data(), from.size() * sizeof(from[0]));
+  backend_.synchronize(stream_);
+  stream_ = stream;
+  const auto put = [&](size_t place, const auto& from) {
+    std::memcpy(staging_.as<char>() + place, from.data(), from.size() * sizeof(from[0]));
   };
-  copy(tokens_, batch.tokens);
-  copy(segments_, batch.segments);
-  copy(positions_, batch.positions);
-  copy(cu_seqlens_, batch.cu_seqlens);
-  copy(masked_positions_, batch.masked_positions);
-  copy(masked_ids_, batch.masked_ids);
-  copy(next_sentence_, batch.next_sentence);
-  copy(sample_ids_, batch.sample_ids);
+  put(places_.tokens, batch.tokens);
+  put(places_.segments, batch.segments);
+  put(places_.positions, batch.positions);
+  put(places_.cu_seqlens, batch.cu_seqlens);
+  put(places_.masked_positions, batch.masked_positions);
+  put(places_.masked_ids, batch.masked_ids);
+  put(places_.next_sentence, batch.next_sentence);
+  put(places_.sample_ids, batch.sample_ids);
+  backend_.copy_to_device(stream, memory_.data(), staging_.as<char>(), places_.end);
   masked = static_cast<int64_t>(batch.masked_positions.size());
   sequences.count = static_cast<int32_t>(batch.sample_ids.size());
   sequences.tokens = static_cast<int32_t>(batch.tokens.size());

@@ -13,13 +13,17 @@ struct BatchCapacity {
   int64_t masked = 0;  // masked positions
 };
 
+// What just holds `batch`.
+BatchCapacity capacity_of(const data::PackedBatch& batch);
+
 class DeviceBatch {
  public:
   DeviceBatch(device::Backend& backend, const BatchCapacity& capacity);
 
   const BatchCapacity& capacity() const { return capacity_; }
 
-  // Copies `batch` to the device. Throws Error where it exceeds the capacity.
+  // Copies `batch` to the device, in one copy on `stream`; `batch` may be changed at once. Waits
+  // for the last copy, if there was one. Throws Error where it exceeds the capacity.
   void upload(device::Stream stream, const data::PackedBatch& batch);
 
   device::Sequences sequences;
@@ -32,10 +36,20 @@ class DeviceBatch {
   int64_t masked = 0;                         // M
 
  private:
+  // Bytes from the beginning of the memory.
+  struct Places {
+    explicit Places(const BatchCapacity& capacity);
+    size_t sample_ids, cu_seqlens, next_sentence, masked_positions, masked_ids, tokens, segments,
+        positions;
+    size_t end;
+  };
+
   device::Backend& backend_;
   BatchCapacity capacity_;
-  device::Buffer tokens_, segments_, positions_, cu_seqlens_, masked_positions_, masked_ids_,
-      next_sentence_, sample_ids_;
+  Places places_;
+  device::HostBuffer staging_;
+  device::Buffer memory_;
+  device::Stream stream_ = device::Stream::kCompute;  // of the last copy
 };
 
 }  // namespace strata::bert

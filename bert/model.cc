@@ -11,20 +11,23 @@ using device::Tensor;
 
 namespace {
 
-constexpr device::Stream kCompute = device::Stream::kCompute;
+constexpr device::Stream kCompute = device::Stream::kCompute, kCopy = device::Stream::kCopy;
 
-enum Head { kMaskedLm = 0, kNextSentence = 1 };
+enum Head { kMaskedLm = 0, kNextSentence = 1, kHeads = 2 };
 
 }  // namespace
 
 Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity)
-    : config_(config), backend_(backend), layout_(config), batch_(backend, capacity) {
+    : config_(config),
+      backend_(backend),
+      layout_(config),
+      slots_{DeviceBatch(backend, capacity), DeviceBatch(backend, capacity)} {
   const int64_t t = capacity.tokens, m = capacity.masked, b = capacity.sequences;
   const int64_t h = config.hidden_size, i = config.intermediate_size;
   master_ = master_buffer(layout_.size);
   if (backend.compute_dtype() != backend.master_dtype()) compute_ = compute_buffer(layout_.size);
   gradients_ = master_buffer(layout_.size);
-  totals_ = device::Buffer(backend, 2 * sizeof(device::LossTotals));
+  totals_ = device::Buffer(backend, 2 * kHeads * sizeof(device::LossTotals));
 
   embedded_ = compute_buffer(t * h);
   embedded_normalized_ = compute_buffer(t * h);
@@ -97,22 +100,44 @@ HostWeights Model::weights() const {
 
 void Model::train(const data::PackedBatch& batch, const TrainingStep& step,
                   const GradientsFinal& gradients_final) {
-  forward(batch, step);
+  upload(batch);
+  forward(step);
   backward(gradients_final);
 }
 
-void Model::forward(const data::PackedBatch& batch, const TrainingStep& step) {
-  batch_.upload(kCompute, batch);
-  step_ = step;
-  run_forward(true);
+void Model::upload(const data::PackedBatch& batch) {
+  if (uploaded_) fail("a second batch was uploaded ahead of the first one's forward");
+  backend_.wait(kCopy, slot_free_[next_slot_]);
+  slots_[next_slot_].upload(kCopy, batch);
+  slot_uploaded_[next_slot_] = backend_.record(kCopy);
+  uploaded_ = true;
 }
+
+// The other slot's batch is done with: everything that reads it has been issued.
+const DeviceBatch& Model::take_uploaded() {
+  if (!uploaded_) fail("no batch was uploaded for the forward");
+  const size_t slot = next_slot_;
+  next_slot_ = 1 - slot;
+  uploaded_ = false;
+  slot_free_[next_slot_] = backend_.record(kCompute);
+  backend_.wait(kCompute, slot_uploaded_[slot]);
+  return slots_[slot];
+}
+
+void Model::forward(const TrainingStep& step) {
+  step_ = step;
+  run_forward(take_uploaded(), true);
+}
+
+void Model::evaluate(const DeviceBatch& batch) { run_forward(batch, false); }
 
 void Model::evaluate(const data::PackedBatch& batch) {
-  batch_.upload(kCompute, batch);
-  run_forward(false);
+  upload(batch);
+  run_forward(take_uploaded(), false);
 }
 
-void Model::run_forward(bool training) {
+void Model::run_forward(const DeviceBatch& batch, bool training) {
+  batch_ = &batch;
   embeddings_forward(training);
   for (size_t layer = 0; layer < layers_.size(); ++layer) layer_forward(layer, training);
   masked_lm_head(training);
@@ -139,12 +164,12 @@ void Model::backward(const GradientsFinal& gradients_final) {
 // ----------------------------------------------------------------------------------------
 
 void Model::embeddings_forward(bool training) {
-  const int64_t t = batch_.sequences.tokens, h = config_.hidden_size;
+  const int64_t t = batch_->sequences.tokens, h = config_.hidden_size;
   backend_.embeddings_forward(
-      kCompute, {.token_ids = batch_.tokens,
-                 .segment_ids = batch_.segments,
-                 .positions = batch_.positions,
-                 .sequences = batch_.sequences,
+      kCompute, {.token_ids = batch_->tokens,
+                 .segment_ids = batch_->segments,
+                 .positions = batch_->positions,
+                 .sequences = batch_->sequences,
                  .word = weight(layout_.word_embeddings),
                  .position = weight(layout_.position_embeddings),
                  .segment = weight(layout_.segment_embeddings),
@@ -158,7 +183,8 @@ void Model::embeddings_forward(bool training) {
 }
 
 void Model::layer_forward(size_t layer, bool training) {
-  const int64_t t = batch_.sequences.tokens, h = config_.hidden_size, i = config_.intermediate_size;
+  const int64_t t = batch_->sequences.tokens, h = config_.hidden_size,
+                i = config_.intermediate_size;
   const LayerPlace& place = layout_.layers[layer];
   const LayerActivations& a = layers_[layer];
   const Tensor x = activation(layer_input(layer), t, h);
@@ -174,7 +200,7 @@ void Model::layer_forward(size_t layer, bool training) {
   backend_.attention_forward(
       kCompute,
       {.qkv = activation(a.query_key_value, t, 3 * h),
-       .sequences = batch_.sequences,
+       .sequences = batch_->sequences,
        .heads = static_cast<int32_t>(config_.heads),
        .dropout = dropout(config_.attention_dropout, layer, DropoutSite::kAttention, training),
        .context = activation(a.context, t, h),
@@ -191,7 +217,7 @@ void Model::layer_forward(size_t layer, bool training) {
        .beta = weight(place.attention_norm.beta),
        .epsilon = config_.layer_norm_epsilon,
        .dropout = dropout(config_.hidden_dropout, layer, DropoutSite::kAttentionOutput, training),
-       .sequences = batch_.sequences,
+       .sequences = batch_->sequences,
        .normalized = activation(a.attention_normalized, t, h),
        .inverse_stddev = statistics(a.attention_inverse_stddev, 1, t),
        .y = attention_out});
@@ -212,7 +238,7 @@ void Model::layer_forward(size_t layer, bool training) {
                  .beta = weight(place.output_norm.beta),
                  .epsilon = config_.layer_norm_epsilon,
                  .dropout = dropout(config_.hidden_dropout, layer, DropoutSite::kOutput, training),
-                 .sequences = batch_.sequences,
+                 .sequences = batch_->sequences,
                  .normalized = activation(a.normalized, t, h),
                  .inverse_stddev = statistics(a.inverse_stddev, 1, t),
                  .y = activation(a.out, t, h)});
@@ -220,13 +246,13 @@ void Model::layer_forward(size_t layer, bool training) {
 
 // The loss operations compute their gradients at once, so that probabilities are never stored.
 void Model::masked_lm_head(bool training) {
-  const int64_t t = batch_.sequences.tokens, m = batch_.masked, h = config_.hidden_size;
+  const int64_t t = batch_->sequences.tokens, m = batch_->masked, h = config_.hidden_size;
   if (m == 0) return;
   const Tensor gathered = activation(heads_.gathered, m, h);
   const Tensor transform = activation(heads_.transform, m, h);
   backend_.gather_rows(
       kCompute,
-      {.x = activation(layers_.back().out, t, h), .rows = batch_.masked_positions, .y = gathered});
+      {.x = activation(layers_.back().out, t, h), .rows = batch_->masked_positions, .y = gathered});
   backend_.linear_forward(kCompute, {.x = gathered,
                                      .weight = weight(layout_.transform.weight),
                                      .bias = weight(layout_.transform.bias),
@@ -245,21 +271,21 @@ void Model::masked_lm_head(bool training) {
                            {.x = activation(heads_.out, m, h),
                             .weight = weight(layout_.word_embeddings),
                             .bias = weight(layout_.masked_lm_bias),
-                            .labels = batch_.masked_ids,
+                            .labels = batch_->masked_ids,
                             .gradient_scale = step_.masked_lm_scale,
                             .d_x = training ? activation(heads_.d_out, m, h) : Tensor{},
                             .d_weight = training ? gradient(layout_.word_embeddings) : Tensor{},
                             .d_bias = training ? gradient(layout_.masked_lm_bias) : Tensor{},
-                            .totals = totals_.as<device::LossTotals>() + kMaskedLm});
+                            .totals = totals(training ? kTraining : kEvaluation) + kMaskedLm});
 }
 
 void Model::next_sentence_head(bool training) {
-  const int64_t t = batch_.sequences.tokens, b = batch_.sequences.count, h = config_.hidden_size;
+  const int64_t t = batch_->sequences.tokens, b = batch_->sequences.count, h = config_.hidden_size;
   const Tensor cls = activation(heads_.cls, b, h);
   // [CLS] is every sequence's first token.
   backend_.gather_rows(
       kCompute,
-      {.x = activation(layers_.back().out, t, h), .rows = batch_.sequences.cu_seqlens, .y = cls});
+      {.x = activation(layers_.back().out, t, h), .rows = batch_->sequences.cu_seqlens, .y = cls});
   backend_.linear_forward(kCompute, {.x = cls,
                                      .weight = weight(layout_.pooler.weight),
                                      .bias = weight(layout_.pooler.bias),
@@ -270,19 +296,19 @@ void Model::next_sentence_head(bool training) {
       kCompute, {.x = activation(heads_.pooled, b, h),
                  .weight = weight(layout_.next_sentence.weight),
                  .bias = weight(layout_.next_sentence.bias),
-                 .labels = batch_.next_sentence,
+                 .labels = batch_->next_sentence,
                  .gradient_scale = step_.next_sentence_scale,
                  .d_x = training ? activation(heads_.d_pooled, b, h) : Tensor{},
                  .d_weight = training ? gradient(layout_.next_sentence.weight) : Tensor{},
                  .d_bias = training ? gradient(layout_.next_sentence.bias) : Tensor{},
-                 .totals = totals_.as<device::LossTotals>() + kNextSentence});
+                 .totals = totals(training ? kTraining : kEvaluation) + kNextSentence});
 }
 
 // ---- Backward
 // ---------------------------------------------------------------------------------------
 
 void Model::heads_backward() {
-  const int64_t t = batch_.sequences.tokens, m = batch_.masked, b = batch_.sequences.count;
+  const int64_t t = batch_->sequences.tokens, m = batch_->masked, b = batch_->sequences.count;
   const int64_t h = config_.hidden_size;
   const Tensor d_hidden = activation(d_hidden_, t, h);
   backend_.fill_zero(kCompute, d_hidden.data, d_hidden.bytes());
@@ -312,7 +338,7 @@ void Model::heads_backward() {
         kCompute,
         {.dy = d_transform, .weight = weight(layout_.transform.weight), .dx = d_gathered});
     backend_.scatter_add_rows(kCompute,
-                              {.dy = d_gathered, .rows = batch_.masked_positions, .dx = d_hidden});
+                              {.dy = d_gathered, .rows = batch_->masked_positions, .dx = d_hidden});
   }
 
   const Tensor d_pooled = activation(heads_.d_pooled, b, h);
@@ -328,11 +354,12 @@ void Model::heads_backward() {
   backend_.linear_data_gradient(
       kCompute, {.dy = d_pooled, .weight = weight(layout_.pooler.weight), .dx = d_cls});
   backend_.scatter_add_rows(kCompute,
-                            {.dy = d_cls, .rows = batch_.sequences.cu_seqlens, .dx = d_hidden});
+                            {.dy = d_cls, .rows = batch_->sequences.cu_seqlens, .dx = d_hidden});
 }
 
 void Model::layer_backward(size_t layer) {
-  const int64_t t = batch_.sequences.tokens, h = config_.hidden_size, i = config_.intermediate_size;
+  const int64_t t = batch_->sequences.tokens, h = config_.hidden_size,
+                i = config_.intermediate_size;
   const LayerPlace& place = layout_.layers[layer];
   const LayerActivations& a = layers_[layer];
   const Tensor d_hidden = activation(d_hidden_, t, h);  // of this layer's output, then of its input
@@ -350,7 +377,7 @@ void Model::layer_backward(size_t layer) {
                  .inverse_stddev = statistics(a.inverse_stddev, 1, t),
                  .gamma = weight(place.output_norm.gamma),
                  .dropout = dropout(config_.hidden_dropout, layer, DropoutSite::kOutput, true),
-                 .sequences = batch_.sequences,
+                 .sequences = batch_->sequences,
                  .d_x = d_sublayer,
                  .d_residual = d_residual,
                  .d_gamma = gradient(place.output_norm.gamma),
@@ -379,7 +406,7 @@ void Model::layer_backward(size_t layer) {
        .inverse_stddev = statistics(a.attention_inverse_stddev, 1, t),
        .gamma = weight(place.attention_norm.gamma),
        .dropout = dropout(config_.hidden_dropout, layer, DropoutSite::kAttentionOutput, true),
-       .sequences = batch_.sequences,
+       .sequences = batch_->sequences,
        .d_x = d_sublayer,
        .d_residual = d_hidden,
        .d_gamma = gradient(place.attention_norm.gamma),
@@ -395,7 +422,7 @@ void Model::layer_backward(size_t layer) {
                                          .context = activation(a.context, t, h),
                                          .d_context = d_context,
                                          .log_sum_exp = statistics(a.log_sum_exp, t, config_.heads),
-                                         .sequences = batch_.sequences,
+                                         .sequences = batch_->sequences,
                                          .heads = static_cast<int32_t>(config_.heads),
                                          .dropout = dropout(config_.attention_dropout, layer,
                                                             DropoutSite::kAttention, true),
@@ -411,12 +438,12 @@ void Model::layer_backward(size_t layer) {
 }
 
 void Model::embeddings_backward() {
-  const int64_t t = batch_.sequences.tokens, h = config_.hidden_size;
+  const int64_t t = batch_->sequences.tokens, h = config_.hidden_size;
   backend_.embeddings_backward(
-      kCompute, {.token_ids = batch_.tokens,
-                 .segment_ids = batch_.segments,
-                 .positions = batch_.positions,
-                 .sequences = batch_.sequences,
+      kCompute, {.token_ids = batch_->tokens,
+                 .segment_ids = batch_->segments,
+                 .positions = batch_->positions,
+                 .sequences = batch_->sequences,
                  .dy = activation(d_hidden_, t, h),
                  .normalized = activation(embedded_normalized_, t, h),
                  .inverse_stddev = statistics(embedded_inverse_stddev_, 1, t),
@@ -432,12 +459,16 @@ void Model::embeddings_backward() {
 // ---- Small things
 // -----------------------------------------------------------------------------------
 
-Losses Model::take_losses() {
-  device::LossTotals totals[2];
-  backend_.copy_to_host(kCompute, totals, totals_.data(), sizeof totals);
+Losses Model::take(LossKind kind) {
+  device::LossTotals sums[kHeads];
+  backend_.copy_to_host(kCompute, sums, totals(kind), sizeof sums);
   backend_.synchronize(kCompute);
-  backend_.fill_zero(kCompute, totals_.data(), totals_.bytes());
-  return {totals[kMaskedLm], totals[kNextSentence]};
+  backend_.fill_zero(kCompute, totals(kind), sizeof sums);
+  return {sums[kMaskedLm], sums[kNextSentence]};
+}
+
+device::LossTotals* Model::totals(LossKind kind) const {
+  return totals_.as<device::LossTotals>() + static_cast<int>(kHeads) * static_cast<int>(kind);
 }
 
 Tensor Model::master_weights() const {

@@ -1,6 +1,7 @@
 // BERT for pretraining: masked-LM and next-sentence losses and all gradients, over packed batches.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -45,8 +46,9 @@ class Model {
   Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity);
 
   const BertConfig& config() const { return config_; }
+  device::Backend& backend() const { return backend_; }
   const ParameterLayout& layout() const { return layout_; }
-  const BatchCapacity& capacity() const { return batch_.capacity(); }
+  const BatchCapacity& capacity() const { return slots_[0].capacity(); }
 
   void set_weights(const HostWeights& weights);
   HostWeights weights() const;
@@ -57,17 +59,25 @@ class Model {
   device::Tensor compute_weights() const;
   device::Tensor gradients() const;
 
-  // Forward, backward, gradients added to the arena. `gradients_final` may be empty.
+  // A batch on its way to the device, beside whatever that works on, for the next forward: one may
+  // be ahead. It may be changed at once. Throws Error where one is ahead already.
+  void upload(const data::PackedBatch& batch);
+  // Forgets it.
+  void discard_uploaded() { uploaded_ = false; }
+  // Forward of the uploaded batch; then backward, gradients added to the arena. `gradients_final`
+  // may be empty. Throws Error where nothing was uploaded.
+  void forward(const TrainingStep& step);
+  void backward(const GradientsFinal& gradients_final);
+  // All three.
   void train(const data::PackedBatch& batch, const TrainingStep& step,
              const GradientsFinal& gradients_final);
-  // The two halves of `train`, for measuring; backward goes with the last forward.
-  void forward(const data::PackedBatch& batch, const TrainingStep& step);
-  void backward(const GradientsFinal& gradients_final);
-  // Forward without dropout or gradients.
+  // Forward without dropout or gradients; of a batch that stays on the device, or is uploaded.
+  void evaluate(const DeviceBatch& batch);
   void evaluate(const data::PackedBatch& batch);
 
-  // The sums since the last call. Waits for the device.
-  Losses take_losses();
+  // The sums since the last call, over training or over evaluation. Waits for the device.
+  Losses take_losses() { return take(kTraining); }
+  Losses take_evaluation_losses() { return take(kEvaluation); }
 
  private:
   struct LayerActivations {
@@ -82,7 +92,11 @@ class Model {
     device::Buffer cls, pooled_pre, pooled, d_pooled, d_cls;
   };
 
-  void run_forward(bool training);
+  enum LossKind { kTraining = 0, kEvaluation = 1 };
+  Losses take(LossKind kind);
+  device::LossTotals* totals(LossKind kind) const;
+  const DeviceBatch& take_uploaded();
+  void run_forward(const DeviceBatch& batch, bool training);
   void embeddings_forward(bool training);
   void layer_forward(size_t layer, bool training);
   void masked_lm_head(bool training);
@@ -104,7 +118,11 @@ class Model {
   BertConfig config_;
   device::Backend& backend_;
   ParameterLayout layout_;
-  DeviceBatch batch_;
+  std::array<DeviceBatch, 2> slots_;  // one in use, one being filled
+  std::array<device::Event, 2> slot_uploaded_ = {}, slot_free_ = {};
+  size_t next_slot_ = 0;
+  bool uploaded_ = false;               // slots_[next_slot_] is, and waits for its forward
+  const DeviceBatch* batch_ = nullptr;  // of the last forward
   TrainingStep step_;
 
   device::Buffer master_, compute_, gradients_, totals_;

@@ -63,8 +63,7 @@ Tensor BucketArithmetic::prepare(int bucket, void* staging) {
   }
   const Tensor data = travelling(bucket, staging);
   if (converts()) {
-    backend_.convert(Stream::kReduce,
-                     {.source = gradients(buckets_[bucket]), .destination = data});
+    backend_.convert(Stream::kReduce, {.source = gradients(buckets_[bucket]), .destination = data});
   }
   return data;
 }
@@ -75,10 +74,9 @@ void BucketArithmetic::collect(int bucket, void* staging) {
   if (converts()) {
     const BucketRange range = updated_range(bucket);
     const int64_t begin = range.begin - buckets_[bucket].begin;
-    backend_.convert(
-        Stream::kReduce,
-        {.source = part_of(travelling(bucket, staging), {begin, begin + range.size()}),
-         .destination = gradients(range)});
+    backend_.convert(Stream::kReduce,
+                     {.source = part_of(travelling(bucket, staging), {begin, begin + range.size()}),
+                      .destination = gradients(range)});
   }
   if (options_.clip == ClipMode::kAfterAllReduce) {
     if (bucket == 0) backend_.fill_zero(Stream::kReduce, global_norm_squared(), sizeof(double));

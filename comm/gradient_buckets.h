@@ -51,9 +51,9 @@ class BucketEngine;
 struct ReducedGradients {
   int64_t begin = 0;
   int64_t end = 0;
-  float gradient_scale = 1.0f;           // 1 / ranks
-  const double* norm_squared = nullptr;  // device memory; null: nothing is left to clip
-  float max_norm = 1.0f;                 // of the sum
+  float gradient_scale = 1.0f;                      // 1 / ranks
+  const double* norm_squared = nullptr;             // device memory; null: nothing is left to clip
+  float max_norm = 1.0f;                            // of the sum
   device::Stream stream = device::Stream::kReduce;  // to issue the update on
 };
 
@@ -68,11 +68,11 @@ struct StepTimes {
   double update_seconds = 0;  // in the update callback
 };
 
-// In host memory, one thread of its own works on the device (Stream::kReduce), a second one waits in
-// reductions, a third, where there are weights to gather, in those; all sleep when there is nothing
-// to do. In device memory, everything is issued on streams and the host waits for nothing (see
-// device_communicator.h). With one rank nothing is sent or converted. Buckets are reduced in arena
-// order on every rank.
+// In host memory, one thread of its own works on the device (Stream::kReduce), a second one waits
+// in reductions, a third, where there are weights to gather, in those; all sleep when there is
+// nothing to do. In device memory, everything is issued on streams and the host waits for nothing
+// (see device_communicator.h). With one rank nothing is sent or converted. Buckets are reduced in
+// arena order on every rank.
 class GradientBuckets {
  public:
   // Issues the update on the given stream, once a step for every bucket in arena order, when its

@@ -115,9 +115,8 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
                            GradientBuckets::Update update)
     : backend_(backend),
       communicator_(communicator.duplicate()),
-      gather_communicator_(options.gathered_weights && communicator.size() > 1
-                               ? communicator.duplicate()
-                               : nullptr),
+      gather_communicator_(
+          options.gathered_weights && communicator.size() > 1 ? communicator.duplicate() : nullptr),
       clip_(options.clip),
       update_(std::move(update)),
       arithmetic_(backend, communicator, gradients, boundaries, options),
@@ -244,7 +243,8 @@ ThreadEngine::Work ThreadEngine::next_device_work() const {
 
 bool ThreadEngine::may_prepare(int bucket) const {
   if (clip_ == ClipMode::kBeforeAllReduce && progress_.measured < count()) return false;
-  if (arithmetic_.converts() && bucket - progress_.collected >= static_cast<int>(staging_.size())) return false;
+  if (arithmetic_.converts() && bucket - progress_.collected >= static_cast<int>(staging_.size()))
+    return false;
   return final_.is_final(bucket);
 }
 
@@ -393,8 +393,8 @@ void ThreadEngine::publish_norm() {
 
 void ThreadEngine::update(int bucket) {
   if (clip_ == ClipMode::kAfterAllReduce && bucket == 0 && !alone()) {
-    backend_.copy_to_device(Stream::kReduce, arithmetic_.global_norm_squared(),
-                            &host_norm_squared_, sizeof(double));
+    backend_.copy_to_device(Stream::kReduce, arithmetic_.global_norm_squared(), &host_norm_squared_,
+                            sizeof(double));
   }
   const ReducedGradients reduced = arithmetic_.reduced(bucket);
   if (reduced.begin < reduced.end) update_(reduced);

@@ -345,6 +345,10 @@ class Backend {
   // 64-byte aligned, zeroed device memory. Throws Error where there is not enough.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) = 0;
+  // 64-byte aligned host memory that copies to and from the device need not be waited for.
+  virtual void* allocate_host(size_t bytes);
+  virtual void release_host(void* memory);
+  // Of other host memory a copy may make the host wait.
   virtual void copy_to_device(Stream stream, void* device, const void* host, size_t bytes) = 0;
   virtual void copy_to_host(Stream stream, void* host, const void* device, size_t bytes) = 0;
   virtual void fill_zero(Stream stream, void* device, size_t bytes) = 0;
@@ -405,6 +409,31 @@ class Buffer {
   Backend* backend_ = nullptr;
   void* data_ = nullptr;
   size_t bytes_ = 0;
+};
+
+// Host memory for copies to and from `backend`'s device, released with its owner.
+class HostBuffer {
+ public:
+  HostBuffer(Backend& backend, size_t bytes)
+      : backend_(&backend), data_(backend.allocate_host(bytes)) {}
+  ~HostBuffer() {
+    if (data_) backend_->release_host(data_);
+  }
+  HostBuffer(HostBuffer&& other) noexcept
+      : backend_(other.backend_), data_(std::exchange(other.data_, nullptr)) {}
+  HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(backend_, other.backend_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  Backend* backend_;
+  void* data_;
 };
 
 // The backends of this build. Throws Error for a name or dtype that this machine cannot run and

@@ -6,7 +6,17 @@
 #include "device/cuda/cuda_backend.h"
 #endif
 
+#include <new>
+
 namespace strata::device {
+
+namespace {
+constexpr std::align_val_t kHostAlignment{64};
+}
+
+void* Backend::allocate_host(size_t bytes) { return ::operator new(bytes, kHostAlignment); }
+
+void Backend::release_host(void* memory) { ::operator delete(memory, kHostAlignment); }
 
 std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
   if (options.name == "cpu") return cpu::make_cpu_backend(options.compute_dtype, options.threads);

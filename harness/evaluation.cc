@@ -20,13 +20,13 @@ Evaluator::Evaluator(const data::InstanceSource& source, int64_t samples, int64_
 }
 
 bert::Losses Evaluator::evaluate(bert::Model& model) {
-  if (batches_.empty()) read_batches();
-  for (const data::PackedBatch& batch : batches_) model.evaluate(batch);
-  return all_reduce(communicator_, model.take_losses());
+  if (batches_.empty()) read_batches(model.backend());
+  for (const bert::DeviceBatch& batch : batches_) model.evaluate(batch);
+  return all_reduce(communicator_, model.take_evaluation_losses());
 }
 
 // Longest first and dealt round robin: ranks get nearly the same work, and so do micro-batches.
-void Evaluator::read_batches() {
+void Evaluator::read_batches(device::Backend& backend) {
   std::vector<uint32_t> order(static_cast<size_t>(samples_));
   std::iota(order.begin(), order.end(), 0u);
   const std::span<const int32_t> lengths = source_.lengths();
@@ -37,9 +37,12 @@ void Evaluator::read_batches() {
        i += static_cast<size_t>(communicator_.size())) {
     mine.push_back(order[i]);
   }
+  data::PackedBatch batch;
   for (size_t begin = 0; begin < mine.size(); begin += static_cast<size_t>(micro_batch_)) {
     const size_t count = std::min(static_cast<size_t>(micro_batch_), mine.size() - begin);
-    source_.read(std::span(mine).subspan(begin, count), batches_.emplace_back());
+    source_.read(std::span(mine).subspan(begin, count), batch);
+    batches_.emplace_back(backend, bert::capacity_of(batch))
+        .upload(device::Stream::kCompute, batch);
   }
 }
 

@@ -18,17 +18,18 @@ class Evaluator {
 
   int64_t samples() const { return samples_; }
 
-  // Losses and correct counts over all ranks; they call together. Samples are read once and kept.
+  // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
+  // the device of the first call's model.
   bert::Losses evaluate(bert::Model& model);
 
  private:
-  void read_batches();
+  void read_batches(device::Backend& backend);
 
   const data::InstanceSource& source_;
   int64_t samples_;
   int64_t micro_batch_;
   comm::Communicator& communicator_;
-  std::vector<data::PackedBatch> batches_;  // this rank's
+  std::vector<bert::DeviceBatch> batches_;  // this rank's
 };
 
 }  // namespace strata::harness

@@ -129,6 +129,7 @@ struct InitializationConfig {
 struct LogConfig {
   bool step_trace = false;
   int timeline_steps = 0;
+  int loss_interval_steps = 1;
   bool save_checkpoint = false;
 };
 

@@ -236,6 +236,9 @@ ConfigSection log_section() {
                   key("timeline_steps", get, &S::timeline_steps, Integer<int>{0, 10000},
                       "Write `result_N.timeline.json`: what every rank did when in so many first "
                       "steps, as a picture for ui.perfetto.dev or chrome://tracing. 0: none."),
+                  key("loss_interval_steps", get, &S::loss_interval_steps, Integer<int>{1, 100000},
+                      "Read the training loss once in so many steps, as the mean over them; only "
+                      "then does the host wait for a GPU."),
                   key("save_checkpoint", get, &S::save_checkpoint, Flag{},
                       "Write the trained weights as `result_N.safetensors`, after the timed "
                       "region.")});

@@ -66,7 +66,8 @@ SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuc
   const auto begin = Clock::now();
   for (int64_t micro = 0; micro < accumulation_; ++micro) {
     const auto forward_begin = Clock::now();
-    model_->forward(batch, scale);
+    model_->upload(batch);
+    model_->forward(scale);
     backend_->synchronize(device::Stream::kCompute);
     const auto backward_begin = Clock::now();
     BackwardSpans spans(timeline, model_->layout());

@@ -109,6 +109,7 @@ void warm_up(const Benchmark& b, const bert::HostWeights& weights) {
     b.model->evaluate(batch);
   }
   b.model->take_losses();
+  b.model->take_evaluation_losses();
   const device::Tensor gradients = b.model->gradients();
   b.backend->fill_zero(device::Stream::kCompute, gradients.data, gradients.bytes());
   b.backend->synchronize(device::Stream::kCompute);
@@ -177,7 +178,7 @@ class TimedRun {
       trace_.add(step);
       state_.step = step.step;
       state_.items = trainer_.samples();
-      state_.loss = step.losses.mean_loss();
+      if (step.losses) state_.loss = step.losses->mean_loss();
       if (progress_) progress_->update(state_);
     }
     log_.write([&](EventLog& log) {

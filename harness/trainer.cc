@@ -113,6 +113,7 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
       micro_batch_(config.batch.micro_batch),
       accumulation_(config.batch.gradient_accumulation_steps),
       global_batch_(global_batch_size(config, communicator.size())),
+      loss_interval_(config.log.loss_interval_steps),
       schedule_(schedule_options(config.schedule, config.optimizer.lr)),
       loader_plan_(loadbalance::make_batch_plan(plan_options(config, communicator.size(), seed),
                                                 train.lengths())),
@@ -130,7 +131,18 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
   optim::check_schedule(schedule_);
 }
 
-void Trainer::start() { loader_.start(); }
+void Trainer::start() {
+  loader_.start();
+  upload_next();
+}
+
+double Trainer::upload_next() {
+  const auto begin = Clock::now();
+  loader_.next(batch_);
+  const double waited = seconds_since(begin);
+  model_.upload(batch_);
+  return waited;
+}
 
 StepResult Trainer::step() {
   const auto begin = Clock::now();
@@ -146,23 +158,26 @@ StepResult Trainer::step() {
       .masked_lm_scale = ranks / static_cast<float>(std::max<int64_t>(global.masked, 1)),
       .next_sentence_scale = ranks / static_cast<float>(global.sequences)};
   for (int64_t micro = 0; micro < accumulation_; ++micro) {
-    const auto wait = Clock::now();
-    loader_.next(batch_);
-    result.data_seconds += seconds_since(wait);
     result.tokens += std::ssize(batch_.tokens);
     const bool last = micro + 1 == accumulation_;
     const auto forward_begin = Clock::now();
-    model_.forward(batch_, scale);
+    model_.forward(scale);
     if (timeline_) timeline_->add(Lane::kCompute, "forward", forward_begin, Clock::now());
     BackwardSpans spans(timeline_, model_.layout());
     model_.backward([&](int64_t from, int64_t to) {
       spans.group_final(to);
       if (last) buckets_->gradients_final(from, to);
     });
+    if (!last) result.data_seconds += upload_next();
   }
   result.reduce = buckets_->finish_step();
-  result.gradient_norm = buckets_->gradient_norm();
-  result.losses = all_reduce(communicator_, model_.take_losses());
+  // The device still works on this step while the next batch is fetched, unless someone wants to
+  // know.
+  result.data_seconds += upload_next();
+  if (step_ % loss_interval_ == 0) {
+    result.gradient_norm = buckets_->gradient_norm();
+    result.losses = all_reduce(communicator_, model_.take_losses());
+  }
   result.seconds = seconds_since(begin);
   if (timeline_) {
     timeline_->add(buckets_->events());

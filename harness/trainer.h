@@ -22,14 +22,15 @@
 namespace strata::harness {
 
 struct StepResult {
-  int64_t step = 0;     // from 1
-  bert::Losses losses;  // over the global batch
+  int64_t step = 0;  // from 1
+  // Over the global batches since the last step that has them.
+  std::optional<bert::Losses> losses;
   double learning_rate = 0;
   int64_t tokens = 0;       // of this rank
   double seconds = 0;       // of this rank, the wait for data included
-  double data_seconds = 0;  // waiting for the loader
+  double data_seconds = 0;  // waiting for the loader, which is a batch ahead
   comm::StepTimes reduce;
-  std::optional<double> gradient_norm;  // see GradientBuckets
+  std::optional<double> gradient_norm;  // see GradientBuckets; where there are losses
 };
 
 class Trainer {
@@ -39,11 +40,15 @@ class Trainer {
   Trainer(const RunConfig& config, device::Backend& backend, bert::Model& model,
           comm::Communicator& communicator, const data::InstanceSource& train, uint64_t seed);
 
-  // Starts reading training data ahead.
+  ~Trainer() { model_.discard_uploaded(); }
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Starts reading training data ahead. Throws Error for data that cannot be read.
   void start();
 
-  // Trains on the next global batch; all ranks call together. Throws Error for data that cannot be
-  // read.
+  // Trains on the next global batch; all ranks call together, after start(). Throws Error for data
+  // that cannot be read, up to a batch ahead.
   StepResult step();
 
   // Gives every rank all master weights, after steps with sharded state: all ranks call together
@@ -61,6 +66,7 @@ class Trainer {
     int64_t masked = 0;
     int64_t sequences = 0;
   };
+  double upload_next();  // seconds of waiting for it
   bool next_samples(std::vector<uint32_t>& samples);
   GlobalBatch next_global_batch();
   void update(const comm::ReducedGradients& reduced);
@@ -72,6 +78,7 @@ class Trainer {
   int64_t micro_batch_;
   int64_t accumulation_;
   int64_t global_batch_;
+  int64_t loss_interval_;
   optim::ScheduleOptions schedule_;
   int64_t step_ = 0;
   Timeline* timeline_ = nullptr;

@@ -103,6 +103,13 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     return memory;
   }
   void release(void* memory) override { cudaFree(memory); }
+  void* allocate_host(size_t bytes) override {
+    use_device();
+    void* memory = nullptr;
+    check(cudaMallocHost(&memory, std::max<size_t>(bytes, 64)), "allocating pinned memory");
+    return memory;
+  }
+  void release_host(void* memory) override { cudaFreeHost(memory); }
   void copy_to_device(Stream s, void* device, const void* host, size_t bytes) override {
     check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream(s)),
           "copying to the GPU");

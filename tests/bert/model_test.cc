@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "tests/bert/subject.h"
 
 namespace strata::bert {
@@ -47,13 +48,44 @@ TEST_F(Model, DropoutDependsOnSeedAndStep) {
     TrainingStep settings = mean_step(golden_.batch);
     settings.seed = seed;
     settings.step = step;
-    subject.model.forward(golden_.batch, settings);
+    subject.model.upload(golden_.batch);
+    subject.model.forward(settings);
     return subject.model.take_losses().mean_loss();
   };
   const double loss = loss_at(1, 1);
   EXPECT_EQ(loss_at(1, 1), loss);
   EXPECT_NE(loss_at(1, 2), loss);
   EXPECT_NE(loss_at(2, 1), loss);
+}
+
+TEST_F(Model, ABatchMayBeUploadedAheadOfTheLastOnesBackwardAndOfEvaluations) {
+  Subject one_by_one = make_subject(), ahead = make_subject();
+  const TrainingStep step = mean_step(golden_.batch);
+  const auto samples = split(golden_.batch);
+  ASSERT_GT(samples.size(), 2u);
+  for (const data::PackedBatch& sample : samples) one_by_one.model.train(sample, step, {});
+
+  DeviceBatch kept(*backend_, capacity_of(samples[0]));
+  kept.upload(device::Stream::kCompute, samples[0]);
+  ahead.model.upload(samples[0]);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    ahead.model.forward(step);
+    if (i + 1 < samples.size()) ahead.model.upload(samples[i + 1]);
+    ahead.model.backward({});
+    ahead.model.evaluate(kept);
+  }
+  EXPECT_EQ(ahead.gradients(), one_by_one.gradients());
+  EXPECT_EQ(ahead.model.take_losses().mean_loss(), one_by_one.model.take_losses().mean_loss());
+  const Losses evaluated = ahead.model.take_evaluation_losses();
+  EXPECT_EQ(evaluated.next_sentence.count, std::ssize(samples));
+  EXPECT_EQ(evaluated.masked_lm.count, std::ssize(samples) * std::ssize(samples[0].masked_ids));
+}
+
+TEST_F(Model, OneBatchMayBeAheadAndOneMustBe) {
+  Subject subject = make_subject();
+  EXPECT_THROW(subject.model.forward({}), Error);
+  subject.model.upload(golden_.batch);
+  EXPECT_THROW(subject.model.upload(golden_.batch), Error);
 }
 
 // The derivative of the loss along the gradient is the gradient's squared norm.
@@ -69,7 +101,8 @@ TEST_F(Model, GradientIsTheDerivativeOfTheLossUnderDropout) {
     for (size_t i = 0; i < moved.size(); ++i) moved[i] += distance * gradient[i];
     const device::Tensor master = subject.model.master_weights();
     backend_->copy_to_device(device::Stream::kCompute, master.data, moved.data(), master.bytes());
-    subject.model.forward(golden_.batch, step);
+    subject.model.upload(golden_.batch);
+    subject.model.forward(step);
     return subject.model.take_losses().mean_loss();
   };
   double norm_squared = 0;

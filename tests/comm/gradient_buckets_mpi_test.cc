@@ -84,14 +84,13 @@ class GradientBucketsOverRanks : public testing::TestWithParam<Case> {
   GradientBuckets buckets_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Modes, GradientBucketsOverRanks,
-    testing::ValuesIn(cases()),
-    [](const auto& param) {
-      return name_of(param.param.clip) + "_" + device::name_of(param.param.reduce_dtype) + "_of_" +
-             device::name_of(param.param.master_dtype) +
-             (param.param.memory_is_host ? "_on_host" : "_on_device");
-    });
+INSTANTIATE_TEST_SUITE_P(Modes, GradientBucketsOverRanks, testing::ValuesIn(cases()),
+                         [](const auto& param) {
+                           return name_of(param.param.clip) + "_" +
+                                  device::name_of(param.param.reduce_dtype) + "_of_" +
+                                  device::name_of(param.param.master_dtype) +
+                                  (param.param.memory_is_host ? "_on_host" : "_on_device");
+                         });
 
 // How far each element may be from the definition: the roundings of its clipped contributions and
 // of their sum in reduce_dtype; in f32 those of the norm and the factors too.

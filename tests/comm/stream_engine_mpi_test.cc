@@ -8,6 +8,7 @@
 #include "comm/gradient_buckets.h"
 #include "tests/comm/bucket_step.h"
 #include "tests/support/deferred_backend.h"
+#include "tests/support/host_backend.h"
 
 namespace strata::comm {
 namespace {
@@ -78,8 +79,8 @@ class Descent {
     enqueue_(reduced.stream, [=, this] {
       float scale = reduced.gradient_scale;
       if (reduced.norm_squared) {
-        scale *= static_cast<float>(
-            std::min(1.0, reduced.max_norm / std::sqrt(*reduced.norm_squared)));
+        scale *=
+            static_cast<float>(std::min(1.0, reduced.max_norm / std::sqrt(*reduced.norm_squared)));
       }
       for (int64_t i = reduced.begin; i < reduced.end; ++i) {
         weights_.template as<float>()[i] -= 0.25f * scale * gradients_.template as<float>()[i];
@@ -120,14 +121,15 @@ INSTANTIATE_TEST_SUITE_P(Modes, StreamEngineOverRanks, testing::ValuesIn(cases()
 
 TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun) {
   HostBackend host;
-  Descent<HostBackend> in_host_memory(
-      host, *world_, GetParam(), [](Stream, const std::function<void()>& work) { work(); });
+  Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
+                                      [](Stream, const std::function<void()>& work) { work(); });
   const std::vector<float> expected = in_host_memory.run();
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    DeferredBackend device(DType::kF32, seed + 100 * static_cast<uint64_t>(world_->rank()));
-    Descent<DeferredBackend> on_streams(
-        device, *world_, GetParam(),
-        [&](Stream stream, std::function<void()> work) { device.enqueue(stream, std::move(work)); });
+    DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
+                                        [&](Stream stream, std::function<void()> work) {
+                                          device.enqueue(stream, std::move(work));
+                                        });
     ASSERT_EQ(on_streams.run(), expected) << "schedule " << seed;
   }
 }

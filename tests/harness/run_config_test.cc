@@ -188,6 +188,7 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
   config.target.max_steps = 5;
   config.log.step_trace = true;
   config.log.timeline_steps = 5;
+  config.log.loss_interval_steps = 3;
   config.optimizer.sharded = true;
   const std::string yaml = to_yaml(config);
   const RunConfig again = load(yaml);

@@ -91,18 +91,24 @@ struct TrainingHistory {
 };
 
 // `steps` steps from random weights, with dropout.
-inline TrainingHistory train(const RunConfig& config, comm::Communicator& communicator,
-                             const data::InstanceSource& source, uint64_t seed, int steps) {
-  const auto backend = make_backend(config, communicator.size());
-  bert::Model model(small_bert(), *backend, capacity_of(source, config.batch.micro_batch));
+inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
+                             comm::Communicator& communicator, const data::InstanceSource& source,
+                             uint64_t seed, int steps) {
+  bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch));
   model.set_weights(bert::random_weights(model.layout(), seed));
-  Trainer trainer(config, *backend, model, communicator, source, seed);
+  Trainer trainer(config, backend, model, communicator, source, seed);
   trainer.start();
   TrainingHistory history;
   for (int step = 0; step < steps; ++step) history.steps.push_back(trainer.step());
   trainer.gather_weights();
   history.weights = model.weights();
   return history;
+}
+// On the configured backend.
+inline TrainingHistory train(const RunConfig& config, comm::Communicator& communicator,
+                             const data::InstanceSource& source, uint64_t seed, int steps) {
+  const auto backend = make_backend(config, communicator.size());
+  return train(config, *backend, communicator, source, seed, steps);
 }
 
 // Of both losses, over all steps.
@@ -114,8 +120,8 @@ inline double largest_loss_difference(const TrainingHistory& a, const TrainingHi
   };
   EXPECT_EQ(a.steps.size(), b.steps.size());
   for (size_t i = 0; i < a.steps.size(); ++i) {
-    compare(a.steps[i].losses.masked_lm, b.steps[i].losses.masked_lm);
-    compare(a.steps[i].losses.next_sentence, b.steps[i].losses.next_sentence);
+    compare(a.steps[i].losses->masked_lm, b.steps[i].losses->masked_lm);
+    compare(a.steps[i].losses->next_sentence, b.steps[i].losses->next_sentence);
   }
   return largest;
 }

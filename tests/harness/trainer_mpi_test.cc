@@ -133,9 +133,9 @@ TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
   world_->broadcast(first.data(), first.size() * sizeof(float), 0);
   EXPECT_EQ(first, mine.weights);
   for (const StepResult& step : mine.steps) {
-    double loss = step.losses.mean_loss();
+    double loss = step.losses->mean_loss();
     world_->broadcast(&loss, sizeof loss, 0);
-    EXPECT_EQ(loss, step.losses.mean_loss());
+    EXPECT_EQ(loss, step.losses->mean_loss());
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "tests/harness/small_training.h"
+#include "tests/support/deferred_backend.h"
 
 namespace strata::harness {
 namespace {
@@ -57,12 +58,46 @@ TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
   EXPECT_EQ(first.weights, second.weights);
 }
 
+// What a device works on late, and in whatever order its streams' events allow, has the same bits.
+TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
+  RunConfig config = small_run();
+  config.clip = {GetParam().clip, 0.3};
+  config.batch.load_balance.strategy = GetParam().strategy;
+  config.batch.micro_batch = 4;
+  config.batch.gradient_accumulation_steps = 2;
+  config.log.loss_interval_steps = 5;
+  const auto cpu = make_backend(config, 1);
+  const TrainingHistory at_once = train(config, *cpu, *communicator_, *source_, 7, 10);
+  for (uint64_t schedule = 0; schedule < 3; ++schedule) {
+    testing_support::DeferredBackend late(*cpu, schedule);
+    const TrainingHistory history = train(config, late, *communicator_, *source_, 7, 10);
+    EXPECT_EQ(history.weights, at_once.weights) << "schedule " << schedule;
+    EXPECT_EQ(history.steps[4].losses->mean_loss(), at_once.steps[4].losses->mean_loss());
+  }
+}
+
+TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
+  RunConfig config = small_run();
+  const TrainingHistory every = run(config, 7, 7);
+  config.log.loss_interval_steps = 3;
+  const TrainingHistory third = run(config, 7, 7);
+  EXPECT_EQ(third.weights, every.weights);
+  for (size_t step = 0; step < 7; ++step) {
+    ASSERT_EQ(third.steps[step].losses.has_value(), step == 2 || step == 5) << step;
+    if (!third.steps[step].losses) continue;
+    bert::Losses sum;
+    for (size_t i = step - 2; i <= step; ++i) sum += *every.steps[i].losses;
+    EXPECT_NEAR(third.steps[step].losses->mean_loss(), sum.mean_loss(), 1e-12);
+    EXPECT_EQ(third.steps[step].losses->masked_lm.count, sum.masked_lm.count);
+  }
+}
+
 TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
   RunConfig config = small_run();
   config.optimizer.lr = 5e-3;
   const TrainingHistory history = run(config, 7, 40);
-  EXPECT_LT(history.steps.back().losses.mean_loss(),
-            0.8 * history.steps.front().losses.mean_loss());
+  EXPECT_LT(history.steps.back().losses->mean_loss(),
+            0.8 * history.steps.front().losses->mean_loss());
 }
 
 TEST_F(TrainerTest, LambLearnsToo) {
@@ -71,14 +106,14 @@ TEST_F(TrainerTest, LambLearnsToo) {
   config.optimizer.lr = 0.1;  // of a tensor's own norm
   config.optimizer.epsilon = 1e-6;
   const TrainingHistory history = run(config, 7, 40);
-  EXPECT_LT(history.steps.back().losses.mean_loss(),
-            0.8 * history.steps.front().losses.mean_loss());
+  EXPECT_LT(history.steps.back().losses->mean_loss(),
+            0.8 * history.steps.front().losses->mean_loss());
 }
 
 TEST_F(TrainerTest, AnotherSeedGivesOtherWeightsDataAndDropout) {
   const TrainingHistory a = run(small_run(), 7, 2), b = run(small_run(), 8, 2);
   EXPECT_NE(a.weights, b.weights);
-  EXPECT_NE(a.steps[0].losses.masked_lm.loss, b.steps[0].losses.masked_lm.loss);
+  EXPECT_NE(a.steps[0].losses->masked_lm.loss, b.steps[0].losses->masked_lm.loss);
 }
 
 TEST_F(TrainerTest, ClippingMatters) {
@@ -99,9 +134,9 @@ TEST_F(TrainerTest, AStepSaysWhatItTrainedOn) {
   for (size_t i = 0; i < history.steps.size(); ++i) {
     const StepResult& step = history.steps[i];
     EXPECT_EQ(step.step, static_cast<int64_t>(i) + 1);
-    EXPECT_EQ(step.losses.next_sentence.count, config.batch.micro_batch);
+    EXPECT_EQ(step.losses->next_sentence.count, config.batch.micro_batch);
     tokens += step.tokens;
-    masked += step.losses.masked_lm.count;
+    masked += step.losses->masked_lm.count;
   }
   // One epoch: every sample once.
   const auto sum = [](std::span<const int32_t> values) {

@@ -1,13 +1,16 @@
-// A backend whose streams run late and in any order that events allow, as a device's may.
+// A device whose streams run late and in any order that events allow.
 #pragma once
 
 #include <array>
 #include <deque>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "device/backend.h"
 #include "loadbalance/random.h"
-#include "tests/support/host_backend.h"
 
 namespace strata::testing_support {
 
@@ -32,33 +35,32 @@ class DeferredStream {
   std::deque<Item> items_;
 };
 
-// HostBackend's operations, run when somebody synchronizes: always the next item of some stream
-// that can go on, chosen by `seed`.
-class DeferredBackend : public HostBackend {
+// The operations of `inner`, a backend of host memory, run when somebody synchronizes: always the
+// next item of some stream that can go on, chosen by `seed`. Copies read and write host memory when
+// they run. For one thread.
+class DeferredBackend final : public device::Backend {
  public:
-  DeferredBackend(device::DType master, uint64_t seed)
-      : HostBackend(master, false), random_(seed) {}
+  DeferredBackend(device::Backend& inner, uint64_t seed) : inner_(inner), random_(seed) {}
 
   void enqueue(device::Stream s, std::function<void()> work) { stream(s).enqueue(std::move(work)); }
 
+  std::string name() const override { return "deferred " + inner_.name(); }
+  std::string description() const override { return inner_.description(); }
+  device::DType compute_dtype() const override { return inner_.compute_dtype(); }
+  device::DType master_dtype() const override { return inner_.master_dtype(); }
+  bool memory_is_host() const override { return false; }
   void* native_stream(device::Stream s) override { return &stream(s); }
+
+  void* allocate(size_t bytes) override { return inner_.allocate(bytes); }
+  void release(void* memory) override { inner_.release(memory); }
   void copy_to_device(device::Stream s, void* to, const void* from, size_t bytes) override {
-    enqueue(s, [=, this] { HostBackend::copy_to_device(s, to, from, bytes); });
+    enqueue(s, [=, this] { inner_.copy_to_device(s, to, from, bytes); });
   }
   void copy_to_host(device::Stream s, void* to, const void* from, size_t bytes) override {
-    enqueue(s, [=, this] { HostBackend::copy_to_host(s, to, from, bytes); });
+    enqueue(s, [=, this] { inner_.copy_to_host(s, to, from, bytes); });
   }
   void fill_zero(device::Stream s, void* memory, size_t bytes) override {
-    enqueue(s, [=, this] { HostBackend::fill_zero(s, memory, bytes); });
-  }
-  void convert(device::Stream s, const device::Convert& op) override {
-    enqueue(s, [=, this] { HostBackend::convert(s, op); });
-  }
-  void l2_norm_squared(device::Stream s, const device::L2NormSquared& op) override {
-    enqueue(s, [=, this] { HostBackend::l2_norm_squared(s, op); });
-  }
-  void clip_to_norm(device::Stream s, const device::ClipToNorm& op) override {
-    enqueue(s, [=, this] { HostBackend::clip_to_norm(s, op); });
+    enqueue(s, [=, this] { inner_.fill_zero(s, memory, bytes); });
   }
 
   device::Event record(device::Stream s) override {
@@ -73,8 +75,74 @@ class DeferredBackend : public HostBackend {
     while (!stream(s).empty()) run_some_stream();
   }
 
+  void linear_forward(device::Stream s, const device::LinearForward& op) override {
+    later(s, &Backend::linear_forward, op);
+  }
+  void linear_data_gradient(device::Stream s, const device::LinearDataGradient& op) override {
+    later(s, &Backend::linear_data_gradient, op);
+  }
+  void linear_weight_gradient(device::Stream s, const device::LinearWeightGradient& op) override {
+    later(s, &Backend::linear_weight_gradient, op);
+  }
+  void activation_backward(device::Stream s, const device::ActivationBackward& op) override {
+    later(s, &Backend::activation_backward, op);
+  }
+  void attention_forward(device::Stream s, const device::AttentionForward& op) override {
+    later(s, &Backend::attention_forward, op);
+  }
+  void attention_backward(device::Stream s, const device::AttentionBackward& op) override {
+    later(s, &Backend::attention_backward, op);
+  }
+  void residual_layernorm_forward(device::Stream s,
+                                  const device::ResidualLayerNormForward& op) override {
+    later(s, &Backend::residual_layernorm_forward, op);
+  }
+  void residual_layernorm_backward(device::Stream s,
+                                   const device::ResidualLayerNormBackward& op) override {
+    later(s, &Backend::residual_layernorm_backward, op);
+  }
+  void embeddings_forward(device::Stream s, const device::EmbeddingsForward& op) override {
+    later(s, &Backend::embeddings_forward, op);
+  }
+  void embeddings_backward(device::Stream s, const device::EmbeddingsBackward& op) override {
+    later(s, &Backend::embeddings_backward, op);
+  }
+  void gather_rows(device::Stream s, const device::GatherRows& op) override {
+    later(s, &Backend::gather_rows, op);
+  }
+  void scatter_add_rows(device::Stream s, const device::ScatterAddRows& op) override {
+    later(s, &Backend::scatter_add_rows, op);
+  }
+  void classifier_loss(device::Stream s, const device::ClassifierLoss& op) override {
+    later(s, &Backend::classifier_loss, op);
+  }
+  void convert(device::Stream s, const device::Convert& op) override {
+    later(s, &Backend::convert, op);
+  }
+  void l2_norm_squared(device::Stream s, const device::L2NormSquared& op) override {
+    later(s, &Backend::l2_norm_squared, op);
+  }
+  void clip_to_norm(device::Stream s, const device::ClipToNorm& op) override {
+    later(s, &Backend::clip_to_norm, op);
+  }
+  void adam_update(device::Stream s, const device::AdamUpdate& op) override {
+    later(s, &Backend::adam_update, op);
+  }
+  void lamb_direction(device::Stream s, const device::LambDirection& op) override {
+    later(s, &Backend::lamb_direction, op);
+  }
+  void lamb_apply(device::Stream s, const device::LambApply& op) override {
+    later(s, &Backend::lamb_apply, op);
+  }
+
  private:
   DeferredStream& stream(device::Stream s) { return streams_[static_cast<size_t>(s)]; }
+
+  template <typename Operation>
+  void later(device::Stream s, void (Backend::*run)(device::Stream, const Operation&),
+             const Operation& op) {
+    enqueue(s, [=, this] { (inner_.*run)(s, op); });
+  }
 
   void run_some_stream() {
     std::vector<DeferredStream*> ready;
@@ -85,6 +153,7 @@ class DeferredBackend : public HostBackend {
     ready[random_.below(static_cast<uint32_t>(ready.size()))]->run_one();
   }
 
+  device::Backend& inner_;
   std::array<DeferredStream, 3> streams_;
   std::deque<bool> passed_;  // of every event, in order
   loadbalance::Random random_;

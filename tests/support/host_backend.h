@@ -16,7 +16,7 @@ namespace strata::testing_support {
 
 class HostBackend : public device::Backend {
  public:
-  // `memory_is_host` false: its users may not touch its memory, as if it were a device's.
+  // `memory_is_host` false: as if it were a device's.
   explicit HostBackend(device::DType master = device::DType::kF32, bool memory_is_host = true)
       : master_(master), memory_is_host_(memory_is_host) {}
 
