@@ -50,7 +50,7 @@ void evaluate(const EvalOptions& options, const harness::Ranks& ranks) {
     config.model.checkpoint = std::filesystem::absolute(options.checkpoint);
   const bert::BertConfig bert = harness::make_bert_config(config);
   harness::check_vocabulary(config, bert);
-  const auto backend = harness::make_backend(config, ranks.local_size);
+  const auto backend = harness::make_backend(config, ranks.local);
   const auto source = harness::open_data(config.data.eval, bert);
   bert::Model model(bert, *backend, harness::capacity_of(*source, config.batch.micro_batch));
   const uint64_t seed = config.run.seed.value_or(0);  // of what the checkpoint lacks

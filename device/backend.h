@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -327,6 +328,12 @@ enum class Stream : uint8_t { kCompute, kReduce, kCopy };
 // A point in a stream; 0 is a point already passed.
 using Event = uint64_t;
 
+// A device with memory of its own, as system descriptions name it.
+struct Accelerator {
+  std::string name;
+  int64_t memory_bytes = 0;
+};
+
 // Operations may be called from several threads at once as long as each stream is used by one at a
 // time.
 class Backend {
@@ -335,6 +342,7 @@ class Backend {
 
   virtual std::string name() const = 0;         // "cpu", "reference", "cuda"
   virtual std::string description() const = 0;  // device and instruction set, for people
+  virtual std::optional<Accelerator> accelerator() const { return {}; }
   virtual DType compute_dtype() const = 0;
   virtual DType master_dtype() const = 0;
   virtual bool memory_is_host() const { return true; }  // the host may read and write it
@@ -439,7 +447,8 @@ class HostBuffer {
 // The backends of this build. Throws Error for a name or dtype that this machine cannot run and
 // says why. "reference": naive loops in double, for tests. "cpu": dtype kF32 or kBF16, `threads` 0:
 // all of this process's processors. "cuda", where built with the CUDA toolkit: dtype kF32 or kBF16,
-// on GPU number `gpu` of the process.
+// on GPU number `gpu` of those that the process sees, or on the one that it sees; the calling
+// thread then keeps to the processors next to it.
 struct BackendOptions {
   std::string name = "cpu";
   DType compute_dtype = DType::kF32;

@@ -11,55 +11,64 @@ template <typename Operations, typename Context>
 class DispatchingBackend : public Backend {
  public:
   void linear_forward(Stream s, const LinearForward& op) final {
-    Operations::linear_forward(on(s), op);
+    Operations::linear_forward(on(s, "linear_forward"), op);
   }
   void linear_data_gradient(Stream s, const LinearDataGradient& op) final {
-    Operations::linear_data_gradient(on(s), op);
+    Operations::linear_data_gradient(on(s, "linear_data_gradient"), op);
   }
   void linear_weight_gradient(Stream s, const LinearWeightGradient& op) final {
-    Operations::linear_weight_gradient(on(s), op);
+    Operations::linear_weight_gradient(on(s, "linear_weight_gradient"), op);
   }
   void activation_backward(Stream s, const ActivationBackward& op) final {
-    Operations::activation_backward(on(s), op);
+    Operations::activation_backward(on(s, "activation_backward"), op);
   }
   void attention_forward(Stream s, const AttentionForward& op) final {
-    Operations::attention_forward(on(s), op);
+    Operations::attention_forward(on(s, "attention_forward"), op);
   }
   void attention_backward(Stream s, const AttentionBackward& op) final {
-    Operations::attention_backward(on(s), op);
+    Operations::attention_backward(on(s, "attention_backward"), op);
   }
   void residual_layernorm_forward(Stream s, const ResidualLayerNormForward& op) final {
-    Operations::residual_layernorm_forward(on(s), op);
+    Operations::residual_layernorm_forward(on(s, "residual_layernorm_forward"), op);
   }
   void residual_layernorm_backward(Stream s, const ResidualLayerNormBackward& op) final {
-    Operations::residual_layernorm_backward(on(s), op);
+    Operations::residual_layernorm_backward(on(s, "residual_layernorm_backward"), op);
   }
   void embeddings_forward(Stream s, const EmbeddingsForward& op) final {
-    Operations::embeddings_forward(on(s), op);
+    Operations::embeddings_forward(on(s, "embeddings_forward"), op);
   }
   void embeddings_backward(Stream s, const EmbeddingsBackward& op) final {
-    Operations::embeddings_backward(on(s), op);
+    Operations::embeddings_backward(on(s, "embeddings_backward"), op);
   }
-  void gather_rows(Stream s, const GatherRows& op) final { Operations::gather_rows(on(s), op); }
+  void gather_rows(Stream s, const GatherRows& op) final {
+    Operations::gather_rows(on(s, "gather_rows"), op);
+  }
   void scatter_add_rows(Stream s, const ScatterAddRows& op) final {
-    Operations::scatter_add_rows(on(s), op);
+    Operations::scatter_add_rows(on(s, "scatter_add_rows"), op);
   }
   void classifier_loss(Stream s, const ClassifierLoss& op) final {
-    Operations::classifier_loss(on(s), op);
+    Operations::classifier_loss(on(s, "classifier_loss"), op);
   }
-  void convert(Stream s, const Convert& op) final { Operations::convert(on(s), op); }
+  void convert(Stream s, const Convert& op) final { Operations::convert(on(s, "convert"), op); }
   void l2_norm_squared(Stream s, const L2NormSquared& op) final {
-    Operations::l2_norm_squared(on(s), op);
+    Operations::l2_norm_squared(on(s, "l2_norm_squared"), op);
   }
-  void clip_to_norm(Stream s, const ClipToNorm& op) final { Operations::clip_to_norm(on(s), op); }
-  void adam_update(Stream s, const AdamUpdate& op) final { Operations::adam_update(on(s), op); }
+  void clip_to_norm(Stream s, const ClipToNorm& op) final {
+    Operations::clip_to_norm(on(s, "clip_to_norm"), op);
+  }
+  void adam_update(Stream s, const AdamUpdate& op) final {
+    Operations::adam_update(on(s, "adam_update"), op);
+  }
   void lamb_direction(Stream s, const LambDirection& op) final {
-    Operations::lamb_direction(on(s), op);
+    Operations::lamb_direction(on(s, "lamb_direction"), op);
   }
-  void lamb_apply(Stream s, const LambApply& op) final { Operations::lamb_apply(on(s), op); }
+  void lamb_apply(Stream s, const LambApply& op) final {
+    Operations::lamb_apply(on(s, "lamb_apply"), op);
+  }
 
  protected:
-  virtual Context on(Stream stream) = 0;
+  // What an operation of this name works with on `stream`, for as long as it is called.
+  virtual Context on(Stream stream, const char* operation) = 0;
 };
 
 }  // namespace strata::device

@@ -39,7 +39,7 @@ CostBenchmark benchmark_costs(const RunConfig& config, const CostBenchmarkOption
     fail("{} tokens a micro-batch do not hold the longest sample: give at least {}", tokens,
          longest);
   }
-  const auto backend = make_backend(config, ranks.local_size);
+  const auto backend = make_backend(config, ranks.local);
   CostBenchmark result{
       backend->description(), ranks.size(), {}, batches_to_measure(longest, tokens)};
   std::vector<data::PackedBatch> batches;

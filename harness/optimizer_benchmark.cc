@@ -36,7 +36,7 @@ std::unique_ptr<device::Backend> make_cpu_backend(const RunConfig& config) {
     fail("device.backend={}: the optimizer's bandwidth is measured on cpu",
          name_of(config.device.backend));
   }
-  return make_backend(config, 1);
+  return make_backend(config);
 }
 
 // The arrays of an arena, its optimizer, and what both passes do with them.

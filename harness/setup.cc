@@ -60,18 +60,19 @@ int thread_count(const RunConfig& config, int local_ranks) {
   return config.device.threads.value_or(std::max(1, processors / local_ranks));
 }
 
-std::unique_ptr<device::Backend> make_backend(const RunConfig& config, int local_ranks) {
+std::unique_ptr<device::Backend> make_backend(const RunConfig& config, const LocalRank& local) {
   switch (config.device.backend) {
     case BackendKind::kReference:
       return device::make_backend({.name = "reference", .compute_dtype = device::DType::kF64});
     case BackendKind::kCuda:
-      return device::make_backend({.name = "cuda", .compute_dtype = compute_dtype(config)});
+      return device::make_backend(
+          {.name = "cuda", .compute_dtype = compute_dtype(config), .gpu = local.rank});
     case BackendKind::kCpu:
       break;
   }
   return device::make_backend({.name = "cpu",
                                .compute_dtype = compute_dtype(config),
-                               .threads = thread_count(config, local_ranks)});
+                               .threads = thread_count(config, local.count)});
 }
 
 std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,

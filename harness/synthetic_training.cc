@@ -26,7 +26,7 @@ SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batc
     : bert_(make_bert_config(config)),
       accumulation_(config.batch.gradient_accumulation_steps),
       ranks_(ranks),
-      backend_(make_backend(config, ranks.local_size)) {
+      backend_(make_backend(config, ranks.local)) {
   bert::BatchCapacity capacity;
   for (int batch = 0; batch < batches; ++batch) {
     const auto seed = static_cast<uint64_t>(batch * ranks.size() + ranks.rank());

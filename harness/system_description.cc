@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -72,21 +73,26 @@ void add_host(nlohmann::ordered_json& json, const Machine& machine) {
   json["host_networking_topology"] = "N/A";
 }
 
-void add_no_accelerators(nlohmann::ordered_json& json) {
-  json["accelerators_per_node"] = "0";
+void add_accelerators(nlohmann::ordered_json& json, const SystemFacts& facts) {
+  json["accelerators_per_node"] = count(facts.accelerator ? facts.ranks / facts.nodes : 0);
   for (const char* field : {"accelerator_model_name", "accelerator_host_interconnect",
                             "accelerator_frequency", "accelerator_on-chip_memories",
                             "accelerator_memory_configuration", "accelerator_memory_capacity",
                             "accelerator_interconnect", "accelerator_interconnect_topology"}) {
     json[field] = "N/A";
   }
+  if (!facts.accelerator) return;
+  json["accelerator_model_name"] = facts.accelerator->name;
+  json["accelerator_memory_capacity"] =
+      fmt::format("{} GB", std::lround(1e-9 * static_cast<double>(facts.accelerator->memory_bytes)));
 }
 
 }  // namespace
 
 std::string system_name(const RunConfig& config, const Machine& machine, const SystemFacts& facts) {
   if (config.run.system) return *config.run.system;
-  std::string name = file_name_of(without_marks(machine.processor_model)).substr(0, 80);
+  const std::string& model = facts.accelerator ? facts.accelerator->name : machine.processor_model;
+  std::string name = file_name_of(without_marks(model)).substr(0, 80);
   if (name.empty()) name = "unknown_processor";
   if (facts.nodes > 1) name = fmt::format("{}x{}", facts.nodes, name);
   return fmt::format("{}_{}rank{}", name, facts.ranks, facts.ranks == 1 ? "" : "s");
@@ -101,7 +107,7 @@ std::string system_description_json(const RunConfig& config, const Machine& mach
   json["system_name"] = system_name(config, machine, facts);
   json["number_of_nodes"] = count(facts.nodes);
   add_host(json, machine);
-  add_no_accelerators(json);
+  add_accelerators(json, facts);
   json["cooling"] = "N/A";
   json["hw_notes"] = facts.device;
   json["framework"] = "Strata " STRATA_VERSION;

@@ -1,10 +1,12 @@
 // The MLPerf description of the system a run ran on, filled from the machine.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "device/backend.h"
 #include "harness/machine.h"
 #include "harness/run_config.h"
 
@@ -15,10 +17,11 @@ struct SystemFacts {
   int nodes = 1;
   int ranks = 1;
   std::string device;                                          // Backend::description()
+  std::optional<device::Accelerator> accelerator;              // of every rank
   std::vector<std::pair<std::string, std::string>> libraries;  // name and version
 };
 
-// run.system, or a name made of the processor, nodes and ranks, fit for a file.
+// run.system, or a name made of nodes, processor or accelerators, and ranks, fit for a file.
 std::string system_name(const RunConfig& config, const Machine& machine, const SystemFacts& facts);
 
 // systems/<system_name>.json with every field that the official checker asks for.

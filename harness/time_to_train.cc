@@ -49,7 +49,7 @@ void say(const Ranks& ranks, const std::string& line) {
 Benchmark prepare(const RunConfig& config, const Ranks& ranks) {
   Benchmark b{.config = config, .ranks = ranks, .bert = make_bert_config(config)};
   check_vocabulary(config, b.bert);
-  b.backend = make_backend(config, ranks.local_size);
+  b.backend = make_backend(config, ranks.local);
   b.train = open_data(config.data.train, b.bert);
   b.eval = open_data(config.data.eval, b.bert);
   const auto capacity = larger(capacity_of(*b.train, config.batch.micro_batch),
@@ -62,9 +62,10 @@ Benchmark prepare(const RunConfig& config, const Ranks& ranks) {
   MPI_Get_library_version(mpi, &length);
   const std::string mpi_version(mpi, std::string_view(mpi).find(','));
   const SystemFacts facts{
-      .nodes = ranks.size() / ranks.local_size,
+      .nodes = ranks.size() / ranks.local.count,
       .ranks = ranks.size(),
       .device = b.backend->description(),
+      .accelerator = b.backend->accelerator(),
       .libraries = {{"oneDNN", fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR,
                                            DNNL_VERSION_PATCH)},
                     {"MPI", mpi_version}}};

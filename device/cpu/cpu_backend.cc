@@ -53,7 +53,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
 
  private:
   // OpenMP keeps its thread count per calling thread; oneDNN reads it.
-  Context on(Stream stream) override {
+  Context on(Stream stream, const char*) override {
     if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);
     return {kernels_, threads_, scratch_[static_cast<size_t>(stream)]};
   }

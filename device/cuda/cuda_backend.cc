@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "device/cuda/matmul.h"
+#include "device/cuda/nearest_processors.h"
 #include "device/cuda/operations.h"
 #include "device/dispatching_backend.h"
 
@@ -35,9 +36,8 @@ class StreamState {
   StreamState& operator=(const StreamState&) = delete;
 
   cudaStream_t stream() const { return stream_; }
-  Context context(int multiprocessors) {
-    return {stream_, scratch_.data(), *matmul_, multiprocessors};
-  }
+  Scratch* scratch() { return scratch_.data(); }  // [Context::kScratchSlots]
+  Matmul& matmul() const { return *matmul_; }
 
   // Numbers count up from 1. An event taken again marks a later point of the same stream: whoever
   // still waits for the earlier one waits a little longer.
@@ -80,6 +80,9 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   std::string description() const override {
     return fmt::format("{}, {} multiprocessors, {} products by cuBLASLt", properties_.name,
                        properties_.multiProcessorCount, name_of(compute_dtype()));
+  }
+  std::optional<Accelerator> accelerator() const override {
+    return Accelerator{properties_.name, static_cast<int64_t>(properties_.totalGlobalMem)};
   }
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
@@ -142,9 +145,11 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     use_device();
     return state(s).stream();
   }
-  Context on(Stream s) override {
+  Context on(Stream s, const char* operation) override {
     use_device();
-    return state(s).context(properties_.multiProcessorCount);
+    StreamState& on = state(s);
+    return {on.stream(), on.scratch(), on.matmul(), properties_.multiProcessorCount,
+            ProfilerRange(operation)};
   }
   // CUDA keeps the chosen GPU per thread.
   void use_device() const { check(cudaSetDevice(device_), "choosing a GPU"); }
@@ -163,8 +168,13 @@ std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device) {
     fail("cuda: no GPU can be used here: {}",
          status == cudaSuccess ? "there is none" : cudaGetErrorString(status));
   }
+  if (devices == 1) device = 0;
   if (device < 0 || device >= devices) {
-    fail("cuda: there is no GPU number {}, but {} from 0 on", device, devices);
+    fail(
+        "cuda: this process should use GPU number {}, but sees only {}; start one rank for every "
+        "GPU "
+        "of a machine",
+        device, devices);
   }
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, device), "asking for a GPU's properties");
@@ -172,6 +182,9 @@ std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device) {
     fail("cuda: {} has compute capability {}.{}; 8.0 (A100) or newer is needed", properties.name,
          properties.major, properties.minor);
   }
+  char address[32] = "";
+  check(cudaDeviceGetPCIBusId(address, sizeof address, device), "asking where a GPU is");
+  bind_to_nearest_processors(address);
   check(cudaSetDevice(device), "choosing a GPU");
   if (compute_dtype == DType::kF32) {
     return std::make_unique<CudaBackend<float>>(device, properties);

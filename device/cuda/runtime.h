@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "device/cuda/profiler_range.h"
+
 namespace strata::device::cuda {
 
 // Throws Error that names what was attempted and CUDA's reason.
@@ -49,6 +51,7 @@ struct Context {
   Scratch* scratch;  // [kScratchSlots]
   Matmul& matmul;
   int multiprocessors;
+  ProfilerRange range;
 };
 
 }  // namespace strata::device::cuda

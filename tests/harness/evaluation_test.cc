@@ -17,7 +17,7 @@ class Evaluation : public testing::Test {
 
   std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(21));
-  std::unique_ptr<device::Backend> backend_ = make_backend(small_run(), 1);
+  std::unique_ptr<device::Backend> backend_ = make_backend(small_run());
   bert::Model model_{small_bert(), *backend_, capacity_of(*source_, 8)};
 };
 

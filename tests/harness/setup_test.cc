@@ -50,18 +50,18 @@ TEST_F(Setup, TheBackendIsTheOneAskedFor) {
   RunConfig config;
   config.device.threads = 1;
   config.model.precision = Precision::kFp32;
-  EXPECT_EQ(make_backend(config, 1)->name(), "cpu");
-  EXPECT_EQ(make_backend(config, 1)->compute_dtype(), device::DType::kF32);
+  EXPECT_EQ(make_backend(config)->name(), "cpu");
+  EXPECT_EQ(make_backend(config)->compute_dtype(), device::DType::kF32);
   config.model.precision = Precision::kBf16;
-  EXPECT_EQ(make_backend(config, 1)->compute_dtype(), device::DType::kBF16);
-  EXPECT_EQ(make_backend(config, 1)->master_dtype(), device::DType::kF32);
+  EXPECT_EQ(make_backend(config)->compute_dtype(), device::DType::kBF16);
+  EXPECT_EQ(make_backend(config)->master_dtype(), device::DType::kF32);
   config.device.backend = BackendKind::kReference;
   config.model.precision = Precision::kAuto;
-  EXPECT_EQ(make_backend(config, 1)->compute_dtype(), device::DType::kF64);
+  EXPECT_EQ(make_backend(config)->compute_dtype(), device::DType::kF64);
 }
 
 TEST_F(Setup, ThereIsAThreadEvenWhereRanksOutnumberProcessors) {
-  EXPECT_NO_THROW(make_backend(RunConfig{}, 10000));
+  EXPECT_NO_THROW(make_backend(RunConfig{}, {0, 10000}));
 }
 
 TEST_F(Setup, SamplesLongerThanTheModelAreRefused) {

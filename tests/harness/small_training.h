@@ -107,7 +107,7 @@ inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
 // On the configured backend.
 inline TrainingHistory train(const RunConfig& config, comm::Communicator& communicator,
                              const data::InstanceSource& source, uint64_t seed, int steps) {
-  const auto backend = make_backend(config, communicator.size());
+  const auto backend = make_backend(config, {communicator.rank(), communicator.size()});
   return train(config, *backend, communicator, source, seed, steps);
 }
 

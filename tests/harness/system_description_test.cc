@@ -13,6 +13,20 @@ class SystemDescription : public TemporaryDirectory {
  protected:
   const SystemFacts facts_{
       .nodes = 1, .ranks = 2, .device = "cpu: AVX-512", .libraries = {{"mpi", "Open MPI 4.1.4"}}};
+
+  // By the official checker.
+  void expect_passed(const SystemFacts& facts) {
+    const auto path = directory_ / "system.json";
+    write_file_atomically(path, system_description_json({}, inspect_machine(), facts));
+    for (const char* ruleset : {"2.0.0", "4.1.0", "5.0.0", "5.1.0"}) {
+      const CommandResult result = run_command(
+          std::string(oracle_python()) + " -m mlperf_logging.system_desc_checker " + path.string() +
+          " training " + ruleset + " --log_output " + (directory_ / "check.log").string());
+      EXPECT_NE(result.output.find("System description checker passed"), std::string::npos)
+          << ruleset << "\n"
+          << result.output;
+    }
+  }
 };
 
 TEST_F(SystemDescription, NodesAreCountedPerProcessor) {
@@ -45,18 +59,24 @@ TEST_F(SystemDescription, ANameIsMadeFromTheProcessorUnlessGiven) {
   EXPECT_EQ(system_name(config, machine, facts_), "mine");
 }
 
+TEST_F(SystemDescription, AcceleratorsAreCountedAndNamed) {
+  Machine machine;
+  machine.processor_model = "CPU";
+  SystemFacts facts{.nodes = 4, .ranks = 32, .device = "cuda"};
+  facts.accelerator = {"NVIDIA H200", 150'000'000'000};
+  const auto json = nlohmann::json::parse(system_description_json({}, machine, facts));
+  EXPECT_EQ(json["accelerators_per_node"], "8");
+  EXPECT_EQ(json["accelerator_model_name"], "NVIDIA H200");
+  EXPECT_EQ(json["accelerator_memory_capacity"], "150 GB");
+  EXPECT_EQ(json["host_processor_model_name"], "CPU");
+  EXPECT_EQ(json["system_name"], "4xNVIDIA_H200_32ranks");
+}
+
 TEST_F(SystemDescription, TheOfficialCheckerPassesThisMachine) {
   if (!oracle_python()) GTEST_SKIP() << kNoOracle;
-  const auto path = directory_ / "system.json";
-  write_file_atomically(path, system_description_json({}, inspect_machine(), facts_));
-  for (const char* ruleset : {"2.0.0", "4.1.0", "5.0.0", "5.1.0"}) {
-    const CommandResult result = run_command(
-        std::string(oracle_python()) + " -m mlperf_logging.system_desc_checker " + path.string() +
-        " training " + ruleset + " --log_output " + (directory_ / "check.log").string());
-    EXPECT_NE(result.output.find("System description checker passed"), std::string::npos)
-        << ruleset << "\n"
-        << result.output;
-  }
+  SystemFacts with_gpus = facts_;
+  with_gpus.accelerator = {"NVIDIA H200", 150'000'000'000};
+  for (const SystemFacts& facts : {facts_, with_gpus}) expect_passed(facts);
 }
 
 }  // namespace

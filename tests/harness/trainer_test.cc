@@ -66,7 +66,7 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   config.batch.micro_batch = 4;
   config.batch.gradient_accumulation_steps = 2;
   config.log.loss_interval_steps = 5;
-  const auto cpu = make_backend(config, 1);
+  const auto cpu = make_backend(config);
   const TrainingHistory at_once = train(config, *cpu, *communicator_, *source_, 7, 10);
   for (uint64_t schedule = 0; schedule < 3; ++schedule) {
     testing_support::DeferredBackend late(*cpu, schedule);

@@ -70,6 +70,7 @@ using cudaEvent_t = void*;
 struct cudaDeviceProp {
   char name[32] = "emulated GPU";
   int major = 9, minor = 0, multiProcessorCount = 4;
+  size_t totalGlobalMem = size_t{1} << 30;
 };
 
 struct cudaLaunchConfig_t {
@@ -94,6 +95,10 @@ inline cudaError_t cudaGetDeviceCount(int* count) {
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = {};
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetPCIBusId(char* address, int, int) {
+  *address = 0;
   return cudaSuccess;
 }
 inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
