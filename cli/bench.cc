@@ -8,6 +8,7 @@ void add_bench_command(CLI::App& app, int&) {
   CLI::App* bench = app.add_subcommand("bench", "Measure parts of the benchmark on this machine");
   bench->require_subcommand(1);
   add_bench_step(*bench);
+  add_bench_operations(*bench);
   add_bench_balance(*bench);
   add_bench_overlap(*bench);
   add_bench_optimizer(*bench);

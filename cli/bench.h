@@ -6,6 +6,7 @@
 namespace strata::cli {
 
 void add_bench_step(CLI::App& bench);
+void add_bench_operations(CLI::App& bench);
 void add_bench_balance(CLI::App& bench);
 void add_bench_overlap(CLI::App& bench);
 void add_bench_optimizer(CLI::App& bench);

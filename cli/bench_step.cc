@@ -56,8 +56,8 @@ void print_table(const harness::StepBenchmark& b) {
   fmt::print("tokens/s        {:10.0f}\n", b.tokens_per_second());
   fmt::print("sequences/s     {:10.2f}\n", b.sequences_per_second());
   fmt::print("model GFLOP/s   {:10.1f}\n", b.flops_per_second() / 1e9);
-  fmt::print("matrix peak     {:10.1f}    GFLOP/s, products of 2048 x 2048 between the steps\n",
-             b.peak_flops_per_second / 1e9);
+  fmt::print("matrix peak     {:10.1f}    GFLOP/s, products of {} x {} between the steps\n",
+             b.peak_flops_per_second / 1e9, b.peak_size, b.peak_size);
   fmt::print("share of peak   {:10.1f} %\n", 100 * b.flops_per_second() / b.peak_flops_per_second);
 }
 

@@ -2,42 +2,11 @@
 
 #include <array>
 
+#include "harness/device_peaks.h"
 #include "harness/synthetic_training.h"
 #include "harness/trainer.h"
 
 namespace strata::harness {
-namespace {
-
-// A square product of the compute dtype, as large as matrix products of real models get.
-class MatrixPeak {
- public:
-  explicit MatrixPeak(device::Backend& backend)
-      : backend_(backend),
-        bytes_(kSize * kSize * size_of(backend.compute_dtype())),
-        x_(backend, bytes_),
-        weight_(backend, bytes_),
-        y_(backend, bytes_) {}
-
-  double flops_per_second() {
-    const auto tensor = [&](const device::Buffer& buffer) {
-      return device::Tensor{buffer.data(), backend_.compute_dtype(), kSize, kSize};
-    };
-    const auto begin = Clock::now();
-    backend_.linear_forward(device::Stream::kCompute,
-                            {.x = tensor(x_), .weight = tensor(weight_), .y = tensor(y_)});
-    backend_.synchronize(device::Stream::kCompute);
-    return 2.0 * kSize * kSize * kSize / seconds_between(begin, Clock::now());
-  }
-
- private:
-  static constexpr int64_t kSize = 2048;
-  device::Backend& backend_;
-  size_t bytes_;
-  device::Buffer x_, weight_, y_;
-};
-
-}  // namespace
-
 StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOptions& options,
                               const Ranks& ranks) {
   constexpr int kUnmeasured = 2;
@@ -45,8 +14,7 @@ StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOption
                              ranks);
   const auto buckets =
       training.make_buckets(ranks.communicator, bucket_options(config, training.model()));
-  MatrixPeak peak(training.backend());
-  peak.flops_per_second();
+  const MatrixPeak peak(training.backend());
 
   std::vector<double> step, forward, backward, wait, reduce, update, peaks;
   double sequences = 0, tokens = 0, flops = 0;
@@ -81,7 +49,8 @@ StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOption
           .wait = median(wait),
           .reduce = median(reduce),
           .update = median(update),
-          .peak_flops_per_second = sums[3]};
+          .peak_flops_per_second = sums[3],
+          .peak_size = peak.size()};
 }
 
 }  // namespace strata::harness

@@ -29,7 +29,8 @@ struct StepBenchmark {
   double reduce = 0;      // all-reduces, most of it beside backward
   double update = 0;      // optimizer, beside backward too
   double peak_flops_per_second =
-      0;  // of all ranks' matrix products at once, measured between the steps
+      0;                  // of all ranks' matrix products at once, measured between the steps
+  int64_t peak_size = 0;  // rows and columns of these products
 
   double tokens_per_second() const { return static_cast<double>(tokens) / step; }
   double sequences_per_second() const { return static_cast<double>(sequences) / step; }

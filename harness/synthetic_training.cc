@@ -7,7 +7,6 @@
 #include "harness/trainer.h"
 
 namespace strata::harness {
-namespace {
 
 std::vector<int32_t> micro_batch_lengths(const RunConfig& config, int64_t micro_batch_tokens,
                                          const bert::BertConfig& bert, uint64_t seed) {
@@ -18,8 +17,6 @@ std::vector<int32_t> micro_batch_lengths(const RunConfig& config, int64_t micro_
   lengths.resize(static_cast<size_t>(config.batch.micro_batch), longest);
   return lengths;
 }
-
-}  // namespace
 
 SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batch_tokens,
                                      int batches, const Ranks& ranks)
@@ -85,6 +82,10 @@ SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuc
   result.reduce = buckets.finish_step();
   backend_->synchronize(device::Stream::kCompute);
   result.seconds = seconds_since(begin);
+  // A device's own memory: what is left after backward is not seen from the host.
+  if (!backend_->memory_is_host()) {
+    result.reduce.wait_seconds = result.seconds - result.forward_seconds - result.backward_seconds;
+  }
   if (timeline) timeline->add(buckets.events());
   ranks_.communicator.barrier();
   return result;

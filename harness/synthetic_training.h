@@ -17,6 +17,11 @@
 
 namespace strata::harness {
 
+// Lengths of the sequences of a micro-batch: batch.micro_batch of them, or as many as fill
+// `micro_batch_tokens` where that is not 0.
+std::vector<int32_t> micro_batch_lengths(const RunConfig& config, int64_t micro_batch_tokens,
+                                         const bert::BertConfig& bert, uint64_t seed);
+
 // The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths, other
 // ones on every rank. Steps are as in training: batch.gradient_accumulation_steps micro-batches of
 // batch.micro_batch sequences.

@@ -83,8 +83,8 @@ void add_accelerators(nlohmann::ordered_json& json, const SystemFacts& facts) {
   }
   if (!facts.accelerator) return;
   json["accelerator_model_name"] = facts.accelerator->name;
-  json["accelerator_memory_capacity"] =
-      fmt::format("{} GB", std::lround(1e-9 * static_cast<double>(facts.accelerator->memory_bytes)));
+  json["accelerator_memory_capacity"] = fmt::format(
+      "{} GB", std::lround(1e-9 * static_cast<double>(facts.accelerator->memory_bytes)));
 }
 
 }  // namespace

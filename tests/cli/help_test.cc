@@ -23,6 +23,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::vector<std::string>{"data", "info"},
                     std::vector<std::string>{"data", "show"}, std::vector<std::string>{"bench"},
                     std::vector<std::string>{"bench", "step"},
+                    std::vector<std::string>{"bench", "operations"},
                     std::vector<std::string>{"bench", "balance"},
                     std::vector<std::string>{"bench", "overlap"},
                     std::vector<std::string>{"bench", "optimizer"},

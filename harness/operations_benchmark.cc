@@ -1,0 +1,400 @@
+#include "harness/operations_benchmark.h"
+
+#include <list>
+#include <utility>
+
+#include "base/error.h"
+#include "bert/device_batch.h"
+#include "bert/parameters.h"
+#include "harness/device_peaks.h"
+#include "harness/synthetic_batch.h"
+#include "harness/synthetic_training.h"
+#include "harness/timing.h"
+
+namespace strata::harness {
+namespace {
+
+using device::ConstTensor;
+using device::DType;
+using device::Stream;
+using device::Tensor;
+
+constexpr Stream kCompute = Stream::kCompute;
+
+// Device memory for the operands of one operation.
+class Operands {
+ public:
+  explicit Operands(device::Backend& backend) : backend_(backend) {}
+
+  Tensor compute(int64_t rows, int64_t cols) { return make(backend_.compute_dtype(), rows, cols); }
+  Tensor master(int64_t rows, int64_t cols) { return make(backend_.master_dtype(), rows, cols); }
+  // Numbers around 1, as variances and their roots are.
+  Tensor positive(int64_t cols) {
+    const Tensor tensor = make(backend_.master_dtype(), 1, cols);
+    const std::vector<double> ones(static_cast<size_t>(cols), 1.0);
+    const std::vector<float> narrow(ones.begin(), ones.end());
+    const void* values = tensor.dtype == DType::kF64 ? static_cast<const void*>(ones.data())
+                                                     : static_cast<const void*>(narrow.data());
+    backend_.copy_to_device(kCompute, tensor.data, values, tensor.bytes());
+    backend_.synchronize(kCompute);
+    return tensor;
+  }
+  template <typename T>
+  T* zeros() {
+    return buffers_.emplace_back(backend_, sizeof(T)).template as<T>();
+  }
+
+ private:
+  Tensor make(DType dtype, int64_t rows, int64_t cols) {
+    const auto bytes = static_cast<size_t>(rows * cols) * size_of(dtype);
+    const Tensor tensor{buffers_.emplace_back(backend_, bytes).data(), dtype, rows, cols};
+    fill_random(backend_, tensor, 0.05f, buffers_.size());
+    return tensor;
+  }
+
+  device::Backend& backend_;
+  std::list<device::Buffer> buffers_;
+};
+
+double bytes_of(std::initializer_list<ConstTensor> tensors) {
+  double bytes = 0;
+  for (const ConstTensor& tensor : tensors) bytes += static_cast<double>(tensor.bytes());
+  return bytes;
+}
+
+class Bench {
+ public:
+  Bench(const bert::BertConfig& model, device::Backend& backend, const data::PackedBatch& batch,
+        const std::vector<int32_t>& lengths, const OperationsBenchmarkOptions& options,
+        const std::function<void(const std::string&)>& describe)
+      : model_(model),
+        backend_(backend),
+        layout_(model),
+        batch_(backend, bert::capacity_of(batch)),
+        rounds_(options.rounds),
+        describe_(describe) {
+    batch_.upload(kCompute, batch);
+    for (const int32_t length : lengths) squared_lengths_ += double{1} * length * length;
+  }
+
+  std::vector<OperationTime> run() {
+    linear_layers();
+    attention();
+    layernorm();
+    embeddings();
+    rows();
+    losses();
+    flat();
+    return std::move(times_);
+  }
+
+ private:
+  template <typename Operation>
+  void time(const std::string& operation, const std::string& where, int64_t per_step, double flops,
+            double bytes, const Operation& run) {
+    describe_(operation + " " + where);
+    const auto seconds_of = [&](int repeats) {
+      const auto begin = Clock::now();
+      for (int i = 0; i < repeats; ++i) run();
+      backend_.synchronize(kCompute);
+      return seconds_since(begin);
+    };
+    seconds_of(2);
+    // Enough of them in a row that issuing the first and waiting for the last does not count.
+    constexpr double kRound = 5e-3;
+    constexpr int kMostRepeats = 200;
+    const int repeats =
+        static_cast<int>(std::clamp(kRound / seconds_of(1), 1.0, double{kMostRepeats}));
+    std::vector<double> rounds;
+    for (int round = 0; round < rounds_; ++round) rounds.push_back(seconds_of(repeats) / repeats);
+    times_.push_back({operation, where, per_step, median(rounds), flops, bytes});
+  }
+
+  void linear_layers() {
+    const int64_t h = model_.hidden_size, i = model_.intermediate_size, layers = model_.layers;
+    linear("query, key, value", h, 3 * h, layers, device::Activation::kNone);
+    linear("attention output", h, h, layers, device::Activation::kNone);
+    linear("intermediate", h, i, layers, model_.activation);
+    linear("output", i, h, layers, device::Activation::kNone);
+  }
+
+  void linear(const std::string& where, int64_t in, int64_t out, int64_t per_step,
+              device::Activation activation) {
+    Operands operands(backend_);
+    const int64_t t = batch_.sequences.tokens;
+    const Tensor x = operands.compute(t, in), y = operands.compute(t, out),
+                 weight = operands.compute(out, in), bias = operands.compute(1, out),
+                 d_weight = operands.master(out, in), d_bias = operands.master(1, out);
+    const bool activated = activation != device::Activation::kNone;
+    const Tensor pre = activated ? operands.compute(t, out) : Tensor{};
+    const double flops = 2.0 * static_cast<double>(t) * static_cast<double>(in * out);
+    time("linear_forward", where, per_step, flops, bytes_of({x, weight, bias, y, pre}), [&] {
+      backend_.linear_forward(kCompute, {.x = x,
+                                         .weight = weight,
+                                         .bias = bias,
+                                         .activation = activation,
+                                         .pre_activation = pre,
+                                         .y = y});
+    });
+    // Of the layer after it: its output's gradient becomes this layer's.
+    if (activated) {
+      const Tensor next = operands.compute(t, in), next_weight = operands.compute(in, out);
+      time("linear_data_gradient", "output, through the activation", per_step, flops,
+           bytes_of({next, next_weight, pre, y}), [&] {
+             backend_.linear_data_gradient(kCompute, {.dy = next,
+                                                      .weight = next_weight,
+                                                      .activation = activation,
+                                                      .pre_activation = pre,
+                                                      .dx = y});
+           });
+    }
+    const bool adds = where != "attention output" && where != "output";
+    if (where != "output") {
+      time("linear_data_gradient", where, per_step, flops,
+           bytes_of({y, weight, x}) + (adds ? bytes_of({x}) : 0), [&] {
+             backend_.linear_data_gradient(
+                 kCompute, {.dy = y, .weight = weight, .accumulate = adds, .dx = x});
+           });
+    }
+    time("linear_weight_gradient", where, per_step, flops,
+         bytes_of({x, y, d_weight, d_weight, d_bias, d_bias}), [&] {
+           backend_.linear_weight_gradient(
+               kCompute, {.x = x, .dy = y, .d_weight = d_weight, .d_bias = d_bias});
+         });
+  }
+
+  void attention() {
+    Operands operands(backend_);
+    const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
+    const Tensor qkv = operands.compute(t, 3 * h), context = operands.compute(t, h),
+                 d_context = operands.compute(t, h), d_qkv = operands.compute(t, 3 * h),
+                 log_sum_exp = operands.master(t, model_.heads);
+    const auto heads = static_cast<int32_t>(model_.heads);
+    const device::Dropout dropout{model_.attention_dropout, 7};
+    const double products = 2.0 * static_cast<double>(h) * squared_lengths_;
+    time("attention_forward", "", model_.layers, 2 * products,
+         bytes_of({qkv, context, log_sum_exp}), [&] {
+           backend_.attention_forward(kCompute, {.qkv = qkv,
+                                                 .sequences = batch_.sequences,
+                                                 .heads = heads,
+                                                 .dropout = dropout,
+                                                 .context = context,
+                                                 .log_sum_exp = log_sum_exp});
+         });
+    // Scores are computed again, which does not count.
+    time("attention_backward", "", model_.layers, 4 * products,
+         bytes_of({qkv, context, d_context, log_sum_exp, d_qkv}), [&] {
+           backend_.attention_backward(kCompute, {.qkv = qkv,
+                                                  .context = context,
+                                                  .d_context = d_context,
+                                                  .log_sum_exp = log_sum_exp,
+                                                  .sequences = batch_.sequences,
+                                                  .heads = heads,
+                                                  .dropout = dropout,
+                                                  .d_qkv = d_qkv});
+         });
+  }
+
+  void layernorm() {
+    Operands operands(backend_);
+    const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
+    const Tensor x = operands.compute(t, h), residual = operands.compute(t, h),
+                 normalized = operands.compute(t, h), y = operands.compute(t, h),
+                 gamma = operands.compute(1, h), beta = operands.compute(1, h),
+                 inverse_stddev = operands.positive(t), d_gamma = operands.master(1, h),
+                 d_beta = operands.master(1, h);
+    const device::Dropout dropout{model_.hidden_dropout, 7};
+    time("residual_layernorm_forward", "", 2 * model_.layers, 0,
+         bytes_of({x, residual, normalized, inverse_stddev, y}), [&] {
+           backend_.residual_layernorm_forward(kCompute, {.x = x,
+                                                          .residual = residual,
+                                                          .gamma = gamma,
+                                                          .beta = beta,
+                                                          .epsilon = model_.layer_norm_epsilon,
+                                                          .dropout = dropout,
+                                                          .sequences = batch_.sequences,
+                                                          .normalized = normalized,
+                                                          .inverse_stddev = inverse_stddev,
+                                                          .y = y});
+         });
+    time("residual_layernorm_backward", "", 2 * model_.layers, 0,
+         bytes_of({y, normalized, inverse_stddev, x, residual}), [&] {
+           backend_.residual_layernorm_backward(kCompute, {.dy = y,
+                                                           .normalized = normalized,
+                                                           .inverse_stddev = inverse_stddev,
+                                                           .gamma = gamma,
+                                                           .dropout = dropout,
+                                                           .sequences = batch_.sequences,
+                                                           .d_x = x,
+                                                           .d_residual = residual,
+                                                           .d_gamma = d_gamma,
+                                                           .d_beta = d_beta});
+         });
+  }
+
+  void embeddings() {
+    Operands operands(backend_);
+    const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
+    const Tensor word = operands.compute(model_.vocab_size, h),
+                 position = operands.compute(model_.max_positions, h),
+                 segment = operands.compute(2, h), gamma = operands.compute(1, h),
+                 beta = operands.compute(1, h), normalized = operands.compute(t, h),
+                 y = operands.compute(t, h), inverse_stddev = operands.positive(t),
+                 d_word = operands.master(model_.vocab_size, h),
+                 d_position = operands.master(model_.max_positions, h),
+                 d_segment = operands.master(2, h), d_gamma = operands.master(1, h),
+                 d_beta = operands.master(1, h);
+    const device::Dropout dropout{model_.hidden_dropout, 7};
+    // Every token's word is read; positions and segments stay in caches.
+    time("embeddings_forward", "", 1, 0, bytes_of({y, normalized, y, inverse_stddev}), [&] {
+      backend_.embeddings_forward(kCompute, {.token_ids = batch_.tokens,
+                                             .segment_ids = batch_.segments,
+                                             .positions = batch_.positions,
+                                             .sequences = batch_.sequences,
+                                             .word = word,
+                                             .position = position,
+                                             .segment = segment,
+                                             .gamma = gamma,
+                                             .beta = beta,
+                                             .epsilon = model_.layer_norm_epsilon,
+                                             .dropout = dropout,
+                                             .normalized = normalized,
+                                             .inverse_stddev = inverse_stddev,
+                                             .y = y});
+    });
+    // And every word's gradient is read and written, at most as often as there are tokens.
+    const double rows = static_cast<double>(std::min<int64_t>(t, model_.vocab_size));
+    const double scattered =
+        2 * rows * static_cast<double>(h) * static_cast<double>(size_of(d_word.dtype));
+    time("embeddings_backward", "", 1, 0, bytes_of({y, normalized, inverse_stddev}) + scattered,
+         [&] {
+           backend_.embeddings_backward(kCompute, {.token_ids = batch_.tokens,
+                                                   .segment_ids = batch_.segments,
+                                                   .positions = batch_.positions,
+                                                   .sequences = batch_.sequences,
+                                                   .dy = y,
+                                                   .normalized = normalized,
+                                                   .inverse_stddev = inverse_stddev,
+                                                   .gamma = gamma,
+                                                   .dropout = dropout,
+                                                   .d_word = d_word,
+                                                   .d_position = d_position,
+                                                   .d_segment = d_segment,
+                                                   .d_gamma = d_gamma,
+                                                   .d_beta = d_beta});
+         });
+  }
+
+  void rows() {
+    Operands operands(backend_);
+    const int64_t t = batch_.sequences.tokens, m = batch_.masked, h = model_.hidden_size;
+    const Tensor all = operands.compute(t, h), some = operands.compute(m, h);
+    time("gather_rows", "masked positions", 1, 0, bytes_of({some, some}), [&] {
+      backend_.gather_rows(kCompute, {.x = all, .rows = batch_.masked_positions, .y = some});
+    });
+    time("scatter_add_rows", "masked positions", 1, 0, bytes_of({some, some, some}), [&] {
+      backend_.scatter_add_rows(kCompute, {.dy = some, .rows = batch_.masked_positions, .dx = all});
+    });
+    time("activation_backward", "masked-LM transform", 1, 0, bytes_of({some, some, some}), [&] {
+      backend_.activation_backward(
+          kCompute,
+          {.activation = model_.activation, .dy = some, .pre_activation = some, .dx = some});
+    });
+  }
+
+  void losses() {
+    Operands operands(backend_);
+    const int64_t m = batch_.masked, h = model_.hidden_size, v = model_.vocab_size;
+    const Tensor x = operands.compute(m, h), weight = operands.compute(v, h),
+                 bias = operands.compute(1, v), d_x = operands.compute(m, h),
+                 d_weight = operands.master(v, h), d_bias = operands.master(1, v);
+    auto* totals = operands.zeros<device::LossTotals>();
+    const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(h * v);
+    const auto run = [&](bool training) {
+      backend_.classifier_loss(kCompute, {.x = x,
+                                          .weight = weight,
+                                          .bias = bias,
+                                          .labels = batch_.masked_ids,
+                                          .gradient_scale = 1.0f / static_cast<float>(m),
+                                          .d_x = training ? d_x : Tensor{},
+                                          .d_weight = training ? d_weight : Tensor{},
+                                          .d_bias = training ? d_bias : Tensor{},
+                                          .totals = totals});
+    };
+    time("classifier_loss", "masked-LM, training", 1, 3 * flops,
+         bytes_of({x, weight, d_x, d_weight, d_weight}), [&] { run(true); });
+    time("classifier_loss", "masked-LM, evaluation", 0, flops, bytes_of({x, weight}),
+         [&] { run(false); });
+  }
+
+  void flat() {
+    Operands operands(backend_);
+    const int64_t n = layout_.size;
+    const Tensor weights = operands.master(1, n), gradients = operands.master(1, n),
+                 first = operands.master(1, n), second = operands.master(1, n),
+                 compute = operands.compute(1, n);
+    auto* norm = operands.zeros<double>();
+    time("convert", std::string("gradients to ") + name_of(compute.dtype), 0, 0,
+         bytes_of({gradients, compute}),
+         [&] { backend_.convert(kCompute, {.source = gradients, .destination = compute}); });
+    time("l2_norm_squared", "gradients", 0, 0, bytes_of({gradients}),
+         [&] { backend_.l2_norm_squared(kCompute, {.x = gradients, .norm_squared = norm}); });
+    time("clip_to_norm", "gradients", 0, 0, bytes_of({gradients, gradients}), [&] {
+      backend_.clip_to_norm(kCompute, {.x = gradients, .norm_squared = norm, .max_norm = 1.0f});
+    });
+    const bool separate = compute.dtype != weights.dtype;
+    const double update =
+        2 * bytes_of({weights, gradients, first, second}) + (separate ? bytes_of({compute}) : 0);
+    time("adam_update", "", 1, 0, update, [&] {
+      backend_.adam_update(kCompute, {.weights = weights,
+                                      .compute_weights = separate ? compute : Tensor{},
+                                      .gradients = gradients,
+                                      .first_moment = first,
+                                      .second_moment = second,
+                                      .learning_rate = 1e-6f,
+                                      .norm_squared = norm});
+    });
+  }
+
+  const bert::BertConfig& model_;
+  device::Backend& backend_;
+  bert::ParameterLayout layout_;
+  bert::DeviceBatch batch_;
+  int rounds_;
+  const std::function<void(const std::string&)>& describe_;
+  double squared_lengths_ = 0;  // their sum
+  std::vector<OperationTime> times_;
+};
+
+}  // namespace
+
+OperationsBenchmark benchmark_operations(const RunConfig& config,
+                                         const OperationsBenchmarkOptions& options,
+                                         const Ranks& ranks,
+                                         const std::function<void(const std::string&)>& describe) {
+  if (ranks.size() > 1) {
+    fail("{} ranks: operations are measured on one; run without a launcher", ranks.size());
+  }
+  const bert::BertConfig model = make_bert_config(config);
+  const auto backend = make_backend(config, ranks.local);
+  const auto lengths = micro_batch_lengths(config, options.micro_batch_tokens, model, 1);
+  const data::PackedBatch batch = synthetic_batch(model, lengths, 1);
+  OperationsBenchmark result{.device = backend->description(),
+                             .sequences = std::ssize(lengths),
+                             .tokens = std::ssize(batch.tokens)};
+  result.operations = Bench(model, *backend, batch, lengths, options, describe).run();
+  describe("peaks");
+  const MatrixPeak matrix(*backend);
+  const CopyPeak copy(*backend);
+  std::vector<double> flops, bytes;
+  for (int round = 0; round < options.rounds; ++round) {
+    flops.push_back(matrix.flops_per_second());
+    bytes.push_back(copy.bytes_per_second());
+  }
+  result.matrix_peak_size = matrix.size();
+  result.matrix_peak_flops_per_second = median(flops);
+  result.copy_peak_bytes_per_second = median(bytes);
+  return result;
+}
+
+}  // namespace strata::harness
