@@ -36,7 +36,8 @@ void print_json(const harness::StepBenchmark& b) {
         {"backward", b.backward},
         {"exposed_reduce_and_update", b.wait},
         {"reduce", b.reduce},
-        {"update", b.update}}}};
+        {"update", b.update}}},
+      {"lengths", b.lengths}};
   fmt::print("{}\n", result.dump(2));
 }
 

@@ -30,7 +30,7 @@ class CopyPeak {
  public:
   explicit CopyPeak(device::Backend& backend);
 
-  // Bytes read and bytes written together, of one copy, now.
+  // Bytes read and bytes written together, of a few copies in a row, now.
   double bytes_per_second() const;
 
  private:

@@ -16,6 +16,7 @@ StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOption
       training.make_buckets(ranks.communicator, bucket_options(config, training.model()));
   const MatrixPeak peak(training.backend());
 
+  std::vector<std::vector<int32_t>> lengths;
   std::vector<double> step, forward, backward, wait, reduce, update, peaks;
   double sequences = 0, tokens = 0, flops = 0;
   for (int i = 0; i < options.steps + kUnmeasured; ++i) {
@@ -30,6 +31,7 @@ StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOption
     reduce.push_back(times.reduce.communication_seconds);
     update.push_back(times.reduce.update_seconds);
     peaks.push_back(peak_now);
+    lengths.push_back(training.lengths(number));
     const auto accumulation = static_cast<double>(training.accumulation());
     sequences += accumulation * static_cast<double>(training.lengths(number).size());
     tokens += accumulation * static_cast<double>(training.batch(number).tokens.size());
@@ -40,6 +42,7 @@ StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOption
   const double steps = options.steps;
   return {.ranks = ranks.size(),
           .device = training.backend().description(),
+          .lengths = std::move(lengths),
           .sequences = static_cast<int64_t>(sums[0] / steps + 0.5),
           .tokens = static_cast<int64_t>(sums[1] / steps + 0.5),
           .flops = sums[2] / steps,

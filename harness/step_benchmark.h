@@ -19,15 +19,16 @@ struct StepBenchmarkOptions {
 struct StepBenchmark {
   int ranks = 1;
   std::string device;
-  int64_t sequences = 0;  // a step, over all ranks
-  int64_t tokens = 0;     // a step, over all ranks
-  double flops = 0;       // model FLOPs a step, over all ranks
-  double step = 0;        // whole step, slowest rank
-  double forward = 0;     // upload, forward, losses and their gradients
-  double backward = 0;    // until the last gradient is final
-  double wait = 0;        // then, until every bucket is reduced and updated
-  double reduce = 0;      // all-reduces, most of it beside backward
-  double update = 0;      // optimizer, beside backward too
+  std::vector<std::vector<int32_t>> lengths;  // of this rank's micro-batches that were measured
+  int64_t sequences = 0;                      // a step, over all ranks
+  int64_t tokens = 0;                         // a step, over all ranks
+  double flops = 0;                           // model FLOPs a step, over all ranks
+  double step = 0;                            // whole step, slowest rank
+  double forward = 0;                         // upload, forward, losses and their gradients
+  double backward = 0;                        // until the last gradient is final
+  double wait = 0;                            // then, until every bucket is reduced and updated
+  double reduce = 0;                          // all-reduces, most of it beside backward
+  double update = 0;                          // optimizer, beside backward too
   double peak_flops_per_second =
       0;                  // of all ranks' matrix products at once, measured between the steps
   int64_t peak_size = 0;  // rows and columns of these products

@@ -10,14 +10,14 @@ case ${1:-} in
 esac
 folder=${1:-$root/build/gpu_bundle}
 build=$root/build/release
-programs=(cli/strata tests/conformance/test_conformance tests/bert/test_bert)
+programs=(cli/strata tests/conformance/test_conformance tests/bert/test_bert tests/comm/test_comm)
 for program in "${programs[@]}"; do
   [[ -x $build/$program ]] || give_up "$build/$program is not there: run scripts/test.sh first"
 done
 grep -q '^STRATA_NVCC:.*nvcc$' "$build/CMakeCache.txt" || give_up "the release build has no CUDA backend: install the CUDA toolkit"
 
 rm -rf "$folder.unfinished"
-mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts}
+mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts,bench}
 for program in "${programs[@]}"; do
   install -s "$build/$program" "$folder.unfinished/bin/"
 done
@@ -29,13 +29,15 @@ tar -C "$folder.unfinished" -czf "$folder.unfinished/lib.tar.gz" lib
 rm -r "$folder.unfinished/lib"
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" "$folder.unfinished/scripts/"
+cp "$root/bench/gpu_vs_pytorch.sh" "$root/bench/pytorch_step.py" "$folder.unfinished/bench/"
 cat >"$folder.unfinished/run" <<'RUN'
 #!/usr/bin/env bash
-# Usage: run [OPTION...] of scripts/gpu_check.sh, or: run PROGRAM [ARGUMENT...] of bin/
+# Usage: run [OPTION...] of scripts/gpu_check.sh, or: run PROGRAM [ARGUMENT...] of bin/ or bench/
 here=$(cd "$(dirname "$0")" && pwd)
 [[ -f $here/lib/unpacked ]] || { tar -C "$here" -xzf "$here/lib.tar.gz" && touch "$here/lib/unpacked"; }
 export LD_LIBRARY_PATH=$here/lib:${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64 STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
 if [[ -x $here/bin/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bin/$program" "$@"; fi
+if [[ -x $here/bench/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bench/$program" "$@"; fi
 exec "$here/scripts/gpu_check.sh" "$@"
 RUN
 chmod +x "$folder.unfinished/run"

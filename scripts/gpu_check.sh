@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in at most nine minutes: every operation and the whole model against their oracles,
-# compute-sanitizer over small shapes, and bert-large's steps timed. Prints a table and writes it as JSON.
+# NCCL, compute-sanitizer over small shapes, bert-large's steps and each of its operations timed. Prints a table and
+# writes it as JSON.
 # Usage: scripts/gpu_check.sh [--output FILE] [--skip STEP,...]
 #   --output FILE     default bench/results/gpu_check.json
-#   --skip STEP,...   of: conformance model sanitizer benchmark
+#   --skip STEP,...   of: conformance model nccl sanitizer races benchmark operations
 # Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 where a check fails.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -21,7 +22,8 @@ done
 strata=${STRATA_BIN:-$root/build/release/cli}/strata
 conformance=${STRATA_BIN:-$root/build/release/tests/conformance}/test_conformance
 bert=${STRATA_BIN:-$root/build/release/tests/bert}/test_bert
-for program in "$strata" "$conformance" "$bert"; do
+comm=${STRATA_BIN:-$root/build/release/tests/comm}/test_comm
+for program in "$strata" "$conformance" "$bert" "$comm"; do
   [[ -x $program ]] || give_up "$program is not there: build the release preset, or set STRATA_BIN"
 done
 command -v nvidia-smi >/dev/null || give_up "there is no nvidia-smi: this machine has no NVIDIA driver"
@@ -50,31 +52,36 @@ run_step() {
 
 # The two tests that only concern backends with separate compute weights skip for f32.
 run_step conformance "$conformance" --gtest_brief=1 --gtest_filter='*cuda*-*ComputeWeightsAreTheNewWeightsRounded/cuda_f32'
+run_step nccl "$comm" --gtest_brief=1 --gtest_filter='Nccl.*'
 run_step model "$bert" --gtest_brief=1 --gtest_filter='*GoldenModel*cuda*'
 if command -v compute-sanitizer >/dev/null; then
   run_step sanitizer compute-sanitizer --error-exitcode 1 "$conformance" --gtest_brief=1 \
     --gtest_filter='*Adam*cuda*:*Lamb*cuda*:*Linear*cuda*:*Rows*cuda*-*ComputeWeightsAreTheNewWeightsRounded/cuda_f32'
+  run_step races compute-sanitizer --tool racecheck --error-exitcode 1 "$conformance" --gtest_brief=1 \
+    --gtest_filter='*Attention*cuda_bf16:*LayerNorm*cuda*:*ClassifierLoss*cuda_bf16'
 else
-  echo "skipped: there is no compute-sanitizer" >"$work/sanitizer.verdict"
+  echo "skipped: there is no compute-sanitizer" | tee "$work/sanitizer.verdict" >"$work/races.verdict"
 fi
 # 96 samples of MLPerf's lengths, 253 tokens each.
-run_step benchmark "$strata" bench step --config "$root/scripts/configs/bert-large.yaml" --set device.backend=cuda \
-  --set data.train=/tmp --set data.eval=/tmp --set model.vocab=none --set model.checkpoint=none --tokens 24288 \
-  --steps 20 --json
+options=(--config "$root/scripts/configs/bert-large.yaml" --set device.backend=cuda --set data.train=/tmp
+  --set data.eval=/tmp --set model.vocab=none --set model.checkpoint=none --tokens 24288 --json)
+run_step benchmark "$strata" bench step "${options[@]}" --steps 20
+run_step operations "$strata" bench operations "${options[@]}"
 
 python3 - "$work" "$gpu" "$output" <<'EOF2'
 import json, pathlib, sys
 work, gpu, output = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
 steps = {}
-for name in ("conformance", "model", "sanitizer", "benchmark"):
+for name in ("conformance", "model", "nccl", "sanitizer", "races", "benchmark", "operations"):
     seconds = work / f"{name}.seconds"
     steps[name] = {"verdict": (work / f"{name}.verdict").read_text().strip(),
                    "seconds": int(seconds.read_text()) if seconds.exists() else None}
 result = {"gpu": gpu, "steps": steps}
-text = work / "benchmark.txt"
-if steps["benchmark"]["verdict"] == "passed":
-    lines = text.read_text()
-    result["bench_step"] = json.loads(lines[lines.index("{"):])
+for name, key in (("benchmark", "bench_step"), ("operations", "bench_operations")):
+    if steps[name]["verdict"] == "passed":
+        lines = (work / f"{name}.txt").read_text()
+        result[key] = json.loads(lines[lines.index("{\n"):lines.rindex("}") + 1])
+result.get("bench_step", {}).pop("lengths", None)
 output.write_text(json.dumps(result, indent=2) + "\n")
 print(f"\n{'check':<14}{'verdict':<40}{'seconds':>8}")
 for name, step in steps.items():
@@ -83,6 +90,12 @@ if "bench_step" in result:
     bench = result["bench_step"]
     print(f"bert-large: {bench['sequences_per_second']:.0f} sequences/s, "
           f"{100 * bench['model_flops_per_second'] / bench['matrix_peak_flops_per_second']:.1f} % of the matrix peak")
+if "bench_operations" in result:
+    copy = result["bench_operations"]["copy_peak_bytes_per_second"]
+    print(f"copy peak {copy / 1e9:.0f} GB/s; share of the peaks, operation by operation:")
+    for o in result["bench_operations"]["operations"]:
+        name = o["operation"] + (f" ({o['where']})" if o["where"] else "")
+        print(f"  {name:<62}{1e3 * o['seconds']:>9.4f} ms{100 * o['share_of_peak']:>7.1f} %")
 print(f"written to {output}")
 sys.exit(any(step["verdict"].startswith("failed") for step in steps.values()))
 EOF2

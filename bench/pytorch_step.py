@@ -1,0 +1,109 @@
+"""BERT pretraining steps in PyTorch: transformers' BertForPreTraining, SDPA, bf16 autocast, clip_grad_norm_, fused
+AdamW, over sequences padded to the model's 512 positions. Prints JSON.
+Usage: pytorch_step.py MODEL LENGTHS.json VARIANT [--device cuda|cpu] [--steps N]
+MODEL: bert-large or a config.json. LENGTHS.json: a list of batches, each a list of lengths. VARIANT: eager, compiled."""
+import argparse
+import json
+import random
+import statistics
+import time
+
+import torch
+from transformers import BertConfig, BertForPreTraining
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("model")
+parser.add_argument("lengths")
+parser.add_argument("variant", choices=["eager", "compiled"])
+parser.add_argument("--device", default="cuda")
+parser.add_argument("--steps", type=int, default=10)
+options = parser.parse_args()
+device = torch.device(options.device)
+on_gpu = device.type == "cuda"
+
+
+def synchronize():
+    if on_gpu:
+        torch.cuda.synchronize()
+
+
+def config_of(model):
+    if model != "bert-large":
+        return BertConfig.from_json_file(model)
+    return BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
+
+
+def make_batch(lengths, config):
+    size = (len(lengths), config.max_position_embeddings)
+    ids = torch.randint(5, config.vocab_size, size)
+    positions = torch.arange(size[1]).expand(size)
+    attention = (positions < torch.tensor(lengths)[:, None]).long()
+    labels = torch.full(size, -100)
+    for row, length in enumerate(lengths):
+        masked = random.sample(range(length), min(76, max(1, round(0.15 * length))))
+        labels[row, masked] = ids[row, masked]
+    batch = dict(input_ids=ids * attention, attention_mask=attention,
+                 token_type_ids=(positions >= torch.tensor(lengths)[:, None] // 2).long() * attention, labels=labels,
+                 next_sentence_label=torch.randint(0, 2, (len(lengths),)))
+    return {name: tensor.to(device) for name, tensor in batch.items()}
+
+
+def peak(work, amount):
+    """`amount` of one call over the median time of a call."""
+    for _ in range(3):
+        work()
+    times = []
+    for _ in range(7):
+        synchronize()
+        begin = time.perf_counter()
+        for _ in range(10):
+            work()
+        synchronize()
+        times.append((time.perf_counter() - begin) / 10)
+    return amount / statistics.median(times)
+
+
+torch.manual_seed(1)
+random.seed(1)
+torch.set_float32_matmul_precision("high")
+config = config_of(options.model)
+config._attn_implementation = "sdpa"
+model = BertForPreTraining(config).to(device).train()
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6, weight_decay=0.01, fused=True)
+forward = torch.compile(model) if options.variant == "compiled" else model
+batches = [make_batch(lengths, config) for lengths in json.load(open(options.lengths))]
+
+
+def step(batch):
+    with torch.autocast(device.type, dtype=torch.bfloat16):
+        loss = forward(**batch).loss
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+for number in range(3):
+    step(batches[number % len(batches)])
+times = []
+for number in range(options.steps):
+    synchronize()
+    begin = time.perf_counter()
+    step(batches[number % len(batches)])
+    synchronize()
+    times.append(time.perf_counter() - begin)
+sequences = sum(map(len, batches)) / len(batches)
+memory = torch.cuda.max_memory_allocated() if on_gpu else 0
+del batches, forward, model, optimizer
+size = 8192 if on_gpu else 1024
+a = torch.randn(size, size, device=device, dtype=torch.bfloat16)
+b = torch.randn(size, size, device=device, dtype=torch.bfloat16)
+source = torch.empty(2**28 if on_gpu else 2**24, device=device)
+target = torch.empty_like(source)
+print(json.dumps({
+    "variant": options.variant, "torch": torch.__version__,
+    "device": torch.cuda.get_device_name() if on_gpu else "cpu",
+    "seconds_per_step": statistics.median(times), "sequences_per_second": sequences / statistics.median(times),
+    "peak_memory_bytes": memory,
+    "matrix_peak_flops_per_second": peak(lambda: a @ b, 2 * size**3),
+    "copy_peak_bytes_per_second": peak(lambda: target.copy_(source), 2 * 4 * source.numel())}))
