@@ -256,11 +256,13 @@ TEST_F(RunConfigTest, DerivedValues) {
 }
 
 TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
-  for (const char* name : {"quickstart", "bert-large", "tiny"}) {
-    const auto path = std::filesystem::path(STRATA_SOURCE_DIR) / "scripts" / "configs" /
-                      (std::string(name) + ".yaml");
-    EXPECT_NO_THROW(load_run_config(path)) << name;
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(STRATA_SOURCE_DIR "/scripts/configs")) {
+    EXPECT_NO_THROW(load_run_config(entry.path())) << entry.path();
+    ++files;
   }
+  EXPECT_GE(files, 5);
 }
 
 }  // namespace

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Trains on several machines with Open MPI's mpirun, one rank for every GPU (or as many as the hosts' slots say).
+# Usage: scripts/mpirun_nodes.sh --hosts HOST[:SLOTS],... | --hostfile FILE [OPTION...] CONFIG [KEY=VALUE...]
+#   --hosts LIST      machines and ranks on each: node1:8,node2:8; localhost:8 for this one
+#   --hostfile FILE   the same as Open MPI's hostfile: 'node1 slots=8' a line
+#   --interface NAME  network interface that the machines reach each other by (NCCL and Open MPI choose else)
+#   --strata PROGRAM  default build/release/cli/strata; the same path on every machine
+#   --dry-run         only print the command
+#   KEY=VALUE         configuration keys to override, as in 'strata train --set'
+# Machines need ssh between them without a password, and the data under the same paths.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+hosts=() interface= strata=$root/build/release/cli/strata dry_run=
+while [[ ${1:-} == -* ]]; do
+  case $1 in
+    -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --dry-run) dry_run=1; shift ;;
+    --hosts | --hostfile | --interface | --strata)
+      [[ $# -ge 2 ]] || give_up "$1 needs a value; see --help"
+      case $1 in
+        --hosts) hosts=(--host "$2") ;;
+        --hostfile) [[ -f $2 ]] || give_up "$2: no such hostfile"; hosts=(--hostfile "$2") ;;
+        --interface) interface=$2 ;;
+        --strata) strata=$2 ;;
+      esac
+      shift 2 ;;
+    *) give_up "unknown option $1; see --help" ;;
+  esac
+done
+[[ ${#hosts[@]} -gt 0 ]] || give_up "name the machines with --hosts or --hostfile; see --help"
+[[ $# -ge 1 ]] || give_up "name the run's configuration; see --help"
+[[ -f $1 ]] || give_up "$1: no such configuration"
+[[ -x $strata ]] || give_up "$strata is not there: build the release preset, or give --strata"
+
+command=(mpirun "${hosts[@]}" --bind-to none --mca odls_base_sigkill_timeout 2)
+[[ $(id -u) -ne 0 ]] || command+=(--allow-run-as-root)
+if [[ -n $interface ]]; then
+  command+=(--mca btl_tcp_if_include "$interface" --mca oob_tcp_if_include "$interface" -x "NCCL_SOCKET_IFNAME=$interface")
+fi
+# What the ranks need of this environment.
+for name in $(compgen -e | grep -E '^(LD_LIBRARY_PATH|CUDA_|NCCL_|OMP_)' || true); do command+=(-x "$name"); done
+command+=("$strata" train --config "$1")
+shift
+for override in "$@"; do
+  [[ $override == *=* ]] || give_up "$override: write KEY=VALUE"
+  command+=(--set "$override")
+done
+if [[ -n $dry_run ]]; then
+  printf '%q ' "${command[@]}"
+  printf '\n'
+  exit 0
+fi
+exec "${command[@]}"
