@@ -55,8 +55,8 @@ class Problem {
     set(CUBLASLT_MATMUL_DESC_TRANSB, call.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
     if (call.bias) {
       set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, call.bias);
       set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(call.input_dtype));
+      point_to_bias(call);
     }
     describe(b_, call.input_dtype, call.transpose_b ? call.k : call.n,
              call.transpose_b ? call.n : call.k, call.ldb);
@@ -64,6 +64,9 @@ class Problem {
              call.transpose_a ? call.k : call.m, call.lda);
     describe(c_, call.output_dtype, call.n, call.m, call.ldc);
   }
+
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
 
   std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle) const {
     constexpr int kMost = 8;
@@ -100,8 +103,10 @@ class Problem {
            result.workspaceSize <= kWorkspaceBytes;
   }
 
+  // A call of this problem's kind, with its own matrices; `c` in place of the call's.
   void run(cublasLtHandle_t handle, cudaStream_t stream, void* workspace, const MatmulCall& call,
-           void* c, const cublasLtMatmulAlgo_t& algorithm) const {
+           void* c, const cublasLtMatmulAlgo_t& algorithm) {
+    if (call.bias) point_to_bias(call);
     const float one = 1.0f, added = call.accumulate ? 1.0f : 0.0f;
     check(cublasLtMatmul(handle, operation_.descriptor, &one, call.b, b_.descriptor, call.a,
                          a_.descriptor, &added, c, c_.descriptor, c, c_.descriptor, &algorithm,
@@ -112,6 +117,7 @@ class Problem {
  private:
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
+  void point_to_bias(const MatmulCall& call) { set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, call.bias); }
   template <typename Value>
   void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
     check(cublasLtMatmulDescSetAttribute(operation_.descriptor, attribute, &value, sizeof value),
@@ -129,20 +135,11 @@ class Problem {
   Layout a_, b_, c_;
 };
 
-// The rows of a batch vary: an algorithm chosen for one number serves its neighbours.
-int64_t rounded(int64_t rows) {
-  constexpr int64_t kStep = 1024;
-  return (rows + kStep - 1) / kStep * kStep;
-}
-
 // Everything but the pointers, of which only the alignment counts.
 using Kind = std::tuple<bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t,
                         uint32_t, uint32_t, bool, bool, DType, DType>;
 
-Kind kind_of(const MatmulCall& call) {
-  // Weight gradients add up over the batch's rows; elsewhere they are c's.
-  const int64_t m = call.transpose_a ? call.m : rounded(call.m);
-  const int64_t k = call.transpose_a ? rounded(call.k) : call.k;
+Kind kind_of(const MatmulCall& call, int64_t m, int64_t k) {
   return {call.transpose_a,
           call.transpose_b,
           m,
@@ -160,6 +157,30 @@ Kind kind_of(const MatmulCall& call) {
           call.output_dtype};
 }
 
+Kind kind_of(const MatmulCall& call) { return kind_of(call, call.m, call.k); }
+
+// The rows of a batch vary: an algorithm chosen for one number serves its neighbours. Weight
+// gradients add up over these rows; elsewhere they are c's.
+Kind neighbourhood_of(const MatmulCall& call) {
+  const auto rounded = [](int64_t rows) {
+    constexpr int64_t kStep = 1024;
+    return (rows + kStep - 1) / kStep * kStep;
+  };
+  return call.transpose_a ? kind_of(call, call.m, rounded(call.k))
+                          : kind_of(call, rounded(call.m), call.k);
+}
+
+// How products of one kind are run.
+struct Plan {
+  explicit Plan(const MatmulCall& call) : problem(call) {}
+
+  Problem problem;
+  cublasLtMatmulAlgo_t algorithm = {};
+};
+
+// All of a step's products, of several steps.
+constexpr size_t kMostPlans = 1024;
+
 }  // namespace
 
 struct Matmul::State {
@@ -172,18 +193,41 @@ struct Matmul::State {
     cublasLtDestroy(handle);
   }
 
-  cublasLtMatmulAlgo_t fastest(const Problem& problem, const MatmulCall& call);
-  float milliseconds(const Problem& problem, const MatmulCall& call, void* c,
+  Plan& plan_of(const MatmulCall& call);
+  cublasLtMatmulAlgo_t algorithm_of(Problem& problem, const MatmulCall& call);
+  cublasLtMatmulAlgo_t fastest(Problem& problem, const MatmulCall& call);
+  float milliseconds(Problem& problem, const MatmulCall& call, void* c,
                      const cublasLtMatmulAlgo_t& algorithm);
 
   cudaStream_t stream;
   cublasLtHandle_t handle = nullptr;
   void* workspace = nullptr;
-  std::map<Kind, cublasLtMatmulAlgo_t> chosen;
+  std::map<Kind, cublasLtMatmulAlgo_t> chosen;  // of neighbourhoods
+  std::map<Kind, Plan> plans;
 };
 
+// A step has one kind of product in every layer: only the first layer's is described anew.
+Plan& Matmul::State::plan_of(const MatmulCall& call) {
+  const Kind kind = kind_of(call);
+  if (const auto known = plans.find(kind); known != plans.end()) return known->second;
+  if (plans.size() >= kMostPlans) plans.clear();
+  Plan& plan = plans.try_emplace(kind, call).first->second;
+  plan.algorithm = algorithm_of(plan.problem, call);
+  return plan;
+}
+
+cublasLtMatmulAlgo_t Matmul::State::algorithm_of(Problem& problem, const MatmulCall& call) {
+  const Kind neighbourhood = neighbourhood_of(call);
+  auto known = chosen.find(neighbourhood);
+  if (known == chosen.end()) {
+    known = chosen.emplace(neighbourhood, fastest(problem, call)).first;
+  }
+  // An algorithm may not suit every number of rows of its neighbourhood.
+  return problem.suits(handle, known->second) ? known->second : problem.candidates(handle).at(0);
+}
+
 // Tries the candidates on the call's inputs and an output of their own.
-cublasLtMatmulAlgo_t Matmul::State::fastest(const Problem& problem, const MatmulCall& call) {
+cublasLtMatmulAlgo_t Matmul::State::fastest(Problem& problem, const MatmulCall& call) {
   const auto candidates = problem.candidates(handle);
   if (candidates.empty()) {
     fail("cuda: cuBLASLt has no algorithm for a product of {} x {} x {}", call.m, call.n, call.k);
@@ -203,7 +247,7 @@ cublasLtMatmulAlgo_t Matmul::State::fastest(const Problem& problem, const Matmul
   return candidates[winner];
 }
 
-float Matmul::State::milliseconds(const Problem& problem, const MatmulCall& call, void* c,
+float Matmul::State::milliseconds(Problem& problem, const MatmulCall& call, void* c,
                                   const cublasLtMatmulAlgo_t& algorithm) {
   constexpr int kRuns = 3;
   cudaEvent_t begin, end;
@@ -227,18 +271,9 @@ Matmul::~Matmul() = default;
 
 void Matmul::operator()(const MatmulCall& call) {
   if (call.m == 0 || call.n == 0 || call.k == 0) return;
-  const Problem problem(call);
   State& state = *state_;
-  const Kind kind = kind_of(call);
-  auto known = state.chosen.find(kind);
-  if (known == state.chosen.end()) {
-    known = state.chosen.emplace(kind, state.fastest(problem, call)).first;
-  }
-  // An algorithm may not suit every number of rows of its kind.
-  const cublasLtMatmulAlgo_t algorithm = problem.suits(state.handle, known->second)
-                                             ? known->second
-                                             : problem.candidates(state.handle).at(0);
-  problem.run(state.handle, state.stream, state.workspace, call, call.c, algorithm);
+  Plan& plan = state.plan_of(call);
+  plan.problem.run(state.handle, state.stream, state.workspace, call, call.c, plan.algorithm);
 }
 
 }  // namespace strata::device::cuda
