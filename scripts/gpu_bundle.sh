@@ -29,12 +29,19 @@ tar -C "$folder.unfinished" -czf "$folder.unfinished/lib.tar.gz" lib
 rm -r "$folder.unfinished/lib"
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" "$folder.unfinished/scripts/"
-cp "$root/bench/gpu_vs_pytorch.sh" "$root/bench/pytorch_step.py" "$folder.unfinished/bench/"
+cp "$root/bench/gpu_vs_pytorch.sh" "$root/bench/gpu_follows_cpu.sh" "$root/bench/pytorch_step.py" "$folder.unfinished/bench/"
+# What bench/gpu_follows_cpu.sh trains on.
+if [[ -f $cache/kjv.txt ]]; then
+  mkdir -p "$folder.unfinished/data-cache/minilm"
+  gzip -9 <"$cache/kjv.txt" >"$folder.unfinished/data-cache/kjv.txt.gz"
+  cp "$cache/minilm/config.json" "$cache/minilm/vocab.txt" "$folder.unfinished/data-cache/minilm/"
+fi
 cat >"$folder.unfinished/run" <<'RUN'
 #!/usr/bin/env bash
 # Usage: run [OPTION...] of scripts/gpu_check.sh, or: run PROGRAM [ARGUMENT...] of bin/ or bench/
 here=$(cd "$(dirname "$0")" && pwd)
 [[ -f $here/lib/unpacked ]] || { tar -C "$here" -xzf "$here/lib.tar.gz" && touch "$here/lib/unpacked"; }
+[[ ! -f $here/data-cache/kjv.txt.gz ]] || gunzip "$here/data-cache/kjv.txt.gz"
 export LD_LIBRARY_PATH=$here/lib:${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64 STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
 if [[ -x $here/bin/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bin/$program" "$@"; fi
 if [[ -x $here/bench/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bench/$program" "$@"; fi
