@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <vector>
 
 thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
@@ -54,7 +56,8 @@ struct Block {
   std::vector<Barrier> warps;
   std::vector<const void*> shown;  // a value of every thread
   int current = 0;
-  bool progress = false;
+  bool progress = false;  // of the warp that runs
+  bool got_on = false;    // of any warp since all had a turn
 };
 
 thread_local Block block;
@@ -99,20 +102,41 @@ void resume() {
   setcontext(&context);
 }
 
-void run_block(int threads) {
-  block.threads = {.members = threads};
-  block.warps.assign(static_cast<size_t>(threads / kWarpSize), Barrier{.members = kWarpSize});
-  for (int i = 0; i < threads; ++i) block.fibers[static_cast<size_t>(i)]->ended = false;
-  for (int left = threads; left > 0;) {
+// Runs the threads of a warp for as long as they get anywhere without the other warps. Returns how
+// many have not ended.
+int run_warp(int number) {
+  int left = 0;
+  for (bool progress = true; progress;) {
     block.progress = false;
     left = 0;
-    for (block.current = 0; block.current < threads; ++block.current) {
+    for (int lane_number = 0; lane_number < kWarpSize; ++lane_number) {
+      block.current = number * kWarpSize + lane_number;
       if (fiber().ended) continue;
       threadIdx = dim3(static_cast<unsigned>(block.current));
       resume();
       left += fiber().ended ? 0 : 1;
     }
-    if (left > 0 && !block.progress) {
+    progress = block.progress && left > 0;
+    block.got_on |= block.progress;
+  }
+  return left;
+}
+
+// Warps take turns in an order that changes all the time, each as far as it gets: one that runs
+// ahead of another where nothing holds it back spoils what the other has yet to read.
+void run_block(int threads) {
+  block.threads = {.members = threads};
+  block.warps.assign(static_cast<size_t>(threads / kWarpSize), Barrier{.members = kWarpSize});
+  for (int i = 0; i < threads; ++i) block.fibers[static_cast<size_t>(i)]->ended = false;
+  static thread_local std::mt19937 random;
+  std::vector<int> warps(static_cast<size_t>(threads / kWarpSize));
+  std::iota(warps.begin(), warps.end(), 0);
+  for (int left = threads; left > 0;) {
+    std::shuffle(warps.begin(), warps.end(), random);
+    block.got_on = false;
+    left = 0;
+    for (const int number : warps) left += run_warp(number);
+    if (left > 0 && !block.got_on) {
       std::fprintf(stderr, "emulated CUDA: the threads of a block wait for each other for ever\n");
       std::abort();
     }
