@@ -65,6 +65,7 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
   backend_.synchronize(stream_);
   stream_ = stream;
   const auto put = [&](size_t place, const auto& from) {
+    if (from.empty()) return;
     std::memcpy(staging_.as<char>() + place, from.data(), from.size() * sizeof(from[0]));
   };
   put(places_.tokens, batch.tokens);
