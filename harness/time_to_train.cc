@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "base/error.h"
@@ -149,7 +150,7 @@ class TimedRun {
     log_.run_start();
     trainer_.start();
     int64_t next_eval = std::max(b_.config.target.start_eval_at_sample, interval_);
-    while (!result.reached_target && result.steps < max_steps_) {
+    while (!result.reached_target && result.steps < max_steps_ && !diverged_) {
       train_until(next_eval, result);
       result.accuracy = evaluate();
       result.reached_target = result.accuracy >= b_.config.target.masked_lm_accuracy;
@@ -172,7 +173,7 @@ class TimedRun {
                 {{log_keys::kFirstEpochNum, first}, {log_keys::kEpochCount, samples - first}});
       log.start(log_keys::kEpochStart, {{log_keys::kEpochNum, first}});
     });
-    while (trainer_.samples() < samples && result.steps < max_steps_) {
+    while (trainer_.samples() < samples && result.steps < max_steps_ && !diverged_) {
       trainer_.record(result.steps < b_.config.log.timeline_steps ? &timeline_ : nullptr);
       const StepResult step = trainer_.step();
       result.steps = step.step;
@@ -181,6 +182,13 @@ class TimedRun {
       state_.items = trainer_.samples();
       if (step.losses) state_.loss = step.losses->mean_loss();
       if (progress_) progress_->update(state_);
+      diverged_ = step.losses && !std::isfinite(step.losses->mean_loss());
+    }
+    if (diverged_ && progress_) {
+      progress_->print(
+          fmt::format("step {}: the loss is not a finite number, so the run ends here; try a lower "
+                      "optimizer.lr, a longer schedule.warmup_steps or clip.mode",
+                      state_.step));
     }
     log_.write([&](EventLog& log) {
       log.end(log_keys::kEpochStop, {}, {{log_keys::kEpochNum, first}});
@@ -214,6 +222,7 @@ class TimedRun {
   std::optional<Progress> progress_;
   int64_t max_steps_, interval_;
   ProgressState state_;
+  bool diverged_ = false;
 };
 
 std::vector<std::filesystem::path> data_paths(const RunConfig& config) {

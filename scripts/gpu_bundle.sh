@@ -43,6 +43,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 [[ -f $here/lib/unpacked ]] || { tar -C "$here" -xzf "$here/lib.tar.gz" && touch "$here/lib/unpacked"; }
 [[ ! -f $here/data-cache/kjv.txt.gz ]] || gunzip "$here/data-cache/kjv.txt.gz"
 export LD_LIBRARY_PATH=$here/lib:${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64 STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
+# CUDA's libraries may be PyTorch's.
+for folder in "$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)"/nvidia/*/lib; do
+  [[ ! -d $folder ]] || LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$folder
+done
 if [[ -x $here/bin/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bin/$program" "$@"; fi
 if [[ -x $here/bench/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bench/$program" "$@"; fi
 exec "$here/scripts/gpu_check.sh" "$@"

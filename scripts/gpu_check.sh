@@ -92,6 +92,10 @@ if "bench_step" in result:
           f"{100 * bench['model_flops_per_second'] / bench['matrix_peak_flops_per_second']:.1f} % of the matrix peak")
 if "bench_operations" in result:
     copy = result["bench_operations"]["copy_peak_bytes_per_second"]
+    together = sum(o["per_step"] * o["seconds"] for o in result["bench_operations"]["operations"])
+    if "bench_step" in result:
+        print(f"operations of a step take {1e3 * together:.2f} ms one by one, "
+              f"a step {1e3 * result['bench_step']['seconds']['step']:.2f} ms")
     print(f"copy peak {copy / 1e9:.0f} GB/s; share of the peaks, operation by operation:")
     for o in result["bench_operations"]["operations"]:
         name = o["operation"] + (f" ({o['where']})" if o["where"] else "")

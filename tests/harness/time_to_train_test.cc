@@ -48,6 +48,17 @@ TEST_F(TimeToTrain, EndsAtTheStepLimitWithoutTheTarget) {
   EXPECT_TRUE(std::filesystem::exists(results[0].log));
 }
 
+TEST_F(TimeToTrain, EndsWhereTheLossIsNoLongerANumber) {
+  config_.target.max_steps = 1000;
+  config_.optimizer.lr = 1e30;
+  const auto results = run();
+  EXPECT_FALSE(results[0].reached_target);
+  EXPECT_LT(results[0].steps, 20);
+  const std::string log = read_file(results[0].log);
+  EXPECT_NE(log.find("\"status\": \"aborted\""), std::string::npos) << log;
+  EXPECT_NE(log.find("eval_accuracy"), std::string::npos) << "an evaluation is in every log";
+}
+
 TEST_F(TimeToTrain, EndsAtTheFirstEvaluationThatReachesTheTarget) {
   config_.target.masked_lm_accuracy = 1e-9;
   config_.target.start_eval_at_sample = 24;
