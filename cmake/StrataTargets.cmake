@@ -51,7 +51,7 @@ function(strata_mpi_test folder)
     add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/scripts/mpirun.sh -n ${ranks}
                                   $<TARGET_FILE:test_${folder}_mpi>)
     # Open MPI keeps some memory until the process ends.
-    set_tests_properties(${name} PROPERTIES TIMEOUT 120 PROCESSORS ${ranks}
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS ${ranks}
                          ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
   endforeach()
 endfunction()
