@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Whole training steps of bert-large on one GPU, MLPerf's lengths, Adam included: `strata bench step` against PyTorch
 # (transformers, SDPA, bf16 autocast, fused AdamW, sequences padded to 512; eager and torch.compile, the better counts),
-# in turns over the same lengths, with the GPU's matrix and copy peaks; then `strata bench operations`.
+# in turns over the same lengths, with the GPU's matrix and copy peaks; then `strata bench operations`, and attention by
+# every kernel PyTorch has for it.
 #   bench/gpu_vs_pytorch.sh [--sequences N] [--steps N] [--turns N] [--model MODEL] [--python PYTHON] [--output FILE]
 # --sequences: a step (96). --steps: measured in each process (10). --turns: processes of each (2).
 # --model: bert-large or a config.json. --python: one with torch and transformers (python3).
@@ -47,13 +48,15 @@ for ((turn = 1; turn <= turns; ++turn)); do
   done
 done
 attempt operations "$strata" bench operations "${strata_options[@]}" || exit 1
+attempt attention "$python" "$root/bench/pytorch_attention.py" "$model" "$work/operations.json" --device "$device" ||
+  echo '[]' > "$work/attention.json"
 
 mkdir -p "$(dirname "$output")"
 "$python" - "$work" "$output" << 'PY'
 import glob, json, statistics, sys
 work, output = sys.argv[1:]
 load = lambda pattern: [json.load(open(path)) for path in sorted(glob.glob(f"{work}/{pattern}.json"))]
-strata, operations = load("strata.*"), load("operations")[0]
+strata, operations, attention = load("strata.*"), load("operations")[0], load("attention")[0]
 pytorch = {variant: runs for variant in ("eager", "compiled") if (runs := load(f"pytorch.{variant}.*"))}
 if not pytorch:
     sys.exit("PyTorch ran in no variant; nothing to compare")
@@ -70,7 +73,8 @@ result = {"device": every[0]["device"], "torch": every[0]["torch"], "sequences_p
           "strata_sequences_per_second": rate, "model_flops_share_of_matrix_peak": flops / matrix,
           "pytorch_sequences_per_second": {v: median(runs, "sequences_per_second") for v, runs in pytorch.items()},
           "ratio_to_best_pytorch": rate / best_rate, "matrix_peak_flops_per_second": matrix,
-          "copy_peak_bytes_per_second": copy, "strata": strata, "operations": operations}
+          "copy_peak_bytes_per_second": copy, "strata": strata, "operations": operations,
+          "pytorch_attention": attention}
 json.dump(result, open(output, "w"), indent=2)
 print(f"{result['device']}, PyTorch {result['torch']}, {result['sequences_per_step']} sequences a step, "
       f"medians of {len(strata)} processes each")
@@ -82,5 +86,10 @@ print(f"matrix peak {matrix / 1e12:.1f} TFLOP/s, copy peak {copy / 1e9:.0f} GB/s
 slow = [o for o in operations["operations"] if o["flops"] == 0 and o["bytes"] / o["seconds"] < 0.8 * copy]
 print("memory-bound operations below 80 % of the copy peak: " +
       (", ".join(f"{o['operation']} {100 * o['bytes'] / o['seconds'] / copy:.0f} %" for o in slow) or "none"))
+ours = {o["operation"]: o["seconds"] for o in operations["operations"]}
+print(f"attention of a layer, forward and backward: strata {1e3 * ours['attention_forward']:.3f} + "
+      f"{1e3 * ours['attention_backward']:.3f} ms" + "".join(
+          f"; {a['kernel']} {a['sequences']} {1e3 * a['forward_seconds']:.3f} + {1e3 * a['backward_seconds']:.3f} ms"
+          for a in attention if "error" not in a))
 print(f"written to {output}")
 PY

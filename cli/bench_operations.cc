@@ -31,7 +31,7 @@ void print_json(const harness::OperationsBenchmark& b) {
   }
   const nlohmann::ordered_json result = {
       {"device", b.device},
-      {"sequences", b.sequences},
+      {"lengths", b.lengths},
       {"tokens", b.tokens},
       {"matrix_peak_flops_per_second", b.matrix_peak_flops_per_second},
       {"copy_peak_bytes_per_second", b.copy_peak_bytes_per_second},
@@ -40,7 +40,7 @@ void print_json(const harness::OperationsBenchmark& b) {
 }
 
 void print_table(const harness::OperationsBenchmark& b) {
-  fmt::print("{}; {} sequences, {} tokens\n", b.device, b.sequences, b.tokens);
+  fmt::print("{}; {} sequences, {} tokens\n", b.device, b.lengths.size(), b.tokens);
   fmt::print("{:<62}{:>8}{:>11}{:>11}{:>10}{:>10}\n", "operation", "a step", "ms once", "GFLOP/s",
              "GB/s", "of peak");
   double step = 0;

@@ -379,9 +379,8 @@ OperationsBenchmark benchmark_operations(const RunConfig& config,
   const auto backend = make_backend(config, ranks.local);
   const auto lengths = micro_batch_lengths(config, options.micro_batch_tokens, model, 1);
   const data::PackedBatch batch = synthetic_batch(model, lengths, 1);
-  OperationsBenchmark result{.device = backend->description(),
-                             .sequences = std::ssize(lengths),
-                             .tokens = std::ssize(batch.tokens)};
+  OperationsBenchmark result{
+      .device = backend->description(), .lengths = lengths, .tokens = std::ssize(batch.tokens)};
   result.operations = Bench(model, *backend, batch, lengths, options, describe).run();
   describe("peaks");
   const MatrixPeak matrix(*backend);

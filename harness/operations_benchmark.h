@@ -30,7 +30,7 @@ struct OperationTime {
 
 struct OperationsBenchmark {
   std::string device;
-  int64_t sequences = 0;
+  std::vector<int32_t> lengths;  // of the sequences
   int64_t tokens = 0;
   int64_t matrix_peak_size = 0;
   double matrix_peak_flops_per_second = 0;

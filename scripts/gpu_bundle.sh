@@ -29,7 +29,8 @@ tar -C "$folder.unfinished" -czf "$folder.unfinished/lib.tar.gz" lib
 rm -r "$folder.unfinished/lib"
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" "$folder.unfinished/scripts/"
-cp "$root/bench/gpu_vs_pytorch.sh" "$root/bench/gpu_follows_cpu.sh" "$root/bench/pytorch_step.py" "$folder.unfinished/bench/"
+cp "$root/bench/gpu_vs_pytorch.sh" "$root/bench/gpu_follows_cpu.sh" "$root/bench/pytorch_step.py" "$root/bench/pytorch_attention.py" \
+  "$folder.unfinished/bench/"
 # What bench/gpu_follows_cpu.sh trains on.
 if [[ -f $cache/kjv.txt ]]; then
   mkdir -p "$folder.unfinished/data-cache/minilm"
