@@ -342,6 +342,7 @@ class Backend {
 
   virtual std::string name() const = 0;         // "cpu", "reference", "cuda"
   virtual std::string description() const = 0;  // device and instruction set, for people
+  // Where memory is not the host's.
   virtual std::optional<Accelerator> accelerator() const { return {}; }
   virtual DType compute_dtype() const = 0;
   virtual DType master_dtype() const = 0;

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
@@ -42,6 +44,36 @@ TEST_P(Memory, CopiesRoundTripAndFillZeroStaysInItsRange) {
   backend().fill_zero(Stream::kCompute, buffer.as<uint8_t>() + 64, 100);
   std::fill_n(host.begin() + 64, 100, 0);
   EXPECT_EQ(download(backend(), buffer.data(), host.size()), host);
+}
+
+TEST_P(Memory, HostMemoryForCopiesIsAlignedAndRoundTrips) {
+  HostBuffer sent(backend(), 4096 * sizeof(int32_t)), received(backend(), 4096 * sizeof(int32_t));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(sent.as<char>()) % 64, 0u);
+  Buffer buffer(backend(), 4096 * sizeof(int32_t));
+  for (int32_t round = 0; round < 10; ++round) {
+    std::iota(sent.as<int32_t>(), sent.as<int32_t>() + 4096, round);
+    backend().copy_to_device(Stream::kCopy, buffer.data(), sent.as<char>(), buffer.bytes());
+    backend().wait(Stream::kCompute, backend().record(Stream::kCopy));
+    backend().copy_to_host(Stream::kCompute, received.as<char>(), buffer.data(), buffer.bytes());
+    backend().synchronize(Stream::kCompute);
+    ASSERT_TRUE(std::equal(sent.as<int32_t>(), sent.as<int32_t>() + 4096, received.as<int32_t>()));
+  }
+}
+
+// Gradient buckets and system descriptions go by these.
+TEST_P(Memory, IsTheHostsOrAnAccelerators) {
+  const std::optional<Accelerator> accelerator = backend().accelerator();
+  EXPECT_EQ(accelerator.has_value(), !backend().memory_is_host());
+  if (accelerator) {
+    EXPECT_FALSE(accelerator->name.empty());
+    EXPECT_GT(accelerator->memory_bytes, 0);
+    return;
+  }
+  Buffer buffer(backend(), 64);
+  const std::vector<uint8_t> sent(64, 0x5a);
+  backend().copy_to_device(Stream::kCompute, buffer.data(), sent.data(), sent.size());
+  backend().synchronize(Stream::kCompute);
+  EXPECT_TRUE(std::equal(sent.begin(), sent.end(), buffer.as<uint8_t>()));
 }
 
 TEST_P(Memory, CopyingNothingIsAllowed) {
