@@ -44,7 +44,7 @@ class Process {
 };
 
 ProcessResult run(const std::vector<std::string>& command, const ProcessOptions& options = {},
-                  std::chrono::seconds limit = std::chrono::seconds(120));
+                  std::chrono::seconds limit = std::chrono::seconds(280));
 
 // The rank `rank` that the launcher `mpirun` has started on this machine.
 std::optional<pid_t> find_rank(pid_t mpirun, int rank);
