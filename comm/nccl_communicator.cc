@@ -172,7 +172,7 @@ class NcclCommunicator final : public DeviceCommunicator {
 std::unique_ptr<DeviceCommunicator> make_nccl_communicator(Communicator& communicator,
                                                            device::Backend& backend,
                                                            device::Stream stream) {
-  return std::make_unique<NcclCommunicator>(communicator, backend.native_stream(stream));
+  return std::make_unique<NcclCommunicator>(communicator, backend.cuda_stream(stream));
 }
 
 }  // namespace strata::comm

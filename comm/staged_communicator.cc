@@ -51,7 +51,7 @@ std::unique_ptr<DeviceCommunicator> make_staged_communicator(Communicator& commu
 std::unique_ptr<DeviceCommunicator> make_device_communicator(Communicator& communicator,
                                                              device::Backend& backend,
                                                              device::Stream stream) {
-  if (communicator.size() > 1 && backend.native_stream(stream)) {
+  if (communicator.size() > 1 && backend.cuda_stream(stream)) {
     return make_nccl_communicator(communicator, backend, stream);
   }
   return make_staged_communicator(communicator, backend, stream);

@@ -347,9 +347,9 @@ class Backend {
   virtual DType compute_dtype() const = 0;
   virtual DType master_dtype() const = 0;
   virtual bool memory_is_host() const { return true; }  // the host may read and write it
-  // The stream as the vendor's libraries know it (a cudaStream_t), its device the calling thread's;
-  // null where there is no such thing.
-  virtual void* native_stream(Stream) { return nullptr; }
+  // The stream as CUDA's libraries know it (a cudaStream_t), its GPU now the calling thread's; null
+  // where streams are not CUDA's.
+  virtual void* cuda_stream(Stream) { return nullptr; }
 
   // 64-byte aligned, zeroed device memory. Throws Error where there is not enough.
   virtual void* allocate(size_t bytes) = 0;

@@ -67,6 +67,12 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
   constexpr int kUnmeasured = 1;
   SyntheticTraining training(config, options.micro_batch_tokens, options.steps + kUnmeasured,
                              ranks);
+  if (!training.backend().memory_is_host()) {
+    fail(
+        "device.backend={}: how much of the communication is hidden can be seen from the host only "
+        "where it reduces gradients itself; use a profiler such as Nsight Systems",
+        training.backend().name());
+  }
   const comm::BucketOptions configured = bucket_options(config);
   const auto alone = comm::make_single_communicator();
   Contender without{.name = "no communication",

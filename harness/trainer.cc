@@ -1,6 +1,7 @@
 #include "harness/trainer.h"
 
 #include "base/error.h"
+#include "comm/device_communicator.h"
 #include "harness/losses.h"
 #include "harness/timing.h"
 
@@ -189,9 +190,11 @@ StepResult Trainer::step() {
 void Trainer::gather_weights() {
   if (!sharded_) return;
   const device::Tensor weights = model_.master_weights();
+  const auto collectives =
+      comm::make_staged_communicator(communicator_, model_.backend(), device::Stream::kCompute);
   for (const comm::BucketRange& bucket : buckets_->buckets()) {
     char* begin = weights.as<char>() + bucket.begin * static_cast<int64_t>(size_of(weights.dtype));
-    communicator_.all_gather(begin, bucket.size(), weights.dtype);
+    collectives->all_gather(begin, bucket.size(), weights.dtype);
   }
 }
 

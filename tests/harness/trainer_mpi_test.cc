@@ -4,6 +4,7 @@
 #include "device/cpu/matmul.h"
 #include "harness/trainer.h"
 #include "tests/harness/small_training.h"
+#include "tests/support/deferred_backend.h"
 
 namespace strata::harness {
 namespace {
@@ -124,6 +125,26 @@ TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
       tokens[1].push_back(as_assigned.steps[step].tokens);
     }
     EXPECT_NE(tokens[0], tokens[1]) << name_of(assigned) << " assigns as " << name_of(drawn);
+  }
+}
+
+// A device that no library for collectives knows: buckets travel through the host.
+class LateDevice : public testing_support::DeferredBackend {
+ public:
+  using DeferredBackend::DeferredBackend;
+  void* cuda_stream(device::Stream) override { return nullptr; }
+};
+
+TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
+  for (const bool sharded : {false, true}) {
+    RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
+    if (sharded && config.optimizer.name == OptimizerKind::kLamb) continue;
+    config.optimizer.sharded = sharded;
+    const TrainingHistory in_host_memory = train(config, *world_, *source_, 7, 4);
+    const auto cpu = make_backend(config);
+    LateDevice late(*cpu, static_cast<uint64_t>(world_->rank()));
+    const TrainingHistory on_device = train(config, late, *world_, *source_, 7, 4);
+    EXPECT_EQ(on_device.weights, in_host_memory.weights) << (sharded ? "sharded" : "");
   }
 }
 

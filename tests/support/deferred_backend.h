@@ -38,7 +38,7 @@ class DeferredStream {
 // The operations of `inner`, a backend of host memory, run when somebody synchronizes: always the
 // next item of some stream that can go on, chosen by `seed`. Copies read and write host memory when
 // they run. For one thread.
-class DeferredBackend final : public device::Backend {
+class DeferredBackend : public device::Backend {
  public:
   DeferredBackend(device::Backend& inner, uint64_t seed) : inner_(inner), random_(seed) {}
 
@@ -49,7 +49,7 @@ class DeferredBackend final : public device::Backend {
   device::DType compute_dtype() const override { return inner_.compute_dtype(); }
   device::DType master_dtype() const override { return inner_.master_dtype(); }
   bool memory_is_host() const override { return false; }
-  void* native_stream(device::Stream s) override { return &stream(s); }
+  void* cuda_stream(device::Stream s) override { return &stream(s); }
 
   void* allocate(size_t bytes) override { return inner_.allocate(bytes); }
   void release(void* memory) override { inner_.release(memory); }
