@@ -62,8 +62,8 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
   fits("tokens", batch.tokens.size(), capacity_.tokens);
   fits("sequences", batch.sample_ids.size(), capacity_.sequences);
   fits("masked positions", batch.masked_positions.size(), capacity_.masked);
-  backend_.synchronize(stream_);
-  stream_ = stream;
+  if (copied_on_) backend_.synchronize(*copied_on_);
+  copied_on_ = stream;
   const auto put = [&](size_t place, const auto& from) {
     if (from.empty()) return;
     std::memcpy(staging_.as<char>() + place, from.data(), from.size() * sizeof(from[0]));

@@ -1,6 +1,8 @@
 // A packed batch in device memory.
 #pragma once
 
+#include <optional>
+
 #include "data/packed_batch.h"
 #include "device/backend.h"
 
@@ -49,7 +51,7 @@ class DeviceBatch {
   Places places_;
   device::HostBuffer staging_;
   device::Buffer memory_;
-  device::Stream stream_ = device::Stream::kCompute;  // of the last copy
+  std::optional<device::Stream> copied_on_;  // the last time
 };
 
 }  // namespace strata::bert

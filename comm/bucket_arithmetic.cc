@@ -22,8 +22,7 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
                                    Tensor gradients, std::span<const int64_t> boundaries,
                                    const BucketOptions& options)
     : backend_(backend),
-      rank_(communicator.rank()),
-      ranks_(communicator.size()),
+      communicator_(communicator),
       gradients_(gradients),
       options_(options),
       buckets_(make_buckets(boundaries, options)),
@@ -80,12 +79,12 @@ void BucketArithmetic::collect(int bucket, void* staging) {
   }
   if (options_.clip == ClipMode::kAfterAllReduce) {
     if (bucket == 0) backend_.fill_zero(Stream::kReduce, global_norm_squared(), sizeof(double));
-    add_norm(slice_of_bucket(bucket), global_norm_squared());
+    add_norm(own_slice(buckets_[bucket], communicator_), global_norm_squared());
   }
 }
 
 ReducedGradients BucketArithmetic::reduced(int bucket) const {
-  const auto ranks = static_cast<float>(ranks_);
+  const auto ranks = static_cast<float>(communicator_.size());
   const BucketRange range = updated_range(bucket);
   ReducedGradients reduced{.begin = range.begin, .end = range.end, .gradient_scale = 1.0f / ranks};
   if (options_.clip == ClipMode::kAfterAllReduce) {
@@ -120,7 +119,7 @@ std::optional<double> BucketArithmetic::gradient_norm() {
       return std::sqrt(sum);
     }
     case ClipMode::kAfterAllReduce:
-      return std::sqrt(all) / ranks_;
+      return std::sqrt(all) / communicator_.size();
     default:
       return std::sqrt(all);
   }
@@ -136,13 +135,7 @@ Tensor BucketArithmetic::travelling(int bucket, void* staging) const {
 }
 
 BucketRange BucketArithmetic::updated_range(int bucket) const {
-  return sharded() ? slice_of_bucket(bucket) : buckets_[bucket];
-}
-
-BucketRange BucketArithmetic::slice_of_bucket(int bucket) const {
-  const BucketRange& whole = buckets_[bucket];
-  const Slice slice = slice_of(whole.size(), rank_, ranks_);
-  return {whole.begin + slice.begin, whole.begin + slice.end};
+  return sharded() ? own_slice(buckets_[bucket], communicator_) : buckets_[bucket];
 }
 
 void BucketArithmetic::add_norm(const BucketRange& range, double* norm_squared) {

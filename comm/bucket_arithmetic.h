@@ -13,14 +13,15 @@ namespace strata::comm {
 // counts them; nothing is exchanged here.
 class BucketArithmetic {
  public:
-  // Throws Error where options, boundaries and gradients do not fit each other.
+  // `backend` and `communicator` outlive it. Throws Error where options, boundaries and gradients
+  // do not fit each other.
   BucketArithmetic(device::Backend& backend, const Communicator& communicator,
                    device::Tensor gradients, std::span<const int64_t> boundaries,
                    const BucketOptions& options);
 
   const std::vector<BucketRange>& buckets() const { return buckets_; }
   int count() const { return static_cast<int>(buckets_.size()); }
-  bool alone() const { return ranks_ == 1; }
+  bool alone() const { return communicator_.size() == 1; }
   bool sharded() const { return options_.gathered_weights && !alone(); }
   // Whether gradients travel in another dtype than the arena's, in memory of `staging_bytes`.
   bool converts() const { return !alone() && options_.reduce_dtype != gradients_.dtype; }
@@ -47,14 +48,13 @@ class BucketArithmetic {
   device::Tensor gradients(const BucketRange& range) const;
   device::Tensor travelling(int bucket, void* staging) const;
   BucketRange updated_range(int bucket) const;
-  BucketRange slice_of_bucket(int bucket) const;
   double* norm_squared(int bucket) const { return norms_.as<double>() + bucket; }
   void add_norm(const BucketRange& range, double* norm_squared);
   void clip(int bucket, double* norm_squared, float max_norm);
   void clear(const BucketRange& range, device::Stream stream);
 
   device::Backend& backend_;
-  int rank_, ranks_;
+  const Communicator& communicator_;
   device::Tensor gradients_;
   BucketOptions options_;
   std::vector<BucketRange> buckets_;

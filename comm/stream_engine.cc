@@ -21,7 +21,7 @@ class StreamEngine final : public BucketEngine {
         communicator_(communicator.duplicate()),
         clip_(options.clip),
         update_(std::move(update)),
-        arithmetic_(backend, communicator, gradients, boundaries, options),
+        arithmetic_(backend, *communicator_, gradients, boundaries, options),
         final_(arithmetic_.buckets()),
         collected_(arithmetic_.buckets().size()) {
     if (!arithmetic_.alone()) {

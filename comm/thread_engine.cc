@@ -119,7 +119,7 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
           options.gathered_weights && communicator.size() > 1 ? communicator.duplicate() : nullptr),
       clip_(options.clip),
       update_(std::move(update)),
-      arithmetic_(backend, communicator, gradients, boundaries, options),
+      arithmetic_(backend, *communicator_, gradients, boundaries, options),
       travelling_(arithmetic_.buckets().size()),
       final_(arithmetic_.buckets()) {
   for (int i = 0; arithmetic_.converts() && i < std::min(kStagingBuffers, count()); ++i) {

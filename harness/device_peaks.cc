@@ -20,12 +20,13 @@ constexpr int kCopies = 8;
 
 }  // namespace
 
-void fill_random(device::Backend& backend, const Tensor& tensor, float stddev, uint64_t seed) {
+void fill_normal(device::Backend& backend, const Tensor& tensor, float mean, float stddev,
+                 uint64_t seed) {
   // A stretch of random numbers over and over: its length has no small divisors, so that no two
   // rows are alike.
   constexpr int64_t kPeriod = 1'000'003;
   std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal(0.0f, stddev);
+  std::normal_distribution<float> normal(mean, stddev);
   std::vector<float> values(static_cast<size_t>(std::min(tensor.size(), kPeriod)));
   for (float& value : values) value = normal(random);
   device::Buffer master(backend, values.size() * size_of(backend.master_dtype()));
@@ -61,8 +62,8 @@ void MatrixPeak::make_operands(int64_t size) {
     *buffer = device::Buffer();
     *buffer = device::Buffer(backend_, bytes);
   }
-  fill_random(backend_, {y_.data(), backend_.compute_dtype(), size, size}, 1.0f, 1);
-  fill_random(backend_, {weight_.data(), backend_.compute_dtype(), size, size}, 1.0f, 2);
+  fill_normal(backend_, {y_.data(), backend_.compute_dtype(), size, size}, 0.0f, 1.0f, 1);
+  fill_normal(backend_, {weight_.data(), backend_.compute_dtype(), size, size}, 0.0f, 1.0f, 2);
 }
 
 double MatrixPeak::seconds() const {

@@ -39,7 +39,7 @@ class CopyPeak {
 };
 
 // Fills device memory with random values of a normal distribution.
-void fill_random(device::Backend& backend, const device::Tensor& tensor, float stddev,
+void fill_normal(device::Backend& backend, const device::Tensor& tensor, float mean, float stddev,
                  uint64_t seed);
 
 }  // namespace strata::harness

@@ -28,27 +28,18 @@ class Operands {
 
   Tensor compute(int64_t rows, int64_t cols) { return make(backend_.compute_dtype(), rows, cols); }
   Tensor master(int64_t rows, int64_t cols) { return make(backend_.master_dtype(), rows, cols); }
-  // Numbers around 1, as variances and their roots are.
-  Tensor positive(int64_t cols) {
-    const Tensor tensor = make(backend_.master_dtype(), 1, cols);
-    const std::vector<double> ones(static_cast<size_t>(cols), 1.0);
-    const std::vector<float> narrow(ones.begin(), ones.end());
-    const void* values = tensor.dtype == DType::kF64 ? static_cast<const void*>(ones.data())
-                                                     : static_cast<const void*>(narrow.data());
-    backend_.copy_to_device(kCompute, tensor.data, values, tensor.bytes());
-    backend_.synchronize(kCompute);
-    return tensor;
-  }
+  // Numbers around 1, as inverse deviations are.
+  Tensor positive(int64_t cols) { return make(backend_.master_dtype(), 1, cols, 1.0f); }
   template <typename T>
   T* zeros() {
     return buffers_.emplace_back(backend_, sizeof(T)).template as<T>();
   }
 
  private:
-  Tensor make(DType dtype, int64_t rows, int64_t cols) {
+  Tensor make(DType dtype, int64_t rows, int64_t cols, float mean = 0.0f) {
     const auto bytes = static_cast<size_t>(rows * cols) * size_of(dtype);
     const Tensor tensor{buffers_.emplace_back(backend_, bytes).data(), dtype, rows, cols};
-    fill_random(backend_, tensor, 0.05f, buffers_.size());
+    fill_normal(backend_, tensor, mean, 0.05f, buffers_.size());
     return tensor;
   }
 

@@ -6,6 +6,7 @@
 #include "bert/work.h"
 #include "harness/synthetic_batch.h"
 #include "harness/synthetic_training.h"
+#include "tests/comm/mirror_communicator.h"
 #include "tests/harness/tiny_run.h"
 
 namespace strata::harness {
@@ -60,18 +61,7 @@ TEST_F(OperationsBenchmarkTest, RunsOnEveryBackend) {
 }
 
 TEST_F(OperationsBenchmarkTest, SeveralRanksAreRefused) {
-  class TwoRanks : public comm::Communicator {
-   public:
-    int rank() const override { return 0; }
-    int size() const override { return 2; }
-    void all_reduce_sum(void*, int64_t, device::DType) override {}
-    void all_reduce_sum(std::span<int64_t>) override {}
-    void reduce_scatter_sum(void*, int64_t, device::DType) override {}
-    void all_gather(void*, int64_t, device::DType) override {}
-    void broadcast(void*, size_t, int) override {}
-    void barrier() override {}
-    std::unique_ptr<Communicator> duplicate() override { return {}; }
-  } two;
+  comm::MirrorCommunicator two;
   EXPECT_THROW(benchmark_operations(tiny_run(2), {}, Ranks{two}, [](const std::string&) {}), Error);
 }
 
