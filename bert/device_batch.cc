@@ -6,11 +6,24 @@
 #include "base/error.h"
 
 namespace strata::bert {
+namespace {
+
+int64_t round_up(int64_t number, int64_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
 
 BatchCapacity capacity_of(const data::PackedBatch& batch) {
   return {.tokens = std::ssize(batch.tokens),
           .sequences = std::ssize(batch.sample_ids),
           .masked = std::ssize(batch.masked_ids)};
+}
+
+BatchCapacity BatchRounding::rounded(const BatchCapacity& capacity) const {
+  return {.tokens = round_up(capacity.tokens, tokens),
+          .sequences = capacity.sequences + (tokens > 1 ? 1 : 0),
+          .masked = round_up(capacity.masked, masked)};
 }
 
 DeviceBatch::Places::Places(const BatchCapacity& capacity) {
@@ -32,10 +45,12 @@ DeviceBatch::Places::Places(const BatchCapacity& capacity) {
   end = next;
 }
 
-DeviceBatch::DeviceBatch(device::Backend& backend, const BatchCapacity& capacity)
+DeviceBatch::DeviceBatch(device::Backend& backend, const BatchCapacity& capacity,
+                         const BatchRounding& rounding)
     : backend_(backend),
       capacity_(capacity),
-      places_(capacity),
+      rounding_(rounding),
+      places_(rounding.rounded(capacity)),
       staging_(backend, places_.end),
       memory_(backend, places_.end) {
   const auto at = [&](size_t place) {
@@ -64,27 +79,32 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
   fits("masked positions", batch.masked_positions.size(), capacity_.masked);
   if (copied_on_) backend_.synchronize(*copied_on_);
   copied_on_ = stream;
-  const auto put = [&](size_t place, const auto& from) {
-    if (from.empty()) return;
-    std::memcpy(staging_.as<char>() + place, from.data(), from.size() * sizeof(from[0]));
+  const BatchCapacity rounded = rounding_.rounded(capacity_of(batch));
+  // `from`, and `padding` up to `count` elements.
+  const auto put = [&]<typename Number>(size_t place, const std::vector<Number>& from,
+                                        int64_t count, Number padding) {
+    auto* to = reinterpret_cast<Number*>(staging_.as<char>() + place);
+    std::fill(std::copy(from.begin(), from.end(), to), to + count, padding);
   };
-  put(places_.tokens, batch.tokens);
-  put(places_.segments, batch.segments);
-  put(places_.positions, batch.positions);
-  put(places_.cu_seqlens, batch.cu_seqlens);
-  put(places_.masked_positions, batch.masked_positions);
-  put(places_.masked_ids, batch.masked_ids);
-  put(places_.next_sentence, batch.next_sentence);
-  put(places_.sample_ids, batch.sample_ids);
+  put(places_.tokens, batch.tokens, rounded.tokens, 0);
+  put(places_.segments, batch.segments, rounded.tokens, 0);
+  put(places_.positions, batch.positions, rounded.tokens, 0);
+  put(places_.cu_seqlens, batch.cu_seqlens, rounded.sequences + 1,
+      static_cast<int32_t>(rounded.tokens));
+  put(places_.masked_positions, batch.masked_positions, rounded.masked, -1);
+  put(places_.masked_ids, batch.masked_ids, rounded.masked, -1);
+  put(places_.next_sentence, batch.next_sentence, std::ssize(batch.next_sentence), 0);
+  put(places_.sample_ids, batch.sample_ids, rounded.sequences, uint64_t{0});
   backend_.copy_to_device(stream, memory_.data(), staging_.as<char>(), places_.end);
-  masked = static_cast<int64_t>(batch.masked_positions.size());
-  sequences.count = static_cast<int32_t>(batch.sample_ids.size());
-  sequences.tokens = static_cast<int32_t>(batch.tokens.size());
-  sequences.max_length = 0;
+  masked = rounded.masked;
+  samples = std::ssize(batch.sample_ids);
+  sequences.count = static_cast<int32_t>(rounded.sequences);
+  sequences.tokens = static_cast<int32_t>(rounded.tokens);
+  int64_t longest = rounded.tokens - std::ssize(batch.tokens);
   for (size_t i = 0; i + 1 < batch.cu_seqlens.size(); ++i) {
-    sequences.max_length =
-        std::max(sequences.max_length, batch.cu_seqlens[i + 1] - batch.cu_seqlens[i]);
+    longest = std::max<int64_t>(longest, batch.cu_seqlens[i + 1] - batch.cu_seqlens[i]);
   }
+  sequences.max_length = static_cast<int32_t>(round_up(longest, rounding_.max_length));
 }
 
 }  // namespace strata::bert

@@ -18,9 +18,22 @@ struct BatchCapacity {
 // What just holds `batch`.
 BatchCapacity capacity_of(const data::PackedBatch& batch);
 
+// Multiples that numbers of a batch are rounded up to, so that few different ones occur: operations
+// can then be kept and replayed, and libraries meet few shapes. Tokens are filled up with one more
+// sequence of padding, masked positions with ones that count for nothing: losses and gradients are
+// the same.
+struct BatchRounding {
+  int64_t tokens = 1;      // at most what a sequence may have
+  int64_t masked = 1;      // masked positions
+  int64_t max_length = 1;  // of the longest sequence; nothing is filled up for it
+
+  BatchCapacity rounded(const BatchCapacity& capacity) const;
+};
+
 class DeviceBatch {
  public:
-  DeviceBatch(device::Backend& backend, const BatchCapacity& capacity);
+  DeviceBatch(device::Backend& backend, const BatchCapacity& capacity,
+              const BatchRounding& rounding = {});
 
   const BatchCapacity& capacity() const { return capacity_; }
 
@@ -28,12 +41,13 @@ class DeviceBatch {
   // for the last copy, if there was one. Throws Error where it exceeds the capacity.
   void upload(device::Stream stream, const data::PackedBatch& batch);
 
-  device::Sequences sequences;
+  device::Sequences sequences;                // the padding is the last of them, maybe empty
+  int64_t samples = 0;                        // B, without it
   const int32_t* tokens = nullptr;            // [T]
   const int32_t* segments = nullptr;          // [T]
   const int32_t* positions = nullptr;         // [T]
-  const int32_t* masked_positions = nullptr;  // [M]
-  const int32_t* masked_ids = nullptr;        // [M]
+  const int32_t* masked_positions = nullptr;  // [M], -1 where filled up
+  const int32_t* masked_ids = nullptr;        // [M], -1 where filled up
   const int32_t* next_sentence = nullptr;     // [B]
   int64_t masked = 0;                         // M
 
@@ -48,6 +62,7 @@ class DeviceBatch {
 
   device::Backend& backend_;
   BatchCapacity capacity_;
+  BatchRounding rounding_;
   Places places_;
   device::HostBuffer staging_;
   device::Buffer memory_;

@@ -17,17 +17,20 @@ enum Head { kMaskedLm = 0, kNextSentence = 1, kHeads = 2 };
 
 }  // namespace
 
-Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity)
+Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
+             const BatchRounding& rounding)
     : config_(config),
       backend_(backend),
       layout_(config),
-      slots_{DeviceBatch(backend, capacity), DeviceBatch(backend, capacity)} {
-  const int64_t t = capacity.tokens, m = capacity.masked, b = capacity.sequences;
+      slots_{DeviceBatch(backend, capacity, rounding), DeviceBatch(backend, capacity, rounding)} {
+  const BatchCapacity rounded = rounding.rounded(capacity);
+  const int64_t t = rounded.tokens, m = rounded.masked, b = capacity.sequences;
   const int64_t h = config.hidden_size, i = config.intermediate_size;
   master_ = master_buffer(layout_.size);
   if (backend.compute_dtype() != backend.master_dtype()) compute_ = compute_buffer(layout_.size);
   gradients_ = master_buffer(layout_.size);
   totals_ = device::Buffer(backend, 2 * kHeads * sizeof(device::LossTotals));
+  step_values_ = device::Buffer(backend, sizeof(StepValues));
 
   embedded_ = compute_buffer(t * h);
   embedded_normalized_ = compute_buffer(t * h);
@@ -101,7 +104,8 @@ HostWeights Model::weights() const {
 void Model::train(const data::PackedBatch& batch, const TrainingStep& step,
                   const GradientsFinal& gradients_final) {
   upload(batch);
-  forward(step);
+  begin(step);
+  forward();
   backward(gradients_final);
 }
 
@@ -124,20 +128,32 @@ const DeviceBatch& Model::take_uploaded() {
   return slots_[slot];
 }
 
-void Model::forward(const TrainingStep& step) {
-  step_ = step;
-  run_forward(take_uploaded(), true);
+void Model::begin(const TrainingStep& step) {
+  batch_ = &take_uploaded();
+  const StepValues values{.dropout_key = device::dropout_step_key(step.seed, step.step),
+                          .masked_lm_scale = step.masked_lm_scale,
+                          .next_sentence_scale = step.next_sentence_scale};
+  backend_.store(kCompute, step_values_.data(), &values, sizeof values);
 }
 
-void Model::evaluate(const DeviceBatch& batch) { run_forward(batch, false); }
+Model::Shape Model::shape() const {
+  return {batch_ - slots_.data(), batch_->sequences.tokens, batch_->samples, batch_->masked,
+          batch_->sequences.max_length};
+}
+
+void Model::forward() { run_forward(true); }
+
+void Model::evaluate(const DeviceBatch& batch) {
+  batch_ = &batch;
+  run_forward(false);
+}
 
 void Model::evaluate(const data::PackedBatch& batch) {
   upload(batch);
-  run_forward(take_uploaded(), false);
+  evaluate(take_uploaded());
 }
 
-void Model::run_forward(const DeviceBatch& batch, bool training) {
-  batch_ = &batch;
+void Model::run_forward(bool training) {
   embeddings_forward(training);
   for (size_t layer = 0; layer < layers_.size(); ++layer) layer_forward(layer, training);
   masked_lm_head(training);
@@ -272,7 +288,7 @@ void Model::masked_lm_head(bool training) {
                             .weight = weight(layout_.word_embeddings),
                             .bias = weight(layout_.masked_lm_bias),
                             .labels = batch_->masked_ids,
-                            .gradient_scale = step_.masked_lm_scale,
+                            .gradient_scale = device::value_at(&step_values()->masked_lm_scale),
                             .d_x = training ? activation(heads_.d_out, m, h) : Tensor{},
                             .d_weight = training ? gradient(layout_.word_embeddings) : Tensor{},
                             .d_bias = training ? gradient(layout_.masked_lm_bias) : Tensor{},
@@ -280,7 +296,7 @@ void Model::masked_lm_head(bool training) {
 }
 
 void Model::next_sentence_head(bool training) {
-  const int64_t t = batch_->sequences.tokens, b = batch_->sequences.count, h = config_.hidden_size;
+  const int64_t t = batch_->sequences.tokens, b = batch_->samples, h = config_.hidden_size;
   const Tensor cls = activation(heads_.cls, b, h);
   // [CLS] is every sequence's first token.
   backend_.gather_rows(
@@ -297,7 +313,7 @@ void Model::next_sentence_head(bool training) {
                  .weight = weight(layout_.next_sentence.weight),
                  .bias = weight(layout_.next_sentence.bias),
                  .labels = batch_->next_sentence,
-                 .gradient_scale = step_.next_sentence_scale,
+                 .gradient_scale = device::value_at(&step_values()->next_sentence_scale),
                  .d_x = training ? activation(heads_.d_pooled, b, h) : Tensor{},
                  .d_weight = training ? gradient(layout_.next_sentence.weight) : Tensor{},
                  .d_bias = training ? gradient(layout_.next_sentence.bias) : Tensor{},
@@ -308,7 +324,7 @@ void Model::next_sentence_head(bool training) {
 // ---------------------------------------------------------------------------------------
 
 void Model::heads_backward() {
-  const int64_t t = batch_->sequences.tokens, m = batch_->masked, b = batch_->sequences.count;
+  const int64_t t = batch_->sequences.tokens, m = batch_->masked, b = batch_->samples;
   const int64_t h = config_.hidden_size;
   const Tensor d_hidden = activation(d_hidden_, t, h);
   backend_.fill_zero(kCompute, d_hidden.data, d_hidden.bytes());
@@ -515,8 +531,8 @@ device::Buffer Model::master_buffer(int64_t elements) const {
 device::Dropout Model::dropout(float probability, size_t layer, DropoutSite site,
                                bool training) const {
   if (!training || probability == 0.0f) return {};
-  return {probability,
-          device::dropout_key(step_.seed, step_.step, static_cast<uint32_t>(layer), site)};
+  return {probability, device::value_at(&step_values()->dropout_key),
+          device::dropout_place(static_cast<uint32_t>(layer), site)};
 }
 
 const device::Buffer& Model::layer_input(size_t layer) const {

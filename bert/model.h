@@ -43,7 +43,8 @@ class Model {
 
   // Takes memory for weights, gradients and one micro-batch's activations. `backend` must outlive
   // it.
-  Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity);
+  Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
+        const BatchRounding& rounding = {});
 
   const BertConfig& config() const { return config_; }
   device::Backend& backend() const { return backend_; }
@@ -64,11 +65,16 @@ class Model {
   void upload(const data::PackedBatch& batch);
   // Forgets it.
   void discard_uploaded() { uploaded_ = false; }
-  // Forward of the uploaded batch; then backward, gradients added to the arena. `gradients_final`
-  // may be empty. Throws Error where nothing was uploaded.
-  void forward(const TrainingStep& step);
+  // Makes the uploaded batch the one that is trained on. Throws Error where there is none.
+  void begin(const TrainingStep& step);
+  // Everything that decides what forward and backward issue for the batch that was begun: where it
+  // is equal, operations kept once (Backend::keep) can be replayed.
+  using Shape = std::array<int64_t, 5>;
+  Shape shape() const;
+  // Forward; then backward, gradients added to the arena. `gradients_final` may be empty.
+  void forward();
   void backward(const GradientsFinal& gradients_final);
-  // All three.
+  // All of this.
   void train(const data::PackedBatch& batch, const TrainingStep& step,
              const GradientsFinal& gradients_final);
   // Forward without dropout or gradients; of a batch that stays on the device, or is uploaded.
@@ -96,7 +102,7 @@ class Model {
   Losses take(LossKind kind);
   device::LossTotals* totals(LossKind kind) const;
   const DeviceBatch& take_uploaded();
-  void run_forward(const DeviceBatch& batch, bool training);
+  void run_forward(bool training);
   void embeddings_forward(bool training);
   void layer_forward(size_t layer, bool training);
   void masked_lm_head(bool training);
@@ -122,10 +128,17 @@ class Model {
   std::array<device::Event, 2> slot_uploaded_ = {}, slot_free_ = {};
   size_t next_slot_ = 0;
   bool uploaded_ = false;               // slots_[next_slot_] is, and waits for its forward
-  const DeviceBatch* batch_ = nullptr;  // of the last forward
-  TrainingStep step_;
+  const DeviceBatch* batch_ = nullptr;  // that is worked on
 
-  device::Buffer master_, compute_, gradients_, totals_;
+  // What the operations of a step read when they run.
+  struct StepValues {
+    uint64_t dropout_key = 0;
+    float masked_lm_scale = 0;
+    float next_sentence_scale = 0;
+  };
+  const StepValues* step_values() const { return step_values_.as<StepValues>(); }
+
+  device::Buffer master_, compute_, gradients_, totals_, step_values_;
   device::Buffer embedded_, embedded_normalized_, embedded_inverse_stddev_;
   std::vector<LayerActivations> layers_;
   HeadActivations heads_;

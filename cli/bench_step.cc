@@ -19,6 +19,14 @@ struct BenchStepOptions {
 };
 
 void print_json(const harness::StepBenchmark& b) {
+  nlohmann::ordered_json seconds = {{"step", b.step}};
+  if (b.knows_phases) {
+    seconds.update({{"forward", b.forward},
+                    {"backward", b.backward},
+                    {"exposed_reduce_and_update", b.wait},
+                    {"reduce", b.reduce},
+                    {"update", b.update}});
+  }
   const nlohmann::ordered_json result = {
       {"device", b.device},
       {"ranks", b.ranks},
@@ -30,13 +38,7 @@ void print_json(const harness::StepBenchmark& b) {
       {"model_flops_per_second", b.flops_per_second()},
       {"matrix_peak_flops_per_second", b.peak_flops_per_second},
       {"share_of_matrix_peak", b.flops_per_second() / b.peak_flops_per_second},
-      {"seconds",
-       {{"step", b.step},
-        {"forward", b.forward},
-        {"backward", b.backward},
-        {"exposed_reduce_and_update", b.wait},
-        {"reduce", b.reduce},
-        {"update", b.update}}},
+      {"seconds", seconds},
       {"lengths", b.lengths}};
   fmt::print("{}\n", result.dump(2));
 }
@@ -49,11 +51,15 @@ void print_table(const harness::StepBenchmark& b) {
     fmt::print("  {:<13} {:10.1f} ms   {:5.1f} %{}\n", name, seconds * 1e3, 100 * seconds / b.step,
                note);
   };
-  phase("forward", b.forward, "");
-  phase("backward", b.backward, "");
-  phase("exposed", b.wait, "   reduce and update left after backward");
-  phase("reduce", b.reduce, "   all of it, beside backward");
-  phase("update", b.update, "   all of it, beside backward");
+  if (b.knows_phases) {
+    phase("forward", b.forward, "");
+    phase("backward", b.backward, "");
+    phase("exposed", b.wait, "   reduce and update left after backward");
+    phase("reduce", b.reduce, "   all of it, beside backward");
+    phase("update", b.update, "   all of it, beside backward");
+  } else {
+    fmt::print("  replayed as a whole: its phases are not known\n");
+  }
   fmt::print("tokens/s        {:10.0f}\n", b.tokens_per_second());
   fmt::print("sequences/s     {:10.2f}\n", b.sequences_per_second());
   fmt::print("model GFLOP/s   {:10.1f}\n", b.flops_per_second() / 1e9);

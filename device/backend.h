@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "device/dropout.h"
 #include "device/dtype.h"
 #include "device/host_device.h"
+#include "device/step_value.h"
 
 namespace strata::device {
 
@@ -187,17 +189,17 @@ struct EmbeddingsBackward {
   Tensor d_beta;      // [H]
 };
 
-// y[i] = x[rows[i]].
+// y[i] = x[rows[i]], or 0 where rows[i] is -1.
 struct GatherRows {
   ConstTensor x;                  // [T, H]
-  const int32_t* rows = nullptr;  // [M], each in [0, T)
+  const int32_t* rows = nullptr;  // [M], each in [-1, T)
   Tensor y;                       // [M, H]
 };
 
-// dx[rows[i]] += dy[i]; the rows are distinct.
+// dx[rows[i]] += dy[i], except where rows[i] is -1; the others are distinct.
 struct ScatterAddRows {
   ConstTensor dy;                 // [M, H]
-  const int32_t* rows = nullptr;  // [M]
+  const int32_t* rows = nullptr;  // [M], each in [-1, T)
   Tensor dx;                      // [T, H], added to
 };
 
@@ -220,13 +222,14 @@ struct LossTotals {
 };
 
 // Softmax cross-entropy of x weight^T + bias against labels, and its gradient, without keeping the
-// probabilities. Serves the masked-LM head (C = vocabulary) and the next-sentence head (C = 2).
+// probabilities. Serves the masked-LM head (C = vocabulary) and the next-sentence head (C = 2). A
+// row labelled -1 has no loss and no gradients, and is not counted.
 struct ClassifierLoss {
   ConstTensor x;                    // [M, H]
   ConstTensor weight;               // [C, H]
   ConstTensor bias;                 // [C]
-  const int32_t* labels = nullptr;  // [M], each in [0, C)
-  float gradient_scale = 0.0f;      // d(total loss)/d(row's cross-entropy)
+  const int32_t* labels = nullptr;  // [M], each in [-1, C)
+  StepValue<float> gradient_scale;  // d(total loss)/d(row's cross-entropy)
   Tensor d_x;                       // [M, H]; absent: evaluation only, no gradients are computed
   Tensor d_weight;                  // [C, H] master dtype, added to
   Tensor d_bias;                    // [C] master dtype, added to
@@ -253,23 +256,35 @@ struct ClipToNorm {
   float max_norm = 1.0f;
 };
 
+// What makes up for moments that start at zero: 1 / (1 - beta^t) of both.
+struct BiasCorrections {
+  double first = 1;
+  double second = 1;
+};
+
+// After step t, from 1.
+inline BiasCorrections bias_corrections(double beta1, double beta2, int64_t step) {
+  const auto t = static_cast<double>(step);
+  return {1 / (1 - std::pow(beta1, t)), 1 / (1 - std::pow(beta2, t))};
+}
+
 // Adam with decoupled weight decay and bias correction (Loshchilov & Hutter 2019, algorithm 2) over
 // a flat range, in one pass that also writes the weights compute reads and clears the gradient: g'
 // = scale * g, scale = gradient_scale * min(1, max_norm / sqrt(norm_squared)) where norm_squared is
-// given; m = b1 m + (1-b1) g'; v = b2 v + (1-b2) g'^2; w -= lr * ((m / (1-b1^t)) / (sqrt(v /
-// (1-b2^t)) + epsilon) + weight_decay * w); g = 0.
+// given; m = b1 m + (1-b1) g'; v = b2 v + (1-b2) g'^2; w -= lr * (c1 m / (sqrt(c2 v) + epsilon) +
+// weight_decay * w), where c1 and c2 are the corrections; g = 0.
 struct AdamUpdate {
   Tensor weights;          // [n] master dtype
   Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
   Tensor gradients;        // [n] master dtype, cleared
   Tensor first_moment;     // [n] master dtype
   Tensor second_moment;    // [n] master dtype
-  float learning_rate = 0;
+  StepValue<float> learning_rate;
+  StepValue<BiasCorrections> corrections;
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
   float weight_decay = 0;
-  int64_t step = 1;  // t, from 1
   float gradient_scale = 1.0f;
   const double* norm_squared = nullptr;  // device memory; null: no clipping
   float max_norm = 1.0f;
@@ -294,19 +309,20 @@ struct LambNorms {
 // The first half of LAMB (You et al. 2020, algorithm 2) over a flat range that lies in one tensor,
 // as MLCommons' TensorFlow reference has it (lamb_optimizer_v1.py): both moments are corrected for
 // their bias, and epsilon is added after the root. g' is Adam's; m = b1 m + (1-b1) g'; v = b2 v +
-// (1-b2) g'^2; u = (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + epsilon) + weight_decay * w takes the
-// gradient's place; norms += sums of w^2 and u^2. The sums are accumulated in double and depend on
-// the range alone, not on how many threads there are, so that ranks stay equal to the bit.
+// (1-b2) g'^2; u = c1 m / (sqrt(c2 v) + epsilon) + weight_decay * w, where c1 and c2 are the
+// corrections, takes the gradient's place; norms += sums of w^2 and u^2. The sums are accumulated
+// in double and depend on the range alone, not on how many threads there are, so that ranks stay
+// equal to the bit.
 struct LambDirection {
   ConstTensor weights;   // [n] master dtype
   Tensor gradients;      // [n] master dtype, in: g, out: u
   Tensor first_moment;   // [n] master dtype
   Tensor second_moment;  // [n] master dtype
+  StepValue<BiasCorrections> corrections;
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float epsilon = 1e-6f;
   float weight_decay = 0;
-  int64_t step = 1;  // t, from 1
   float gradient_scale = 1.0f;
   const double* norm_squared = nullptr;  // device memory; null: no clipping
   float max_norm = 1.0f;
@@ -319,7 +335,7 @@ struct LambApply {
   Tensor compute_weights;            // [n] compute dtype; absent where compute reads the weights
   Tensor directions;                 // [n] master dtype: the gradients' memory, cleared
   const LambNorms* norms = nullptr;  // device memory
-  float learning_rate = 0;
+  StepValue<float> learning_rate;
 };
 
 // What runs concurrently. Operations on one stream happen in order.
@@ -332,6 +348,15 @@ using Event = uint64_t;
 struct Accelerator {
   std::string name;
   int64_t memory_bytes = 0;
+};
+
+// Operations that were kept instead of run (Backend::keep).
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  // Issues them again, in the order they were kept in, after what kCompute was given so far; what
+  // any stream but kCopy is given from now on follows them.
+  virtual void replay() = 0;
 };
 
 // Operations may be called from several threads at once as long as each stream is used by one at a
@@ -361,10 +386,20 @@ class Backend {
   virtual void copy_to_device(Stream stream, void* device, const void* host, size_t bytes) = 0;
   virtual void copy_to_host(Stream stream, void* host, const void* device, size_t bytes) = 0;
   virtual void fill_zero(Stream stream, void* device, size_t bytes) = 0;
+  // A copy of a few bytes, at most kMostStored, that should not make the host wait, though this
+  // one does; `values` may be changed at once.
+  virtual void store(Stream stream, void* device, const void* values, size_t bytes);
+  static constexpr size_t kMostStored = 64;
 
   virtual Event record(Stream stream) = 0;            // a point after everything issued so far
   virtual void wait(Stream stream, Event event) = 0;  // what follows on `stream` runs after `event`
   virtual void synchronize(Stream stream) = 0;        // the host waits for everything issued
+
+  // Keeps what `issue` issues on kCompute, and on streams that it makes wait for kCompute, instead
+  // of running it. `issue` joins those streams to kCompute again, waits for no point recorded
+  // before, and does not synchronize; all of it has run before with the same shapes. Null where the
+  // device cannot do this: then nothing is issued.
+  virtual std::unique_ptr<Recording> keep(const std::function<void()>& issue);
 
   virtual void linear_forward(Stream, const LinearForward&) = 0;
   virtual void linear_data_gradient(Stream, const LinearDataGradient&) = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "device/host_device.h"
+#include "device/step_value.h"
 
 namespace strata::device {
 
@@ -19,11 +20,29 @@ enum class DropoutSite : uint32_t {
   kOutput = 3
 };
 
+STRATA_HOST_DEVICE constexpr uint64_t splitmix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// What all dropout of a step has in common, and what tells one application of it from the others.
+constexpr uint64_t dropout_step_key(uint64_t seed, uint64_t step) {
+  return splitmix64(splitmix64(seed) ^ step);
+}
+constexpr uint64_t dropout_place(uint32_t layer, DropoutSite site) {
+  return (uint64_t{layer} << 8) | static_cast<uint32_t>(site);
+}
+
 // One dropout application to the rows of a batch. probability 0 disables it.
 struct Dropout {
   float probability = 0.0f;
-  uint64_t key = 0;
+  StepValue<uint64_t> step_key;
+  uint64_t place = 0;
 
+  // For the operation, on the device.
+  STRATA_HOST_DEVICE constexpr uint64_t key() const { return splitmix64(step_key.now() ^ place); }
   // An element is dropped where its 16 random bits are below this.
   STRATA_HOST_DEVICE constexpr uint32_t threshold() const {
     return static_cast<uint32_t>(probability * 65536.0f + 0.5f);
@@ -33,18 +52,6 @@ struct Dropout {
     return 65536.0f / (65536.0f - static_cast<float>(threshold()));
   }
 };
-
-STRATA_HOST_DEVICE constexpr uint64_t splitmix64(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
-constexpr uint64_t dropout_key(uint64_t seed, uint64_t step, uint32_t layer, DropoutSite site) {
-  const uint64_t place = (uint64_t{layer} << 8) | static_cast<uint32_t>(site);
-  return splitmix64(splitmix64(splitmix64(seed) ^ step) ^ place);
-}
 
 STRATA_HOST_DEVICE constexpr std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter,
                                                                    std::array<uint32_t, 2> key) {
@@ -92,7 +99,7 @@ STRATA_HOST_DEVICE constexpr uint32_t dropout_bits(uint64_t key, uint64_t sample
 STRATA_HOST_DEVICE constexpr float dropout_factor(const Dropout& dropout, uint64_t sample_id,
                                                   uint32_t row, uint32_t column) {
   if (dropout.probability == 0.0f) return 1.0f;
-  return dropout_bits(dropout.key, sample_id, row, column) < dropout.threshold()
+  return dropout_bits(dropout.key(), sample_id, row, column) < dropout.threshold()
              ? 0.0f
              : dropout.keep_scale();
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstdint>
 
 #include "device/host_device.h"
 
@@ -11,20 +10,17 @@ namespace strata::device {
 struct GradientMoments {
   float factor, beta1, beta2, correction1, correction2, epsilon, weight_decay;
 
-  // Of an AdamUpdate or a LambDirection. `gradient_factor` multiplies every gradient.
+  // Of an AdamUpdate or a LambDirection, on the device. `gradient_factor` multiplies every
+  // gradient.
   template <typename Op>
-  GradientMoments(const Op& op, float gradient_factor)
+  STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE GradientMoments(const Op& op, float gradient_factor)
       : factor(gradient_factor),
         beta1(op.beta1),
         beta2(op.beta2),
-        correction1(correction(op.beta1, op.step)),
-        correction2(correction(op.beta2, op.step)),
+        correction1(static_cast<float>(op.corrections.now().first)),
+        correction2(static_cast<float>(op.corrections.now().second)),
         epsilon(op.epsilon),
         weight_decay(op.weight_decay) {}
-
-  static float correction(double beta, int64_t step) {
-    return static_cast<float>(1.0 / (1.0 - std::pow(beta, static_cast<double>(step))));
-  }
 
   // The direction in which weight `w` goes down.
   STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE float update(float w, float g, float& m, float& v) const {

@@ -18,6 +18,13 @@ void* Backend::allocate_host(size_t bytes) { return ::operator new(bytes, kHostA
 
 void Backend::release_host(void* memory) { ::operator delete(memory, kHostAlignment); }
 
+void Backend::store(Stream stream, void* device, const void* values, size_t bytes) {
+  copy_to_device(stream, device, values, bytes);
+  synchronize(stream);
+}
+
+std::unique_ptr<Recording> Backend::keep(const std::function<void()>&) { return nullptr; }
+
 std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
   if (options.name == "cpu") return cpu::make_cpu_backend(options.compute_dtype, options.threads);
   if (options.name == "reference") {

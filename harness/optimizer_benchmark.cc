@@ -78,11 +78,9 @@ class Passes {
   }
 
   double update_seconds() {
-    ++step_;
+    optimizer_->begin_step(Stream::kCompute, ++step_, 1e-6);
     return timed([&] {
-      optimizer_->update(
-          Stream::kCompute, 0, size_,
-          {.learning_rate = 1e-6, .step = step_, .norm_squared = norm_.as<double>()});
+      optimizer_->update(Stream::kCompute, 0, size_, {.norm_squared = norm_.as<double>()});
     });
   }
 

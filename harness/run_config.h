@@ -64,6 +64,7 @@ struct ModelConfig {
 struct DeviceConfig {
   BackendKind backend = BackendKind::kCpu;
   std::optional<int> threads;  // absent: the node's processors divided by its ranks
+  bool graphs = false;
 };
 
 struct DataConfig {
@@ -82,6 +83,7 @@ struct LoadBalanceConfig {
 struct BatchConfig {
   int micro_batch = 8;  // samples a rank takes at once
   int gradient_accumulation_steps = 1;
+  int round_tokens = 1;
   LoadBalanceConfig load_balance;
 };
 

@@ -42,6 +42,10 @@ Conflict find_conflict(const RunConfig& config) {
     return {"model.precision",
             "device.backend reference computes in double; bf16 needs backend cpu"};
   }
+  if (config.device.graphs && config.device.backend != BackendKind::kCuda) {
+    return {"device.graphs", fmt::format("the {} backend has nothing to record; use cuda or false",
+                                         name_of(config.device.backend))};
+  }
   const LoadBalanceConfig& balance = config.batch.load_balance;
   const bool grouped = balance.strategy == BalanceStrategy::kStratifiedPresort ||
                        balance.strategy == BalanceStrategy::kPlanned;

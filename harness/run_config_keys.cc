@@ -91,7 +91,12 @@ ConfigSection device_section() {
                  {key("backend", get, &S::backend, Choice<BackendKind>{}, "Implementation."),
                   key("threads", get, &S::threads, Maybe{Integer<int>{1, 4096}, "auto"},
                       "Threads of each rank. `auto`: the processors of the node divided by the "
-                      "ranks on it.")});
+                      "ranks on it."),
+                  key("graphs", get, &S::graphs, Flag{},
+                      "Record what a micro-batch has a GPU do, its reduction and update included, "
+                      "and replay it for later ones of the same shape (CUDA graphs): the host "
+                      "starts a few things a step instead of a thousand. Pays where micro-batches "
+                      "are small; `batch.round_tokens` makes shapes recur.")});
 }
 
 ConfigSection data_section() {
@@ -117,7 +122,11 @@ ConfigSection batch_section() {
       {key("micro_batch", get, &S::micro_batch, Integer<int>{1, kMillion},
            "Samples a rank computes at once."),
        key("gradient_accumulation_steps", get, &S::gradient_accumulation_steps,
-           Integer<int>{1, kMillion}, "Micro-batches a rank sums before an optimizer step.")});
+           Integer<int>{1, kMillion}, "Micro-batches a rank sums before an optimizer step."),
+       key("round_tokens", get, &S::round_tokens, Integer<int>{1, 512},
+           "Round the tokens of a micro-batch up to a multiple of this with a sequence of padding, "
+           "and its masked positions to a quarter of it, so that few shapes occur. Changes "
+           "neither losses nor gradients.")});
 }
 
 ConfigSection load_balance_section() {

@@ -87,6 +87,14 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
           .masked = std::max<int64_t>(sum_of_largest(source.masked_counts(), samples), 1)};
 }
 
+bert::BatchRounding batch_rounding(const RunConfig& config, const bert::BertConfig& model) {
+  const int64_t tokens = config.batch.round_tokens;
+  if (tokens == 1) return {};
+  return {.tokens = std::min(tokens, model.max_positions),
+          .masked = std::max<int64_t>(tokens / 4, 1),
+          .max_length = model.max_positions};
+}
+
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b) {
   return {std::max(a.tokens, b.tokens), std::max(a.sequences, b.sequences),
           std::max(a.masked, b.masked)};

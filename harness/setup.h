@@ -54,6 +54,9 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
 // The larger of the two in every respect.
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 
+// Of batch.round_tokens.
+bert::BatchRounding batch_rounding(const RunConfig& config, const bert::BertConfig& model);
+
 // model.checkpoint, or random weights. `describe` receives lines for people: what was read, what
 // the file lacks and how that starts.
 bert::HostWeights make_weights(const RunConfig& config, const bert::ParameterLayout& layout,

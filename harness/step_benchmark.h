@@ -19,6 +19,7 @@ struct StepBenchmarkOptions {
 struct StepBenchmark {
   int ranks = 1;
   std::string device;
+  bool knows_phases = true;  // false: no forward, backward, wait, reduce and update
   std::vector<std::vector<int32_t>> lengths;  // of this rank's micro-batches that were measured
   int64_t sequences = 0;                      // a step, over all ranks
   int64_t tokens = 0;                         // a step, over all ranks

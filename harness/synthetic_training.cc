@@ -33,9 +33,10 @@ SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batc
     capacity = larger(capacity, {std::ssize(packed.tokens), std::ssize(packed.sample_ids),
                                  std::ssize(packed.masked_ids)});
   }
-  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity);
+  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, batch_rounding(config, bert_));
   model_->set_weights(bert::random_weights(model_->layout(), 1));
   optimizer_ = make_optimizer(config.optimizer, *backend_, *model_);
+  recordings_ = make_recordings(config, *backend_, ranks.communicator);
 }
 
 std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
@@ -43,9 +44,7 @@ std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
   return std::make_unique<comm::GradientBuckets>(
       *backend_, communicator, model_->gradients(), model_->layout().boundaries, options,
       [this](const comm::ReducedGradients& reduced) {
-        constexpr double kLearningRate = 1e-6;
-        optimizer_->update(reduced.stream, reduced.begin, reduced.end,
-                           update_options(reduced, steps_, kLearningRate));
+        optimizer_->update(reduced.stream, reduced.begin, reduced.end, update_options(reduced));
       });
 }
 
@@ -61,14 +60,21 @@ SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuc
   Step result;
   ranks_.communicator.barrier();
   const auto begin = Clock::now();
+  constexpr double kLearningRate = 1e-6;
+  optimizer_->begin_step(device::Stream::kCompute, steps_, kLearningRate);
   for (int64_t micro = 0; micro < accumulation_; ++micro) {
     const auto forward_begin = Clock::now();
     model_->upload(batch);
-    model_->forward(scale);
+    model_->begin(scale);
+    const bool last = micro + 1 == accumulation_;
+    if (recordings_) {
+      harness::train_micro_batch(*model_, buckets, last, recordings_.get(), nullptr);
+      continue;
+    }
+    model_->forward();
     backend_->synchronize(device::Stream::kCompute);
     const auto backward_begin = Clock::now();
     BackwardSpans spans(timeline, model_->layout());
-    const bool last = micro + 1 == accumulation_;
     model_->backward([&](int64_t from, int64_t to) {
       spans.group_final(to);
       if (last) buckets.gradients_final(from, to);
@@ -79,7 +85,7 @@ SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuc
     result.backward_seconds += result.last_backward_seconds;
     if (timeline) timeline->add(Lane::kCompute, "forward", forward_begin, backward_begin);
   }
-  result.reduce = buckets.finish_step();
+  if (!recordings_) result.reduce = buckets.finish_step();
   backend_->synchronize(device::Stream::kCompute);
   result.seconds = seconds_since(begin);
   // A device's own memory: what is left after backward is not seen from the host.

@@ -9,6 +9,7 @@
 #include "bert/model.h"
 #include "comm/gradient_buckets.h"
 #include "data/packed_batch.h"
+#include "device/recordings.h"
 #include "harness/run_config.h"
 #include "harness/setup.h"
 #include "harness/timeline.h"
@@ -27,6 +28,7 @@ std::vector<int32_t> micro_batch_lengths(const RunConfig& config, int64_t micro_
 // batch.micro_batch sequences.
 class SyntheticTraining {
  public:
+  // Where micro-batches are replayed as a whole (device.graphs), only `seconds` is known.
   struct Step {
     double seconds = 0;
     double forward_seconds = 0;        // of all micro-batches
@@ -40,7 +42,8 @@ class SyntheticTraining {
   SyntheticTraining(const RunConfig& config, int64_t micro_batch_tokens, int batches,
                     const Ranks& ranks);
 
-  // What reduces, clips and updates gradients in these steps; there may be several, used in turn.
+  // What reduces, clips and updates gradients in these steps; there may be several, used in turn,
+  // but with device.graphs only one.
   std::unique_ptr<comm::GradientBuckets> make_buckets(comm::Communicator& communicator,
                                                       const comm::BucketOptions& options);
 
@@ -49,6 +52,7 @@ class SyntheticTraining {
 
   device::Backend& backend() { return *backend_; }
   bert::Model& model() { return *model_; }
+  bool knows_phases() const { return !recordings_; }
   int64_t accumulation() const { return accumulation_; }
   size_t batches() const { return batches_.size(); }
   // Of a micro-batch of this rank.
@@ -66,6 +70,7 @@ class SyntheticTraining {
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<bert::Model> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
   int64_t steps_ = 0;
 };
 

@@ -55,7 +55,8 @@ Benchmark prepare(const RunConfig& config, const Ranks& ranks) {
   b.eval = open_data(config.data.eval, b.bert);
   const auto capacity = larger(capacity_of(*b.train, config.batch.micro_batch),
                                capacity_of(*b.eval, config.batch.micro_batch));
-  b.model = std::make_unique<bert::Model>(b.bert, *b.backend, capacity);
+  b.model =
+      std::make_unique<bert::Model>(b.bert, *b.backend, capacity, batch_rounding(config, b.bert));
 
   const Machine machine = inspect_machine();
   char mpi[MPI_MAX_LIBRARY_VERSION_STRING];

@@ -71,13 +71,48 @@ comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& m
   return options;
 }
 
-optim::UpdateOptions update_options(const comm::ReducedGradients& reduced, int64_t step,
-                                    double learning_rate) {
-  return {.learning_rate = learning_rate,
-          .step = step,
-          .gradient_scale = reduced.gradient_scale,
+optim::UpdateOptions update_options(const comm::ReducedGradients& reduced) {
+  return {.gradient_scale = reduced.gradient_scale,
           .norm_squared = reduced.norm_squared,
           .max_norm = reduced.max_norm};
+}
+
+std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
+                                                    device::Backend& backend,
+                                                    const comm::Communicator& communicator) {
+  if (!config.device.graphs) return nullptr;
+  if (communicator.size() > 1 && !backend.cuda_stream(device::Stream::kReduce)) {
+    fail(
+        "device.graphs: what the ranks' {} devices exchange goes through the host and cannot be "
+        "replayed; set it to false",
+        backend.name());
+  }
+  return std::make_unique<device::Recordings>(backend);
+}
+
+comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
+                                  device::Recordings* recordings, Timeline* timeline) {
+  comm::StepTimes times;
+  const auto issue = [&] {
+    const auto forward_begin = Clock::now();
+    model.forward();
+    if (timeline) timeline->add(Lane::kCompute, "forward", forward_begin, Clock::now());
+    BackwardSpans spans(timeline, model.layout());
+    model.backward([&](int64_t from, int64_t to) {
+      spans.group_final(to);
+      if (last) buckets.gradients_final(from, to);
+    });
+    if (last) times = buckets.finish_step();
+  };
+  if (recordings) {
+    const bert::Model::Shape shape = model.shape();
+    device::Recordings::Key key(shape.begin(), shape.end());
+    key.push_back(last ? 1 : 0);
+    recordings->run(key, issue);
+  } else {
+    issue();
+  }
+  return times;
 }
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
@@ -127,7 +162,10 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
       buckets_(std::make_unique<comm::GradientBuckets>(
           backend, communicator, model.gradients(), model.layout().boundaries,
           bucket_options(config, model),
-          [this](const comm::ReducedGradients& reduced) { update(reduced); })),
+          [this](const comm::ReducedGradients& reduced) {
+            optimizer_->update(reduced.stream, reduced.begin, reduced.end, update_options(reduced));
+          })),
+      recordings_(make_recordings(config, backend, communicator)),
       loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
   optim::check_schedule(schedule_);
 }
@@ -158,23 +196,15 @@ StepResult Trainer::step() {
       .step = static_cast<uint64_t>(step_),
       .masked_lm_scale = ranks / static_cast<float>(std::max<int64_t>(global.masked, 1)),
       .next_sentence_scale = ranks / static_cast<float>(global.sequences)};
+  optimizer_->begin_step(device::Stream::kCompute, step_, result.learning_rate);
   for (int64_t micro = 0; micro < accumulation_; ++micro) {
     result.tokens += std::ssize(batch_.tokens);
-    const bool last = micro + 1 == accumulation_;
-    const auto forward_begin = Clock::now();
-    model_.forward(scale);
-    if (timeline_) timeline_->add(Lane::kCompute, "forward", forward_begin, Clock::now());
-    BackwardSpans spans(timeline_, model_.layout());
-    model_.backward([&](int64_t from, int64_t to) {
-      spans.group_final(to);
-      if (last) buckets_->gradients_final(from, to);
-    });
-    if (!last) result.data_seconds += upload_next();
+    model_.begin(scale);
+    result.reduce = train_micro_batch(model_, *buckets_, micro + 1 == accumulation_,
+                                      recordings_.get(), timeline_);
+    // The device still works on this one while the next is fetched, unless someone wants to know.
+    result.data_seconds += upload_next();
   }
-  result.reduce = buckets_->finish_step();
-  // The device still works on this step while the next batch is fetched, unless someone wants to
-  // know.
-  result.data_seconds += upload_next();
   if (step_ % loss_interval_ == 0) {
     result.gradient_norm = buckets_->gradient_norm();
     result.losses = all_reduce(communicator_, model_.take_losses());
@@ -221,12 +251,6 @@ Trainer::GlobalBatch Trainer::next_global_batch() {
     ++global.sequences;
   }
   return global;
-}
-
-// Runs on the buckets' thread.
-void Trainer::update(const comm::ReducedGradients& reduced) {
-  optimizer_->update(reduced.stream, reduced.begin, reduced.end,
-                     update_options(reduced, step_, optim::learning_rate(schedule_, step_)));
 }
 
 }  // namespace strata::harness

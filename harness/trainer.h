@@ -13,6 +13,7 @@
 #include "data/batch_loader.h"
 #include "data/instance_file.h"
 #include "device/backend.h"
+#include "device/recordings.h"
 #include "harness/run_config.h"
 #include "harness/timeline.h"
 #include "loadbalance/batch_plan.h"
@@ -69,7 +70,6 @@ class Trainer {
   double upload_next();  // seconds of waiting for it
   bool next_samples(std::vector<uint32_t>& samples);
   GlobalBatch next_global_batch();
-  void update(const comm::ReducedGradients& reduced);
 
   bert::Model& model_;
   comm::Communicator& communicator_;
@@ -90,6 +90,7 @@ class Trainer {
   bool sharded_;  // the optimizer's state
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::unique_ptr<comm::GradientBuckets> buckets_;
+  std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
   data::PackedBatch batch_;
   data::BatchLoader loader_;  // last: its thread uses what is above
 };
@@ -100,9 +101,18 @@ optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double bas
 comm::BucketOptions bucket_options(const RunConfig& config);
 // The same with the weights of `model` to gather where the configuration shards the state.
 comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& model);
-// What the optimizer does with reduced gradients in step `step`, from 1.
-optim::UpdateOptions update_options(const comm::ReducedGradients& reduced, int64_t step,
-                                    double learning_rate);
+// What the optimizer does with reduced gradients.
+optim::UpdateOptions update_options(const comm::ReducedGradients& reduced);
+// Where device.graphs asks for them, else null. Throws Error where what ranks exchange cannot be
+// replayed.
+std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
+                                                    device::Backend& backend,
+                                                    const comm::Communicator& communicator);
+// Forward and backward of the batch that `model` has begun and, of a step's last micro-batch,
+// reduction and update: issued, or replayed from `recordings`, which may be null. So may
+// `timeline`.
+comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
+                                  device::Recordings* recordings, Timeline* timeline);
 // The configured optimizer of an arena laid out as `layout` says, or of `model`'s. `owned`: see
 // optim::make_adam.
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,

@@ -25,6 +25,10 @@ class Adam final : public Optimizer {
         moments_(backend, arena, options, "Adam", owned),
         segments_(merged(segments)) {}
 
+  void begin_step(device::Stream stream, int64_t step, double learning_rate) override {
+    moments_.begin_step(stream, step, learning_rate);
+  }
+
   void update(device::Stream stream, int64_t begin, int64_t end,
               const UpdateOptions& options) override {
     for_each_part(segments_, begin, end, [&](const Segment& segment, int64_t from, int64_t to) {

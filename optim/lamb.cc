@@ -26,6 +26,10 @@ class Lamb final : public Optimizer {
     }
   }
 
+  void begin_step(Stream stream, int64_t step, double learning_rate) override {
+    moments_.begin_step(stream, step, learning_rate);
+  }
+
   void update(Stream stream, int64_t begin, int64_t end, const UpdateOptions& options) override {
     for_each_part(segments_, begin, end, [&](LambSegment& segment, int64_t from, int64_t to) {
       const device::AdamUpdate adam = moments_.adam_update(from, to, segment.decay, options);
@@ -48,11 +52,11 @@ class Lamb final : public Optimizer {
                                      .gradients = adam.gradients,
                                      .first_moment = adam.first_moment,
                                      .second_moment = adam.second_moment,
+                                     .corrections = adam.corrections,
                                      .beta1 = adam.beta1,
                                      .beta2 = adam.beta2,
                                      .epsilon = adam.epsilon,
                                      .weight_decay = adam.weight_decay,
-                                     .step = adam.step,
                                      .gradient_scale = adam.gradient_scale,
                                      .norm_squared = adam.norm_squared,
                                      .max_norm = adam.max_norm,
@@ -63,7 +67,8 @@ class Lamb final : public Optimizer {
     segment.pending = segment.size;
   }
 
-  void apply(Stream stream, const LambSegment& segment, float learning_rate) {
+  void apply(Stream stream, const LambSegment& segment,
+             const device::StepValue<float>& learning_rate) {
     const int64_t begin = segment.offset, end = segment.offset + segment.size;
     const ParameterArena& arena = moments_.arena();
     backend_.lamb_apply(stream, {.weights = slice(arena.weights, begin, end),

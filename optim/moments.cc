@@ -55,7 +55,10 @@ Tensor slice(const Tensor& arena, int64_t begin, int64_t end) {
 
 Moments::Moments(device::Backend& backend, const ParameterArena& arena, const AdamOptions& options,
                  const char* optimizer, std::span<const Range> owned)
-    : arena_(arena), options_(options) {
+    : backend_(backend),
+      arena_(arena),
+      options_(options),
+      step_values_(backend, sizeof(StepValues)) {
   check_arena(arena);
   check_options(options, optimizer);
   const Range whole{0, arena.weights.size()};
@@ -78,20 +81,31 @@ int64_t Moments::place_of(int64_t begin, int64_t end) const {
   return owned.offset + begin - owned.range.begin;
 }
 
+void Moments::begin_step(device::Stream stream, int64_t step, double learning_rate) {
+  // The betas as the operations have them.
+  const auto beta1 = static_cast<float>(options_.beta1), beta2 = static_cast<float>(options_.beta2);
+  const StepValues values{static_cast<float>(learning_rate),
+                          device::bias_corrections(beta1, beta2, step)};
+  backend_.store(stream, step_values_.data(), &values, sizeof values);
+  step_begun_ = true;
+}
+
 device::AdamUpdate Moments::adam_update(int64_t begin, int64_t end, bool decay,
                                         const UpdateOptions& options) const {
+  if (!step_begun_) fail("an update of weights before any step began");
   const int64_t place = place_of(begin, end);
+  const auto* step = step_values_.as<StepValues>();
   return {.weights = slice(arena_.weights, begin, end),
           .compute_weights = slice(arena_.compute_weights, begin, end),
           .gradients = slice(arena_.gradients, begin, end),
           .first_moment = slice(moment(first_), place, place + end - begin),
           .second_moment = slice(moment(second_), place, place + end - begin),
-          .learning_rate = static_cast<float>(options.learning_rate),
+          .learning_rate = device::value_at(&step->learning_rate),
+          .corrections = device::value_at(&step->corrections),
           .beta1 = static_cast<float>(options_.beta1),
           .beta2 = static_cast<float>(options_.beta2),
           .epsilon = static_cast<float>(options_.epsilon),
           .weight_decay = decay ? static_cast<float>(options_.weight_decay) : 0.0f,
-          .step = options.step,
           .gradient_scale = options.gradient_scale,
           .norm_squared = options.norm_squared,
           .max_norm = options.max_norm};

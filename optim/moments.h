@@ -39,8 +39,10 @@ class Moments {
   Moments(device::Backend& backend, const ParameterArena& arena, const AdamOptions& options,
           const char* optimizer, std::span<const Range> owned = {});
 
+  void begin_step(device::Stream stream, int64_t step, double learning_rate);
+
   // Adam's update of elements [begin, end), which decay or not. Throws Error where they are not in
-  // one owned range.
+  // one owned range, or no step has begun.
   device::AdamUpdate adam_update(int64_t begin, int64_t end, bool decay,
                                  const UpdateOptions& options) const;
 
@@ -59,10 +61,18 @@ class Moments {
   int64_t place_of(int64_t begin, int64_t end) const;
   device::Tensor moment(const device::Buffer& buffer) const;
 
+  // What the operations of a step read when they run.
+  struct StepValues {
+    float learning_rate = 0;
+    device::BiasCorrections corrections;
+  };
+
+  device::Backend& backend_;
   ParameterArena arena_;
   AdamOptions options_;
   std::vector<Owned> owned_;
-  device::Buffer first_, second_;
+  device::Buffer first_, second_, step_values_;
+  bool step_begun_ = false;
 };
 
 }  // namespace strata::optim

@@ -31,11 +31,9 @@ struct Range {
   int64_t end = 0;
 };
 
-// What differs from step to step, or from range to range. The effective gradient is
-// gradient_scale * min(1, max_norm / sqrt(norm_squared)) * gradient.
+// What may differ from range to range. The effective gradient is gradient_scale * min(1, max_norm /
+// sqrt(norm_squared)) * gradient.
 struct UpdateOptions {
-  double learning_rate = 0;
-  int64_t step = 1;  // from 1
   float gradient_scale = 1.0f;
   const double* norm_squared = nullptr;  // device memory; null: no clipping
   float max_norm = 1.0f;                 // in the units of norm_squared, before gradient_scale
@@ -50,6 +48,10 @@ struct OptimizerState {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
+
+  // Updates issued from now on are those of step `step`, from 1. On `stream`, like the updates or
+  // before them.
+  virtual void begin_step(device::Stream stream, int64_t step, double learning_rate) = 0;
 
   // Updates the weights of arena elements [begin, end), which may cut segments, and clears their
   // gradients; LAMB does so to a whole segment once the last range of it has come. Every element is

@@ -63,7 +63,7 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
       }
     }
     *op.totals += cross_entropy(context, rows, classes, logits, op.labels + begin,
-                                op.gradient_scale, d_logits);
+                                op.gradient_scale.now(), d_logits);
     if (!backward) continue;
     T* d_x = op.d_x.as<T>() + begin * hidden;
     T* d_x_rows = padded == rows ? d_x : context.scratch[3].get<T>(padded * hidden);

@@ -1,5 +1,5 @@
 // Embeddings, and the gathering and scattering of rows.
-#include <cstring>
+#include <algorithm>
 
 #include "device/cpu/layernorm_gradients.h"
 #include "device/cpu/operations.h"
@@ -48,8 +48,12 @@ void Operations<T>::gather_rows(const Context& context, const GatherRows& op) {
   const int64_t columns = op.x.cols;
   parallel_ranges(context.threads, op.y.rows, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
-      std::memcpy(op.y.as<T>() + i * columns, op.x.as<T>() + op.rows[i] * columns,
-                  static_cast<size_t>(columns) * sizeof(T));
+      T* to = op.y.as<T>() + i * columns;
+      if (op.rows[i] < 0) {
+        std::fill_n(to, columns, T{});
+      } else {
+        std::copy_n(op.x.as<T>() + op.rows[i] * columns, columns, to);
+      }
     }
   });
 }
@@ -59,6 +63,7 @@ void Operations<T>::scatter_add_rows(const Context& context, const ScatterAddRow
   const int64_t columns = op.dy.cols;
   parallel_ranges(context.threads, op.dy.rows, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
+      if (op.rows[i] < 0) continue;
       context.typed<T>().add(columns, op.dy.as<T>() + i * columns,
                              op.dx.as<T>() + op.rows[i] * columns);
     }

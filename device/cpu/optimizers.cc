@@ -28,7 +28,7 @@ void FlatOperations::lamb_direction(const Context& context, const LambDirection&
 }
 
 void FlatOperations::lamb_apply(const Context& context, const LambApply& op) {
-  const auto rate = static_cast<float>(op.learning_rate * op.norms->trust_ratio());
+  const auto rate = static_cast<float>(op.learning_rate.now() * op.norms->trust_ratio());
   parallel_elements(context.threads, op.weights.size(), [&](int64_t begin, int64_t end) {
     context.kernels.lamb_apply(op, begin, end, rate);
   });

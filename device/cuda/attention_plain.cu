@@ -30,7 +30,7 @@ struct Head {
         size(static_cast<int>(hidden_ / heads)),
         hidden(hidden_),
         scale(rsqrtf(static_cast<float>(size))),
-        dropout(dropout_) {
+        dropout{dropout_.probability, dropout_.step_key.now(), dropout_.place} {
     const int token = static_cast<int>(pair / heads);
     const int sequence = sequence_of(sequences, token);
     first = sequences.cu_seqlens[sequence];

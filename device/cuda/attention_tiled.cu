@@ -77,9 +77,10 @@ struct SharedDropout {
 
   __device__ void fill(const Dropout& dropout, const Head& head, int first_query, int first_key) {
     const uint32_t threshold = dropout.threshold();
+    const uint64_t dropout_key = dropout.key();
     for (int i = static_cast<int>(threadIdx.x); i < kTile * kTile / 8; i += kThreads) {
       const int query = i / (kTile / 8), block = i % (kTile / 8);
-      const DropoutBits bits(dropout.key, head.sample_id,
+      const DropoutBits bits(dropout_key, head.sample_id,
                              static_cast<uint32_t>(head.index * 65536 + first_query + query),
                              static_cast<uint32_t>(first_key / 8 + block));
       uint32_t mask = 0;

@@ -14,6 +14,13 @@ __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossT
   const float* logits = op.logits + row * op.stride;
   const auto x = [&](int i) { return logits[i] + static_cast<float>(op.bias[i]); };
   const int label = op.labels[row], classes = static_cast<int>(op.classes);
+  T* dx = op.d_logits + row * op.stride;
+  if (label < 0) {
+    if (threadIdx.x == 0) parts[row] = {};
+    if (!op.d_logits) return;
+    for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) dx[i] = T(0.0f);
+    return;
+  }
   const float of_label = x(label);
   float highest = -INFINITY, earlier_as_high = 0.0f;
   for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) {
@@ -31,30 +38,32 @@ __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossT
   if (threadIdx.x == 0) {
     parts[row].loss = static_cast<double>(highest - of_label) + log(static_cast<double>(sum));
     parts[row].correct = of_label >= highest && earlier_as_high == 0.0f ? 1 : 0;
+    parts[row].count = 1;
   }
   if (!op.d_logits) return;
-  T* dx = op.d_logits + row * op.stride;
-  const float scale = op.gradient_scale / sum;
+  const float gradient_scale = op.gradient_scale.now(), scale = gradient_scale / sum;
   for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) {
     const float d = expf(x(i) - highest) * scale;
-    dx[i] = T(i == label ? d - op.gradient_scale : d);
+    dx[i] = T(i == label ? d - gradient_scale : d);
   }
 }
 
 // One block.
 __global__ void __launch_bounds__(kThreads)
     add_totals_kernel(const LossTotals* parts, int64_t rows, LossTotals* totals) {
-  double loss = 0.0, correct = 0.0;
+  double loss = 0.0, correct = 0.0, count = 0.0;
   for (int64_t row = threadIdx.x; row < rows; row += kThreads) {
     loss += parts[row].loss;
     correct += static_cast<double>(parts[row].correct);
+    count += static_cast<double>(parts[row].count);
   }
   loss = block_sum<kThreads>(loss);
   correct = block_sum<kThreads>(correct);
+  count = block_sum<kThreads>(count);
   if (threadIdx.x == 0) {
     totals->loss += loss;
     totals->correct += static_cast<int64_t>(correct);
-    totals->count += rows;
+    totals->count += static_cast<int64_t>(count);
   }
 }
 

@@ -12,8 +12,8 @@ struct CrossEntropy {
   int64_t rows, classes, stride;
   const float* logits;
   const T* bias;          // [classes]
-  const int32_t* labels;  // [rows]
-  float gradient_scale;
+  const int32_t* labels;  // [rows], -1: no loss
+  StepValue<float> gradient_scale;
   T* d_logits;         // [rows, classes], `stride` apart; null: no gradient
   LossTotals* totals;  // device memory, added to
 };

@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/cuda/graph.h"
 #include "device/cuda/matmul.h"
 #include "device/cuda/nearest_processors.h"
 #include "device/cuda/operations.h"
+#include "device/cuda/store.h"
 #include "device/dispatching_backend.h"
 
 namespace strata::device::cuda {
@@ -54,18 +56,11 @@ class StreamState {
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
     return stream;
   }
-  template <size_t... kSlots>
-  static std::array<Scratch, sizeof...(kSlots)> make_scratch(cudaStream_t stream,
-                                                             std::index_sequence<kSlots...>) {
-    return {((void)kSlots, Scratch(stream))...};
-  }
-
   cudaStream_t stream_ = make_stream();
   std::array<cudaEvent_t, 1024> events_{};
   std::atomic<uint64_t> recorded_{0};
   std::unique_ptr<Matmul> matmul_;
-  std::array<Scratch, Context::kScratchSlots> scratch_ =
-      make_scratch(stream_, std::make_index_sequence<Context::kScratchSlots>());
+  std::array<Scratch, Context::kScratchSlots> scratch_;
 };
 
 template <typename T>
@@ -125,6 +120,10 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     check(cudaMemsetAsync(device, 0, bytes, stream(s)), "clearing memory");
   }
 
+  void store(Stream s, void* device, const void* values, size_t bytes) override {
+    cuda::store(stream(s), device, values, bytes);
+  }
+
   Event record(Stream s) override {
     use_device();
     return state(s).record() * kStreams + static_cast<uint64_t>(s);
@@ -139,7 +138,25 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     check(cudaStreamSynchronize(stream(s)), "finishing work on the GPU");
   }
 
+  std::unique_ptr<Recording> keep(const std::function<void()>& issue) override {
+    return std::make_unique<Kept>(*this, issue);
+  }
+
  private:
+  class Kept final : public Recording {
+   public:
+    Kept(CudaBackend& backend, const std::function<void()>& issue)
+        : backend_(backend), graph_(backend.stream(Stream::kCompute), issue) {}
+    void replay() override {
+      graph_.launch(backend_.stream(Stream::kCompute));
+      backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
+    }
+
+   private:
+    CudaBackend& backend_;
+    Graph graph_;
+  };
+
   StreamState& state(Stream s) { return streams_[static_cast<size_t>(s)]; }
   cudaStream_t stream(Stream s) {
     use_device();

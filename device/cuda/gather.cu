@@ -11,18 +11,21 @@ constexpr int kThreads = 128;
 template <int V, typename T>
 __global__ void __launch_bounds__(kThreads) gather_kernel(GatherRows op) {
   const int64_t columns = op.x.cols;
-  const T* from = op.x.as<T>() + op.rows[blockIdx.x] * columns;
+  const int64_t row = op.rows[blockIdx.x];
+  const T* from = op.x.as<T>() + row * columns;
   T* to = op.y.as<T>() + blockIdx.x * columns;
   for (int64_t i = int64_t{threadIdx.x} * V; i < columns; i += kThreads * V) {
-    *reinterpret_cast<Pack<T, V>*>(to + i) = *reinterpret_cast<const Pack<T, V>*>(from + i);
+    *reinterpret_cast<Pack<T, V>*>(to + i) =
+        row < 0 ? Pack<T, V>{} : *reinterpret_cast<const Pack<T, V>*>(from + i);
   }
 }
 
 template <int V, typename T>
 __global__ void __launch_bounds__(kThreads) scatter_add_kernel(ScatterAddRows op) {
-  const int64_t columns = op.dy.cols;
+  const int64_t columns = op.dy.cols, row = op.rows[blockIdx.x];
+  if (row < 0) return;
   const T* from = op.dy.as<T>() + blockIdx.x * columns;
-  T* to = op.dx.as<T>() + op.rows[blockIdx.x] * columns;
+  T* to = op.dx.as<T>() + row * columns;
   for (int64_t i = int64_t{threadIdx.x} * V; i < columns; i += kThreads * V) {
     float x[V], sum[V];
     load(from + i, x);

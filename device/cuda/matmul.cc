@@ -196,6 +196,7 @@ struct Matmul::State {
   Plan& plan_of(const MatmulCall& call);
   cublasLtMatmulAlgo_t algorithm_of(Problem& problem, const MatmulCall& call);
   cublasLtMatmulAlgo_t fastest(Problem& problem, const MatmulCall& call);
+  bool is_captured() const;
   float milliseconds(Problem& problem, const MatmulCall& call, void* c,
                      const cublasLtMatmulAlgo_t& algorithm);
 
@@ -220,6 +221,8 @@ cublasLtMatmulAlgo_t Matmul::State::algorithm_of(Problem& problem, const MatmulC
   const Kind neighbourhood = neighbourhood_of(call);
   auto known = chosen.find(neighbourhood);
   if (known == chosen.end()) {
+    // Nothing runs while a graph is captured.
+    if (is_captured()) return problem.candidates(handle).at(0);
     known = chosen.emplace(neighbourhood, fastest(problem, call)).first;
   }
   // An algorithm may not suit every number of rows of its neighbourhood.
@@ -233,7 +236,7 @@ cublasLtMatmulAlgo_t Matmul::State::fastest(Problem& problem, const MatmulCall& 
     fail("cuda: cuBLASLt has no algorithm for a product of {} x {} x {}", call.m, call.n, call.k);
   }
   if (candidates.size() == 1) return candidates.front();
-  Scratch output(stream);
+  Scratch output;
   void* c = output.get<char>(call.m * call.ldc * static_cast<int64_t>(size_of(call.output_dtype)));
   float best = std::numeric_limits<float>::infinity();
   size_t winner = 0;
@@ -245,6 +248,12 @@ cublasLtMatmulAlgo_t Matmul::State::fastest(Problem& problem, const MatmulCall& 
     }
   }
   return candidates[winner];
+}
+
+bool Matmul::State::is_captured() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  cuda::check(cudaStreamIsCapturing(stream, &status), "asking for a stream's state");
+  return status != cudaStreamCaptureStatusNone;
 }
 
 float Matmul::State::milliseconds(Problem& problem, const MatmulCall& call, void* c,

@@ -6,6 +6,11 @@
 namespace strata::device::cuda {
 namespace {
 
+template <typename Op>
+__device__ GradientMoments moments_of(const Op& op) {
+  return {op, op.gradient_scale * clip_factor(op.norm_squared, op.max_norm)};
+}
+
 // Arrays of a range; compute_weights may be null.
 struct AdamArrays {
   float *weights, *gradients, *first_moment, *second_moment;
@@ -14,11 +19,11 @@ struct AdamArrays {
 
 template <int V>
 __global__ void __launch_bounds__(kFlatThreads)
-    adam_kernel(AdamArrays arrays, int64_t count, GradientMoments moments, float learning_rate,
-                const double* norm_squared, float max_norm) {
+    adam_kernel(AdamUpdate op, AdamArrays arrays, int64_t count) {
   const int64_t i = flat_index<V>();
   if (i >= count) return;
-  moments.factor *= clip_factor(norm_squared, max_norm);
+  const GradientMoments moments = moments_of(op);
+  const float learning_rate = op.learning_rate.now();
   float w[V], g[V], m[V], v[V];
   load(arrays.weights + i, w);
   load(arrays.gradients + i, g);
@@ -39,10 +44,12 @@ __global__ void __launch_bounds__(kFlatThreads)
 constexpr int64_t kLambBlock = 4096;  // elements a block takes: its sums are added in order
 
 __global__ void __launch_bounds__(kFlatThreads)
-    lamb_direction_kernel(const float* weights, float* gradients, float* first_moment,
-                          float* second_moment, int64_t count, GradientMoments moments,
-                          const double* norm_squared, float max_norm, LambNorms* parts) {
-  moments.factor *= clip_factor(norm_squared, max_norm);
+    lamb_direction_kernel(LambDirection op, int64_t count, LambNorms* parts) {
+  const GradientMoments moments = moments_of(op);
+  const auto* weights = op.weights.as<float>();
+  auto* gradients = op.gradients.as<float>();
+  auto* first_moment = op.first_moment.as<float>();
+  auto* second_moment = op.second_moment.as<float>();
   const int64_t begin = static_cast<int64_t>(blockIdx.x) * kLambBlock;
   const int64_t end = begin + kLambBlock < count ? begin + kLambBlock : count;
   double of_weights = 0.0, of_direction = 0.0;
@@ -84,10 +91,10 @@ __global__ void __launch_bounds__(kFlatThreads)
 template <int V>
 __global__ void __launch_bounds__(kFlatThreads)
     lamb_apply_kernel(float* weights, float* directions, BFloat16* compute_weights, int64_t count,
-                      const LambNorms* norms, float learning_rate) {
+                      const LambNorms* norms, StepValue<float> learning_rate) {
   const int64_t i = flat_index<V>();
   if (i >= count) return;
-  const auto rate = static_cast<float>(learning_rate * norms->trust_ratio());
+  const auto rate = static_cast<float>(learning_rate.now() * norms->trust_ratio());
   float w[V], u[V];
   load(weights + i, w);
   load(directions + i, u);
@@ -108,7 +115,6 @@ BFloat16* part_of(const Tensor& compute_weights, int64_t begin) {
 }  // namespace
 
 void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
-  const GradientMoments moments(op, op.gradient_scale);
   for_flat_parts(
       op.weights.size(),
       [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
@@ -116,20 +122,16 @@ void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
                                 op.first_moment.as<float>() + begin,
                                 op.second_moment.as<float>() + begin,
                                 part_of(op.compute_weights, begin)};
-        launch(context.stream, blocks, kFlatThreads, adam_kernel<width()>, arrays, count, moments,
-               op.learning_rate, op.norm_squared, op.max_norm);
+        launch(context.stream, blocks, kFlatThreads, adam_kernel<width()>, op, arrays, count);
       },
       op.weights.data, op.gradients.data, op.first_moment.data, op.second_moment.data,
       op.compute_weights.data);
 }
 
 void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {
-  const GradientMoments moments(op, op.gradient_scale);
   const int64_t count = op.weights.size(), blocks = ceil_div(count, kLambBlock);
   auto* parts = context.scratch[0].get<LambNorms>(blocks);
-  launch(context.stream, blocks, kFlatThreads, lamb_direction_kernel, op.weights.as<float>(),
-         op.gradients.as<float>(), op.first_moment.as<float>(), op.second_moment.as<float>(), count,
-         moments, op.norm_squared, op.max_norm, parts);
+  launch(context.stream, blocks, kFlatThreads, lamb_direction_kernel, op, count, parts);
   launch(context.stream, 1, kFlatThreads, add_norms_kernel, parts, blocks, op.norms);
 }
 

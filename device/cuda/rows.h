@@ -88,11 +88,12 @@ __device__ inline void drop_row(const Dropout& dropout, const Sequences& sequenc
   const int sequence = sequence_of(sequences, row);
   const uint64_t sample_id = sequences.sample_ids[sequence];
   const auto position = static_cast<uint32_t>(row - sequences.cu_seqlens[sequence]);
+  const uint64_t key = dropout.key();
   const uint32_t threshold = dropout.threshold();
   const float keep_scale = dropout.keep_scale();
   for_each_pack<Shape>(columns, [&](int step, int column) {
     static_assert(8 % Shape::V == 0, "the columns of a pack share a Philox call");
-    const DropoutBits bits(dropout.key, sample_id, position, static_cast<uint32_t>(column) / 8);
+    const DropoutBits bits(key, sample_id, position, static_cast<uint32_t>(column) / 8);
 #pragma unroll
     for (int i = 0; i < Shape::V; ++i) {
       const bool kept = bits.of(static_cast<uint32_t>(column + i)) >= threshold;

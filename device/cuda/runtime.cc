@@ -14,18 +14,19 @@ void require(bool condition, const char* expectation) {
   if (!condition) fail("{}", expectation);
 }
 
-Scratch::~Scratch() { cudaFree(memory_); }
+Scratch::~Scratch() {
+  for (void* memory : memory_) cudaFree(memory);
+}
 
 void* Scratch::bytes(size_t size) {
-  if (size <= size_) return memory_;
-  check(cudaStreamSynchronize(stream_), "waiting for a stream");
-  check(cudaFree(memory_), "releasing memory");
-  memory_ = nullptr;
-  size_ = 0;
-  const size_t wanted = std::max<size_t>(size + size / 8, 4096);
-  check(cudaMalloc(&memory_, wanted), "allocating scratch memory");
+  if (!memory_.empty() && size <= size_) return memory_.back();
+  // At least doubling, all that is left behind is no more than what is in use.
+  const size_t wanted = std::max({size + size / 8, 2 * size_, size_t{4096}});
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, wanted), "allocating scratch memory");
+  memory_.push_back(memory);
   size_ = wanted;
-  return memory_;
+  return memory;
 }
 
 }  // namespace strata::device::cuda

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "device/cuda/profiler_range.h"
 
@@ -18,10 +19,11 @@ void check(cudaError_t status, const char* attempt);
 void require(bool condition, const char* expectation);
 
 // Memory of one stream that operations use while they run; grows to the largest size asked for, so
-// that repeated shapes allocate nothing. Growing waits for the stream.
+// that repeated shapes allocate nothing. What it grew out of stays, for operations that were kept
+// to be replayed.
 class Scratch {
  public:
-  explicit Scratch(cudaStream_t stream) : stream_(stream) {}
+  Scratch() = default;
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -35,9 +37,8 @@ class Scratch {
  private:
   void* bytes(size_t size);
 
-  cudaStream_t stream_;
-  void* memory_ = nullptr;
-  size_t size_ = 0;
+  std::vector<void*> memory_;  // the last is in use
+  size_t size_ = 0;            // of the last
 };
 
 class Matmul;

@@ -45,11 +45,21 @@ void Arguments::range(const char* name, const ConstTensor& tensor, int64_t size)
 
 void Arguments::indices(const char* name, const int32_t* indices, int64_t count,
                         int64_t limit) const {
+  check_indices(name, indices, count, 0, limit);
+}
+
+void Arguments::indices_or_none(const char* name, const int32_t* indices, int64_t count,
+                                int64_t limit) const {
+  check_indices(name, indices, count, -1, limit);
+}
+
+void Arguments::check_indices(const char* name, const int32_t* indices, int64_t count,
+                              int64_t lowest, int64_t limit) const {
   if (count > 0 && indices == nullptr) fail("reference {}: {} is absent", operation_, name);
   for (int64_t i = 0; i < count; ++i) {
-    if (indices[i] < 0 || indices[i] >= limit) {
-      fail("reference {}: {}[{}] is {}, expected a value in [0, {})", operation_, name, i,
-           indices[i], limit);
+    if (indices[i] < lowest || indices[i] >= limit) {
+      fail("reference {}: {}[{}] is {}, expected a value in [{}, {})", operation_, name, i,
+           indices[i], lowest, limit);
     }
   }
 }
@@ -61,7 +71,7 @@ void Arguments::sequences(const Sequences& sequences, int64_t tokens) const {
   require(cu_seqlens[0] == 0, "cu_seqlens starts at 0");
   for (int32_t b = 0; b < sequences.count; ++b) {
     const int32_t length = cu_seqlens[b + 1] - cu_seqlens[b];
-    require(length > 0, "cu_seqlens rises");
+    require(length >= 0, "cu_seqlens never falls");
     require(length <= sequences.max_length, "no sequence is longer than max_length");
   }
   require(sequences.tokens == tokens, "sequences.tokens is the number of rows");

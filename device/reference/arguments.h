@@ -37,12 +37,17 @@ class Arguments {
   void range(const char* name, const ConstTensor& tensor, int64_t size) const;
   // `indices` is an array of `count` values in [0, limit).
   void indices(const char* name, const int32_t* indices, int64_t count, int64_t limit) const;
-  // cu_seqlens rises from 0 to `tokens`.
+  // The same, or -1.
+  void indices_or_none(const char* name, const int32_t* indices, int64_t count,
+                       int64_t limit) const;
+  // cu_seqlens never falls and ends at `tokens`.
   void sequences(const Sequences& sequences, int64_t tokens) const;
   void require(bool condition, const char* expectation) const;
 
  private:
   void check(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols) const;
+  void check_indices(const char* name, const int32_t* indices, int64_t count, int64_t lowest,
+                     int64_t limit) const;
 
   const char* operation_;
 };

@@ -15,7 +15,7 @@ void classifier_loss(const ClassifierLoss& op) {
   const ConstMatrix x = arguments.matrix("x", op.x, rows, hidden);
   const ConstMatrix weight = arguments.matrix("weight", op.weight, classes, hidden);
   const ConstMatrix bias = arguments.vector("bias", op.bias, classes);
-  arguments.indices("labels", op.labels, rows, classes);
+  arguments.indices_or_none("labels", op.labels, rows, classes);
   arguments.require(op.totals != nullptr, "totals is given");
   Matrix d_x, d_weight, d_bias;
   if (op.d_x) {
@@ -25,8 +25,10 @@ void classifier_loss(const ClassifierLoss& op) {
     std::fill_n(d_x.data, rows * hidden, 0.0);
   }
 
+  const double gradient_scale = op.gradient_scale.now();
   std::vector<double> scores(classes);
   for (int64_t m = 0; m < rows; ++m) {
+    if (op.labels[m] < 0) continue;
     for (int64_t c = 0; c < classes; ++c) {
       scores[c] = bias[c];
       for (int64_t h = 0; h < hidden; ++h) scores[c] += x(m, h) * weight(c, h);
@@ -40,7 +42,7 @@ void classifier_loss(const ClassifierLoss& op) {
     if (!op.d_x) continue;
     for (int64_t c = 0; c < classes; ++c) {
       const double probability = std::exp(scores[c] - normalizer);
-      const double d_score = op.gradient_scale * (probability - (c == label ? 1.0 : 0.0));
+      const double d_score = gradient_scale * (probability - (c == label ? 1.0 : 0.0));
       for (int64_t h = 0; h < hidden; ++h) {
         d_x(m, h) += d_score * weight(c, h);
         d_weight(c, h) += d_score * x(m, h);

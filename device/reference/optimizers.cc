@@ -18,10 +18,10 @@ class Moments {
         g_(arguments.vector("gradients", op.gradients, n)),
         m_(arguments.vector("first_moment", op.first_moment, n)),
         v_(arguments.vector("second_moment", op.second_moment, n)),
-        correction1_(1 - std::pow(double{op.beta1}, static_cast<double>(op.step))),
-        correction2_(1 - std::pow(double{op.beta2}, static_cast<double>(op.step))),
+        corrections_(op.corrections.now()),
         scale_(op.gradient_scale) {
-    arguments.require(op.step >= 1, "step counts from 1");
+    arguments.require(corrections_.first >= 1 && corrections_.second >= 1,
+                      "bias corrections are at least 1");
     if (op.norm_squared) scale_ *= std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared));
   }
 
@@ -31,7 +31,7 @@ class Moments {
     const double gradient = scale_ * g_[i];
     m_[i] = beta1 * m_[i] + (1 - beta1) * gradient;
     v_[i] = beta2 * v_[i] + (1 - beta2) * gradient * gradient;
-    return m_[i] / correction1_ / (std::sqrt(v_[i] / correction2_) + op_.epsilon) +
+    return m_[i] * corrections_.first / (std::sqrt(v_[i] * corrections_.second) + op_.epsilon) +
            op_.weight_decay * w;
   }
 
@@ -40,7 +40,8 @@ class Moments {
  private:
   const Op& op_;
   Matrix g_, m_, v_;
-  double correction1_, correction2_, scale_;
+  BiasCorrections corrections_;
+  double scale_;
 };
 
 // Where compute reads weights of its own; none where `tensor` is absent.
@@ -56,8 +57,9 @@ void adam_update(const AdamUpdate& op) {
   const Matrix w = arguments.vector("weights", op.weights, n);
   const Matrix compute_weights = optional_vector(arguments, op.compute_weights, n);
   const Moments moments(arguments, op, n);
+  const double learning_rate = op.learning_rate.now();
   for (int64_t i = 0; i < n; ++i) {
-    w[i] -= op.learning_rate * moments.update(i, w[i]);
+    w[i] -= learning_rate * moments.update(i, w[i]);
     moments.gradients()[i] = 0;
     if (compute_weights.data) compute_weights[i] = w[i];
   }
@@ -84,7 +86,7 @@ void lamb_apply(const LambApply& op) {
   const Matrix w = arguments.vector("weights", op.weights, n);
   const Matrix u = arguments.vector("directions", op.directions, n);
   const Matrix compute_weights = optional_vector(arguments, op.compute_weights, n);
-  const double rate = op.learning_rate * op.norms->trust_ratio();
+  const double rate = op.learning_rate.now() * op.norms->trust_ratio();
   for (int64_t i = 0; i < n; ++i) {
     w[i] -= rate * u[i];
     u[i] = 0;

@@ -65,6 +65,42 @@ TEST_F(DeviceBatchTest, TakesASmallerBatchAfterALargerOne) {
   EXPECT_EQ(on_device.masked, 0);
 }
 
+TEST_F(DeviceBatchTest, IsFilledUpWithASequenceOfPaddingAndMaskedPositionsThatCountForNothing) {
+  DeviceBatch on_device(*backend_, {.tokens = 10, .sequences = 3, .masked = 4},
+                        {.tokens = 8, .masked = 4, .max_length = 32});
+  using Numbers = std::vector<int32_t>;
+  // Twice, after a fuller batch.
+  data::PackedBatch fuller = two_samples();
+  fuller.tokens.resize(10, 9);
+  fuller.segments.resize(10, 1);
+  fuller.positions.resize(10, 5);
+  fuller.cu_seqlens = {0, 4, 10};
+  on_device.upload(device::Stream::kCompute, fuller);
+  EXPECT_EQ(on_device.sequences.tokens, 16);
+  EXPECT_EQ(on_device.sequences.max_length, 32);
+  on_device.upload(device::Stream::kCompute, two_samples());
+  EXPECT_EQ(on_device.samples, 2);
+  EXPECT_EQ(on_device.sequences.count, 3);
+  EXPECT_EQ(on_device.sequences.tokens, 8);
+  EXPECT_EQ(on_device.sequences.max_length, 32);
+  EXPECT_EQ(on_device.masked, 4);
+  EXPECT_EQ(download(on_device.tokens, 8), (Numbers{2, 5, 6, 3, 2, 7, 3, 0}));
+  EXPECT_EQ(download(on_device.segments, 8), (Numbers{0, 0, 1, 1, 0, 1, 1, 0}));
+  EXPECT_EQ(download(on_device.positions, 8), (Numbers{0, 1, 2, 3, 0, 1, 2, 0}));
+  EXPECT_EQ(download(on_device.sequences.cu_seqlens, 4), (Numbers{0, 4, 7, 8}));
+  EXPECT_EQ(download(on_device.masked_positions, 4), (Numbers{1, 5, -1, -1}));
+  EXPECT_EQ(download(on_device.masked_ids, 4), (Numbers{9, 8, -1, -1}));
+}
+
+TEST_F(DeviceBatchTest, ABatchThatIsFullHasAnEmptySequenceOfPadding) {
+  DeviceBatch on_device(*backend_, {.tokens = 7, .sequences = 2, .masked = 2},
+                        {.tokens = 7, .masked = 2});
+  on_device.upload(device::Stream::kCompute, two_samples());
+  EXPECT_EQ(on_device.sequences.count, 3);
+  EXPECT_EQ(on_device.sequences.max_length, 4);
+  EXPECT_EQ(download(on_device.sequences.cu_seqlens, 4), (std::vector<int32_t>{0, 4, 7, 7}));
+}
+
 TEST_F(DeviceBatchTest, RefusesWhatDoesNotFit) {
   const auto upload = [&](const BatchCapacity& capacity) {
     DeviceBatch(*backend_, capacity).upload(device::Stream::kCompute, two_samples());

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "comm/gradient_buckets.h"
+#include "device/recordings.h"
 #include "tests/comm/bucket_step.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/host_backend.h"
@@ -36,24 +37,35 @@ class Descent {
       : backend_(backend),
         rank_(world.rank()),
         enqueue_(std::move(enqueue)),
+        step_(backend, sizeof(int)),
         gradients_(backend, kGradients * sizeof(float)),
         weights_(backend, kGradients * sizeof(float)),
         buckets_(backend, world, {gradients_.data(), DType::kF32, 1, kGradients}, kBoundaries,
                  options(c), [this](const ReducedGradients& reduced) { update(reduced); }) {}
 
-  std::vector<float> run() {
+  // `recordings` may be null.
+  std::vector<float> run(device::Recordings* recordings = nullptr) {
     for (int step = 0; step < kSteps; ++step) {
-      for (size_t i = 1; i < kBoundaries.size(); ++i) {
-        backward(step, kBoundaries[i - 1], kBoundaries[i]);
-        buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+      backend_.store(Stream::kCompute, step_.data(), &step, sizeof step);
+      if (recordings) {
+        recordings->run({}, [this] { issue_step(); });
+      } else {
+        issue_step();
       }
-      buckets_.finish_step();
     }
     backend_.synchronize(Stream::kCompute);
     return {weights_.template as<float>(), weights_.template as<float>() + kGradients};
   }
 
  private:
+  void issue_step() {
+    for (size_t i = 1; i < kBoundaries.size(); ++i) {
+      backward(kBoundaries[i - 1], kBoundaries[i]);
+      buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+    }
+    buckets_.finish_step();
+  }
+
   BucketOptions options(const Case& c) const {
     BucketOptions options{
         .clip = c.clip,
@@ -65,9 +77,9 @@ class Descent {
   }
 
   // Gradients that depend on the weights: nothing that is late goes unnoticed.
-  void backward(int step, int64_t begin, int64_t end) {
+  void backward(int64_t begin, int64_t end) {
     enqueue_(Stream::kCompute, [=, this] {
-      const std::vector<float> fresh = gradient_of(rank_, step);
+      const std::vector<float> fresh = gradient_of(rank_, *step_.template as<int>());
       for (int64_t i = begin; i < end; ++i) {
         gradients_.template as<float>()[i] +=
             fresh[static_cast<size_t>(i)] + 0.5f * weights_.template as<float>()[i];
@@ -92,7 +104,7 @@ class Descent {
   AnyBackend& backend_;
   int rank_;
   Enqueue enqueue_;
-  device::Buffer gradients_, weights_;
+  device::Buffer step_, gradients_, weights_;
   GradientBuckets buckets_;
 };
 
@@ -131,6 +143,24 @@ TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun)
                                           device.enqueue(stream, std::move(work));
                                         });
     ASSERT_EQ(on_streams.run(), expected) << "schedule " << seed;
+  }
+}
+
+// Ranks may replay while others still issue.
+TEST_P(StreamEngineOverRanks, GivesTheSameBitsWhenStepsAreReplayed) {
+  HostBackend host;
+  Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
+                                      [](Stream, const std::function<void()>& work) { work(); });
+  const std::vector<float> expected = in_host_memory.run();
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
+                                        [&](Stream stream, std::function<void()> work) {
+                                          device.enqueue(stream, std::move(work));
+                                        });
+    device::Recordings recordings(device, world_->rank() == 0 ? 1 : 0);
+    ASSERT_EQ(on_streams.run(&recordings), expected) << "schedule " << seed;
+    ASSERT_EQ(recordings.replayed(), world_->rank() == 0 ? kSteps - 2 : 0);
   }
 }
 

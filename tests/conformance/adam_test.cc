@@ -10,7 +10,7 @@ AdamUpdate place(const UpdateInputs& state, Bench& bench) {
   auto weights = bench.master_inout("weights", state.weights);
   auto op = state.place<AdamUpdate>(bench);
   op.weights = weights;
-  op.learning_rate = 0.01f;
+  op.learning_rate = bench.in_memory(0.01f);
   return op;
 }
 
@@ -26,7 +26,7 @@ TEST_P(Adam, UpdatesWeightsAndMomentsAndClearsGradients) {
             backend(),
             [&](Bench& bench) {
               AdamUpdate op = place(state, bench);
-              op.step = step;
+              op.corrections = bench.in_memory(bias_corrections(op.beta1, op.beta2, step));
               if (norm_squared >= 0) op.norm_squared = bench.scalar(norm_squared);
               op.max_norm = 2.0f;
               bench.backend().adam_update(Stream::kCompute, op);

@@ -18,7 +18,7 @@ constexpr Heads kHeads[] = {{64, 2}, {64, 1}, {128, 4}, {128, 2}, {384, 6}};
 constexpr float kProbabilities[] = {0.0f, 0.1f, 0.5f};
 
 Dropout dropout_of(float probability) {
-  return {probability, dropout_key(11, 22, 3, DropoutSite::kAttention)};
+  return {probability, dropout_step_key(11, 22), dropout_place(3, DropoutSite::kAttention)};
 }
 
 Operation forward(const Packed& batch, const Heads& shape, const Dropout& dropout,
@@ -28,7 +28,7 @@ Operation forward(const Packed& batch, const Heads& shape, const Dropout& dropou
     op.qkv = bench.compute(qkv);
     op.sequences = bench.sequences(batch);
     op.heads = shape.heads;
-    op.dropout = dropout;
+    op.dropout = bench.in_memory(dropout);
     op.context = bench.compute_output("context", batch.tokens(), shape.hidden);
     op.log_sum_exp = bench.master_output("log_sum_exp", batch.tokens(), shape.heads);
     bench.backend().attention_forward(Stream::kCompute, op);
@@ -79,7 +79,7 @@ TEST_P(Attention, Backward) {
       op.log_sum_exp = bench.master(log_sum_exp);
       op.sequences = bench.sequences(batch);
       op.heads = shape.heads;
-      op.dropout = dropout;
+      op.dropout = bench.in_memory(dropout);
       op.d_qkv = bench.compute_output("d_qkv", batch.tokens(), 3 * shape.hidden);
       bench.backend().attention_backward(Stream::kCompute, op);
     });
@@ -99,7 +99,8 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
   expect_conforms(backend(), forward(batch, shape, Dropout{}, qkv));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(tested_backends()), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(tested_backends()),
+                         name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

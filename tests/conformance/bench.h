@@ -62,6 +62,15 @@ class Bench {
   const int32_t* indices(const std::vector<int32_t>& values);
   Sequences sequences(const Packed& batch);
   double* scalar(double value);  // not an output
+  // What an operation is to read when it runs.
+  template <typename Number>
+  StepValue<Number> in_memory(Number value) {
+    return value_at(static_cast<const Number*>(place_bytes(&value, sizeof value)));
+  }
+  Dropout in_memory(Dropout dropout) {
+    dropout.step_key = in_memory(dropout.step_key.now());
+    return dropout;
+  }
 
   // What the operation is to write: whole (it starts as NaN), or added to what is there.
   Tensor compute_output(const char* name, int64_t rows, int64_t cols);

@@ -41,7 +41,7 @@ struct Problem {
     op.weight = bench.compute(weight);
     op.bias = bench.compute(bias);
     op.labels = bench.indices(labels);
-    op.gradient_scale = 0.03125f;
+    op.gradient_scale = bench.in_memory(0.03125f);
     op.totals = bench.totals_inout(kBefore);
     return op;
   }
@@ -138,6 +138,27 @@ TEST_P(Classifier, LargeScoresDoNotOverflow) {
   });
 }
 
+// What fills a batch up.
+TEST_P(Classifier, RowsWithoutALabelCountForNothing) {
+  for_every_shape([&](const Shape& shape) {
+    Problem all(backend(), shape);
+    const HostMatrix d_weight = all.inputs.master(shape.classes, shape.hidden, 0.1);
+    const HostMatrix d_bias = all.inputs.master(1, shape.classes, 0.1);
+    for (size_t row = 0; row < all.labels.size(); row += 3) all.labels[row] = -1;
+    const Operation operation = [&](Bench& bench) {
+      ClassifierLoss op = all.place(bench);
+      op.d_x = bench.compute_output("d_x", shape.rows, shape.hidden);
+      op.d_weight = bench.master_inout("d_weight", d_weight);
+      op.d_bias = bench.master_inout("d_bias", d_bias);
+      bench.backend().classifier_loss(Stream::kCompute, op);
+    };
+    auto expected = run_on_reference(operation);
+    EXPECT_EQ(expected["totals.count"].values[0], 20 + shape.rows - (shape.rows + 2) / 3);
+    EXPECT_EQ(expected["d_x"].values[0], 0);
+    expect_conforms(backend(), operation);
+  });
+}
+
 // A micro-batch may hold no masked position at all.
 TEST_P(Classifier, NoRowsIsNoWork) {
   Problem problem(backend(), {0, 64, 1000});
@@ -152,7 +173,8 @@ TEST_P(Classifier, NoRowsIsNoWork) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Classifier, testing::ValuesIn(tested_backends()), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Classifier, testing::ValuesIn(tested_backends()),
+                         name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

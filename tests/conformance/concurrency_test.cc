@@ -23,7 +23,7 @@ class ForwardAndBackward {
     Inputs inputs(backend, 1);
     const int64_t tokens = batch_.tokens();
     const Sequences sequences = bench_.sequences(batch_);
-    const Dropout dropout{0.1f, dropout_key(1, 2, 3, DropoutSite::kAttention)};
+    const Dropout dropout{0.1f, dropout_step_key(1, 2), dropout_place(3, DropoutSite::kAttention)};
     linear_.x = bench_.compute(inputs.compute(tokens, kHidden));
     linear_.weight = bench_.compute(inputs.compute(3 * kHidden, kHidden, 0.2));
     linear_.bias = bench_.compute(inputs.compute(1, 3 * kHidden));
@@ -89,7 +89,7 @@ class NormAndUpdate {
       backend.convert(Stream::kReduce, {source_, 0.5f, update_.gradients});
       backend.l2_norm_squared(Stream::kReduce, {update_.gradients, norm_squared_});
       backend.clip_to_norm(Stream::kReduce, {update_.gradients, norm_squared_, 100.0f});
-      update_.step = round + 1;
+      update_.corrections = bias_corrections(update_.beta1, update_.beta2, round + 1);
       backend.adam_update(Stream::kReduce, update_);
     }
     backend.synchronize(Stream::kReduce);
@@ -117,7 +117,8 @@ TEST_P(Concurrency, TwoStreamsFromTwoThreadsGiveWhatEachGivesAlone) {
   EXPECT_TRUE(same_bits(reduce.outputs(), reduce_alone.outputs()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Concurrency, testing::ValuesIn(tested_backends()), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Concurrency, testing::ValuesIn(tested_backends()),
+                         name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

@@ -45,7 +45,7 @@ Operation forward(const Case& c, const Values& values, bool keep) {
     op.segment = bench.compute(values.segment);
     op.gamma = bench.compute(values.gamma);
     op.beta = bench.compute(values.beta);
-    op.dropout = c.dropout;
+    op.dropout = bench.in_memory(c.dropout);
     if (keep) {
       op.normalized = bench.compute_output("normalized", c.tokens(), c.hidden);
       op.inverse_stddev = bench.master_output("inverse_stddev", 1, c.tokens());
@@ -65,7 +65,7 @@ class Embeddings : public Conformance {
       check({batch,
              hidden,
              vocabulary,
-             {probability, dropout_key(1, 2, 0, DropoutSite::kEmbeddings)}});
+             {probability, dropout_step_key(1, 2), dropout_place(0, DropoutSite::kEmbeddings)}});
     }
   }
 
@@ -109,7 +109,7 @@ TEST_P(Embeddings, Backward) {
       op.normalized = bench.compute(normalized);
       op.inverse_stddev = bench.master(inverse_stddev);
       op.gamma = bench.compute(values.gamma);
-      op.dropout = c.dropout;
+      op.dropout = bench.in_memory(c.dropout);
       op.d_word = bench.master_inout("d_word", d_word);
       op.d_position = bench.master_inout("d_position", d_position);
       op.d_segment = bench.master_inout("d_segment", d_segment);
@@ -120,7 +120,8 @@ TEST_P(Embeddings, Backward) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Embeddings, testing::ValuesIn(tested_backends()), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Embeddings, testing::ValuesIn(tested_backends()),
+                         name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

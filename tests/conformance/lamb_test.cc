@@ -30,7 +30,7 @@ TEST_P(Lamb, TheDirectionTakesTheGradientsPlaceAndItsNormIsAddedUp) {
         SCOPED_TRACE(fmt::format("n {}, step {}, norm_squared {}", size, step, norm_squared));
         expect_conforms(backend(), [&](Bench& bench) {
           LambDirection op = place(state, bench);
-          op.step = step;
+          op.corrections = bench.in_memory(bias_corrections(op.beta1, op.beta2, step));
           if (norm_squared >= 0) op.norm_squared = bench.scalar(norm_squared);
           op.max_norm = 2.0f;
           bench.backend().lamb_direction(Stream::kCompute, op);
@@ -80,7 +80,7 @@ TEST_P(Lamb, ApplyScalesTheDirectionByTheTrustRatioAndClearsIt) {
             op.weights = bench.master_inout("weights", state.weights);
             op.directions = bench.master_inout("directions", state.gradients);
             op.norms = place(norms, bench);
-            op.learning_rate = 0.01f;
+            op.learning_rate = bench.in_memory(0.01f);
             bench.backend().lamb_apply(Stream::kCompute, op);
           },
           JudgedBy::kOutputDType);
@@ -100,7 +100,7 @@ TEST_P(Lamb, ComputeWeightsAreTheNewWeightsRounded) {
       op.weights = bench.master_inout("weights", state.weights);
       op.directions = bench.master_inout("directions", state.gradients);
       op.norms = place(LambNorms{4, 9}, bench);
-      op.learning_rate = 0.01f;
+      op.learning_rate = bench.in_memory(0.01f);
       op.compute_weights = bench.compute_output("compute_weights", 1, size);
       bench.backend().lamb_apply(Stream::kCompute, op);
     });

@@ -36,7 +36,7 @@ Operation forward(const Case& c, const Values& values, bool keep) {
     if (c.residual) op.residual = bench.compute(values.residual);
     op.gamma = bench.compute(values.gamma);
     op.beta = bench.compute(values.beta);
-    op.dropout = c.dropout;
+    op.dropout = bench.in_memory(c.dropout);
     if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
     if (keep) {
       op.normalized = bench.compute_output("normalized", c.tokens(), c.hidden);
@@ -59,7 +59,7 @@ class ResidualLayerNorm : public Conformance {
             check({batch,
                    hidden,
                    residual,
-                   {probability, dropout_key(1, 2, 3, DropoutSite::kOutput)}});
+                   {probability, dropout_step_key(1, 2), dropout_place(3, DropoutSite::kOutput)}});
           }
         }
       }
@@ -88,7 +88,7 @@ TEST_P(ResidualLayerNorm, Backward) {
       op.normalized = bench.compute(normalized);
       op.inverse_stddev = bench.master(inverse_stddev);
       op.gamma = bench.compute(values.gamma);
-      op.dropout = c.dropout;
+      op.dropout = bench.in_memory(c.dropout);
       if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
       op.d_x = bench.compute_output("d_x", c.tokens(), c.hidden);
       if (c.residual) op.d_residual = bench.compute_output("d_residual", c.tokens(), c.hidden);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 
@@ -74,6 +75,25 @@ TEST_P(Memory, IsTheHostsOrAnAccelerators) {
   backend().copy_to_device(Stream::kCompute, buffer.data(), sent.data(), sent.size());
   backend().synchronize(Stream::kCompute);
   EXPECT_TRUE(std::equal(sent.begin(), sent.end(), buffer.as<uint8_t>()));
+}
+
+TEST_P(Memory, StoredValuesMayBeChangedAtOnce) {
+  constexpr int kRounds = 200;
+  Buffer buffer(backend(), kRounds * Backend::kMostStored);
+  std::vector<uint8_t> expected;
+  for (int round = 0; round < kRounds; ++round) {
+    std::array<uint8_t, Backend::kMostStored> values;
+    std::iota(values.begin(), values.end(), static_cast<uint8_t>(round));
+    backend().store(Stream::kCompute, buffer.as<uint8_t>() + expected.size(), values.data(),
+                    values.size());
+    expected.insert(expected.end(), values.begin(), values.end());
+  }
+  EXPECT_EQ(download(backend(), buffer.data(), expected.size()), expected);
+  const uint8_t one = 0;
+  backend().store(Stream::kCompute, buffer.as<uint8_t>() + 7, &one, 1);
+  backend().store(Stream::kCompute, buffer.data(), nullptr, 0);
+  expected[7] = 0;
+  EXPECT_EQ(download(backend(), buffer.data(), expected.size()), expected);
 }
 
 TEST_P(Memory, CopyingNothingIsAllowed) {

@@ -22,8 +22,12 @@ std::string Packed::description() const {
 }
 
 std::vector<Packed> packed_batches() {
-  return {Packed({1}), Packed({37}), Packed({128, 1}), Packed({1, 512, 2}),
-          Packed({5, 1, 17, 64, 1, 30, 11})};
+  return {Packed({1}),
+          Packed({37}),
+          Packed({128, 1}),
+          Packed({1, 512, 2}),
+          Packed({5, 1, 17, 64, 1, 30, 11}),
+          Packed({30, 65, 0})};
 }
 
 }  // namespace strata::device

@@ -20,7 +20,7 @@ struct Packed {
   int32_t max_length = 0;
 };
 
-// One token; one sequence; 128 + 1; the shortest among the longest; a mixture.
+// One token; one sequence; 128 + 1; the shortest among the longest; a mixture; an empty one last.
 std::vector<Packed> packed_batches();
 
 }  // namespace strata::device

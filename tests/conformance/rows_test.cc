@@ -48,6 +48,25 @@ TEST_P(Rows, ScatterAdd) {
   });
 }
 
+// What fills a batch up.
+TEST_P(Rows, OfNumberMinusOneAreZeroAndAddNothing) {
+  for (const int64_t hidden : {64, 90}) {
+    Inputs inputs(backend(), 3);
+    const HostMatrix x = inputs.compute(20, hidden), dy = inputs.compute(9, hidden);
+    const std::vector<int32_t> rows = {4, -1, 19, 0, -1, 7, 3, -1, -1};
+    const Operation gather = [&](Bench& bench) {
+      bench.backend().gather_rows(Stream::kCompute, {bench.compute(x), bench.indices(rows),
+                                                     bench.compute_output("y", 9, hidden)});
+    };
+    EXPECT_EQ(run_on_reference(gather).at("y").values[static_cast<size_t>(hidden)], 0);
+    expect_conforms(backend(), gather);
+    expect_conforms(backend(), [&](Bench& bench) {
+      bench.backend().scatter_add_rows(
+          Stream::kCompute, {bench.compute(dy), bench.indices(rows), bench.compute_inout("dx", x)});
+    });
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, Rows, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace

@@ -55,8 +55,8 @@ TEST(Dropout, ProbabilityOneDropsEverything) {
 TEST(Dropout, ShareDroppedIsTheProbabilityAndNeighboursAreIndependent) {
   constexpr uint32_t kSamples = 10, kRows = 100, kColumns = 1000;
   constexpr double kElements = 1.0 * kSamples * kRows * kColumns;
-  const Dropout dropout{0.1f, dropout_key(1, 2, 3, DropoutSite::kOutput)};
-  const Dropout next_step{0.1f, dropout_key(1, 3, 3, DropoutSite::kOutput)};
+  const Dropout dropout{0.1f, dropout_step_key(1, 2), dropout_place(3, DropoutSite::kOutput)};
+  const Dropout next_step{0.1f, dropout_step_key(1, 3), dropout_place(3, DropoutSite::kOutput)};
   const auto dropped = [](const Dropout& which, uint64_t sample, uint32_t row, uint32_t column) {
     return dropout_factor(which, sample, row, column) == 0.0f;
   };
@@ -91,12 +91,22 @@ TEST(DropoutKey, EverySeedStepLayerAndSiteHasItsOwn) {
       for (uint32_t layer = 0; layer < 24; ++layer) {
         for (const DropoutSite site : {DropoutSite::kEmbeddings, DropoutSite::kAttention,
                                        DropoutSite::kAttentionOutput, DropoutSite::kOutput}) {
-          keys.insert(dropout_key(seed, step, layer, site));
+          const Dropout dropout{0.1f, dropout_step_key(seed, step), dropout_place(layer, site)};
+          keys.insert(dropout.key());
         }
       }
     }
   }
   EXPECT_EQ(keys.size(), 3u * 50 * 24 * 4);
+}
+
+TEST(DropoutKey, IsOfTheStepThatMemoryHoldsWhenTheOperationRuns) {
+  uint64_t memory = dropout_step_key(1, 2);
+  const uint64_t place = dropout_place(3, DropoutSite::kOutput);
+  const Dropout dropout{0.1f, value_at(&memory), place};
+  EXPECT_EQ(dropout.key(), Dropout({0.1f, dropout_step_key(1, 2), place}).key());
+  memory = dropout_step_key(1, 3);
+  EXPECT_EQ(dropout.key(), Dropout({0.1f, dropout_step_key(1, 3), place}).key());
 }
 
 }  // namespace

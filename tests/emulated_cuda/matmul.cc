@@ -19,15 +19,7 @@ void set(void* matrix, DType dtype, int64_t i, double value) {
   }
 }
 
-}  // namespace
-
-struct Matmul::State {};
-
-Matmul::Matmul(cudaStream_t) {}
-
-Matmul::~Matmul() = default;
-
-void Matmul::operator()(const MatmulCall& call) {
+void multiply(const MatmulCall& call) {
   for (int64_t row = 0; row < call.m; ++row) {
     for (int64_t column = 0; column < call.n; ++column) {
       const int64_t at = row * call.ldc + column;
@@ -42,6 +34,18 @@ void Matmul::operator()(const MatmulCall& call) {
       set(call.c, call.output_dtype, at, sum);
     }
   }
+}
+
+}  // namespace
+
+struct Matmul::State {};
+
+Matmul::Matmul(cudaStream_t) {}
+
+Matmul::~Matmul() = default;
+
+void Matmul::operator()(const MatmulCall& call) {
+  emulated_cuda::issue([call] { multiply(call); });
 }
 
 }  // namespace strata::device::cuda

@@ -76,6 +76,37 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   }
 }
 
+// What a device replays has the bits of what it is given anew.
+TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
+  RunConfig config = small_run();
+  config.clip = {GetParam().clip, 0.3};
+  config.batch.load_balance.strategy = GetParam().strategy;
+  config.batch.micro_batch = 4;
+  config.batch.gradient_accumulation_steps = 2;
+  config.batch.round_tokens = 32;
+  config.log.loss_interval_steps = 5;
+  const auto cpu = make_backend(config);
+  const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, 20);
+  config.device.graphs = true;
+  for (uint64_t schedule = 0; schedule < 3; ++schedule) {
+    testing_support::DeferredBackend late(*cpu, schedule);
+    const TrainingHistory replayed = train(config, late, *communicator_, *source_, 7, 20);
+    EXPECT_EQ(replayed.weights, issued.weights) << "schedule " << schedule;
+    EXPECT_EQ(replayed.steps[19].losses->mean_loss(), issued.steps[19].losses->mean_loss());
+    EXPECT_EQ(replayed.steps[19].gradient_norm, issued.steps[19].gradient_norm);
+    EXPECT_GT(late.replays(), 10);
+  }
+}
+
+TEST_P(TrainerModes, RoundingTokensUpChangesNothing) {
+  RunConfig config = small_run();
+  config.clip = {GetParam().clip, 0.3};
+  config.batch.load_balance.strategy = GetParam().strategy;
+  const TrainingHistory exact = run(config);
+  config.batch.round_tokens = 32;
+  EXPECT_LE(largest_loss_difference(exact, run(config)), 1e-4);
+}
+
 TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
   RunConfig config = small_run();
   const TrainingHistory every = run(config, 7, 7);
@@ -108,6 +139,19 @@ TEST_F(TrainerTest, LambLearnsToo) {
   const TrainingHistory history = run(config, 7, 40);
   EXPECT_LT(history.steps.back().losses->mean_loss(),
             0.8 * history.steps.front().losses->mean_loss());
+}
+
+TEST_F(TrainerTest, LambsStepsMayBeReplayed) {
+  RunConfig config = small_run();
+  config.optimizer.name = OptimizerKind::kLamb;
+  config.batch.round_tokens = 32;
+  config.batch.micro_batch = 4;
+  const auto cpu = make_backend(config);
+  const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, 20);
+  config.device.graphs = true;
+  testing_support::DeferredBackend late(*cpu, 1);
+  EXPECT_EQ(train(config, late, *communicator_, *source_, 7, 20).weights, issued.weights);
+  EXPECT_GT(late.replays(), 5);
 }
 
 TEST_F(TrainerTest, AnotherSeedGivesOtherWeightsDataAndDropout) {

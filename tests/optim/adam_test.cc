@@ -69,13 +69,11 @@ class Adam : public testing::Test {
       }
       *norm_.as<double>() = 0;
       backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
+      adam->begin_step(Stream::kCompute, step, kLearningRates[step - 1]);
       for (size_t cut = 0; cut + 1 < cuts.size(); ++cut) {
-        adam->update(Stream::kCompute, cuts[cut], cuts[cut + 1],
-                     {.learning_rate = kLearningRates[step - 1],
-                      .step = step,
-                      .gradient_scale = 0.5f,
-                      .norm_squared = norm_.as<double>(),
-                      .max_norm = 2.0f});
+        adam->update(
+            Stream::kCompute, cuts[cut], cuts[cut + 1],
+            {.gradient_scale = 0.5f, .norm_squared = norm_.as<double>(), .max_norm = 2.0f});
       }
     }
     std::vector<double> result(100);
@@ -115,7 +113,8 @@ TEST_F(Adam, StateIsBothMoments) {
   EXPECT_EQ(state[0].name, "adam_m");
   EXPECT_EQ(state[1].name, "adam_v");
   set_element(arena_.gradients, 3, 2.0);
-  first->update(Stream::kCompute, 0, 100, {.learning_rate = 0.1});
+  first->begin_step(Stream::kCompute, 1, 0.1);
+  first->update(Stream::kCompute, 0, 100, {});
   EXPECT_NEAR(element(first->state()[0].tensor, 3), 0.4, 1e-7);
   EXPECT_NEAR(element(first->state()[1].tensor, 3), 0.4, 1e-7);
 }
@@ -124,7 +123,8 @@ TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
   const auto whole = make_adam(backend_, arena_, segments(), kOptions);
   for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights, i, golden_[i].initial);
   for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients, i, 0.5 + i);
-  whole->update(Stream::kCompute, 0, 100, {.learning_rate = 0.1});
+  whole->begin_step(Stream::kCompute, 1, 0.1);
+  whole->update(Stream::kCompute, 0, 100, {});
   const auto whole_state = whole->state();
   std::vector<double> weights;
   for (int64_t i = 0; i < 100; ++i) weights.push_back(element(arena_.weights, i));
@@ -133,9 +133,10 @@ TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
   const std::vector<Range> owned = {{10, 30}, {30, 30}, {45, 60}};
   const auto part = make_adam(backend_, arena_, segments(), kOptions, owned);
   for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients, i, 0.5 + i);
-  part->update(Stream::kCompute, 45, 60, {.learning_rate = 0.1});
-  part->update(Stream::kCompute, 10, 20, {.learning_rate = 0.1});
-  part->update(Stream::kCompute, 20, 30, {.learning_rate = 0.1});
+  part->begin_step(Stream::kCompute, 1, 0.1);
+  part->update(Stream::kCompute, 45, 60, {});
+  part->update(Stream::kCompute, 10, 20, {});
+  part->update(Stream::kCompute, 20, 30, {});
   ASSERT_EQ(part->state()[0].tensor.size(), 35);
   int64_t place = 0;
   for (const Range& range : owned) {
@@ -147,6 +148,12 @@ TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
   EXPECT_THROW(part->update(Stream::kCompute, 25, 31, {}), Error);
   EXPECT_THROW(part->update(Stream::kCompute, 0, 5, {}), Error);
   EXPECT_THROW(part->update(Stream::kCompute, 60, 61, {}), Error);
+}
+
+// Its corrections and rate would be another step's.
+TEST_F(Adam, NothingIsUpdatedBeforeAStepBegins) {
+  const auto adam = make_adam(backend_, arena_, segments(), kOptions);
+  EXPECT_THROW(adam->update(Stream::kCompute, 0, 100, {}), Error);
 }
 
 TEST_F(Adam, SegmentsMustCoverTheArena) {

@@ -66,11 +66,9 @@ class Lamb : public testing::Test {
                      {s["beta1"], s["beta2"], s["epsilon"], s["weight_decay"]});
   }
 
-  UpdateOptions options(int64_t step) const {
+  UpdateOptions options() const {
     const auto& s = golden()["settings"];
-    return {.learning_rate = golden()["steps"][static_cast<size_t>(step - 1)]["rate"],
-            .step = step,
-            .gradient_scale = s["gradient_scale"],
+    return {.gradient_scale = s["gradient_scale"],
             .norm_squared = norm_.as<double>(),
             .max_norm = s["max_norm"]};
   }
@@ -84,8 +82,10 @@ class Lamb : public testing::Test {
       set(arena_.gradients, flat(golden()["steps"][step - 1]["gradients"]));
       *norm_.as<double>() = 0;
       backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
+      lamb->begin_step(Stream::kCompute, static_cast<int64_t>(step),
+                       golden()["steps"][step - 1]["rate"]);
       for (const auto& [begin, end] : ranges) {
-        lamb->update(Stream::kCompute, begin, end, options(static_cast<int64_t>(step)));
+        lamb->update(Stream::kCompute, begin, end, options());
       }
       EXPECT_EQ(values(arena_.gradients), Values(static_cast<size_t>(size_), 0.0));
       result.push_back(values(arena_.weights));
@@ -126,10 +126,10 @@ TEST_F(Lamb, ATensorIsUpdatedWithItsLastRange) {
   set(arena_.weights, flat(golden()["weights"]));
   set(arena_.gradients, flat(golden()["steps"][0]["gradients"]));
   const auto lamb = make();
-  const UpdateOptions unclipped{.learning_rate = 0.1};
-  lamb->update(Stream::kCompute, 0, 200, unclipped);
+  lamb->begin_step(Stream::kCompute, 1, 0.1);
+  lamb->update(Stream::kCompute, 0, 200, {});
   EXPECT_EQ(values(arena_.weights), flat(golden()["weights"]));
-  lamb->update(Stream::kCompute, 200, 300, unclipped);
+  lamb->update(Stream::kCompute, 200, 300, {});
   EXPECT_NE(element(arena_.weights, 0), golden()["weights"][0][0]);
   EXPECT_NE(element(arena_.weights, 299), golden()["weights"][0][299]);
   EXPECT_EQ(element(arena_.weights, 300), golden()["weights"][1][0]);
@@ -138,7 +138,8 @@ TEST_F(Lamb, ATensorIsUpdatedWithItsLastRange) {
 TEST_F(Lamb, StateIsBothMoments) {
   const auto lamb = make();
   set_element(arena_.gradients, 3, 2.0);
-  lamb->update(Stream::kCompute, 0, size_, {.learning_rate = 0.1});
+  lamb->begin_step(Stream::kCompute, 1, 0.1);
+  lamb->update(Stream::kCompute, 0, size_, {});
   const auto state = lamb->state();
   ASSERT_EQ(state.size(), 2u);
   EXPECT_EQ(state[0].name, "adam_m");

@@ -14,10 +14,27 @@
 
 namespace strata::testing_support {
 
+// What is kept instead of run: to be issued again, in this order.
+using Tape = std::vector<std::function<void()>>;
+
 // Work given to a stream, and points in other streams that it waits for.
 class DeferredStream {
  public:
-  void enqueue(std::function<void()> work) { items_.push_back({std::move(work), nullptr}); }
+  void enqueue(std::function<void()> work) {
+    if (!tape_) {
+      items_.push_back({std::move(work), nullptr});
+      return;
+    }
+    ++kept_;
+    tape_->push_back([this, work] { enqueue(work); });
+  }
+  // From now on work goes to `tape`; null: to the stream again.
+  void keep_on(Tape* tape) {
+    tape_ = tape;
+    kept_ = 0;
+  }
+  bool keeps() const { return tape_ != nullptr; }
+  int kept() const { return kept_; }
   void wait_for(const bool* passed) { items_.push_back({nullptr, passed}); }
   bool empty() const { return items_.empty(); }
   bool blocked() const { return items_.front().waits_for && !*items_.front().waits_for; }
@@ -33,16 +50,23 @@ class DeferredStream {
     const bool* waits_for;
   };
   std::deque<Item> items_;
+  Tape* tape_ = nullptr;
+  int kept_ = 0;
 };
 
 // The operations of `inner`, a backend of host memory, run when somebody synchronizes: always the
 // next item of some stream that can go on, chosen by `seed`. Copies read and write host memory when
-// they run. For one thread.
+// they run. Work can be kept; what CUDA would refuse to keep is an Error. For one thread.
 class DeferredBackend : public device::Backend {
  public:
   DeferredBackend(device::Backend& inner, uint64_t seed) : inner_(inner), random_(seed) {}
 
-  void enqueue(device::Stream s, std::function<void()> work) { stream(s).enqueue(std::move(work)); }
+  void enqueue(device::Stream s, std::function<void()> work) {
+    if (keeping_ && !stream(s).keeps()) fail("a stream that waits for no kept work is given some");
+    stream(s).enqueue(std::move(work));
+  }
+
+  int replays() const { return replays_; }
 
   std::string name() const override { return "deferred " + inner_.name(); }
   std::string description() const override { return inner_.description(); }
@@ -63,16 +87,41 @@ class DeferredBackend : public device::Backend {
     enqueue(s, [=, this] { inner_.fill_zero(s, memory, bytes); });
   }
 
+  void store(device::Stream s, void* to, const void* from, size_t bytes) override {
+    const std::vector<char> values(static_cast<const char*>(from),
+                                   static_cast<const char*>(from) + bytes);
+    enqueue(s, [=, this] { inner_.copy_to_device(s, to, values.data(), bytes); });
+  }
+
   device::Event record(device::Stream s) override {
+    if (keeping_) return keeping_->record(s);
     bool& passed = passed_.emplace_back(false);
     enqueue(s, [&passed] { passed = true; });
     return passed_.size();
   }
   void wait(device::Stream s, device::Event event) override {
-    if (event > 0) stream(s).wait_for(&passed_[event - 1]);
+    if (event == 0) return;
+    if (keeping_) return keeping_->wait(s, event);
+    if (event >= kFirstKept) fail("a stream waits for a point that was only kept");
+    stream(s).wait_for(&passed_[event - 1]);
   }
   void synchronize(device::Stream s) override {
+    if (keeping_) fail("the host waits for work that is only kept");
     while (!stream(s).empty()) run_some_stream();
+  }
+
+  std::unique_ptr<device::Recording> keep(const std::function<void()>& issue) override {
+    auto kept = std::make_unique<Kept>(*this);
+    kept->begin();
+    try {
+      issue();
+      kept->check_joined();
+    } catch (...) {
+      kept->end();
+      throw;
+    }
+    kept->end();
+    return kept;
   }
 
   void linear_forward(device::Stream s, const device::LinearForward& op) override {
@@ -136,6 +185,63 @@ class DeferredBackend : public device::Backend {
   }
 
  private:
+  // Numbers of points that are kept: another one passes in every replay.
+  static constexpr device::Event kFirstKept = device::Event{1} << 32;
+
+  class Kept final : public device::Recording {
+   public:
+    explicit Kept(DeferredBackend& backend) : backend_(backend) {}
+
+    void begin() {
+      backend_.keeping_ = this;
+      backend_.stream(device::Stream::kCompute).keep_on(&tape_);
+    }
+    void end() {
+      backend_.keeping_ = nullptr;
+      for (DeferredStream& stream : backend_.streams_) stream.keep_on(nullptr);
+    }
+    device::Event record(device::Stream s) {
+      if (!backend_.stream(s).keeps()) fail("a point is kept in a stream that keeps nothing");
+      const size_t number = points_.size();
+      points_.push_back({s, backend_.stream(s).kept()});
+      tape_.push_back([=, this] { points_[number].now = backend_.record(s); });
+      return kFirstKept + number;
+    }
+    void wait(device::Stream s, device::Event event) {
+      if (event < kFirstKept) fail("kept work waits for a point from before");
+      const Point& point = points_[event - kFirstKept];
+      if (!backend_.stream(s).keeps()) backend_.stream(s).keep_on(&tape_);
+      if (s == device::Stream::kCompute) {
+        int& joined = joined_[static_cast<size_t>(point.stream)];
+        joined = std::max(joined, point.after);
+      }
+      tape_.push_back([=, this] { backend_.wait(s, points_[event - kFirstKept].now); });
+    }
+    void check_joined() const {
+      for (const device::Stream s : {device::Stream::kReduce, device::Stream::kCopy}) {
+        if (joined_[static_cast<size_t>(s)] < backend_.stream(s).kept()) {
+          fail("kept work of a stream is never waited for");
+        }
+      }
+    }
+    void replay() override {
+      ++backend_.replays_;
+      for (const auto& issue : tape_) issue();
+      backend_.wait(device::Stream::kReduce, backend_.record(device::Stream::kCompute));
+    }
+
+   private:
+    struct Point {
+      device::Stream stream;
+      int after;  // so much of the stream's kept work
+      device::Event now = 0;
+    };
+    DeferredBackend& backend_;
+    Tape tape_;
+    std::vector<Point> points_;
+    std::array<int, 3> joined_{};
+  };
+
   DeferredStream& stream(device::Stream s) { return streams_[static_cast<size_t>(s)]; }
 
   template <typename Operation>
@@ -154,6 +260,8 @@ class DeferredBackend : public device::Backend {
   }
 
   device::Backend& inner_;
+  Kept* keeping_ = nullptr;
+  int replays_ = 0;
   std::array<DeferredStream, 3> streams_;
   std::deque<bool> passed_;  // of every event, in order
   loadbalance::Random random_;

@@ -13,6 +13,11 @@ void cross_entropy(int64_t rows, int64_t classes, const float* logits, const int
   for (int64_t row = 0; row < rows; ++row) {
     const float* x = logits + row * classes;
     const int32_t label = labels[row];
+    if (label < 0) {
+      if (!d_logits) continue;
+      for (int64_t i = 0; i < classes; ++i) store(d_logits[row * classes + i], 0.0f);
+      continue;
+    }
     const float highest = highest_of(x, classes);
     float sum = 0.0f;
     for (int64_t i = 0; i < classes; ++i) sum += fast_exp(x[i] - highest);

@@ -20,7 +20,8 @@ inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row
                         float* __restrict factors) {
   constexpr int kRounds = 10;
   __m512i round_keys[kRounds][2];
-  auto key0 = static_cast<uint32_t>(dropout.key), key1 = static_cast<uint32_t>(dropout.key >> 32);
+  const uint64_t key = dropout.key();
+  auto key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
   for (auto& keys : round_keys) {
     keys[0] = _mm512_set1_epi64(key0);
     keys[1] = _mm512_set1_epi64(key1);
@@ -75,13 +76,13 @@ inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row
   constexpr int kLanes = 16;
   const uint32_t threshold = dropout.threshold();
   const float keep = dropout.keep_scale();
+  const uint64_t key = dropout.key();
   for (int64_t base = 0; base < columns; base += kLanes * 8) {
     alignas(64) uint32_t words[4][kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
       uint32_t c0 = static_cast<uint32_t>(base / 8 + lane), c1 = row;
       uint32_t c2 = static_cast<uint32_t>(sample_id), c3 = static_cast<uint32_t>(sample_id >> 32);
-      uint32_t k0 = static_cast<uint32_t>(dropout.key),
-               k1 = static_cast<uint32_t>(dropout.key >> 32);
+      uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
       for (int round = 0; round < 10; ++round) {
         const uint64_t product0 = uint64_t{0xD2511F53u} * c0;
         const uint64_t product1 = uint64_t{0xCD9E8D57u} * c2;

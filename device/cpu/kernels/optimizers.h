@@ -15,7 +15,7 @@ void adam_range(const AdamUpdate& op, int64_t begin, int64_t end, float factor) 
   float* __restrict v = op.second_moment.as<float>();
   uint16_t* __restrict compute = op.compute_weights.as<uint16_t>();
   const GradientMoments moments(op, factor);
-  const float rate = op.learning_rate;
+  const float rate = op.learning_rate.now();
   for (int64_t i = begin; i < end; ++i) {
     const float updated = w[i] - rate * moments.update(w[i], g[i], m[i], v[i]);
     w[i] = updated;

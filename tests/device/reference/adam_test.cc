@@ -22,16 +22,16 @@ TEST(Adam, FollowsPyTorch) {
   Values weights = golden["initial_weights"].get<Values>();
   Values compute_weights(weights.size()), first(weights.size()), second(weights.size());
   AdamUpdate op;
-  op.learning_rate = settings["learning_rate"];
+  op.learning_rate = settings["learning_rate"].get<float>();
   op.beta1 = settings["beta1"];
   op.beta2 = settings["beta2"];
   op.epsilon = settings["epsilon"];
   op.weight_decay = settings["weight_decay"];
   op.gradient_scale = settings["gradient_scale"];
   op.max_norm = settings["max_norm"];
-  op.step = 0;
+  int64_t step = 0;
   for (const auto& expected : golden["steps"]) {
-    ++op.step;
+    op.corrections = bias_corrections(op.beta1, op.beta2, ++step);
     Values gradient = expected["gradient"].get<Values>();
     double norm_squared = 0;
     l2_norm_squared({vector(gradient), &norm_squared});

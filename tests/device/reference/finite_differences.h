@@ -82,6 +82,7 @@ class PackedSequences {
   int32_t max_length_ = 0;
 };
 
-inline const Dropout kSomeDropout{0.3f, dropout_key(1, 2, 3, DropoutSite::kAttention)};
+inline const Dropout kSomeDropout{0.3f, dropout_step_key(1, 2),
+                                  dropout_place(3, DropoutSite::kAttention)};
 
 }  // namespace strata::device::reference

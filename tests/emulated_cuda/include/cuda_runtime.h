@@ -13,6 +13,7 @@
 #include <functional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #define __global__
 #define __device__
@@ -59,13 +60,35 @@ Value __shfl_xor_sync(unsigned, Value value, int distance) {
 }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 
-// ---- The runtime: every call is finished when it returns.
+// ---- The runtime: every call is finished when it returns, or kept while a graph is captured.
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorStreamCaptureUnsupported = 900
+};
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 using cudaStream_t = void*;
 using cudaEvent_t = void*;
+
+namespace emulated_cuda {
+
+// A graph: everything issued while it was captured, in that order.
+using Graph = std::vector<std::function<void()>>;
+inline Graph* captured = nullptr;  // by whatever stream
+
+template <typename Work>
+cudaError_t issue(Work work) {
+  if (captured) {
+    captured->push_back(std::move(work));
+  } else {
+    work();
+  }
+  return cudaSuccess;
+}
+
+}  // namespace emulated_cuda
 
 struct cudaDeviceProp {
   char name[32] = "emulated GPU";
@@ -83,8 +106,9 @@ template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
   const std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
-  emulated_cuda::run(config->gridDim, config->blockDim, [&] { std::apply(kernel, values); });
-  return cudaSuccess;
+  return emulated_cuda::issue([kernel, values, grid = config->gridDim, block = config->blockDim] {
+    emulated_cuda::run(grid, block, [&] { std::apply(kernel, values); });
+  });
 }
 
 inline const char* cudaGetErrorString(cudaError_t) { return "emulated error"; }
@@ -109,6 +133,7 @@ inline cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
 }
 template <typename Value>
 cudaError_t cudaMalloc(Value** memory, size_t bytes) {
+  if (emulated_cuda::captured) return cudaErrorStreamCaptureUnsupported;
   *memory = static_cast<Value*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
 }
@@ -126,17 +151,48 @@ inline cudaError_t cudaMemset(void* memory, int value, size_t bytes) {
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t) {
-  return cudaMemset(memory, value, bytes);
+  return emulated_cuda::issue([=] { std::memset(memory, value, bytes); });
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                                    cudaStream_t) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-  return cudaSuccess;
+  return emulated_cuda::issue([=] {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  });
 }
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned) { return cudaSuccess; }
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+}
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned) { return cudaSuccess; }
 inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+
+// ---- Graphs
+
+enum { cudaStreamCaptureModeThreadLocal = 1 };
+using cudaGraph_t = emulated_cuda::Graph*;
+using cudaGraphExec_t = emulated_cuda::Graph*;
+
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t, int) {
+  emulated_cuda::captured = new emulated_cuda::Graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
+  *graph = std::exchange(emulated_cuda::captured, nullptr);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned) {
+  *executable = new emulated_cuda::Graph(*graph);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
+  for (const auto& work : *graph) work();
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return cudaGraphDestroy(graph); }

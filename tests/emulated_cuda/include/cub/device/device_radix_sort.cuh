@@ -17,15 +17,17 @@ struct DeviceRadixSort {
                                int end_bit, cudaStream_t) {
     bytes = 1;
     if (!temporary) return cudaSuccess;
-    const auto digits = [&](int i) { return keys[i] & ((Key{1} << end_bit) - 1); };
-    std::vector<int> order(static_cast<size_t>(count));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return digits(a) < digits(b); });
-    for (int i = 0; i < count; ++i) {
-      sorted_keys[i] = keys[order[static_cast<size_t>(i)]];
-      sorted_values[i] = values[order[static_cast<size_t>(i)]];
-    }
-    return cudaSuccess;
+    return emulated_cuda::issue([=] {
+      const auto digits = [&](int i) { return keys[i] & ((Key{1} << end_bit) - 1); };
+      std::vector<int> order(static_cast<size_t>(count));
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(),
+                       [&](int a, int b) { return digits(a) < digits(b); });
+      for (int i = 0; i < count; ++i) {
+        sorted_keys[i] = keys[order[static_cast<size_t>(i)]];
+        sorted_values[i] = values[order[static_cast<size_t>(i)]];
+      }
+    });
   }
 };
 

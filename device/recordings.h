@@ -1,0 +1,36 @@
+// Work of the same shape, kept once and replayed from then on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "device/backend.h"
+
+namespace strata::device {
+
+class Recordings {
+ public:
+  using Key = std::vector<int64_t>;
+
+  // Keeps work of the first `most` keys that come twice.
+  explicit Recordings(Backend& backend, size_t most = 256) : backend_(backend), most_(most) {}
+
+  // Has `issue` issue its work, or replays what it issued for an equal key: the two must do the
+  // same (see Backend::keep). The first work of a key runs as it is, since libraries prepare and
+  // measure what they see for the first time; the second is kept. Throws Error where the device
+  // cannot keep work.
+  void run(const Key& key, const std::function<void()>& issue);
+
+  int64_t replayed() const { return replayed_; }  // calls of run that issued nothing
+
+ private:
+  Backend& backend_;
+  size_t most_;
+  int64_t replayed_ = 0;
+  std::map<Key, std::unique_ptr<Recording>> kept_;  // null: run once
+};
+
+}  // namespace strata::device
