@@ -30,7 +30,8 @@ def synchronize():
 def config_of(model):
     if model != "bert-large":
         return BertConfig.from_json_file(model)
-    return BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
+    return BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096,
+                      hidden_act="gelu_pytorch_tanh")
 
 
 def make_batch(lengths, config):

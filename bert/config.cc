@@ -10,6 +10,14 @@ namespace {
 
 using nlohmann::json;
 
+// GELU as MLPerf's reference computes it (mlcommons/training, language_model/tensorflow/bert,
+// modeling.py), though its bert_config.json says "gelu".
+BertConfig bert_large() {
+  BertConfig config;
+  config.activation = device::Activation::kGeluTanh;
+  return config;
+}
+
 BertConfig tiny() {
   BertConfig config;
   config.hidden_size = 64;
@@ -104,7 +112,7 @@ void validate(const BertConfig& config, const std::string& source) {
 }
 
 BertConfig load_bert_config(const std::string& source) {
-  const BertConfig config = source == "bert-large" ? BertConfig{}
+  const BertConfig config = source == "bert-large" ? bert_large()
                             : source == "tiny"     ? tiny()
                                                    : read_config_file(source);
   validate(config, source);

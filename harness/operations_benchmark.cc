@@ -107,17 +107,24 @@ class Bench {
     linear("attention output", h, h, layers, device::Activation::kNone);
     linear("intermediate", h, i, layers, model_.activation);
     linear("output", i, h, layers, device::Activation::kNone);
+    // For comparison: libraries have one form in their products, not the other.
+    using enum device::Activation;
+    const auto other = model_.activation == kGelu ? kGeluTanh : kGelu;
+    activated_linear(other == kGelu ? "intermediate, exact GELU" : "intermediate, GELU by tanh",
+                     other == kGelu ? "output, through exact GELU" : "output, through GELU by tanh",
+                     h, i, 0, other);
   }
 
-  void linear(const std::string& where, int64_t in, int64_t out, int64_t per_step,
-              device::Activation activation) {
+  // Forward, and the data gradient of the layer after it, whose output's gradient becomes this
+  // layer's.
+  void activated_linear(const std::string& where, const std::string& where_backward, int64_t in,
+                        int64_t out, int64_t per_step, device::Activation activation) {
     Operands operands(backend_);
     const int64_t t = batch_.sequences.tokens;
     const Tensor x = operands.compute(t, in), y = operands.compute(t, out),
                  weight = operands.compute(out, in), bias = operands.compute(1, out),
-                 d_weight = operands.master(out, in), d_bias = operands.master(1, out);
-    const bool activated = activation != device::Activation::kNone;
-    const Tensor pre = activated ? operands.compute(t, out) : Tensor{};
+                 pre = operands.compute(t, out), next = operands.compute(t, in),
+                 next_weight = operands.compute(in, out);
     const double flops = 2.0 * static_cast<double>(t) * static_cast<double>(in * out);
     time("linear_forward", where, per_step, flops, bytes_of({x, weight, bias, y, pre}), [&] {
       backend_.linear_forward(kCompute, {.x = x,
@@ -127,17 +134,30 @@ class Bench {
                                          .pre_activation = pre,
                                          .y = y});
     });
-    // Of the layer after it: its output's gradient becomes this layer's.
-    if (activated) {
-      const Tensor next = operands.compute(t, in), next_weight = operands.compute(in, out);
-      time("linear_data_gradient", "output, through the activation", per_step, flops,
-           bytes_of({next, next_weight, pre, y}), [&] {
-             backend_.linear_data_gradient(kCompute, {.dy = next,
-                                                      .weight = next_weight,
-                                                      .activation = activation,
-                                                      .pre_activation = pre,
-                                                      .dx = y});
-           });
+    time("linear_data_gradient", where_backward, per_step, flops,
+         bytes_of({next, next_weight, pre, y}), [&] {
+           backend_.linear_data_gradient(kCompute, {.dy = next,
+                                                    .weight = next_weight,
+                                                    .activation = activation,
+                                                    .pre_activation = pre,
+                                                    .dx = y});
+         });
+  }
+
+  void linear(const std::string& where, int64_t in, int64_t out, int64_t per_step,
+              device::Activation activation) {
+    Operands operands(backend_);
+    const int64_t t = batch_.sequences.tokens;
+    const Tensor x = operands.compute(t, in), y = operands.compute(t, out),
+                 weight = operands.compute(out, in), bias = operands.compute(1, out),
+                 d_weight = operands.master(out, in), d_bias = operands.master(1, out);
+    const double flops = 2.0 * static_cast<double>(t) * static_cast<double>(in * out);
+    if (activation == device::Activation::kNone) {
+      time("linear_forward", where, per_step, flops, bytes_of({x, weight, bias, y}), [&] {
+        backend_.linear_forward(kCompute, {.x = x, .weight = weight, .bias = bias, .y = y});
+      });
+    } else {
+      activated_linear(where, "output, through the activation", in, out, per_step, activation);
     }
     const bool adds = where != "attention output" && where != "output";
     if (where != "output") {

@@ -1,37 +1,66 @@
+#include <algorithm>
+
 #include "device/cuda/column_sums.h"
 #include "device/cuda/kernel.h"
 
 namespace strata::device::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kRowsPerBlock = 64;
+constexpr int kThreads = 256, kWarps = kThreads / kWarpSize;
+// Enough to fill any GPU several times; the same everywhere, as the order of sums follows from it.
+constexpr int64_t kBlocks = 1024, kFewestRows = 32;
 
-// A block sums kRowsPerBlock rows of kThreads neighbouring columns, a column a thread.
-template <typename T>
+// A block sums rows_per_block rows of 32 V neighbouring columns: a lane takes V of them, a warp
+// every eighth row, and the warps' sums are added in order.
+template <int V, typename T>
 __global__ void __launch_bounds__(kThreads)
     part_sums_kernel(const T* x, int64_t rows, int64_t columns, int64_t stride,
-                     int64_t column_blocks, float* parts) {
+                     int64_t column_blocks, int64_t rows_per_block, float* parts) {
+  __shared__ float of_warps[kWarps][kWarpSize * V];
   const int64_t row_block = blockIdx.x / column_blocks;
-  const int64_t column = blockIdx.x % column_blocks * kThreads + threadIdx.x;
-  if (column >= columns) return;
-  const int64_t begin = row_block * kRowsPerBlock;
-  const int64_t end = begin + kRowsPerBlock < rows ? begin + kRowsPerBlock : rows;
+  const int64_t first_column = blockIdx.x % column_blocks * kWarpSize * V;
+  const int64_t column = first_column + lane() * V;
+  const int64_t begin = row_block * rows_per_block;
+  const int64_t end = begin + rows_per_block < rows ? begin + rows_per_block : rows;
+  float sums[V] = {};
+  if (column < columns) {
+#pragma unroll 4
+    for (int64_t row = begin + warp(); row < end; row += kWarps) {
+      float values[V];
+      load(x + row * stride + column, values);
+#pragma unroll
+      for (int i = 0; i < V; ++i) sums[i] += values[i];
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < V; ++i) of_warps[warp()][lane() * V + i] = sums[i];
+  __syncthreads();
+  const int i = static_cast<int>(threadIdx.x);
+  if (i >= kWarpSize * V || first_column + i >= columns) return;
   float sum = 0.0f;
-#pragma unroll 8
-  for (int64_t row = begin; row < end; ++row) sum += static_cast<float>(x[row * stride + column]);
-  parts[row_block * columns + column] = sum;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) sum += of_warps[w][i];
+  parts[row_block * columns + first_column + i] = sum;
 }
 
+// A block adds up the rows of 32 columns, in the same manner.
 __global__ void __launch_bounds__(kThreads)
     add_parts_kernel(const float* parts, int64_t rows, int64_t columns, int64_t stride,
                      float* sums) {
-  const int64_t column = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (column >= columns) return;
+  __shared__ float of_warps[kWarps][kWarpSize];
+  const int64_t column = static_cast<int64_t>(blockIdx.x) * kWarpSize + lane();
   float sum = 0.0f;
+  if (column < columns) {
 #pragma unroll 8
-  for (int64_t row = 0; row < rows; ++row) sum += parts[row * stride + column];
-  sums[column] += sum;
+    for (int64_t row = warp(); row < rows; row += kWarps) sum += parts[row * stride + column];
+  }
+  of_warps[warp()][lane()] = sum;
+  __syncthreads();
+  if (warp() != 0 || column >= columns) return;
+  float total = 0.0f;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) total += of_warps[w][lane()];
+  sums[column] += total;
 }
 
 }  // namespace
@@ -39,17 +68,23 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T>
 void add_column_sums(const Context& context, const T* x, int64_t rows, int64_t columns,
                      int64_t stride, float* sums, int slot) {
-  const int64_t row_blocks = ceil_div(rows, kRowsPerBlock);
-  const int64_t column_blocks = ceil_div(columns, kThreads);
+  if (rows == 0) return;
+  constexpr int V = kVector<T>;
+  const bool aligned = rows_are_aligned(columns, V, x) && stride % V == 0;
+  const int64_t column_blocks = ceil_div(columns, kWarpSize * (aligned ? V : 1));
+  const int64_t rows_per_block =
+      std::max(kFewestRows, ceil_div(rows, std::max<int64_t>(kBlocks / column_blocks, 1)));
+  const int64_t row_blocks = ceil_div(rows, rows_per_block);
   float* parts = context.scratch[slot].get<float>(row_blocks * columns);
-  launch(context.stream, row_blocks * column_blocks, kThreads, part_sums_kernel<T>, x, rows,
-         columns, stride, column_blocks, parts);
+  launch(context.stream, row_blocks * column_blocks, kThreads,
+         aligned ? part_sums_kernel<V, T> : part_sums_kernel<1, T>, x, rows, columns, stride,
+         column_blocks, rows_per_block, parts);
   add_partial_sums(context, parts, row_blocks, columns, columns, sums);
 }
 
 void add_partial_sums(const Context& context, const float* parts, int64_t rows, int64_t columns,
                       int64_t stride, float* sums) {
-  launch(context.stream, ceil_div(columns, kThreads), kThreads, add_parts_kernel, parts, rows,
+  launch(context.stream, ceil_div(columns, kWarpSize), kThreads, add_parts_kernel, parts, rows,
          columns, stride, sums);
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -30,6 +31,21 @@ uint32_t alignment_of(const void* address) {
   return static_cast<uint32_t>(bits & ~(bits - 1));
 }
 
+cublasLtEpilogue_t cublas_epilogue(const MatmulCall& call, const MatmulEpilogue& epilogue) {
+  switch (epilogue.kind) {
+    case MatmulEpilogue::Kind::kGelu:
+      return epilogue.pre_activation ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS
+                                     : CUBLASLT_EPILOGUE_GELU_BIAS;
+    case MatmulEpilogue::Kind::kGeluGradient:
+      return CUBLASLT_EPILOGUE_DGELU;
+    case MatmulEpilogue::Kind::kColumnSums:
+      return CUBLASLT_EPILOGUE_BGRADB;
+    case MatmulEpilogue::Kind::kNone:
+      break;
+  }
+  return call.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
 // Owns a descriptor that `Create` makes and `Destroy` frees.
 template <typename Descriptor, auto Destroy>
 struct Owned {
@@ -42,22 +58,29 @@ struct Owned {
   }
 };
 
-// cuBLASLt is column-major: c[m, n] row-major is its C[n, m], the product op(b) op(a).
+// What a product reads and writes. cuBLASLt is column-major: c[m, n] row-major is its C[n, m], the
+// product op(b) op(a).
+struct Work {
+  MatmulCall call;
+  MatmulEpilogue epilogue;
+};
+
 class Problem {
  public:
-  explicit Problem(const MatmulCall& call)
-      : a_alignment_(alignment_of(call.a)),
-        b_alignment_(alignment_of(call.b)),
-        c_alignment_(alignment_of(call.c)) {
+  explicit Problem(const Work& work)
+      : a_alignment_(alignment_of(work.call.a)),
+        b_alignment_(alignment_of(work.call.b)),
+        c_alignment_(alignment_of(work.call.c)) {
+    const MatmulCall& call = work.call;
     check(cublasLtMatmulDescCreate(&operation_.descriptor, CUBLAS_COMPUTE_32F, CUDA_R_32F),
           "describing a product");
     set(CUBLASLT_MATMUL_DESC_TRANSA, call.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, call.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (call.bias) {
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-      set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(call.input_dtype));
-      point_to_bias(call);
-    }
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, cublas_epilogue(call, work.epilogue));
+    if (call.bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(call.input_dtype));
+    if (work.epilogue.column_sums) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F);
+    if (work.epilogue.pre_activation) set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, call.ldc);
+    point(work);
     describe(b_, call.input_dtype, call.transpose_b ? call.k : call.n,
              call.transpose_b ? call.n : call.k, call.ldb);
     describe(a_, call.input_dtype, call.transpose_a ? call.m : call.k,
@@ -68,6 +91,7 @@ class Problem {
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
 
+  // Best first, as far as cuBLASLt can tell; none where it cannot do this.
   std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle) const {
     constexpr int kMost = 8;
     Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
@@ -84,10 +108,11 @@ class Problem {
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c_alignment_);
     std::array<cublasLtMatmulHeuristicResult_t, kMost> results;
     int found = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(handle, operation_.descriptor, b_.descriptor,
-                                         a_.descriptor, c_.descriptor, c_.descriptor,
-                                         preference.descriptor, kMost, results.data(), &found),
-          "choosing an algorithm");
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle, operation_.descriptor, b_.descriptor, a_.descriptor, c_.descriptor, c_.descriptor,
+        preference.descriptor, kMost, results.data(), &found);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
+    check(status, "choosing an algorithm");
     std::vector<cublasLtMatmulAlgo_t> algorithms;
     for (int i = 0; i < found; ++i) {
       if (results[i].state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(results[i].algo);
@@ -103,21 +128,27 @@ class Problem {
            result.workspaceSize <= kWorkspaceBytes;
   }
 
-  // A call of this problem's kind, with its own matrices; `c` in place of the call's.
-  void run(cublasLtHandle_t handle, cudaStream_t stream, void* workspace, const MatmulCall& call,
-           void* c, const cublasLtMatmulAlgo_t& algorithm) {
-    if (call.bias) point_to_bias(call);
+  // Work of this problem's kind, with its own matrices.
+  cublasStatus_t run(cublasLtHandle_t handle, cudaStream_t stream, void* workspace,
+                     const Work& work, const cublasLtMatmulAlgo_t& algorithm) {
+    point(work);
+    const MatmulCall& call = work.call;
     const float one = 1.0f, added = call.accumulate ? 1.0f : 0.0f;
-    check(cublasLtMatmul(handle, operation_.descriptor, &one, call.b, b_.descriptor, call.a,
-                         a_.descriptor, &added, c, c_.descriptor, c, c_.descriptor, &algorithm,
-                         workspace, kWorkspaceBytes, stream),
-          "a matrix product");
+    return cublasLtMatmul(handle, operation_.descriptor, &one, call.b, b_.descriptor, call.a,
+                          a_.descriptor, &added, call.c, c_.descriptor, call.c, c_.descriptor,
+                          &algorithm, workspace, kWorkspaceBytes, stream);
   }
 
  private:
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
-  void point_to_bias(const MatmulCall& call) { set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, call.bias); }
+  void point(const Work& work) {
+    const void* vector = work.epilogue.column_sums ? work.epilogue.column_sums : work.call.bias;
+    if (vector) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+    if (work.epilogue.pre_activation) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, work.epilogue.pre_activation);
+    }
+  }
   template <typename Value>
   void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
     check(cublasLtMatmulDescSetAttribute(operation_.descriptor, attribute, &value, sizeof value),
@@ -135,11 +166,12 @@ class Problem {
   Layout a_, b_, c_;
 };
 
-// Everything but the pointers, of which only the alignment counts.
+// Everything but the pointers, of which only the alignment counts, and whether they are there.
 using Kind = std::tuple<bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t,
-                        uint32_t, uint32_t, bool, bool, DType, DType>;
+                        uint32_t, uint32_t, bool, bool, DType, DType, MatmulEpilogue::Kind, bool>;
 
-Kind kind_of(const MatmulCall& call, int64_t m, int64_t k) {
+Kind kind_of(const Work& work, int64_t m, int64_t k) {
+  const MatmulCall& call = work.call;
   return {call.transpose_a,
           call.transpose_b,
           m,
@@ -154,32 +186,55 @@ Kind kind_of(const MatmulCall& call, int64_t m, int64_t k) {
           call.accumulate,
           call.bias != nullptr,
           call.input_dtype,
-          call.output_dtype};
+          call.output_dtype,
+          work.epilogue.kind,
+          work.epilogue.pre_activation != nullptr};
 }
 
-Kind kind_of(const MatmulCall& call) { return kind_of(call, call.m, call.k); }
+Kind kind_of(const Work& work) { return kind_of(work, work.call.m, work.call.k); }
 
-// The rows of a batch vary: an algorithm chosen for one number serves its neighbours. Weight
-// gradients add up over these rows; elsewhere they are c's.
-Kind neighbourhood_of(const MatmulCall& call) {
+// The rows of a batch vary: what is chosen for one number serves its neighbours. Weight gradients
+// add up over these rows; elsewhere they are c's.
+Kind neighbourhood_of(const Work& work) {
   const auto rounded = [](int64_t rows) {
     constexpr int64_t kStep = 1024;
     return (rows + kStep - 1) / kStep * kStep;
   };
-  return call.transpose_a ? kind_of(call, call.m, rounded(call.k))
-                          : kind_of(call, rounded(call.m), call.k);
+  return work.call.transpose_a ? kind_of(work, work.call.m, rounded(work.call.k))
+                               : kind_of(work, rounded(work.call.m), work.call.k);
 }
 
 // How products of one kind are run.
 struct Plan {
-  explicit Plan(const MatmulCall& call) : problem(call) {}
+  explicit Plan(const Work& work) : problem(work) {}
 
   Problem problem;
-  cublasLtMatmulAlgo_t algorithm = {};
+  std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: cuBLASLt has none
 };
 
 // All of a step's products, of several steps.
 constexpr size_t kMostPlans = 1024;
+
+constexpr float kNever = std::numeric_limits<float>::infinity();
+
+// Memory to write to in a trial, in place of what the work would write to.
+struct TrialOutputs {
+  Scratch c, pre_activation, column_sums;
+
+  Work in_place_of(const Work& work) {
+    Work trial = work;
+    const int64_t bytes =
+        work.call.m * work.call.ldc * static_cast<int64_t>(size_of(work.call.output_dtype));
+    trial.call.c = c.get<char>(bytes);
+    if (work.epilogue.kind == MatmulEpilogue::Kind::kGelu && work.epilogue.pre_activation) {
+      trial.epilogue.pre_activation = pre_activation.get<char>(bytes);
+    }
+    if (work.epilogue.column_sums) {
+      trial.epilogue.column_sums = column_sums.get<float>(work.call.m);
+    }
+    return trial;
+  }
+};
 
 }  // namespace
 
@@ -193,61 +248,93 @@ struct Matmul::State {
     cublasLtDestroy(handle);
   }
 
-  Plan& plan_of(const MatmulCall& call);
-  cublasLtMatmulAlgo_t algorithm_of(Problem& problem, const MatmulCall& call);
-  cublasLtMatmulAlgo_t fastest(Problem& problem, const MatmulCall& call);
+  Plan& plan_of(const Work& work);
+  std::optional<cublasLtMatmulAlgo_t> algorithm_of(Problem& problem, const Work& work);
+  std::optional<cublasLtMatmulAlgo_t> fastest(Problem& problem, const Work& work);
+  cublasStatus_t run(Problem& problem, const Work& work, const cublasLtMatmulAlgo_t& algorithm) {
+    return problem.run(handle, stream, workspace, work, algorithm);
+  }
+  void run(Plan& plan, const Work& work) {
+    check(run(plan.problem, work, *plan.algorithm), "a matrix product");
+  }
+  bool is_fused(const Work& work, const Separately& separately);
   bool is_captured() const;
-  float milliseconds(Problem& problem, const MatmulCall& call, void* c,
-                     const cublasLtMatmulAlgo_t& algorithm);
+  template <typename Issue>
+  float milliseconds(const Issue& issue) const;
 
   cudaStream_t stream;
   cublasLtHandle_t handle = nullptr;
   void* workspace = nullptr;
-  std::map<Kind, cublasLtMatmulAlgo_t> chosen;  // of neighbourhoods
+  // Of neighbourhoods.
+  std::map<Kind, std::optional<cublasLtMatmulAlgo_t>> chosen;
+  std::map<Kind, bool> fused;
   std::map<Kind, Plan> plans;
 };
 
 // A step has one kind of product in every layer: only the first layer's is described anew.
-Plan& Matmul::State::plan_of(const MatmulCall& call) {
-  const Kind kind = kind_of(call);
+Plan& Matmul::State::plan_of(const Work& work) {
+  const Kind kind = kind_of(work);
   if (const auto known = plans.find(kind); known != plans.end()) return known->second;
   if (plans.size() >= kMostPlans) plans.clear();
-  Plan& plan = plans.try_emplace(kind, call).first->second;
-  plan.algorithm = algorithm_of(plan.problem, call);
+  Plan& plan = plans.try_emplace(kind, work).first->second;
+  plan.algorithm = algorithm_of(plan.problem, work);
   return plan;
 }
 
-cublasLtMatmulAlgo_t Matmul::State::algorithm_of(Problem& problem, const MatmulCall& call) {
-  const Kind neighbourhood = neighbourhood_of(call);
+std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(Problem& problem,
+                                                                const Work& work) {
+  const auto favourite = [&]() -> std::optional<cublasLtMatmulAlgo_t> {
+    const auto candidates = problem.candidates(handle);
+    return candidates.empty() ? std::nullopt : std::optional(candidates.front());
+  };
+  const Kind neighbourhood = neighbourhood_of(work);
   auto known = chosen.find(neighbourhood);
   if (known == chosen.end()) {
-    // Nothing runs while a graph is captured.
-    if (is_captured()) return problem.candidates(handle).at(0);
-    known = chosen.emplace(neighbourhood, fastest(problem, call)).first;
+    if (is_captured()) return favourite();  // nothing can be measured
+    known = chosen.emplace(neighbourhood, fastest(problem, work)).first;
   }
   // An algorithm may not suit every number of rows of its neighbourhood.
-  return problem.suits(handle, known->second) ? known->second : problem.candidates(handle).at(0);
+  return known->second && problem.suits(handle, *known->second) ? known->second : favourite();
 }
 
-// Tries the candidates on the call's inputs and an output of their own.
-cublasLtMatmulAlgo_t Matmul::State::fastest(Problem& problem, const MatmulCall& call) {
+// Tries the candidates on the work's inputs and outputs of their own.
+std::optional<cublasLtMatmulAlgo_t> Matmul::State::fastest(Problem& problem, const Work& work) {
   const auto candidates = problem.candidates(handle);
-  if (candidates.empty()) {
-    fail("cuda: cuBLASLt has no algorithm for a product of {} x {} x {}", call.m, call.n, call.k);
-  }
   if (candidates.size() == 1) return candidates.front();
-  Scratch output;
-  void* c = output.get<char>(call.m * call.ldc * static_cast<int64_t>(size_of(call.output_dtype)));
-  float best = std::numeric_limits<float>::infinity();
-  size_t winner = 0;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    const float time = milliseconds(problem, call, c, candidates[i]);
+  TrialOutputs outputs;
+  const Work trial = outputs.in_place_of(work);
+  float best = kNever;
+  std::optional<cublasLtMatmulAlgo_t> winner;
+  for (const cublasLtMatmulAlgo_t& candidate : candidates) {
+    if (run(problem, trial, candidate) != CUBLAS_STATUS_SUCCESS) continue;
+    const float time =
+        milliseconds([&] { check(run(problem, trial, candidate), "trying a matrix product"); });
     if (time < best) {
       best = time;
-      winner = i;
+      winner = candidate;
     }
   }
-  return candidates[winner];
+  return winner;
+}
+
+// Whether work is faster with its epilogue in the product.
+bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
+  const Kind neighbourhood = neighbourhood_of(work);
+  if (const auto known = fused.find(neighbourhood); known != fused.end()) {
+    return known->second && plan_of(work).algorithm.has_value();
+  }
+  if (is_captured()) return false;
+  Plan& plan = plan_of(work);
+  bool faster = false;
+  if (plan.algorithm) {
+    TrialOutputs outputs;
+    const Work trial = outputs.in_place_of(work);
+    separately(trial.call, trial.epilogue);
+    const float in_one = milliseconds([&] { run(plan, trial); });
+    faster = in_one < milliseconds([&] { separately(trial.call, trial.epilogue); });
+  }
+  fused.emplace(neighbourhood, faster);
+  return faster;
 }
 
 bool Matmul::State::is_captured() const {
@@ -256,15 +343,15 @@ bool Matmul::State::is_captured() const {
   return status != cudaStreamCaptureStatusNone;
 }
 
-float Matmul::State::milliseconds(Problem& problem, const MatmulCall& call, void* c,
-                                  const cublasLtMatmulAlgo_t& algorithm) {
+// Of what has run before.
+template <typename Issue>
+float Matmul::State::milliseconds(const Issue& issue) const {
   constexpr int kRuns = 3;
   cudaEvent_t begin, end;
   cuda::check(cudaEventCreate(&begin), "timing a product");
   cuda::check(cudaEventCreate(&end), "timing a product");
-  problem.run(handle, stream, workspace, call, c, algorithm);
   cuda::check(cudaEventRecord(begin, stream), "timing a product");
-  for (int i = 0; i < kRuns; ++i) problem.run(handle, stream, workspace, call, c, algorithm);
+  for (int i = 0; i < kRuns; ++i) issue();
   cuda::check(cudaEventRecord(end, stream), "timing a product");
   cuda::check(cudaEventSynchronize(end), "timing a product");
   float time = 0.0f;
@@ -280,9 +367,26 @@ Matmul::~Matmul() = default;
 
 void Matmul::operator()(const MatmulCall& call) {
   if (call.m == 0 || call.n == 0 || call.k == 0) return;
-  State& state = *state_;
-  Plan& plan = state.plan_of(call);
-  plan.problem.run(state.handle, state.stream, state.workspace, call, call.c, plan.algorithm);
+  Plan& plan = state_->plan_of({call, {}});
+  if (!plan.algorithm) {
+    fail("cuda: cuBLASLt has no algorithm for a product of {} x {} x {}", call.m, call.n, call.k);
+  }
+  state_->run(plan, {call, {}});
+}
+
+bool Matmul::operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
+                        const Separately& separately) {
+  const Work work{call, epilogue};
+  const bool possible = call.m > 0 && call.n > 0 && call.k > 0 &&
+                        call.input_dtype == DType::kBF16 && call.ldc % 8 == 0 &&
+                        alignment_of(call.c) >= 16 &&
+                        (!epilogue.pre_activation || alignment_of(epilogue.pre_activation) >= 16);
+  if (!possible || !state_->is_fused(work, separately)) {
+    separately(call, epilogue);
+    return false;
+  }
+  state_->run(state_->plan_of(work), work);
+  return true;
 }
 
 }  // namespace strata::device::cuda

@@ -1,12 +1,27 @@
 // Matrix products on the GPU, through cuBLASLt.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "device/cuda/runtime.h"
 #include "device/matmul_call.h"
 
 namespace strata::device::cuda {
+
+// What else a product may do in one pass, with bf16 inputs.
+struct MatmulEpilogue {
+  enum class Kind : uint8_t {
+    kNone,
+    kGelu,          // pre_activation = c, c = gelu(c), in its tanh form
+    kGeluGradient,  // c *= gelu'(pre_activation)
+    kColumnSums,    // column_sums = the sums over k of op(a)'s rows
+  };
+  Kind kind = Kind::kNone;
+  void* pre_activation =
+      nullptr;                   // [m, n], `ldc` apart, of the output's dtype; kGelu may do without
+  float* column_sums = nullptr;  // [m]
+};
 
 // Products on one stream, f32 without tf32 or bf16, accumulated in f32; a bias only where output
 // and inputs have the same dtype. The first product of a kind tries cuBLASLt's candidates on the
@@ -19,6 +34,14 @@ class Matmul {
   ~Matmul();
 
   void operator()(const MatmulCall& call);
+
+  // The product with its epilogue, or what does the same: `separately` of a call and an epilogue
+  // that differ from these at most in where they write. The first time for a kind of product tries
+  // both; without cuBLASLt's support, on misaligned memory and where nothing can be tried, as a
+  // graph is captured, it is `separately`. Returns whether it was the product with its epilogue.
+  using Separately = std::function<void(const MatmulCall&, const MatmulEpilogue&)>;
+  bool operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
+                  const Separately& separately);
 
  private:
   struct State;

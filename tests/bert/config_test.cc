@@ -40,6 +40,7 @@ TEST(ConfigPresets, BertLargeIsTheBenchmarksModel) {
   EXPECT_EQ(config.head_size(), 64);
   EXPECT_EQ(config.intermediate_size, 4096);
   EXPECT_EQ(config.max_positions, 512);
+  EXPECT_EQ(config.activation, device::Activation::kGeluTanh);
   EXPECT_FLOAT_EQ(config.hidden_dropout, 0.1f);
 }
 

@@ -93,6 +93,37 @@ TEST_P(GoldenModel, EvaluationGivesTheLossesAndNoGradients) {
   EXPECT_EQ(subject.model.take_losses().masked_lm.count, 0) << "taken twice";
 }
 
+// With dropout, in two steps.
+TEST_P(GoldenModel, TrainingThatWasKeptHasTheBitsOfTrainingThatIsIssued) {
+  BertConfig config = golden_.config;
+  config.hidden_dropout = config.attention_dropout = 0.3f;
+  const BatchRounding rounding{.tokens = 16, .masked = 4, .max_length = 8};
+  Subject issued(*backend_, config, golden_.batch, rounding);
+  Subject kept(*backend_, config, golden_.batch, rounding);
+  TrainingStep first = mean_step(golden_.batch), second = first;
+  second.step = first.step + 1;
+  second.masked_lm_scale *= 3;
+  issued.model.train(golden_.batch, first, {});
+  issued.model.train(golden_.batch, second, {});
+
+  kept.model.train(golden_.batch, first, {});
+  kept.model.upload(golden_.batch);
+  kept.model.begin({});
+  const auto recording = backend_->keep([&] {
+    kept.model.forward();
+    kept.model.backward({});
+  });
+  if (!recording) GTEST_SKIP() << "this backend keeps nothing";
+  // The same slot again, in another step.
+  kept.model.upload(golden_.batch);
+  kept.model.begin({});
+  kept.model.upload(golden_.batch);
+  kept.model.begin(second);
+  recording->replay();
+  EXPECT_EQ(kept.gradients(), issued.gradients());
+  EXPECT_EQ(kept.model.take_losses().mean_loss(), issued.model.take_losses().mean_loss());
+}
+
 std::string name_of_case(const testing::TestParamInfo<GoldenCase>& test) {
   const auto& [backend, heads] = test.param;
   return fmt::format("{}_{}_heads{}", backend.name, name_of(backend.compute_dtype), heads);

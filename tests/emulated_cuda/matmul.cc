@@ -1,6 +1,8 @@
 // Matrix products in place of cuBLASLt's.
 #include "device/cuda/matmul.h"
 
+#include <cmath>
+
 #include "device/dtype.h"
 
 namespace strata::device::cuda {
@@ -19,7 +21,16 @@ void set(void* matrix, DType dtype, int64_t i, double value) {
   }
 }
 
-void multiply(const MatmulCall& call) {
+double gelu(double x) {
+  return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}
+double gelu_gradient(double x) {
+  const double t = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
+}
+
+void multiply(const MatmulCall& call, const MatmulEpilogue& epilogue) {
+  using Kind = MatmulEpilogue::Kind;
   for (int64_t row = 0; row < call.m; ++row) {
     for (int64_t column = 0; column < call.n; ++column) {
       const int64_t at = row * call.ldc + column;
@@ -31,8 +42,22 @@ void multiply(const MatmulCall& call) {
         sum += static_cast<double>(element(call.a, call.input_dtype, a)) *
                element(call.b, call.input_dtype, b);
       }
+      if (epilogue.kind == Kind::kGelu) {
+        if (epilogue.pre_activation) set(epilogue.pre_activation, call.output_dtype, at, sum);
+        sum = gelu(sum);
+      }
+      if (epilogue.kind == Kind::kGeluGradient) {
+        sum *= gelu_gradient(element(epilogue.pre_activation, call.output_dtype, at));
+      }
       set(call.c, call.output_dtype, at, sum);
     }
+    if (epilogue.kind != Kind::kColumnSums) continue;
+    double sum = 0;
+    for (int64_t i = 0; i < call.k; ++i) {
+      sum += element(call.a, call.input_dtype,
+                     call.transpose_a ? i * call.lda + row : row * call.lda + i);
+    }
+    epilogue.column_sums[row] = static_cast<float>(sum);
   }
 }
 
@@ -45,7 +70,18 @@ Matmul::Matmul(cudaStream_t) {}
 Matmul::~Matmul() = default;
 
 void Matmul::operator()(const MatmulCall& call) {
-  emulated_cuda::issue([call] { multiply(call); });
+  emulated_cuda::issue([call] { multiply(call, {}); });
+}
+
+// Some shapes are faster in one way, some in the other.
+bool Matmul::operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
+                        const Separately& separately) {
+  if (call.input_dtype != DType::kBF16 || call.n % 128 != 0 || call.k == 0) {
+    separately(call, epilogue);
+    return false;
+  }
+  emulated_cuda::issue([call, epilogue] { multiply(call, epilogue); });
+  return true;
 }
 
 }  // namespace strata::device::cuda
