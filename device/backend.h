@@ -68,6 +68,14 @@ struct Sequences {
   const uint64_t* sample_ids = nullptr;  // [B], key of each sample's dropout
 };
 
+// How a tensor enters a product in 8 bits (device/float8.h): times a scale, rounded to the nearest
+// number, the largest where it exceeds that. Only where T, in and out are multiples of 16.
+struct Float8Scaling {
+  const float* scale =
+      nullptr;               // device memory [2]: a power of two, its inverse; null: not rounded
+  float* largest = nullptr;  // device memory, raised to max |x|; null: not looked at
+};
+
 enum class Activation : uint8_t { kNone, kGelu /* exact, erf */, kGeluTanh, kTanh };
 
 // y = activation(x weight^T + bias).
@@ -76,8 +84,9 @@ struct LinearForward {
   ConstTensor weight;  // [out, in]
   ConstTensor bias;    // [out]
   Activation activation = Activation::kNone;
-  Tensor pre_activation;  // [T, out] kept for backward; absent: not stored
-  Tensor y;               // [T, out]
+  Tensor pre_activation;                    // [T, out] kept for backward; absent: not stored
+  Tensor y;                                 // [T, out]
+  Float8Scaling x_scaling, weight_scaling;  // to E4M3: both are rounded or neither
 };
 
 // dx = (dy weight) * activation'(pre_activation), or dx += dy weight where `accumulate`.
@@ -88,6 +97,8 @@ struct LinearDataGradient {
   ConstTensor pre_activation;                 // [T, in], absent for kNone
   bool accumulate = false;                    // only with kNone
   Tensor dx;                                  // [T, in]
+  Float8Scaling dy_scaling;                   // to E5M2; both are rounded or neither
+  const float* weight_scale = nullptr;        // of its Float8Scaling, to E4M3
 };
 
 // d_weight += dy^T x, d_bias += column sums of dy.
@@ -95,7 +106,10 @@ struct LinearWeightGradient {
   ConstTensor x;    // [T, in]
   ConstTensor dy;   // [T, out]
   Tensor d_weight;  // [out, in] master dtype
-  Tensor d_bias;    // [out] master dtype
+  Tensor d_bias;    // [out] master dtype; of dy as it is
+  // Of Float8Scalings, to E4M3 and E5M2; both are rounded or neither.
+  const float* x_scale = nullptr;
+  const float* dy_scale = nullptr;
 };
 
 // dx = dy * activation'(pre_activation); dx may be dy.
@@ -338,6 +352,16 @@ struct LambApply {
   StepValue<float> learning_rate;
 };
 
+// Scales of n tensors for the next step, from the largest values of the last kFloat8History steps,
+// of which `largest` has the newest: float8_scale of their maximum.
+struct Float8Update {
+  float* scales = nullptr;   // [n, 2]: scale, its inverse
+  float* largest = nullptr;  // [n], cleared
+  float* history = nullptr;  // [n, kFloat8History], newest first
+  int64_t count = 0;         // n
+  float limit = 1.0f;        // the format's largest number
+};
+
 // What runs concurrently. Operations on one stream happen in order.
 enum class Stream : uint8_t { kCompute, kReduce, kCopy };
 
@@ -372,6 +396,8 @@ class Backend {
   virtual DType compute_dtype() const = 0;
   virtual DType master_dtype() const = 0;
   virtual bool memory_is_host() const { return true; }  // the host may read and write it
+  // Whether products can be in 8 bits, be it by computing what they would give.
+  virtual bool has_float8() const { return true; }
   // The stream as CUDA's libraries know it (a cudaStream_t), its GPU now the calling thread's; null
   // where streams are not CUDA's.
   virtual void* cuda_stream(Stream) { return nullptr; }
@@ -420,6 +446,7 @@ class Backend {
   virtual void adam_update(Stream, const AdamUpdate&) = 0;
   virtual void lamb_direction(Stream, const LambDirection&) = 0;
   virtual void lamb_apply(Stream, const LambApply&) = 0;
+  virtual void float8_update(Stream, const Float8Update&) = 0;
 };
 
 // Device memory of `backend` that is released with its owner; movable.

@@ -65,6 +65,9 @@ class DispatchingBackend : public Backend {
   void lamb_apply(Stream s, const LambApply& op) final {
     Operations::lamb_apply(on(s, "lamb_apply"), op);
   }
+  void float8_update(Stream s, const Float8Update& op) final {
+    Operations::float8_update(on(s, "float8_update"), op);
+  }
 
  protected:
   // What an operation of this name works with on `stream`, for as long as it is called.

@@ -1,6 +1,7 @@
 // Linear layers: products over blocks of rows, each followed at once by its activation.
 #include <cstring>
 
+#include "device/cpu/float8.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
 
@@ -54,27 +55,31 @@ void Operations<T>::linear_forward(const Context& context, const LinearForward& 
   const MatmulCall call{.transpose_b = true,
                         .n = out,
                         .k = op.weight.cols,
-                        .b = op.weight.data,
+                        .b = operand<E4M3, T>(context, op.weight, op.weight_scaling, 6),
                         .ldb = op.weight.cols,
                         .bias = op.bias.data};
-  multiply_rows(context, op.x.rows, call, op.x.as<T>(), pre_activation,
-                [&](int64_t begin, int64_t rows) {
-                  if (!activate) return;
-                  parallel_ranges(context.threads, rows, [&](int64_t first, int64_t last, int) {
-                    const int64_t offset = (begin + first) * out;
-                    context.typed<T>().activation_forward(op.activation, (last - first) * out,
-                                                          pre_activation + offset, y + offset);
-                  });
-                });
+  const T* x = operand<E4M3, T>(context, op.x, op.x_scaling, 7);
+  multiply_rows(context, op.x.rows, call, x, pre_activation, [&](int64_t begin, int64_t rows) {
+    if (!activate) return;
+    parallel_ranges(context.threads, rows, [&](int64_t first, int64_t last, int) {
+      const int64_t offset = (begin + first) * out;
+      context.typed<T>().activation_forward(op.activation, (last - first) * out,
+                                            pre_activation + offset, y + offset);
+    });
+  });
 }
 
 template <typename T>
 void Operations<T>::linear_data_gradient(const Context& context, const LinearDataGradient& op) {
   const int64_t in = op.weight.cols;
   T* dx = op.dx.as<T>();
-  const MatmulCall call{
-      .n = in, .k = op.weight.rows, .b = op.weight.data, .ldb = in, .accumulate = op.accumulate};
-  multiply_rows(context, op.dy.rows, call, op.dy.as<T>(), dx, [&](int64_t begin, int64_t rows) {
+  const MatmulCall call{.n = in,
+                        .k = op.weight.rows,
+                        .b = operand<E4M3, T>(context, op.weight, {op.weight_scale}, 6),
+                        .ldb = in,
+                        .accumulate = op.accumulate};
+  const T* dy = operand<E5M2, T>(context, op.dy, op.dy_scaling, 7);
+  multiply_rows(context, op.dy.rows, call, dy, dx, [&](int64_t begin, int64_t rows) {
     if (op.activation == Activation::kNone) return;
     parallel_ranges(context.threads, rows, [&](int64_t first, int64_t last, int) {
       const int64_t offset = (begin + first) * in;
@@ -102,8 +107,8 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
     call.b = x;
     matmul(call);
   };
-  const T* dy = op.dy.as<T>();
-  const T* x = op.x.as<T>();
+  const T* dy = operand<E5M2, T>(context, op.dy, {op.dy_scale}, 6);
+  const T* x = operand<E4M3, T>(context, op.x, {op.x_scale}, 7);
   if constexpr (kAnyRows<T>) {
     block(dy, x, rows);
   } else {
@@ -114,10 +119,10 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                 padded_copy(x + begin * in, count, kRowUnit, in, context.scratch[1]), kRowUnit);
         });
   }
-  parallel_sums(context, rows, out, 2, op.d_bias.as<float>(),
-                [&](int64_t begin, int64_t end, float* sums) {
-                  context.typed<T>().column_sums(end - begin, out, dy + begin * out, sums);
-                });
+  parallel_sums(
+      context, rows, out, 2, op.d_bias.as<float>(), [&](int64_t begin, int64_t end, float* sums) {
+        context.typed<T>().column_sums(end - begin, out, op.dy.as<T>() + begin * out, sums);
+      });
 }
 
 template <typename T>

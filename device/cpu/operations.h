@@ -15,6 +15,7 @@ struct FlatOperations {
   static void adam_update(const Context&, const AdamUpdate&);
   static void lamb_direction(const Context&, const LambDirection&);
   static void lamb_apply(const Context&, const LambApply&);
+  static void float8_update(const Context&, const Float8Update&);
 };
 
 template <typename T>

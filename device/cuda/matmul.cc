@@ -22,6 +22,10 @@ void check(cublasStatus_t status, const char* attempt) {
   }
 }
 
+cudaDataType_t cuda_type(Float8Operands::Format format) {
+  return format == Float8Operands::Format::kE4M3 ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
+}
+
 cudaDataType_t cuda_type(DType dtype) { return dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F; }
 
 // Bytes that an address is a multiple of, up to what cuBLASLt asks for unless told otherwise.
@@ -63,6 +67,14 @@ struct Owned {
 struct Work {
   MatmulCall call;
   MatmulEpilogue epilogue;
+  std::optional<Float8Operands> float8;
+
+  cudaDataType_t a_type() const {
+    return float8 ? cuda_type(float8->a) : cuda_type(call.input_dtype);
+  }
+  cudaDataType_t b_type() const {
+    return float8 ? cuda_type(float8->b) : cuda_type(call.input_dtype);
+  }
 };
 
 class Problem {
@@ -80,12 +92,17 @@ class Problem {
     if (call.bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(call.input_dtype));
     if (work.epilogue.column_sums) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F);
     if (work.epilogue.pre_activation) set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, call.ldc);
+    if (work.float8) {
+      // Sums of products of activations may lose a little; those of gradients may not.
+      const int8_t fast = work.float8->a == Float8Operands::Format::kE4M3 ? 1 : 0;
+      set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
+    }
     point(work);
-    describe(b_, call.input_dtype, call.transpose_b ? call.k : call.n,
+    describe(b_, work.b_type(), call.transpose_b ? call.k : call.n,
              call.transpose_b ? call.n : call.k, call.ldb);
-    describe(a_, call.input_dtype, call.transpose_a ? call.m : call.k,
+    describe(a_, work.a_type(), call.transpose_a ? call.m : call.k,
              call.transpose_a ? call.k : call.m, call.lda);
-    describe(c_, call.output_dtype, call.n, call.m, call.ldc);
+    describe(c_, cuda_type(call.output_dtype), call.n, call.m, call.ldc);
   }
 
   Problem(const Problem&) = delete;
@@ -145,6 +162,10 @@ class Problem {
   void point(const Work& work) {
     const void* vector = work.epilogue.column_sums ? work.epilogue.column_sums : work.call.bias;
     if (vector) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+    if (work.float8) {
+      set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, work.float8->b_factor);
+      set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, work.float8->a_factor);
+    }
     if (work.epilogue.pre_activation) {
       set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, work.epilogue.pre_activation);
     }
@@ -154,10 +175,10 @@ class Problem {
     check(cublasLtMatmulDescSetAttribute(operation_.descriptor, attribute, &value, sizeof value),
           "describing a product");
   }
-  static void describe(Layout& layout, DType dtype, int64_t rows, int64_t columns, int64_t stride) {
-    check(cublasLtMatrixLayoutCreate(&layout.descriptor, cuda_type(dtype),
-                                     static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
-                                     stride),
+  static void describe(Layout& layout, cudaDataType_t type, int64_t rows, int64_t columns,
+                       int64_t stride) {
+    check(cublasLtMatrixLayoutCreate(&layout.descriptor, type, static_cast<uint64_t>(rows),
+                                     static_cast<uint64_t>(columns), stride),
           "describing a matrix");
   }
 
@@ -168,7 +189,8 @@ class Problem {
 
 // Everything but the pointers, of which only the alignment counts, and whether they are there.
 using Kind = std::tuple<bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t,
-                        uint32_t, uint32_t, bool, bool, DType, DType, MatmulEpilogue::Kind, bool>;
+                        uint32_t, uint32_t, bool, bool, cudaDataType_t, cudaDataType_t, DType,
+                        MatmulEpilogue::Kind, bool>;
 
 Kind kind_of(const Work& work, int64_t m, int64_t k) {
   const MatmulCall& call = work.call;
@@ -185,7 +207,8 @@ Kind kind_of(const Work& work, int64_t m, int64_t k) {
           alignment_of(call.c),
           call.accumulate,
           call.bias != nullptr,
-          call.input_dtype,
+          work.a_type(),
+          work.b_type(),
           call.output_dtype,
           work.epilogue.kind,
           work.epilogue.pre_activation != nullptr};
@@ -254,6 +277,7 @@ struct Matmul::State {
   cublasStatus_t run(Problem& problem, const Work& work, const cublasLtMatmulAlgo_t& algorithm) {
     return problem.run(handle, stream, workspace, work, algorithm);
   }
+  void run(const Work& work);
   void run(Plan& plan, const Work& work) {
     check(run(plan.problem, work, *plan.algorithm), "a matrix product");
   }
@@ -270,6 +294,17 @@ struct Matmul::State {
   std::map<Kind, bool> fused;
   std::map<Kind, Plan> plans;
 };
+
+void Matmul::State::run(const Work& work) {
+  const MatmulCall& call = work.call;
+  if (call.m == 0 || call.n == 0 || call.k == 0) return;
+  Plan& plan = plan_of(work);
+  if (!plan.algorithm) {
+    fail("cuda: cuBLASLt has no algorithm for a product of {} x {} x {}{}", call.m, call.n, call.k,
+         work.float8 ? " in 8 bits: all three must be multiples of 16" : "");
+  }
+  run(plan, work);
+}
 
 // A step has one kind of product in every layer: only the first layer's is described anew.
 Plan& Matmul::State::plan_of(const Work& work) {
@@ -365,18 +400,15 @@ Matmul::Matmul(cudaStream_t stream) : state_(std::make_unique<State>(stream)) {}
 
 Matmul::~Matmul() = default;
 
-void Matmul::operator()(const MatmulCall& call) {
-  if (call.m == 0 || call.n == 0 || call.k == 0) return;
-  Plan& plan = state_->plan_of({call, {}});
-  if (!plan.algorithm) {
-    fail("cuda: cuBLASLt has no algorithm for a product of {} x {} x {}", call.m, call.n, call.k);
-  }
-  state_->run(plan, {call, {}});
+void Matmul::operator()(const MatmulCall& call) { state_->run({call, {}, {}}); }
+
+void Matmul::operator()(const MatmulCall& call, const Float8Operands& operands) {
+  state_->run({call, {}, operands});
 }
 
 bool Matmul::operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
                         const Separately& separately) {
-  const Work work{call, epilogue};
+  const Work work{call, epilogue, {}};
   const bool possible = call.m > 0 && call.n > 0 && call.k > 0 &&
                         call.input_dtype == DType::kBF16 && call.ldc % 8 == 0 &&
                         alignment_of(call.c) >= 16 &&

@@ -23,6 +23,15 @@ struct MatmulEpilogue {
   float* column_sums = nullptr;  // [m]
 };
 
+// Of a product whose a and b are codes of 8 bits: their formats, and what they are to be multiplied
+// by (device memory).
+struct Float8Operands {
+  enum class Format : uint8_t { kE4M3, kE5M2 };
+  Format a = Format::kE4M3, b = Format::kE4M3;
+  const float* a_factor = nullptr;
+  const float* b_factor = nullptr;
+};
+
 // Products on one stream, f32 without tf32 or bf16, accumulated in f32; a bias only where output
 // and inputs have the same dtype. The first product of a kind tries cuBLASLt's candidates on the
 // device and waits for it; later ones of the kind use the fastest. Kinds: everything but the
@@ -34,6 +43,9 @@ class Matmul {
   ~Matmul();
 
   void operator()(const MatmulCall& call);
+  // a [m, k] and b [n, k], so that `transpose_b` alone holds; m, n and k are multiples of 16. The
+  // call's `input_dtype` is the bias's, and not f32.
+  void operator()(const MatmulCall& call, const Float8Operands& operands);
 
   // The product with its epilogue, or what does the same: `separately` of a call and an epilogue
   // that differ from these at most in where they write. The first time for a kind of product tries

@@ -1,6 +1,7 @@
 // Fully connected layers: y = activation(x weight^T + bias).
 #include "device/reference/activation.h"
 #include "device/reference/arguments.h"
+#include "device/reference/float8.h"
 #include "device/reference/operations.h"
 
 namespace strata::device::reference {
@@ -8,8 +9,8 @@ namespace strata::device::reference {
 void linear_forward(const LinearForward& op) {
   const Arguments arguments("linear_forward");
   const int64_t tokens = op.x.rows, in = op.weight.cols, out = op.weight.rows;
-  const ConstMatrix x = arguments.matrix("x", op.x, tokens, in);
-  const ConstMatrix weight = arguments.matrix("weight", op.weight, out, in);
+  const Operand<E4M3> x(arguments.matrix("x", op.x, tokens, in), op.x_scaling);
+  const Operand<E4M3> weight(arguments.matrix("weight", op.weight, out, in), op.weight_scaling);
   const ConstMatrix bias = arguments.vector("bias", op.bias, out);
   const Matrix y = arguments.matrix("y", op.y, tokens, out);
   Matrix pre_activation;
@@ -29,8 +30,8 @@ void linear_forward(const LinearForward& op) {
 void linear_data_gradient(const LinearDataGradient& op) {
   const Arguments arguments("linear_data_gradient");
   const int64_t tokens = op.dy.rows, in = op.weight.cols, out = op.weight.rows;
-  const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, out);
-  const ConstMatrix weight = arguments.matrix("weight", op.weight, out, in);
+  const Operand<E5M2> dy(arguments.matrix("dy", op.dy, tokens, out), op.dy_scaling);
+  const Operand<E4M3> weight(arguments.matrix("weight", op.weight, out, in), {op.weight_scale});
   const Matrix dx = arguments.matrix("dx", op.dx, tokens, in);
   const bool activated = op.activation != Activation::kNone;
   arguments.require(!(activated && op.accumulate), "accumulate comes without an activation");
@@ -51,13 +52,14 @@ void linear_data_gradient(const LinearDataGradient& op) {
 void linear_weight_gradient(const LinearWeightGradient& op) {
   const Arguments arguments("linear_weight_gradient");
   const int64_t tokens = op.x.rows, in = op.x.cols, out = op.dy.cols;
-  const ConstMatrix x = arguments.matrix("x", op.x, tokens, in);
+  const Operand<E4M3> x(arguments.matrix("x", op.x, tokens, in), {op.x_scale});
   const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, out);
+  const Operand<E5M2> dy_operand(dy, {op.dy_scale});
   const Matrix d_weight = arguments.matrix("d_weight", op.d_weight, out, in);
   const Matrix d_bias = arguments.vector("d_bias", op.d_bias, out);
   for (int64_t t = 0; t < tokens; ++t) {
     for (int64_t o = 0; o < out; ++o) {
-      for (int64_t i = 0; i < in; ++i) d_weight(o, i) += dy(t, o) * x(t, i);
+      for (int64_t i = 0; i < in; ++i) d_weight(o, i) += dy_operand(t, o) * x(t, i);
       d_bias[o] += dy(t, o);
     }
   }

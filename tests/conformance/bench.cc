@@ -178,6 +178,12 @@ LossTotals* Bench::totals_inout(const LossTotals& initial) {
   return totals_;
 }
 
+float* Bench::floats_inout(const char* name, const std::vector<float>& initial) {
+  auto* data = static_cast<float*>(place_bytes(initial.data(), initial.size() * sizeof(float)));
+  floats_.push_back({name, data, initial.size()});
+  return data;
+}
+
 std::vector<Output> Bench::finish() {
   backend_.synchronize(Stream::kCompute);
   std::vector<Output> outputs;
@@ -202,6 +208,18 @@ std::vector<Output> Bench::finish() {
     output.matrix.cols = placed.tensor.cols;
     output.bytes.assign(after.begin() + kGuard, after.begin() + end);
     output.matrix.values = from_bytes(output.bytes, output.dtype);
+    outputs.push_back(std::move(output));
+  }
+  for (const Floats& floats : floats_) {
+    std::vector<float> values(floats.count);
+    backend_.copy_to_host(Stream::kCompute, values.data(), floats.data,
+                          values.size() * sizeof(float));
+    backend_.synchronize(Stream::kCompute);
+    Output output;
+    output.name = floats.name;
+    output.dtype = DType::kF32;
+    output.matrix = {1, static_cast<int64_t>(floats.count), {values.begin(), values.end()}};
+    output.bytes = to_bytes(output.matrix.values, output.dtype);
     outputs.push_back(std::move(output));
   }
   if (totals_) {

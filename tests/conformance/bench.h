@@ -81,6 +81,8 @@ class Bench {
   Tensor inout(const char* name, const HostMatrix& initial, DType dtype);
   double* scalar_inout(const char* name, double initial);
   LossTotals* totals_inout(const LossTotals& initial);
+  // Single floats, on the oracle too.
+  float* floats_inout(const char* name, const std::vector<float>& initial);
 
   // Downloads everything; fails the test where memory around an output or an input has changed.
   std::vector<Output> finish();
@@ -100,6 +102,12 @@ class Bench {
   Role role_;
   std::vector<Placed> placed_;
   std::vector<Buffer> arrays_;
+  struct Floats {
+    std::string name;
+    float* data;
+    size_t count;
+  };
+  std::vector<Floats> floats_;
   LossTotals* totals_ = nullptr;
 };
 

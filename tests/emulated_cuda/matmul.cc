@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "device/dtype.h"
+#include "device/float8.h"
 
 namespace strata::device::cuda {
 namespace {
@@ -27,6 +28,30 @@ double gelu(double x) {
 double gelu_gradient(double x) {
   const double t = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
+}
+
+float decoded(uint8_t code, Float8Operands::Format format) {
+  return format == Float8Operands::Format::kE4M3 ? from_float8<E4M3>(code)
+                                                 : from_float8<E5M2>(code);
+}
+
+void multiply_float8(const MatmulCall& call, const Float8Operands& operands) {
+  const auto* a = static_cast<const uint8_t*>(call.a);
+  const auto* b = static_cast<const uint8_t*>(call.b);
+  for (int64_t row = 0; row < call.m; ++row) {
+    for (int64_t column = 0; column < call.n; ++column) {
+      double sum = 0;
+      for (int64_t i = 0; i < call.k; ++i) {
+        sum += static_cast<double>(decoded(a[row * call.lda + i], operands.a)) *
+               decoded(b[column * call.ldb + i], operands.b);
+      }
+      sum *= static_cast<double>(*operands.a_factor) * *operands.b_factor;
+      const int64_t at = row * call.ldc + column;
+      if (call.accumulate) sum += element(call.c, call.output_dtype, at);
+      if (call.bias) sum += element(call.bias, call.input_dtype, column);
+      set(call.c, call.output_dtype, at, sum);
+    }
+  }
 }
 
 void multiply(const MatmulCall& call, const MatmulEpilogue& epilogue) {
@@ -71,6 +96,10 @@ Matmul::~Matmul() = default;
 
 void Matmul::operator()(const MatmulCall& call) {
   emulated_cuda::issue([call] { multiply(call, {}); });
+}
+
+void Matmul::operator()(const MatmulCall& call, const Float8Operands& operands) {
+  emulated_cuda::issue([call, operands] { multiply_float8(call, operands); });
 }
 
 // Some shapes are faster in one way, some in the other.

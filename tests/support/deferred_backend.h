@@ -73,6 +73,7 @@ class DeferredBackend : public device::Backend {
   device::DType compute_dtype() const override { return inner_.compute_dtype(); }
   device::DType master_dtype() const override { return inner_.master_dtype(); }
   bool memory_is_host() const override { return false; }
+  bool has_float8() const override { return inner_.has_float8(); }
   void* cuda_stream(device::Stream s) override { return &stream(s); }
 
   void* allocate(size_t bytes) override { return inner_.allocate(bytes); }
@@ -182,6 +183,9 @@ class DeferredBackend : public device::Backend {
   }
   void lamb_apply(device::Stream s, const device::LambApply& op) override {
     later(s, &Backend::lamb_apply, op);
+  }
+  void float8_update(device::Stream s, const device::Float8Update& op) override {
+    later(s, &Backend::float8_update, op);
   }
 
  private:

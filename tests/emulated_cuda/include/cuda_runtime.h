@@ -58,6 +58,12 @@ template <typename Value>
 Value __shfl_xor_sync(unsigned, Value value, int distance) {
   return emulated_cuda::WarpValues<Value>(value).of(emulated_cuda::lane() ^ distance);
 }
+inline int __float_as_int(float x) {
+  int bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+inline int atomicMax(int* to, int value) { return std::exchange(*to, *to > value ? *to : value); }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 
 // ---- The runtime: every call is finished when it returns, or kept while a graph is captured.

@@ -1,0 +1,81 @@
+// Numbers of 8 bits, as matrix units multiply them (Micikevicius et al., "FP8 formats for deep
+// learning", 2022), and the scales that keep tensors in their range.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "device/host_device.h"
+
+namespace strata::device {
+
+// A sign, exponent and mantissa bits, the exponent's bias, the largest number and its code.
+struct E4M3 {  // weights and activations; has no infinity
+  static constexpr int kMantissaBits = 3, kBias = 7;
+  static constexpr float kLargest = 448.0f;
+  static constexpr uint8_t kLargestCode = 0x7e;
+};
+struct E5M2 {  // gradients
+  static constexpr int kMantissaBits = 2, kBias = 15;
+  static constexpr float kLargest = 57344.0f;
+  static constexpr uint8_t kLargestCode = 0x7b;
+};
+constexpr uint8_t kFloat8Nan = 0x7f;  // of both
+
+// The code of the number nearest to x, of two the even one; of the largest number beyond it.
+template <typename Format>
+STRATA_HOST_DEVICE constexpr uint8_t to_float8(float x) {
+  constexpr uint32_t kInfinity = 0x7f800000u;
+  constexpr int kDropped = 23 - Format::kMantissaBits, kRebias = 127 - Format::kBias;
+  const uint32_t word = std::bit_cast<uint32_t>(x), magnitude = word & 0x7fffffffu;
+  const auto sign = static_cast<uint8_t>(word >> 24 & 0x80u);
+  if (magnitude > kInfinity) return sign | kFloat8Nan;
+  // Numbers below the format's normal ones are multiples of its smallest; there, more bits of the
+  // mantissa, with its leading one, are dropped.
+  const int exponent = static_cast<int>(magnitude >> 23) - kRebias;
+  uint32_t code = 0;
+  if (exponent >= 1) {
+    const uint32_t odd = magnitude >> kDropped & 1u;
+    const uint32_t rounded = (magnitude + (1u << (kDropped - 1)) - 1u + odd) >> kDropped;
+    code = rounded - (static_cast<uint32_t>(kRebias) << Format::kMantissaBits);
+  } else if (exponent > -8) {
+    const int dropped = kDropped + 1 - exponent;
+    const uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
+    code = (mantissa + (1u << (dropped - 1)) - 1u + (mantissa >> dropped & 1u)) >> dropped;
+  }
+  return sign | static_cast<uint8_t>(code < Format::kLargestCode ? code : Format::kLargestCode);
+}
+
+template <typename Format>
+STRATA_HOST_DEVICE constexpr float from_float8(uint8_t code) {
+  const uint32_t sign = static_cast<uint32_t>(code & 0x80u) << 24, magnitude = code & 0x7fu;
+  if (magnitude > Format::kLargestCode) return std::bit_cast<float>(sign | 0x7fc00000u);
+  if (magnitude >> Format::kMantissaBits == 0) {
+    constexpr int kSmallest = 128 - Format::kBias - Format::kMantissaBits;  // its float exponent
+    const float value = static_cast<float>(magnitude) *
+                        std::bit_cast<float>(static_cast<uint32_t>(kSmallest) << 23);
+    return sign ? -value : value;
+  }
+  constexpr uint32_t kRebias = static_cast<uint32_t>(127 - Format::kBias) << Format::kMantissaBits;
+  return std::bit_cast<float>(sign | (magnitude + kRebias) << (23 - Format::kMantissaBits));
+}
+
+// What a product sees of x: x * scale in 8 bits, divided by scale. Exact but for the one rounding,
+// as scales are powers of two.
+template <typename Format>
+STRATA_HOST_DEVICE constexpr float in_float8(float x, float scale) {
+  return from_float8<Format>(to_float8<Format>(x * scale)) / scale;
+}
+
+// The largest power of two that keeps `largest` within `limit`; 1 where nothing was seen yet.
+STRATA_HOST_DEVICE constexpr float float8_scale(float limit, float largest) {
+  const float ratio = limit / largest;
+  if (!(largest > 0.0f) || !(ratio > 1e-30f)) return 1.0f;
+  const float most = ratio < 1e30f ? ratio : 1e30f;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(most) & 0x7f800000u);
+}
+
+// Steps that a scale looks back on.
+constexpr int kFloat8History = 16;
+
+}  // namespace strata::device
