@@ -18,12 +18,18 @@ enum Head { kMaskedLm = 0, kNextSentence = 1, kHeads = 2 };
 }  // namespace
 
 Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
-             const BatchRounding& rounding)
+             const ModelOptions& options)
     : config_(config),
+      options_(options),
       backend_(backend),
       layout_(config),
-      slots_{DeviceBatch(backend, capacity, rounding), DeviceBatch(backend, capacity, rounding)} {
-  const BatchCapacity rounded = rounding.rounded(capacity);
+      slots_{DeviceBatch(backend, capacity, options.rounding),
+             DeviceBatch(backend, capacity, options.rounding)} {
+  if (options.float8) {
+    if (!backend.has_float8()) fail("{}: multiplies nothing in 8 bits", backend.description());
+    float8_.emplace(backend, kProducts * config.layers);
+  }
+  const BatchCapacity rounded = options.rounding.rounded(capacity);
   const int64_t t = rounded.tokens, m = rounded.masked, b = capacity.sequences;
   const int64_t h = config.hidden_size, i = config.intermediate_size;
   master_ = master_buffer(layout_.size);
@@ -81,6 +87,7 @@ void Model::set_weights(const HostWeights& weights) {
                             weights.size() * sizeof(float));
   }
   if (compute_.data()) backend_.convert(kCompute, {master_weights(), 1.0f, compute_weights()});
+  if (float8_) float8_->reset();
   backend_.synchronize(kCompute);
 }
 
@@ -134,11 +141,13 @@ void Model::begin(const TrainingStep& step) {
                           .masked_lm_scale = step.masked_lm_scale,
                           .next_sentence_scale = step.next_sentence_scale};
   backend_.store(kCompute, step_values_.data(), &values, sizeof values);
+  if (float8_) float8_->begin(step.step);
 }
 
 Model::Shape Model::shape() const {
-  return {batch_ - slots_.data(), batch_->sequences.tokens, batch_->samples, batch_->masked,
-          batch_->sequences.max_length};
+  return {
+      batch_ - slots_.data(), batch_->sequences.tokens,     batch_->samples,
+      batch_->masked,         batch_->sequences.max_length, float8_ && float8_->rounds() ? 1 : 0};
 }
 
 void Model::forward() { run_forward(true); }
@@ -208,11 +217,16 @@ void Model::layer_forward(size_t layer, bool training) {
   const Tensor intermediate = activation(a.intermediate, t, i);
   // A sublayer's output lives only until the LayerNorm that follows it.
   const Tensor sublayer = activation(d_sublayer_, t, h);
+  const auto float8_of = [&](EncoderProduct product) { return float8(layer, product, training); };
+  const auto qkv_float8 = float8_of(kQueryKeyValue), attention_float8 = float8_of(kAttentionOutput),
+             intermediate_float8 = float8_of(kIntermediate), output_float8 = float8_of(kOutput);
 
   backend_.linear_forward(kCompute, {.x = x,
                                      .weight = weight(place.query_key_value.weight),
                                      .bias = weight(place.query_key_value.bias),
-                                     .y = activation(a.query_key_value, t, 3 * h)});
+                                     .y = activation(a.query_key_value, t, 3 * h),
+                                     .x_scaling = qkv_float8.x,
+                                     .weight_scaling = qkv_float8.weight});
   backend_.attention_forward(
       kCompute,
       {.qkv = activation(a.query_key_value, t, 3 * h),
@@ -224,7 +238,9 @@ void Model::layer_forward(size_t layer, bool training) {
   backend_.linear_forward(kCompute, {.x = activation(a.context, t, h),
                                      .weight = weight(place.attention_output.weight),
                                      .bias = weight(place.attention_output.bias),
-                                     .y = sublayer});
+                                     .y = sublayer,
+                                     .x_scaling = attention_float8.x,
+                                     .weight_scaling = attention_float8.weight});
   backend_.residual_layernorm_forward(
       kCompute,
       {.x = sublayer,
@@ -242,11 +258,15 @@ void Model::layer_forward(size_t layer, bool training) {
                                      .bias = weight(place.intermediate.bias),
                                      .activation = config_.activation,
                                      .pre_activation = activation(a.intermediate_pre, t, i),
-                                     .y = intermediate});
+                                     .y = intermediate,
+                                     .x_scaling = intermediate_float8.x,
+                                     .weight_scaling = intermediate_float8.weight});
   backend_.linear_forward(kCompute, {.x = intermediate,
                                      .weight = weight(place.output.weight),
                                      .bias = weight(place.output.bias),
-                                     .y = sublayer});
+                                     .y = sublayer,
+                                     .x_scaling = output_float8.x,
+                                     .weight_scaling = output_float8.weight});
   backend_.residual_layernorm_forward(
       kCompute, {.x = sublayer,
                  .residual = attention_out,
@@ -386,6 +406,9 @@ void Model::layer_backward(size_t layer) {
   const Tensor d_context = activation(d_context_, t, h);
   const Tensor d_query_key_value = activation(d_query_key_value_, t, 3 * h);
   const Tensor attention_out = activation(a.attention_out, t, h);
+  const auto float8_of = [&](EncoderProduct product) { return float8(layer, product, true); };
+  const auto qkv_float8 = float8_of(kQueryKeyValue), attention_float8 = float8_of(kAttentionOutput),
+             intermediate_float8 = float8_of(kIntermediate), output_float8 = float8_of(kOutput);
 
   backend_.residual_layernorm_backward(
       kCompute, {.dy = d_hidden,
@@ -401,20 +424,28 @@ void Model::layer_backward(size_t layer) {
   backend_.linear_weight_gradient(kCompute, {.x = activation(a.intermediate, t, i),
                                              .dy = d_sublayer,
                                              .d_weight = gradient(place.output.weight),
-                                             .d_bias = gradient(place.output.bias)});
+                                             .d_bias = gradient(place.output.bias),
+                                             .x_scale = output_float8.x.scale,
+                                             .dy_scale = output_float8.dy.scale});
   backend_.linear_data_gradient(kCompute, {.dy = d_sublayer,
                                            .weight = weight(place.output.weight),
                                            .activation = config_.activation,
                                            .pre_activation = activation(a.intermediate_pre, t, i),
-                                           .dx = d_intermediate});
+                                           .dx = d_intermediate,
+                                           .dy_scaling = output_float8.dy,
+                                           .weight_scale = output_float8.weight.scale});
   backend_.linear_weight_gradient(kCompute, {.x = attention_out,
                                              .dy = d_intermediate,
                                              .d_weight = gradient(place.intermediate.weight),
-                                             .d_bias = gradient(place.intermediate.bias)});
+                                             .d_bias = gradient(place.intermediate.bias),
+                                             .x_scale = intermediate_float8.x.scale,
+                                             .dy_scale = intermediate_float8.dy.scale});
   backend_.linear_data_gradient(kCompute, {.dy = d_intermediate,
                                            .weight = weight(place.intermediate.weight),
                                            .accumulate = true,
-                                           .dx = d_residual});
+                                           .dx = d_residual,
+                                           .dy_scaling = intermediate_float8.dy,
+                                           .weight_scale = intermediate_float8.weight.scale});
   backend_.residual_layernorm_backward(
       kCompute,
       {.dy = d_residual,
@@ -430,10 +461,14 @@ void Model::layer_backward(size_t layer) {
   backend_.linear_weight_gradient(kCompute, {.x = activation(a.context, t, h),
                                              .dy = d_sublayer,
                                              .d_weight = gradient(place.attention_output.weight),
-                                             .d_bias = gradient(place.attention_output.bias)});
-  backend_.linear_data_gradient(
-      kCompute,
-      {.dy = d_sublayer, .weight = weight(place.attention_output.weight), .dx = d_context});
+                                             .d_bias = gradient(place.attention_output.bias),
+                                             .x_scale = attention_float8.x.scale,
+                                             .dy_scale = attention_float8.dy.scale});
+  backend_.linear_data_gradient(kCompute, {.dy = d_sublayer,
+                                           .weight = weight(place.attention_output.weight),
+                                           .dx = d_context,
+                                           .dy_scaling = attention_float8.dy,
+                                           .weight_scale = attention_float8.weight.scale});
   backend_.attention_backward(kCompute, {.qkv = activation(a.query_key_value, t, 3 * h),
                                          .context = activation(a.context, t, h),
                                          .d_context = d_context,
@@ -446,11 +481,15 @@ void Model::layer_backward(size_t layer) {
   backend_.linear_weight_gradient(kCompute, {.x = activation(layer_input(layer), t, h),
                                              .dy = d_query_key_value,
                                              .d_weight = gradient(place.query_key_value.weight),
-                                             .d_bias = gradient(place.query_key_value.bias)});
+                                             .d_bias = gradient(place.query_key_value.bias),
+                                             .x_scale = qkv_float8.x.scale,
+                                             .dy_scale = qkv_float8.dy.scale});
   backend_.linear_data_gradient(kCompute, {.dy = d_query_key_value,
                                            .weight = weight(place.query_key_value.weight),
                                            .accumulate = true,
-                                           .dx = d_hidden});
+                                           .dx = d_hidden,
+                                           .dy_scaling = qkv_float8.dy,
+                                           .weight_scale = qkv_float8.weight.scale});
 }
 
 void Model::embeddings_backward() {
@@ -533,6 +572,11 @@ device::Dropout Model::dropout(float probability, size_t layer, DropoutSite site
   if (!training || probability == 0.0f) return {};
   return {probability, device::value_at(&step_values()->dropout_key),
           device::dropout_place(static_cast<uint32_t>(layer), site)};
+}
+
+Float8Scales::Product Model::float8(size_t layer, EncoderProduct product, bool training) const {
+  if (!float8_) return {};
+  return float8_->product(static_cast<int64_t>(layer) * kProducts + product, training);
 }
 
 const device::Buffer& Model::layer_input(size_t layer) const {

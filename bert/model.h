@@ -3,10 +3,12 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "bert/config.h"
 #include "bert/device_batch.h"
+#include "bert/float8_scales.h"
 #include "bert/parameters.h"
 #include "bert/weights.h"
 #include "device/backend.h"
@@ -36,20 +38,26 @@ struct Losses {
   }
 };
 
+struct ModelOptions {
+  BatchRounding rounding;
+  bool float8 = false;  // the encoder's products in 8 bits, from the second training step on
+};
+
 class Model {
  public:
   // Called when backward has finished the gradients of elements [begin, end) of the arena.
   using GradientsFinal = std::function<void(int64_t begin, int64_t end)>;
 
   // Takes memory for weights, gradients and one micro-batch's activations. `backend` must outlive
-  // it.
+  // it. Throws Error where it cannot do what the options ask for.
   Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
-        const BatchRounding& rounding = {});
+        const ModelOptions& options = {});
 
   const BertConfig& config() const { return config_; }
   device::Backend& backend() const { return backend_; }
   const ParameterLayout& layout() const { return layout_; }
   const BatchCapacity& capacity() const { return slots_[0].capacity(); }
+  const BatchRounding& rounding() const { return options_.rounding; }
 
   void set_weights(const HostWeights& weights);
   HostWeights weights() const;
@@ -69,7 +77,7 @@ class Model {
   void begin(const TrainingStep& step);
   // Everything that decides what forward and backward issue for the batch that was begun: where it
   // is equal, operations kept once (Backend::keep) can be replayed.
-  using Shape = std::array<int64_t, 5>;
+  using Shape = std::array<int64_t, 6>;
   Shape shape() const;
   // Forward; then backward, gradients added to the arena. `gradients_final` may be empty.
   void forward();
@@ -119,9 +127,13 @@ class Model {
   device::Buffer master_buffer(int64_t elements) const;
   device::Dropout dropout(float probability, size_t layer, device::DropoutSite site,
                           bool training) const;
+  // The products of a layer.
+  enum EncoderProduct { kQueryKeyValue, kAttentionOutput, kIntermediate, kOutput, kProducts };
+  Float8Scales::Product float8(size_t layer, EncoderProduct product, bool training) const;
   const device::Buffer& layer_input(size_t layer) const;
 
   BertConfig config_;
+  ModelOptions options_;
   device::Backend& backend_;
   ParameterLayout layout_;
   std::array<DeviceBatch, 2> slots_;  // one in use, one being filled
@@ -139,6 +151,7 @@ class Model {
   const StepValues* step_values() const { return step_values_.as<StepValues>(); }
 
   device::Buffer master_, compute_, gradients_, totals_, step_values_;
+  std::optional<Float8Scales> float8_;
   device::Buffer embedded_, embedded_normalized_, embedded_inverse_stddev_;
   std::vector<LayerActivations> layers_;
   HeadActivations heads_;

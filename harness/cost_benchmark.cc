@@ -50,7 +50,7 @@ CostBenchmark benchmark_costs(const RunConfig& config, const CostBenchmarkOption
         larger(capacity, {std::ssize(batches.back().tokens), std::ssize(batches.back().sample_ids),
                           std::ssize(batches.back().masked_ids)});
   }
-  bert::Model model(bert, *backend, capacity);
+  bert::Model model(bert, *backend, capacity, model_options(config, bert));
   model.set_weights(bert::random_weights(model.layout(), 1));
 
   std::vector<std::vector<double>> seconds(batches.size());

@@ -20,13 +20,13 @@ Evaluator::Evaluator(const data::InstanceSource& source, int64_t samples, int64_
 }
 
 bert::Losses Evaluator::evaluate(bert::Model& model) {
-  if (batches_.empty()) read_batches(model.backend());
+  if (batches_.empty()) read_batches(model);
   for (const bert::DeviceBatch& batch : batches_) model.evaluate(batch);
   return all_reduce(communicator_, model.take_evaluation_losses());
 }
 
 // Longest first and dealt round robin: ranks get nearly the same work, and so do micro-batches.
-void Evaluator::read_batches(device::Backend& backend) {
+void Evaluator::read_batches(const bert::Model& model) {
   std::vector<uint32_t> order(static_cast<size_t>(samples_));
   std::iota(order.begin(), order.end(), 0u);
   const std::span<const int32_t> lengths = source_.lengths();
@@ -41,7 +41,7 @@ void Evaluator::read_batches(device::Backend& backend) {
   for (size_t begin = 0; begin < mine.size(); begin += static_cast<size_t>(micro_batch_)) {
     const size_t count = std::min(static_cast<size_t>(micro_batch_), mine.size() - begin);
     source_.read(std::span(mine).subspan(begin, count), batch);
-    batches_.emplace_back(backend, bert::capacity_of(batch))
+    batches_.emplace_back(model.backend(), bert::capacity_of(batch), model.rounding())
         .upload(device::Stream::kCompute, batch);
   }
 }

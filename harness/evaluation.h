@@ -23,7 +23,7 @@ class Evaluator {
   bert::Losses evaluate(bert::Model& model);
 
  private:
-  void read_batches(device::Backend& backend);
+  void read_batches(const bert::Model& model);
 
   const data::InstanceSource& source_;
   int64_t samples_;

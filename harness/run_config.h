@@ -15,7 +15,7 @@ namespace strata::harness {
 
 enum class Division : uint8_t { kOpen, kClosed };
 enum class SubmissionStatus : uint8_t { kOnprem, kCloud, kResearch };
-enum class Precision : uint8_t { kAuto, kFp32, kBf16 };
+enum class Precision : uint8_t { kAuto, kFp32, kBf16, kFp8 };
 enum class BackendKind : uint8_t { kCpu, kCuda, kReference };
 enum class BalanceStrategy : uint8_t {
   kRandom,

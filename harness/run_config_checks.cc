@@ -42,6 +42,13 @@ Conflict find_conflict(const RunConfig& config) {
     return {"model.precision",
             "device.backend reference computes in double; bf16 needs backend cpu"};
   }
+  if (config.model.precision == Precision::kFp8 && config.device.backend == BackendKind::kCuda &&
+      config.batch.round_tokens % 16 != 0) {
+    return {"batch.round_tokens",
+            fmt::format("{} is not a multiple of 16, as model.precision fp8 needs on cuda; 64 is "
+                        "good for it",
+                        config.batch.round_tokens)};
+  }
   if (config.device.graphs && config.device.backend != BackendKind::kCuda) {
     return {"device.graphs", fmt::format("the {} backend has nothing to record; use cuda or false",
                                          name_of(config.device.backend))};

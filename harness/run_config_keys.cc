@@ -68,11 +68,12 @@ ConfigSection model_section() {
   const auto probability = Number::below(0, 1);
   return section(
       "model", "Which model, and the weights it starts from.",
-      {required(key("config", get, &S::config, PresetOrPath{{"bert-large", "tiny"}},
-                    "The model's shape: a `config.json` or `bert_config.json`, or a preset. "
-                    "`bert-large` is MLPerf's model, with GELU in the tanh form as its reference has "
-                    "it; in files that is `gelu_new`, and `gelu` the exact one. `tiny` is for "
-                    "tests.")),
+      {required(
+           key("config", get, &S::config, PresetOrPath{{"bert-large", "tiny"}},
+               "The model's shape: a `config.json` or `bert_config.json`, or a preset. "
+               "`bert-large` is MLPerf's model, with GELU in the tanh form as its reference has "
+               "it; in files that is `gelu_new`, and `gelu` the exact one. `tiny` is for "
+               "tests.")),
        key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
            "WordPiece vocabulary, one piece a line. Its size must be the model's."),
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},

@@ -15,7 +15,10 @@ constexpr NamedChoice<SubmissionStatus> kStatuses[] = {
 constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kAuto, "auto", "bf16 where the processor has it, else fp32"},
     {Precision::kFp32, "fp32", "32-bit floats"},
-    {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"}};
+    {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"},
+    {Precision::kFp8, "fp8",
+     "as `auto`, with the operands of the encoder's products rounded to 8 bits (E4M3, gradients "
+     "E5M2) at scales that follow the steps before; cpu computes what they would give"}};
 constexpr NamedChoice<BackendKind> kBackends[] = {
     {BackendKind::kCpu, "cpu", "oneDNN and vector instructions"},
     {BackendKind::kCuda, "cuda", "an NVIDIA GPU; builds with the CUDA toolkit"},

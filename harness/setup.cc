@@ -24,10 +24,11 @@ int64_t sum_of_largest(std::span<const int32_t> values, int64_t samples) {
 }
 
 device::DType compute_dtype(const RunConfig& config) {
+  const Precision precision = config.model.precision;
   const bool bf16_is_native =
       config.device.backend == BackendKind::kCuda || device::cpu::bf16_is_native();
-  const bool bf16 = config.model.precision == Precision::kBf16 ||
-                    (config.model.precision == Precision::kAuto && bf16_is_native);
+  const bool bf16 =
+      precision == Precision::kBf16 || (precision != Precision::kFp32 && bf16_is_native);
   return bf16 ? device::DType::kBF16 : device::DType::kF32;
 }
 
@@ -87,12 +88,14 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
           .masked = std::max<int64_t>(sum_of_largest(source.masked_counts(), samples), 1)};
 }
 
-bert::BatchRounding batch_rounding(const RunConfig& config, const bert::BertConfig& model) {
-  const int64_t tokens = config.batch.round_tokens;
-  if (tokens == 1) return {};
-  return {.tokens = std::min(tokens, model.max_positions),
-          .masked = std::max<int64_t>(tokens / 4, 1),
-          .max_length = model.max_positions};
+bert::ModelOptions model_options(const RunConfig& config, const bert::BertConfig& model) {
+  bert::ModelOptions options{.float8 = config.model.precision == Precision::kFp8};
+  if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
+    options.rounding = {.tokens = std::min(tokens, model.max_positions),
+                        .masked = std::max<int64_t>(tokens / 4, 1),
+                        .max_length = model.max_positions};
+  }
+  return options;
 }
 
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b) {

@@ -7,6 +7,7 @@
 
 #include "bert/config.h"
 #include "bert/device_batch.h"
+#include "bert/model.h"
 #include "bert/weights.h"
 #include "comm/communicator.h"
 #include "data/instance_file.h"
@@ -54,8 +55,8 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
 // The larger of the two in every respect.
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 
-// Of batch.round_tokens.
-bert::BatchRounding batch_rounding(const RunConfig& config, const bert::BertConfig& model);
+// batch.round_tokens and model.precision.
+bert::ModelOptions model_options(const RunConfig& config, const bert::BertConfig& model);
 
 // model.checkpoint, or random weights. `describe` receives lines for people: what was read, what
 // the file lacks and how that starts.

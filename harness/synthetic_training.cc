@@ -33,7 +33,7 @@ SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batc
     capacity = larger(capacity, {std::ssize(packed.tokens), std::ssize(packed.sample_ids),
                                  std::ssize(packed.masked_ids)});
   }
-  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, batch_rounding(config, bert_));
+  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, model_options(config, bert_));
   model_->set_weights(bert::random_weights(model_->layout(), 1));
   optimizer_ = make_optimizer(config.optimizer, *backend_, *model_);
   recordings_ = make_recordings(config, *backend_, ranks.communicator);

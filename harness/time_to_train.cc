@@ -56,7 +56,7 @@ Benchmark prepare(const RunConfig& config, const Ranks& ranks) {
   const auto capacity = larger(capacity_of(*b.train, config.batch.micro_batch),
                                capacity_of(*b.eval, config.batch.micro_batch));
   b.model =
-      std::make_unique<bert::Model>(b.bert, *b.backend, capacity, batch_rounding(config, b.bert));
+      std::make_unique<bert::Model>(b.bert, *b.backend, capacity, model_options(config, b.bert));
 
   const Machine machine = inspect_machine();
   char mpi[MPI_MAX_LIBRARY_VERSION_STRING];

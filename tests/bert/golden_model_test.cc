@@ -93,13 +93,44 @@ TEST_P(GoldenModel, EvaluationGivesTheLossesAndNoGradients) {
   EXPECT_EQ(subject.model.take_losses().masked_lm.count, 0) << "taken twice";
 }
 
+// Steps in 8 bits follow a first one that looks at the operands. An operand of the encoder's
+// products is then off by up to 2^-4 of itself, a gradient by 2^-3; PyTorch's own share of that is
+// unknown.
+TEST_P(GoldenModel, InEightBitsItIsWithinTheirRounding) {
+  if (!backend_->has_float8()) GTEST_SKIP() << "this device multiplies nothing in 8 bits";
+  Subject subject(*backend_, golden_.config, golden_.batch,
+                  {.rounding = {.tokens = 16, .masked = 4, .max_length = 8}, .float8 = true});
+  TrainingStep step = mean_step(golden_.batch);
+  subject.model.train(golden_.batch, step, {});
+  expect_losses(subject.model.take_losses());
+  const std::vector<double> exact = subject.gradients();
+  ++step.step;
+  subject.model.train(golden_.batch, step, {});
+  const Losses losses = subject.model.take_losses();
+  EXPECT_NEAR(losses.masked_lm.loss / 8 / golden_.value("masked_loss"), 1, 0.02);
+  EXPECT_NEAR(losses.next_sentence.loss / 4 / golden_.value("next_sentence_loss"), 1, 0.02);
+  std::vector<double> gradients = subject.gradients();
+  double squared_difference = 0, squared = 0;
+  for (const Parameter& parameter : subject.model.layout().all) {
+    const auto begin = static_cast<size_t>(parameter.offset);
+    for (size_t i = begin; i < begin + static_cast<size_t>(parameter.rows * parameter.cols); ++i) {
+      gradients[i] -= exact[i];
+    }
+    const Golden::Comparison result = golden_.compare(parameter, gradients.data() + begin);
+    squared_difference += result.squared_difference;
+    squared += result.squared;
+  }
+  EXPECT_LE(std::sqrt(squared_difference / squared), 0.15);
+  EXPECT_GE(std::sqrt(squared_difference / squared), 0.01) << "nothing was rounded";
+}
+
 // With dropout, in two steps.
 TEST_P(GoldenModel, TrainingThatWasKeptHasTheBitsOfTrainingThatIsIssued) {
   BertConfig config = golden_.config;
   config.hidden_dropout = config.attention_dropout = 0.3f;
-  const BatchRounding rounding{.tokens = 16, .masked = 4, .max_length = 8};
-  Subject issued(*backend_, config, golden_.batch, rounding);
-  Subject kept(*backend_, config, golden_.batch, rounding);
+  const ModelOptions options{.rounding = {.tokens = 16, .masked = 4, .max_length = 8}};
+  Subject issued(*backend_, config, golden_.batch, options);
+  Subject kept(*backend_, config, golden_.batch, options);
   TrainingStep first = mean_step(golden_.batch), second = first;
   second.step = first.step + 1;
   second.masked_lm_scale *= 3;

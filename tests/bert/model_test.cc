@@ -48,7 +48,7 @@ TEST_F(Model, RoundingABatchUpChangesNeitherLossesNorGradients) {
   const auto samples = split(golden_.batch);
   Subject exact = make_subject();
   Subject rounded(*backend_, golden_.config, golden_.batch,
-                  {.tokens = 7, .masked = 5, .max_length = 4});
+                  {.rounding = {.tokens = 7, .masked = 5, .max_length = 4}});
   const auto train = [&](Subject& subject) {
     subject.model.train(golden_.batch, step, {});
     for (const data::PackedBatch& sample : samples) subject.model.train(sample, step, {});

@@ -13,8 +13,8 @@ namespace strata::bert {
 // A model of `golden` with the golden weights.
 struct Subject {
   Subject(device::Backend& backend_, const BertConfig& config, const data::PackedBatch& batch,
-          const BatchRounding& rounding = {})
-      : backend(backend_), model(config, backend_, capacity_of(batch), rounding) {
+          const ModelOptions& options = {})
+      : backend(backend_), model(config, backend_, capacity_of(batch), options) {
     model.set_weights(golden_weights(model.layout()));
   }
 

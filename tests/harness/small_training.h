@@ -95,7 +95,7 @@ inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
                              comm::Communicator& communicator, const data::InstanceSource& source,
                              uint64_t seed, int steps) {
   bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
-                    batch_rounding(config, small_bert()));
+                    model_options(config, small_bert()));
   model.set_weights(bert::random_weights(model.layout(), seed));
   Trainer trainer(config, backend, model, communicator, source, seed);
   trainer.start();

@@ -131,6 +131,17 @@ TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
             0.8 * history.steps.front().losses->mean_loss());
 }
 
+TEST_F(TrainerTest, LearnsInEightBitsWhatItLearnsInThirtyTwo) {
+  RunConfig config = small_run();
+  config.optimizer.lr = 5e-3;
+  const TrainingHistory exact = run(config, 7, 40);
+  config.model.precision = Precision::kFp8;
+  const TrainingHistory rounded = run(config, 7, 40);
+  EXPECT_NE(rounded.weights, exact.weights);
+  EXPECT_NEAR(rounded.steps.back().losses->mean_loss() / exact.steps.back().losses->mean_loss(), 1,
+              0.05);
+}
+
 TEST_F(TrainerTest, LambLearnsToo) {
   RunConfig config = small_run();
   config.optimizer.name = OptimizerKind::kLamb;
@@ -144,6 +155,19 @@ TEST_F(TrainerTest, LambLearnsToo) {
 TEST_F(TrainerTest, LambsStepsMayBeReplayed) {
   RunConfig config = small_run();
   config.optimizer.name = OptimizerKind::kLamb;
+  config.batch.round_tokens = 32;
+  config.batch.micro_batch = 4;
+  const auto cpu = make_backend(config);
+  const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, 20);
+  config.device.graphs = true;
+  testing_support::DeferredBackend late(*cpu, 1);
+  EXPECT_EQ(train(config, late, *communicator_, *source_, 7, 20).weights, issued.weights);
+  EXPECT_GT(late.replays(), 5);
+}
+
+TEST_F(TrainerTest, StepsInEightBitsMayBeReplayed) {
+  RunConfig config = small_run();
+  config.model.precision = Precision::kFp8;
   config.batch.round_tokens = 32;
   config.batch.micro_batch = 4;
   const auto cpu = make_backend(config);

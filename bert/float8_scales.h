@@ -1,0 +1,50 @@
+// Scales of what enters the encoder's products in 8 bits (delayed scaling): a step's follow the
+// largest values of the steps before it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "device/backend.h"
+
+namespace strata::bert {
+
+class Float8Scales {
+ public:
+  // Of one product: y = x weight^T.
+  struct Product {
+    device::Float8Scaling x, weight, dy;
+  };
+
+  // `products`: how many there are. `backend` outlives it.
+  Float8Scales(device::Backend& backend, int64_t products);
+
+  // Nothing has been seen yet.
+  void reset();
+  // Every micro-batch of a step begins with this, on Stream::kCompute.
+  void begin(uint64_t step);
+  // Whether operands are rounded: in the first step they are looked at only.
+  bool rounds() const { return steps_ > 1; }
+
+  // `training`: looks at the operands, too.
+  Product product(int64_t number, bool training) const;
+
+ private:
+  // Of as many tensors of one format.
+  struct Tensors {
+    device::Buffer scales, largest, history;
+    int64_t count = 0;
+    float limit = 0;
+
+    Tensors(device::Backend& backend, int64_t count_, float limit_);
+    device::Float8Scaling scaling(int64_t number, bool rounds, bool looks) const;
+  };
+
+  device::Backend& backend_;
+  Tensors operands_, gradients_;  // x and weight of every product; dy of every product
+  int64_t steps_ = 0;             // begun
+  std::optional<uint64_t> step_;
+};
+
+}  // namespace strata::bert
