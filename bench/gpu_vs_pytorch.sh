@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Whole training steps of bert-large on one GPU, MLPerf's lengths, Adam included: `strata bench step` against PyTorch
 # (transformers, SDPA, bf16 autocast, fused AdamW, sequences padded to 512; eager and torch.compile, the better counts),
-# in turns over the same lengths, with the GPU's matrix and copy peaks; then `strata bench operations`, and attention by
-# every kernel PyTorch has for it.
+# in turns over the same lengths, with the GPU's matrix and copy peaks; then Strata's steps in fp8, `strata bench
+# operations`, and attention by every kernel PyTorch has for it.
 #   bench/gpu_vs_pytorch.sh [--sequences N] [--steps N] [--turns N] [--model MODEL] [--python PYTHON] [--output FILE]
 # --sequences: a step (96). --steps: measured in each process (10). --turns: processes of each (2).
 # --model: bert-large or a config.json. --python: one with torch and transformers (python3).
@@ -47,6 +47,10 @@ for ((turn = 1; turn <= turns; ++turn)); do
       --device "$device" --steps "$steps" || rm -f "$work/pytorch.$variant.$turn.json"
   done
 done
+for ((turn = 1; turn <= turns; ++turn)); do
+  attempt "fp8.$turn" "$strata" bench step "${strata_options[@]}" --steps "$steps" --set model.precision=fp8 \
+    --set batch.round_tokens=64 || rm -f "$work/fp8.$turn.json"
+done
 attempt operations "$strata" bench operations "${strata_options[@]}" || exit 1
 attempt attention "$python" "$root/bench/pytorch_attention.py" "$model" "$work/operations.json" --device "$device" ||
   echo '[]' > "$work/attention.json"
@@ -57,12 +61,13 @@ import glob, json, statistics, sys
 work, output = sys.argv[1:]
 load = lambda pattern: [json.load(open(path)) for path in sorted(glob.glob(f"{work}/{pattern}.json"))]
 strata, operations, attention = load("strata.*"), load("operations")[0], load("attention")[0]
+fp8 = load("fp8.*")
 pytorch = {variant: runs for variant in ("eager", "compiled") if (runs := load(f"pytorch.{variant}.*"))}
 if not pytorch:
     sys.exit("PyTorch ran in no variant; nothing to compare")
 median = lambda runs, key: statistics.median(run[key] for run in runs)
 rate = median(strata, "sequences_per_second")
-for run in strata:
+for run in strata + fp8:
     del run["lengths"]
 every = [run for runs in pytorch.values() for run in runs]
 matrix, copy = median(every, "matrix_peak_flops_per_second"), median(every, "copy_peak_bytes_per_second")
@@ -73,12 +78,14 @@ result = {"device": every[0]["device"], "torch": every[0]["torch"], "sequences_p
           "strata_sequences_per_second": rate, "model_flops_share_of_matrix_peak": flops / matrix,
           "pytorch_sequences_per_second": {v: median(runs, "sequences_per_second") for v, runs in pytorch.items()},
           "ratio_to_best_pytorch": rate / best_rate, "matrix_peak_flops_per_second": matrix,
-          "copy_peak_bytes_per_second": copy, "strata": strata, "operations": operations,
+          "copy_peak_bytes_per_second": copy, "strata": strata, "strata_fp8": fp8, "operations": operations,
           "pytorch_attention": attention}
 json.dump(result, open(output, "w"), indent=2)
 print(f"{result['device']}, PyTorch {result['torch']}, {result['sequences_per_step']} sequences a step, "
       f"medians of {len(strata)} processes each")
 print(f"strata             {rate:10.2f} sequences/s, {100 * flops / matrix:.1f} % of the matrix peak")
+if fp8:
+    print(f"strata, fp8        {median(fp8, 'sequences_per_second'):10.2f} sequences/s")
 for variant, runs in pytorch.items():
     print(f"PyTorch {variant:<10} {median(runs, 'sequences_per_second'):10.2f} sequences/s padded to 512")
 print(f"ratio to the better one: {rate / best_rate:.2f}")

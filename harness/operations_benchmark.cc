@@ -56,15 +56,21 @@ double bytes_of(std::initializer_list<ConstTensor> tensors) {
 class Bench {
  public:
   Bench(const bert::BertConfig& model, device::Backend& backend, const data::PackedBatch& batch,
-        const std::vector<int32_t>& lengths, const OperationsBenchmarkOptions& options,
+        const std::vector<int32_t>& lengths, const bert::ModelOptions& model_options,
+        const OperationsBenchmarkOptions& options,
         const std::function<void(const std::string&)>& describe)
       : model_(model),
         backend_(backend),
         layout_(model),
-        batch_(backend, bert::capacity_of(batch)),
+        batch_(backend, bert::capacity_of(batch), model_options.rounding),
+        float8_scales_(backend, 1),
         rounds_(options.rounds),
         describe_(describe) {
     batch_.upload(kCompute, batch);
+    if (!model_options.float8) return;
+    // Two steps, from whose second on operands are rounded.
+    for (uint64_t step = 1; step <= 2; ++step) float8_scales_.begin(step);
+    float8_ = float8_scales_.product(0, true);
     for (const int32_t length : lengths) squared_lengths_ += double{1} * length * length;
   }
 
@@ -132,7 +138,9 @@ class Bench {
                                          .bias = bias,
                                          .activation = activation,
                                          .pre_activation = pre,
-                                         .y = y});
+                                         .y = y,
+                                         .x_scaling = float8_.x,
+                                         .weight_scaling = float8_.weight});
     });
     time("linear_data_gradient", where_backward, per_step, flops,
          bytes_of({next, next_weight, pre, y}), [&] {
@@ -140,7 +148,9 @@ class Bench {
                                                     .weight = next_weight,
                                                     .activation = activation,
                                                     .pre_activation = pre,
-                                                    .dx = y});
+                                                    .dx = y,
+                                                    .dy_scaling = float8_.dy,
+                                                    .weight_scale = float8_.weight.scale});
          });
   }
 
@@ -154,7 +164,12 @@ class Bench {
     const double flops = 2.0 * static_cast<double>(t) * static_cast<double>(in * out);
     if (activation == device::Activation::kNone) {
       time("linear_forward", where, per_step, flops, bytes_of({x, weight, bias, y}), [&] {
-        backend_.linear_forward(kCompute, {.x = x, .weight = weight, .bias = bias, .y = y});
+        backend_.linear_forward(kCompute, {.x = x,
+                                           .weight = weight,
+                                           .bias = bias,
+                                           .y = y,
+                                           .x_scaling = float8_.x,
+                                           .weight_scaling = float8_.weight});
       });
     } else {
       activated_linear(where, "output, through the activation", in, out, per_step, activation);
@@ -163,14 +178,22 @@ class Bench {
     if (where != "output") {
       time("linear_data_gradient", where, per_step, flops,
            bytes_of({y, weight, x}) + (adds ? bytes_of({x}) : 0), [&] {
-             backend_.linear_data_gradient(
-                 kCompute, {.dy = y, .weight = weight, .accumulate = adds, .dx = x});
+             backend_.linear_data_gradient(kCompute, {.dy = y,
+                                                      .weight = weight,
+                                                      .accumulate = adds,
+                                                      .dx = x,
+                                                      .dy_scaling = float8_.dy,
+                                                      .weight_scale = float8_.weight.scale});
            });
     }
     time("linear_weight_gradient", where, per_step, flops,
          bytes_of({x, y, d_weight, d_weight, d_bias, d_bias}), [&] {
-           backend_.linear_weight_gradient(
-               kCompute, {.x = x, .dy = y, .d_weight = d_weight, .d_bias = d_bias});
+           backend_.linear_weight_gradient(kCompute, {.x = x,
+                                                      .dy = y,
+                                                      .d_weight = d_weight,
+                                                      .d_bias = d_bias,
+                                                      .x_scale = float8_.x.scale,
+                                                      .dy_scale = float8_.dy.scale});
          });
   }
 
@@ -371,6 +394,8 @@ class Bench {
   device::Backend& backend_;
   bert::ParameterLayout layout_;
   bert::DeviceBatch batch_;
+  bert::Float8Scales float8_scales_;
+  bert::Float8Scales::Product float8_;  // of every product; empty where they are not in 8 bits
   int rounds_;
   const std::function<void(const std::string&)>& describe_;
   double squared_lengths_ = 0;  // their sum
@@ -392,7 +417,8 @@ OperationsBenchmark benchmark_operations(const RunConfig& config,
   const data::PackedBatch batch = synthetic_batch(model, lengths, 1);
   OperationsBenchmark result{
       .device = backend->description(), .lengths = lengths, .tokens = std::ssize(batch.tokens)};
-  result.operations = Bench(model, *backend, batch, lengths, options, describe).run();
+  result.operations =
+      Bench(model, *backend, batch, lengths, model_options(config, model), options, describe).run();
   describe("peaks");
   const MatrixPeak matrix(*backend);
   const CopyPeak copy(*backend);

@@ -4,7 +4,8 @@
 # writes it as JSON.
 # Usage: scripts/gpu_check.sh [--output FILE] [--skip STEP,...]
 #   --output FILE     default bench/results/gpu_check.json
-#   --skip STEP,...   of: conformance model nccl sanitizer races benchmark graphs small small_graphs operations
+#   --skip STEP,...   of: conformance model nccl sanitizer races benchmark graphs fp8 small small_graphs
+#                     operations operations_fp8
 # Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 where a check fails.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -68,16 +69,20 @@ options=(--config "$root/scripts/configs/bert-large.yaml" --set device.backend=c
 graphs=(--set device.graphs=true --set batch.round_tokens=64)
 run_step benchmark "$strata" bench step "${options[@]}" --tokens 24288 --steps 20
 run_step graphs "$strata" bench step "${options[@]}" --tokens 24288 --steps 20 "${graphs[@]}"
+run_step fp8 "$strata" bench step "${options[@]}" --tokens 24288 --steps 20 "${graphs[@]}" --set model.precision=fp8
 run_step small "$strata" bench step "${options[@]}" --tokens 768 --steps 20
 run_step small_graphs "$strata" bench step "${options[@]}" --tokens 768 --steps 20 "${graphs[@]}"
 run_step operations "$strata" bench operations "${options[@]}" --tokens 24288
+run_step operations_fp8 "$strata" bench operations "${options[@]}" --tokens 24288 --set model.precision=fp8 \
+  --set batch.round_tokens=64
 
 python3 - "$work" "$gpu" "$output" <<'EOF2'
 import json, pathlib, sys
 work, gpu, output = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
 steps = {}
-benchmarks = {"benchmark": "bench_step", "graphs": "bench_step_graphs", "small": "bench_step_small",
-              "small_graphs": "bench_step_small_graphs", "operations": "bench_operations"}
+benchmarks = {"benchmark": "bench_step", "graphs": "bench_step_graphs", "fp8": "bench_step_fp8",
+              "small": "bench_step_small", "small_graphs": "bench_step_small_graphs",
+              "operations": "bench_operations", "operations_fp8": "bench_operations_fp8"}
 for name in ("conformance", "model", "nccl", "sanitizer", "races", *benchmarks):
     seconds = work / f"{name}.seconds"
     steps[name] = {"verdict": (work / f"{name}.verdict").read_text().strip(),
@@ -89,10 +94,10 @@ for name, key in benchmarks.items():
         result[key] = json.loads(lines[lines.index("{\n"):lines.rindex("}") + 1])
         result[key].pop("lengths", None)
 output.write_text(json.dumps(result, indent=2) + "\n")
-print(f"\n{'check':<14}{'verdict':<40}{'seconds':>8}")
+print(f"\n{'check':<16}{'verdict':<40}{'seconds':>8}")
 for name, step in steps.items():
-    print(f"{name:<14}{step['verdict']:<40}{step['seconds'] if step['seconds'] is not None else '-':>8}")
-for key, what in (("bench_step", "issued"), ("bench_step_graphs", "replayed"),
+    print(f"{name:<16}{step['verdict']:<40}{step['seconds'] if step['seconds'] is not None else '-':>8}")
+for key, what in (("bench_step", "issued"), ("bench_step_graphs", "replayed"), ("bench_step_fp8", "fp8"),
                   ("bench_step_small", "issued"), ("bench_step_small_graphs", "replayed")):
     if bench := result.get(key):
         print(f"bert-large, {bench['sequences_per_step']:>3} sequences a step, {what:<9}"
@@ -105,9 +110,12 @@ if "bench_operations" in result:
         print(f"operations of a step take {1e3 * together:.2f} ms one by one, "
               f"a step {1e3 * result['bench_step']['seconds']['step']:.2f} ms")
     print(f"copy peak {copy / 1e9:.0f} GB/s; share of the peaks, operation by operation:")
+    in_fp8 = {(o["operation"], o["where"]): o for o in result.get("bench_operations_fp8", {}).get("operations", [])}
     for o in result["bench_operations"]["operations"]:
         name = o["operation"] + (f" ({o['where']})" if o["where"] else "")
-        print(f"  {name:<62}{1e3 * o['seconds']:>9.4f} ms{100 * o['share_of_peak']:>7.1f} %")
+        fp8 = in_fp8.get((o["operation"], o["where"])) if o["operation"].startswith("linear") else None
+        print(f"  {name:<62}{1e3 * o['seconds']:>9.4f} ms{100 * o['share_of_peak']:>7.1f} %"
+              + (f"{1e3 * fp8['seconds']:>9.4f} ms in fp8" if fp8 else ""))
 print(f"written to {output}")
 sys.exit(any(step["verdict"].startswith("failed") for step in steps.values()))
 EOF2

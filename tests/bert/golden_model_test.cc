@@ -94,8 +94,7 @@ TEST_P(GoldenModel, EvaluationGivesTheLossesAndNoGradients) {
 }
 
 // Steps in 8 bits follow a first one that looks at the operands. An operand of the encoder's
-// products is then off by up to 2^-4 of itself, a gradient by 2^-3; PyTorch's own share of that is
-// unknown.
+// products is then off by up to 2^-4 of itself, a gradient by 2^-3.
 TEST_P(GoldenModel, InEightBitsItIsWithinTheirRounding) {
   if (!backend_->has_float8()) GTEST_SKIP() << "this device multiplies nothing in 8 bits";
   Subject subject(*backend_, golden_.config, golden_.batch,
