@@ -71,9 +71,10 @@ struct Sequences {
 // How a tensor enters a product in 8 bits (device/float8.h): times a scale, rounded to the nearest
 // number, the largest where it exceeds that. Only where T, in and out are multiples of 16.
 struct Float8Scaling {
-  const float* scale =
-      nullptr;               // device memory [2]: a power of two, its inverse; null: not rounded
-  float* largest = nullptr;  // device memory, raised to max |x|; null: not looked at
+  // Device memory: [2], a power of two and its inverse; null: x enters as it is.
+  const float* scale = nullptr;
+  // Device memory: raised to max |x|; null: nobody looks.
+  float* largest = nullptr;
 };
 
 enum class Activation : uint8_t { kNone, kGelu /* exact, erf */, kGeluTanh, kTanh };
@@ -84,9 +85,10 @@ struct LinearForward {
   ConstTensor weight;  // [out, in]
   ConstTensor bias;    // [out]
   Activation activation = Activation::kNone;
-  Tensor pre_activation;                    // [T, out] kept for backward; absent: not stored
-  Tensor y;                                 // [T, out]
-  Float8Scaling x_scaling, weight_scaling;  // to E4M3: both are rounded or neither
+  Tensor pre_activation;  // [T, out] kept for backward; absent: not stored
+  Tensor y;               // [T, out]
+  // To E4M3; both are rounded or neither.
+  Float8Scaling x_scaling, weight_scaling;
 };
 
 // dx = (dy weight) * activation'(pre_activation), or dx += dy weight where `accumulate`.

@@ -67,11 +67,11 @@ class Bench {
         rounds_(options.rounds),
         describe_(describe) {
     batch_.upload(kCompute, batch);
+    for (const int32_t length : lengths) squared_lengths_ += double{1} * length * length;
     if (!model_options.float8) return;
     // Two steps, from whose second on operands are rounded.
     for (uint64_t step = 1; step <= 2; ++step) float8_scales_.begin(step);
     float8_ = float8_scales_.product(0, true);
-    for (const int32_t length : lengths) squared_lengths_ += double{1} * length * length;
   }
 
   std::vector<OperationTime> run() {

@@ -60,6 +60,8 @@ struct SharedTile {
   // All threads of the block call together; they see the tile after __syncthreads.
   __device__ void load(const BFloat16* source, int64_t stride, int rows) {
     constexpr int kPacks = kSize / 8;
+    // Two at a time, as below: more would take registers that tiles being multiplied need.
+#pragma unroll 2
     for (int i = static_cast<int>(threadIdx.x); i < kTile * kPacks; i += kThreads) {
       const int row = i / kPacks, column = i % kPacks * 8;
       Pack<uint16_t, 8> pack{};
@@ -74,13 +76,21 @@ struct SharedTile {
 // Which probabilities of a tile are kept: bit key % 8 of kept[query][key / 8].
 struct SharedDropout {
   uint8_t kept[kTile][kTile / 8];
+  // Here they take no registers while tiles are multiplied.
+  uint64_t dropout_key, sample_id;
 
+  // Before the __syncthreads that comes before the first fill.
+  __device__ void begin(const Dropout& dropout, const Head& head) {
+    if (threadIdx.x > 0 || dropout.probability == 0.0f) return;
+    dropout_key = dropout.key();
+    sample_id = head.sample_id;
+  }
   __device__ void fill(const Dropout& dropout, const Head& head, int first_query, int first_key) {
     const uint32_t threshold = dropout.threshold();
-    const uint64_t dropout_key = dropout.key();
+#pragma unroll 2
     for (int i = static_cast<int>(threadIdx.x); i < kTile * kTile / 8; i += kThreads) {
       const int query = i / (kTile / 8), block = i % (kTile / 8);
-      const DropoutBits bits(dropout_key, head.sample_id,
+      const DropoutBits bits(dropout_key, sample_id,
                              static_cast<uint32_t>(head.index * 65536 + first_query + query),
                              static_cast<uint32_t>(first_key / 8 + block));
       uint32_t mask = 0;
@@ -109,54 +119,68 @@ __device__ inline uint32_t pack(float low, float high) {
 }
 
 // Columns [16 step, 16 step + 16) of an accumulator, rounded, as a left operand.
-template <int kTiles>
-__device__ inline void to_left(const Accumulator<kTiles>& c, int step, uint32_t (&left)[4]) {
+__device__ inline void to_left(const float (*c)[4], int step, uint32_t (&left)[4]) {
   left[0] = pack(c[2 * step][0], c[2 * step][1]);
   left[1] = pack(c[2 * step][2], c[2 * step][3]);
   left[2] = pack(c[2 * step + 1][0], c[2 * step + 1][1]);
   left[3] = pack(c[2 * step + 1][2], c[2 * step + 1][3]);
 }
 
-// c [16, kTile] = this warp's rows of left [kTile, kSize] times right^T, right [kTile, kSize].
+// This warp's rows of a tile as left operands: a step takes 16 columns.
 template <int kSize>
-__device__ inline void multiply_transposed(const SharedTile<kSize>& left,
-                                           const SharedTile<kSize>& right,
-                                           Accumulator<kTile / 8>& c) {
+struct LeftRows {
+  uint32_t steps[kSize / 16][4];
+
+  __device__ void load(const SharedTile<kSize>& tile) {
+    const int matrix = lane() / 8;
+#pragma unroll
+    for (int step = 0; step < kSize / 16; ++step) {
+      load_matrices(steps[step], tile.at(warp() * kWarpRows + lane() % 8 + matrix % 2 * 8,
+                                         16 * step + matrix / 2 * 8));
+    }
+  }
+};
+
+// c [16, 8 kTiles] = left [16, kSize] times rows [first, first + 8 kTiles) of right [kTile, kSize],
+// transposed.
+template <int kSize, int kTiles>
+__device__ inline void multiply_transposed(const LeftRows<kSize>& left,
+                                           const SharedTile<kSize>& right, int first,
+                                           Accumulator<kTiles>& c) {
   const int matrix = lane() / 8;
 #pragma unroll
-  for (int t = 0; t < kTile / 8; ++t) {
+  for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) c[t][i] = 0.0f;
   }
 #pragma unroll
   for (int step = 0; step < kSize / 16; ++step) {
-    uint32_t a[4];
-    load_matrices(
-        a, left.at(warp() * kWarpRows + lane() % 8 + matrix % 2 * 8, 16 * step + matrix / 2 * 8));
 #pragma unroll
-    for (int t = 0; t < kTile / 8; t += 2) {
+    for (int t = 0; t < kTiles; t += 2) {
       uint32_t b[4];
-      load_matrices(b, right.at(8 * t + matrix / 2 * 8 + lane() % 8, 16 * step + matrix % 2 * 8));
-      mma_16x8x16(c[t], a, b[0], b[1]);
-      mma_16x8x16(c[t + 1], a, b[2], b[3]);
+      load_matrices(
+          b, right.at(first + 8 * t + matrix / 2 * 8 + lane() % 8, 16 * step + matrix % 2 * 8));
+      mma_16x8x16(c[t], left.steps[step], b[0], b[1]);
+      mma_16x8x16(c[t + 1], left.steps[step], b[2], b[3]);
     }
   }
 }
 
-// c [16, kSize] += p [16, kTile], rounded, times tile [kTile, kSize].
-template <int kSize>
-__device__ inline void multiply_add(const Accumulator<kTile / 8>& p, const SharedTile<kSize>& tile,
-                                    Accumulator<kSize / 8>& c) {
+// c [16, kSize] += p [16, 8 kTiles], rounded, times rows [first, first + 8 kTiles) of tile [kTile,
+// kSize].
+template <int kSize, int kTiles>
+__device__ inline void multiply_add(const Accumulator<kTiles>& p, const SharedTile<kSize>& tile,
+                                    int first, Accumulator<kSize / 8>& c) {
   const int matrix = lane() / 8;
 #pragma unroll
-  for (int step = 0; step < kTile / 16; ++step) {
+  for (int step = 0; step < kTiles / 2; ++step) {
     uint32_t left[4];
     to_left(p, step, left);
 #pragma unroll
     for (int t = 0; t < kSize / 8; t += 2) {
       uint32_t right[4];
       load_matrices_transposed(
-          right, tile.at(16 * step + matrix % 2 * 8 + lane() % 8, 8 * t + matrix / 2 * 8));
+          right, tile.at(first + 16 * step + matrix % 2 * 8 + lane() % 8, 8 * t + matrix / 2 * 8));
       mma_16x8x16(c[t], left, right[0], right[1]);
       mma_16x8x16(c[t + 1], left, right[2], right[3]);
     }
@@ -218,6 +242,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   // Scores are in powers of two: exp(x) = 2^(x log2 e).
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
   const bool drops = op.dropout.probability > 0.0f;
+  dropout.begin(op.dropout, head);
   Accumulator<kSize / 8> sums = {};
   float highest[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
   for (int first_key = 0; first_key < head.length; first_key += kTile) {
@@ -228,7 +253,9 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     if (drops) dropout.fill(op.dropout, head, first_query, first_key);
     __syncthreads();
     Accumulator<kTile / 8> scores;
-    multiply_transposed<kSize>(queries, keys, scores);
+    LeftRows<kSize> of_queries;
+    of_queries.load(queries);
+    multiply_transposed(of_queries, keys, 0, scores);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float top = highest[half];
@@ -262,7 +289,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
       }
       total[half] += row_group_sum(sum);
     }
-    multiply_add<kSize>(scores, values, sums);
+    multiply_add<kSize>(scores, values, 0, sums);
   }
 
   const float keep_scale = drops ? op.dropout.keep_scale() : 1.0f;
@@ -302,11 +329,15 @@ struct ScoreGradient {
   }
 };
 
+// Backward takes the columns of a tile in parts, so that registers are left for the block's own
+// rows: they then need no shared memory, whose bandwidth is what limits it.
+constexpr int kPart = 16;
+
 // A block a tile of queries: d_query.
 template <int kSize>
 __global__ void __launch_bounds__(kThreads)
     query_gradient_kernel(AttentionBackward op, int tiles, const float* deltas) {
-  __shared__ SharedTile<kSize> queries, d_contexts, keys, values;
+  __shared__ SharedTile<kSize> keys, values;
   __shared__ SharedDropout dropout;
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
@@ -315,11 +346,16 @@ __global__ void __launch_bounds__(kThreads)
   const auto* qkv = op.qkv.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
-  queries.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, rows);
-  d_contexts.load(head.of_context<kSize>(op.d_context.as<BFloat16>(), first_query), head.hidden,
-                  rows);
-
   const ScoreGradient gradient(op.dropout, kSize);
+  dropout.begin(op.dropout, head);
+  // The block's own rows pass through the memory of the others.
+  keys.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, rows);
+  values.load(head.of_context<kSize>(op.d_context.as<BFloat16>(), first_query), head.hidden, rows);
+  __syncthreads();
+  LeftRows<kSize> queries, d_contexts;
+  queries.load(keys);
+  d_contexts.load(values);
+
   float log2_sum_exp[2], delta[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -336,20 +372,23 @@ __global__ void __launch_bounds__(kThreads)
     values.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, keys_here);
     if (gradient.drops) dropout.fill(op.dropout, head, first_query, first_key);
     __syncthreads();
-    Accumulator<kTile / 8> scores, d_scores;
-    multiply_transposed<kSize>(queries, keys, scores);
-    multiply_transposed<kSize>(d_contexts, values, d_scores);
+#pragma unroll 1
+    for (int part = 0; part < keys_here; part += kPart) {
+      Accumulator<kPart / 8> scores, d_scores;
+      multiply_transposed(queries, keys, part, scores);
+      multiply_transposed(d_contexts, values, part, d_scores);
 #pragma unroll
-    for (int t = 0; t < kTile / 8; ++t) {
+      for (int t = 0; t < kPart / 8; ++t) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int row = warp() * kWarpRows + row_of(i), key = column_of(t, i);
-        const bool kept = !gradient.drops || dropout.keeps(row, key);
-        gradient.apply(log2_sum_exp[i / 2], delta[i / 2], key < keys_here, kept, scores[t][i],
-                       d_scores[t][i]);
+        for (int i = 0; i < 4; ++i) {
+          const int row = warp() * kWarpRows + row_of(i), key = part + column_of(t, i);
+          const bool kept = !gradient.drops || dropout.keeps(row, key);
+          gradient.apply(log2_sum_exp[i / 2], delta[i / 2], key < keys_here, kept, scores[t][i],
+                         d_scores[t][i]);
+        }
       }
+      multiply_add<kSize>(d_scores, keys, part, d_query);
     }
-    multiply_add<kSize>(d_scores, keys, d_query);
   }
   const float scale = rsqrtf(static_cast<float>(kSize));
   store_rows<kSize>(d_query, {scale, scale}, rows,
@@ -360,7 +399,7 @@ __global__ void __launch_bounds__(kThreads)
 template <int kSize>
 __global__ void __launch_bounds__(kThreads)
     key_value_gradient_kernel(AttentionBackward op, int tiles, const float* deltas) {
-  __shared__ SharedTile<kSize> queries, d_contexts, keys, values;
+  __shared__ SharedTile<kSize> queries, d_contexts;
   __shared__ SharedDropout dropout;
   __shared__ float log2_sum_exps[kTile], deltas_here[kTile];
   const BlockPlace place(tiles, op.heads);
@@ -370,10 +409,15 @@ __global__ void __launch_bounds__(kThreads)
   const auto* qkv = op.qkv.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_key);
-  keys.load(head.of_qkv<kSize>(qkv, first_key, kKey), stride, rows);
-  values.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, rows);
-
   const ScoreGradient gradient(op.dropout, kSize);
+  dropout.begin(op.dropout, head);
+  queries.load(head.of_qkv<kSize>(qkv, first_key, kKey), stride, rows);
+  d_contexts.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, rows);
+  __syncthreads();
+  LeftRows<kSize> keys, values;
+  keys.load(queries);
+  values.load(d_contexts);
+
   Accumulator<kSize / 8> d_key = {}, d_value = {};
   for (int first_query = 0; first_query < head.length; first_query += kTile) {
     const int queries_here = smaller(kTile, head.length - first_query);
@@ -388,22 +432,25 @@ __global__ void __launch_bounds__(kThreads)
       deltas_here[threadIdx.x] = deltas[at];
     }
     __syncthreads();
-    Accumulator<kTile / 8> scores, d_scores;
-    multiply_transposed<kSize>(keys, queries, scores);
-    multiply_transposed<kSize>(values, d_contexts, d_scores);
+#pragma unroll 1
+    for (int part = 0; part < queries_here; part += kPart) {
+      Accumulator<kPart / 8> scores, d_scores;
+      multiply_transposed(keys, queries, part, scores);
+      multiply_transposed(values, d_contexts, part, d_scores);
 #pragma unroll
-    for (int t = 0; t < kTile / 8; ++t) {
+      for (int t = 0; t < kPart / 8; ++t) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int row = warp() * kWarpRows + row_of(i), query = column_of(t, i);
-        const bool valid = query < queries_here;
-        const bool kept = !gradient.drops || dropout.keeps(query, row);
-        gradient.apply(valid ? log2_sum_exps[query] : 0.0f, valid ? deltas_here[query] : 0.0f,
-                       valid, kept, scores[t][i], d_scores[t][i]);
+        for (int i = 0; i < 4; ++i) {
+          const int row = warp() * kWarpRows + row_of(i), query = part + column_of(t, i);
+          const bool valid = query < queries_here;
+          const bool kept = !gradient.drops || dropout.keeps(query, row);
+          gradient.apply(valid ? log2_sum_exps[query] : 0.0f, valid ? deltas_here[query] : 0.0f,
+                         valid, kept, scores[t][i], d_scores[t][i]);
+        }
       }
+      multiply_add<kSize>(scores, d_contexts, part, d_value);
+      multiply_add<kSize>(d_scores, queries, part, d_key);
     }
-    multiply_add<kSize>(scores, d_contexts, d_value);
-    multiply_add<kSize>(d_scores, queries, d_key);
   }
   const float scale = rsqrtf(static_cast<float>(kSize));
   auto* d_qkv = op.d_qkv.as<BFloat16>();

@@ -82,7 +82,9 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
   bool memory_is_host() const override { return false; }
-  bool has_float8() const override { return 10 * properties_.major + properties_.minor >= 89; }
+  bool has_float8() const override {
+    return compute_dtype() == DType::kBF16 && 10 * properties_.major + properties_.minor >= 89;
+  }
   void* cuda_stream(Stream s) override { return stream(s); }
 
   void* allocate(size_t bytes) override {

@@ -12,20 +12,26 @@ using Words = std::array<uint32_t, 4>;
 
 // The known answers that come with Random123, the authors' own implementation.
 TEST(Philox, GivesThePublishedAnswers) {
-  EXPECT_EQ(philox4x32_10({0, 0, 0, 0}, {0, 0}),
+  const Words pi = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344};
+  EXPECT_EQ(philox4x32<7>({0, 0, 0, 0}, {0, 0}),
+            (Words{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48}));
+  EXPECT_EQ(philox4x32<7>({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+            (Words{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}));
+  EXPECT_EQ(philox4x32<7>(pi, {0xa4093822, 0x299f31d0}),
+            (Words{0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a}));
+  EXPECT_EQ(philox4x32<10>({0, 0, 0, 0}, {0, 0}),
             (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox4x32_10({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+  EXPECT_EQ(philox4x32<10>({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
             (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(
-      philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
-      (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  EXPECT_EQ(philox4x32<10>(pi, {0xa4093822, 0x299f31d0}),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 TEST(DropoutBits, EightNeighbouringColumnsAreTheHalvesOfOnePhiloxBlock) {
   const uint64_t key = 0x0123456789abcdef, sample = 0xfedcba9876543210;
   const uint32_t row = 77, first_column = 40;
-  const Words words =
-      philox4x32_10({first_column / 8, row, 0x76543210, 0xfedcba98}, {0x89abcdef, 0x01234567});
+  const Words words = philox4x32<kDropoutRounds>({first_column / 8, row, 0x76543210, 0xfedcba98},
+                                                 {0x89abcdef, 0x01234567});
   for (uint32_t lane = 0; lane < 8; ++lane) {
     const uint32_t half = lane % 2 == 0 ? words[lane / 2] & 0xffff : words[lane / 2] >> 16;
     EXPECT_EQ(dropout_bits(key, sample, row, first_column + lane), half);

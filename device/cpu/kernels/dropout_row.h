@@ -18,8 +18,7 @@ namespace {
 // halves, so they need never be cleared, and a round is eight instructions.
 inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
                         float* __restrict factors) {
-  constexpr int kRounds = 10;
-  __m512i round_keys[kRounds][2];
+  __m512i round_keys[kDropoutRounds][2];
   const uint64_t key = dropout.key();
   auto key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
   for (auto& keys : round_keys) {
@@ -83,7 +82,7 @@ inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row
       uint32_t c0 = static_cast<uint32_t>(base / 8 + lane), c1 = row;
       uint32_t c2 = static_cast<uint32_t>(sample_id), c3 = static_cast<uint32_t>(sample_id >> 32);
       uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-      for (int round = 0; round < 10; ++round) {
+      for (int round = 0; round < kDropoutRounds; ++round) {
         const uint64_t product0 = uint64_t{0xD2511F53u} * c0;
         const uint64_t product1 = uint64_t{0xCD9E8D57u} * c2;
         c0 = static_cast<uint32_t>(product1 >> 32) ^ c1 ^ k0;
