@@ -109,10 +109,11 @@ __device__ inline void LayerNormGradients<Shape>::write(int columns, float* part
   }
 }
 
-// Blocks of a backward kernel, each of which leaves one row of partial sums: as many as fill the
-// device, and no more than there are rows for.
+// Blocks of a backward kernel, each of which leaves one row of partial sums: as many as the device
+// has room for at once, and no more than there are rows for.
 inline int64_t backward_blocks(const Context& context, int64_t rows) {
-  const int64_t most = 2 * int64_t{context.multiprocessors};
+  constexpr int64_t kResident = 3;  // on a multiprocessor: rows of 1024 take 160 registers a thread
+  const int64_t most = kResident * context.multiprocessors;
   const int64_t needed = ceil_div(rows, kRowsPerBlock);
   return needed < most ? needed : most;
 }

@@ -1,0 +1,80 @@
+#include "bert/float8_scales.h"
+
+#include <gtest/gtest.h>
+
+namespace strata::bert {
+namespace {
+
+// In host memory, which a test may look into.
+class Float8ScalesTest : public testing::Test {
+ protected:
+  // A step in which the operands of product 1 had these largest values.
+  void step(uint64_t number, float x, float weight, float dy) {
+    scales_.begin(number);
+    const Float8Scales::Product product = scales_.product(1, true);
+    *product.x.largest = x;
+    *product.weight.largest = weight;
+    *product.dy.largest = dy;
+  }
+  float scale_of_x() { return scales_.product(1, true).x.scale[0]; }
+
+  std::unique_ptr<device::Backend> backend_ =
+      device::make_backend({"reference", device::DType::kF64});
+  Float8Scales scales_{*backend_, 3};
+};
+
+TEST_F(Float8ScalesTest, TheFirstStepOnlyLooks) {
+  scales_.begin(1);
+  EXPECT_FALSE(scales_.rounds());
+  const Float8Scales::Product product = scales_.product(1, true);
+  EXPECT_EQ(product.x.scale, nullptr);
+  EXPECT_NE(product.x.largest, nullptr);
+  EXPECT_NE(product.dy.largest, nullptr);
+}
+
+TEST_F(Float8ScalesTest, LaterOnesScaleByWhatWasSeen) {
+  step(1, 3.0f, 0.1f, 1e-6f);
+  scales_.begin(2);
+  EXPECT_TRUE(scales_.rounds());
+  const Float8Scales::Product product = scales_.product(1, true);
+  EXPECT_EQ(product.x.scale[0], 128);  // 448 / 3, rounded down to a power of two
+  EXPECT_EQ(product.x.scale[1], 1.0 / 128);
+  EXPECT_EQ(product.weight.scale[0], 4096);  // 448 / 0.1
+  EXPECT_EQ(product.dy.scale[0], 0x1p35f);   // 57344 / 1e-6
+  // Products of their own.
+  EXPECT_EQ(scales_.product(0, true).x.scale[0], 1);
+  EXPECT_EQ(scales_.product(2, true).dy.scale[0], 1);
+}
+
+TEST_F(Float8ScalesTest, MicroBatchesOfAStepShareItsScales) {
+  step(1, 3, 1, 1);
+  step(2, 100, 1, 1);
+  EXPECT_EQ(scale_of_x(), 128);
+  scales_.begin(2);
+  EXPECT_EQ(scale_of_x(), 128);
+  scales_.begin(3);
+  EXPECT_EQ(scale_of_x(), 4);
+}
+
+TEST_F(Float8ScalesTest, EvaluationLooksAtNothing) {
+  step(1, 3, 1, 1);
+  scales_.begin(2);
+  const Float8Scales::Product product = scales_.product(1, false);
+  EXPECT_EQ(product.x.largest, nullptr);
+  EXPECT_EQ(product.weight.largest, nullptr);
+  EXPECT_EQ(product.x.scale[0], 128);
+}
+
+TEST_F(Float8ScalesTest, NewWeightsStartAnew) {
+  step(1, 100, 1, 1);
+  step(2, 100, 1, 1);
+  scales_.reset();
+  scales_.begin(1);
+  EXPECT_FALSE(scales_.rounds());
+  *scales_.product(1, true).x.largest = 3;
+  scales_.begin(2);
+  EXPECT_EQ(scale_of_x(), 128);
+}
+
+}  // namespace
+}  // namespace strata::bert
