@@ -70,6 +70,28 @@ TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
             "bf16 needs backend cpu");
 }
 
+TEST(RunConfigChecks, OnlyGpusReplayGraphs) {
+  RunConfig config;
+  config.device.graphs = true;
+  EXPECT_EQ(conflict_of(config),
+            "<device.graphs>: device.graphs: the cpu backend has nothing to record; use cuda or "
+            "false");
+  config.device.backend = BackendKind::kCuda;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInEightBits) {
+  RunConfig config;
+  config.model.precision = Precision::kFp8;
+  EXPECT_EQ(conflict_of(config), "") << "the processor takes any number";
+  config.device.backend = BackendKind::kCuda;
+  EXPECT_EQ(conflict_of(config),
+            "<batch.round_tokens>: batch.round_tokens: 1 is not a multiple of 16, as "
+            "model.precision fp8 needs on cuda; 64 is good for it");
+  config.batch.round_tokens = 48;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
 TEST(RunConfigChecks, OnlyStrategiesThatShareSamplesHaveGroups) {
   RunConfig config;
   config.batch.load_balance.group_ranks = 4;
