@@ -70,6 +70,41 @@ TEST_F(RecordingsTest, WhatFailsIsNotKept) {
   EXPECT_EQ(sum_, 6);
 }
 
+// What CUDA refuses to capture, this device refuses, too: tests that replay would not pass on it.
+TEST_F(RecordingsTest, WorkThatCannotBePartOfAGraphIsRefused) {
+  const auto error_of = [&](const std::function<void()>& issue) -> std::string {
+    try {
+      backend_.keep(issue);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Event before = backend_.record(Stream::kReduce);
+  const auto fork = [&] { backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute)); };
+  const auto work = [this](Stream stream) { backend_.enqueue(stream, [] {}); };
+  EXPECT_EQ(error_of([&] { backend_.wait(Stream::kCompute, before); }),
+            "kept work waits for a point from before");
+  EXPECT_EQ(error_of([&] { backend_.synchronize(Stream::kCompute); }),
+            "the host waits for work that is only kept");
+  EXPECT_EQ(error_of([&] { work(Stream::kReduce); }),
+            "a stream that waits for no kept work is given some");
+  EXPECT_EQ(error_of([&] {
+              fork();
+              work(Stream::kReduce);
+            }),
+            "kept work of a stream is never waited for");
+  Event kept = 0;
+  EXPECT_EQ(error_of([&] {
+              fork();
+              work(Stream::kReduce);
+              kept = backend_.record(Stream::kReduce);
+              backend_.wait(Stream::kCompute, kept);
+            }),
+            "");
+  EXPECT_THROW(backend_.wait(Stream::kCopy, kept), Error);
+}
+
 TEST_F(RecordingsTest, ADeviceThatKeepsNothingIsAnError) {
   Recordings recordings(host_);
   recordings.run({1}, [] {});

@@ -83,6 +83,7 @@ namespace emulated_cuda {
 // A graph: everything issued while it was captured, in that order.
 using Graph = std::vector<std::function<void()>>;
 inline Graph* captured = nullptr;  // by whatever stream
+inline int graph_launches = 0;
 
 template <typename Work>
 cudaError_t issue(Work work) {
@@ -194,6 +195,7 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t
   return cudaSuccess;
 }
 inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
+  ++emulated_cuda::graph_launches;
   for (const auto& work : *graph) work();
   return cudaSuccess;
 }

@@ -1,0 +1,73 @@
+// Whole training steps of the CUDA backend: issued, replayed as graphs, and on the processor. What
+// may not be captured (memory taken, the host waiting) is an error of the stand-in.
+#include "harness/trainer.h"
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include "device/cuda/cuda_backend.h"
+#include "tests/harness/small_training.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr int kSteps = 12;
+
+struct Case {
+  const char* name;
+  OptimizerKind optimizer;
+  ClipMode clip;
+  Precision precision;
+};
+
+class CudaTrainer : public testing::TestWithParam<Case> {
+ protected:
+  RunConfig config() const {
+    RunConfig config = small_run();
+    config.optimizer.name = GetParam().optimizer;
+    config.clip = {GetParam().clip, 0.3};
+    config.model.precision = GetParam().precision;
+    config.batch.micro_batch = 4;
+    config.batch.round_tokens = 64;
+    return config;
+  }
+  TrainingHistory on_gpu(const RunConfig& config) {
+    const auto dtype =
+        GetParam().precision == Precision::kFp32 ? device::DType::kF32 : device::DType::kBF16;
+    const auto gpu = device::cuda::make_cuda_backend(dtype, 0);
+    return train(config, *gpu, *communicator_, *source_, 7, kSteps);
+  }
+
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(48));
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, CudaTrainer,
+    testing::Values(
+        Case{"adam_fp32", OptimizerKind::kAdam, ClipMode::kBucketBeforeAllReduce, Precision::kFp32},
+        Case{"adam_bf16", OptimizerKind::kAdam, ClipMode::kBeforeAllReduce, Precision::kBf16},
+        Case{"adam_fp8", OptimizerKind::kAdam, ClipMode::kBucketBeforeAllReduce, Precision::kFp8},
+        Case{"lamb_bf16", OptimizerKind::kLamb, ClipMode::kAfterAllReduce, Precision::kBf16}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(CudaTrainer, ReplayedStepsHaveTheBitsOfIssuedOnes) {
+  RunConfig replayed = config();
+  replayed.device.graphs = true;
+  emulated_cuda::graph_launches = 0;
+  const TrainingHistory history = on_gpu(replayed);
+  EXPECT_GE(emulated_cuda::graph_launches, kSteps / 2);
+  const TrainingHistory issued = on_gpu(config());
+  EXPECT_EQ(history.weights, issued.weights);
+  EXPECT_EQ(largest_loss_difference(history, issued), 0);
+}
+
+TEST_P(CudaTrainer, LearnsWhatTheProcessorLearns) {
+  const auto cpu = device::make_backend({.name = "cpu", .compute_dtype = device::DType::kF32});
+  const TrainingHistory expected = train(config(), *cpu, *communicator_, *source_, 7, kSteps);
+  const double bound = GetParam().precision == Precision::kFp32 ? 1e-4 : 0.03;
+  EXPECT_LE(largest_loss_difference(on_gpu(config()), expected), bound);
+}
+
+}  // namespace
+}  // namespace strata::harness
