@@ -199,8 +199,8 @@ Kind kind_of(const Work& work, int64_t m, int64_t k) {
           m,
           call.n,
           k,
-          call.lda,
-          call.ldb,
+          work.float8 ? k : call.lda,
+          work.float8 ? k : call.ldb,
           call.ldc,
           alignment_of(call.a),
           alignment_of(call.b),
@@ -217,12 +217,14 @@ Kind kind_of(const Work& work, int64_t m, int64_t k) {
 Kind kind_of(const Work& work) { return kind_of(work, work.call.m, work.call.k); }
 
 // The rows of a batch vary: what is chosen for one number serves its neighbours. Weight gradients
-// add up over these rows; elsewhere they are c's.
+// add up over these rows; elsewhere they are c's. In 8 bits all products are laid out alike, so
+// that it may be either.
 Kind neighbourhood_of(const Work& work) {
   const auto rounded = [](int64_t rows) {
     constexpr int64_t kStep = 1024;
     return (rows + kStep - 1) / kStep * kStep;
   };
+  if (work.float8) return kind_of(work, rounded(work.call.m), rounded(work.call.k));
   return work.call.transpose_a ? kind_of(work, work.call.m, rounded(work.call.k))
                                : kind_of(work, rounded(work.call.m), work.call.k);
 }
@@ -359,13 +361,13 @@ bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
     return known->second && plan_of(work).algorithm.has_value();
   }
   if (is_captured()) return false;
-  Plan& plan = plan_of(work);
   bool faster = false;
-  if (plan.algorithm) {
+  if (plan_of(work).algorithm) {
     TrialOutputs outputs;
     const Work trial = outputs.in_place_of(work);
     separately(trial.call, trial.epilogue);
-    const float in_one = milliseconds([&] { run(plan, trial); });
+    // Asked for anew: products of `separately` may have made plans be forgotten.
+    const float in_one = milliseconds([&] { run(plan_of(work), trial); });
     faster = in_one < milliseconds([&] { separately(trial.call, trial.epilogue); });
   }
   fused.emplace(neighbourhood, faster);
