@@ -17,6 +17,17 @@ class TrainerTest : public testing::Test {
     return train(config, *communicator_, *source_, seed, steps);
   }
 
+  void expect_bits_of_issued_steps_when_replayed(RunConfig config) {
+    config.batch.round_tokens = 32;
+    config.batch.micro_batch = 4;
+    const auto cpu = make_backend(config);
+    const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, kSteps);
+    config.device.graphs = true;
+    testing_support::DeferredBackend late(*cpu, 1);
+    EXPECT_EQ(train(config, late, *communicator_, *source_, 7, kSteps).weights, issued.weights);
+    EXPECT_GT(late.replays(), 5);
+  }
+
   std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
 };
@@ -155,27 +166,13 @@ TEST_F(TrainerTest, LambLearnsToo) {
 TEST_F(TrainerTest, LambsStepsMayBeReplayed) {
   RunConfig config = small_run();
   config.optimizer.name = OptimizerKind::kLamb;
-  config.batch.round_tokens = 32;
-  config.batch.micro_batch = 4;
-  const auto cpu = make_backend(config);
-  const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, 20);
-  config.device.graphs = true;
-  testing_support::DeferredBackend late(*cpu, 1);
-  EXPECT_EQ(train(config, late, *communicator_, *source_, 7, 20).weights, issued.weights);
-  EXPECT_GT(late.replays(), 5);
+  expect_bits_of_issued_steps_when_replayed(config);
 }
 
 TEST_F(TrainerTest, StepsInEightBitsMayBeReplayed) {
   RunConfig config = small_run();
   config.model.precision = Precision::kFp8;
-  config.batch.round_tokens = 32;
-  config.batch.micro_batch = 4;
-  const auto cpu = make_backend(config);
-  const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, 20);
-  config.device.graphs = true;
-  testing_support::DeferredBackend late(*cpu, 1);
-  EXPECT_EQ(train(config, late, *communicator_, *source_, 7, 20).weights, issued.weights);
-  EXPECT_GT(late.replays(), 5);
+  expect_bits_of_issued_steps_when_replayed(config);
 }
 
 TEST_F(TrainerTest, AnotherSeedGivesOtherWeightsDataAndDropout) {
