@@ -28,10 +28,10 @@ BatchCapacity BatchRounding::rounded(const BatchCapacity& capacity) const {
 
 DeviceBatch::Places::Places(const BatchCapacity& capacity) {
   size_t next = 0;
-  const auto place = [&](int64_t count, size_t bytes_each) {
-    constexpr size_t kAlignment = 64;
+  const auto place = [&](int64_t count, int64_t bytes_each) {
+    constexpr int64_t kAlignment = 64;
     const size_t begin = next;
-    next += (static_cast<size_t>(count) * bytes_each + kAlignment - 1) / kAlignment * kAlignment;
+    next += static_cast<size_t>(round_up(count * bytes_each, kAlignment));
     return begin;
   };
   sample_ids = place(capacity.sequences, sizeof(uint64_t));

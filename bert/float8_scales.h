@@ -2,7 +2,6 @@
 // largest values of the steps before it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 

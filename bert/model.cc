@@ -27,7 +27,7 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
              DeviceBatch(backend, capacity, options.rounding)} {
   if (options.float8) {
     if (!backend.has_float8()) fail("{}: multiplies nothing in 8 bits", backend.description());
-    float8_.emplace(backend, kProducts * config.layers);
+    float8_.emplace(backend, LayerFloat8::kProducts * config.layers);
   }
   const BatchCapacity rounded = options.rounding.rounded(capacity);
   const int64_t t = rounded.tokens, m = rounded.masked, b = capacity.sequences;
@@ -217,16 +217,14 @@ void Model::layer_forward(size_t layer, bool training) {
   const Tensor intermediate = activation(a.intermediate, t, i);
   // A sublayer's output lives only until the LayerNorm that follows it.
   const Tensor sublayer = activation(d_sublayer_, t, h);
-  const auto float8_of = [&](EncoderProduct product) { return float8(layer, product, training); };
-  const auto qkv_float8 = float8_of(kQueryKeyValue), attention_float8 = float8_of(kAttentionOutput),
-             intermediate_float8 = float8_of(kIntermediate), output_float8 = float8_of(kOutput);
+  const LayerFloat8 float8 = float8_of(layer, training);
 
   backend_.linear_forward(kCompute, {.x = x,
                                      .weight = weight(place.query_key_value.weight),
                                      .bias = weight(place.query_key_value.bias),
                                      .y = activation(a.query_key_value, t, 3 * h),
-                                     .x_scaling = qkv_float8.x,
-                                     .weight_scaling = qkv_float8.weight});
+                                     .x_scaling = float8.query_key_value.x,
+                                     .weight_scaling = float8.query_key_value.weight});
   backend_.attention_forward(
       kCompute,
       {.qkv = activation(a.query_key_value, t, 3 * h),
@@ -239,8 +237,8 @@ void Model::layer_forward(size_t layer, bool training) {
                                      .weight = weight(place.attention_output.weight),
                                      .bias = weight(place.attention_output.bias),
                                      .y = sublayer,
-                                     .x_scaling = attention_float8.x,
-                                     .weight_scaling = attention_float8.weight});
+                                     .x_scaling = float8.attention_output.x,
+                                     .weight_scaling = float8.attention_output.weight});
   backend_.residual_layernorm_forward(
       kCompute,
       {.x = sublayer,
@@ -259,14 +257,14 @@ void Model::layer_forward(size_t layer, bool training) {
                                      .activation = config_.activation,
                                      .pre_activation = activation(a.intermediate_pre, t, i),
                                      .y = intermediate,
-                                     .x_scaling = intermediate_float8.x,
-                                     .weight_scaling = intermediate_float8.weight});
+                                     .x_scaling = float8.intermediate.x,
+                                     .weight_scaling = float8.intermediate.weight});
   backend_.linear_forward(kCompute, {.x = intermediate,
                                      .weight = weight(place.output.weight),
                                      .bias = weight(place.output.bias),
                                      .y = sublayer,
-                                     .x_scaling = output_float8.x,
-                                     .weight_scaling = output_float8.weight});
+                                     .x_scaling = float8.output.x,
+                                     .weight_scaling = float8.output.weight});
   backend_.residual_layernorm_forward(
       kCompute, {.x = sublayer,
                  .residual = attention_out,
@@ -406,9 +404,7 @@ void Model::layer_backward(size_t layer) {
   const Tensor d_context = activation(d_context_, t, h);
   const Tensor d_query_key_value = activation(d_query_key_value_, t, 3 * h);
   const Tensor attention_out = activation(a.attention_out, t, h);
-  const auto float8_of = [&](EncoderProduct product) { return float8(layer, product, true); };
-  const auto qkv_float8 = float8_of(kQueryKeyValue), attention_float8 = float8_of(kAttentionOutput),
-             intermediate_float8 = float8_of(kIntermediate), output_float8 = float8_of(kOutput);
+  const LayerFloat8 float8 = float8_of(layer, true);
 
   backend_.residual_layernorm_backward(
       kCompute, {.dy = d_hidden,
@@ -425,27 +421,27 @@ void Model::layer_backward(size_t layer) {
                                              .dy = d_sublayer,
                                              .d_weight = gradient(place.output.weight),
                                              .d_bias = gradient(place.output.bias),
-                                             .x_scale = output_float8.x.scale,
-                                             .dy_scale = output_float8.dy.scale});
+                                             .x_scale = float8.output.x.scale,
+                                             .dy_scale = float8.output.dy.scale});
   backend_.linear_data_gradient(kCompute, {.dy = d_sublayer,
                                            .weight = weight(place.output.weight),
                                            .activation = config_.activation,
                                            .pre_activation = activation(a.intermediate_pre, t, i),
                                            .dx = d_intermediate,
-                                           .dy_scaling = output_float8.dy,
-                                           .weight_scale = output_float8.weight.scale});
+                                           .dy_scaling = float8.output.dy,
+                                           .weight_scale = float8.output.weight.scale});
   backend_.linear_weight_gradient(kCompute, {.x = attention_out,
                                              .dy = d_intermediate,
                                              .d_weight = gradient(place.intermediate.weight),
                                              .d_bias = gradient(place.intermediate.bias),
-                                             .x_scale = intermediate_float8.x.scale,
-                                             .dy_scale = intermediate_float8.dy.scale});
+                                             .x_scale = float8.intermediate.x.scale,
+                                             .dy_scale = float8.intermediate.dy.scale});
   backend_.linear_data_gradient(kCompute, {.dy = d_intermediate,
                                            .weight = weight(place.intermediate.weight),
                                            .accumulate = true,
                                            .dx = d_residual,
-                                           .dy_scaling = intermediate_float8.dy,
-                                           .weight_scale = intermediate_float8.weight.scale});
+                                           .dy_scaling = float8.intermediate.dy,
+                                           .weight_scale = float8.intermediate.weight.scale});
   backend_.residual_layernorm_backward(
       kCompute,
       {.dy = d_residual,
@@ -462,13 +458,13 @@ void Model::layer_backward(size_t layer) {
                                              .dy = d_sublayer,
                                              .d_weight = gradient(place.attention_output.weight),
                                              .d_bias = gradient(place.attention_output.bias),
-                                             .x_scale = attention_float8.x.scale,
-                                             .dy_scale = attention_float8.dy.scale});
+                                             .x_scale = float8.attention_output.x.scale,
+                                             .dy_scale = float8.attention_output.dy.scale});
   backend_.linear_data_gradient(kCompute, {.dy = d_sublayer,
                                            .weight = weight(place.attention_output.weight),
                                            .dx = d_context,
-                                           .dy_scaling = attention_float8.dy,
-                                           .weight_scale = attention_float8.weight.scale});
+                                           .dy_scaling = float8.attention_output.dy,
+                                           .weight_scale = float8.attention_output.weight.scale});
   backend_.attention_backward(kCompute, {.qkv = activation(a.query_key_value, t, 3 * h),
                                          .context = activation(a.context, t, h),
                                          .d_context = d_context,
@@ -482,14 +478,14 @@ void Model::layer_backward(size_t layer) {
                                              .dy = d_query_key_value,
                                              .d_weight = gradient(place.query_key_value.weight),
                                              .d_bias = gradient(place.query_key_value.bias),
-                                             .x_scale = qkv_float8.x.scale,
-                                             .dy_scale = qkv_float8.dy.scale});
+                                             .x_scale = float8.query_key_value.x.scale,
+                                             .dy_scale = float8.query_key_value.dy.scale});
   backend_.linear_data_gradient(kCompute, {.dy = d_query_key_value,
                                            .weight = weight(place.query_key_value.weight),
                                            .accumulate = true,
                                            .dx = d_hidden,
-                                           .dy_scaling = qkv_float8.dy,
-                                           .weight_scale = qkv_float8.weight.scale});
+                                           .dy_scaling = float8.query_key_value.dy,
+                                           .weight_scale = float8.query_key_value.weight.scale});
 }
 
 void Model::embeddings_backward() {
@@ -574,9 +570,13 @@ device::Dropout Model::dropout(float probability, size_t layer, DropoutSite site
           device::dropout_place(static_cast<uint32_t>(layer), site)};
 }
 
-Float8Scales::Product Model::float8(size_t layer, EncoderProduct product, bool training) const {
+Model::LayerFloat8 Model::float8_of(size_t layer, bool training) const {
   if (!float8_) return {};
-  return float8_->product(static_cast<int64_t>(layer) * kProducts + product, training);
+  const auto first = static_cast<int64_t>(layer) * LayerFloat8::kProducts;
+  return {.query_key_value = float8_->product(first, training),
+          .attention_output = float8_->product(first + 1, training),
+          .intermediate = float8_->product(first + 2, training),
+          .output = float8_->product(first + 3, training)};
 }
 
 const device::Buffer& Model::layer_input(size_t layer) const {

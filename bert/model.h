@@ -127,9 +127,12 @@ class Model {
   device::Buffer master_buffer(int64_t elements) const;
   device::Dropout dropout(float probability, size_t layer, device::DropoutSite site,
                           bool training) const;
-  // The products of a layer.
-  enum EncoderProduct { kQueryKeyValue, kAttentionOutput, kIntermediate, kOutput, kProducts };
-  Float8Scales::Product float8(size_t layer, EncoderProduct product, bool training) const;
+  // How a layer's products are rounded to 8 bits, if they are.
+  struct LayerFloat8 {
+    static constexpr int64_t kProducts = 4;
+    Float8Scales::Product query_key_value, attention_output, intermediate, output;
+  };
+  LayerFloat8 float8_of(size_t layer, bool training) const;
   const device::Buffer& layer_input(size_t layer) const;
 
   BertConfig config_;

@@ -78,4 +78,18 @@ STRATA_HOST_DEVICE constexpr float float8_scale(float limit, float largest) {
 // Steps that a scale looks back on.
 constexpr int kFloat8History = 16;
 
+// What a Float8Update does to one tensor: `history` [kFloat8History], `scale` [2].
+STRATA_HOST_DEVICE inline void update_float8_scale(float limit, float& largest, float* history,
+                                                   float* scale) {
+  float most = largest;
+  for (int step = kFloat8History - 1; step > 0; --step) {
+    history[step] = history[step - 1];
+    if (most < history[step]) most = history[step];
+  }
+  history[0] = largest;
+  largest = 0.0f;
+  scale[0] = float8_scale(limit, most);
+  scale[1] = 1.0f / scale[0];
+}
+
 }  // namespace strata::device

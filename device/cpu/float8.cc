@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "device/cpu/operations.h"
-#include "device/reference/operations.h"
 
 namespace strata::device::cpu {
 namespace {
@@ -13,9 +12,9 @@ namespace {
 float value(float x) { return x; }
 float value(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
-// Numbers of 8 bits times a power of two have few enough digits for either type.
+// Exact: numbers of 8 bits times a power of two have few enough digits for either type.
 void set(float& to, float x) { to = x; }
-void set(uint16_t& to, float x) { to = static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16); }
+void set(uint16_t& to, float x) { to = BFloat16(x).bits; }
 
 }  // namespace
 
@@ -53,9 +52,11 @@ template const uint16_t* operand<E4M3, uint16_t>(const Context&, const ConstTens
 template const uint16_t* operand<E5M2, uint16_t>(const Context&, const ConstTensor&,
                                                  const Float8Scaling&, int);
 
-// A few numbers.
 void FlatOperations::float8_update(const Context&, const Float8Update& op) {
-  reference::float8_update(op);
+  for (int64_t i = 0; i < op.count; ++i) {
+    update_float8_scale(op.limit, op.largest[i], op.history + i * kFloat8History,
+                        op.scales + 2 * i);
+  }
 }
 
 }  // namespace strata::device::cpu

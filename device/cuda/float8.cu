@@ -73,9 +73,9 @@ struct alignas(16) CodeTile {
 template <typename Format, typename T>
 __global__ void __launch_bounds__(kThreads)
     round_transposed_kernel(const T* x, int64_t rows, int64_t columns, int64_t column_tiles,
-                            const float* scaling, uint8_t* codes) {
+                            const float* scale_memory, uint8_t* codes) {
   __shared__ CodeTile tile;
-  const float scale = scaling[0];
+  const float scale = scale_memory[0];
   const int64_t first_row = blockIdx.x / column_tiles * kTile;
   const int64_t first_column = blockIdx.x % column_tiles * kTile;
   constexpr int kPacks = kTile / kVector8;
@@ -107,34 +107,18 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads) update_kernel(Float8Update op) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= op.count) return;
-  float* history = op.history + i * kFloat8History;
-  float largest = op.largest[i];
-  for (int step = kFloat8History - 1; step > 0; --step) {
-    history[step] = history[step - 1];
-    largest = fmaxf(largest, history[step]);
-  }
-  history[0] = op.largest[i];
-  op.largest[i] = 0.0f;
-  const float scale = float8_scale(op.limit, largest);
-  op.scales[2 * i] = scale;
-  op.scales[2 * i + 1] = 1.0f / scale;
-}
-
-template <typename Format, typename T>
-void start_round_kernel(const Context& context, const T* x, int64_t count,
-                        const Float8Scaling& scaling, uint8_t* codes) {
-  // Few enough blocks that raising one number is no queue.
-  const int64_t packs = count / kVector8, most = 8 * int64_t{context.multiprocessors};
-  launch(context.stream, std::min(ceil_div(packs, kThreads), most), kThreads,
-         round_kernel<Format, T>, x, packs, scaling, codes);
+  update_float8_scale(op.limit, op.largest[i], op.history + i * kFloat8History, op.scales + 2 * i);
 }
 
 }  // namespace
 
 template <typename Format, typename T>
-void round_to_float8(const Context& context, const T* x, int64_t rows, int64_t columns,
+void round_to_float8(const Context& context, const T* x, int64_t count,
                      const Float8Scaling& scaling, uint8_t* codes) {
-  start_round_kernel<Format>(context, x, rows * columns, scaling, codes);
+  // Few enough blocks that raising one number is no queue.
+  const int64_t packs = count / kVector8, most = 8 * int64_t{context.multiprocessors};
+  launch(context.stream, std::min(ceil_div(packs, kThreads), most), kThreads,
+         round_kernel<Format, T>, x, packs, scaling, codes);
 }
 
 template <typename Format, typename T>
@@ -147,21 +131,21 @@ void round_to_float8_transposed(const Context& context, const T* x, int64_t rows
 
 template <typename T>
 void raise_to_largest(const Context& context, const T* x, int64_t count, float* largest) {
-  start_round_kernel<E4M3>(context, x, count, Float8Scaling{.largest = largest}, nullptr);
+  round_to_float8<E4M3>(context, x, count, Float8Scaling{.largest = largest}, nullptr);
 }
 
 void FlatOperations::float8_update(const Context& context, const Float8Update& op) {
   launch(context.stream, ceil_div(op.count, kThreads), kThreads, update_kernel, op);
 }
 
-template void round_to_float8<E4M3>(const Context&, const float*, int64_t, int64_t,
-                                    const Float8Scaling&, uint8_t*);
-template void round_to_float8<E5M2>(const Context&, const float*, int64_t, int64_t,
-                                    const Float8Scaling&, uint8_t*);
-template void round_to_float8<E4M3>(const Context&, const BFloat16*, int64_t, int64_t,
-                                    const Float8Scaling&, uint8_t*);
-template void round_to_float8<E5M2>(const Context&, const BFloat16*, int64_t, int64_t,
-                                    const Float8Scaling&, uint8_t*);
+template void round_to_float8<E4M3>(const Context&, const float*, int64_t, const Float8Scaling&,
+                                    uint8_t*);
+template void round_to_float8<E5M2>(const Context&, const float*, int64_t, const Float8Scaling&,
+                                    uint8_t*);
+template void round_to_float8<E4M3>(const Context&, const BFloat16*, int64_t, const Float8Scaling&,
+                                    uint8_t*);
+template void round_to_float8<E5M2>(const Context&, const BFloat16*, int64_t, const Float8Scaling&,
+                                    uint8_t*);
 template void round_to_float8_transposed<E4M3>(const Context&, const float*, int64_t, int64_t,
                                                const float*, uint8_t*);
 template void round_to_float8_transposed<E5M2>(const Context&, const float*, int64_t, int64_t,

@@ -7,12 +7,12 @@
 
 namespace strata::device::cuda {
 
-// x [rows, columns] in codes of the format, laid out alike. `scaling.largest` is raised.
+// x [count] in codes of the format. `scaling.largest` is raised.
 template <typename Format, typename T>
-void round_to_float8(const Context& context, const T* x, int64_t rows, int64_t columns,
+void round_to_float8(const Context& context, const T* x, int64_t count,
                      const Float8Scaling& scaling, uint8_t* codes);
 
-// The transpose, [columns, rows].
+// The transpose of x [rows, columns], [columns, rows].
 template <typename Format, typename T>
 void round_to_float8_transposed(const Context& context, const T* x, int64_t rows, int64_t columns,
                                 const float* scale, uint8_t* codes);

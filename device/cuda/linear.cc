@@ -15,7 +15,7 @@ template <typename Format, typename T>
 const uint8_t* codes_of(const Context& context, const ConstTensor& x, const Float8Scaling& scaling,
                         int slot) {
   auto* codes = context.scratch[slot].get<uint8_t>(x.size());
-  round_to_float8<Format>(context, x.as<T>(), x.rows, x.cols, scaling, codes);
+  round_to_float8<Format>(context, x.as<T>(), x.size(), scaling, codes);
   return codes;
 }
 

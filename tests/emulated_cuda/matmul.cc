@@ -1,10 +1,9 @@
 // Matrix products in place of cuBLASLt's.
 #include "device/cuda/matmul.h"
 
-#include <cmath>
-
 #include "device/dtype.h"
 #include "device/float8.h"
+#include "device/reference/activation.h"
 
 namespace strata::device::cuda {
 namespace {
@@ -20,14 +19,6 @@ void set(void* matrix, DType dtype, int64_t i, double value) {
   } else {
     static_cast<float*>(matrix)[i] = static_cast<float>(value);
   }
-}
-
-double gelu(double x) {
-  return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
-}
-double gelu_gradient(double x) {
-  const double t = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
-  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
 }
 
 float decoded(uint8_t code, Float8Operands::Format format) {
@@ -69,10 +60,11 @@ void multiply(const MatmulCall& call, const MatmulEpilogue& epilogue) {
       }
       if (epilogue.kind == Kind::kGelu) {
         if (epilogue.pre_activation) set(epilogue.pre_activation, call.output_dtype, at, sum);
-        sum = gelu(sum);
+        sum = reference::activate(Activation::kGeluTanh, sum);
       }
       if (epilogue.kind == Kind::kGeluGradient) {
-        sum *= gelu_gradient(element(epilogue.pre_activation, call.output_dtype, at));
+        sum *= reference::activation_derivative(
+            Activation::kGeluTanh, element(epilogue.pre_activation, call.output_dtype, at));
       }
       set(call.c, call.output_dtype, at, sum);
     }

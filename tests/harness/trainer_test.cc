@@ -36,7 +36,15 @@ struct Mode {
   ClipMode clip;
   BalanceStrategy strategy;
 };
-class TrainerModes : public TrainerTest, public testing::WithParamInterface<Mode> {};
+class TrainerModes : public TrainerTest, public testing::WithParamInterface<Mode> {
+ protected:
+  RunConfig mode_config() const {
+    RunConfig config = small_run();
+    config.clip = {GetParam().clip, 0.3};
+    config.batch.load_balance.strategy = GetParam().strategy;
+    return config;
+  }
+};
 
 INSTANTIATE_TEST_SUITE_P(
     All, TrainerModes,
@@ -51,9 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST_P(TrainerModes, AccumulatedMicroBatchesAreOneBatch) {
-  RunConfig config = small_run();
-  config.clip = {GetParam().clip, 0.3};
-  config.batch.load_balance.strategy = GetParam().strategy;
+  RunConfig config = mode_config();
   const TrainingHistory whole = run(config);
   config.batch.micro_batch = 4;
   config.batch.gradient_accumulation_steps = 2;
@@ -61,9 +67,7 @@ TEST_P(TrainerModes, AccumulatedMicroBatchesAreOneBatch) {
 }
 
 TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
-  RunConfig config = small_run();
-  config.clip = {GetParam().clip, 0.3};
-  config.batch.load_balance.strategy = GetParam().strategy;
+  RunConfig config = mode_config();
   const TrainingHistory first = run(config, 7, 5), second = run(config, 7, 5);
   EXPECT_EQ(largest_loss_difference(first, second), 0);
   EXPECT_EQ(first.weights, second.weights);
@@ -71,9 +75,7 @@ TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
 
 // What a device works on late, and in whatever order its streams' events allow, has the same bits.
 TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
-  RunConfig config = small_run();
-  config.clip = {GetParam().clip, 0.3};
-  config.batch.load_balance.strategy = GetParam().strategy;
+  RunConfig config = mode_config();
   config.batch.micro_batch = 4;
   config.batch.gradient_accumulation_steps = 2;
   config.log.loss_interval_steps = 5;
@@ -89,9 +91,7 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
 
 // What a device replays has the bits of what it is given anew.
 TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
-  RunConfig config = small_run();
-  config.clip = {GetParam().clip, 0.3};
-  config.batch.load_balance.strategy = GetParam().strategy;
+  RunConfig config = mode_config();
   config.batch.micro_batch = 4;
   config.batch.gradient_accumulation_steps = 2;
   config.batch.round_tokens = 32;
@@ -110,9 +110,7 @@ TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
 }
 
 TEST_P(TrainerModes, RoundingTokensUpChangesNothing) {
-  RunConfig config = small_run();
-  config.clip = {GetParam().clip, 0.3};
-  config.batch.load_balance.strategy = GetParam().strategy;
+  RunConfig config = mode_config();
   const TrainingHistory exact = run(config);
   config.batch.round_tokens = 32;
   EXPECT_LE(largest_loss_difference(exact, run(config)), 1e-4);
