@@ -13,7 +13,7 @@ Float8Scales::Tensors::Tensors(device::Backend& backend, int64_t count_, float l
       count(count_),
       limit(limit_) {}
 
-device::Float8Scaling Float8Scales::Tensors::scaling(int64_t number, bool rounds,
+Float8Scales::Scaling Float8Scales::Tensors::scaling(int64_t number, bool rounds,
                                                      bool looks) const {
   return {.scale = rounds ? scales.as<float>() + 2 * number : nullptr,
           .largest = looks ? largest.as<float>() + number : nullptr};

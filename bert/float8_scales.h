@@ -11,9 +11,13 @@ namespace strata::bert {
 
 class Float8Scales {
  public:
+  struct Scaling {
+    const float* scale = nullptr;  // device memory, as in device::Tensor; null: not rounded yet
+    float* largest = nullptr;      // device memory, as in device::Float8Copy; null: nobody looks
+  };
   // Of one product: y = x weight^T.
   struct Product {
-    device::Float8Scaling x, weight, dy;
+    Scaling x, weight, dy;
   };
 
   // `products`: how many there are. `backend` outlives it.
@@ -37,7 +41,7 @@ class Float8Scales {
     float limit = 0;
 
     Tensors(device::Backend& backend, int64_t count_, float limit_);
-    device::Float8Scaling scaling(int64_t number, bool rounds, bool looks) const;
+    Scaling scaling(int64_t number, bool rounds, bool looks) const;
   };
 
   device::Backend& backend_;

@@ -7,6 +7,7 @@ namespace strata::bert {
 using device::Activation;
 using device::ConstTensor;
 using device::DropoutSite;
+using device::Float8Copy;
 using device::Tensor;
 
 namespace {
@@ -14,6 +15,18 @@ namespace {
 constexpr device::Stream kCompute = device::Stream::kCompute, kCopy = device::Stream::kCopy;
 
 enum Head { kMaskedLm = 0, kNextSentence = 1, kHeads = 2 };
+
+// A tensor as products take it.
+ConstTensor operand(const ConstTensor& tensor, const Float8Copy& copy) {
+  return copy.codes ? copy.codes : tensor;
+}
+
+// An output that nobody but products read.
+Tensor unless_copied(const Tensor& output, const Float8Copy& copy) {
+  Tensor result = output;
+  if (copy.codes) result.data = nullptr;
+  return result;
+}
 
 }  // namespace
 
@@ -27,7 +40,7 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
              DeviceBatch(backend, capacity, options.rounding)} {
   if (options.float8) {
     if (!backend.has_float8()) fail("{}: multiplies nothing in 8 bits", backend.description());
-    float8_.emplace(backend, LayerFloat8::kProducts * config.layers);
+    float8_.emplace(config, backend, options.rounding.rounded(capacity).tokens);
   }
   const BatchCapacity rounded = options.rounding.rounded(capacity);
   const int64_t t = rounded.tokens, m = rounded.masked, b = capacity.sequences;
@@ -204,7 +217,8 @@ void Model::embeddings_forward(bool training) {
                  .dropout = dropout(config_.hidden_dropout, 0, DropoutSite::kEmbeddings, training),
                  .normalized = activation(embedded_normalized_, t, h),
                  .inverse_stddev = statistics(embedded_inverse_stddev_, 1, t),
-                 .y = activation(embedded_, t, h)});
+                 .y = activation(embedded_, t, h),
+                 .y_float8 = input_copy(0, training)});
 }
 
 void Model::layer_forward(size_t layer, bool training) {
@@ -213,32 +227,32 @@ void Model::layer_forward(size_t layer, bool training) {
   const LayerPlace& place = layout_.layers[layer];
   const LayerActivations& a = layers_[layer];
   const Tensor x = activation(layer_input(layer), t, h);
+  const Tensor context = activation(a.context, t, h);
   const Tensor attention_out = activation(a.attention_out, t, h);
   const Tensor intermediate = activation(a.intermediate, t, i);
   // A sublayer's output lives only until the LayerNorm that follows it.
   const Tensor sublayer = activation(d_sublayer_, t, h);
-  const LayerFloat8 float8 = float8_of(layer, training);
+  const Float8Encoder::Layer float8 = float8_of(layer, training);
 
-  backend_.linear_forward(kCompute, {.x = x,
-                                     .weight = weight(place.query_key_value.weight),
+  backend_.linear_forward(kCompute, {.x = operand(x, float8.query_key_value.x),
+                                     .weight = weight_operand(place.query_key_value.weight,
+                                                              float8.query_key_value.weight),
                                      .bias = weight(place.query_key_value.bias),
-                                     .y = activation(a.query_key_value, t, 3 * h),
-                                     .x_scaling = float8.query_key_value.x,
-                                     .weight_scaling = float8.query_key_value.weight});
+                                     .y = activation(a.query_key_value, t, 3 * h)});
   backend_.attention_forward(
       kCompute,
       {.qkv = activation(a.query_key_value, t, 3 * h),
        .sequences = batch_->sequences,
        .heads = static_cast<int32_t>(config_.heads),
        .dropout = dropout(config_.attention_dropout, layer, DropoutSite::kAttention, training),
-       .context = activation(a.context, t, h),
+       .context = context,
+       .context_float8 = float8.attention_output.x,
        .log_sum_exp = statistics(a.log_sum_exp, t, config_.heads)});
-  backend_.linear_forward(kCompute, {.x = activation(a.context, t, h),
-                                     .weight = weight(place.attention_output.weight),
+  backend_.linear_forward(kCompute, {.x = operand(context, float8.attention_output.x),
+                                     .weight = weight_operand(place.attention_output.weight,
+                                                              float8.attention_output.weight),
                                      .bias = weight(place.attention_output.bias),
-                                     .y = sublayer,
-                                     .x_scaling = float8.attention_output.x,
-                                     .weight_scaling = float8.attention_output.weight});
+                                     .y = sublayer});
   backend_.residual_layernorm_forward(
       kCompute,
       {.x = sublayer,
@@ -250,21 +264,21 @@ void Model::layer_forward(size_t layer, bool training) {
        .sequences = batch_->sequences,
        .normalized = activation(a.attention_normalized, t, h),
        .inverse_stddev = statistics(a.attention_inverse_stddev, 1, t),
-       .y = attention_out});
-  backend_.linear_forward(kCompute, {.x = attention_out,
-                                     .weight = weight(place.intermediate.weight),
-                                     .bias = weight(place.intermediate.bias),
-                                     .activation = config_.activation,
-                                     .pre_activation = activation(a.intermediate_pre, t, i),
-                                     .y = intermediate,
-                                     .x_scaling = float8.intermediate.x,
-                                     .weight_scaling = float8.intermediate.weight});
-  backend_.linear_forward(kCompute, {.x = intermediate,
-                                     .weight = weight(place.output.weight),
-                                     .bias = weight(place.output.bias),
-                                     .y = sublayer,
-                                     .x_scaling = float8.output.x,
-                                     .weight_scaling = float8.output.weight});
+       .y = attention_out,
+       .y_float8 = float8.intermediate.x});
+  backend_.linear_forward(
+      kCompute, {.x = operand(attention_out, float8.intermediate.x),
+                 .weight = weight_operand(place.intermediate.weight, float8.intermediate.weight),
+                 .bias = weight(place.intermediate.bias),
+                 .activation = config_.activation,
+                 .pre_activation = activation(a.intermediate_pre, t, i),
+                 .y = unless_copied(intermediate, float8.output.x),
+                 .y_float8 = float8.output.x});
+  backend_.linear_forward(kCompute,
+                          {.x = operand(intermediate, float8.output.x),
+                           .weight = weight_operand(place.output.weight, float8.output.weight),
+                           .bias = weight(place.output.bias),
+                           .y = sublayer});
   backend_.residual_layernorm_forward(
       kCompute, {.x = sublayer,
                  .residual = attention_out,
@@ -275,7 +289,8 @@ void Model::layer_forward(size_t layer, bool training) {
                  .sequences = batch_->sequences,
                  .normalized = activation(a.normalized, t, h),
                  .inverse_stddev = statistics(a.inverse_stddev, 1, t),
-                 .y = activation(a.out, t, h)});
+                 .y = activation(a.out, t, h),
+                 .y_float8 = input_copy(layer + 1, training)});
 }
 
 // The loss operations compute their gradients at once, so that probabilities are never stored.
@@ -404,7 +419,7 @@ void Model::layer_backward(size_t layer) {
   const Tensor d_context = activation(d_context_, t, h);
   const Tensor d_query_key_value = activation(d_query_key_value_, t, 3 * h);
   const Tensor attention_out = activation(a.attention_out, t, h);
-  const LayerFloat8 float8 = float8_of(layer, true);
+  const Float8Encoder::Layer float8 = float8_of(layer, true);
 
   backend_.residual_layernorm_backward(
       kCompute, {.dy = d_hidden,
@@ -413,35 +428,32 @@ void Model::layer_backward(size_t layer) {
                  .gamma = weight(place.output_norm.gamma),
                  .dropout = dropout(config_.hidden_dropout, layer, DropoutSite::kOutput, true),
                  .sequences = batch_->sequences,
-                 .d_x = d_sublayer,
+                 .d_x = unless_copied(d_sublayer, float8.output.dy),
+                 .d_x_float8 = float8.output.dy,
                  .d_residual = d_residual,
                  .d_gamma = gradient(place.output_norm.gamma),
                  .d_beta = gradient(place.output_norm.beta)});
-  backend_.linear_weight_gradient(kCompute, {.x = activation(a.intermediate, t, i),
-                                             .dy = d_sublayer,
-                                             .d_weight = gradient(place.output.weight),
-                                             .d_bias = gradient(place.output.bias),
-                                             .x_scale = float8.output.x.scale,
-                                             .dy_scale = float8.output.dy.scale});
-  backend_.linear_data_gradient(kCompute, {.dy = d_sublayer,
-                                           .weight = weight(place.output.weight),
-                                           .activation = config_.activation,
-                                           .pre_activation = activation(a.intermediate_pre, t, i),
-                                           .dx = d_intermediate,
-                                           .dy_scaling = float8.output.dy,
-                                           .weight_scale = float8.output.weight.scale});
-  backend_.linear_weight_gradient(kCompute, {.x = attention_out,
-                                             .dy = d_intermediate,
+  backend_.linear_weight_gradient(kCompute,
+                                  {.x = operand(activation(a.intermediate, t, i), float8.output.x),
+                                   .dy = operand(d_sublayer, float8.output.dy),
+                                   .d_weight = gradient(place.output.weight),
+                                   .d_bias = gradient(place.output.bias)});
+  backend_.linear_data_gradient(
+      kCompute, {.dy = operand(d_sublayer, float8.output.dy),
+                 .weight = operand(weight(place.output.weight), float8.output.weight),
+                 .activation = config_.activation,
+                 .pre_activation = activation(a.intermediate_pre, t, i),
+                 .dx = unless_copied(d_intermediate, float8.intermediate.dy),
+                 .dx_float8 = float8.intermediate.dy});
+  backend_.linear_weight_gradient(kCompute, {.x = operand(attention_out, float8.intermediate.x),
+                                             .dy = operand(d_intermediate, float8.intermediate.dy),
                                              .d_weight = gradient(place.intermediate.weight),
-                                             .d_bias = gradient(place.intermediate.bias),
-                                             .x_scale = float8.intermediate.x.scale,
-                                             .dy_scale = float8.intermediate.dy.scale});
-  backend_.linear_data_gradient(kCompute, {.dy = d_intermediate,
-                                           .weight = weight(place.intermediate.weight),
-                                           .accumulate = true,
-                                           .dx = d_residual,
-                                           .dy_scaling = float8.intermediate.dy,
-                                           .weight_scale = float8.intermediate.weight.scale});
+                                             .d_bias = gradient(place.intermediate.bias)});
+  backend_.linear_data_gradient(
+      kCompute, {.dy = operand(d_intermediate, float8.intermediate.dy),
+                 .weight = operand(weight(place.intermediate.weight), float8.intermediate.weight),
+                 .accumulate = true,
+                 .dx = d_residual});
   backend_.residual_layernorm_backward(
       kCompute,
       {.dy = d_residual,
@@ -450,42 +462,42 @@ void Model::layer_backward(size_t layer) {
        .gamma = weight(place.attention_norm.gamma),
        .dropout = dropout(config_.hidden_dropout, layer, DropoutSite::kAttentionOutput, true),
        .sequences = batch_->sequences,
-       .d_x = d_sublayer,
+       .d_x = unless_copied(d_sublayer, float8.attention_output.dy),
+       .d_x_float8 = float8.attention_output.dy,
        .d_residual = d_hidden,
        .d_gamma = gradient(place.attention_norm.gamma),
        .d_beta = gradient(place.attention_norm.beta)});
-  backend_.linear_weight_gradient(kCompute, {.x = activation(a.context, t, h),
-                                             .dy = d_sublayer,
-                                             .d_weight = gradient(place.attention_output.weight),
-                                             .d_bias = gradient(place.attention_output.bias),
-                                             .x_scale = float8.attention_output.x.scale,
-                                             .dy_scale = float8.attention_output.dy.scale});
-  backend_.linear_data_gradient(kCompute, {.dy = d_sublayer,
-                                           .weight = weight(place.attention_output.weight),
-                                           .dx = d_context,
-                                           .dy_scaling = float8.attention_output.dy,
-                                           .weight_scale = float8.attention_output.weight.scale});
-  backend_.attention_backward(kCompute, {.qkv = activation(a.query_key_value, t, 3 * h),
-                                         .context = activation(a.context, t, h),
-                                         .d_context = d_context,
-                                         .log_sum_exp = statistics(a.log_sum_exp, t, config_.heads),
-                                         .sequences = batch_->sequences,
-                                         .heads = static_cast<int32_t>(config_.heads),
-                                         .dropout = dropout(config_.attention_dropout, layer,
-                                                            DropoutSite::kAttention, true),
-                                         .d_qkv = d_query_key_value});
-  backend_.linear_weight_gradient(kCompute, {.x = activation(layer_input(layer), t, h),
-                                             .dy = d_query_key_value,
-                                             .d_weight = gradient(place.query_key_value.weight),
-                                             .d_bias = gradient(place.query_key_value.bias),
-                                             .x_scale = float8.query_key_value.x.scale,
-                                             .dy_scale = float8.query_key_value.dy.scale});
-  backend_.linear_data_gradient(kCompute, {.dy = d_query_key_value,
-                                           .weight = weight(place.query_key_value.weight),
-                                           .accumulate = true,
-                                           .dx = d_hidden,
-                                           .dy_scaling = float8.query_key_value.dy,
-                                           .weight_scale = float8.query_key_value.weight.scale});
+  backend_.linear_weight_gradient(
+      kCompute, {.x = operand(activation(a.context, t, h), float8.attention_output.x),
+                 .dy = operand(d_sublayer, float8.attention_output.dy),
+                 .d_weight = gradient(place.attention_output.weight),
+                 .d_bias = gradient(place.attention_output.bias)});
+  backend_.linear_data_gradient(kCompute, {.dy = operand(d_sublayer, float8.attention_output.dy),
+                                           .weight = operand(weight(place.attention_output.weight),
+                                                             float8.attention_output.weight),
+                                           .dx = d_context});
+  backend_.attention_backward(
+      kCompute,
+      {.qkv = activation(a.query_key_value, t, 3 * h),
+       .context = activation(a.context, t, h),
+       .d_context = d_context,
+       .log_sum_exp = statistics(a.log_sum_exp, t, config_.heads),
+       .sequences = batch_->sequences,
+       .heads = static_cast<int32_t>(config_.heads),
+       .dropout = dropout(config_.attention_dropout, layer, DropoutSite::kAttention, true),
+       .d_qkv = unless_copied(d_query_key_value, float8.query_key_value.dy),
+       .d_qkv_float8 = float8.query_key_value.dy});
+  backend_.linear_weight_gradient(
+      kCompute, {.x = operand(activation(layer_input(layer), t, h), float8.query_key_value.x),
+                 .dy = operand(d_query_key_value, float8.query_key_value.dy),
+                 .d_weight = gradient(place.query_key_value.weight),
+                 .d_bias = gradient(place.query_key_value.bias)});
+  backend_.linear_data_gradient(
+      kCompute,
+      {.dy = operand(d_query_key_value, float8.query_key_value.dy),
+       .weight = operand(weight(place.query_key_value.weight), float8.query_key_value.weight),
+       .accumulate = true,
+       .dx = d_hidden});
 }
 
 void Model::embeddings_backward() {
@@ -570,13 +582,19 @@ device::Dropout Model::dropout(float probability, size_t layer, DropoutSite site
           device::dropout_place(static_cast<uint32_t>(layer), site)};
 }
 
-Model::LayerFloat8 Model::float8_of(size_t layer, bool training) const {
+Float8Encoder::Layer Model::float8_of(size_t layer, bool training) const {
   if (!float8_) return {};
-  const auto first = static_cast<int64_t>(layer) * LayerFloat8::kProducts;
-  return {.query_key_value = float8_->product(first, training),
-          .attention_output = float8_->product(first + 1, training),
-          .intermediate = float8_->product(first + 2, training),
-          .output = float8_->product(first + 3, training)};
+  return float8_->layer(layer, batch_->sequences.tokens, training);
+}
+
+Float8Copy Model::input_copy(size_t layer, bool training) const {
+  if (layer == layers_.size()) return {};
+  return float8_of(layer, training).query_key_value.x;
+}
+
+ConstTensor Model::weight_operand(const Parameter& p, const Float8Copy& copy) {
+  if (copy) backend_.round_to_float8(kCompute, {weight(p), copy});
+  return operand(weight(p), copy);
 }
 
 const device::Buffer& Model::layer_input(size_t layer) const {

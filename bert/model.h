@@ -8,7 +8,7 @@
 
 #include "bert/config.h"
 #include "bert/device_batch.h"
-#include "bert/float8_scales.h"
+#include "bert/float8_encoder.h"
 #include "bert/parameters.h"
 #include "bert/weights.h"
 #include "device/backend.h"
@@ -127,12 +127,12 @@ class Model {
   device::Buffer master_buffer(int64_t elements) const;
   device::Dropout dropout(float probability, size_t layer, device::DropoutSite site,
                           bool training) const;
-  // How a layer's products are rounded to 8 bits, if they are.
-  struct LayerFloat8 {
-    static constexpr int64_t kProducts = 4;
-    Float8Scales::Product query_key_value, attention_output, intermediate, output;
-  };
-  LayerFloat8 float8_of(size_t layer, bool training) const;
+  // What a layer's products take in 8 bits, if they do.
+  Float8Encoder::Layer float8_of(size_t layer, bool training) const;
+  // The same of what the layer is given.
+  device::Float8Copy input_copy(size_t layer, bool training) const;
+  // A weight as the forward product takes it.
+  device::ConstTensor weight_operand(const Parameter& p, const device::Float8Copy& copy);
   const device::Buffer& layer_input(size_t layer) const;
 
   BertConfig config_;
@@ -154,7 +154,7 @@ class Model {
   const StepValues* step_values() const { return step_values_.as<StepValues>(); }
 
   device::Buffer master_, compute_, gradients_, totals_, step_values_;
-  std::optional<Float8Scales> float8_;
+  std::optional<Float8Encoder> float8_;
   device::Buffer embedded_, embedded_normalized_, embedded_inverse_stddev_;
   std::vector<LayerActivations> layers_;
   HeadActivations heads_;

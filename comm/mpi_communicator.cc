@@ -38,6 +38,9 @@ MPI_Datatype element_type(device::DType dtype) {
       return MPI_FLOAT;
     case device::DType::kBF16:
       return MPI_UINT16_T;
+    case device::DType::kE4M3:
+    case device::DType::kE5M2:
+      break;  // gradients are not of 8 bits
   }
   return MPI_DATATYPE_NULL;
 }

@@ -83,6 +83,9 @@ ncclDataType_t element_type(device::DType dtype) {
       return ncclFloat32;
     case device::DType::kBF16:
       return ncclBfloat16;
+    case device::DType::kE4M3:
+    case device::DType::kE5M2:
+      break;  // gradients are not of 8 bits
   }
   return ncclFloat32;
 }

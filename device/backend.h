@@ -30,6 +30,9 @@ struct Tensor {
   DType dtype = DType::kF32;
   int64_t rows = 0;
   int64_t cols = 0;
+  // Of 8 bits: device memory, [2], a power of two that numbers were multiplied by before they were
+  // rounded, and its inverse.
+  const float* scale = nullptr;
 
   STRATA_HOST_DEVICE int64_t size() const { return rows * cols; }
   size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype); }
@@ -45,11 +48,13 @@ struct ConstTensor {
   DType dtype = DType::kF32;
   int64_t rows = 0;
   int64_t cols = 0;
+  const float* scale = nullptr;
 
   ConstTensor() = default;
   ConstTensor(const void* data_, DType dtype_, int64_t rows_, int64_t cols_)
       : data(data_), dtype(dtype_), rows(rows_), cols(cols_) {}
-  ConstTensor(const Tensor& t) : data(t.data), dtype(t.dtype), rows(t.rows), cols(t.cols) {}
+  ConstTensor(const Tensor& t)
+      : data(t.data), dtype(t.dtype), rows(t.rows), cols(t.cols), scale(t.scale) {}
   STRATA_HOST_DEVICE int64_t size() const { return rows * cols; }
   size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype); }
   STRATA_HOST_DEVICE explicit operator bool() const { return data != nullptr; }
@@ -68,16 +73,22 @@ struct Sequences {
   const uint64_t* sample_ids = nullptr;  // [B], key of each sample's dropout
 };
 
-// How a tensor enters a product in 8 bits (device/float8.h): times a scale, rounded to the nearest
-// number, the largest where it exceeds that. Only where T, in and out are multiples of 16.
-struct Float8Scaling {
-  // Device memory: [2], a power of two and its inverse; null: x enters as it is.
-  const float* scale = nullptr;
+// What an operation writes of an output for products in 8 bits: its numbers times a scale, rounded
+// to the nearest, or to the largest where they exceed it. Whether they are rounded to the output's
+// dtype before is up to the backend. Only where T and the columns are multiples of 16.
+struct Float8Copy {
+  // Of the output's shape; kE4M3 of weights and activations, kE5M2 of gradients. Absent: none.
+  Tensor codes;
   // Device memory: raised to max |x|; null: nobody looks.
   float* largest = nullptr;
+
+  STRATA_HOST_DEVICE explicit operator bool() const { return codes || largest; }
 };
 
 enum class Activation : uint8_t { kNone, kGelu /* exact, erf */, kGeluTanh, kTanh };
+
+// Of linear layers, both operands of a product are of the compute dtype, or both of 8 bits: kE4M3
+// for x and weight, kE5M2 for dy.
 
 // y = activation(x weight^T + bias).
 struct LinearForward {
@@ -86,9 +97,8 @@ struct LinearForward {
   ConstTensor bias;    // [out]
   Activation activation = Activation::kNone;
   Tensor pre_activation;  // [T, out] kept for backward; absent: not stored
-  Tensor y;               // [T, out]
-  // To E4M3; both are rounded or neither.
-  Float8Scaling x_scaling, weight_scaling;
+  Tensor y;               // [T, out]; only its shape where y_float8 has codes: not stored
+  Float8Copy y_float8;
 };
 
 // dx = (dy weight) * activation'(pre_activation), or dx += dy weight where `accumulate`.
@@ -97,10 +107,9 @@ struct LinearDataGradient {
   ConstTensor weight;                         // [out, in]
   Activation activation = Activation::kNone;  // of the layer that produced x
   ConstTensor pre_activation;                 // [T, in], absent for kNone
-  bool accumulate = false;                    // only with kNone
-  Tensor dx;                                  // [T, in]
-  Float8Scaling dy_scaling;                   // to E5M2; both are rounded or neither
-  const float* weight_scale = nullptr;        // of its Float8Scaling, to E4M3
+  bool accumulate = false;                    // only with kNone, and without dx_float8
+  Tensor dx;  // [T, in]; only its shape where dx_float8 has codes: not stored
+  Float8Copy dx_float8;
 };
 
 // d_weight += dy^T x, d_bias += column sums of dy.
@@ -108,10 +117,7 @@ struct LinearWeightGradient {
   ConstTensor x;    // [T, in]
   ConstTensor dy;   // [T, out]
   Tensor d_weight;  // [out, in] master dtype
-  Tensor d_bias;    // [out] master dtype; of dy as it is
-  // Of Float8Scalings, to E4M3 and E5M2; both are rounded or neither.
-  const float* x_scale = nullptr;
-  const float* dy_scale = nullptr;
+  Tensor d_bias;    // [out] master dtype
 };
 
 // dx = dy * activation'(pre_activation); dx may be dy.
@@ -127,8 +133,9 @@ struct AttentionForward {
   ConstTensor qkv;  // [T, 3H]: query, key, value, each heads x d
   Sequences sequences;
   int32_t heads = 0;
-  Dropout dropout;     // row: head * 65536 + query position, column: key position
-  Tensor context;      // [T, H]
+  Dropout dropout;  // row: head * 65536 + query position, column: key position
+  Tensor context;   // [T, H]
+  Float8Copy context_float8;
   Tensor log_sum_exp;  // [T, heads] master dtype: of the scaled scores of each row
 };
 
@@ -140,7 +147,8 @@ struct AttentionBackward {
   Sequences sequences;
   int32_t heads = 0;
   Dropout dropout;
-  Tensor d_qkv;  // [T, 3H]
+  Tensor d_qkv;  // [T, 3H]; only its shape where d_qkv_float8 has codes: not stored
+  Float8Copy d_qkv_float8;
 };
 
 // y = LayerNorm(residual + dropout(x)).
@@ -155,6 +163,7 @@ struct ResidualLayerNormForward {
   Tensor normalized;      // [T, H] kept for backward; absent: not stored
   Tensor inverse_stddev;  // [T] master dtype, kept for backward; absent: not stored
   Tensor y;               // [T, H]
+  Float8Copy y_float8;
 };
 
 struct ResidualLayerNormBackward {
@@ -164,7 +173,8 @@ struct ResidualLayerNormBackward {
   ConstTensor gamma;           // [H]
   Dropout dropout;
   Sequences sequences;
-  Tensor d_x;         // [T, H] gradient of x
+  Tensor d_x;  // [T, H] gradient of x; only its shape where d_x_float8 has codes: not stored
+  Float8Copy d_x_float8;
   Tensor d_residual;  // [T, H] gradient of the residual, absent: none; never the same memory as d_x
   Tensor d_gamma;     // [H] master dtype, added to
   Tensor d_beta;      // [H] master dtype, added to
@@ -186,6 +196,7 @@ struct EmbeddingsForward {
   Tensor normalized;      // [T, H] kept for backward; absent: not stored
   Tensor inverse_stddev;  // [T] master dtype; absent: not stored
   Tensor y;               // [T, H]
+  Float8Copy y_float8;
 };
 
 struct EmbeddingsBackward {
@@ -354,6 +365,12 @@ struct LambApply {
   StepValue<float> learning_rate;
 };
 
+// Writes a tensor for products in 8 bits.
+struct RoundToFloat8 {
+  ConstTensor x;  // compute dtype
+  Float8Copy copy;
+};
+
 // Scales of n tensors for the next step, from the largest values of the last kFloat8History steps,
 // of which `largest` has the newest: float8_scale of their maximum.
 struct Float8Update {
@@ -398,7 +415,8 @@ class Backend {
   virtual DType compute_dtype() const = 0;
   virtual DType master_dtype() const = 0;
   virtual bool memory_is_host() const { return true; }  // the host may read and write it
-  // Whether products can be in 8 bits, be it by computing what they would give.
+  // Whether products can be in 8 bits, be it by computing what they would give. Where they cannot,
+  // no tensor is of 8 bits and every Float8Copy is empty.
   virtual bool has_float8() const { return true; }
   // The stream as CUDA's libraries know it (a cudaStream_t), its GPU now the calling thread's; null
   // where streams are not CUDA's.
@@ -448,6 +466,7 @@ class Backend {
   virtual void adam_update(Stream, const AdamUpdate&) = 0;
   virtual void lamb_direction(Stream, const LambDirection&) = 0;
   virtual void lamb_apply(Stream, const LambApply&) = 0;
+  virtual void round_to_float8(Stream, const RoundToFloat8&) = 0;
   virtual void float8_update(Stream, const Float8Update&) = 0;
 };
 

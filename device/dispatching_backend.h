@@ -65,6 +65,9 @@ class DispatchingBackend : public Backend {
   void lamb_apply(Stream s, const LambApply& op) final {
     Operations::lamb_apply(on(s, "lamb_apply"), op);
   }
+  void round_to_float8(Stream s, const RoundToFloat8& op) final {
+    Operations::round_to_float8(on(s, "round_to_float8"), op);
+  }
   void float8_update(Stream s, const Float8Update& op) final {
     Operations::float8_update(on(s, "float8_update"), op);
   }

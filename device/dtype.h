@@ -7,14 +7,43 @@
 
 namespace strata::device {
 
-enum class DType : uint8_t { kF64, kF32, kBF16 };
+enum class DType : uint8_t {
+  kF64,
+  kF32,
+  kBF16,
+  kE4M3,  // codes of 8 bits (device/float8.h)
+  kE5M2,
+};
 
 constexpr size_t size_of(DType dtype) {
-  return dtype == DType::kF64 ? 8 : dtype == DType::kF32 ? 4 : 2;
+  switch (dtype) {
+    case DType::kF64:
+      return 8;
+    case DType::kF32:
+      return 4;
+    case DType::kBF16:
+      return 2;
+    case DType::kE4M3:
+    case DType::kE5M2:
+      break;
+  }
+  return 1;
 }
 
 constexpr const char* name_of(DType dtype) {
-  return dtype == DType::kF64 ? "f64" : dtype == DType::kF32 ? "f32" : "bf16";
+  switch (dtype) {
+    case DType::kF64:
+      return "f64";
+    case DType::kF32:
+      return "f32";
+    case DType::kBF16:
+      return "bf16";
+    case DType::kE4M3:
+      return "e4m3";
+    case DType::kE5M2:
+      break;
+  }
+  return "e5m2";
 }
 
 // What kernels over storage type T compute in: float, or BFloat16 or its bits, uint16_t.

@@ -15,7 +15,7 @@ struct E4M3 {  // weights and activations; has no infinity
   static constexpr float kLargest = 448.0f;
   static constexpr uint8_t kLargestCode = 0x7e;
 };
-struct E5M2 {  // gradients
+struct E5M2 {  // gradients; the upper byte of IEEE's half precision
   static constexpr int kMantissaBits = 2, kBias = 15;
   static constexpr float kLargest = 57344.0f;
   static constexpr uint8_t kLargestCode = 0x7b;
@@ -27,23 +27,20 @@ template <typename Format>
 STRATA_HOST_DEVICE constexpr uint8_t to_float8(float x) {
   constexpr uint32_t kInfinity = 0x7f800000u;
   constexpr int kDropped = 23 - Format::kMantissaBits, kRebias = 127 - Format::kBias;
+  // A float whose last digit is the format's smallest number: added to numbers below the format's
+  // normal ones, it makes the addition round them to multiples of that.
+  constexpr uint32_t kCoarse = static_cast<uint32_t>(kRebias + 1 + kDropped) << 23;
   const uint32_t word = std::bit_cast<uint32_t>(x), magnitude = word & 0x7fffffffu;
   const auto sign = static_cast<uint8_t>(word >> 24 & 0x80u);
-  if (magnitude > kInfinity) return sign | kFloat8Nan;
-  // Numbers below the format's normal ones are multiples of its smallest; there, more bits of the
-  // mantissa, with its leading one, are dropped.
-  const int exponent = static_cast<int>(magnitude >> 23) - kRebias;
-  uint32_t code = 0;
-  if (exponent >= 1) {
-    const uint32_t odd = magnitude >> kDropped & 1u;
-    const uint32_t rounded = (magnitude + (1u << (kDropped - 1)) - 1u + odd) >> kDropped;
-    code = rounded - (static_cast<uint32_t>(kRebias) << Format::kMantissaBits);
-  } else if (exponent > -8) {
-    const int dropped = kDropped + 1 - exponent;
-    const uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
-    code = (mantissa + (1u << (dropped - 1)) - 1u + (mantissa >> dropped & 1u)) >> dropped;
-  }
-  return sign | static_cast<uint8_t>(code < Format::kLargestCode ? code : Format::kLargestCode);
+  const uint32_t odd = magnitude >> kDropped & 1u;
+  const uint32_t normal = ((magnitude + (1u << (kDropped - 1)) - 1u + odd) >> kDropped) -
+                          (static_cast<uint32_t>(kRebias) << Format::kMantissaBits);
+  const uint32_t small =
+      std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + std::bit_cast<float>(kCoarse)) -
+      kCoarse;
+  const uint32_t code = magnitude < static_cast<uint32_t>(kRebias + 1) << 23 ? small : normal;
+  const uint32_t limited = code < Format::kLargestCode ? code : Format::kLargestCode;
+  return sign | static_cast<uint8_t>(magnitude > kInfinity ? kFloat8Nan : limited);
 }
 
 template <typename Format>
@@ -58,13 +55,6 @@ STRATA_HOST_DEVICE constexpr float from_float8(uint8_t code) {
   }
   constexpr uint32_t kRebias = static_cast<uint32_t>(127 - Format::kBias) << Format::kMantissaBits;
   return std::bit_cast<float>(sign | (magnitude + kRebias) << (23 - Format::kMantissaBits));
-}
-
-// What a product sees of x: x * scale in 8 bits, divided by scale. Exact but for the one rounding,
-// as scales are powers of two.
-template <typename Format>
-STRATA_HOST_DEVICE constexpr float in_float8(float x, float scale) {
-  return from_float8<Format>(to_float8<Format>(x * scale)) / scale;
 }
 
 // The largest power of two that keeps `largest` within `limit`; 1 where nothing was seen yet.

@@ -16,15 +16,23 @@ namespace {
 
 using device::ConstTensor;
 using device::DType;
+using device::Float8Copy;
 using device::Stream;
 using device::Tensor;
 
 constexpr Stream kCompute = Stream::kCompute;
 
+// An output, with what is written of it for products in 8 bits.
+struct Copied {
+  Tensor tensor;
+  Float8Copy copy;
+};
+
 // Device memory for the operands of one operation.
 class Operands {
  public:
-  explicit Operands(device::Backend& backend) : backend_(backend) {}
+  // `float8`: products are in 8 bits.
+  Operands(device::Backend& backend, bool float8) : backend_(backend), float8_(float8) {}
 
   Tensor compute(int64_t rows, int64_t cols) { return make(backend_.compute_dtype(), rows, cols); }
   Tensor master(int64_t rows, int64_t cols) { return make(backend_.master_dtype(), rows, cols); }
@@ -33,6 +41,32 @@ class Operands {
   template <typename T>
   T* zeros() {
     return buffers_.emplace_back(backend_, sizeof(T)).template as<T>();
+  }
+  // What a product reads; `codes`: its dtype in 8 bits.
+  ConstTensor operand(DType codes, int64_t rows, int64_t cols) {
+    const Copied both = copied(codes, rows, cols);
+    if (!float8_) return both.tensor;
+    backend_.round_to_float8(kCompute, {both.tensor, both.copy});
+    return both.copy.codes;
+  }
+  // An output that a product reads, and others.
+  Copied copied(DType codes, int64_t rows, int64_t cols) {
+    Copied both{.tensor = compute(rows, cols)};
+    if (!float8_) return both;
+    const float scale[2] = {256.0f, 1.0f / 256.0f};
+    auto* scale_memory = zeros<float[2]>();
+    backend_.store(kCompute, scale_memory, scale, sizeof scale);
+    const auto bytes = static_cast<size_t>(rows * cols) * size_of(codes);
+    both.copy = {
+        .codes = {buffers_.emplace_back(backend_, bytes).data(), codes, rows, cols, *scale_memory},
+        .largest = zeros<float>()};
+    return both;
+  }
+  // One that nothing but products read.
+  Copied only_for_products(DType codes, int64_t rows, int64_t cols) {
+    Copied result = copied(codes, rows, cols);
+    if (float8_) result.tensor.data = nullptr;
+    return result;
   }
 
  private:
@@ -44,12 +78,15 @@ class Operands {
   }
 
   device::Backend& backend_;
+  bool float8_;
   std::list<device::Buffer> buffers_;
 };
 
 double bytes_of(std::initializer_list<ConstTensor> tensors) {
   double bytes = 0;
-  for (const ConstTensor& tensor : tensors) bytes += static_cast<double>(tensor.bytes());
+  for (const ConstTensor& tensor : tensors) {
+    if (tensor) bytes += static_cast<double>(tensor.bytes());
+  }
   return bytes;
 }
 
@@ -63,15 +100,11 @@ class Bench {
         backend_(backend),
         layout_(model),
         batch_(backend, bert::capacity_of(batch), model_options.rounding),
-        float8_scales_(backend, 1),
+        float8_(model_options.float8),
         rounds_(options.rounds),
         describe_(describe) {
     batch_.upload(kCompute, batch);
     for (const int32_t length : lengths) squared_lengths_ += double{1} * length * length;
-    if (!model_options.float8) return;
-    // Two steps, from whose second on operands are rounded.
-    for (uint64_t step = 1; step <= 2; ++step) float8_scales_.begin(step);
-    float8_ = float8_scales_.product(0, true);
   }
 
   std::vector<OperationTime> run() {
@@ -125,51 +158,51 @@ class Bench {
   // layer's.
   void activated_linear(const std::string& where, const std::string& where_backward, int64_t in,
                         int64_t out, int64_t per_step, device::Activation activation) {
-    Operands operands(backend_);
+    Operands operands(backend_, float8_);
     const int64_t t = batch_.sequences.tokens;
-    const Tensor x = operands.compute(t, in), y = operands.compute(t, out),
-                 weight = operands.compute(out, in), bias = operands.compute(1, out),
-                 pre = operands.compute(t, out), next = operands.compute(t, in),
-                 next_weight = operands.compute(in, out);
+    const ConstTensor x = operands.operand(DType::kE4M3, t, in),
+                      weight = operands.operand(DType::kE4M3, out, in),
+                      next = operands.operand(DType::kE5M2, t, in),
+                      next_weight = operands.operand(DType::kE4M3, in, out);
+    const Tensor bias = operands.compute(1, out), pre = operands.compute(t, out);
+    const Copied y = operands.only_for_products(DType::kE4M3, t, out),
+                 d_pre = operands.only_for_products(DType::kE5M2, t, out);
     const double flops = 2.0 * static_cast<double>(t) * static_cast<double>(in * out);
-    time("linear_forward", where, per_step, flops, bytes_of({x, weight, bias, y, pre}), [&] {
-      backend_.linear_forward(kCompute, {.x = x,
-                                         .weight = weight,
-                                         .bias = bias,
-                                         .activation = activation,
-                                         .pre_activation = pre,
-                                         .y = y,
-                                         .x_scaling = float8_.x,
-                                         .weight_scaling = float8_.weight});
-    });
+    time("linear_forward", where, per_step, flops,
+         bytes_of({x, weight, bias, y.tensor, y.copy.codes, pre}), [&] {
+           backend_.linear_forward(kCompute, {.x = x,
+                                              .weight = weight,
+                                              .bias = bias,
+                                              .activation = activation,
+                                              .pre_activation = pre,
+                                              .y = y.tensor,
+                                              .y_float8 = y.copy});
+         });
     time("linear_data_gradient", where_backward, per_step, flops,
-         bytes_of({next, next_weight, pre, y}), [&] {
+         bytes_of({next, next_weight, pre, d_pre.tensor, d_pre.copy.codes}), [&] {
            backend_.linear_data_gradient(kCompute, {.dy = next,
                                                     .weight = next_weight,
                                                     .activation = activation,
                                                     .pre_activation = pre,
-                                                    .dx = y,
-                                                    .dy_scaling = float8_.dy,
-                                                    .weight_scale = float8_.weight.scale});
+                                                    .dx = d_pre.tensor,
+                                                    .dx_float8 = d_pre.copy});
          });
   }
 
   void linear(const std::string& where, int64_t in, int64_t out, int64_t per_step,
               device::Activation activation) {
-    Operands operands(backend_);
+    Operands operands(backend_, float8_);
     const int64_t t = batch_.sequences.tokens;
-    const Tensor x = operands.compute(t, in), y = operands.compute(t, out),
-                 weight = operands.compute(out, in), bias = operands.compute(1, out),
-                 d_weight = operands.master(out, in), d_bias = operands.master(1, out);
+    const ConstTensor x = operands.operand(DType::kE4M3, t, in),
+                      weight = operands.operand(DType::kE4M3, out, in),
+                      dy = operands.operand(DType::kE5M2, t, out);
+    const Tensor y = operands.compute(t, out), dx = operands.compute(t, in),
+                 bias = operands.compute(1, out), d_weight = operands.master(out, in),
+                 d_bias = operands.master(1, out);
     const double flops = 2.0 * static_cast<double>(t) * static_cast<double>(in * out);
     if (activation == device::Activation::kNone) {
       time("linear_forward", where, per_step, flops, bytes_of({x, weight, bias, y}), [&] {
-        backend_.linear_forward(kCompute, {.x = x,
-                                           .weight = weight,
-                                           .bias = bias,
-                                           .y = y,
-                                           .x_scaling = float8_.x,
-                                           .weight_scaling = float8_.weight});
+        backend_.linear_forward(kCompute, {.x = x, .weight = weight, .bias = bias, .y = y});
       });
     } else {
       activated_linear(where, "output, through the activation", in, out, per_step, activation);
@@ -177,69 +210,73 @@ class Bench {
     const bool adds = where != "attention output" && where != "output";
     if (where != "output") {
       time("linear_data_gradient", where, per_step, flops,
-           bytes_of({y, weight, x}) + (adds ? bytes_of({x}) : 0), [&] {
-             backend_.linear_data_gradient(kCompute, {.dy = y,
-                                                      .weight = weight,
-                                                      .accumulate = adds,
-                                                      .dx = x,
-                                                      .dy_scaling = float8_.dy,
-                                                      .weight_scale = float8_.weight.scale});
+           bytes_of({dy, weight, dx}) + (adds ? bytes_of({dx}) : 0), [&] {
+             backend_.linear_data_gradient(
+                 kCompute, {.dy = dy, .weight = weight, .accumulate = adds, .dx = dx});
            });
     }
     time("linear_weight_gradient", where, per_step, flops,
-         bytes_of({x, y, d_weight, d_weight, d_bias, d_bias}), [&] {
-           backend_.linear_weight_gradient(kCompute, {.x = x,
-                                                      .dy = y,
-                                                      .d_weight = d_weight,
-                                                      .d_bias = d_bias,
-                                                      .x_scale = float8_.x.scale,
-                                                      .dy_scale = float8_.dy.scale});
+         bytes_of({x, dy, d_weight, d_weight, d_bias, d_bias}), [&] {
+           backend_.linear_weight_gradient(
+               kCompute, {.x = x, .dy = dy, .d_weight = d_weight, .d_bias = d_bias});
+         });
+    if (!float8_) return;
+    const Copied rounded = operands.copied(DType::kE4M3, out, in);
+    time("round_to_float8", where + ", weight", per_step, 0,
+         bytes_of({rounded.tensor, rounded.copy.codes}), [&] {
+           backend_.round_to_float8(kCompute, {rounded.tensor, rounded.copy});
          });
   }
 
   void attention() {
-    Operands operands(backend_);
+    Operands operands(backend_, float8_);
     const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
-    const Tensor qkv = operands.compute(t, 3 * h), context = operands.compute(t, h),
-                 d_context = operands.compute(t, h), d_qkv = operands.compute(t, 3 * h),
+    const Copied context = operands.copied(DType::kE4M3, t, h),
+                 d_qkv = operands.only_for_products(DType::kE5M2, t, 3 * h);
+    const Tensor qkv = operands.compute(t, 3 * h), d_context = operands.compute(t, h),
                  log_sum_exp = operands.master(t, model_.heads);
     const auto heads = static_cast<int32_t>(model_.heads);
     const device::Dropout dropout{model_.attention_dropout, 7};
     const double products = 2.0 * static_cast<double>(h) * squared_lengths_;
     time("attention_forward", "", model_.layers, 2 * products,
-         bytes_of({qkv, context, log_sum_exp}), [&] {
+         bytes_of({qkv, context.tensor, context.copy.codes, log_sum_exp}), [&] {
            backend_.attention_forward(kCompute, {.qkv = qkv,
                                                  .sequences = batch_.sequences,
                                                  .heads = heads,
                                                  .dropout = dropout,
-                                                 .context = context,
+                                                 .context = context.tensor,
+                                                 .context_float8 = context.copy,
                                                  .log_sum_exp = log_sum_exp});
          });
     // Scores are computed again, which does not count.
     time("attention_backward", "", model_.layers, 4 * products,
-         bytes_of({qkv, context, d_context, log_sum_exp, d_qkv}), [&] {
+         bytes_of({qkv, context.tensor, d_context, log_sum_exp, d_qkv.tensor, d_qkv.copy.codes}),
+         [&] {
            backend_.attention_backward(kCompute, {.qkv = qkv,
-                                                  .context = context,
+                                                  .context = context.tensor,
                                                   .d_context = d_context,
                                                   .log_sum_exp = log_sum_exp,
                                                   .sequences = batch_.sequences,
                                                   .heads = heads,
                                                   .dropout = dropout,
-                                                  .d_qkv = d_qkv});
+                                                  .d_qkv = d_qkv.tensor,
+                                                  .d_qkv_float8 = d_qkv.copy});
          });
   }
 
   void layernorm() {
-    Operands operands(backend_);
+    Operands operands(backend_, float8_);
     const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
+    const Copied y = operands.copied(DType::kE4M3, t, h),
+                 d_x = operands.only_for_products(DType::kE5M2, t, h);
     const Tensor x = operands.compute(t, h), residual = operands.compute(t, h),
-                 normalized = operands.compute(t, h), y = operands.compute(t, h),
+                 normalized = operands.compute(t, h), dy = operands.compute(t, h),
                  gamma = operands.compute(1, h), beta = operands.compute(1, h),
                  inverse_stddev = operands.positive(t), d_gamma = operands.master(1, h),
                  d_beta = operands.master(1, h);
     const device::Dropout dropout{model_.hidden_dropout, 7};
     time("residual_layernorm_forward", "", 2 * model_.layers, 0,
-         bytes_of({x, residual, normalized, inverse_stddev, y}), [&] {
+         bytes_of({x, residual, normalized, inverse_stddev, y.tensor, y.copy.codes}), [&] {
            backend_.residual_layernorm_forward(kCompute, {.x = x,
                                                           .residual = residual,
                                                           .gamma = gamma,
@@ -249,17 +286,19 @@ class Bench {
                                                           .sequences = batch_.sequences,
                                                           .normalized = normalized,
                                                           .inverse_stddev = inverse_stddev,
-                                                          .y = y});
+                                                          .y = y.tensor,
+                                                          .y_float8 = y.copy});
          });
     time("residual_layernorm_backward", "", 2 * model_.layers, 0,
-         bytes_of({y, normalized, inverse_stddev, x, residual}), [&] {
-           backend_.residual_layernorm_backward(kCompute, {.dy = y,
+         bytes_of({dy, normalized, inverse_stddev, d_x.tensor, d_x.copy.codes, residual}), [&] {
+           backend_.residual_layernorm_backward(kCompute, {.dy = dy,
                                                            .normalized = normalized,
                                                            .inverse_stddev = inverse_stddev,
                                                            .gamma = gamma,
                                                            .dropout = dropout,
                                                            .sequences = batch_.sequences,
-                                                           .d_x = x,
+                                                           .d_x = d_x.tensor,
+                                                           .d_x_float8 = d_x.copy,
                                                            .d_residual = residual,
                                                            .d_gamma = d_gamma,
                                                            .d_beta = d_beta});
@@ -267,46 +306,49 @@ class Bench {
   }
 
   void embeddings() {
-    Operands operands(backend_);
+    Operands operands(backend_, float8_);
     const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
     const Tensor word = operands.compute(model_.vocab_size, h),
                  position = operands.compute(model_.max_positions, h),
                  segment = operands.compute(2, h), gamma = operands.compute(1, h),
                  beta = operands.compute(1, h), normalized = operands.compute(t, h),
-                 y = operands.compute(t, h), inverse_stddev = operands.positive(t),
+                 dy = operands.compute(t, h), inverse_stddev = operands.positive(t),
                  d_word = operands.master(model_.vocab_size, h),
                  d_position = operands.master(model_.max_positions, h),
                  d_segment = operands.master(2, h), d_gamma = operands.master(1, h),
                  d_beta = operands.master(1, h);
     const device::Dropout dropout{model_.hidden_dropout, 7};
+    const Copied y = operands.copied(DType::kE4M3, t, h);
     // Every token's word is read; positions and segments stay in caches.
-    time("embeddings_forward", "", 1, 0, bytes_of({y, normalized, y, inverse_stddev}), [&] {
-      backend_.embeddings_forward(kCompute, {.token_ids = batch_.tokens,
-                                             .segment_ids = batch_.segments,
-                                             .positions = batch_.positions,
-                                             .sequences = batch_.sequences,
-                                             .word = word,
-                                             .position = position,
-                                             .segment = segment,
-                                             .gamma = gamma,
-                                             .beta = beta,
-                                             .epsilon = model_.layer_norm_epsilon,
-                                             .dropout = dropout,
-                                             .normalized = normalized,
-                                             .inverse_stddev = inverse_stddev,
-                                             .y = y});
-    });
+    time("embeddings_forward", "", 1, 0,
+         bytes_of({y.tensor, normalized, y.tensor, y.copy.codes, inverse_stddev}), [&] {
+           backend_.embeddings_forward(kCompute, {.token_ids = batch_.tokens,
+                                                  .segment_ids = batch_.segments,
+                                                  .positions = batch_.positions,
+                                                  .sequences = batch_.sequences,
+                                                  .word = word,
+                                                  .position = position,
+                                                  .segment = segment,
+                                                  .gamma = gamma,
+                                                  .beta = beta,
+                                                  .epsilon = model_.layer_norm_epsilon,
+                                                  .dropout = dropout,
+                                                  .normalized = normalized,
+                                                  .inverse_stddev = inverse_stddev,
+                                                  .y = y.tensor,
+                                                  .y_float8 = y.copy});
+         });
     // And every word's gradient is read and written, at most as often as there are tokens.
     const double rows = static_cast<double>(std::min<int64_t>(t, model_.vocab_size));
     const double scattered =
         2 * rows * static_cast<double>(h) * static_cast<double>(size_of(d_word.dtype));
-    time("embeddings_backward", "", 1, 0, bytes_of({y, normalized, inverse_stddev}) + scattered,
+    time("embeddings_backward", "", 1, 0, bytes_of({dy, normalized, inverse_stddev}) + scattered,
          [&] {
            backend_.embeddings_backward(kCompute, {.token_ids = batch_.tokens,
                                                    .segment_ids = batch_.segments,
                                                    .positions = batch_.positions,
                                                    .sequences = batch_.sequences,
-                                                   .dy = y,
+                                                   .dy = dy,
                                                    .normalized = normalized,
                                                    .inverse_stddev = inverse_stddev,
                                                    .gamma = gamma,
@@ -320,7 +362,7 @@ class Bench {
   }
 
   void rows() {
-    Operands operands(backend_);
+    Operands operands(backend_, float8_);
     const int64_t t = batch_.sequences.tokens, m = batch_.masked, h = model_.hidden_size;
     const Tensor all = operands.compute(t, h), some = operands.compute(m, h);
     time("gather_rows", "masked positions", 1, 0, bytes_of({some, some}), [&] {
@@ -337,7 +379,7 @@ class Bench {
   }
 
   void losses() {
-    Operands operands(backend_);
+    Operands operands(backend_, float8_);
     const int64_t m = batch_.masked, h = model_.hidden_size, v = model_.vocab_size;
     const Tensor x = operands.compute(m, h), weight = operands.compute(v, h),
                  bias = operands.compute(1, v), d_x = operands.compute(m, h),
@@ -362,7 +404,7 @@ class Bench {
   }
 
   void flat() {
-    Operands operands(backend_);
+    Operands operands(backend_, float8_);
     const int64_t n = layout_.size;
     const Tensor weights = operands.master(1, n), gradients = operands.master(1, n),
                  first = operands.master(1, n), second = operands.master(1, n),
@@ -394,8 +436,7 @@ class Bench {
   device::Backend& backend_;
   bert::ParameterLayout layout_;
   bert::DeviceBatch batch_;
-  bert::Float8Scales float8_scales_;
-  bert::Float8Scales::Product float8_;  // of every product; empty where they are not in 8 bits
+  bool float8_;
   int rounds_;
   const std::function<void(const std::string&)>& describe_;
   double squared_lengths_ = 0;  // their sum

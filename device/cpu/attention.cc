@@ -1,6 +1,7 @@
 // Self-attention, one head of one sequence at a time: its scores fit the second-level cache.
 #include <cstring>
 
+#include "device/cpu/float8.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
 
@@ -198,10 +199,12 @@ void Operations<T>::attention_forward(const Context& context, const AttentionFor
     mix<T>(layout, scratch.probabilities, false, value, layout.output(out, scratch.result));
     layout.finish(out, scratch.result);
   });
+  write_copy<T>(context, op.context, op.context_float8);
 }
 
 template <typename T>
 void Operations<T>::attention_backward(const Context& context, const AttentionBackward& op) {
+  const Tensor d_qkv = place_of_output<T>(context, op.d_qkv, 5);
   for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t head) {
     const HeadPlace place = place_of(op, sequence, head);
     const HeadLayout<T> layout(place.length, place.d);
@@ -220,7 +223,7 @@ void Operations<T>::attention_backward(const Context& context, const AttentionBa
     zero_rows(layout, scratch.probabilities);
     zero_rows(layout, scratch.d_scores);
     const auto emit = [&](int64_t part, const T* weights, bool transpose, HeadView<const T> x) {
-      const auto out = place.of(op.d_qkv.as<T>(), op.d_qkv.cols, part);
+      const auto out = place.of(d_qkv.as<T>(), d_qkv.cols, part);
       mix<T>(layout, weights, transpose, x, layout.output(out, scratch.result));
       layout.finish(out, scratch.result);
     };
@@ -228,6 +231,7 @@ void Operations<T>::attention_backward(const Context& context, const AttentionBa
     emit(1, scratch.d_scores, true, query);
     emit(2, scratch.probabilities, true, d_out);
   });
+  write_copy<T>(context, d_qkv, op.d_qkv_float8);
 }
 
 template void Operations<float>::attention_forward(const Context&, const AttentionForward&);

@@ -76,10 +76,11 @@ std::unique_ptr<Backend> make_cpu_backend(DType compute_dtype, int threads) {
       if (const std::string_view reason = bf16_unavailable_reason(); !reason.empty())
         fail("{}", reason);
       return std::make_unique<CpuBackend<uint16_t>>(threads);
-    case DType::kF64:
+    default:
       break;
   }
-  fail("the cpu backend computes in f32 or bf16, not f64; the reference backend does");
+  fail("the cpu backend computes in f32 or bf16, not {}{}", name_of(compute_dtype),
+       compute_dtype == DType::kF64 ? "; the reference backend does" : "");
 }
 
 }  // namespace strata::device::cpu

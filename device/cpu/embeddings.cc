@@ -1,6 +1,7 @@
 // Embeddings, and the gathering and scattering of rows.
 #include <algorithm>
 
+#include "device/cpu/float8.h"
 #include "device/cpu/layernorm_gradients.h"
 #include "device/cpu/operations.h"
 
@@ -24,6 +25,7 @@ void Operations<T>::embeddings_forward(const Context& context, const EmbeddingsF
   parallel_ranges(context.threads, op.y.rows, [&](int64_t begin, int64_t end, int) {
     context.typed<T>().embeddings_forward(op, begin, end, row_scratch(op.y.cols));
   });
+  write_copy<T>(context, op.y, op.y_float8);
 }
 
 template <typename T>

@@ -1,16 +1,21 @@
-// Operands of products in 8 bits. There are no such products here: operands are rounded to what
-// those would see, and multiplied as ever.
+// Operands of products in 8 bits, and what writes them. There are no such products here: codes are
+// turned into the numbers that they stand for, and those multiplied as ever.
 #pragma once
 
 #include "device/cpu/parallel.h"
-#include "device/float8.h"
 
 namespace strata::device::cpu {
 
-// `tensor` as a product takes it: itself, or a rounded copy in scratch slot `slot`.
-// `scaling.largest` is raised.
-template <typename Format, typename T>
-const T* operand(const Context& context, const ConstTensor& tensor, const Float8Scaling& scaling,
-                 int slot);
+// A tensor of T as it is; the numbers of one of 8 bits, in scratch slot `slot`.
+template <typename T>
+const T* operand(const Context& context, const ConstTensor& tensor, int slot);
+
+// `output`, or memory of scratch slot `slot` where that has only a shape.
+template <typename T>
+Tensor place_of_output(const Context& context, const Tensor& output, int slot);
+
+// Writes `copy` of `tensor`.
+template <typename T>
+void write_copy(const Context& context, const ConstTensor& tensor, const Float8Copy& copy);
 
 }  // namespace strata::device::cpu

@@ -1,3 +1,4 @@
+#include "device/cpu/float8.h"
 #include "device/cpu/layernorm_gradients.h"
 #include "device/cpu/operations.h"
 
@@ -9,16 +10,20 @@ void Operations<T>::residual_layernorm_forward(const Context& context,
   parallel_ranges(context.threads, op.x.rows, [&](int64_t begin, int64_t end, int) {
     context.typed<T>().layernorm_forward(op, begin, end, row_scratch(op.x.cols));
   });
+  write_copy<T>(context, op.y, op.y_float8);
 }
 
 template <typename T>
 void Operations<T>::residual_layernorm_backward(const Context& context,
                                                 const ResidualLayerNormBackward& op) {
+  ResidualLayerNormBackward placed = op;
+  placed.d_x = place_of_output<T>(context, op.d_x, 5);
   add_layernorm_gradients(context, op.dy.rows, op.d_gamma, op.d_beta,
                           [&](int64_t begin, int64_t end, float* d_gamma, float* d_beta) {
-                            context.typed<T>().layernorm_backward(op, begin, end, d_gamma, d_beta,
-                                                                  row_scratch(op.dy.cols));
+                            context.typed<T>().layernorm_backward(placed, begin, end, d_gamma,
+                                                                  d_beta, row_scratch(op.dy.cols));
                           });
+  write_copy<T>(context, placed.d_x, op.d_x_float8);
 }
 
 template void Operations<float>::residual_layernorm_forward(const Context&,

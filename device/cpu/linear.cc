@@ -1,4 +1,5 @@
-// Linear layers: products over blocks of rows, each followed at once by its activation.
+// Linear layers: products over blocks of rows, each followed at once by its activation. Scratch: 0
+// and 1 for rows that are no whole unit, 2 for sums, 5 to 7 for what enters or leaves in 8 bits.
 #include <cstring>
 
 #include "device/cpu/float8.h"
@@ -50,15 +51,16 @@ template <typename T>
 void Operations<T>::linear_forward(const Context& context, const LinearForward& op) {
   const int64_t out = op.weight.rows;
   const bool activate = op.activation != Activation::kNone;
-  T* y = op.y.as<T>();
+  const Tensor output = place_of_output<T>(context, op.y, 5);
+  T* y = output.as<T>();
   T* pre_activation = activate && op.pre_activation ? op.pre_activation.as<T>() : y;
   const MatmulCall call{.transpose_b = true,
                         .n = out,
                         .k = op.weight.cols,
-                        .b = operand<E4M3, T>(context, op.weight, op.weight_scaling, 6),
+                        .b = operand<T>(context, op.weight, 6),
                         .ldb = op.weight.cols,
                         .bias = op.bias.data};
-  const T* x = operand<E4M3, T>(context, op.x, op.x_scaling, 7);
+  const T* x = operand<T>(context, op.x, 7);
   multiply_rows(context, op.x.rows, call, x, pre_activation, [&](int64_t begin, int64_t rows) {
     if (!activate) return;
     parallel_ranges(context.threads, rows, [&](int64_t first, int64_t last, int) {
@@ -67,18 +69,20 @@ void Operations<T>::linear_forward(const Context& context, const LinearForward& 
                                             pre_activation + offset, y + offset);
     });
   });
+  write_copy<T>(context, output, op.y_float8);
 }
 
 template <typename T>
 void Operations<T>::linear_data_gradient(const Context& context, const LinearDataGradient& op) {
   const int64_t in = op.weight.cols;
-  T* dx = op.dx.as<T>();
+  const Tensor output = place_of_output<T>(context, op.dx, 5);
+  T* dx = output.as<T>();
   const MatmulCall call{.n = in,
                         .k = op.weight.rows,
-                        .b = operand<E4M3, T>(context, op.weight, {op.weight_scale}, 6),
+                        .b = operand<T>(context, op.weight, 6),
                         .ldb = in,
                         .accumulate = op.accumulate};
-  const T* dy = operand<E5M2, T>(context, op.dy, op.dy_scaling, 7);
+  const T* dy = operand<T>(context, op.dy, 7);
   multiply_rows(context, op.dy.rows, call, dy, dx, [&](int64_t begin, int64_t rows) {
     if (op.activation == Activation::kNone) return;
     parallel_ranges(context.threads, rows, [&](int64_t first, int64_t last, int) {
@@ -87,6 +91,7 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
                                              op.pre_activation.as<T>() + offset, dx + offset);
     });
   });
+  write_copy<T>(context, output, op.dx_float8);
 }
 
 template <typename T>
@@ -101,14 +106,14 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                   .ldc = in,
                   .accumulate = true,
                   .input_dtype = dtype_of<T>()};
-  const auto block = [&](const T* dy, const T* x, int64_t count) {
+  const auto block = [&](const T* dy_rows, const T* x_rows, int64_t count) {
     call.k = count;
-    call.a = dy;
-    call.b = x;
+    call.a = dy_rows;
+    call.b = x_rows;
     matmul(call);
   };
-  const T* dy = operand<E5M2, T>(context, op.dy, {op.dy_scale}, 6);
-  const T* x = operand<E4M3, T>(context, op.x, {op.x_scale}, 7);
+  const T* dy = operand<T>(context, op.dy, 6);
+  const T* x = operand<T>(context, op.x, 7);
   if constexpr (kAnyRows<T>) {
     block(dy, x, rows);
   } else {
@@ -119,10 +124,10 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                 padded_copy(x + begin * in, count, kRowUnit, in, context.scratch[1]), kRowUnit);
         });
   }
-  parallel_sums(
-      context, rows, out, 2, op.d_bias.as<float>(), [&](int64_t begin, int64_t end, float* sums) {
-        context.typed<T>().column_sums(end - begin, out, op.dy.as<T>() + begin * out, sums);
-      });
+  parallel_sums(context, rows, out, 2, op.d_bias.as<float>(),
+                [&](int64_t begin, int64_t end, float* sums) {
+                  context.typed<T>().column_sums(end - begin, out, dy + begin * out, sums);
+                });
 }
 
 template <typename T>

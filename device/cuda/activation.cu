@@ -1,5 +1,8 @@
 // Activations and their derivatives.
+#include <algorithm>
+
 #include "device/cuda/flat.h"
+#include "device/cuda/float8_writer.h"
 #include "device/cuda/operations.h"
 
 namespace strata::device::cuda {
@@ -43,27 +46,39 @@ struct Tanh {
 
 template <typename Function, int V, typename T>
 __global__ void __launch_bounds__(kFlatThreads)
-    forward_kernel(const T* pre_activation, T* y, int64_t count) {
-  const int64_t i = flat_index<V>();
-  if (i >= count) return;
-  float x[V];
-  load(pre_activation + i, x);
+    forward_kernel(const T* pre_activation, T* y, Float8Copy y_float8, int64_t begin, int64_t end) {
+  Float8Writer<E4M3> copy(y_float8);
+  for (int64_t i = begin + flat_index<V>(); i < end; i += flat_stride<V>()) {
+    float x[V];
+    load(pre_activation + i, x);
 #pragma unroll
-  for (int j = 0; j < V; ++j) x[j] = Function::value(x[j]);
-  store(y + i, x);
+    for (int j = 0; j < V; ++j) x[j] = Function::value(x[j]);
+    if (y) store(y + i, x);
+    copy.write(i, x);
+  }
+  copy.finish();
 }
 
 template <typename Function, int V, typename T>
 __global__ void __launch_bounds__(kFlatThreads)
-    backward_kernel(const T* dy, const T* pre_activation, T* dx, int64_t count) {
-  const int64_t i = flat_index<V>();
-  if (i >= count) return;
-  float d[V], x[V];
-  load(dy + i, d);
-  load(pre_activation + i, x);
+    backward_kernel(const T* dy, const T* pre_activation, T* dx, Float8Copy dx_float8,
+                    int64_t begin, int64_t end) {
+  Float8Writer<E5M2> copy(dx_float8);
+  for (int64_t i = begin + flat_index<V>(); i < end; i += flat_stride<V>()) {
+    float d[V], x[V];
+    load(dy + i, d);
+    load(pre_activation + i, x);
 #pragma unroll
-  for (int j = 0; j < V; ++j) d[j] *= Function::derivative(x[j]);
-  store(dx + i, d);
+    for (int j = 0; j < V; ++j) d[j] *= Function::derivative(x[j]);
+    if (dx) store(dx + i, d);
+    copy.write(i, d);
+  }
+  copy.finish();
+}
+
+// Where all blocks raise one number, so few that this is no queue.
+int64_t limited(const Context& context, int64_t blocks, const Float8Copy& copy) {
+  return copy ? std::min(blocks, 8 * int64_t{context.multiprocessors}) : blocks;
 }
 
 template <typename Body>
@@ -84,40 +99,45 @@ void with_function(Activation activation, const Body& body) {
 
 template <typename T>
 void Operations<T>::activation_forward(const Context& context, Activation activation,
-                                       const ConstTensor& pre_activation, const Tensor& y) {
+                                       const ConstTensor& pre_activation, const Tensor& y,
+                                       const Float8Copy& y_float8) {
   with_function(activation, [&](auto function) {
     for_flat_parts<T>(
         y.size(),
         [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-          launch(context.stream, blocks, kFlatThreads,
-                 forward_kernel<decltype(function), width(), T>, pre_activation.as<T>() + begin,
-                 y.as<T>() + begin, count);
+          launch(context.stream, limited(context, blocks, y_float8), kFlatThreads,
+                 forward_kernel<decltype(function), width(), T>, pre_activation.as<T>(), y.as<T>(),
+                 y_float8, begin, begin + count);
         },
-        pre_activation.data, y.data);
+        pre_activation.data, y.data, y_float8.codes.data);
   });
 }
 
 template <typename T>
-void Operations<T>::activation_backward(const Context& context, const ActivationBackward& op) {
+void Operations<T>::activation_backward(const Context& context, const ActivationBackward& op,
+                                        const Float8Copy& dx_float8) {
   const ConstTensor& pre_activation =
       op.activation == Activation::kNone ? op.dy : op.pre_activation;
   with_function(op.activation, [&](auto function) {
     for_flat_parts<T>(
         op.dx.size(),
         [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-          launch(context.stream, blocks, kFlatThreads,
-                 backward_kernel<decltype(function), width(), T>, op.dy.as<T>() + begin,
-                 pre_activation.as<T>() + begin, op.dx.as<T>() + begin, count);
+          launch(context.stream, limited(context, blocks, dx_float8), kFlatThreads,
+                 backward_kernel<decltype(function), width(), T>, op.dy.as<T>(),
+                 pre_activation.as<T>(), op.dx.as<T>(), dx_float8, begin, begin + count);
         },
-        op.dy.data, pre_activation.data, op.dx.data);
+        op.dy.data, pre_activation.data, op.dx.data, dx_float8.codes.data);
   });
 }
 
 template void Operations<float>::activation_forward(const Context&, Activation, const ConstTensor&,
-                                                    const Tensor&);
+                                                    const Tensor&, const Float8Copy&);
 template void Operations<BFloat16>::activation_forward(const Context&, Activation,
-                                                       const ConstTensor&, const Tensor&);
-template void Operations<float>::activation_backward(const Context&, const ActivationBackward&);
-template void Operations<BFloat16>::activation_backward(const Context&, const ActivationBackward&);
+                                                       const ConstTensor&, const Tensor&,
+                                                       const Float8Copy&);
+template void Operations<float>::activation_backward(const Context&, const ActivationBackward&,
+                                                     const Float8Copy&);
+template void Operations<BFloat16>::activation_backward(const Context&, const ActivationBackward&,
+                                                        const Float8Copy&);
 
 }  // namespace strata::device::cuda

@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "device/cuda/float8.h"
 #include "device/cuda/operations.h"
 
 namespace strata::device::cuda {
@@ -15,6 +16,7 @@ void Operations<T>::attention_forward(const Context& context, const AttentionFor
     }
   }
   plain_attention_forward<T>(context, op);
+  write_float8_copy<T>(context, op.context, op.context_float8);
 }
 
 template <typename T>
@@ -25,7 +27,10 @@ void Operations<T>::attention_backward(const Context& context, const AttentionBa
       return tiled_attention_backward(context, op);
     }
   }
-  plain_attention_backward<T>(context, op);
+  AttentionBackward placed = op;
+  placed.d_qkv = place_of_output(context, op.d_qkv, 1);
+  plain_attention_backward<T>(context, placed);
+  write_float8_copy<T>(context, placed.d_qkv, op.d_qkv_float8);
 }
 
 template void Operations<float>::attention_forward(const Context&, const AttentionForward&);

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "device/cuda/attention.h"
+#include "device/cuda/float8_writer.h"
 #include "device/cuda/rows.h"
 #include "device/cuda/tensor_cores.h"
 
@@ -31,14 +32,14 @@ struct Head {
         hidden(hidden_),
         sample_id(sequences.sample_ids[sequence]) {}
 
-  // The head's part of token `at`'s row of qkv [T, 3 hidden], or of [T, hidden].
-  template <int kSize, typename Pointer>
-  __device__ Pointer of_qkv(Pointer qkv, int at, QkvPart part) const {
-    return qkv + (int64_t{first} + at) * 3 * hidden + part * hidden + index * kSize;
+  // Where the head's part of token `at`'s row begins in qkv [T, 3 hidden], and in [T, hidden].
+  template <int kSize>
+  __device__ int64_t in_qkv(int at, QkvPart part) const {
+    return (int64_t{first} + at) * 3 * hidden + part * hidden + index * kSize;
   }
-  template <int kSize, typename Pointer>
-  __device__ Pointer of_context(Pointer context, int at) const {
-    return context + (int64_t{first} + at) * hidden + index * kSize;
+  template <int kSize>
+  __device__ int64_t in_context(int at) const {
+    return (int64_t{first} + at) * hidden + index * kSize;
   }
   __device__ int64_t statistic(int heads, int at) const {
     return (int64_t{first} + at) * heads + index;
@@ -187,19 +188,23 @@ __device__ inline void multiply_add(const Accumulator<kTiles>& p, const SharedTi
   }
 }
 
-// Writes `scale` times this warp's rows of c that lie below `rows` to a matrix of `stride`.
-template <int kSize>
+// Writes `scale` times this warp's rows of c that lie below `rows` to element `begin` and on of a
+// matrix of `stride`, where that has memory, and of its copy.
+template <int kSize, typename Writer>
 __device__ inline void store_rows(const Accumulator<kSize / 8>& c, const float (&scale)[2],
-                                  int rows, BFloat16* to, int64_t stride) {
+                                  int rows, BFloat16* to, Writer& copy, int64_t begin,
+                                  int64_t stride) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = warp() * kWarpRows + row_of(2 * half);
     if (row >= rows) continue;
+    const int64_t at = begin + row * stride + column_of(0, 0);
 #pragma unroll
     for (int t = 0; t < kSize / 8; ++t) {
-      const Pack<BFloat16, 2> two{BFloat16(c[t][2 * half] * scale[half]),
-                                  BFloat16(c[t][2 * half + 1] * scale[half])};
-      *reinterpret_cast<Pack<BFloat16, 2>*>(to + row * stride + column_of(t, 0)) = two;
+      const float two[2] = {c[t][2 * half] * scale[half], c[t][2 * half + 1] * scale[half]};
+      // Without products in 8 bits there is.
+      if (!kHasFloat8 || to) store(to + at + 8 * t, two);
+      copy.write(at + 8 * t, two);
     }
   }
 }
@@ -237,7 +242,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   if (first_query >= head.length) return;
   const auto* qkv = op.qkv.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
-  queries.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, head.length - first_query);
+  queries.load(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, head.length - first_query);
 
   // Scores are in powers of two: exp(x) = 2^(x log2 e).
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
@@ -248,8 +253,8 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   for (int first_key = 0; first_key < head.length; first_key += kTile) {
     const int keys_here = smaller(kTile, head.length - first_key);
     __syncthreads();
-    keys.load(head.of_qkv<kSize>(qkv, first_key, kKey), stride, keys_here);
-    values.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, keys_here);
+    keys.load(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
+    values.load(qkv + head.in_qkv<kSize>(first_key, kValue), stride, keys_here);
     if (drops) dropout.fill(op.dropout, head, first_query, first_key);
     __syncthreads();
     Accumulator<kTile / 8> scores;
@@ -295,8 +300,10 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   const float keep_scale = drops ? op.dropout.keep_scale() : 1.0f;
   const float inverse[2] = {keep_scale / total[0], keep_scale / total[1]};
   const int rows = smaller(kTile, head.length - first_query);
-  store_rows<kSize>(sums, inverse, rows,
-                    head.of_context<kSize>(op.context.as<BFloat16>(), first_query), head.hidden);
+  Float8Writer<E4M3> copy(op.context_float8);
+  store_rows<kSize>(sums, inverse, rows, op.context.as<BFloat16>(), copy,
+                    head.in_context<kSize>(first_query), head.hidden);
+  copy.finish();
   if (lane() % 4 != 0) return;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -343,14 +350,14 @@ __global__ void __launch_bounds__(kThreads)
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
   const int first_query = place.tile * kTile;
   if (first_query >= head.length) return;
-  const auto* qkv = op.qkv.as<BFloat16>();
+  const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
   const ScoreGradient gradient(op.dropout, kSize);
   dropout.begin(op.dropout, head);
   // The block's own rows pass through the memory of the others.
-  keys.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, rows);
-  values.load(head.of_context<kSize>(op.d_context.as<BFloat16>(), first_query), head.hidden, rows);
+  keys.load(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
+  values.load(d_context + head.in_context<kSize>(first_query), head.hidden, rows);
   __syncthreads();
   LeftRows<kSize> queries, d_contexts;
   queries.load(keys);
@@ -368,8 +375,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int first_key = 0; first_key < head.length; first_key += kTile) {
     const int keys_here = smaller(kTile, head.length - first_key);
     __syncthreads();
-    keys.load(head.of_qkv<kSize>(qkv, first_key, kKey), stride, keys_here);
-    values.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, keys_here);
+    keys.load(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
+    values.load(qkv + head.in_qkv<kSize>(first_key, kValue), stride, keys_here);
     if (gradient.drops) dropout.fill(op.dropout, head, first_query, first_key);
     __syncthreads();
 #pragma unroll 1
@@ -391,8 +398,10 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   const float scale = rsqrtf(static_cast<float>(kSize));
-  store_rows<kSize>(d_query, {scale, scale}, rows,
-                    head.of_qkv<kSize>(op.d_qkv.as<BFloat16>(), first_query, kQuery), stride);
+  Float8Writer<E5M2> copy(op.d_qkv_float8);
+  store_rows<kSize>(d_query, {scale, scale}, rows, op.d_qkv.as<BFloat16>(), copy,
+                    head.in_qkv<kSize>(first_query, kQuery), stride);
+  copy.finish();
 }
 
 // A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
@@ -406,13 +415,13 @@ __global__ void __launch_bounds__(kThreads)
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
   const int first_key = place.tile * kTile;
   if (first_key >= head.length) return;
-  const auto* qkv = op.qkv.as<BFloat16>();
+  const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_key);
   const ScoreGradient gradient(op.dropout, kSize);
   dropout.begin(op.dropout, head);
-  queries.load(head.of_qkv<kSize>(qkv, first_key, kKey), stride, rows);
-  d_contexts.load(head.of_qkv<kSize>(qkv, first_key, kValue), stride, rows);
+  queries.load(qkv + head.in_qkv<kSize>(first_key, kKey), stride, rows);
+  d_contexts.load(qkv + head.in_qkv<kSize>(first_key, kValue), stride, rows);
   __syncthreads();
   LeftRows<kSize> keys, values;
   keys.load(queries);
@@ -422,9 +431,8 @@ __global__ void __launch_bounds__(kThreads)
   for (int first_query = 0; first_query < head.length; first_query += kTile) {
     const int queries_here = smaller(kTile, head.length - first_query);
     __syncthreads();
-    queries.load(head.of_qkv<kSize>(qkv, first_query, kQuery), stride, queries_here);
-    d_contexts.load(head.of_context<kSize>(op.d_context.as<BFloat16>(), first_query), head.hidden,
-                    queries_here);
+    queries.load(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, queries_here);
+    d_contexts.load(d_context + head.in_context<kSize>(first_query), head.hidden, queries_here);
     if (gradient.drops) dropout.fill(op.dropout, head, first_query, first_key);
     if (static_cast<int>(threadIdx.x) < queries_here) {
       const int64_t at = head.statistic(op.heads, first_query + static_cast<int>(threadIdx.x));
@@ -454,10 +462,12 @@ __global__ void __launch_bounds__(kThreads)
   }
   const float scale = rsqrtf(static_cast<float>(kSize));
   auto* d_qkv = op.d_qkv.as<BFloat16>();
-  store_rows<kSize>(d_key, {scale, scale}, rows, head.of_qkv<kSize>(d_qkv, first_key, kKey),
+  Float8Writer<E5M2> copy(op.d_qkv_float8);
+  store_rows<kSize>(d_key, {scale, scale}, rows, d_qkv, copy, head.in_qkv<kSize>(first_key, kKey),
                     stride);
-  store_rows<kSize>(d_value, {1.0f, 1.0f}, rows, head.of_qkv<kSize>(d_qkv, first_key, kValue),
+  store_rows<kSize>(d_value, {1.0f, 1.0f}, rows, d_qkv, copy, head.in_qkv<kSize>(first_key, kValue),
                     stride);
+  copy.finish();
 }
 
 // Calls body(head size as a constant).

@@ -20,6 +20,9 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(EmbeddingsForward 
   scale_and_shift_row<Shape>(op.gamma.as<T>(), op.beta.as<T>(), columns, z);
   drop_row<Shape>(op.dropout, op.sequences, row, columns, z);
   store_row<Shape>(op.y.as<T>() + offset, columns, z);
+  Float8Writer<E4M3> copy(op.y_float8);
+  write_row<Shape>(copy, offset, columns, z);
+  copy.finish();
 }
 
 // Leaves the gradient of every row's sum of embeddings in d_sum [T, H].
@@ -129,9 +132,9 @@ void scatter_to_table(const Context& context, const int32_t* ids, int64_t count,
 
 template <typename T>
 void Operations<T>::embeddings_forward(const Context& context, const EmbeddingsForward& op) {
-  const bool aligned =
-      rows_are_aligned(op.y.cols, kVector<T>, op.word.data, op.position.data, op.segment.data,
-                       op.gamma.data, op.beta.data, op.normalized.data, op.y.data);
+  const bool aligned = rows_are_aligned(op.y.cols, kVector<T>, op.word.data, op.position.data,
+                                        op.segment.data, op.gamma.data, op.beta.data,
+                                        op.normalized.data, op.y.data, op.y_float8.codes.data);
   with_row_shape<T>(op.y.cols, aligned, [&](auto shape) {
     launch(context.stream, ceil_div(op.y.rows, kRowsPerBlock), kRowThreads,
            forward_kernel<T, decltype(shape)>, op);

@@ -17,6 +17,12 @@ __device__ inline int64_t flat_index() {
   return (static_cast<int64_t>(blockIdx.x) * kFlatThreads + threadIdx.x) * V;
 }
 
+// How far it is to the next ones, where there are fewer threads than elements.
+template <int V>
+__device__ inline int64_t flat_stride() {
+  return static_cast<int64_t>(gridDim.x) * kFlatThreads * V;
+}
+
 template <int V>
 using Width = std::integral_constant<int, V>;
 

@@ -1,106 +1,118 @@
 #include <algorithm>
 
+#include "device/cuda/column_sums.h"
 #include "device/cuda/float8.h"
-#include "device/cuda/kernel.h"
+#include "device/cuda/float8_writer.h"
 #include "device/cuda/operations.h"
 
 namespace strata::device::cuda {
 namespace {
 
-constexpr int kThreads = 256, kVector8 = 8;  // elements a thread takes at a time
+constexpr int kThreads = 256, kWarps = kThreads / kWarpSize;
 
-// Two codes, x's in the lower byte.
-template <typename Format>
-__device__ inline uint16_t two_codes(float x, float y) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
-  uint16_t codes;
-  if constexpr (Format::kMantissaBits == 3) {
-    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(codes) : "f"(y), "f"(x));
-  } else {
-    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(codes) : "f"(y), "f"(x));
+template <typename Format, int V, typename T>
+__global__ void __launch_bounds__(kThreads)
+    round_kernel(const T* x, int64_t packs, Float8Copy float8_copy) {
+  Float8Writer<Format> copy(float8_copy);
+  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < packs;
+       i += int64_t{gridDim.x} * kThreads) {
+    float values[V];
+    load(x + i * V, values);
+    copy.write(i * V, values);
   }
-  return codes;
+  copy.finish();
+}
+
+// ---- Transposition. A block takes a tile of 128 x 128 codes, a thread patches of 4 x 4, as words
+// of four codes.
+
+constexpr int kTile = 128, kPatch = 4, kTileWords = kTile / kPatch;
+
+struct TransposedTile {
+  // Columns of the tile follow each other 33 words apart: patches that a warp stores together, 8
+  // next to each other and 4 below each other, then go to 32 banks.
+  uint32_t words[kTile * (kTileWords + 1)];
+
+  __device__ uint32_t& at(int column, int row_word) {
+    return words[column * (kTileWords + 1) + row_word];
+  }
+};
+
+// rows[i] has codes (i, 0), (i, 1), ...; columns[j] gets (0, j), (1, j), ...
+__device__ inline void transpose_patch(const uint32_t (&rows)[kPatch],
+                                       uint32_t (&columns)[kPatch]) {
+  const uint32_t low_01 = __byte_perm(rows[0], rows[1], 0x5140);
+  const uint32_t low_23 = __byte_perm(rows[2], rows[3], 0x5140);
+  const uint32_t high_01 = __byte_perm(rows[0], rows[1], 0x7362);
+  const uint32_t high_23 = __byte_perm(rows[2], rows[3], 0x7362);
+  columns[0] = __byte_perm(low_01, low_23, 0x5410);
+  columns[1] = __byte_perm(low_01, low_23, 0x7632);
+  columns[2] = __byte_perm(high_01, high_23, 0x5410);
+  columns[3] = __byte_perm(high_01, high_23, 0x7632);
+}
+
+__device__ inline float from_e5m2(uint8_t code) {
+#ifdef __CUDA_ARCH__
+  float x;
+  asm("{ .reg .f16 half; mov.b16 half, %1; cvt.f32.f16 %0, half; }"
+      : "=f"(x)
+      : "h"(static_cast<uint16_t>(code << 8)));
+  return x;
 #else
-  return static_cast<uint16_t>(to_float8<Format>(x) | static_cast<uint16_t>(to_float8<Format>(y))
-                                                          << 8);
+  return from_float8<E5M2>(code);
 #endif
 }
 
-// Threads combine what they saw. No number is below 0, so their bits are in their order, and the
-// order in which blocks come does not matter.
-__device__ inline void raise(float largest, float* to) {
-  largest = block_max<kThreads>(largest);
-  if (threadIdx.x == 0) atomicMax(reinterpret_cast<int*>(to), __float_as_int(largest));
-}
-
-__device__ inline float largest_of(const float (&x)[kVector8]) {
-  float largest = 0.0f;
-#pragma unroll
-  for (int i = 0; i < kVector8; ++i) largest = fmaxf(largest, fabsf(x[i]));
-  return largest;
-}
-
-// `codes` null: only looks.
-template <typename Format, typename T>
+// `inverse_scale` null: no sums; else a block leaves those of its columns in parts [row tiles,
+// columns].
 __global__ void __launch_bounds__(kThreads)
-    round_kernel(const T* x, int64_t packs, Float8Scaling scaling, uint8_t* codes) {
-  const float scale = codes ? scaling.scale[0] : 0.0f;
-  float largest = 0.0f;
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < packs;
-       i += int64_t{gridDim.x} * kThreads) {
-    float values[kVector8];
-    load(x + i * kVector8, values);
-    largest = fmaxf(largest, largest_of(values));
-    if (!codes) continue;
-    Pack<uint16_t, kVector8 / 2> pack;
+    transpose_kernel(const uint8_t* x, int64_t rows, int64_t columns, int64_t column_tiles,
+                     uint8_t* codes, const float* inverse_scale, float* parts) {
+  __shared__ TransposedTile tile;
+  const int64_t row_tile = blockIdx.x / column_tiles;
+  const int64_t first_row = row_tile * kTile, first_column = blockIdx.x % column_tiles * kTile;
+  constexpr int kPatches = kTileWords * kTileWords / kThreads;  // a thread
 #pragma unroll
-    for (int j = 0; j < kVector8; j += 2) {
-      pack.values[j / 2] = two_codes<Format>(values[j] * scale, values[j + 1] * scale);
-    }
-    *reinterpret_cast<Pack<uint16_t, kVector8 / 2>*>(codes + i * kVector8) = pack;
-  }
-  if (scaling.largest) raise(largest, scaling.largest);
-}
-
-constexpr int kTile = 64;
-
-// Columns of 80 bytes keep 16-byte accesses aligned.
-struct alignas(16) CodeTile {
-  uint8_t codes[kTile][kTile + 16];  // [column][row]
-};
-
-// A block transposes a tile of 64 x 64.
-template <typename Format, typename T>
-__global__ void __launch_bounds__(kThreads)
-    round_transposed_kernel(const T* x, int64_t rows, int64_t columns, int64_t column_tiles,
-                            const float* scale_memory, uint8_t* codes) {
-  __shared__ CodeTile tile;
-  const float scale = scale_memory[0];
-  const int64_t first_row = blockIdx.x / column_tiles * kTile;
-  const int64_t first_column = blockIdx.x % column_tiles * kTile;
-  constexpr int kPacks = kTile / kVector8;
-  for (int i = static_cast<int>(threadIdx.x); i < kTile * kPacks; i += kThreads) {
-    // Neighbouring threads take neighbouring packs of a row.
-    const int row = i / kPacks, column = i % kPacks * kVector8;
-    if (first_row + row >= rows || first_column + column >= columns) continue;
-    float values[kVector8];
-    load(x + (first_row + row) * columns + first_column + column, values);
+  for (int i = 0; i < kPatches; ++i) {
+    const int group = i * kWarps + warp();  // of 8 x 4 patches, 4 side by side
+    const int column_word = group % 4 * 8 + lane() % 8, row_word = group / 4 * 4 + lane() / 8;
+    const int64_t row = first_row + row_word * kPatch, column = first_column + column_word * kPatch;
+    uint32_t of_rows[kPatch] = {}, of_columns[kPatch];
+    if (row < rows && column < columns) {
 #pragma unroll
-    for (int j = 0; j < kVector8; j += 2) {
-      const uint16_t two = two_codes<Format>(values[j] * scale, values[j + 1] * scale);
-      tile.codes[column + j][row] = static_cast<uint8_t>(two);
-      tile.codes[column + j + 1][row] = static_cast<uint8_t>(two >> 8);
+      for (int r = 0; r < kPatch; ++r) {
+        of_rows[r] = *reinterpret_cast<const uint32_t*>(x + (row + r) * columns + column);
+      }
     }
+    transpose_patch(of_rows, of_columns);
+#pragma unroll
+    for (int c = 0; c < kPatch; ++c) tile.at(column_word * kPatch + c, row_word) = of_columns[c];
   }
   __syncthreads();
-  constexpr int kChunks = kTile / 16;
-  for (int i = static_cast<int>(threadIdx.x); i < kTile * kChunks; i += kThreads) {
-    const int column = i / kChunks, row = i % kChunks * 16;
-    if (first_row + row >= rows || first_column + column >= columns) continue;
-    *reinterpret_cast<Pack<uint8_t, 16>*>(codes + (first_column + column) * rows + first_row +
-                                          row) =
-        *reinterpret_cast<const Pack<uint8_t, 16>*>(&tile.codes[column][row]);
+  const int64_t row = first_row + lane() * kPatch;
+#pragma unroll 4
+  for (int i = 0; i < kTile / kWarps; ++i) {
+    const int column_here = warp() * (kTile / kWarps) + i;
+    const int64_t column = first_column + column_here;
+    if (column >= columns) break;
+    const uint32_t four = tile.at(column_here, lane());
+    if (row < rows) *reinterpret_cast<uint32_t*>(codes + column * rows + row) = four;
+    if (!inverse_scale) continue;
+    float sum = 0.0f;  // beyond the rows are zeros
+#pragma unroll
+    for (int r = 0; r < kPatch; ++r) sum += from_e5m2(static_cast<uint8_t>(four >> 8 * r));
+    sum = warp_sum(sum);
+    if (lane() == 0) parts[row_tile * columns + column] = sum * *inverse_scale;
   }
+}
+
+int64_t row_tiles_of(const ConstTensor& x) { return ceil_div(x.rows, kTile); }
+
+void transpose(const Context& context, const ConstTensor& x, uint8_t* codes,
+               const float* inverse_scale, float* parts) {
+  const int64_t column_tiles = ceil_div(x.cols, kTile);
+  launch(context.stream, row_tiles_of(x) * column_tiles, kThreads, transpose_kernel,
+         x.as<uint8_t>(), x.rows, x.cols, column_tiles, codes, inverse_scale, parts);
 }
 
 // A thread a tensor.
@@ -112,49 +124,49 @@ __global__ void __launch_bounds__(kThreads) update_kernel(Float8Update op) {
 
 }  // namespace
 
-template <typename Format, typename T>
-void round_to_float8(const Context& context, const T* x, int64_t count,
-                     const Float8Scaling& scaling, uint8_t* codes) {
+template <typename T>
+void write_float8_copy(const Context& context, const ConstTensor& x, const Float8Copy& copy) {
+  if (!copy) return;
+  constexpr int V = 8;
+  require(x.size() % V == 0 && are_aligned(x.data, copy.codes.data),
+          "the cuda backend rounds tensors to 8 bits that are aligned to 16 bytes");
   // Few enough blocks that raising one number is no queue.
-  const int64_t packs = count / kVector8, most = 8 * int64_t{context.multiprocessors};
-  launch(context.stream, std::min(ceil_div(packs, kThreads), most), kThreads,
-         round_kernel<Format, T>, x, packs, scaling, codes);
+  const int64_t packs = x.size() / V, most = 8 * int64_t{context.multiprocessors};
+  const auto kernel =
+      copy.codes.dtype == DType::kE5M2 ? round_kernel<E5M2, V, T> : round_kernel<E4M3, V, T>;
+  launch(context.stream, std::min(ceil_div(packs, kThreads), most), kThreads, kernel, x.as<T>(),
+         packs, copy);
 }
 
-template <typename Format, typename T>
-void round_to_float8_transposed(const Context& context, const T* x, int64_t rows, int64_t columns,
-                                const float* scale, uint8_t* codes) {
-  const int64_t column_tiles = ceil_div(columns, kTile);
-  launch(context.stream, ceil_div(rows, kTile) * column_tiles, kThreads,
-         round_transposed_kernel<Format, T>, x, rows, columns, column_tiles, scale, codes);
+Tensor place_of_output(const Context& context, const Tensor& output, int slot) {
+  Tensor place = output;
+  if (!place) place.data = context.scratch[slot].get<char>(static_cast<int64_t>(output.bytes()));
+  return place;
+}
+
+void transpose_codes(const Context& context, const ConstTensor& x, uint8_t* codes) {
+  transpose(context, x, codes, nullptr, nullptr);
+}
+
+void transpose_and_sum_codes(const Context& context, const ConstTensor& x, uint8_t* codes,
+                             float* sums, int slot) {
+  float* parts = context.scratch[slot].get<float>(row_tiles_of(x) * x.cols);
+  transpose(context, x, codes, x.scale + 1, parts);
+  add_partial_sums(context, parts, row_tiles_of(x), x.cols, x.cols, sums);
 }
 
 template <typename T>
-void raise_to_largest(const Context& context, const T* x, int64_t count, float* largest) {
-  round_to_float8<E4M3>(context, x, count, Float8Scaling{.largest = largest}, nullptr);
+void Operations<T>::round_to_float8(const Context& context, const RoundToFloat8& op) {
+  write_float8_copy<T>(context, op.x, op.copy);
 }
 
 void FlatOperations::float8_update(const Context& context, const Float8Update& op) {
   launch(context.stream, ceil_div(op.count, kThreads), kThreads, update_kernel, op);
 }
 
-template void round_to_float8<E4M3>(const Context&, const float*, int64_t, const Float8Scaling&,
-                                    uint8_t*);
-template void round_to_float8<E5M2>(const Context&, const float*, int64_t, const Float8Scaling&,
-                                    uint8_t*);
-template void round_to_float8<E4M3>(const Context&, const BFloat16*, int64_t, const Float8Scaling&,
-                                    uint8_t*);
-template void round_to_float8<E5M2>(const Context&, const BFloat16*, int64_t, const Float8Scaling&,
-                                    uint8_t*);
-template void round_to_float8_transposed<E4M3>(const Context&, const float*, int64_t, int64_t,
-                                               const float*, uint8_t*);
-template void round_to_float8_transposed<E5M2>(const Context&, const float*, int64_t, int64_t,
-                                               const float*, uint8_t*);
-template void round_to_float8_transposed<E4M3>(const Context&, const BFloat16*, int64_t, int64_t,
-                                               const float*, uint8_t*);
-template void round_to_float8_transposed<E5M2>(const Context&, const BFloat16*, int64_t, int64_t,
-                                               const float*, uint8_t*);
-template void raise_to_largest(const Context&, const float*, int64_t, float*);
-template void raise_to_largest(const Context&, const BFloat16*, int64_t, float*);
+template void write_float8_copy<float>(const Context&, const ConstTensor&, const Float8Copy&);
+template void write_float8_copy<BFloat16>(const Context&, const ConstTensor&, const Float8Copy&);
+template void Operations<float>::round_to_float8(const Context&, const RoundToFloat8&);
+template void Operations<BFloat16>::round_to_float8(const Context&, const RoundToFloat8&);
 
 }  // namespace strata::device::cuda

@@ -1,24 +1,27 @@
-// Operands of products in 8 bits. T: float or BFloat16; rows and columns are multiples of 16.
+// Operands of products in 8 bits. Rows and columns are multiples of 16.
 #pragma once
 
 #include "device/backend.h"
 #include "device/cuda/runtime.h"
-#include "device/float8.h"
 
 namespace strata::device::cuda {
 
-// x [count] in codes of the format. `scaling.largest` is raised.
-template <typename Format, typename T>
-void round_to_float8(const Context& context, const T* x, int64_t count,
-                     const Float8Scaling& scaling, uint8_t* codes);
+inline bool is_float8(const ConstTensor& tensor) {
+  return tensor.dtype == DType::kE4M3 || tensor.dtype == DType::kE5M2;
+}
 
-// The transpose of x [rows, columns], [columns, rows].
-template <typename Format, typename T>
-void round_to_float8_transposed(const Context& context, const T* x, int64_t rows, int64_t columns,
-                                const float* scale, uint8_t* codes);
-
-// Raises `largest` to max |x|, x [count].
+// Writes `copy` of x, which no kernel did as it wrote x. T: float or BFloat16.
 template <typename T>
-void raise_to_largest(const Context& context, const T* x, int64_t count, float* largest);
+void write_float8_copy(const Context& context, const ConstTensor& x, const Float8Copy& copy);
+
+// `output`, or memory of scratch slot `slot` where that has only a shape.
+Tensor place_of_output(const Context& context, const Tensor& output, int slot);
+
+// codes [columns, rows] of x [rows, columns], of 8 bits.
+void transpose_codes(const Context& context, const ConstTensor& x, uint8_t* codes);
+
+// The same of kE5M2; and sums[columns] += the column sums of x. Uses scratch slot `slot`.
+void transpose_and_sum_codes(const Context& context, const ConstTensor& x, uint8_t* codes,
+                             float* sums, int slot);
 
 }  // namespace strata::device::cuda

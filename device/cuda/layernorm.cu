@@ -17,6 +17,9 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(ResidualLayerNormF
   normalize_row<T, Shape>(z, row, columns, op.epsilon, op.normalized, op.inverse_stddev);
   scale_and_shift_row<Shape>(op.gamma.as<T>(), op.beta.as<T>(), columns, z);
   store_row<Shape>(op.y.as<T>() + offset, columns, z);
+  Float8Writer<E4M3> copy(op.y_float8);
+  write_row<Shape>(copy, offset, columns, z);
+  copy.finish();
 }
 
 template <typename T, typename Shape>
@@ -24,6 +27,7 @@ __global__ void __launch_bounds__(kRowThreads)
     backward_kernel(ResidualLayerNormBackward op, float* parts) {
   const int columns = static_cast<int>(op.dy.cols);
   LayerNormGradients<Shape> sums;
+  Float8Writer<E5M2> copy(op.d_x_float8);
   for (int64_t row = int64_t{blockIdx.x} * kRowsPerBlock + warp(); row < op.dy.rows;
        row += int64_t{gridDim.x} * kRowsPerBlock) {
     const int64_t offset = row * columns;
@@ -33,8 +37,10 @@ __global__ void __launch_bounds__(kRowThreads)
                                   op.inverse_stddev.as<float>()[row], columns, dz, sums);
     if (op.d_residual) store_row<Shape>(op.d_residual.as<T>() + offset, columns, dz);
     drop_row<Shape>(op.dropout, op.sequences, static_cast<int>(row), columns, dz);
-    store_row<Shape>(op.d_x.as<T>() + offset, columns, dz);
+    if (op.d_x) store_row<Shape>(op.d_x.as<T>() + offset, columns, dz);
+    write_row<Shape>(copy, offset, columns, dz);
   }
+  copy.finish();
   sums.write(columns, parts + int64_t{blockIdx.x} * 2 * columns);
 }
 
@@ -43,8 +49,9 @@ __global__ void __launch_bounds__(kRowThreads)
 template <typename T>
 void Operations<T>::residual_layernorm_forward(const Context& context,
                                                const ResidualLayerNormForward& op) {
-  const bool aligned = rows_are_aligned(op.x.cols, kVector<T>, op.x.data, op.residual.data,
-                                        op.gamma.data, op.beta.data, op.normalized.data, op.y.data);
+  const bool aligned =
+      rows_are_aligned(op.x.cols, kVector<T>, op.x.data, op.residual.data, op.gamma.data,
+                       op.beta.data, op.normalized.data, op.y.data, op.y_float8.codes.data);
   with_row_shape<T>(op.x.cols, aligned, [&](auto shape) {
     launch(context.stream, ceil_div(op.x.rows, kRowsPerBlock), kRowThreads,
            forward_kernel<T, decltype(shape)>, op);
@@ -56,8 +63,9 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
                                                 const ResidualLayerNormBackward& op) {
   const int64_t columns = op.dy.cols, blocks = backward_blocks(context, op.dy.rows);
   float* parts = context.scratch[0].get<float>(blocks * 2 * columns);
-  const bool aligned = rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data,
-                                        op.gamma.data, op.d_x.data, op.d_residual.data);
+  const bool aligned =
+      rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data, op.gamma.data,
+                       op.d_x.data, op.d_residual.data, op.d_x_float8.codes.data);
   with_row_shape<T>(columns, aligned, [&](auto shape) {
     launch(context.stream, blocks, kRowThreads, backward_kernel<T, decltype(shape)>, op, parts);
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/cuda/column_sums.h"
+#include "device/cuda/float8_writer.h"
 #include "device/cuda/rows.h"
 
 namespace strata::device::cuda {

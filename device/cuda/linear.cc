@@ -8,31 +8,14 @@
 namespace strata::device::cuda {
 namespace {
 
-// Scratch slots of operands in 8 bits.
-constexpr int kFirst = 2, kSecond = 3;
+// Scratch slots: of transposed operands, of outputs that have only a shape, of sums.
+constexpr int kFirst = 2, kSecond = 3, kOutput = 4, kSums = 1;
 
-template <typename Format, typename T>
-const uint8_t* codes_of(const Context& context, const ConstTensor& x, const Float8Scaling& scaling,
-                        int slot) {
+// The transpose of an operand of 8 bits.
+const uint8_t* transposed(const Context& context, const ConstTensor& x, int slot) {
   auto* codes = context.scratch[slot].get<uint8_t>(x.size());
-  round_to_float8<Format>(context, x.as<T>(), x.size(), scaling, codes);
+  transpose_codes(context, x, codes);
   return codes;
-}
-
-template <typename Format, typename T>
-const uint8_t* codes_of_transpose(const Context& context, const ConstTensor& x, const float* scale,
-                                  int slot) {
-  auto* codes = context.scratch[slot].get<uint8_t>(x.size());
-  round_to_float8_transposed<Format>(context, x.as<T>(), x.rows, x.cols, scale, codes);
-  return codes;
-}
-
-// Looks at an operand that is not rounded yet.
-template <typename T>
-void look_at(const Context& context, const ConstTensor& x, const Float8Scaling& scaling) {
-  if (scaling.largest && !scaling.scale) {
-    raise_to_largest(context, x.as<T>(), x.size(), scaling.largest);
-  }
 }
 
 }  // namespace
@@ -52,29 +35,33 @@ void Operations<T>::linear_forward(const Context& context, const LinearForward& 
                         .bias = op.bias.data,
                         .input_dtype = dtype_of<T>(),
                         .output_dtype = dtype_of<T>()};
-  look_at<T>(context, op.x, op.x_scaling);
-  look_at<T>(context, op.weight, op.weight_scaling);
-  const bool in_float8 = op.x_scaling.scale && op.x.rows > 0;
-  const auto multiply = [&](MatmulCall product) {
+  const bool in_float8 = is_float8(op.x);
+  const auto multiply = [&](const MatmulCall& product) {
     if (!in_float8) return context.matmul(product);
-    product.a = codes_of<E4M3, T>(context, op.x, op.x_scaling, kFirst);
-    product.b = codes_of<E4M3, T>(context, op.weight, op.weight_scaling, kSecond);
-    context.matmul(product,
-                   {.a_factor = op.x_scaling.scale + 1, .b_factor = op.weight_scaling.scale + 1});
+    if (product.m == 0) return;
+    context.matmul(product, {.a_factor = op.x.scale + 1, .b_factor = op.weight.scale + 1});
   };
-  if (op.activation == Activation::kNone) return multiply(call);
+  if (op.activation == Activation::kNone) {
+    const Tensor y = place_of_output(context, op.y, kOutput);
+    MatmulCall product = call;
+    product.c = y.data;
+    multiply(product);
+    return write_float8_copy<T>(context, y, op.y_float8);
+  }
   const auto separately = [&](const MatmulCall& product, const MatmulEpilogue& epilogue) {
-    Tensor y = op.y, pre_activation = op.y;
+    Tensor y = op.y;
     y.data = product.c;
-    pre_activation.data = epilogue.pre_activation ? epilogue.pre_activation : product.c;
+    Tensor pre_activation = y;
+    if (epilogue.pre_activation) pre_activation.data = epilogue.pre_activation;
+    pre_activation = place_of_output(context, pre_activation, kOutput);
     MatmulCall plain = product;
     plain.c = pre_activation.data;
     multiply(plain);
-    activation_forward(context, op.activation, pre_activation, y);
+    activation_forward(context, op.activation, pre_activation, y, op.y_float8);
   };
   const MatmulEpilogue gelu{.kind = MatmulEpilogue::Kind::kGelu,
                             .pre_activation = op.pre_activation.data};
-  if (op.activation == Activation::kGeluTanh && !in_float8) {
+  if (op.activation == Activation::kGeluTanh && !in_float8 && !op.y_float8) {
     context.matmul(call, gelu, separately);
   } else {
     separately(call, gelu);
@@ -95,30 +82,41 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
                         .accumulate = op.accumulate,
                         .input_dtype = dtype_of<T>(),
                         .output_dtype = dtype_of<T>()};
-  look_at<T>(context, op.dy, op.dy_scaling);
-  const bool in_float8 = op.dy_scaling.scale && op.dy.rows > 0;
+  const bool in_float8 = is_float8(op.dy);
   const auto multiply = [&](MatmulCall product) {
     if (!in_float8) return context.matmul(product);
-    product.a = codes_of<E5M2, T>(context, op.dy, op.dy_scaling, kFirst);
-    product.b = codes_of_transpose<E4M3, T>(context, op.weight, op.weight_scale, kSecond);
+    if (product.m == 0) return;
+    product.b = transposed(context, op.weight, kSecond);
     product.transpose_b = true;
     product.ldb = product.k;
     context.matmul(product, {.a = Float8Operands::Format::kE5M2,
-                             .a_factor = op.dy_scaling.scale + 1,
-                             .b_factor = op.weight_scale + 1});
+                             .a_factor = op.dy.scale + 1,
+                             .b_factor = op.weight.scale + 1});
   };
-  if (op.activation == Activation::kNone) return multiply(call);
+  const auto into_place = [&](const MatmulCall& product) {
+    Tensor dx = op.dx;
+    dx.data = product.c;
+    dx = place_of_output(context, dx, kOutput);
+    MatmulCall placed = product;
+    placed.c = dx.data;
+    multiply(placed);
+    return dx;
+  };
+  if (op.activation == Activation::kNone) {
+    return write_float8_copy<T>(context, into_place(call), op.dx_float8);
+  }
   const auto separately = [&](const MatmulCall& product, const MatmulEpilogue&) {
-    multiply(product);
+    const Tensor dy = into_place(product);
     Tensor dx = op.dx;
     dx.data = product.c;
     activation_backward(
         context,
-        {.activation = op.activation, .dy = dx, .pre_activation = op.pre_activation, .dx = dx});
+        {.activation = op.activation, .dy = dy, .pre_activation = op.pre_activation, .dx = dx},
+        op.dx_float8);
   };
   const MatmulEpilogue gradient{.kind = MatmulEpilogue::Kind::kGeluGradient,
                                 .pre_activation = const_cast<void*>(op.pre_activation.data)};
-  if (op.activation == Activation::kGeluTanh && !in_float8) {
+  if (op.activation == Activation::kGeluTanh && !in_float8 && !op.dx_float8) {
     context.matmul(call, gradient, separately);
   } else {
     separately(call, gradient);
@@ -141,20 +139,22 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                         .accumulate = true,
                         .input_dtype = dtype_of<T>(),
                         .output_dtype = DType::kF32};
-  if (op.x_scale && op.x.rows > 0) {
+  if (is_float8(op.dy)) {
+    if (op.dy.rows == 0) return;
+    auto* dy_transposed = context.scratch[kFirst].get<uint8_t>(op.dy.size());
+    transpose_and_sum_codes(context, op.dy, dy_transposed, op.d_bias.as<float>(), kSums);
     MatmulCall product = call;
-    product.a = codes_of_transpose<E5M2, T>(context, op.dy, op.dy_scale, kFirst);
-    product.b = codes_of_transpose<E4M3, T>(context, op.x, op.x_scale, kSecond);
+    product.a = dy_transposed;
+    product.b = transposed(context, op.x, kSecond);
     product.transpose_a = false;
     product.transpose_b = true;
     product.lda = product.ldb = product.k;
     context.matmul(product, {.a = Float8Operands::Format::kE5M2,
-                             .a_factor = op.dy_scale + 1,
-                             .b_factor = op.x_scale + 1});
-    add_column_sums(context, op.dy.as<T>(), op.dy.rows, out, out, op.d_bias.as<float>(), 0);
+                             .a_factor = op.dy.scale + 1,
+                             .b_factor = op.x.scale + 1});
     return;
   }
-  float* sums = context.scratch[1].get<float>(out);
+  float* sums = context.scratch[kSums].get<float>(out);
   const auto separately = [&](const MatmulCall& product, const MatmulEpilogue& epilogue) {
     context.matmul(product);
     // A trial must leave the gradients alone.

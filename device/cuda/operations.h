@@ -24,8 +24,9 @@ struct Operations : FlatOperations {
   static void linear_data_gradient(const Context&, const LinearDataGradient&);
   static void linear_weight_gradient(const Context&, const LinearWeightGradient&);
   static void activation_forward(const Context&, Activation, const ConstTensor& pre_activation,
-                                 const Tensor& y);
-  static void activation_backward(const Context&, const ActivationBackward&);
+                                 const Tensor& y, const Float8Copy& y_float8);
+  static void activation_backward(const Context&, const ActivationBackward&,
+                                  const Float8Copy& dx_float8 = {});
   static void attention_forward(const Context&, const AttentionForward&);
   static void attention_backward(const Context&, const AttentionBackward&);
   static void residual_layernorm_forward(const Context&, const ResidualLayerNormForward&);
@@ -35,6 +36,7 @@ struct Operations : FlatOperations {
   static void gather_rows(const Context&, const GatherRows&);
   static void scatter_add_rows(const Context&, const ScatterAddRows&);
   static void classifier_loss(const Context&, const ClassifierLoss&);
+  static void round_to_float8(const Context&, const RoundToFloat8&);
 };
 
 }  // namespace strata::device::cuda

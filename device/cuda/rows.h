@@ -55,6 +55,14 @@ __device__ inline void store_row(T* row, int columns, const RowPart<Shape>& part
   for_each_pack<Shape>(columns, [&](int step, int column) { store(row + column, part[step]); });
 }
 
+// Elements [offset, offset + columns) of what `writer` writes.
+template <typename Shape, typename Writer>
+__device__ inline void write_row(Writer& writer, int64_t offset, int columns,
+                                 const RowPart<Shape>& part) {
+  for_each_pack<Shape>(columns,
+                       [&](int step, int column) { writer.write(offset + column, part[step]); });
+}
+
 template <typename Shape>
 __device__ inline float row_sum(const RowPart<Shape>& part) {
   float sum = 0.0f;

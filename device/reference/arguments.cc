@@ -4,27 +4,28 @@
 
 namespace strata::device::reference {
 
-void Arguments::check(const char* name, const ConstTensor& tensor, int64_t rows,
-                      int64_t cols) const {
+void Arguments::check(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols,
+                      DType dtype) const {
   if (tensor.rows != rows || tensor.cols != cols) {
     fail("reference {}: {} is [{}, {}], expected [{}, {}]", operation_, name, tensor.rows,
          tensor.cols, rows, cols);
   }
   if (tensor.size() == 0) return;
   if (!tensor) fail("reference {}: {} is absent", operation_, name);
-  if (tensor.dtype != DType::kF64) {
-    fail("reference {}: {} is {}, expected f64", operation_, name, name_of(tensor.dtype));
+  if (tensor.dtype != dtype) {
+    fail("reference {}: {} is {}, expected {}", operation_, name, name_of(tensor.dtype),
+         name_of(dtype));
   }
 }
 
 ConstMatrix Arguments::matrix(const char* name, const ConstTensor& tensor, int64_t rows,
                               int64_t cols) const {
-  check(name, tensor, rows, cols);
+  check(name, tensor, rows, cols, DType::kF64);
   return {tensor.as<double>(), rows, cols};
 }
 
 Matrix Arguments::matrix(const char* name, const Tensor& tensor, int64_t rows, int64_t cols) const {
-  check(name, tensor, rows, cols);
+  check(name, tensor, rows, cols, DType::kF64);
   return {tensor.as<double>(), rows, cols};
 }
 
@@ -34,6 +35,12 @@ ConstMatrix Arguments::vector(const char* name, const ConstTensor& tensor, int64
 
 Matrix Arguments::vector(const char* name, const Tensor& tensor, int64_t size) const {
   return matrix(name, tensor, 1, size);
+}
+
+void Arguments::codes(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols,
+                      DType dtype) const {
+  check(name, tensor, rows, cols, dtype);
+  if (!tensor.scale) fail("reference {}: {} has no scale", operation_, name);
 }
 
 void Arguments::range(const char* name, const ConstTensor& tensor, int64_t size) const {

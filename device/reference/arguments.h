@@ -33,6 +33,9 @@ class Arguments {
   ConstMatrix vector(const char* name, const ConstTensor& tensor, int64_t size) const;
   Matrix vector(const char* name, const Tensor& tensor, int64_t size) const;
 
+  // Of 8 bits: checks that it is there, of that dtype and with a scale.
+  void codes(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols,
+             DType dtype) const;
   // A flat range of any dtype: checks that it is there and has `size` elements.
   void range(const char* name, const ConstTensor& tensor, int64_t size) const;
   // `indices` is an array of `count` values in [0, limit).
@@ -45,7 +48,8 @@ class Arguments {
   void require(bool condition, const char* expectation) const;
 
  private:
-  void check(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols) const;
+  void check(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols,
+             DType dtype) const;
   void check_indices(const char* name, const int32_t* indices, int64_t count, int64_t lowest,
                      int64_t limit) const;
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/reference/arguments.h"
+#include "device/reference/float8.h"
 #include "device/reference/operations.h"
 #include "device/reference/softmax.h"
 
@@ -113,9 +114,12 @@ ConstMatrix checked_qkv(const Arguments& arguments, const Op& op) {
 void attention_forward(const AttentionForward& op) {
   const Arguments arguments("attention_forward");
   const ConstMatrix qkv = checked_qkv(arguments, op);
-  const Matrix context = arguments.matrix("context", op.context, qkv.rows, qkv.cols / 3);
+  const CopiedOutput context(arguments, "context", op.context, op.context_float8, qkv.rows,
+                             qkv.cols / 3, DType::kE4M3);
   const Matrix log_sum_exp = arguments.matrix("log_sum_exp", op.log_sum_exp, qkv.rows, op.heads);
-  for_each_head(op, qkv, [&](const Head& head) { head_forward(head, context, log_sum_exp); });
+  for_each_head(op, qkv,
+                [&](const Head& head) { head_forward(head, context.matrix(), log_sum_exp); });
+  context.copy();
 }
 
 void attention_backward(const AttentionBackward& op) {
@@ -125,10 +129,13 @@ void attention_backward(const AttentionBackward& op) {
   arguments.matrix("context", op.context, tokens, hidden);
   const ConstMatrix d_context = arguments.matrix("d_context", op.d_context, tokens, hidden);
   const ConstMatrix log_sum_exp = arguments.matrix("log_sum_exp", op.log_sum_exp, tokens, op.heads);
-  const Matrix d_qkv = arguments.matrix("d_qkv", op.d_qkv, tokens, 3 * hidden);
-  std::fill_n(d_qkv.data, tokens * 3 * hidden, 0.0);
-  for_each_head(op, qkv,
-                [&](const Head& head) { head_backward(head, d_context, log_sum_exp, d_qkv); });
+  const CopiedOutput d_qkv(arguments, "d_qkv", op.d_qkv, op.d_qkv_float8, tokens, 3 * hidden,
+                           DType::kE5M2);
+  std::fill_n(d_qkv.matrix().data, tokens * 3 * hidden, 0.0);
+  for_each_head(op, qkv, [&](const Head& head) {
+    head_backward(head, d_context, log_sum_exp, d_qkv.matrix());
+  });
+  d_qkv.copy();
 }
 
 }  // namespace strata::device::reference

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/backend.h"
+#include "device/float8.h"
 
 namespace strata::device::reference {
 
@@ -13,11 +14,15 @@ inline double load(const ConstTensor& tensor, int64_t i) {
       return tensor.as<float>()[i];
     case DType::kBF16:
       return tensor.as<BFloat16>()[i];
+    case DType::kE4M3:
+      return from_float8<E4M3>(tensor.as<uint8_t>()[i]) / tensor.scale[0];
+    case DType::kE5M2:
+      return from_float8<E5M2>(tensor.as<uint8_t>()[i]) / tensor.scale[0];
   }
   __builtin_unreachable();
 }
 
-// Rounds to nearest even; to bf16 by way of float.
+// Rounds to nearest even; to 16 and 8 bits by way of float.
 inline void store(const Tensor& tensor, int64_t i, double value) {
   switch (tensor.dtype) {
     case DType::kF64:
@@ -28,6 +33,12 @@ inline void store(const Tensor& tensor, int64_t i, double value) {
       return;
     case DType::kBF16:
       tensor.as<BFloat16>()[i] = static_cast<float>(value);
+      return;
+    case DType::kE4M3:
+      tensor.as<uint8_t>()[i] = to_float8<E4M3>(static_cast<float>(value) * tensor.scale[0]);
+      return;
+    case DType::kE5M2:
+      tensor.as<uint8_t>()[i] = to_float8<E5M2>(static_cast<float>(value) * tensor.scale[0]);
       return;
   }
 }

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "device/reference/arguments.h"
+#include "device/reference/float8.h"
 #include "device/reference/layernorm.h"
 #include "device/reference/operations.h"
 #include "device/reference/token_dropout.h"
@@ -34,7 +35,8 @@ void embeddings_forward(const EmbeddingsForward& op) {
   if (op.inverse_stddev) {
     inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
   }
-  const Matrix y = arguments.matrix("y", op.y, tokens, hidden);
+  const CopiedOutput output(arguments, "y", op.y, op.y_float8, tokens, hidden, DType::kE4M3);
+  const Matrix& y = output.matrix();
   check_ids(arguments, op, tokens, word.rows, position.rows);
   const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
 
@@ -51,6 +53,7 @@ void embeddings_forward(const EmbeddingsForward& op) {
       y(t, h) = dropout.factor(t, h) * (gamma[h] * row.values[h] + beta[h]);
     }
   }
+  output.copy();
 }
 
 void embeddings_backward(const EmbeddingsBackward& op) {

@@ -1,8 +1,59 @@
 #include "device/reference/float8.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "device/reference/element.h"
 #include "device/reference/operations.h"
 
 namespace strata::device::reference {
+namespace {
+
+void write(const ConstMatrix& matrix, const Float8Copy& copy) {
+  for (int64_t i = 0; i < matrix.rows * matrix.cols; ++i) {
+    if (copy.codes) store(copy.codes, i, matrix[i]);
+    if (copy.largest) {
+      *copy.largest = std::max(*copy.largest, static_cast<float>(std::abs(matrix[i])));
+    }
+  }
+}
+
+}  // namespace
+
+Operand::Operand(const Arguments& arguments, const char* name, const ConstTensor& tensor,
+                 int64_t rows, int64_t cols, DType codes) {
+  if (tensor.dtype == DType::kF64) {
+    matrix_ = arguments.matrix(name, tensor, rows, cols);
+    return;
+  }
+  arguments.codes(name, tensor, rows, cols, codes);
+  for (int64_t i = 0; i < rows * cols; ++i) decoded_.push_back(load(tensor, i));
+  matrix_ = {decoded_.data(), rows, cols};
+}
+
+CopiedOutput::CopiedOutput(const Arguments& arguments, const char* name, const Tensor& tensor,
+                           const Float8Copy& copy, int64_t rows, int64_t cols, DType codes)
+    : copy_(copy) {
+  if (copy.codes && copy.codes.dtype != DType::kF64) {
+    arguments.codes(name, copy.codes, rows, cols, codes);
+  }
+  if (tensor || !copy.codes) {
+    matrix_ = arguments.matrix(name, tensor, rows, cols);
+  } else {
+    memory_.resize(static_cast<size_t>(rows * cols));
+    matrix_ = {memory_.data(), rows, cols};
+  }
+}
+
+void CopiedOutput::copy() const { write({matrix_.data, matrix_.rows, matrix_.cols}, copy_); }
+
+void round_to_float8(const RoundToFloat8& op) {
+  const Arguments arguments("round_to_float8");
+  if (op.copy.codes && op.copy.codes.dtype != DType::kF64) {
+    arguments.codes("copy", op.copy.codes, op.x.rows, op.x.cols, op.copy.codes.dtype);
+  }
+  write(arguments.matrix("x", op.x, op.x.rows, op.x.cols), op.copy);
+}
 
 void float8_update(const Float8Update& op) {
   for (int64_t i = 0; i < op.count; ++i) {

@@ -1,30 +1,17 @@
-// Operands of products in 8 bits.
+// Operands of products in 8 bits, and what writes them.
 #pragma once
 
 #include <vector>
 
-#include "device/float8.h"
 #include "device/reference/arguments.h"
 
 namespace strata::device::reference {
 
-// A matrix as a product takes it, in 8 bits or as it is. `scaling.largest` is raised.
-template <typename Format>
+// A matrix of f64, or of `codes`, whose numbers are read.
 class Operand {
  public:
-  Operand(const ConstMatrix& matrix, const Float8Scaling& scaling) : matrix_(matrix) {
-    const int64_t size = matrix.rows * matrix.cols;
-    for (int64_t i = 0; scaling.largest && i < size; ++i) {
-      const auto magnitude = static_cast<float>(matrix[i] < 0 ? -matrix[i] : matrix[i]);
-      if (magnitude > *scaling.largest) *scaling.largest = magnitude;
-    }
-    if (!scaling.scale) return;
-    rounded_.reserve(static_cast<size_t>(size));
-    for (int64_t i = 0; i < size; ++i) {
-      rounded_.push_back(in_float8<Format>(static_cast<float>(matrix[i]), scaling.scale[0]));
-    }
-    matrix_.data = rounded_.data();
-  }
+  Operand(const Arguments& arguments, const char* name, const ConstTensor& tensor, int64_t rows,
+          int64_t cols, DType codes);
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
 
@@ -32,7 +19,26 @@ class Operand {
 
  private:
   ConstMatrix matrix_;
-  std::vector<double> rounded_;
+  std::vector<double> decoded_;
+};
+
+// An output with its Float8Copy, of `codes`.
+class CopiedOutput {
+ public:
+  CopiedOutput(const Arguments& arguments, const char* name, const Tensor& tensor,
+               const Float8Copy& copy, int64_t rows, int64_t cols, DType codes);
+  CopiedOutput(const CopiedOutput&) = delete;
+  CopiedOutput& operator=(const CopiedOutput&) = delete;
+
+  // The output, or memory in its place.
+  const Matrix& matrix() const { return matrix_; }
+  // Writes the copy of what the matrix holds now.
+  void copy() const;
+
+ private:
+  const Float8Copy& copy_;
+  Matrix matrix_;
+  std::vector<double> memory_;
 };
 
 }  // namespace strata::device::reference

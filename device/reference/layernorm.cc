@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "device/reference/arguments.h"
+#include "device/reference/float8.h"
 #include "device/reference/operations.h"
 #include "device/reference/token_dropout.h"
 
@@ -47,7 +48,8 @@ void residual_layernorm_forward(const ResidualLayerNormForward& op) {
   if (op.inverse_stddev) {
     inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
   }
-  const Matrix y = arguments.matrix("y", op.y, tokens, hidden);
+  const CopiedOutput output(arguments, "y", op.y, op.y_float8, tokens, hidden, DType::kE4M3);
+  const Matrix& y = output.matrix();
   const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
 
   std::vector<double> sum(hidden);
@@ -62,6 +64,7 @@ void residual_layernorm_forward(const ResidualLayerNormForward& op) {
       y(t, h) = gamma[h] * row.values[h] + beta[h];
     }
   }
+  output.copy();
 }
 
 void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
@@ -71,8 +74,9 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
   const ConstMatrix normalized = arguments.matrix("normalized", op.normalized, tokens, hidden);
   const ConstMatrix inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
   const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
-  const Matrix d_x = arguments.matrix("d_x", op.d_x, tokens, hidden);
-  arguments.require(tokens == 0 || op.d_residual.data != op.d_x.data,
+  const CopiedOutput output(arguments, "d_x", op.d_x, op.d_x_float8, tokens, hidden, DType::kE5M2);
+  const Matrix& d_x = output.matrix();
+  arguments.require(tokens == 0 || op.d_residual.data != d_x.data,
                     "d_residual and d_x are different memory");
   Matrix d_residual;
   if (op.d_residual) d_residual = arguments.matrix("d_residual", op.d_residual, tokens, hidden);
@@ -94,6 +98,7 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
       if (op.d_residual) d_residual(t, h) = d_sum[h];
     }
   }
+  output.copy();
 }
 
 }  // namespace strata::device::reference

@@ -9,10 +9,11 @@ namespace strata::device::reference {
 void linear_forward(const LinearForward& op) {
   const Arguments arguments("linear_forward");
   const int64_t tokens = op.x.rows, in = op.weight.cols, out = op.weight.rows;
-  const Operand<E4M3> x(arguments.matrix("x", op.x, tokens, in), op.x_scaling);
-  const Operand<E4M3> weight(arguments.matrix("weight", op.weight, out, in), op.weight_scaling);
+  const Operand x(arguments, "x", op.x, tokens, in, DType::kE4M3);
+  const Operand weight(arguments, "weight", op.weight, out, in, DType::kE4M3);
   const ConstMatrix bias = arguments.vector("bias", op.bias, out);
-  const Matrix y = arguments.matrix("y", op.y, tokens, out);
+  const CopiedOutput output(arguments, "y", op.y, op.y_float8, tokens, out, DType::kE4M3);
+  const Matrix& y = output.matrix();
   Matrix pre_activation;
   if (op.pre_activation) {
     pre_activation = arguments.matrix("pre_activation", op.pre_activation, tokens, out);
@@ -25,16 +26,19 @@ void linear_forward(const LinearForward& op) {
       y(t, o) = activate(op.activation, sum);
     }
   }
+  output.copy();
 }
 
 void linear_data_gradient(const LinearDataGradient& op) {
   const Arguments arguments("linear_data_gradient");
   const int64_t tokens = op.dy.rows, in = op.weight.cols, out = op.weight.rows;
-  const Operand<E5M2> dy(arguments.matrix("dy", op.dy, tokens, out), op.dy_scaling);
-  const Operand<E4M3> weight(arguments.matrix("weight", op.weight, out, in), {op.weight_scale});
-  const Matrix dx = arguments.matrix("dx", op.dx, tokens, in);
+  const Operand dy(arguments, "dy", op.dy, tokens, out, DType::kE5M2);
+  const Operand weight(arguments, "weight", op.weight, out, in, DType::kE4M3);
+  const CopiedOutput output(arguments, "dx", op.dx, op.dx_float8, tokens, in, DType::kE5M2);
+  const Matrix& dx = output.matrix();
   const bool activated = op.activation != Activation::kNone;
   arguments.require(!(activated && op.accumulate), "accumulate comes without an activation");
+  arguments.require(!(op.dx_float8 && op.accumulate), "accumulate comes without dx_float8");
   ConstMatrix pre_activation;
   if (activated) {
     pre_activation = arguments.matrix("pre_activation", op.pre_activation, tokens, in);
@@ -47,19 +51,19 @@ void linear_data_gradient(const LinearDataGradient& op) {
       dx(t, i) = op.accumulate ? dx(t, i) + sum : sum;
     }
   }
+  output.copy();
 }
 
 void linear_weight_gradient(const LinearWeightGradient& op) {
   const Arguments arguments("linear_weight_gradient");
   const int64_t tokens = op.x.rows, in = op.x.cols, out = op.dy.cols;
-  const Operand<E4M3> x(arguments.matrix("x", op.x, tokens, in), {op.x_scale});
-  const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, out);
-  const Operand<E5M2> dy_operand(dy, {op.dy_scale});
+  const Operand x(arguments, "x", op.x, tokens, in, DType::kE4M3);
+  const Operand dy(arguments, "dy", op.dy, tokens, out, DType::kE5M2);
   const Matrix d_weight = arguments.matrix("d_weight", op.d_weight, out, in);
   const Matrix d_bias = arguments.vector("d_bias", op.d_bias, out);
   for (int64_t t = 0; t < tokens; ++t) {
     for (int64_t o = 0; o < out; ++o) {
-      for (int64_t i = 0; i < in; ++i) d_weight(o, i) += dy_operand(t, o) * x(t, i);
+      for (int64_t i = 0; i < in; ++i) d_weight(o, i) += dy(t, o) * x(t, i);
       d_bias[o] += dy(t, o);
     }
   }

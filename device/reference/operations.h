@@ -24,6 +24,7 @@ void clip_to_norm(const ClipToNorm& op);
 void adam_update(const AdamUpdate& op);
 void lamb_direction(const LambDirection& op);
 void lamb_apply(const LambApply& op);
+void round_to_float8(const RoundToFloat8& op);
 void float8_update(const Float8Update& op);
 
 }  // namespace strata::device::reference

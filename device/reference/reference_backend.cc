@@ -80,6 +80,7 @@ class ReferenceBackend final : public Backend {
   void adam_update(Stream, const AdamUpdate& op) override { reference::adam_update(op); }
   void lamb_direction(Stream, const LambDirection& op) override { reference::lamb_direction(op); }
   void lamb_apply(Stream, const LambApply& op) override { reference::lamb_apply(op); }
+  void round_to_float8(Stream, const RoundToFloat8& op) override { reference::round_to_float8(op); }
   void float8_update(Stream, const Float8Update& op) override { reference::float8_update(op); }
 };
 

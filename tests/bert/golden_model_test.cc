@@ -31,7 +31,7 @@ Bounds bounds_of(DType dtype) {
       return {1e-12, 1e-9, 1e-9};
     case DType::kF32:
       return {1e-5, 1e-5, 1e-5};
-    case DType::kBF16:
+    default:
       break;
   }
   return {1e-2, 0.02, 0.05};

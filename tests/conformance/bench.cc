@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "device/float8.h"
 #include "device/reference/reference_backend.h"
 
 namespace strata::device {
@@ -15,7 +16,9 @@ namespace {
 constexpr size_t kGuard = 64;  // bytes before and after every tensor that must not change
 constexpr std::byte kGuardByte{0xA5};
 
-std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype) {
+bool is_float8(DType dtype) { return dtype == DType::kE4M3 || dtype == DType::kE5M2; }
+
+std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype, float scale = 1) {
   std::vector<std::byte> bytes(values.size() * size_of(dtype));
   for (size_t i = 0; i < values.size(); ++i) {
     std::byte* to = bytes.data() + i * size_of(dtype);
@@ -24,11 +27,13 @@ std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype) 
     if (dtype == DType::kF64) std::memcpy(to, &values[i], sizeof(double));
     if (dtype == DType::kF32) std::memcpy(to, &single, sizeof single);
     if (dtype == DType::kBF16) std::memcpy(to, &half, sizeof half);
+    if (dtype == DType::kE4M3) *to = std::byte{to_float8<E4M3>(single * scale)};
+    if (dtype == DType::kE5M2) *to = std::byte{to_float8<E5M2>(single * scale)};
   }
   return bytes;
 }
 
-std::vector<double> from_bytes(const std::vector<std::byte>& bytes, DType dtype) {
+std::vector<double> from_bytes(const std::vector<std::byte>& bytes, DType dtype, float scale = 1) {
   std::vector<double> values(bytes.size() / size_of(dtype));
   for (size_t i = 0; i < values.size(); ++i) {
     const std::byte* from = bytes.data() + i * size_of(dtype);
@@ -43,6 +48,9 @@ std::vector<double> from_bytes(const std::vector<std::byte>& bytes, DType dtype)
       std::memcpy(&half, from, sizeof half);
       values[i] = half;
     }
+    const auto code = std::to_integer<uint8_t>(*from);
+    if (dtype == DType::kE4M3) values[i] = from_float8<E4M3>(code) / scale;
+    if (dtype == DType::kE5M2) values[i] = from_float8<E5M2>(code) / scale;
   }
   return values;
 }
@@ -58,14 +66,36 @@ double relative_error(const std::vector<double>& a, const std::vector<double>& b
   return difference == 0 ? 0 : difference / largest;
 }
 
+// Expects numbers of 8 bits to be those nearest to what is expected, within `bound` of the largest
+// before they are rounded.
+void expect_nearest_float8(const Output& output, const std::vector<double>& expected,
+                           double bound) {
+  const bool e4m3 = output.dtype == DType::kE4M3;
+  const double limit = e4m3 ? E4M3::kLargest : E5M2::kLargest;
+  const int mantissa = e4m3 ? E4M3::kMantissaBits : E5M2::kMantissaBits;
+  const int lowest = 1 - (e4m3 ? E4M3::kBias : E5M2::kBias);
+  double largest = 0;
+  for (const double value : expected) largest = std::max(largest, std::abs(value));
+  const double slack = bound * largest * output.scale;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double scaled = std::clamp(expected[i] * output.scale, -limit, limit);
+    const int exponent = std::max(std::ilogb(std::abs(scaled) + slack), lowest);
+    const double half_step = std::ldexp(0.5, exponent - mantissa);
+    const double got = output.matrix.values[i] * output.scale;
+    ASSERT_LE(std::abs(got - scaled), half_step + slack)
+        << output.name << " [" << i << "]: " << got << " is not the number of "
+        << name_of(output.dtype) << " nearest to " << scaled;
+  }
+}
+
 bool is_count(const Output& output) {
   return output.name == "totals.correct" || output.name == "totals.count";
 }
 
 }  // namespace
 
-HostMatrix rounded(HostMatrix matrix, DType dtype) {
-  matrix.values = from_bytes(to_bytes(matrix.values, dtype), dtype);
+HostMatrix rounded(HostMatrix matrix, DType dtype, float scale) {
+  matrix.values = from_bytes(to_bytes(matrix.values, dtype, scale), dtype, scale);
   return matrix;
 }
 
@@ -103,12 +133,13 @@ std::vector<int32_t> Inputs::distinct_indices(int64_t count, int64_t limit) {
   return all;
 }
 
-Tensor Bench::place(const char* name, const HostMatrix& values, DType dtype) {
+Tensor Bench::place(const char* name, const HostMatrix& values, DType dtype, float scale) {
   dtype = stored(dtype);
   Placed placed;
   placed.name = name;
+  placed.scale = scale;
   placed.initial.assign(kGuard, kGuardByte);
-  const std::vector<std::byte> bytes = to_bytes(values.values, dtype);
+  const std::vector<std::byte> bytes = to_bytes(values.values, dtype, scale);
   placed.initial.insert(placed.initial.end(), bytes.begin(), bytes.end());
   placed.initial.insert(placed.initial.end(), kGuard, kGuardByte);
   placed.buffer = Buffer(backend_, placed.initial.size());
@@ -116,6 +147,10 @@ Tensor Bench::place(const char* name, const HostMatrix& values, DType dtype) {
                           placed.initial.size());
   backend_.synchronize(Stream::kCompute);
   placed.tensor = {placed.buffer.as<std::byte>() + kGuard, dtype, values.rows, values.cols};
+  if (is_float8(dtype)) {
+    const float scales[2] = {scale, 1 / scale};
+    placed.tensor.scale = static_cast<const float*>(place_bytes(scales, sizeof scales));
+  }
   placed_.push_back(std::move(placed));
   return placed_.back().tensor;
 }
@@ -127,7 +162,9 @@ void* Bench::place_bytes(const void* bytes, size_t size) {
   return arrays_.back().data();
 }
 
-ConstTensor Bench::input(const HostMatrix& values, DType dtype) { return place("", values, dtype); }
+ConstTensor Bench::input(const HostMatrix& values, DType dtype, float scale) {
+  return place("", values, dtype, scale);
+}
 
 const int32_t* Bench::indices(const std::vector<int32_t>& values) {
   return static_cast<int32_t*>(place_bytes(values.data(), values.size() * sizeof(int32_t)));
@@ -144,9 +181,9 @@ double* Bench::scalar(double value) {
   return static_cast<double*>(place_bytes(&value, sizeof value));
 }
 
-Tensor Bench::output(const char* name, DType dtype, int64_t rows, int64_t cols) {
+Tensor Bench::output(const char* name, DType dtype, int64_t rows, int64_t cols, float scale) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  return place(name, {rows, cols, std::vector<double>(rows * cols, nan)}, dtype);
+  return place(name, {rows, cols, std::vector<double>(rows * cols, nan)}, dtype, scale);
 }
 
 Tensor Bench::compute_output(const char* name, int64_t rows, int64_t cols) {
@@ -204,10 +241,11 @@ std::vector<Output> Bench::finish() {
     Output output;
     output.name = placed.name;
     output.dtype = placed.tensor.dtype;
+    output.scale = placed.scale;
     output.matrix.rows = placed.tensor.rows;
     output.matrix.cols = placed.tensor.cols;
     output.bytes.assign(after.begin() + kGuard, after.begin() + end);
-    output.matrix.values = from_bytes(output.bytes, output.dtype);
+    output.matrix.values = from_bytes(output.bytes, output.dtype, output.scale);
     outputs.push_back(std::move(output));
   }
   for (const Floats& floats : floats_) {
@@ -276,6 +314,10 @@ void expect_conforms(Backend& tested, const Operation& operation, JudgedBy judge
     EXPECT_TRUE(output.bytes == again[i].bytes) << output.name << ": two runs, different bits";
     const DType dtype =
         judged_by == JudgedBy::kComputeDType ? tested.compute_dtype() : output.dtype;
+    if (is_float8(output.dtype)) {
+      expect_nearest_float8(output, expected[i].matrix.values, bound_of(dtype));
+      continue;
+    }
     EXPECT_LE(relative_error(output.matrix.values, expected[i].matrix.values),
               is_count(output) ? 0 : bound_of(dtype))
         << output.name << " [" << output.matrix.rows << ", " << output.matrix.cols << "] "

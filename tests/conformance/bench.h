@@ -18,7 +18,8 @@ struct HostMatrix {
   std::vector<double> values;
 };
 
-HostMatrix rounded(HostMatrix matrix, DType dtype);
+// `scale`: of 8 bits, as in Tensor.
+HostMatrix rounded(HostMatrix matrix, DType dtype, float scale = 1);
 
 // Draws inputs for a backend: uniform, the same on every machine.
 class Inputs {
@@ -43,6 +44,7 @@ class Inputs {
 struct Output {
   std::string name;
   DType dtype = DType::kF64;
+  float scale = 1;  // of 8 bits
   HostMatrix matrix;
   std::vector<std::byte> bytes;
 };
@@ -58,7 +60,7 @@ class Bench {
 
   ConstTensor compute(const HostMatrix& values) { return input(values, backend_.compute_dtype()); }
   ConstTensor master(const HostMatrix& values) { return input(values, backend_.master_dtype()); }
-  ConstTensor input(const HostMatrix& values, DType dtype);
+  ConstTensor input(const HostMatrix& values, DType dtype, float scale = 1);
   const int32_t* indices(const std::vector<int32_t>& values);
   Sequences sequences(const Packed& batch);
   double* scalar(double value);  // not an output
@@ -75,12 +77,16 @@ class Bench {
   // What the operation is to write: whole (it starts as NaN), or added to what is there.
   Tensor compute_output(const char* name, int64_t rows, int64_t cols);
   Tensor master_output(const char* name, int64_t rows, int64_t cols);
-  Tensor output(const char* name, DType dtype, int64_t rows, int64_t cols);
+  Tensor output(const char* name, DType dtype, int64_t rows, int64_t cols, float scale = 1);
   Tensor compute_inout(const char* name, const HostMatrix& initial);
   Tensor master_inout(const char* name, const HostMatrix& initial);
   Tensor inout(const char* name, const HostMatrix& initial, DType dtype);
   double* scalar_inout(const char* name, double initial);
   LossTotals* totals_inout(const LossTotals& initial);
+  // What the operation is not to store.
+  Tensor only_a_shape(int64_t rows, int64_t cols) {
+    return {nullptr, stored(backend_.compute_dtype()), rows, cols};
+  }
   // Single floats, on the oracle too.
   float* floats_inout(const char* name, const std::vector<float>& initial);
 
@@ -91,11 +97,12 @@ class Bench {
   struct Placed {
     std::string name;  // empty: an input
     Tensor tensor;
+    float scale = 1;
     Buffer buffer;
     std::vector<std::byte> initial;  // with the guards around it
   };
   DType stored(DType dtype) const { return role_ == Role::kOracle ? DType::kF64 : dtype; }
-  Tensor place(const char* name, const HostMatrix& values, DType dtype);
+  Tensor place(const char* name, const HostMatrix& values, DType dtype, float scale = 1);
   void* place_bytes(const void* bytes, size_t size);
 
   Backend& backend_;

@@ -1,8 +1,9 @@
-// Products in 8 bits. What remains between a backend and the reference is the order of sums: both
-// round operands to the same numbers.
+// Products in 8 bits, and what writes their operands.
 #include "device/float8.h"
 
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
@@ -10,20 +11,52 @@
 namespace strata::device {
 namespace {
 
+using enum DType;
+
 struct Shape {
   int64_t tokens, in, out;
 };
 
-constexpr Shape kShapes[] = {{16, 64, 64}, {48, 128, 96}, {80, 64, 256}, {144, 384, 112}};
+// Whole tiles of what transposes them, parts of tiles, and several.
+constexpr Shape kShapes[] = {
+    {16, 64, 64}, {48, 128, 96}, {80, 64, 256}, {144, 384, 112}, {272, 144, 128}};
 
 std::string describe(const Shape& shape) {
   return fmt::format("T {}, in {}, out {}", shape.tokens, shape.in, shape.out);
 }
 
+// Numbers of 8 bits in (-spread, spread).
+HostMatrix numbers(Inputs& inputs, DType dtype, float scale, int64_t rows, int64_t cols,
+                   double spread = 1) {
+  return rounded(inputs.of(kF32, rows, cols, spread), dtype, scale);
+}
+
 // `seen`: the largest value of steps before.
-Float8Scaling scaling(Bench& bench, const char* name, float scale, float seen) {
-  return {.scale = bench.floats_inout((std::string(name) + ".scale").c_str(), {scale, 1 / scale}),
-          .largest = bench.floats_inout(name, {seen})};
+Float8Copy copy(Bench& bench, DType dtype, int64_t rows, int64_t cols, float scale,
+                float seen = 0) {
+  return {.codes = bench.output("copy", dtype, rows, cols, scale),
+          .largest = bench.floats_inout("largest", {seen})};
+}
+
+// What is asked of an output: all of it; the numbers to be looked at only; the copy alone.
+enum class Asked { kBoth, kLook, kCopy };
+constexpr Asked kAsked[] = {Asked::kBoth, Asked::kLook, Asked::kCopy};
+
+struct Outputs {
+  Tensor tensor;
+  Float8Copy copy;
+};
+
+Outputs outputs(Bench& bench, Asked asked, DType dtype, int64_t rows, int64_t cols, float scale) {
+  Outputs result;
+  result.tensor = asked == Asked::kCopy ? bench.only_a_shape(rows, cols)
+                                        : bench.compute_output("output", rows, cols);
+  if (asked == Asked::kLook) {
+    result.copy.largest = bench.floats_inout("largest", {0});
+  } else {
+    result.copy = copy(bench, dtype, rows, cols, scale);
+  }
+  return result;
 }
 
 class Float8 : public Conformance {
@@ -36,68 +69,71 @@ class Float8 : public Conformance {
   }
 };
 
+// ---- Products
+
 TEST_P(Float8, Forward) {
   for (const Shape& shape : kShapes) {
     for (const Activation activation :
          {Activation::kNone, Activation::kGelu, Activation::kGeluTanh}) {
       SCOPED_TRACE(fmt::format("{}, activation {}", describe(shape), static_cast<int>(activation)));
       Inputs inputs(backend(), 1);
-      const HostMatrix x = inputs.compute(shape.tokens, shape.in);
-      const HostMatrix weight = inputs.compute(shape.out, shape.in, 0.2);
+      const HostMatrix x = numbers(inputs, kE4M3, 256, shape.tokens, shape.in);
+      const HostMatrix weight = numbers(inputs, kE4M3, 2048, shape.out, shape.in, 0.2);
       const HostMatrix bias = inputs.compute(1, shape.out);
-      const auto run = [&](float x_scale, bool keep) {
+      const auto run = [&](bool keep, Asked asked) {
         return [=](Bench& bench) {
           LinearForward op;
-          op.x = bench.compute(x);
-          op.weight = bench.compute(weight);
+          op.x = bench.input(x, kE4M3, 256);
+          op.weight = bench.input(weight, kE4M3, 2048);
           op.bias = bench.compute(bias);
           op.activation = activation;
           if (keep) op.pre_activation = bench.compute_output("pre", shape.tokens, shape.out);
-          op.y = bench.compute_output("y", shape.tokens, shape.out);
-          op.x_scaling = scaling(bench, "x", x_scale, 0.5f);
-          op.weight_scaling = scaling(bench, "weight", 2048, 7.0f);
+          const Outputs y = outputs(bench, asked, kE4M3, shape.tokens, shape.out, 64);
+          op.y = y.tensor;
+          op.y_float8 = y.copy;
           bench.backend().linear_forward(Stream::kCompute, op);
         };
       };
-      expect_conforms(backend(), run(256, false));
-      if (activation != Activation::kNone) expect_conforms(backend(), run(256, true));
-      // At another scale, values beyond the largest number saturate.
-      auto fine = run_on_reference(run(256, false)), saturated = run_on_reference(run(1024, false));
-      EXPECT_NE(fine["y"].values, saturated["y"].values);
-      expect_conforms(backend(), run(1024, false));
-      EXPECT_GT(fine["x"].values[0], 0.9);
-      EXPECT_EQ(fine["weight"].values[0], 7);
+      for (const Asked asked : kAsked) {
+        expect_conforms(backend(), run(false, asked));
+        if (activation != Activation::kNone) expect_conforms(backend(), run(true, asked));
+      }
     }
   }
 }
 
 TEST_P(Float8, DataGradient) {
   for (const Shape& shape : kShapes) {
+    SCOPED_TRACE(describe(shape));
     Inputs inputs(backend(), 2);
-    const HostMatrix dy = inputs.compute(shape.tokens, shape.out, 1e-5);
-    const HostMatrix weight = inputs.compute(shape.out, shape.in, 0.2);
+    const HostMatrix dy = numbers(inputs, kE5M2, 0x1p30f, shape.tokens, shape.out, 1e-5);
+    const HostMatrix weight = numbers(inputs, kE4M3, 2048, shape.out, shape.in, 0.2);
     const HostMatrix pre = inputs.compute(shape.tokens, shape.in, 4);
     const HostMatrix before = inputs.compute(shape.tokens, shape.in, 1e-5);
-    const auto run = [&](Activation activation, bool accumulate) {
-      return [=](Bench& bench) {
-        LinearDataGradient op;
-        op.dy = bench.compute(dy);
-        op.weight = bench.compute(weight);
-        op.activation = activation;
-        if (activation != Activation::kNone) op.pre_activation = bench.compute(pre);
-        op.accumulate = accumulate;
-        op.dx = accumulate ? bench.compute_inout("dx", before)
-                           : bench.compute_output("dx", shape.tokens, shape.in);
-        op.dy_scaling = scaling(bench, "dy", 0x1p30f, 0);
-        op.weight_scale = scaling(bench, "weight", 2048, 0).scale;
-        bench.backend().linear_data_gradient(Stream::kCompute, op);
-      };
+    const auto operands = [&](Bench& bench) {
+      return LinearDataGradient{.dy = bench.input(dy, kE5M2, 0x1p30f),
+                                .weight = bench.input(weight, kE4M3, 2048)};
     };
-    SCOPED_TRACE(describe(shape));
-    expect_conforms(backend(), run(Activation::kNone, false));
-    expect_conforms(backend(), run(Activation::kNone, true));
-    expect_conforms(backend(), run(Activation::kGelu, false));
-    expect_conforms(backend(), run(Activation::kGeluTanh, false));
+    expect_conforms(backend(), [&](Bench& bench) {
+      LinearDataGradient op = operands(bench);
+      op.accumulate = true;
+      op.dx = bench.compute_inout("dx", before);
+      bench.backend().linear_data_gradient(Stream::kCompute, op);
+    });
+    for (const Activation activation :
+         {Activation::kNone, Activation::kGelu, Activation::kGeluTanh}) {
+      for (const Asked asked : kAsked) {
+        expect_conforms(backend(), [&](Bench& bench) {
+          LinearDataGradient op = operands(bench);
+          op.activation = activation;
+          if (activation != Activation::kNone) op.pre_activation = bench.compute(pre);
+          const Outputs dx = outputs(bench, asked, kE5M2, shape.tokens, shape.in, 0x1p30f);
+          op.dx = dx.tensor;
+          op.dx_float8 = dx.copy;
+          bench.backend().linear_data_gradient(Stream::kCompute, op);
+        });
+      }
+    }
   }
 }
 
@@ -105,49 +141,196 @@ TEST_P(Float8, WeightGradient) {
   for (const Shape& shape : kShapes) {
     SCOPED_TRACE(describe(shape));
     Inputs inputs(backend(), 3);
-    const HostMatrix x = inputs.compute(shape.tokens, shape.in);
-    const HostMatrix dy = inputs.compute(shape.tokens, shape.out, 1e-5);
+    const HostMatrix x = numbers(inputs, kE4M3, 256, shape.tokens, shape.in);
+    const HostMatrix dy = numbers(inputs, kE5M2, 0x1p30f, shape.tokens, shape.out, 1e-5);
     const HostMatrix weight_before = inputs.master(shape.out, shape.in, 1e-4);
     const HostMatrix bias_before = inputs.master(1, shape.out, 1e-4);
     expect_conforms(backend(), [&](Bench& bench) {
       LinearWeightGradient op;
-      op.x = bench.compute(x);
-      op.dy = bench.compute(dy);
+      op.x = bench.input(x, kE4M3, 256);
+      op.dy = bench.input(dy, kE5M2, 0x1p30f);
       op.d_weight = bench.master_inout("d_weight", weight_before);
       op.d_bias = bench.master_inout("d_bias", bias_before);
-      op.x_scale = scaling(bench, "x", 256, 0).scale;
-      op.dy_scale = scaling(bench, "dy", 0x1p30f, 0).scale;
       bench.backend().linear_weight_gradient(Stream::kCompute, op);
     });
   }
 }
 
-TEST_P(Float8, WithoutScalesOperandsAreLookedAtAndNotRounded) {
+// ---- What writes their operands
+
+// Before the first copy, in a model's first step.
+TEST_P(Float8, ProductsThatAreNotRoundedYetAreLookedAt) {
   const Shape shape{48, 128, 96};
   Inputs inputs(backend(), 4);
   const HostMatrix x = inputs.compute(shape.tokens, shape.in);
   const HostMatrix weight = inputs.compute(shape.out, shape.in, 0.2);
   const HostMatrix bias = inputs.compute(1, shape.out);
-  const auto run = [&](bool look) {
-    return [=](Bench& bench) {
-      LinearForward op;
-      op.x = bench.compute(x);
-      op.weight = bench.compute(weight);
-      op.bias = bench.compute(bias);
-      op.y = bench.compute_output("y", shape.tokens, shape.out);
-      if (look) {
-        op.x_scaling.largest = bench.floats_inout("x", {0});
-        op.weight_scaling.largest = bench.floats_inout("weight", {0.125f});
-      }
-      bench.backend().linear_forward(Stream::kCompute, op);
-    };
-  };
-  auto looked = run_on_reference(run(true)), plain = run_on_reference(run(false));
-  EXPECT_EQ(looked["y"].values, plain["y"].values);
-  EXPECT_GT(looked["x"].values[0], 0.9);
-  EXPECT_GT(looked["weight"].values[0], 0.19);
-  expect_conforms(backend(), run(true));
+  const HostMatrix dy = inputs.compute(shape.tokens, shape.out, 1e-5);
+  for (const Activation activation : {Activation::kNone, Activation::kGeluTanh}) {
+    for (const Asked asked : kAsked) {
+      expect_conforms(backend(), [&](Bench& bench) {
+        const Outputs y = outputs(bench, asked, kE4M3, shape.tokens, shape.out, 64);
+        bench.backend().linear_forward(Stream::kCompute, {.x = bench.compute(x),
+                                                          .weight = bench.compute(weight),
+                                                          .bias = bench.compute(bias),
+                                                          .activation = activation,
+                                                          .y = y.tensor,
+                                                          .y_float8 = y.copy});
+      });
+      expect_conforms(backend(), [&](Bench& bench) {
+        const Outputs dx = outputs(bench, asked, kE5M2, shape.tokens, shape.in, 0x1p30f);
+        bench.backend().linear_data_gradient(Stream::kCompute, {.dy = bench.compute(dy),
+                                                                .weight = bench.compute(weight),
+                                                                .activation = activation,
+                                                                .pre_activation = bench.compute(x),
+                                                                .dx = dx.tensor,
+                                                                .dx_float8 = dx.copy});
+      });
+    }
+  }
 }
+
+// To the bit, saturated where numbers exceed the format's largest.
+TEST_P(Float8, TensorsAreRoundedToTheNearestCodes) {
+  Inputs inputs(backend(), 5);
+  for (const DType dtype : {kE4M3, kE5M2}) {
+    const HostMatrix x = inputs.compute(48, 112, 2);
+    for (const float scale : {0x1p-12f, 1.0f, 128.0f, 0x1p17f}) {
+      const Operation run = [&](Bench& bench) {
+        bench.backend().round_to_float8(
+            Stream::kCompute, {bench.compute(x), copy(bench, dtype, x.rows, x.cols, scale, 1.5f)});
+      };
+      const std::vector<Output> got = run_on(backend(), run);
+      EXPECT_EQ(got[0].matrix.values, rounded(x, dtype, scale).values) << scale;
+      double largest = 1.5;
+      for (const double value : x.values) largest = std::max(largest, std::abs(value));
+      EXPECT_EQ(got[1].matrix.values[0], static_cast<float>(largest));
+      expect_conforms(backend(), run);
+    }
+    // What was seen before stays where it is larger.
+    const auto seen = run_on(backend(), [&](Bench& bench) {
+      bench.backend().round_to_float8(
+          Stream::kCompute, {bench.compute(x), {.largest = bench.floats_inout("largest", {7})}});
+    });
+    EXPECT_EQ(seen[0].matrix.values[0], 7);
+  }
+}
+
+// T is a multiple of 16; H 64 and 128 take a warp's row in different shapes.
+TEST_P(Float8, LayerNorm) {
+  const Packed batch({5, 27, 64});
+  const int64_t t = batch.tokens();
+  for (const int64_t h : {64, 128, 384, 1024}) {
+    SCOPED_TRACE(h);
+    Inputs inputs(backend(), 6);
+    const HostMatrix x = inputs.compute(t, h, 2), residual = inputs.compute(t, h),
+                     gamma = inputs.compute(1, h, 0.5, 1), beta = inputs.compute(1, h, 0.5),
+                     dy = inputs.compute(t, h, 1e-5), gradient = inputs.master(1, h);
+    const Dropout dropout{0.1f, dropout_step_key(1, 2), dropout_place(3, DropoutSite::kOutput)};
+    const Operation forward = [&](Bench& bench) {
+      bench.backend().residual_layernorm_forward(
+          Stream::kCompute, {.x = bench.compute(x),
+                             .residual = bench.compute(residual),
+                             .gamma = bench.compute(gamma),
+                             .beta = bench.compute(beta),
+                             .dropout = bench.in_memory(dropout),
+                             .sequences = bench.sequences(batch),
+                             .normalized = bench.compute_output("normalized", t, h),
+                             .inverse_stddev = bench.master_output("inverse_stddev", 1, t),
+                             .y = bench.compute_output("y", t, h),
+                             .y_float8 = copy(bench, kE4M3, t, h, 64)});
+    };
+    expect_conforms(backend(), forward);
+    auto saved = run_on_reference(forward);
+    for (const Asked asked : kAsked) {
+      expect_conforms(backend(), [&](Bench& bench) {
+        const Outputs d_x = outputs(bench, asked, kE5M2, t, h, 0x1p30f);
+        bench.backend().residual_layernorm_backward(
+            Stream::kCompute, {.dy = bench.compute(dy),
+                               .normalized = bench.compute(
+                                   rounded(saved["normalized"], bench.backend().compute_dtype())),
+                               .inverse_stddev = bench.master(saved["inverse_stddev"]),
+                               .gamma = bench.compute(gamma),
+                               .dropout = bench.in_memory(dropout),
+                               .sequences = bench.sequences(batch),
+                               .d_x = d_x.tensor,
+                               .d_x_float8 = d_x.copy,
+                               .d_residual = bench.compute_output("d_residual", t, h),
+                               .d_gamma = bench.master_inout("d_gamma", gradient),
+                               .d_beta = bench.master_inout("d_beta", gradient)});
+      });
+    }
+  }
+}
+
+TEST_P(Float8, Embeddings) {
+  const Packed batch({5, 27, 64});
+  const int64_t t = batch.tokens(), h = 128;
+  Inputs inputs(backend(), 7);
+  const std::vector<int32_t> tokens = inputs.indices(t, 30), segments = inputs.indices(t, 2);
+  const HostMatrix word = inputs.compute(30, h), position = inputs.compute(64, h),
+                   segment = inputs.compute(2, h), gamma = inputs.compute(1, h, 0.5, 1),
+                   beta = inputs.compute(1, h, 0.5);
+  expect_conforms(backend(), [&](Bench& bench) {
+    bench.backend().embeddings_forward(
+        Stream::kCompute, {.token_ids = bench.indices(tokens),
+                           .segment_ids = bench.indices(segments),
+                           .positions = bench.indices(batch.positions),
+                           .sequences = bench.sequences(batch),
+                           .word = bench.compute(word),
+                           .position = bench.compute(position),
+                           .segment = bench.compute(segment),
+                           .gamma = bench.compute(gamma),
+                           .beta = bench.compute(beta),
+                           .dropout = bench.in_memory({0.1f, dropout_step_key(1, 2),
+                                                       dropout_place(0, DropoutSite::kEmbeddings)}),
+                           .y = bench.compute_output("y", t, h),
+                           .y_float8 = copy(bench, kE4M3, t, h, 64)});
+  });
+}
+
+// Heads of 64, 32 and 16 units.
+TEST_P(Float8, Attention) {
+  const Packed batch({5, 91, 64, 16});
+  const int64_t t = batch.tokens(), h = 64;
+  for (const int32_t heads : {1, 2, 4}) {
+    SCOPED_TRACE(heads);
+    Inputs inputs(backend(), 8);
+    const HostMatrix qkv = inputs.compute(t, 3 * h, 1.7), d_context = inputs.compute(t, h, 1e-5);
+    const Dropout dropout{0.1f, dropout_step_key(1, 2), dropout_place(3, DropoutSite::kAttention)};
+    const Operation forward = [&](Bench& bench) {
+      bench.backend().attention_forward(
+          Stream::kCompute, {.qkv = bench.compute(qkv),
+                             .sequences = bench.sequences(batch),
+                             .heads = heads,
+                             .dropout = bench.in_memory(dropout),
+                             .context = bench.compute_output("context", t, h),
+                             .context_float8 = copy(bench, kE4M3, t, h, 64),
+                             .log_sum_exp = bench.master_output("log_sum_exp", t, heads)});
+    };
+    expect_conforms(backend(), forward);
+    auto saved = run_on_reference(forward);
+    for (const Asked asked : kAsked) {
+      expect_conforms(backend(), [&](Bench& bench) {
+        const Outputs d_qkv = outputs(bench, asked, kE5M2, t, 3 * h, 0x1p30f);
+        bench.backend().attention_backward(
+            Stream::kCompute,
+            {.qkv = bench.compute(qkv),
+             .context = bench.compute(rounded(saved["context"], bench.backend().compute_dtype())),
+             .d_context = bench.compute(d_context),
+             .log_sum_exp =
+                 bench.master(rounded(saved["log_sum_exp"], bench.backend().master_dtype())),
+             .sequences = bench.sequences(batch),
+             .heads = heads,
+             .dropout = bench.in_memory(dropout),
+             .d_qkv = d_qkv.tensor,
+             .d_qkv_float8 = d_qkv.copy});
+      });
+    }
+  }
+}
+
+// ---- Scales
 
 TEST_P(Float8, ScalesFollowTheLargestOfTheLastSteps) {
   constexpr int64_t kTensors = 3;

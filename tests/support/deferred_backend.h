@@ -184,6 +184,9 @@ class DeferredBackend : public device::Backend {
   void lamb_apply(device::Stream s, const device::LambApply& op) override {
     later(s, &Backend::lamb_apply, op);
   }
+  void round_to_float8(device::Stream s, const device::RoundToFloat8& op) override {
+    later(s, &Backend::round_to_float8, op);
+  }
   void float8_update(device::Stream s, const device::Float8Update& op) override {
     later(s, &Backend::float8_update, op);
   }

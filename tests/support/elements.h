@@ -16,8 +16,11 @@ inline double element(const device::ConstTensor& tensor, int64_t i) {
       return tensor.as<float>()[i];
     case device::DType::kBF16:
       return tensor.as<device::BFloat16>()[i];
+    case device::DType::kE4M3:
+    case device::DType::kE5M2:
+      break;
   }
-  fail("unknown dtype");
+  fail("{} elements are not looked at here", name_of(tensor.dtype));
 }
 
 inline void set_element(const device::Tensor& tensor, int64_t i, double value) {
@@ -31,7 +34,11 @@ inline void set_element(const device::Tensor& tensor, int64_t i, double value) {
     case device::DType::kBF16:
       tensor.as<device::BFloat16>()[i] = static_cast<float>(value);
       return;
+    case device::DType::kE4M3:
+    case device::DType::kE5M2:
+      break;
   }
+  fail("{} elements are not written here", name_of(tensor.dtype));
 }
 
 }  // namespace strata::testing_support

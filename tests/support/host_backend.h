@@ -62,6 +62,7 @@ class HostBackend : public device::Backend {
   void adam_update(device::Stream, const device::AdamUpdate&) override { unsupported(); }
   void lamb_direction(device::Stream, const device::LambDirection&) override { unsupported(); }
   void lamb_apply(device::Stream, const device::LambApply&) override { unsupported(); }
+  void round_to_float8(device::Stream, const device::RoundToFloat8&) override { unsupported(); }
   void float8_update(device::Stream, const device::Float8Update&) override { unsupported(); }
   void linear_forward(device::Stream, const device::LinearForward&) override { unsupported(); }
   void linear_data_gradient(device::Stream, const device::LinearDataGradient&) override {

@@ -13,8 +13,12 @@ struct Attention {
       : sequences(lengths), dropout(dropout_), tokens(sequences.view().tokens) {}
 
   void forward() {
-    attention_forward({matrix(qkv, tokens), sequences.view(), kHeads, dropout,
-                       matrix(context, tokens), matrix(log_sum_exp, tokens)});
+    attention_forward({.qkv = matrix(qkv, tokens),
+                       .sequences = sequences.view(),
+                       .heads = kHeads,
+                       .dropout = dropout,
+                       .context = matrix(context, tokens),
+                       .log_sum_exp = matrix(log_sum_exp, tokens)});
   }
 
   PackedSequences sequences;

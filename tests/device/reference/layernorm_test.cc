@@ -32,11 +32,16 @@ TEST(ResidualLayerNorm, BackwardIsTheDerivativeOfForward) {
   layer.loss();
   Values d_x(layer.x.size()), d_residual(layer.x.size());
   Values d_gamma(kHidden, 3.0), d_beta(kHidden, 4.0);
-  residual_layernorm_backward({matrix(layer.dy, layer.tokens),
-                               matrix(layer.normalized, layer.tokens), vector(layer.inverse_stddev),
-                               vector(layer.gamma), kSomeDropout, layer.sequences.view(),
-                               matrix(d_x, layer.tokens), matrix(d_residual, layer.tokens),
-                               vector(d_gamma), vector(d_beta)});
+  residual_layernorm_backward({.dy = matrix(layer.dy, layer.tokens),
+                               .normalized = matrix(layer.normalized, layer.tokens),
+                               .inverse_stddev = vector(layer.inverse_stddev),
+                               .gamma = vector(layer.gamma),
+                               .dropout = kSomeDropout,
+                               .sequences = layer.sequences.view(),
+                               .d_x = matrix(d_x, layer.tokens),
+                               .d_residual = matrix(d_residual, layer.tokens),
+                               .d_gamma = vector(d_gamma),
+                               .d_beta = vector(d_beta)});
   for (double& value : d_gamma) value -= 3;
   for (double& value : d_beta) value -= 4;
   const auto loss = [&] { return layer.loss(); };

@@ -64,6 +64,15 @@ inline int __float_as_int(float x) {
   return bits;
 }
 inline int atomicMax(int* to, int value) { return std::exchange(*to, *to > value ? *to : value); }
+// Byte i of the result is the one of eight that nibble i of `selector` numbers, y's after x's.
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const uint64_t bytes = uint64_t{y} << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    result |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * i & 7u) & 0xffu) << 8 * i;
+  }
+  return result;
+}
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 
 // ---- The runtime: every call is finished when it returns, or kept while a graph is captured.
