@@ -126,9 +126,11 @@ if "bench_operations" in result:
     in_fp8 = {(o["operation"], o["where"]): o for o in result.get("bench_operations_fp8", {}).get("operations", [])}
     for o in result["bench_operations"]["operations"]:
         name = o["operation"] + (f" ({o['where']})" if o["where"] else "")
-        fp8 = in_fp8.get((o["operation"], o["where"]))
+        fp8 = in_fp8.pop((o["operation"], o["where"]), None)
         print(f"  {name:<62}{1e3 * o['seconds']:>9.4f} ms{100 * o['share_of_peak']:>7.1f} %"
-              + (f"{1e3 * fp8['seconds']:>9.4f} ms in fp8" if fp8 else ""))
+              + (f"{1e3 * fp8['seconds']:>9.4f} ms in fp8{100 * fp8['share_of_peak']:>7.1f} %" if fp8 else ""))
+    for (operation, where), o in in_fp8.items():
+        print(f"  {f'{operation} ({where})':<83}{1e3 * o['seconds']:>9.4f} ms in fp8{100 * o['share_of_peak']:>7.1f} %")
 print(f"written to {output}")
 sys.exit(any(step["verdict"].startswith("failed") for step in steps.values()))
 EOF2
