@@ -1,6 +1,7 @@
 // Activations and their derivatives.
 #include <algorithm>
 
+#include "device/cuda/approximations.h"
 #include "device/cuda/flat.h"
 #include "device/cuda/float8_writer.h"
 #include "device/cuda/operations.h"
@@ -23,16 +24,20 @@ struct Gelu {
   }
 };
 
-// gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks & Gimpel 2016).
+// gelu(x) = x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3) (Hendrycks & Gimpel 2016). The
+// same as x sigmoid(2 u), which loses no digits where gelu is near 0.
 struct GeluTanh {
-  __device__ static float inner(float x) {
-    return 0.797884560802865356f * (x + 0.044715f * x * x * x);
+  static constexpr float kFactor = 2 * 0.797884560802865356f, kCubed = kFactor * 0.044715f;
+  __device__ static float sigmoid(float x) {
+    return reciprocal_approximately(1.0f + exp2_approximately(-kLog2E * x));
   }
-  __device__ static float value(float x) { return 0.5f * x * (1.0f + tanhf(inner(x))); }
+  __device__ static float value(float x) {
+    return x * sigmoid(x * (kFactor + kCubed * x * x));
+  }
   __device__ static float derivative(float x) {
-    const float t = tanhf(inner(x));
-    const float d_inner = 0.797884560802865356f * (1.0f + 3.0f * 0.044715f * x * x);
-    return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * d_inner;
+    const float square = x * x;
+    const float share = sigmoid(x * (kFactor + kCubed * square));
+    return share + x * share * (1.0f - share) * (kFactor + 3.0f * kCubed * square);
   }
 };
 

@@ -1,7 +1,9 @@
 // Self-attention in tiles of 64 queries x 64 keys on tensor cores. A block's four warps take 16
-// rows of a tile each; the tiles of the other side pass by in shared memory.
+// rows of a tile each; the tiles of the other side pass by in shared memory, the next one on its
+// way while one is multiplied.
 #include <type_traits>
 
+#include "device/cuda/approximations.h"
 #include "device/cuda/attention.h"
 #include "device/cuda/float8_writer.h"
 #include "device/cuda/rows.h"
@@ -13,7 +15,6 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kTile = 64;
 constexpr int kWarpRows = 16;
-constexpr float kLog2E = 1.44269504088896341f;
 constexpr float kLn2 = 0.693147180559945309f;
 
 enum QkvPart { kQuery = 0, kKey = 1, kValue = 2 };
@@ -46,86 +47,85 @@ struct Head {
   }
 };
 
-// kTile rows of a head in shared memory. Rows are 16 bytes longer than they need be: eight
-// neighbouring ones then start in different banks.
+// ---- Tiles in shared memory
+//
+// The columns of a product of a warp's rows with a tile's are the tile's rows, 8 to an instruction,
+// of which a thread gets columns 2 (lane % 4) and the next. Which rows of the tile are taken as
+// those 8 is free: here 32 rows r = 8 q + 2 s + i are column 2 q + i of instruction s, so that a
+// thread has 8 neighbours, r = 8 (lane % 4) and on: those that share a call of dropout's generator.
+
+// Of element i of instruction t, the row of the tile.
+__device__ inline int tile_row_of(int t, int i) {
+  return t / 4 * 32 + lane() % 4 * 8 + t % 4 * 2 + i % 2;
+}
+
+// kTile rows of a head, in chunks of 16 bytes whose places within a row are permuted, so that the
+// eight rows that an instruction takes together lie in different banks.
 template <int kSize>
 struct SharedTile {
-  static constexpr int kStride = kSize + 8;
-  alignas(16) uint16_t values[kTile * kStride];  // bits of bfloat16
+  static constexpr int kChunks = kSize / 8;
+  alignas(128) uint16_t values[kTile * kSize];  // bits of bfloat16
 
-  __device__ const uint16_t* at(int row, int column) const {
-    return values + row * kStride + column;
+  static __device__ int swizzle(int row) {
+    return kChunks == 8 ? row % 2 | row / 8 % 4 * 2 : row / 8 % 4;
+  }
+  __device__ uint16_t* at(int row, int chunk) {
+    return values + row * kSize + (chunk ^ swizzle(row)) * 8;
+  }
+  __device__ const uint16_t* at(int row, int chunk) const {
+    return values + row * kSize + (chunk ^ swizzle(row)) * 8;
   }
 
-  // Copies rows [0, rows) of a matrix whose rows are `stride` elements apart, and zeros after them.
-  // All threads of the block call together; they see the tile after __syncthreads.
-  __device__ void load(const BFloat16* source, int64_t stride, int rows) {
-    constexpr int kPacks = kSize / 8;
-    // Two at a time, as below: more would take registers that tiles being multiplied need.
-#pragma unroll 2
-    for (int i = static_cast<int>(threadIdx.x); i < kTile * kPacks; i += kThreads) {
-      const int row = i / kPacks, column = i % kPacks * 8;
-      Pack<uint16_t, 8> pack{};
-      if (row < rows) {
-        pack = *reinterpret_cast<const Pack<uint16_t, 8>*>(source + row * stride + column);
-      }
-      *reinterpret_cast<Pack<uint16_t, 8>*>(values + row * kStride + column) = pack;
-    }
-  }
-};
-
-// Which probabilities of a tile are kept: bit key % 8 of kept[query][key / 8].
-struct SharedDropout {
-  uint8_t kept[kTile][kTile / 8];
-  // Here they take no registers while tiles are multiplied.
-  uint64_t dropout_key, sample_id;
-
-  // Before the __syncthreads that comes before the first fill.
-  __device__ void begin(const Dropout& dropout, const Head& head) {
-    if (threadIdx.x > 0 || dropout.probability == 0.0f) return;
-    dropout_key = dropout.key();
-    sample_id = head.sample_id;
-  }
-  __device__ void fill(const Dropout& dropout, const Head& head, int first_query, int first_key) {
-    const uint32_t threshold = dropout.threshold();
-#pragma unroll 2
-    for (int i = static_cast<int>(threadIdx.x); i < kTile * kTile / 8; i += kThreads) {
-      const int query = i / (kTile / 8), block = i % (kTile / 8);
-      const DropoutBits bits(dropout_key, sample_id,
-                             static_cast<uint32_t>(head.index * 65536 + first_query + query),
-                             static_cast<uint32_t>(first_key / 8 + block));
-      uint32_t mask = 0;
+  // Starts copying rows [0, rows) of a matrix whose rows are `stride` elements apart, and zeros
+  // after them. All threads of the block call together; a thread sees its part after
+  // wait_for_copies.
+  __device__ void load_later(const BFloat16* source, int64_t stride, int rows) {
+    constexpr int kRowsAtOnce = kThreads / kChunks;
+    const int chunk = static_cast<int>(threadIdx.x) % kChunks;
 #pragma unroll
-      for (uint32_t key = 0; key < 8; ++key) {
-        mask |= (bits.of(key) >= threshold ? 1u : 0u) << key;
-      }
-      kept[query][block] = static_cast<uint8_t>(mask);
+    for (int i = 0; i < kTile / kRowsAtOnce; ++i) {
+      const int row = i * kRowsAtOnce + static_cast<int>(threadIdx.x) / kChunks;
+      const bool there = row < rows;
+      copy_16_bytes_later(at(row, chunk), source + (there ? row * stride + chunk * 8 : 0), there);
     }
-  }
-  __device__ bool keeps(int query, int key) const {
-    return ((kept[query][key / 8] >> (key % 8)) & 1) != 0;
   }
 };
 
-// A warp's [16, 8 kTiles] accumulator: tile t has columns [8 t, 8 t + 8).
+// What a thread passes to instructions that load parts of a tile: matrix lane / 8 of 8 rows each.
+template <int kSize>
+struct TileAddress {
+  int row;    // of the matrix, lane % 8, in the first instruction
+  int chunk;  // of the row, in the first step
+
+  // The matrices of a step: of two instructions, two chunks.
+  static __device__ TileAddress of_columns() {
+    return {row_in_matrix() + lane() / 16 * 2, lane() / 8 % 2};
+  }
+  // Of two instructions, whose rows are the products' inner dimension, two chunks.
+  static __device__ TileAddress of_inner() {
+    return {row_in_matrix() + lane() / 8 % 2 * 2, lane() / 16};
+  }
+  // Even `t`, even `further`.
+  __device__ const uint16_t* in(const SharedTile<kSize>& tile, int t, int further) const {
+    // Rows of one matrix differ in what the chunk is permuted by, instructions do not.
+    const int swizzle = SharedTile<kSize>::swizzle(row_in_matrix());
+    return tile.values + row * kSize + ((chunk + further) ^ swizzle) * 8 +
+           (t / 4 * 32 + t % 4 * 2) * kSize;
+  }
+
+ private:
+  static __device__ int row_in_matrix() { return lane() % 8 / 2 * 8 + lane() % 2; }
+};
+
+// ---- Products
+
+// A warp's [16, 8 kTiles] accumulator: instruction t has columns [8 t, 8 t + 8).
 template <int kTiles>
 using Accumulator = float[kTiles][4];
 
-// The row and column, in the warp's 16 rows, of element i of tile t.
+// The row in the warp's 16, and the column, of element i of instruction t.
 __device__ inline int row_of(int i) { return lane() / 4 + i / 2 * 8; }
 __device__ inline int column_of(int t, int i) { return 8 * t + lane() % 4 * 2 + i % 2; }
-
-__device__ inline uint32_t pack(float low, float high) {
-  return uint32_t{BFloat16(low).bits} | uint32_t{BFloat16(high).bits} << 16;
-}
-
-// Columns [16 step, 16 step + 16) of an accumulator, rounded, as a left operand.
-__device__ inline void to_left(const float (*c)[4], int step, uint32_t (&left)[4]) {
-  left[0] = pack(c[2 * step][0], c[2 * step][1]);
-  left[1] = pack(c[2 * step][2], c[2 * step][3]);
-  left[2] = pack(c[2 * step + 1][0], c[2 * step + 1][1]);
-  left[3] = pack(c[2 * step + 1][2], c[2 * step + 1][3]);
-}
 
 // This warp's rows of a tile as left operands: a step takes 16 columns.
 template <int kSize>
@@ -137,18 +137,18 @@ struct LeftRows {
 #pragma unroll
     for (int step = 0; step < kSize / 16; ++step) {
       load_matrices(steps[step], tile.at(warp() * kWarpRows + lane() % 8 + matrix % 2 * 8,
-                                         16 * step + matrix / 2 * 8));
+                                         2 * step + matrix / 2));
     }
   }
 };
 
-// c [16, 8 kTiles] = left [16, kSize] times rows [first, first + 8 kTiles) of right [kTile, kSize],
-// transposed.
+// c [16, 8 kTiles] = left [16, kSize] times the rows of instructions [first, first + kTiles) of
+// right [kTile, kSize], transposed.
 template <int kSize, int kTiles>
 __device__ inline void multiply_transposed(const LeftRows<kSize>& left,
                                            const SharedTile<kSize>& right, int first,
                                            Accumulator<kTiles>& c) {
-  const int matrix = lane() / 8;
+  const auto address = TileAddress<kSize>::of_columns();
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
@@ -159,29 +159,29 @@ __device__ inline void multiply_transposed(const LeftRows<kSize>& left,
 #pragma unroll
     for (int t = 0; t < kTiles; t += 2) {
       uint32_t b[4];
-      load_matrices(
-          b, right.at(first + 8 * t + matrix / 2 * 8 + lane() % 8, 16 * step + matrix % 2 * 8));
+      load_matrices(b, address.in(right, first + t, 2 * step));
       mma_16x8x16(c[t], left.steps[step], b[0], b[1]);
       mma_16x8x16(c[t + 1], left.steps[step], b[2], b[3]);
     }
   }
 }
 
-// c [16, kSize] += p [16, 8 kTiles], rounded, times rows [first, first + 8 kTiles) of tile [kTile,
-// kSize].
+// c [16, kSize] += p [16, 8 kTiles], rounded, times the rows of instructions [first, first +
+// kTiles) of tile [kTile, kSize].
 template <int kSize, int kTiles>
 __device__ inline void multiply_add(const Accumulator<kTiles>& p, const SharedTile<kSize>& tile,
                                     int first, Accumulator<kSize / 8>& c) {
-  const int matrix = lane() / 8;
+  const auto address = TileAddress<kSize>::of_inner();
 #pragma unroll
   for (int step = 0; step < kTiles / 2; ++step) {
-    uint32_t left[4];
-    to_left(p, step, left);
+    const uint32_t left[4] = {two_bfloat16(p[2 * step][0], p[2 * step][1]),
+                              two_bfloat16(p[2 * step][2], p[2 * step][3]),
+                              two_bfloat16(p[2 * step + 1][0], p[2 * step + 1][1]),
+                              two_bfloat16(p[2 * step + 1][2], p[2 * step + 1][3])};
 #pragma unroll
     for (int t = 0; t < kSize / 8; t += 2) {
       uint32_t right[4];
-      load_matrices_transposed(
-          right, tile.at(first + 16 * step + matrix % 2 * 8 + lane() % 8, 8 * t + matrix / 2 * 8));
+      load_matrices_transposed(right, address.in(tile, first + 2 * step, t));
       mma_16x8x16(c[t], left, right[0], right[1]);
       mma_16x8x16(c[t + 1], left, right[2], right[3]);
     }
@@ -209,6 +209,8 @@ __device__ inline void store_rows(const Accumulator<kSize / 8>& c, const float (
   }
 }
 
+// ---- Rows
+
 // The four threads that share a row of an accumulator agree on a sum or a maximum.
 __device__ inline float row_group_sum(float x) {
   x += __shfl_xor_sync(0xffffffffu, x, 1);
@@ -232,48 +234,108 @@ struct BlockPlace {
 
 __device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 
+// What attention drops in one head.
+struct HeadDropout {
+  uint64_t key, sample_id;
+  uint32_t threshold, first_row;
+  float keep_scale;
+  bool drops;
+
+  __device__ HeadDropout(const Dropout& dropout, const Head& head)
+      : key(dropout.probability > 0.0f ? dropout.key() : 0),
+        sample_id(head.sample_id),
+        threshold(dropout.threshold()),
+        first_row(static_cast<uint32_t>(head.index) * 65536u),
+        keep_scale(dropout.probability > 0.0f ? dropout.keep_scale() : 1.0f),
+        drops(dropout.probability > 0.0f) {}
+
+  // Of keys [8 block, 8 block + 8).
+  __device__ DropoutBits bits(int query, int block) const {
+    return {key, sample_id, first_row + static_cast<uint32_t>(query), static_cast<uint32_t>(block)};
+  }
+  __device__ bool keeps(const DropoutBits& bits, int key_of_block) const {
+    return bits.of(static_cast<uint32_t>(key_of_block)) >= threshold;
+  }
+};
+
+// Clears the elements of p, columns of instructions [0, kTiles), a multiple of 4, that dropout
+// drops. `query`: of the warp's first row; `first_key`: of instruction 0.
+template <int kTiles>
+__device__ inline void drop(const HeadDropout& dropout, int query, int first_key,
+                            Accumulator<kTiles>& p) {
+  if (!dropout.drops) return;
+#pragma unroll
+  for (int group = 0; group < kTiles / 4; ++group) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const DropoutBits bits =
+          dropout.bits(query + row_of(2 * half), first_key / 8 + 4 * group + lane() % 4);
+#pragma unroll
+      for (int key = 0; key < 8; ++key) {
+        float& element = p[4 * group + key / 2][2 * half + key % 2];
+        element = dropout.keeps(bits, key) ? element : 0.0f;
+      }
+    }
+  }
+}
+
+// ---- Forward
+
 template <int kSize>
 __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, int tiles) {
-  __shared__ SharedTile<kSize> queries, keys, values;
-  __shared__ SharedDropout dropout;
+  __shared__ SharedTile<kSize> keys[2], values[2];  // in use, and on their way
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
   const int first_query = place.tile * kTile;
   if (first_query >= head.length) return;
   const auto* qkv = op.qkv.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
-  queries.load(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, head.length - first_query);
+  const int rows = smaller(kTile, head.length - first_query);
+  const auto load = [&](int stage, int first_key) {
+    const int keys_here = head.length - first_key;
+    keys[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
+    values[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kValue), stride, keys_here);
+  };
+  load(0, 0);
+  // The block's own rows pass through the memory of what comes second.
+  keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
+  wait_for_copies();
+  __syncthreads();
+  LeftRows<kSize> queries;
+  queries.load(keys[1]);
 
   // Scores are in powers of two: exp(x) = 2^(x log2 e).
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
-  const bool drops = op.dropout.probability > 0.0f;
-  dropout.begin(op.dropout, head);
+  const HeadDropout dropout(op.dropout, head);
   Accumulator<kSize / 8> sums = {};
   float highest[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
-  for (int first_key = 0; first_key < head.length; first_key += kTile) {
-    const int keys_here = smaller(kTile, head.length - first_key);
+  int stage = 0;
+#pragma unroll 1
+  for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
+    // What this thread waited for, all see; and nobody reads what comes next over.
     __syncthreads();
-    keys.load(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
-    values.load(qkv + head.in_qkv<kSize>(first_key, kValue), stride, keys_here);
-    if (drops) dropout.fill(op.dropout, head, first_query, first_key);
-    __syncthreads();
+    if (first_key + kTile < head.length) load(stage ^ 1, first_key + kTile);
     Accumulator<kTile / 8> scores;
-    LeftRows<kSize> of_queries;
-    of_queries.load(queries);
-    multiply_transposed(of_queries, keys, 0, scores);
+    multiply_transposed(queries, keys[stage], 0, scores);
+    if (const int keys_here = head.length - first_key; keys_here < kTile) {
+#pragma unroll
+      for (int t = 0; t < kTile / 8; ++t) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          if (tile_row_of(t, i) >= keys_here) scores[t][i] = -INFINITY;
+        }
+      }
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float top = highest[half];
 #pragma unroll
       for (int t = 0; t < kTile / 8; ++t) {
-#pragma unroll
-        for (int i = 2 * half; i < 2 * half + 2; ++i) {
-          scores[t][i] = column_of(t, i) < keys_here ? scores[t][i] * scale : -INFINITY;
-          top = fmaxf(top, scores[t][i]);
-        }
+        top = fmaxf(top, fmaxf(scores[t][2 * half], scores[t][2 * half + 1]));
       }
       top = row_group_max(top);
-      const float shrink = exp2f(highest[half] - top);
+      const float shrink = exp2_approximately((highest[half] - top) * scale);
+      const float shift = -top * scale;
       highest[half] = top;
       total[half] *= shrink;
 #pragma unroll
@@ -281,25 +343,22 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
         sums[t][2 * half] *= shrink;
         sums[t][2 * half + 1] *= shrink;
       }
-      float sum = 0.0f;
-      const int row = warp() * kWarpRows + row_of(2 * half);
 #pragma unroll
       for (int t = 0; t < kTile / 8; ++t) {
 #pragma unroll
         for (int i = 2 * half; i < 2 * half + 2; ++i) {
-          const float p = exp2f(scores[t][i] - top);
-          sum += p;
-          scores[t][i] = drops && !dropout.keeps(row, column_of(t, i)) ? 0.0f : p;
+          scores[t][i] = exp2_approximately(fmaf(scores[t][i], scale, shift));
+          total[half] += scores[t][i];  // this thread's part of the row
         }
       }
-      total[half] += row_group_sum(sum);
     }
-    multiply_add<kSize>(scores, values, 0, sums);
+    drop<kTile / 8>(dropout, first_query + warp() * kWarpRows, first_key, scores);
+    multiply_add<kSize>(scores, values[stage], 0, sums);
+    wait_for_copies();
   }
 
-  const float keep_scale = drops ? op.dropout.keep_scale() : 1.0f;
-  const float inverse[2] = {keep_scale / total[0], keep_scale / total[1]};
-  const int rows = smaller(kTile, head.length - first_query);
+  const float of_rows[2] = {row_group_sum(total[0]), row_group_sum(total[1])};
+  const float inverse[2] = {dropout.keep_scale / of_rows[0], dropout.keep_scale / of_rows[1]};
   Float8Writer<E4M3> copy(op.context_float8);
   store_rows<kSize>(sums, inverse, rows, op.context.as<BFloat16>(), copy,
                     head.in_context<kSize>(first_query), head.hidden);
@@ -310,42 +369,20 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     const int row = warp() * kWarpRows + row_of(2 * half);
     if (row < rows) {
       op.log_sum_exp.as<float>()[head.statistic(op.heads, first_query + row)] =
-          highest[half] * kLn2 + logf(total[half]);
+          highest[half] * scale * kLn2 + logf(of_rows[half]);
     }
   }
 }
 
-// In: a tile's raw scores and d_context . value. Out: probabilities after dropout, and the scores'
-// gradients but for the factor 1 / sqrt(d).
-struct ScoreGradient {
-  float scale, keep_scale;
-  bool drops;
-
-  __device__ explicit ScoreGradient(const Dropout& dropout, int size)
-      : scale(kLog2E * rsqrtf(static_cast<float>(size))),
-        keep_scale(dropout.probability > 0.0f ? dropout.keep_scale() : 1.0f),
-        drops(dropout.probability > 0.0f) {}
-
-  // `log2_sum_exp` and `delta` of the query. `kept`: by dropout.
-  __device__ void apply(float log2_sum_exp, float delta, bool valid, bool kept, float& score,
-                        float& d_probability) const {
-    const float p = valid ? exp2f(score * scale - log2_sum_exp) : 0.0f;
-    const float factor = kept ? keep_scale : 0.0f;
-    score = p * factor;
-    d_probability = p * (d_probability * factor - delta);
-  }
-};
-
-// Backward takes the columns of a tile in parts, so that registers are left for the block's own
-// rows: they then need no shared memory, whose bandwidth is what limits it.
-constexpr int kPart = 16;
+// ---- Backward. The gradient of a score is p (d - delta), but for the factor 1 / sqrt(size), where
+// p is its probability and d what the context's gradient makes that of the probability, after
+// dropout.
 
 // A block a tile of queries: d_query.
 template <int kSize>
 __global__ void __launch_bounds__(kThreads)
     query_gradient_kernel(AttentionBackward op, int tiles, const float* deltas) {
-  __shared__ SharedTile<kSize> keys, values;
-  __shared__ SharedDropout dropout;
+  __shared__ SharedTile<kSize> keys[2], values[2];
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
   const int first_query = place.tile * kTile;
@@ -353,64 +390,110 @@ __global__ void __launch_bounds__(kThreads)
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
-  const ScoreGradient gradient(op.dropout, kSize);
-  dropout.begin(op.dropout, head);
-  // The block's own rows pass through the memory of the others.
-  keys.load(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
-  values.load(d_context + head.in_context<kSize>(first_query), head.hidden, rows);
+  const auto load = [&](int stage, int first_key) {
+    const int keys_here = head.length - first_key;
+    keys[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
+    values[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kValue), stride, keys_here);
+  };
+  load(0, 0);
+  keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
+  values[1].load_later(d_context + head.in_context<kSize>(first_query), head.hidden, rows);
+  wait_for_copies();
   __syncthreads();
   LeftRows<kSize> queries, d_contexts;
-  queries.load(keys);
-  d_contexts.load(values);
+  queries.load(keys[1]);
+  d_contexts.load(values[1]);
 
-  float log2_sum_exp[2], delta[2];
+  const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
+  const HeadDropout dropout(op.dropout, head);
+  float shift[2], delta[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = warp() * kWarpRows + row_of(2 * half);
     const int64_t at = head.statistic(op.heads, first_query + smaller(row, rows - 1));
-    log2_sum_exp[half] = op.log_sum_exp.as<float>()[at] * kLog2E;
+    shift[half] = -op.log_sum_exp.as<float>()[at] * kLog2E;
     delta[half] = deltas[at];
   }
   Accumulator<kSize / 8> d_query = {};
-  for (int first_key = 0; first_key < head.length; first_key += kTile) {
-    const int keys_here = smaller(kTile, head.length - first_key);
-    __syncthreads();
-    keys.load(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
-    values.load(qkv + head.in_qkv<kSize>(first_key, kValue), stride, keys_here);
-    if (gradient.drops) dropout.fill(op.dropout, head, first_query, first_key);
-    __syncthreads();
+  int stage = 0;
 #pragma unroll 1
-    for (int part = 0; part < keys_here; part += kPart) {
-      Accumulator<kPart / 8> scores, d_scores;
-      multiply_transposed(queries, keys, part, scores);
-      multiply_transposed(d_contexts, values, part, d_scores);
+  for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
+    __syncthreads();
+    if (first_key + kTile < head.length) load(stage ^ 1, first_key + kTile);
+    const int keys_here = head.length - first_key;
+    constexpr int kPart = 4;  // instructions at a time: more take registers
+#pragma unroll 1
+    for (int part = 0; part < kTile / 8 && 8 * part < keys_here; part += kPart) {
+      Accumulator<kPart> scores, d_scores;
+      multiply_transposed(queries, keys[stage], part, scores);
+      multiply_transposed(d_contexts, values[stage], part, d_scores);
+      drop<kPart>(dropout, first_query + warp() * kWarpRows, first_key + 8 * part, d_scores);
+      if (keys_here < kTile) {
 #pragma unroll
-      for (int t = 0; t < kPart / 8; ++t) {
+        for (int t = 0; t < kPart; ++t) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int row = warp() * kWarpRows + row_of(i), key = part + column_of(t, i);
-          const bool kept = !gradient.drops || dropout.keeps(row, key);
-          gradient.apply(log2_sum_exp[i / 2], delta[i / 2], key < keys_here, kept, scores[t][i],
-                         d_scores[t][i]);
+          for (int i = 0; i < 4; ++i) {
+            if (8 * part + tile_row_of(t, i) >= keys_here) scores[t][i] = -INFINITY;
+          }
         }
       }
-      multiply_add<kSize>(d_scores, keys, part, d_query);
+#pragma unroll
+      for (int t = 0; t < kPart; ++t) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float p = exp2_approximately(fmaf(scores[t][i], scale, shift[i / 2]));
+          d_scores[t][i] = p * fmaf(d_scores[t][i], dropout.keep_scale, -delta[i / 2]);
+        }
+      }
+      multiply_add<kSize>(d_scores, keys[stage], part, d_query);
     }
+    wait_for_copies();
   }
-  const float scale = rsqrtf(static_cast<float>(kSize));
+  const float back = rsqrtf(static_cast<float>(kSize));
   Float8Writer<E5M2> copy(op.d_qkv_float8);
-  store_rows<kSize>(d_query, {scale, scale}, rows, op.d_qkv.as<BFloat16>(), copy,
+  store_rows<kSize>(d_query, {back, back}, rows, op.d_qkv.as<BFloat16>(), copy,
                     head.in_qkv<kSize>(first_query, kQuery), stride);
   copy.finish();
 }
+
+// What a warp with 16 keys keeps of a tile of queries: bit 8 (key / 8) + key % 8 of kept[query].
+struct alignas(16) KeptKeys {
+  uint16_t kept[kTile];
+
+  // `first_key`: of the warp. Its threads call together, and see everything.
+  __device__ void fill(const HeadDropout& dropout, int first_query, int first_key) {
+    if (!dropout.drops) return;
+    __syncwarp();
+#pragma unroll
+    for (int query = lane(); query < kTile; query += kWarpSize) {
+      uint32_t mask = 0;
+#pragma unroll
+      for (int block = 0; block < 2; ++block) {
+        const DropoutBits bits = dropout.bits(first_query + query, first_key / 8 + block);
+#pragma unroll
+        for (int key = 0; key < 8; ++key) {
+          mask |= (dropout.keeps(bits, key) ? 1u : 0u) << (8 * block + key);
+        }
+      }
+      kept[query] = static_cast<uint16_t>(mask);
+    }
+    __syncwarp();
+  }
+};
+
+// -log2_sum_exp and -delta of a tile's queries, in this order; beyond the sequence's end what makes
+// probabilities 0.
+struct alignas(16) QueryStatistics {
+  float values[kTile][2];
+};
 
 // A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
 template <int kSize>
 __global__ void __launch_bounds__(kThreads)
     key_value_gradient_kernel(AttentionBackward op, int tiles, const float* deltas) {
-  __shared__ SharedTile<kSize> queries, d_contexts;
-  __shared__ SharedDropout dropout;
-  __shared__ float log2_sum_exps[kTile], deltas_here[kTile];
+  __shared__ SharedTile<kSize> queries[2], d_contexts[2];
+  __shared__ QueryStatistics statistics[2];
+  __shared__ KeptKeys kept_keys[kThreads / kWarpSize];
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
   const int first_key = place.tile * kTile;
@@ -418,55 +501,76 @@ __global__ void __launch_bounds__(kThreads)
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_key);
-  const ScoreGradient gradient(op.dropout, kSize);
-  dropout.begin(op.dropout, head);
-  queries.load(qkv + head.in_qkv<kSize>(first_key, kKey), stride, rows);
-  d_contexts.load(qkv + head.in_qkv<kSize>(first_key, kValue), stride, rows);
+  const auto load = [&](int stage, int first_query) {
+    const int queries_here = head.length - first_query;
+    queries[stage].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, queries_here);
+    d_contexts[stage].load_later(d_context + head.in_context<kSize>(first_query), head.hidden,
+                                 queries_here);
+    const int query = static_cast<int>(threadIdx.x);
+    if (query >= kTile) return;
+    const bool there = query < queries_here;
+    const int64_t at = head.statistic(op.heads, first_query + (there ? query : 0));
+    statistics[stage].values[query][0] =
+        there ? -op.log_sum_exp.as<float>()[at] * kLog2E : -INFINITY;
+    statistics[stage].values[query][1] = there ? -deltas[at] : 0.0f;
+  };
+  load(0, 0);
+  queries[1].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, rows);
+  d_contexts[1].load_later(qkv + head.in_qkv<kSize>(first_key, kValue), stride, rows);
+  wait_for_copies();
   __syncthreads();
   LeftRows<kSize> keys, values;
-  keys.load(queries);
-  values.load(d_contexts);
+  keys.load(queries[1]);
+  values.load(d_contexts[1]);
 
+  const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
+  const HeadDropout dropout(op.dropout, head);
+  KeptKeys& kept = kept_keys[warp()];
   Accumulator<kSize / 8> d_key = {}, d_value = {};
-  for (int first_query = 0; first_query < head.length; first_query += kTile) {
-    const int queries_here = smaller(kTile, head.length - first_query);
-    __syncthreads();
-    queries.load(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, queries_here);
-    d_contexts.load(d_context + head.in_context<kSize>(first_query), head.hidden, queries_here);
-    if (gradient.drops) dropout.fill(op.dropout, head, first_query, first_key);
-    if (static_cast<int>(threadIdx.x) < queries_here) {
-      const int64_t at = head.statistic(op.heads, first_query + static_cast<int>(threadIdx.x));
-      log2_sum_exps[threadIdx.x] = op.log_sum_exp.as<float>()[at] * kLog2E;
-      deltas_here[threadIdx.x] = deltas[at];
-    }
-    __syncthreads();
+  int stage = 0;
 #pragma unroll 1
-    for (int part = 0; part < queries_here; part += kPart) {
-      Accumulator<kPart / 8> scores, d_scores;
-      multiply_transposed(keys, queries, part, scores);
-      multiply_transposed(values, d_contexts, part, d_scores);
+  for (int first_query = 0; first_query < head.length; first_query += kTile, stage ^= 1) {
+    __syncthreads();
+    if (first_query + kTile < head.length) load(stage ^ 1, first_query + kTile);
+    kept.fill(dropout, first_query, first_key + warp() * kWarpRows);
+    const int queries_here = head.length - first_query;
+    constexpr int kPart = 2;
+#pragma unroll 1
+    for (int part = 0; part < kTile / 8 && part / 4 * 32 < queries_here; part += kPart) {
+      Accumulator<kPart> scores, d_scores;
+      multiply_transposed(keys, queries[stage], part, scores);
+      multiply_transposed(values, d_contexts[stage], part, d_scores);
 #pragma unroll
-      for (int t = 0; t < kPart / 8; ++t) {
+      for (int t = 0; t < kPart; ++t) {
+        // This thread's two queries, one after the other.
+        const int query = tile_row_of(part + t, 0);
+        const auto of_two =
+            *reinterpret_cast<const Pack<float, 4>*>(statistics[stage].values[query]);
+        uint32_t two_kept = 0xffffffffu;
+        if (dropout.drops) {
+          two_kept = *reinterpret_cast<const uint32_t*>(kept.kept + query) >> lane() / 4;
+        }
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const int row = warp() * kWarpRows + row_of(i), query = part + column_of(t, i);
-          const bool valid = query < queries_here;
-          const bool kept = !gradient.drops || dropout.keeps(query, row);
-          gradient.apply(valid ? log2_sum_exps[query] : 0.0f, valid ? deltas_here[query] : 0.0f,
-                         valid, kept, scores[t][i], d_scores[t][i]);
+          const bool keep = (two_kept & 1u << (i % 2 * 16 + i / 2 * 8)) != 0;
+          const float p = exp2_approximately(fmaf(scores[t][i], scale, of_two.values[i % 2 * 2]));
+          const float d = keep ? d_scores[t][i] : 0.0f;
+          d_scores[t][i] = p * fmaf(d, dropout.keep_scale, of_two.values[i % 2 * 2 + 1]);
+          scores[t][i] = keep ? p : 0.0f;
         }
       }
-      multiply_add<kSize>(scores, d_contexts, part, d_value);
-      multiply_add<kSize>(d_scores, queries, part, d_key);
+      multiply_add<kSize>(scores, d_contexts[stage], part, d_value);
+      multiply_add<kSize>(d_scores, queries[stage], part, d_key);
     }
+    wait_for_copies();
   }
-  const float scale = rsqrtf(static_cast<float>(kSize));
+  const float back = rsqrtf(static_cast<float>(kSize));
   auto* d_qkv = op.d_qkv.as<BFloat16>();
   Float8Writer<E5M2> copy(op.d_qkv_float8);
-  store_rows<kSize>(d_key, {scale, scale}, rows, d_qkv, copy, head.in_qkv<kSize>(first_key, kKey),
+  store_rows<kSize>(d_key, {back, back}, rows, d_qkv, copy, head.in_qkv<kSize>(first_key, kKey),
                     stride);
-  store_rows<kSize>(d_value, {1.0f, 1.0f}, rows, d_qkv, copy, head.in_qkv<kSize>(first_key, kValue),
-                    stride);
+  store_rows<kSize>(d_value, {dropout.keep_scale, dropout.keep_scale}, rows, d_qkv, copy,
+                    head.in_qkv<kSize>(first_key, kValue), stride);
   copy.finish();
 }
 

@@ -1,6 +1,7 @@
 // What kernels share: launching, accesses of 16 bytes, sums over warps and blocks.
 #pragma once
 
+#include <bit>
 #include <utility>
 
 #include "device/cuda/runtime.h"
@@ -35,27 +36,75 @@ struct alignas(sizeof(T) * kCount) Pack {
   T values[kCount];
 };
 
+// Two numbers rounded to bfloat16, `low` in the lower half.
+__device__ inline uint32_t two_bfloat16(float low, float high) {
+#ifdef __CUDA_ARCH__
+  uint32_t both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+#else
+  return uint32_t{BFloat16(low).bits} | uint32_t{BFloat16(high).bits} << 16;
+#endif
+}
+
 // V consecutive elements, in accesses of at most 16 bytes; `from` is aligned to them.
-template <int V, typename T>
-__device__ inline void load(const T* from, float (&x)[V]) {
-  constexpr int kCount = V < kVector<T> ? V : kVector<T>;
+template <int V>
+__device__ inline void load(const float* from, float (&x)[V]) {
+  constexpr int kCount = V < 4 ? V : 4;
 #pragma unroll
   for (int i = 0; i < V; i += kCount) {
-    const auto pack = *reinterpret_cast<const Pack<T, kCount>*>(from + i);
+    const auto pack = *reinterpret_cast<const Pack<float, kCount>*>(from + i);
 #pragma unroll
-    for (int j = 0; j < kCount; ++j) x[i + j] = static_cast<float>(pack.values[j]);
+    for (int j = 0; j < kCount; ++j) x[i + j] = pack.values[j];
   }
 }
 
-template <int V, typename T>
-__device__ inline void store(T* to, const float (&x)[V]) {
-  constexpr int kCount = V < kVector<T> ? V : kVector<T>;
+// As words of two elements: halves of a word take an instruction each.
+template <int V>
+__device__ inline void load(const BFloat16* from, float (&x)[V]) {
+  if constexpr (V == 1) {
+    x[0] = from[0];
+  } else {
+    constexpr int kWords = V < 8 ? V / 2 : 4;
+#pragma unroll
+    for (int i = 0; i < V; i += 2 * kWords) {
+      const auto pack = *reinterpret_cast<const Pack<uint32_t, kWords>*>(from + i);
+#pragma unroll
+      for (int j = 0; j < kWords; ++j) {
+        x[i + 2 * j] = std::bit_cast<float>(pack.values[j] << 16);
+        x[i + 2 * j + 1] = std::bit_cast<float>(pack.values[j] & 0xffff0000u);
+      }
+    }
+  }
+}
+
+template <int V>
+__device__ inline void store(float* to, const float (&x)[V]) {
+  constexpr int kCount = V < 4 ? V : 4;
 #pragma unroll
   for (int i = 0; i < V; i += kCount) {
-    Pack<T, kCount> pack;
+    Pack<float, kCount> pack;
 #pragma unroll
-    for (int j = 0; j < kCount; ++j) pack.values[j] = T(x[i + j]);
-    *reinterpret_cast<Pack<T, kCount>*>(to + i) = pack;
+    for (int j = 0; j < kCount; ++j) pack.values[j] = x[i + j];
+    *reinterpret_cast<Pack<float, kCount>*>(to + i) = pack;
+  }
+}
+
+template <int V>
+__device__ inline void store(BFloat16* to, const float (&x)[V]) {
+  if constexpr (V == 1) {
+    to->bits = static_cast<uint16_t>(two_bfloat16(x[0], 0.0f));
+  } else {
+    constexpr int kWords = V < 8 ? V / 2 : 4;
+#pragma unroll
+    for (int i = 0; i < V; i += 2 * kWords) {
+      Pack<uint32_t, kWords> pack;
+#pragma unroll
+      for (int j = 0; j < kWords; ++j) {
+        pack.values[j] = two_bfloat16(x[i + 2 * j], x[i + 2 * j + 1]);
+      }
+      *reinterpret_cast<Pack<uint32_t, kWords>*>(to + i) = pack;
+    }
   }
 }
 

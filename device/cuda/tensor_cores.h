@@ -1,5 +1,6 @@
 // Instructions that a warp gives together: bf16 matrix products of 16 x 8 x 16, and the loads that
-// spread 8 x 8 matrices over its threads (PTX ISA, "mma.m16n8k16" and "ldmatrix").
+// spread 8 x 8 matrices over its threads (PTX ISA, "mma.m16n8k16" and "ldmatrix"). And copies to
+// shared memory that a thread need not wait for at once ("cp.async").
 #pragma once
 
 #include "device/cuda/kernel.h"
@@ -19,6 +20,19 @@ __device__ inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+
+// Starts a copy of 16 bytes to shared memory; of zeros where there is nothing at `from`, which is
+// then not read.
+__device__ inline void copy_16_bytes_later(void* to, const void* from, bool there) {
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"(address), "l"(__cvta_generic_to_global(from)), "r"(there ? 16 : 0)
+               : "memory");
+}
+
+// Waits for all that this thread has started.
+__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" : : : "memory"); }
 
 // Four matrices of 8 rows of 16 bytes: thread l passes the address of row l % 8 of matrix l / 8 in
 // shared memory, and gets of every matrix row l / 4, elements 2 (l % 4) and the next.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -39,10 +40,18 @@ struct Barrier {
   }
 };
 
+// A copy that a thread has not waited for yet.
+struct Copy {
+  void* to;
+  const void* from;
+  size_t bytes, zeros;
+};
+
 // A stack that runs one thread of the block, then one of the next. The first switch to it is by
 // setcontext, later ones are jumps: they make no system calls.
 struct Fiber {
   std::vector<char> stack = std::vector<char>(kStackBytes);
+  std::vector<Copy> copies;  // on their way
   jmp_buf place;
   bool started = false;
   bool ended = false;
@@ -80,6 +89,10 @@ void wait_at(Barrier& barrier) {
 void run_fiber() {
   for (;;) {
     (*block.kernel)();
+    if (!fiber().copies.empty()) {
+      std::fprintf(stderr, "emulated CUDA: a thread ended before its copies\n");
+      std::abort();
+    }
     fiber().ended = true;
     block.threads.leave();
     block.warps[static_cast<size_t>(warp())].leave();
@@ -150,6 +163,18 @@ int lane() { return block.current % kWarpSize; }
 void sync_threads() { wait_at(block.threads); }
 
 void sync_warp() { wait_at(block.warps[static_cast<size_t>(warp())]); }
+
+void copy_later(void* to, const void* from, size_t bytes, size_t zeros) {
+  fiber().copies.push_back({to, from, bytes, zeros});
+}
+
+void finish_copies() {
+  for (const Copy& copy : fiber().copies) {
+    if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
+    std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
+  }
+  fiber().copies.clear();
+}
 
 void show(const void* mine) { block.shown[static_cast<size_t>(block.current)] = mine; }
 

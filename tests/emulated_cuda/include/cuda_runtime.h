@@ -34,6 +34,9 @@ void run(dim3 grid, dim3 block, const std::function<void()>& kernel);
 void sync_threads();
 void sync_warp();
 int lane();
+// Of the running thread: copies that happen when it waits for them, with zeros after them.
+void copy_later(void* to, const void* from, size_t bytes, size_t zeros);
+void finish_copies();
 void show(const void* mine);
 const void* shown_by(int lane);  // of this warp
 

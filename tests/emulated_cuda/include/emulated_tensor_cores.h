@@ -50,6 +50,12 @@ inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint
   }
 }
 
+inline void copy_16_bytes_later(void* to, const void* from, bool there) {
+  ::emulated_cuda::copy_later(to, from, there ? 16 : 0, there ? 0 : 16);
+}
+
+inline void wait_for_copies() { ::emulated_cuda::finish_copies(); }
+
 inline void load_matrices(uint32_t (&matrices)[4], const uint16_t* row) {
   emulated::load_four<false>(matrices, row);
 }
