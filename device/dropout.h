@@ -35,7 +35,7 @@ constexpr uint64_t dropout_place(uint32_t layer, DropoutSite site) {
   return (uint64_t{layer} << 8) | static_cast<uint32_t>(site);
 }
 
-// One dropout application to the rows of a batch. probability 0 disables it.
+// One dropout application to the rows of a batch. probability: in [0, 1); 0 disables it.
 struct Dropout {
   float probability = 0.0f;
   StepValue<uint64_t> step_key;
@@ -43,9 +43,10 @@ struct Dropout {
 
   // For the operation, on the device.
   STRATA_HOST_DEVICE constexpr uint64_t key() const { return splitmix64(step_key.now() ^ place); }
-  // An element is dropped where its 16 random bits are below this.
+  // An element is dropped where its 16 random bits are below this, of 16 bits itself.
   STRATA_HOST_DEVICE constexpr uint32_t threshold() const {
-    return static_cast<uint32_t>(probability * 65536.0f + 0.5f);
+    const auto nearest = static_cast<uint32_t>(probability * 65536.0f + 0.5f);
+    return nearest < 65535u ? nearest : 65535u;
   }
   // What kept elements are multiplied by: the inverse of the exact share kept.
   STRATA_HOST_DEVICE constexpr float keep_scale() const {
@@ -53,50 +54,73 @@ struct Dropout {
   }
 };
 
+// Two words for every round.
 template <int kRounds>
-STRATA_HOST_DEVICE constexpr std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
-                                                                std::array<uint32_t, 2> key) {
+STRATA_HOST_DEVICE constexpr std::array<uint32_t, 2 * kRounds> philox_round_keys(uint64_t key) {
+  std::array<uint32_t, 2 * kRounds> keys{};
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    keys[2 * round] = static_cast<uint32_t>(key) + round * 0x9E3779B9u;
+    keys[2 * round + 1] = static_cast<uint32_t>(key >> 32) + round * 0xBB67AE85u;
+  }
+  return keys;
+}
+
+template <int kRounds>
+STRATA_HOST_DEVICE constexpr std::array<uint32_t, 4> philox4x32(
+    std::array<uint32_t, 4> counter, const std::array<uint32_t, 2 * kRounds>& keys) {
   for (int round = 0; round < kRounds; ++round) {
     const uint64_t product0 = uint64_t{0xD2511F53u} * counter[0];
     const uint64_t product1 = uint64_t{0xCD9E8D57u} * counter[2];
-    counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
+    counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ keys[2 * round],
                static_cast<uint32_t>(product1),
-               static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
+               static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ keys[2 * round + 1],
                static_cast<uint32_t>(product0)};
-    key = {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
   }
   return counter;
 }
 
 // The fewest that pass every test of BigCrush (Salmon et al., table 2).
 constexpr int kDropoutRounds = 7;
+using DropoutRoundKeys = std::array<uint32_t, 2 * kDropoutRounds>;
+STRATA_HOST_DEVICE constexpr DropoutRoundKeys dropout_round_keys(uint64_t key) {
+  return philox_round_keys<kDropoutRounds>(key);
+}
 
 // The random bits of 8 neighbouring columns, 8 * block and on, of a row of a sample: one Philox
 // call. Row: the token's position in its sample; in attention `head * 65536 + query position`.
 // Column: the hidden unit; in attention the key position.
 class DropoutBits {
  public:
-  STRATA_HOST_DEVICE constexpr DropoutBits(uint64_t key, uint64_t sample_id, uint32_t row,
-                                           uint32_t block)
+  STRATA_HOST_DEVICE constexpr DropoutBits(const DropoutRoundKeys& keys, uint64_t sample_id,
+                                           uint32_t row, uint32_t block)
       : words_(philox4x32<kDropoutRounds>(
             {block, row, static_cast<uint32_t>(sample_id), static_cast<uint32_t>(sample_id >> 32)},
-            {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)})) {}
+            keys)) {}
 
   // The 16 bits of a column, of which only column % 8 counts. Selections instead of an index keep
   // the words in registers on GPUs.
   STRATA_HOST_DEVICE constexpr uint32_t of(uint32_t column) const {
-    const uint32_t low = column & 2u ? words_[1] : words_[0];
-    const uint32_t high = column & 2u ? words_[3] : words_[2];
-    return ((column & 4u ? high : low) >> (column % 2 * 16)) & 0xffffu;
+    return (word_of(column) >> (column % 2 * 16)) & 0xffffu;
+  }
+  // Whether they are `threshold`, of 16 bits, or more; upper halves need not be cut out for that.
+  STRATA_HOST_DEVICE constexpr bool reach(uint32_t column, uint32_t threshold) const {
+    const uint32_t word = word_of(column);
+    return column % 2 == 1 ? word >= threshold << 16 : (word & 0xffffu) >= threshold;
   }
 
  private:
+  STRATA_HOST_DEVICE constexpr uint32_t word_of(uint32_t column) const {
+    const uint32_t low = column & 2u ? words_[1] : words_[0];
+    const uint32_t high = column & 2u ? words_[3] : words_[2];
+    return column & 4u ? high : low;
+  }
+
   std::array<uint32_t, 4> words_;
 };
 
 STRATA_HOST_DEVICE constexpr uint32_t dropout_bits(uint64_t key, uint64_t sample_id, uint32_t row,
                                                    uint32_t column) {
-  return DropoutBits(key, sample_id, row, column / 8).of(column);
+  return DropoutBits(dropout_round_keys(key), sample_id, row, column / 8).of(column);
 }
 
 // The factor dropout multiplies an element by: 0 or keep_scale().

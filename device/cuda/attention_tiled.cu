@@ -91,30 +91,38 @@ struct SharedTile {
   }
 };
 
-// What a thread passes to instructions that load parts of a tile: matrix lane / 8 of 8 rows each.
+// Which bytes of a tile a thread passes to instructions that load four matrices of 8 rows from it:
+// those of two neighbouring instructions of a product, and two chunks.
 template <int kSize>
-struct TileAddress {
-  int row;    // of the matrix, lane % 8, in the first instruction
-  int chunk;  // of the row, in the first step
+class TileAddresses {
+ public:
+  // A step takes two chunks as the product's inner dimension...
+  static __device__ TileAddresses of_columns() { return {lane() / 16 * 2, lane() / 8 % 2}; }
+  // ... or the rows of two instructions.
+  static __device__ TileAddresses of_inner() { return {lane() / 8 % 2 * 2, lane() / 16}; }
 
-  // The matrices of a step: of two instructions, two chunks.
-  static __device__ TileAddress of_columns() {
-    return {row_in_matrix() + lane() / 16 * 2, lane() / 8 % 2};
-  }
-  // Of two instructions, whose rows are the products' inner dimension, two chunks.
-  static __device__ TileAddress of_inner() {
-    return {row_in_matrix() + lane() / 8 % 2 * 2, lane() / 16};
-  }
-  // Even `t`, even `further`.
-  __device__ const uint16_t* in(const SharedTile<kSize>& tile, int t, int further) const {
-    // Rows of one matrix differ in what the chunk is permuted by, instructions do not.
-    const int swizzle = SharedTile<kSize>::swizzle(row_in_matrix());
-    return tile.values + row * kSize + ((chunk + further) ^ swizzle) * 8 +
-           (t / 4 * 32 + t % 4 * 2) * kSize;
+  // Even `t` and `chunk`.
+  __device__ const uint16_t* in(const SharedTile<kSize>& tile, int t, int chunk) const {
+    return reinterpret_cast<const uint16_t*>(
+        reinterpret_cast<const char*>(tile.values + (t / 4 * 32 + t % 4 * 2) * kSize) +
+        bytes_[chunk / 2]);
   }
 
  private:
-  static __device__ int row_in_matrix() { return lane() % 8 / 2 * 8 + lane() % 2; }
+  __device__ TileAddresses(int row, int chunk) {
+    // Rows of a matrix differ in how their chunks are permuted, instructions do not.
+    const int row_of_matrix = lane() % 8 / 2 * 8 + lane() % 2;
+    const int swizzle = SharedTile<kSize>::swizzle(row_of_matrix);
+#pragma unroll
+    for (int i = 0; i < kSize / 16; ++i) {
+      bytes_[i] = 2 * ((row_of_matrix + row) * kSize + ((chunk + 2 * i) ^ swizzle) * 8);
+#ifdef __CUDA_ARCH__
+      asm("" : "+r"(bytes_[i]));  // else they are computed anew wherever they are used
+#endif
+    }
+  }
+
+  int bytes_[kSize / 16];
 };
 
 // ---- Products
@@ -146,9 +154,9 @@ struct LeftRows {
 // right [kTile, kSize], transposed.
 template <int kSize, int kTiles>
 __device__ inline void multiply_transposed(const LeftRows<kSize>& left,
-                                           const SharedTile<kSize>& right, int first,
+                                           const SharedTile<kSize>& right,
+                                           const TileAddresses<kSize>& addresses, int first,
                                            Accumulator<kTiles>& c) {
-  const auto address = TileAddress<kSize>::of_columns();
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
@@ -159,7 +167,7 @@ __device__ inline void multiply_transposed(const LeftRows<kSize>& left,
 #pragma unroll
     for (int t = 0; t < kTiles; t += 2) {
       uint32_t b[4];
-      load_matrices(b, address.in(right, first + t, 2 * step));
+      load_matrices(b, addresses.in(right, first + t, 2 * step));
       mma_16x8x16(c[t], left.steps[step], b[0], b[1]);
       mma_16x8x16(c[t + 1], left.steps[step], b[2], b[3]);
     }
@@ -170,8 +178,8 @@ __device__ inline void multiply_transposed(const LeftRows<kSize>& left,
 // kTiles) of tile [kTile, kSize].
 template <int kSize, int kTiles>
 __device__ inline void multiply_add(const Accumulator<kTiles>& p, const SharedTile<kSize>& tile,
-                                    int first, Accumulator<kSize / 8>& c) {
-  const auto address = TileAddress<kSize>::of_inner();
+                                    const TileAddresses<kSize>& addresses, int first,
+                                    Accumulator<kSize / 8>& c) {
 #pragma unroll
   for (int step = 0; step < kTiles / 2; ++step) {
     const uint32_t left[4] = {two_bfloat16(p[2 * step][0], p[2 * step][1]),
@@ -181,7 +189,7 @@ __device__ inline void multiply_add(const Accumulator<kTiles>& p, const SharedTi
 #pragma unroll
     for (int t = 0; t < kSize / 8; t += 2) {
       uint32_t right[4];
-      load_matrices_transposed(right, address.in(tile, first + 2 * step, t));
+      load_matrices_transposed(right, addresses.in(tile, first + 2 * step, t));
       mma_16x8x16(c[t], left, right[0], right[1]);
       mma_16x8x16(c[t + 1], left, right[2], right[3]);
     }
@@ -236,25 +244,31 @@ __device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 
 // What attention drops in one head.
 struct HeadDropout {
-  uint64_t key, sample_id;
+  // In shared memory: there they take no registers while tiles are multiplied.
+  const DropoutRoundKeys& keys;
+  uint64_t sample_id;
   uint32_t threshold, first_row;
   float keep_scale;
   bool drops;
 
-  __device__ HeadDropout(const Dropout& dropout, const Head& head)
-      : key(dropout.probability > 0.0f ? dropout.key() : 0),
+  // Before a __syncthreads that comes before any use.
+  __device__ HeadDropout(const Dropout& dropout, const Head& head, DropoutRoundKeys& shared_keys)
+      : keys(shared_keys),
         sample_id(head.sample_id),
         threshold(dropout.threshold()),
         first_row(static_cast<uint32_t>(head.index) * 65536u),
         keep_scale(dropout.probability > 0.0f ? dropout.keep_scale() : 1.0f),
-        drops(dropout.probability > 0.0f) {}
+        drops(dropout.probability > 0.0f) {
+    if (drops && threadIdx.x == 0) shared_keys = dropout_round_keys(dropout.key());
+  }
 
   // Of keys [8 block, 8 block + 8).
   __device__ DropoutBits bits(int query, int block) const {
-    return {key, sample_id, first_row + static_cast<uint32_t>(query), static_cast<uint32_t>(block)};
+    return {keys, sample_id, first_row + static_cast<uint32_t>(query),
+            static_cast<uint32_t>(block)};
   }
   __device__ bool keeps(const DropoutBits& bits, int key_of_block) const {
-    return bits.of(static_cast<uint32_t>(key_of_block)) >= threshold;
+    return bits.reach(static_cast<uint32_t>(key_of_block), threshold);
   }
 };
 
@@ -284,6 +298,7 @@ __device__ inline void drop(const HeadDropout& dropout, int query, int first_key
 template <int kSize>
 __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, int tiles) {
   __shared__ SharedTile<kSize> keys[2], values[2];  // in use, and on their way
+  __shared__ DropoutRoundKeys round_keys;
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
   const int first_query = place.tile * kTile;
@@ -299,6 +314,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   load(0, 0);
   // The block's own rows pass through the memory of what comes second.
   keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
+  const HeadDropout dropout(op.dropout, head, round_keys);
   wait_for_copies();
   __syncthreads();
   LeftRows<kSize> queries;
@@ -306,9 +322,9 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
 
   // Scores are in powers of two: exp(x) = 2^(x log2 e).
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
-  const HeadDropout dropout(op.dropout, head);
   Accumulator<kSize / 8> sums = {};
   float highest[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
+  const auto columns = TileAddresses<kSize>::of_columns(), inner = TileAddresses<kSize>::of_inner();
   int stage = 0;
 #pragma unroll 1
   for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
@@ -316,7 +332,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     __syncthreads();
     if (first_key + kTile < head.length) load(stage ^ 1, first_key + kTile);
     Accumulator<kTile / 8> scores;
-    multiply_transposed(queries, keys[stage], 0, scores);
+    multiply_transposed(queries, keys[stage], columns, 0, scores);
     if (const int keys_here = head.length - first_key; keys_here < kTile) {
 #pragma unroll
       for (int t = 0; t < kTile / 8; ++t) {
@@ -353,7 +369,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
       }
     }
     drop<kTile / 8>(dropout, first_query + warp() * kWarpRows, first_key, scores);
-    multiply_add<kSize>(scores, values[stage], 0, sums);
+    multiply_add<kSize>(scores, values[stage], inner, 0, sums);
     wait_for_copies();
   }
 
@@ -383,6 +399,7 @@ template <int kSize>
 __global__ void __launch_bounds__(kThreads)
     query_gradient_kernel(AttentionBackward op, int tiles, const float* deltas) {
   __shared__ SharedTile<kSize> keys[2], values[2];
+  __shared__ DropoutRoundKeys round_keys;
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
   const int first_query = place.tile * kTile;
@@ -398,6 +415,7 @@ __global__ void __launch_bounds__(kThreads)
   load(0, 0);
   keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
   values[1].load_later(d_context + head.in_context<kSize>(first_query), head.hidden, rows);
+  const HeadDropout dropout(op.dropout, head, round_keys);
   wait_for_copies();
   __syncthreads();
   LeftRows<kSize> queries, d_contexts;
@@ -405,7 +423,6 @@ __global__ void __launch_bounds__(kThreads)
   d_contexts.load(values[1]);
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
-  const HeadDropout dropout(op.dropout, head);
   float shift[2], delta[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -415,6 +432,7 @@ __global__ void __launch_bounds__(kThreads)
     delta[half] = deltas[at];
   }
   Accumulator<kSize / 8> d_query = {};
+  const auto columns = TileAddresses<kSize>::of_columns(), inner = TileAddresses<kSize>::of_inner();
   int stage = 0;
 #pragma unroll 1
   for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
@@ -425,8 +443,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll 1
     for (int part = 0; part < kTile / 8 && 8 * part < keys_here; part += kPart) {
       Accumulator<kPart> scores, d_scores;
-      multiply_transposed(queries, keys[stage], part, scores);
-      multiply_transposed(d_contexts, values[stage], part, d_scores);
+      multiply_transposed(queries, keys[stage], columns, part, scores);
+      multiply_transposed(d_contexts, values[stage], columns, part, d_scores);
       drop<kPart>(dropout, first_query + warp() * kWarpRows, first_key + 8 * part, d_scores);
       if (keys_here < kTile) {
 #pragma unroll
@@ -445,7 +463,7 @@ __global__ void __launch_bounds__(kThreads)
           d_scores[t][i] = p * fmaf(d_scores[t][i], dropout.keep_scale, -delta[i / 2]);
         }
       }
-      multiply_add<kSize>(d_scores, keys[stage], part, d_query);
+      multiply_add<kSize>(d_scores, keys[stage], inner, part, d_query);
     }
     wait_for_copies();
   }
@@ -481,6 +499,21 @@ struct alignas(16) KeptKeys {
   }
 };
 
+// x where `bit` of `mask` is set, else 0.
+__device__ inline float unless_cleared(float x, uint32_t mask, uint32_t bit) {
+#ifdef __CUDA_ARCH__
+  // Compilers shift the bit down first.
+  float result;
+  asm("{ .reg .pred set; .reg .b32 one; and.b32 one, %2, %3; setp.ne.b32 set, one, 0;"
+      " selp.f32 %0, %1, 0f00000000, set; }"
+      : "=f"(result)
+      : "f"(x), "r"(mask), "r"(bit));
+  return result;
+#else
+  return (mask & bit) != 0 ? x : 0.0f;
+#endif
+}
+
 // -log2_sum_exp and -delta of a tile's queries, in this order; beyond the sequence's end what makes
 // probabilities 0.
 struct alignas(16) QueryStatistics {
@@ -494,6 +527,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ SharedTile<kSize> queries[2], d_contexts[2];
   __shared__ QueryStatistics statistics[2];
   __shared__ KeptKeys kept_keys[kThreads / kWarpSize];
+  __shared__ DropoutRoundKeys round_keys;
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, op.context.cols);
   const int first_key = place.tile * kTile;
@@ -517,6 +551,7 @@ __global__ void __launch_bounds__(kThreads)
   load(0, 0);
   queries[1].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, rows);
   d_contexts[1].load_later(qkv + head.in_qkv<kSize>(first_key, kValue), stride, rows);
+  const HeadDropout dropout(op.dropout, head, round_keys);
   wait_for_copies();
   __syncthreads();
   LeftRows<kSize> keys, values;
@@ -524,9 +559,9 @@ __global__ void __launch_bounds__(kThreads)
   values.load(d_contexts[1]);
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
-  const HeadDropout dropout(op.dropout, head);
   KeptKeys& kept = kept_keys[warp()];
   Accumulator<kSize / 8> d_key = {}, d_value = {};
+  const auto columns = TileAddresses<kSize>::of_columns(), inner = TileAddresses<kSize>::of_inner();
   int stage = 0;
 #pragma unroll 1
   for (int first_query = 0; first_query < head.length; first_query += kTile, stage ^= 1) {
@@ -535,11 +570,12 @@ __global__ void __launch_bounds__(kThreads)
     kept.fill(dropout, first_query, first_key + warp() * kWarpRows);
     const int queries_here = head.length - first_query;
     constexpr int kPart = 2;
-#pragma unroll 1
-    for (int part = 0; part < kTile / 8 && part / 4 * 32 < queries_here; part += kPart) {
+#pragma unroll
+    for (int part = 0; part < kTile / 8; part += kPart) {
+      if (part / 4 * 32 >= queries_here) break;
       Accumulator<kPart> scores, d_scores;
-      multiply_transposed(keys, queries[stage], part, scores);
-      multiply_transposed(values, d_contexts[stage], part, d_scores);
+      multiply_transposed(keys, queries[stage], columns, part, scores);
+      multiply_transposed(values, d_contexts[stage], columns, part, d_scores);
 #pragma unroll
       for (int t = 0; t < kPart; ++t) {
         // This thread's two queries, one after the other.
@@ -552,15 +588,15 @@ __global__ void __launch_bounds__(kThreads)
         }
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const bool keep = (two_kept & 1u << (i % 2 * 16 + i / 2 * 8)) != 0;
+          const uint32_t keep = 1u << (i % 2 * 16 + i / 2 * 8);
           const float p = exp2_approximately(fmaf(scores[t][i], scale, of_two.values[i % 2 * 2]));
-          const float d = keep ? d_scores[t][i] : 0.0f;
+          const float d = unless_cleared(d_scores[t][i], two_kept, keep);
           d_scores[t][i] = p * fmaf(d, dropout.keep_scale, of_two.values[i % 2 * 2 + 1]);
-          scores[t][i] = keep ? p : 0.0f;
+          scores[t][i] = unless_cleared(p, two_kept, keep);
         }
       }
-      multiply_add<kSize>(scores, d_contexts[stage], part, d_value);
-      multiply_add<kSize>(d_scores, queries[stage], part, d_key);
+      multiply_add<kSize>(scores, d_contexts[stage], inner, part, d_value);
+      multiply_add<kSize>(d_scores, queries[stage], inner, part, d_key);
     }
     wait_for_copies();
   }

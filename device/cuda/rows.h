@@ -96,15 +96,15 @@ __device__ inline void drop_row(const Dropout& dropout, const Sequences& sequenc
   const int sequence = sequence_of(sequences, row);
   const uint64_t sample_id = sequences.sample_ids[sequence];
   const auto position = static_cast<uint32_t>(row - sequences.cu_seqlens[sequence]);
-  const uint64_t key = dropout.key();
+  const DropoutRoundKeys keys = dropout_round_keys(dropout.key());
   const uint32_t threshold = dropout.threshold();
   const float keep_scale = dropout.keep_scale();
   for_each_pack<Shape>(columns, [&](int step, int column) {
     static_assert(8 % Shape::V == 0, "the columns of a pack share a Philox call");
-    const DropoutBits bits(key, sample_id, position, static_cast<uint32_t>(column) / 8);
+    const DropoutBits bits(keys, sample_id, position, static_cast<uint32_t>(column) / 8);
 #pragma unroll
     for (int i = 0; i < Shape::V; ++i) {
-      const bool kept = bits.of(static_cast<uint32_t>(column + i)) >= threshold;
+      const bool kept = bits.reach(static_cast<uint32_t>(column + i), threshold);
       part[step][i] *= kept ? keep_scale : 0.0f;
     }
   });

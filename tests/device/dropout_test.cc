@@ -13,17 +13,17 @@ using Words = std::array<uint32_t, 4>;
 // The known answers that come with Random123, the authors' own implementation.
 TEST(Philox, GivesThePublishedAnswers) {
   const Words pi = {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344};
-  EXPECT_EQ(philox4x32<7>({0, 0, 0, 0}, {0, 0}),
+  EXPECT_EQ(philox4x32<7>({0, 0, 0, 0}, philox_round_keys<7>(0)),
             (Words{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48}));
-  EXPECT_EQ(philox4x32<7>({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+  EXPECT_EQ(philox4x32<7>({~0u, ~0u, ~0u, ~0u}, philox_round_keys<7>(~0ull)),
             (Words{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}));
-  EXPECT_EQ(philox4x32<7>(pi, {0xa4093822, 0x299f31d0}),
+  EXPECT_EQ(philox4x32<7>(pi, philox_round_keys<7>(0x299f31d0a4093822)),
             (Words{0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a}));
-  EXPECT_EQ(philox4x32<10>({0, 0, 0, 0}, {0, 0}),
+  EXPECT_EQ(philox4x32<10>({0, 0, 0, 0}, philox_round_keys<10>(0)),
             (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox4x32<10>({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+  EXPECT_EQ(philox4x32<10>({~0u, ~0u, ~0u, ~0u}, philox_round_keys<10>(~0ull)),
             (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(philox4x32<10>(pi, {0xa4093822, 0x299f31d0}),
+  EXPECT_EQ(philox4x32<10>(pi, philox_round_keys<10>(0x299f31d0a4093822)),
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
@@ -31,7 +31,7 @@ TEST(DropoutBits, EightNeighbouringColumnsAreTheHalvesOfOnePhiloxBlock) {
   const uint64_t key = 0x0123456789abcdef, sample = 0xfedcba9876543210;
   const uint32_t row = 77, first_column = 40;
   const Words words = philox4x32<kDropoutRounds>({first_column / 8, row, 0x76543210, 0xfedcba98},
-                                                 {0x89abcdef, 0x01234567});
+                                                 dropout_round_keys(key));
   for (uint32_t lane = 0; lane < 8; ++lane) {
     const uint32_t half = lane % 2 == 0 ? words[lane / 2] & 0xffff : words[lane / 2] >> 16;
     EXPECT_EQ(dropout_bits(key, sample, row, first_column + lane), half);
@@ -50,9 +50,20 @@ TEST(Dropout, ProbabilityZeroKeepsEverythingAsItIs) {
   }
 }
 
-TEST(Dropout, ProbabilityOneDropsEverything) {
-  for (uint32_t column = 0; column < 1000; ++column) {
-    EXPECT_EQ(dropout_factor(Dropout{1.0f, 9}, 3, 4, column), 0.0f);
+TEST(Dropout, ProbabilitiesNextToOneKeepA65536thAtLeast) {
+  const Dropout dropout{std::nextafter(1.0f, 0.0f), 9};
+  EXPECT_EQ(dropout.threshold(), 65535u);
+  EXPECT_EQ(dropout.keep_scale(), 65536.0f);
+}
+
+TEST(DropoutBits, ReachAThresholdWhereTheyAreNoSmaller) {
+  const DropoutBits bits(dropout_round_keys(5), 6, 7, 8);
+  for (uint32_t column = 0; column < 8; ++column) {
+    const uint32_t exactly = bits.of(column);
+    EXPECT_TRUE(bits.reach(column, 0));
+    EXPECT_TRUE(bits.reach(column, exactly));
+    EXPECT_FALSE(bits.reach(column, exactly + 1));
+    EXPECT_FALSE(bits.reach(column, 65535));
   }
 }
 
