@@ -1,6 +1,4 @@
 // Activations and their derivatives.
-#include <algorithm>
-
 #include "device/cuda/approximations.h"
 #include "device/cuda/flat.h"
 #include "device/cuda/float8_writer.h"
@@ -28,16 +26,15 @@ struct Gelu {
 // same as x sigmoid(2 u), which loses no digits where gelu is near 0.
 struct GeluTanh {
   static constexpr float kFactor = 2 * 0.797884560802865356f, kCubed = kFactor * 0.044715f;
-  __device__ static float sigmoid(float x) {
-    return reciprocal_approximately(1.0f + exp2_approximately(-kLog2E * x));
+  // sigmoid(2 u).
+  __device__ static float share(float x, float square) {
+    const float exponent = x * (-kLog2E * kFactor - kLog2E * kCubed * square);
+    return reciprocal_approximately(1.0f + exp2_approximately(exponent));
   }
-  __device__ static float value(float x) {
-    return x * sigmoid(x * (kFactor + kCubed * x * x));
-  }
+  __device__ static float value(float x) { return x * share(x, x * x); }
   __device__ static float derivative(float x) {
-    const float square = x * x;
-    const float share = sigmoid(x * (kFactor + kCubed * square));
-    return share + x * share * (1.0f - share) * (kFactor + 3.0f * kCubed * square);
+    const float square = x * x, s = share(x, square);
+    return s + x * s * (1.0f - s) * (kFactor + 3.0f * kCubed * square);
   }
 };
 
@@ -81,11 +78,6 @@ __global__ void __launch_bounds__(kFlatThreads)
   copy.finish();
 }
 
-// Where all blocks raise one number, so few that this is no queue.
-int64_t limited(const Context& context, int64_t blocks, const Float8Copy& copy) {
-  return copy ? std::min(blocks, 8 * int64_t{context.multiprocessors}) : blocks;
-}
-
 template <typename Body>
 void with_function(Activation activation, const Body& body) {
   switch (activation) {
@@ -110,7 +102,7 @@ void Operations<T>::activation_forward(const Context& context, Activation activa
     for_flat_parts<T>(
         y.size(),
         [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-          launch(context.stream, limited(context, blocks, y_float8), kFlatThreads,
+          launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
                  forward_kernel<decltype(function), width(), T>, pre_activation.as<T>(), y.as<T>(),
                  y_float8, begin, begin + count);
         },
@@ -127,7 +119,7 @@ void Operations<T>::activation_backward(const Context& context, const Activation
     for_flat_parts<T>(
         op.dx.size(),
         [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-          launch(context.stream, limited(context, blocks, dx_float8), kFlatThreads,
+          launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
                  backward_kernel<decltype(function), width(), T>, op.dy.as<T>(),
                  pre_activation.as<T>(), op.dx.as<T>(), dx_float8, begin, begin + count);
         },

@@ -149,8 +149,8 @@ void Operations<T>::embeddings_backward(const Context& context, const Embeddings
   const bool aligned =
       rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data, op.gamma.data);
   with_row_shape<T>(columns, aligned, [&](auto shape) {
-    launch(context.stream, blocks, kRowThreads, backward_kernel<T, decltype(shape)>, op, d_sum,
-           parts);
+    launch(context.stream, blocks, kRowThreads,
+           backward_kernel<T, typename decltype(shape)::NotFull>, op, d_sum, parts);
   });
   add_layernorm_gradients(context, parts, blocks, op.d_gamma, op.d_beta);
   scatter_to_table(context, op.token_ids, rows, d_sum, op.d_word);

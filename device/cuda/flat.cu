@@ -9,14 +9,14 @@ template <int V, typename From, typename To>
 __global__ void __launch_bounds__(kFlatThreads)
     convert_kernel(const From* source, To* destination, int64_t count, float scale,
                    const double* norm_squared, float max_norm) {
-  const int64_t i = flat_index<V>();
-  if (i >= count) return;
   scale *= clip_factor(norm_squared, max_norm);
-  float x[V];
-  load(source + i, x);
+  for (int64_t i = flat_index<V>(); i < count; i += flat_stride<V>()) {
+    float x[V];
+    load(source + i, x);
 #pragma unroll
-  for (int j = 0; j < V; ++j) x[j] *= scale;
-  store(destination + i, x);
+    for (int j = 0; j < V; ++j) x[j] *= scale;
+    store(destination + i, x);
+  }
 }
 
 template <typename From, typename To>
@@ -25,9 +25,9 @@ void convert_range(const Context& context, const ConstTensor& source, const Tens
   for_flat_parts(
       source.size(),
       [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-        launch(context.stream, blocks, kFlatThreads, convert_kernel<width(), From, To>,
-               source.as<From>() + begin, destination.as<To>() + begin, count, scale, norm_squared,
-               max_norm);
+        launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
+               convert_kernel<width(), From, To>, source.as<From>() + begin,
+               destination.as<To>() + begin, count, scale, norm_squared, max_norm);
       },
       source.data, destination.data);
 }

@@ -38,6 +38,13 @@ void for_flat_parts(int64_t count, const Body& body, Pointers... pointers) {
   }
 }
 
+// So few blocks that what every thread begins with does not count, and so many that the last ones
+// do not leave the device idle: for kernels whose threads go on by flat_stride.
+inline int64_t limited_blocks(const Context& context, int64_t blocks) {
+  const int64_t most = 32 * int64_t{context.multiprocessors};
+  return blocks < most ? blocks : most;
+}
+
 // min(1, max_norm / sqrt(*norm_squared)); 1 where there is no norm.
 __device__ inline float clip_factor(const double* norm_squared, float max_norm) {
   if (!norm_squared) return 1.0f;

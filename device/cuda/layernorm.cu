@@ -67,7 +67,9 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
       rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data, op.gamma.data,
                        op.d_x.data, op.d_residual.data, op.d_x_float8.codes.data);
   with_row_shape<T>(columns, aligned, [&](auto shape) {
-    launch(context.stream, blocks, kRowThreads, backward_kernel<T, decltype(shape)>, op, parts);
+    // Full rows would be loaded at once, which takes more registers than kBackwardBlocks leaves.
+    launch(context.stream, blocks, kRowThreads,
+           backward_kernel<T, typename decltype(shape)::NotFull>, op, parts);
   });
   add_layernorm_gradients(context, parts, blocks, op.d_gamma, op.d_beta);
 }

@@ -9,6 +9,8 @@ namespace strata::device::cuda {
 
 inline constexpr int kRowThreads = 128;
 inline constexpr int kRowsPerBlock = kRowThreads / kWarpSize;
+// Blocks of a backward kernel that a multiprocessor has registers for.
+inline constexpr int kBackwardBlocks = 3;
 
 // z, a batch row, becomes (z - mean) / stddev; keeps it in normalized [T, H] and 1 / stddev in
 // inverse_stddev [T] for backward where these are there.
@@ -113,8 +115,7 @@ __device__ inline void LayerNormGradients<Shape>::write(int columns, float* part
 // Blocks of a backward kernel, each of which leaves one row of partial sums: as many as the device
 // has room for at once, and no more than there are rows for.
 inline int64_t backward_blocks(const Context& context, int64_t rows) {
-  constexpr int64_t kResident = 3;  // on a multiprocessor: rows of 1024 take 160 registers a thread
-  const int64_t most = kResident * context.multiprocessors;
+  const int64_t most = kBackwardBlocks * int64_t{context.multiprocessors};
   const int64_t needed = ceil_div(rows, kRowsPerBlock);
   return needed < most ? needed : most;
 }

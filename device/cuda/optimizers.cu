@@ -20,25 +20,25 @@ struct AdamArrays {
 template <int V>
 __global__ void __launch_bounds__(kFlatThreads)
     adam_kernel(AdamUpdate op, AdamArrays arrays, int64_t count) {
-  const int64_t i = flat_index<V>();
-  if (i >= count) return;
   const GradientMoments moments = moments_of(op);
   const float learning_rate = op.learning_rate.now();
-  float w[V], g[V], m[V], v[V];
-  load(arrays.weights + i, w);
-  load(arrays.gradients + i, g);
-  load(arrays.first_moment + i, m);
-  load(arrays.second_moment + i, v);
+  for (int64_t i = flat_index<V>(); i < count; i += flat_stride<V>()) {
+    float w[V], g[V], m[V], v[V];
+    load(arrays.weights + i, w);
+    load(arrays.gradients + i, g);
+    load(arrays.first_moment + i, m);
+    load(arrays.second_moment + i, v);
 #pragma unroll
-  for (int j = 0; j < V; ++j) {
-    w[j] -= learning_rate * moments.update(w[j], g[j], m[j], v[j]);
-    g[j] = 0.0f;
+    for (int j = 0; j < V; ++j) {
+      w[j] -= learning_rate * moments.update(w[j], g[j], m[j], v[j]);
+      g[j] = 0.0f;
+    }
+    store(arrays.weights + i, w);
+    store(arrays.gradients + i, g);
+    store(arrays.first_moment + i, m);
+    store(arrays.second_moment + i, v);
+    if (arrays.compute_weights) store(arrays.compute_weights + i, w);
   }
-  store(arrays.weights + i, w);
-  store(arrays.gradients + i, g);
-  store(arrays.first_moment + i, m);
-  store(arrays.second_moment + i, v);
-  if (arrays.compute_weights) store(arrays.compute_weights + i, w);
 }
 
 constexpr int64_t kLambBlock = 4096;  // elements a block takes: its sums are added in order
@@ -122,7 +122,8 @@ void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
                                 op.first_moment.as<float>() + begin,
                                 op.second_moment.as<float>() + begin,
                                 part_of(op.compute_weights, begin)};
-        launch(context.stream, blocks, kFlatThreads, adam_kernel<width()>, op, arrays, count);
+        launch(context.stream, limited_blocks(context, blocks), kFlatThreads, adam_kernel<width()>,
+               op, arrays, count);
       },
       op.weights.data, op.gradients.data, op.first_moment.data, op.second_moment.data,
       op.compute_weights.data);

@@ -9,10 +9,13 @@
 namespace strata::device::cuda {
 
 // A warp's threads hold kSteps packs of V columns each: columns (step * 32 + lane) * V + [0, V).
-template <int V_, int kSteps_>
+// `kFull_`: rows have that many columns, and no fewer.
+template <int V_, int kSteps_, bool kFull_ = false>
 struct RowShape {
   static constexpr int V = V_;
   static constexpr int kSteps = kSteps_;
+  static constexpr bool kFull = kFull_;
+  using NotFull = RowShape<V, kSteps>;
   static constexpr int kValues = V * kSteps;  // a thread
 };
 
@@ -26,7 +29,7 @@ __device__ inline void for_each_pack(int columns, const Body& body) {
 #pragma unroll
   for (int step = 0; step < Shape::kSteps; ++step) {
     const int column = (step * kWarpSize + lane()) * Shape::V;
-    if (column < columns) body(step, column);
+    if (Shape::kFull || column < columns) body(step, column);
   }
 }
 
@@ -119,7 +122,11 @@ void with_row_shape(int64_t columns, bool aligned, const Body& body) {
           "aligned to 16 bytes");
   if (!aligned) {
     columns <= 128 ? body(RowShape<1, 4>{}) : body(RowShape<1, 16>{});
-  } else if (columns <= 512) {
+  } else if (columns == 512) {
+    body(RowShape<V, 512 / V / kWarpSize, true>{});
+  } else if (columns == 1024) {
+    body(RowShape<V, 1024 / V / kWarpSize, true>{});
+  } else if (columns < 512) {
     body(RowShape<V, 512 / V / kWarpSize>{});
   } else {
     body(RowShape<V, 1024 / V / kWarpSize>{});
