@@ -63,30 +63,54 @@ __device__ inline float from_e5m2(uint8_t code) {
 #endif
 }
 
+// What warps leave of their 32 columns' sums; two warps share columns.
+struct ColumnSums {
+  static constexpr int kColumns = kTile / 4;
+  float of_warps[kWarps][kColumns];
+};
+
 // `inverse_scale` null: no sums; else a block leaves those of its columns in parts [row tiles,
 // columns].
 __global__ void __launch_bounds__(kThreads)
     transpose_kernel(const uint8_t* x, int64_t rows, int64_t columns, int64_t column_tiles,
                      uint8_t* codes, const float* inverse_scale, float* parts) {
   __shared__ TransposedTile tile;
+  __shared__ ColumnSums column_sums;
   const int64_t row_tile = blockIdx.x / column_tiles;
   const int64_t first_row = row_tile * kTile, first_column = blockIdx.x % column_tiles * kTile;
-  constexpr int kPatches = kTileWords * kTileWords / kThreads;  // a thread
+  // A warp takes 8 patches side by side and 4 below each other at a time, in the same columns.
+  const int column_word = warp() % 4 * 8 + lane() % 8;
+  const int64_t patch_column = first_column + column_word * kPatch;
+  float sums[kPatch] = {};
 #pragma unroll
-  for (int i = 0; i < kPatches; ++i) {
-    const int group = i * kWarps + warp();  // of 8 x 4 patches, 4 side by side
-    const int column_word = group % 4 * 8 + lane() % 8, row_word = group / 4 * 4 + lane() / 8;
-    const int64_t row = first_row + row_word * kPatch, column = first_column + column_word * kPatch;
+  for (int i = 0; i < kTileWords / 8; ++i) {
+    const int row_word = i * 8 + warp() / 4 * 4 + lane() / 8;
+    const int64_t row = first_row + row_word * kPatch;
     uint32_t of_rows[kPatch] = {}, of_columns[kPatch];
-    if (row < rows && column < columns) {
+    if (row < rows && patch_column < columns) {
 #pragma unroll
       for (int r = 0; r < kPatch; ++r) {
-        of_rows[r] = *reinterpret_cast<const uint32_t*>(x + (row + r) * columns + column);
+        of_rows[r] = *reinterpret_cast<const uint32_t*>(x + (row + r) * columns + patch_column);
       }
     }
     transpose_patch(of_rows, of_columns);
 #pragma unroll
-    for (int c = 0; c < kPatch; ++c) tile.at(column_word * kPatch + c, row_word) = of_columns[c];
+    for (int c = 0; c < kPatch; ++c) {
+      tile.at(column_word * kPatch + c, row_word) = of_columns[c];
+      if (!inverse_scale) continue;
+#pragma unroll
+      for (int r = 0; r < kPatch; ++r) {
+        sums[c] += from_e5m2(static_cast<uint8_t>(of_columns[c] >> 8 * r));
+      }
+    }
+  }
+  if (inverse_scale) {
+#pragma unroll
+    for (int c = 0; c < kPatch; ++c) {
+      sums[c] += __shfl_xor_sync(0xffffffffu, sums[c], 8);
+      sums[c] += __shfl_xor_sync(0xffffffffu, sums[c], 16);
+      if (lane() < 8) column_sums.of_warps[warp()][lane() * kPatch + c] = sums[c];
+    }
   }
   __syncthreads();
   const int64_t row = first_row + lane() * kPatch;
@@ -94,16 +118,16 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kTile / kWarps; ++i) {
     const int column_here = warp() * (kTile / kWarps) + i;
     const int64_t column = first_column + column_here;
-    if (column >= columns) break;
-    const uint32_t four = tile.at(column_here, lane());
-    if (row < rows) *reinterpret_cast<uint32_t*>(codes + column * rows + row) = four;
-    if (!inverse_scale) continue;
-    float sum = 0.0f;  // beyond the rows are zeros
-#pragma unroll
-    for (int r = 0; r < kPatch; ++r) sum += from_e5m2(static_cast<uint8_t>(four >> 8 * r));
-    sum = warp_sum(sum);
-    if (lane() == 0) parts[row_tile * columns + column] = sum * *inverse_scale;
+    if (column < columns && row < rows) {
+      *reinterpret_cast<uint32_t*>(codes + column * rows + row) = tile.at(column_here, lane());
+    }
   }
+  const int of_thread = static_cast<int>(threadIdx.x);
+  if (!inverse_scale || of_thread >= kTile || first_column + of_thread >= columns) return;
+  const int group = of_thread / ColumnSums::kColumns, in_group = of_thread % ColumnSums::kColumns;
+  const float sum =
+      column_sums.of_warps[group][in_group] + column_sums.of_warps[group + 4][in_group];
+  parts[row_tile * columns + first_column + of_thread] = sum * *inverse_scale;
 }
 
 int64_t row_tiles_of(const ConstTensor& x) { return ceil_div(x.rows, kTile); }
