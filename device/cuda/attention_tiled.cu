@@ -240,6 +240,9 @@ struct BlockPlace {
         sequence(static_cast<int>(blockIdx.x) / tiles / heads) {}
 };
 
+// warp(), which compilers do not know to be the same for all of its threads.
+__device__ inline int uniform_warp() { return __shfl_sync(0xffffffffu, warp(), 0); }
+
 __device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 
 // What attention drops in one head.
@@ -306,6 +309,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   const auto* qkv = op.qkv.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
+  const bool idle = uniform_warp() * kWarpRows >= rows;  // but for copying tiles
   const auto load = [&](int stage, int first_key) {
     const int keys_here = head.length - first_key;
     keys[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
@@ -325,17 +329,15 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   Accumulator<kSize / 8> sums = {};
   float highest[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
   const auto columns = TileAddresses<kSize>::of_columns(), inner = TileAddresses<kSize>::of_inner();
-  int stage = 0;
-#pragma unroll 1
-  for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
-    // What this thread waited for, all see; and nobody reads what comes next over.
-    __syncthreads();
-    if (first_key + kTile < head.length) load(stage ^ 1, first_key + kTile);
-    Accumulator<kTile / 8> scores;
+  // Of the tile's instructions [0, kTiles).
+  const auto attend = [&](int stage, int first_key, auto tiles_here) {
+    constexpr int kTiles = tiles_here();
+    const int keys_here = head.length - first_key;
+    Accumulator<kTiles> scores;
     multiply_transposed(queries, keys[stage], columns, 0, scores);
-    if (const int keys_here = head.length - first_key; keys_here < kTile) {
+    if (keys_here < 8 * kTiles) {
 #pragma unroll
-      for (int t = 0; t < kTile / 8; ++t) {
+      for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           if (tile_row_of(t, i) >= keys_here) scores[t][i] = -INFINITY;
@@ -346,7 +348,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     for (int half = 0; half < 2; ++half) {
       float top = highest[half];
 #pragma unroll
-      for (int t = 0; t < kTile / 8; ++t) {
+      for (int t = 0; t < kTiles; ++t) {
         top = fmaxf(top, fmaxf(scores[t][2 * half], scores[t][2 * half + 1]));
       }
       top = row_group_max(top);
@@ -360,7 +362,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
         sums[t][2 * half + 1] *= shrink;
       }
 #pragma unroll
-      for (int t = 0; t < kTile / 8; ++t) {
+      for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
         for (int i = 2 * half; i < 2 * half + 2; ++i) {
           scores[t][i] = exp2_approximately(fmaf(scores[t][i], scale, shift));
@@ -368,8 +370,22 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
         }
       }
     }
-    drop<kTile / 8>(dropout, first_query + warp() * kWarpRows, first_key, scores);
+    drop<kTiles>(dropout, first_query + warp() * kWarpRows, first_key, scores);
     multiply_add<kSize>(scores, values[stage], inner, 0, sums);
+  };
+  int stage = 0;
+#pragma unroll 1
+  for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
+    // What this thread waited for, all see; and nobody reads what comes next over.
+    __syncthreads();
+    if (first_key + kTile < head.length) load(stage ^ 1, first_key + kTile);
+    if (!idle) {
+      if (head.length - first_key > kTile / 2) {
+        attend(stage, first_key, std::integral_constant<int, kTile / 8>{});
+      } else {
+        attend(stage, first_key, std::integral_constant<int, kTile / 16>{});
+      }
+    }
     wait_for_copies();
   }
 
@@ -407,6 +423,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
+  const bool idle = uniform_warp() * kWarpRows >= rows;  // but for copying tiles
   const auto load = [&](int stage, int first_key) {
     const int keys_here = head.length - first_key;
     keys[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
@@ -441,7 +458,7 @@ __global__ void __launch_bounds__(kThreads)
     const int keys_here = head.length - first_key;
     constexpr int kPart = 4;  // instructions at a time: more take registers
 #pragma unroll 1
-    for (int part = 0; part < kTile / 8 && 8 * part < keys_here; part += kPart) {
+    for (int part = 0; !idle && part < kTile / 8 && 8 * part < keys_here; part += kPart) {
       Accumulator<kPart> scores, d_scores;
       multiply_transposed(queries, keys[stage], columns, part, scores);
       multiply_transposed(d_contexts, values[stage], columns, part, d_scores);
@@ -478,10 +495,10 @@ __global__ void __launch_bounds__(kThreads)
 struct alignas(16) KeptKeys {
   uint16_t kept[kTile];
 
-  // `first_key`: of the warp. Its threads call together, and see everything.
+  // `first_key`: of the warp. Its threads call together, after all have read what was there, and
+  // see everything.
   __device__ void fill(const HeadDropout& dropout, int first_query, int first_key) {
     if (!dropout.drops) return;
-    __syncwarp();
 #pragma unroll
     for (int query = lane(); query < kTile; query += kWarpSize) {
       uint32_t mask = 0;
@@ -535,6 +552,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int64_t stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_key);
+  const bool idle = uniform_warp() * kWarpRows >= rows;
   const auto load = [&](int stage, int first_query) {
     const int queries_here = head.length - first_query;
     queries[stage].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, queries_here);
@@ -567,12 +585,12 @@ __global__ void __launch_bounds__(kThreads)
   for (int first_query = 0; first_query < head.length; first_query += kTile, stage ^= 1) {
     __syncthreads();
     if (first_query + kTile < head.length) load(stage ^ 1, first_query + kTile);
-    kept.fill(dropout, first_query, first_key + warp() * kWarpRows);
+    if (!idle) kept.fill(dropout, first_query, first_key + warp() * kWarpRows);
     const int queries_here = head.length - first_query;
     constexpr int kPart = 2;
 #pragma unroll
     for (int part = 0; part < kTile / 8; part += kPart) {
-      if (part / 4 * 32 >= queries_here) break;
+      if (idle || part / 4 * 32 >= queries_here) break;
       Accumulator<kPart> scores, d_scores;
       multiply_transposed(keys, queries[stage], columns, part, scores);
       multiply_transposed(values, d_contexts[stage], columns, part, d_scores);

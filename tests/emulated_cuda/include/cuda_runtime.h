@@ -61,6 +61,10 @@ template <typename Value>
 Value __shfl_xor_sync(unsigned, Value value, int distance) {
   return emulated_cuda::WarpValues<Value>(value).of(emulated_cuda::lane() ^ distance);
 }
+template <typename Value>
+Value __shfl_sync(unsigned, Value value, int lane) {
+  return emulated_cuda::WarpValues<Value>(value).of(lane);
+}
 inline int __float_as_int(float x) {
   int bits;
   std::memcpy(&bits, &x, sizeof bits);
