@@ -22,11 +22,10 @@ enum QkvPart { kQuery = 0, kKey = 1, kValue = 2 };
 // One head of one sequence.
 struct Head {
   int first, length;  // tokens
-  int index;
-  int64_t hidden;
+  int index, hidden;
   uint64_t sample_id;
 
-  __device__ Head(const Sequences& sequences, int sequence, int index_, int64_t hidden_)
+  __device__ Head(const Sequences& sequences, int sequence, int index_, int hidden_)
       : first(sequences.cu_seqlens[sequence]),
         length(sequences.cu_seqlens[sequence + 1] - first),
         index(index_),
@@ -79,15 +78,29 @@ struct SharedTile {
   // Starts copying rows [0, rows) of a matrix whose rows are `stride` elements apart, and zeros
   // after them. All threads of the block call together; a thread sees its part after
   // wait_for_copies.
-  __device__ void load_later(const BFloat16* source, int64_t stride, int rows) {
+  __device__ void load_later(const BFloat16* source, int stride, int rows) {
     constexpr int kRowsAtOnce = kThreads / kChunks;
     const int chunk = static_cast<int>(threadIdx.x) % kChunks;
 #pragma unroll
     for (int i = 0; i < kTile / kRowsAtOnce; ++i) {
       const int row = i * kRowsAtOnce + static_cast<int>(threadIdx.x) / kChunks;
       const bool there = row < rows;
-      copy_16_bytes_later(at(row, chunk), source + (there ? row * stride + chunk * 8 : 0), there);
+      copy_later<16>(at(row, chunk), source + (there ? row * stride + chunk * 8 : 0), there);
     }
+  }
+};
+
+// Keys and values of a tile in use, and of the next one on its way.
+template <int kSize>
+struct KeyValueStages {
+  SharedTile<kSize> keys[2], values[2];
+
+  __device__ void load_later(int stage, const BFloat16* qkv, const Head& head, int first_key) {
+    const int stride = 3 * head.hidden;
+    const int keys_here = head.length - first_key;
+    const BFloat16* source = qkv + head.in_qkv<kSize>(first_key, kKey);
+    keys[stage].load_later(source, stride, keys_here);
+    values[stage].load_later(source + (kValue - kKey) * head.hidden, stride, keys_here);
   }
 };
 
@@ -200,8 +213,7 @@ __device__ inline void multiply_add(const Accumulator<kTiles>& p, const SharedTi
 // matrix of `stride`, where that has memory, and of its copy.
 template <int kSize, typename Writer>
 __device__ inline void store_rows(const Accumulator<kSize / 8>& c, const float (&scale)[2],
-                                  int rows, BFloat16* to, Writer& copy, int64_t begin,
-                                  int64_t stride) {
+                                  int rows, BFloat16* to, Writer& copy, int64_t begin, int stride) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = warp() * kWarpRows + row_of(2 * half);
@@ -270,28 +282,30 @@ struct HeadDropout {
     return {keys, sample_id, first_row + static_cast<uint32_t>(query),
             static_cast<uint32_t>(block)};
   }
-  __device__ bool keeps(const DropoutBits& bits, int key_of_block) const {
-    return bits.reach(static_cast<uint32_t>(key_of_block), threshold);
-  }
 };
 
 // Clears the elements of p, columns of instructions [0, kTiles), a multiple of 4, that dropout
-// drops. `query`: of the warp's first row; `first_key`: of instruction 0.
-template <int kTiles>
+// drops. `query`: of the warp's first row; `first_key`: of instruction 0. Calls note(half, block,
+// mask) with what is kept of the eight keys of a block in the rows of elements 2 half and on.
+template <int kTiles, typename Note>
 __device__ inline void drop(const HeadDropout& dropout, int query, int first_key,
-                            Accumulator<kTiles>& p) {
+                            Accumulator<kTiles>& p, const Note& note) {
   if (!dropout.drops) return;
 #pragma unroll
   for (int group = 0; group < kTiles / 4; ++group) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const DropoutBits bits =
-          dropout.bits(query + row_of(2 * half), first_key / 8 + 4 * group + lane() % 4);
+      const int block = first_key / 8 + 4 * group + lane() % 4;
+      const DropoutBits bits = dropout.bits(query + row_of(2 * half), block);
+      uint32_t mask = 0;
 #pragma unroll
       for (int key = 0; key < 8; ++key) {
+        const bool kept = bits.reach(static_cast<uint32_t>(key), dropout.threshold);
         float& element = p[4 * group + key / 2][2 * half + key % 2];
-        element = dropout.keeps(bits, key) ? element : 0.0f;
+        element = kept ? element : 0.0f;
+        mask |= kept ? 1u << key : 0u;
       }
+      note(half, block, mask);
     }
   }
 }
@@ -300,29 +314,24 @@ __device__ inline void drop(const HeadDropout& dropout, int query, int first_key
 
 template <int kSize>
 __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, int tiles) {
-  __shared__ SharedTile<kSize> keys[2], values[2];  // in use, and on their way
+  __shared__ KeyValueStages<kSize> others;
   __shared__ DropoutRoundKeys round_keys;
   const BlockPlace place(tiles, op.heads);
-  const Head head(op.sequences, place.sequence, place.head, op.context.cols);
+  const Head head(op.sequences, place.sequence, place.head, static_cast<int>(op.context.cols));
   const int first_query = place.tile * kTile;
   if (first_query >= head.length) return;
   const auto* qkv = op.qkv.as<BFloat16>();
-  const int64_t stride = 3 * head.hidden;
+  const int stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
   const bool idle = uniform_warp() * kWarpRows >= rows;  // but for copying tiles
-  const auto load = [&](int stage, int first_key) {
-    const int keys_here = head.length - first_key;
-    keys[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
-    values[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kValue), stride, keys_here);
-  };
-  load(0, 0);
+  others.load_later(0, qkv, head, 0);
   // The block's own rows pass through the memory of what comes second.
-  keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
+  others.keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
   wait_for_copies();
   __syncthreads();
   LeftRows<kSize> queries;
-  queries.load(keys[1]);
+  queries.load(others.keys[1]);
 
   // Scores are in powers of two: exp(x) = 2^(x log2 e).
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
@@ -334,7 +343,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     constexpr int kTiles = tiles_here();
     const int keys_here = head.length - first_key;
     Accumulator<kTiles> scores;
-    multiply_transposed(queries, keys[stage], columns, 0, scores);
+    multiply_transposed(queries, others.keys[stage], columns, 0, scores);
     if (keys_here < 8 * kTiles) {
 #pragma unroll
       for (int t = 0; t < kTiles; ++t) {
@@ -370,15 +379,18 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
         }
       }
     }
-    drop<kTiles>(dropout, first_query + warp() * kWarpRows, first_key, scores);
-    multiply_add<kSize>(scores, values[stage], inner, 0, sums);
+    drop<kTiles>(dropout, first_query + warp() * kWarpRows, first_key, scores,
+                 [](int, int, uint32_t) {});
+    multiply_add<kSize>(scores, others.values[stage], inner, 0, sums);
   };
   int stage = 0;
 #pragma unroll 1
   for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
     // What this thread waited for, all see; and nobody reads what comes next over.
     __syncthreads();
-    if (first_key + kTile < head.length) load(stage ^ 1, first_key + kTile);
+    if (first_key + kTile < head.length) {
+      others.load_later(stage ^ 1, qkv, head, first_key + kTile);
+    }
     if (!idle) {
       if (head.length - first_key > kTile / 2) {
         attend(stage, first_key, std::integral_constant<int, kTile / 8>{});
@@ -410,34 +422,43 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
 // p is its probability and d what the context's gradient makes that of the probability, after
 // dropout.
 
+constexpr int kBackwardBlocks = 3;  // that a multiprocessor is to have registers for
+
+// Which probabilities dropout keeps, of every head, query and 8 keys a byte, written by the first
+// kernel for the second.
+struct KeptMap {
+  uint8_t* masks;  // [heads, T, width]: bit key % 8 of mask key / 8
+  int64_t tokens;
+  int width;  // a multiple of 8
+
+  __device__ uint8_t* of(const Head& head, int query) const {
+    return masks + (head.index * tokens + head.first + query) * width;
+  }
+};
+
 // A block a tile of queries: d_query.
 template <int kSize>
-__global__ void __launch_bounds__(kThreads)
-    query_gradient_kernel(AttentionBackward op, int tiles, const float* deltas) {
-  __shared__ SharedTile<kSize> keys[2], values[2];
+__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
+    query_gradient_kernel(AttentionBackward op, int tiles, const float* deltas, KeptMap kept) {
+  __shared__ KeyValueStages<kSize> others;
   __shared__ DropoutRoundKeys round_keys;
   const BlockPlace place(tiles, op.heads);
-  const Head head(op.sequences, place.sequence, place.head, op.context.cols);
+  const Head head(op.sequences, place.sequence, place.head, static_cast<int>(op.context.cols));
   const int first_query = place.tile * kTile;
   if (first_query >= head.length) return;
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
-  const int64_t stride = 3 * head.hidden;
+  const int stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
   const bool idle = uniform_warp() * kWarpRows >= rows;  // but for copying tiles
-  const auto load = [&](int stage, int first_key) {
-    const int keys_here = head.length - first_key;
-    keys[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, keys_here);
-    values[stage].load_later(qkv + head.in_qkv<kSize>(first_key, kValue), stride, keys_here);
-  };
-  load(0, 0);
-  keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
-  values[1].load_later(d_context + head.in_context<kSize>(first_query), head.hidden, rows);
+  others.load_later(0, qkv, head, 0);
+  others.keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
+  others.values[1].load_later(d_context + head.in_context<kSize>(first_query), head.hidden, rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
   wait_for_copies();
   __syncthreads();
   LeftRows<kSize> queries, d_contexts;
-  queries.load(keys[1]);
-  d_contexts.load(values[1]);
+  queries.load(others.keys[1]);
+  d_contexts.load(others.values[1]);
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
   float shift[2], delta[2];
@@ -448,21 +469,29 @@ __global__ void __launch_bounds__(kThreads)
     shift[half] = -op.log_sum_exp.as<float>()[at] * kLog2E;
     delta[half] = deltas[at];
   }
+  uint8_t* const kept_here = kept.of(head, first_query + warp() * kWarpRows + row_of(0));
   Accumulator<kSize / 8> d_query = {};
   const auto columns = TileAddresses<kSize>::of_columns(), inner = TileAddresses<kSize>::of_inner();
   int stage = 0;
 #pragma unroll 1
   for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
     __syncthreads();
-    if (first_key + kTile < head.length) load(stage ^ 1, first_key + kTile);
+    if (first_key + kTile < head.length) {
+      others.load_later(stage ^ 1, qkv, head, first_key + kTile);
+    }
     const int keys_here = head.length - first_key;
     constexpr int kPart = 4;  // instructions at a time: more take registers
 #pragma unroll 1
     for (int part = 0; !idle && part < kTile / 8 && 8 * part < keys_here; part += kPart) {
       Accumulator<kPart> scores, d_scores;
-      multiply_transposed(queries, keys[stage], columns, part, scores);
-      multiply_transposed(d_contexts, values[stage], columns, part, d_scores);
-      drop<kPart>(dropout, first_query + warp() * kWarpRows, first_key + 8 * part, d_scores);
+      multiply_transposed(queries, others.keys[stage], columns, part, scores);
+      multiply_transposed(d_contexts, others.values[stage], columns, part, d_scores);
+      drop<kPart>(dropout, first_query + warp() * kWarpRows, first_key + 8 * part, d_scores,
+                  [&](int half, int block, uint32_t mask) {
+                    if (warp() * kWarpRows + row_of(2 * half) < rows) {
+                      kept_here[half * 8 * kept.width + block] = static_cast<uint8_t>(mask);
+                    }
+                  });
       if (keys_here < kTile) {
 #pragma unroll
         for (int t = 0; t < kPart; ++t) {
@@ -480,7 +509,7 @@ __global__ void __launch_bounds__(kThreads)
           d_scores[t][i] = p * fmaf(d_scores[t][i], dropout.keep_scale, -delta[i / 2]);
         }
       }
-      multiply_add<kSize>(d_scores, keys[stage], inner, part, d_query);
+      multiply_add<kSize>(d_scores, others.keys[stage], inner, part, d_query);
     }
     wait_for_copies();
   }
@@ -490,31 +519,6 @@ __global__ void __launch_bounds__(kThreads)
                     head.in_qkv<kSize>(first_query, kQuery), stride);
   copy.finish();
 }
-
-// What a warp with 16 keys keeps of a tile of queries: bit 8 (key / 8) + key % 8 of kept[query].
-struct alignas(16) KeptKeys {
-  uint16_t kept[kTile];
-
-  // `first_key`: of the warp. Its threads call together, after all have read what was there, and
-  // see everything.
-  __device__ void fill(const HeadDropout& dropout, int first_query, int first_key) {
-    if (!dropout.drops) return;
-#pragma unroll
-    for (int query = lane(); query < kTile; query += kWarpSize) {
-      uint32_t mask = 0;
-#pragma unroll
-      for (int block = 0; block < 2; ++block) {
-        const DropoutBits bits = dropout.bits(first_query + query, first_key / 8 + block);
-#pragma unroll
-        for (int key = 0; key < 8; ++key) {
-          mask |= (dropout.keeps(bits, key) ? 1u : 0u) << (8 * block + key);
-        }
-      }
-      kept[query] = static_cast<uint16_t>(mask);
-    }
-    __syncwarp();
-  }
-};
 
 // x where `bit` of `mask` is set, else 0.
 __device__ inline float unless_cleared(float x, uint32_t mask, uint32_t bit) {
@@ -531,6 +535,16 @@ __device__ inline float unless_cleared(float x, uint32_t mask, uint32_t bit) {
 #endif
 }
 
+// The masks of 64 queries and 64 keys.
+struct KeptTile {
+  alignas(8) uint8_t masks[kTile][8];
+
+  // Of this warp's 16 keys.
+  __device__ uint32_t of_warp(int query) const {
+    return *reinterpret_cast<const uint16_t*>(masks[query] + 2 * warp());
+  }
+};
+
 // -log2_sum_exp and -delta of a tile's queries, in this order; beyond the sequence's end what makes
 // probabilities 0.
 struct alignas(16) QueryStatistics {
@@ -539,20 +553,21 @@ struct alignas(16) QueryStatistics {
 
 // A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
 template <int kSize>
-__global__ void __launch_bounds__(kThreads)
-    key_value_gradient_kernel(AttentionBackward op, int tiles, const float* deltas) {
+__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
+    key_value_gradient_kernel(AttentionBackward op, int tiles, const float* deltas, KeptMap kept) {
   __shared__ SharedTile<kSize> queries[2], d_contexts[2];
   __shared__ QueryStatistics statistics[2];
-  __shared__ KeptKeys kept_keys[kThreads / kWarpSize];
-  __shared__ DropoutRoundKeys round_keys;
+  __shared__ KeptTile kept_tiles[2];
   const BlockPlace place(tiles, op.heads);
-  const Head head(op.sequences, place.sequence, place.head, op.context.cols);
+  const Head head(op.sequences, place.sequence, place.head, static_cast<int>(op.context.cols));
   const int first_key = place.tile * kTile;
   if (first_key >= head.length) return;
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
-  const int64_t stride = 3 * head.hidden;
+  const int stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_key);
   const bool idle = uniform_warp() * kWarpRows >= rows;
+  const bool drops = op.dropout.probability > 0.0f;
+  const float keep_scale = drops ? op.dropout.keep_scale() : 1.0f;
   const auto load = [&](int stage, int first_query) {
     const int queries_here = head.length - first_query;
     queries[stage].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, queries_here);
@@ -565,11 +580,14 @@ __global__ void __launch_bounds__(kThreads)
     statistics[stage].values[query][0] =
         there ? -op.log_sum_exp.as<float>()[at] * kLog2E : -INFINITY;
     statistics[stage].values[query][1] = there ? -deltas[at] : 0.0f;
+    if (drops) {
+      copy_later<8>(kept_tiles[stage].masks[query],
+                    kept.of(head, first_query + (there ? query : 0)) + first_key / 8, there);
+    }
   };
   load(0, 0);
   queries[1].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, rows);
   d_contexts[1].load_later(qkv + head.in_qkv<kSize>(first_key, kValue), stride, rows);
-  const HeadDropout dropout(op.dropout, head, round_keys);
   wait_for_copies();
   __syncthreads();
   LeftRows<kSize> keys, values;
@@ -577,7 +595,6 @@ __global__ void __launch_bounds__(kThreads)
   values.load(d_contexts[1]);
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
-  KeptKeys& kept = kept_keys[warp()];
   Accumulator<kSize / 8> d_key = {}, d_value = {};
   const auto columns = TileAddresses<kSize>::of_columns(), inner = TileAddresses<kSize>::of_inner();
   int stage = 0;
@@ -585,10 +602,9 @@ __global__ void __launch_bounds__(kThreads)
   for (int first_query = 0; first_query < head.length; first_query += kTile, stage ^= 1) {
     __syncthreads();
     if (first_query + kTile < head.length) load(stage ^ 1, first_query + kTile);
-    if (!idle) kept.fill(dropout, first_query, first_key + warp() * kWarpRows);
     const int queries_here = head.length - first_query;
     constexpr int kPart = 2;
-#pragma unroll
+#pragma unroll 2
     for (int part = 0; part < kTile / 8; part += kPart) {
       if (idle || part / 4 * 32 >= queries_here) break;
       Accumulator<kPart> scores, d_scores;
@@ -600,17 +616,20 @@ __global__ void __launch_bounds__(kThreads)
         const int query = tile_row_of(part + t, 0);
         const auto of_two =
             *reinterpret_cast<const Pack<float, 4>*>(statistics[stage].values[query]);
-        uint32_t two_kept = 0xffffffffu;
-        if (dropout.drops) {
-          two_kept = *reinterpret_cast<const uint32_t*>(kept.kept + query) >> lane() / 4;
+        uint32_t masks[2] = {0xffffffffu, 0xffffffffu};
+        if (drops) {
+#pragma unroll
+          for (int i = 0; i < 2; ++i) {
+            masks[i] = kept_tiles[stage].of_warp(query + i) >> lane() / 4;
+          }
         }
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const uint32_t keep = 1u << (i % 2 * 16 + i / 2 * 8);
+          const uint32_t keep = 1u << i / 2 * 8;
           const float p = exp2_approximately(fmaf(scores[t][i], scale, of_two.values[i % 2 * 2]));
-          const float d = unless_cleared(d_scores[t][i], two_kept, keep);
-          d_scores[t][i] = p * fmaf(d, dropout.keep_scale, of_two.values[i % 2 * 2 + 1]);
-          scores[t][i] = unless_cleared(p, two_kept, keep);
+          const float d = unless_cleared(d_scores[t][i], masks[i % 2], keep);
+          d_scores[t][i] = p * fmaf(d, keep_scale, of_two.values[i % 2 * 2 + 1]);
+          scores[t][i] = unless_cleared(p, masks[i % 2], keep);
         }
       }
       multiply_add<kSize>(scores, d_contexts[stage], inner, part, d_value);
@@ -623,7 +642,7 @@ __global__ void __launch_bounds__(kThreads)
   Float8Writer<E5M2> copy(op.d_qkv_float8);
   store_rows<kSize>(d_key, {back, back}, rows, d_qkv, copy, head.in_qkv<kSize>(first_key, kKey),
                     stride);
-  store_rows<kSize>(d_value, {dropout.keep_scale, dropout.keep_scale}, rows, d_qkv, copy,
+  store_rows<kSize>(d_value, {keep_scale, keep_scale}, rows, d_qkv, copy,
                     head.in_qkv<kSize>(first_key, kValue), stride);
   copy.finish();
 }
@@ -656,11 +675,15 @@ void tiled_attention_backward(const Context& context, const AttentionBackward& o
   const int64_t tiles = tiles_of(op.sequences), blocks = tiles * op.heads * op.sequences.count;
   float* deltas = context.scratch[0].get<float>(op.context.rows * op.heads);
   attention_deltas<BFloat16>(context, op, deltas);
+  KeptMap kept{.tokens = op.context.rows, .width = static_cast<int>(tiles * (kTile / 8))};
+  if (op.dropout.probability > 0.0f) {
+    kept.masks = context.scratch[2].get<uint8_t>(op.heads * kept.tokens * kept.width);
+  }
   with_head_size(op.context.cols / op.heads, [&](auto size) {
     launch(context.stream, blocks, kThreads, query_gradient_kernel<size()>, op,
-           static_cast<int>(tiles), deltas);
+           static_cast<int>(tiles), deltas, kept);
     launch(context.stream, blocks, kThreads, key_value_gradient_kernel<size()>, op,
-           static_cast<int>(tiles), deltas);
+           static_cast<int>(tiles), deltas, kept);
   });
 }
 

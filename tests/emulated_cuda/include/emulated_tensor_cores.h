@@ -50,8 +50,9 @@ inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint
   }
 }
 
-inline void copy_16_bytes_later(void* to, const void* from, bool there) {
-  ::emulated_cuda::copy_later(to, from, there ? 16 : 0, there ? 0 : 16);
+template <int kBytes>
+void copy_later(void* to, const void* from, bool there) {
+  ::emulated_cuda::copy_later(to, from, there ? kBytes : 0, there ? 0 : kBytes);
 }
 
 inline void wait_for_copies() { ::emulated_cuda::finish_copies(); }
