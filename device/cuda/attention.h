@@ -18,8 +18,4 @@ bool suits_tiled_attention(const ConstTensor& qkv, const ConstTensor& context, i
 void tiled_attention_forward(const Context& context, const AttentionForward& op);
 void tiled_attention_backward(const Context& context, const AttentionBackward& op);
 
-// deltas [T, heads] = context . d_context of every head. T: float or BFloat16.
-template <typename T>
-void attention_deltas(const Context& context, const AttentionBackward& op, float* deltas);
-
 }  // namespace strata::device::cuda

@@ -212,12 +212,6 @@ void check_sizes(const Sequences& sequences, int64_t head_size) {
 }  // namespace
 
 template <typename T>
-void attention_deltas(const Context& context, const AttentionBackward& op, float* deltas) {
-  const int64_t pairs = op.context.rows * op.heads;
-  launch(context.stream, ceil_div(pairs, kWarps), kThreads, delta_kernel<T>, op, pairs, deltas);
-}
-
-template <typename T>
 void plain_attention_forward(const Context& context, const AttentionForward& op) {
   check_sizes(op.sequences, op.context.cols / op.heads);
   const int64_t pairs = op.context.rows * op.heads;
@@ -229,13 +223,11 @@ void plain_attention_backward(const Context& context, const AttentionBackward& o
   check_sizes(op.sequences, op.context.cols / op.heads);
   const int64_t pairs = op.context.rows * op.heads, blocks = ceil_div(pairs, kWarps);
   float* deltas = context.scratch[0].get<float>(pairs);
-  attention_deltas<T>(context, op, deltas);
+  launch(context.stream, blocks, kThreads, delta_kernel<T>, op, pairs, deltas);
   launch(context.stream, blocks, kThreads, query_gradient_kernel<T>, op, pairs, deltas);
   launch(context.stream, blocks, kThreads, key_value_gradient_kernel<T>, op, pairs, deltas);
 }
 
-template void attention_deltas<float>(const Context&, const AttentionBackward&, float*);
-template void attention_deltas<BFloat16>(const Context&, const AttentionBackward&, float*);
 template void plain_attention_forward<float>(const Context&, const AttentionForward&);
 template void plain_attention_forward<BFloat16>(const Context&, const AttentionForward&);
 template void plain_attention_backward<float>(const Context&, const AttentionBackward&);

@@ -424,6 +424,38 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
 
 constexpr int kBackwardBlocks = 3;  // that a multiprocessor is to have registers for
 
+// What scores of a query are made gradients with, [T, heads]. Zeros, of queries beyond a sequence's
+// end, do no harm: everything else of theirs is 0.
+struct alignas(8) QueryStatistics {
+  float shift;        // -log_sum_exp log2(e)
+  float minus_delta;  // -(context . d_context)
+};
+
+// A thread takes 8 units of a head of a query.
+template <int kSize>
+__global__ void __launch_bounds__(kThreads)
+    statistics_kernel(AttentionBackward op, QueryStatistics* statistics) {
+  constexpr int kThreadsAHead = kSize / 8;
+  const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x,
+                pair = thread / kThreadsAHead;
+  const bool there = pair < op.context.rows * op.heads;
+  float sum = 0.0f;
+  if (there) {
+    float context[8], d_context[8];
+    load(op.context.as<BFloat16>() + thread * 8, context);
+    load(op.d_context.as<BFloat16>() + thread * 8, d_context);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sum += context[i] * d_context[i];
+  }
+#pragma unroll
+  for (int distance = 1; distance < kThreadsAHead; distance *= 2) {
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  }
+  if (there && lane() % kThreadsAHead == 0) {
+    statistics[pair] = {-op.log_sum_exp.as<float>()[pair] * kLog2E, -sum};
+  }
+}
+
 // Which probabilities dropout keeps, of every head, query and 8 keys a byte, written by the first
 // kernel for the second.
 struct KeptMap {
@@ -439,7 +471,8 @@ struct KeptMap {
 // A block a tile of queries: d_query.
 template <int kSize>
 __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
-    query_gradient_kernel(AttentionBackward op, int tiles, const float* deltas, KeptMap kept) {
+    query_gradient_kernel(AttentionBackward op, int tiles, const QueryStatistics* statistics,
+                          KeptMap kept) {
   __shared__ KeyValueStages<kSize> others;
   __shared__ DropoutRoundKeys round_keys;
   const BlockPlace place(tiles, op.heads);
@@ -461,13 +494,11 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   d_contexts.load(others.values[1]);
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
-  float shift[2], delta[2];
+  QueryStatistics of_rows[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = warp() * kWarpRows + row_of(2 * half);
-    const int64_t at = head.statistic(op.heads, first_query + smaller(row, rows - 1));
-    shift[half] = -op.log_sum_exp.as<float>()[at] * kLog2E;
-    delta[half] = deltas[at];
+    of_rows[half] = statistics[head.statistic(op.heads, first_query + smaller(row, rows - 1))];
   }
   uint8_t* const kept_here = kept.of(head, first_query + warp() * kWarpRows + row_of(0));
   Accumulator<kSize / 8> d_query = {};
@@ -505,8 +536,8 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
       for (int t = 0; t < kPart; ++t) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const float p = exp2_approximately(fmaf(scores[t][i], scale, shift[i / 2]));
-          d_scores[t][i] = p * fmaf(d_scores[t][i], dropout.keep_scale, -delta[i / 2]);
+          const float p = exp2_approximately(fmaf(scores[t][i], scale, of_rows[i / 2].shift));
+          d_scores[t][i] = p * fmaf(d_scores[t][i], dropout.keep_scale, of_rows[i / 2].minus_delta);
         }
       }
       multiply_add<kSize>(d_scores, others.keys[stage], inner, part, d_query);
@@ -545,18 +576,18 @@ struct KeptTile {
   }
 };
 
-// -log2_sum_exp and -delta of a tile's queries, in this order; beyond the sequence's end what makes
-// probabilities 0.
-struct alignas(16) QueryStatistics {
-  float values[kTile][2];
+// Of a tile's queries; those of neighbours are read together.
+struct alignas(16) SharedStatistics {
+  QueryStatistics of_queries[kTile];
 };
 
 // A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
 template <int kSize>
 __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
-    key_value_gradient_kernel(AttentionBackward op, int tiles, const float* deltas, KeptMap kept) {
+    key_value_gradient_kernel(AttentionBackward op, int tiles, const QueryStatistics* statistics,
+                              KeptMap kept) {
   __shared__ SharedTile<kSize> queries[2], d_contexts[2];
-  __shared__ QueryStatistics statistics[2];
+  __shared__ SharedStatistics shared_statistics[2];
   __shared__ KeptTile kept_tiles[2];
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, static_cast<int>(op.context.cols));
@@ -576,13 +607,11 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
     const int query = static_cast<int>(threadIdx.x);
     if (query >= kTile) return;
     const bool there = query < queries_here;
-    const int64_t at = head.statistic(op.heads, first_query + (there ? query : 0));
-    statistics[stage].values[query][0] =
-        there ? -op.log_sum_exp.as<float>()[at] * kLog2E : -INFINITY;
-    statistics[stage].values[query][1] = there ? -deltas[at] : 0.0f;
+    const int at = first_query + (there ? query : 0);
+    copy_later<8>(&shared_statistics[stage].of_queries[query],
+                  statistics + head.statistic(op.heads, at), there);
     if (drops) {
-      copy_later<8>(kept_tiles[stage].masks[query],
-                    kept.of(head, first_query + (there ? query : 0)) + first_key / 8, there);
+      copy_later<8>(kept_tiles[stage].masks[query], kept.of(head, at) + first_key / 8, there);
     }
   };
   load(0, 0);
@@ -615,7 +644,7 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
         // This thread's two queries, one after the other.
         const int query = tile_row_of(part + t, 0);
         const auto of_two =
-            *reinterpret_cast<const Pack<float, 4>*>(statistics[stage].values[query]);
+            *reinterpret_cast<const Pack<float, 4>*>(shared_statistics[stage].of_queries + query);
         uint32_t masks[2] = {0xffffffffu, 0xffffffffu};
         if (drops) {
 #pragma unroll
@@ -673,17 +702,19 @@ void tiled_attention_forward(const Context& context, const AttentionForward& op)
 
 void tiled_attention_backward(const Context& context, const AttentionBackward& op) {
   const int64_t tiles = tiles_of(op.sequences), blocks = tiles * op.heads * op.sequences.count;
-  float* deltas = context.scratch[0].get<float>(op.context.rows * op.heads);
-  attention_deltas<BFloat16>(context, op, deltas);
+  const int64_t pairs = op.context.rows * op.heads;
+  auto* statistics = context.scratch[0].get<QueryStatistics>(pairs);
   KeptMap kept{.tokens = op.context.rows, .width = static_cast<int>(tiles * (kTile / 8))};
   if (op.dropout.probability > 0.0f) {
     kept.masks = context.scratch[2].get<uint8_t>(op.heads * kept.tokens * kept.width);
   }
   with_head_size(op.context.cols / op.heads, [&](auto size) {
+    launch(context.stream, ceil_div(pairs * size() / 8, kThreads), kThreads,
+           statistics_kernel<size()>, op, statistics);
     launch(context.stream, blocks, kThreads, query_gradient_kernel<size()>, op,
-           static_cast<int>(tiles), deltas, kept);
+           static_cast<int>(tiles), statistics, kept);
     launch(context.stream, blocks, kThreads, key_value_gradient_kernel<size()>, op,
-           static_cast<int>(tiles), deltas, kept);
+           static_cast<int>(tiles), statistics, kept);
   });
 }
 
