@@ -17,7 +17,7 @@ AdamUpdate place(const UpdateInputs& state, Bench& bench) {
 class Adam : public Conformance {};
 
 TEST_P(Adam, UpdatesWeightsAndMomentsAndClearsGradients) {
-  for (const int64_t size : {1, 7, 32, 1000, 4099}) {
+  for (const int64_t size : {1, 7, 32, 1000, 4099, 40001}) {
     const UpdateInputs state(backend(), size);
     for (const int64_t step : {1, 2, 1000}) {
       for (const double norm_squared : {-1.0, 0.0, 0.25, 1e6}) {

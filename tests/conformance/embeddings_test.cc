@@ -76,6 +76,8 @@ class Embeddings : public Conformance {
     }
     check_shape(Packed({130, 7, 400, 1}), 384, 1000, check);
     check_shape(Packed({37, 1}), 64, 30522, check);
+    check_shape(Packed({37, 1}), 512, 100, check);
+    check_shape(Packed({37, 1}), 1024, 100, check);
   }
 };
 

@@ -113,7 +113,7 @@ TEST_P(Linear, WeightGradient) {
 
 TEST_P(Linear, ActivationBackward) {
   for (const Activation activation : kActivations) {
-    for (const auto& [rows, cols] : {std::pair{1, 7}, {3, 37}, {129, 64}}) {
+    for (const auto& [rows, cols] : {std::pair{1, 7}, {3, 37}, {129, 64}, {525, 128}}) {
       for (const bool in_place : {false, true}) {
         SCOPED_TRACE(fmt::format("activation {}, [{}, {}]{}", static_cast<int>(activation), rows,
                                  cols, in_place ? ", in place" : ""));

@@ -115,7 +115,8 @@ cudaError_t issue(Work work) {
 
 struct cudaDeviceProp {
   char name[32] = "emulated GPU";
-  int major = 9, minor = 0, multiProcessorCount = 4;
+  int major = 9, minor = 0,
+      multiProcessorCount = 1;  // so that threads soon have more to do than once
   size_t totalGlobalMem = size_t{1} << 30;
 };
 
