@@ -1,51 +1,89 @@
+#include <iterator>
+#include <limits>
+#include <type_traits>
+
 #include "device/cuda/cross_entropy.h"
-#include "device/cuda/kernel.h"
+#include "device/cuda/flat.h"
 
 namespace strata::device::cuda {
 namespace {
 
 constexpr int kThreads = 256;
 
-// A block a row. The label wins where no class before it reaches its score and none after exceeds
-// it.
-template <typename T>
+// Calls body(Width<V>, first) for packs of V classes that begin at `first`, then for single ones.
+template <int V, typename Body>
+__device__ inline void for_each_class(int classes, const Body& body) {
+  const int thread = static_cast<int>(threadIdx.x), wide = classes / V * V;
+  for (int i = thread * V; i < wide; i += kThreads * V) body(Width<V>{}, i);
+  if constexpr (V > 1) {
+    for (int i = wide + thread; i < classes; i += kThreads) body(Width<1>{}, i);
+  }
+}
+
+// A block a row: the logits are read once for the loss, once for the gradient. The label wins where
+// no class before it reaches its score and none after exceeds it.
+template <int V, typename T>
 __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossTotals* parts) {
   const int64_t row = blockIdx.x;
   const float* logits = op.logits + row * op.stride;
-  const auto x = [&](int i) { return logits[i] + static_cast<float>(op.bias[i]); };
+  const auto scores = [&](int first, auto& x) {
+    std::remove_reference_t<decltype(x)> bias;
+    load(logits + first, x);
+    load(op.bias + first, bias);
+#pragma unroll
+    for (size_t i = 0; i < std::size(x); ++i) x[i] += bias[i];
+  };
   const int label = op.labels[row], classes = static_cast<int>(op.classes);
   T* dx = op.d_logits + row * op.stride;
   if (label < 0) {
     if (threadIdx.x == 0) parts[row] = {};
     if (!op.d_logits) return;
-    for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) dx[i] = T(0.0f);
+    for_each_class<V>(classes, [&](auto width, int first) {
+      const float zeros[width()] = {};
+      store(dx + first, zeros);
+    });
     return;
   }
-  const float of_label = x(label);
-  float highest = -INFINITY, earlier_as_high = 0.0f;
-  for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) {
-    const float logit = x(i);
-    highest = fmaxf(highest, logit);
-    if (i < label && logit >= of_label) earlier_as_high = 1.0f;
-  }
-  highest = block_max<kThreads>(highest);
+  float of_label[1];
+  scores(label, of_label);
+  // This thread's, of the classes so far.
+  float highest = std::numeric_limits<float>::lowest(), sum = 0.0f, earlier_as_high = 0.0f;
+  for_each_class<V>(classes, [&](auto width, int first) {
+    float x[width()];
+    scores(first, x);
+    float top = highest;
+#pragma unroll
+    for (int i = 0; i < width(); ++i) {
+      top = fmaxf(top, x[i]);
+      if (first + i < label && x[i] >= of_label[0]) earlier_as_high = 1.0f;
+    }
+    if (top > highest) sum *= expf(highest - top);
+    highest = top;
+#pragma unroll
+    for (int i = 0; i < width(); ++i) sum += expf(x[i] - highest);
+  });
+  const float highest_of_all = block_max<kThreads>(highest);
   earlier_as_high = block_max<kThreads>(earlier_as_high);
-  float sum = 0.0f;
-  for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) {
-    sum += expf(x(i) - highest);
-  }
-  sum = block_sum<kThreads>(sum);
+  // Threads without a class have no sum, either.
+  sum = block_sum<kThreads>(sum * expf(highest - highest_of_all));
   if (threadIdx.x == 0) {
-    parts[row].loss = static_cast<double>(highest - of_label) + log(static_cast<double>(sum));
-    parts[row].correct = of_label >= highest && earlier_as_high == 0.0f ? 1 : 0;
+    parts[row].loss =
+        static_cast<double>(highest_of_all - of_label[0]) + log(static_cast<double>(sum));
+    parts[row].correct = of_label[0] >= highest_of_all && earlier_as_high == 0.0f ? 1 : 0;
     parts[row].count = 1;
   }
   if (!op.d_logits) return;
   const float gradient_scale = op.gradient_scale.now(), scale = gradient_scale / sum;
-  for (int i = static_cast<int>(threadIdx.x); i < classes; i += kThreads) {
-    const float d = expf(x(i) - highest) * scale;
-    dx[i] = T(i == label ? d - gradient_scale : d);
-  }
+  for_each_class<V>(classes, [&](auto width, int first) {
+    float x[width()];
+    scores(first, x);
+#pragma unroll
+    for (int i = 0; i < width(); ++i) {
+      x[i] = expf(x[i] - highest_of_all) * scale;
+      if (first + i == label) x[i] -= gradient_scale;
+    }
+    store(dx + first, x);
+  });
 }
 
 // One block.
@@ -72,7 +110,10 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T>
 void cross_entropy(const Context& context, const CrossEntropy<T>& op, int slot) {
   auto* parts = context.scratch[slot].get<LossTotals>(op.rows);
-  launch(context.stream, op.rows, kThreads, row_kernel<T>, op, parts);
+  constexpr int V = kVector<float>;
+  const bool aligned = rows_are_aligned(op.stride, V, op.logits, op.bias, op.d_logits);
+  launch(context.stream, op.rows, kThreads, aligned ? row_kernel<V, T> : row_kernel<1, T>, op,
+         parts);
   launch(context.stream, 1, kThreads, add_totals_kernel, parts, op.rows, op.totals);
 }
 
