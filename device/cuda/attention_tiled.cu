@@ -257,6 +257,20 @@ __device__ inline int uniform_warp() { return __shfl_sync(0xffffffffu, warp(), 0
 
 __device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 
+// Makes probabilities of keys from `keys` on 0: scores are of instructions [0, kTiles), a multiple
+// of 4.
+template <int kTiles>
+__device__ inline void hide_beyond(int keys, Accumulator<kTiles>& scores) {
+  if (keys >= 8 * kTiles) return;
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (tile_row_of(t, i) >= keys) scores[t][i] = -INFINITY;
+    }
+  }
+}
+
 // What attention drops in one head.
 struct HeadDropout {
   // In shared memory: there they take no registers while tiles are multiplied.
@@ -344,15 +358,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     const int keys_here = head.length - first_key;
     Accumulator<kTiles> scores;
     multiply_transposed(queries, others.keys[stage], columns, 0, scores);
-    if (keys_here < 8 * kTiles) {
-#pragma unroll
-      for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          if (tile_row_of(t, i) >= keys_here) scores[t][i] = -INFINITY;
-        }
-      }
-    }
+    hide_beyond<kTiles>(keys_here, scores);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float top = highest[half];
@@ -523,15 +529,7 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
                       kept_here[half * 8 * kept.width + block] = static_cast<uint8_t>(mask);
                     }
                   });
-      if (keys_here < kTile) {
-#pragma unroll
-        for (int t = 0; t < kPart; ++t) {
-#pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            if (8 * part + tile_row_of(t, i) >= keys_here) scores[t][i] = -INFINITY;
-          }
-        }
-      }
+      hide_beyond<kPart>(keys_here - 8 * part, scores);
 #pragma unroll
       for (int t = 0; t < kPart; ++t) {
 #pragma unroll

@@ -1,6 +1,5 @@
-#include <algorithm>
-
 #include "device/cuda/column_sums.h"
+#include "device/cuda/flat.h"
 #include "device/cuda/float8.h"
 #include "device/cuda/float8_writer.h"
 #include "device/cuda/operations.h"
@@ -10,15 +9,16 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / kWarpSize;
 
-template <typename Format, int V, typename T>
-__global__ void __launch_bounds__(kThreads)
-    round_kernel(const T* x, int64_t packs, Float8Copy float8_copy) {
+constexpr int kRounded = 8;  // elements at a time
+
+template <typename Format, typename T>
+__global__ void __launch_bounds__(kFlatThreads)
+    round_kernel(const T* x, int64_t count, Float8Copy float8_copy) {
   Float8Writer<Format> copy(float8_copy);
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < packs;
-       i += int64_t{gridDim.x} * kThreads) {
-    float values[V];
-    load(x + i * V, values);
-    copy.write(i * V, values);
+  for (int64_t i = flat_index<kRounded>(); i < count; i += flat_stride<kRounded>()) {
+    float values[kRounded];
+    load(x + i, values);
+    copy.write(i, values);
   }
   copy.finish();
 }
@@ -151,15 +151,12 @@ __global__ void __launch_bounds__(kThreads) update_kernel(Float8Update op) {
 template <typename T>
 void write_float8_copy(const Context& context, const ConstTensor& x, const Float8Copy& copy) {
   if (!copy) return;
-  constexpr int V = 8;
-  require(x.size() % V == 0 && are_aligned(x.data, copy.codes.data),
+  require(x.size() % kRounded == 0 && are_aligned(x.data, copy.codes.data),
           "the cuda backend rounds tensors to 8 bits that are aligned to 16 bytes");
-  // Few enough blocks that raising one number is no queue.
-  const int64_t packs = x.size() / V, most = 8 * int64_t{context.multiprocessors};
   const auto kernel =
-      copy.codes.dtype == DType::kE5M2 ? round_kernel<E5M2, V, T> : round_kernel<E4M3, V, T>;
-  launch(context.stream, std::min(ceil_div(packs, kThreads), most), kThreads, kernel, x.as<T>(),
-         packs, copy);
+      copy.codes.dtype == DType::kE5M2 ? round_kernel<E5M2, T> : round_kernel<E4M3, T>;
+  launch(context.stream, limited_blocks(context, ceil_div(x.size() / kRounded, kFlatThreads)),
+         kFlatThreads, kernel, x.as<T>(), x.size(), copy);
 }
 
 Tensor place_of_output(const Context& context, const Tensor& output, int slot) {
