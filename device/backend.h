@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "device/attention_kernel.h"
 #include "device/dropout.h"
 #include "device/dtype.h"
 #include "device/host_device.h"
@@ -532,12 +533,13 @@ class HostBuffer {
 // says why. "reference": naive loops in double, for tests. "cpu": dtype kF32 or kBF16, `threads` 0:
 // all of this process's processors. "cuda", where built with the CUDA toolkit: dtype kF32 or kBF16,
 // on GPU number `gpu` of those that the process sees, or on the one that it sees; the calling
-// thread then keeps to the processors next to it.
+// thread then keeps to the processors next to it. `attention`: cuda's, in kBF16.
 struct BackendOptions {
   std::string name = "cpu";
   DType compute_dtype = DType::kF32;
   int threads = 0;
   int gpu = 0;
+  AttentionKernel attention = AttentionKernel::kFastest;
 };
 std::unique_ptr<Backend> make_backend(const BackendOptions& options);
 

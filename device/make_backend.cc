@@ -14,6 +14,11 @@ namespace {
 constexpr std::align_val_t kHostAlignment{64};
 }
 
+const char* name_of(AttentionKernel kernel) {
+  constexpr const char* kNames[] = {"fastest", "plain", "mma", "wgmma"};
+  return kNames[static_cast<size_t>(kernel)];
+}
+
 void* Backend::allocate_host(size_t bytes) { return ::operator new(bytes, kHostAlignment); }
 
 void Backend::release_host(void* memory) { ::operator delete(memory, kHostAlignment); }
@@ -34,7 +39,9 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
     return make_reference_backend();
   }
 #ifdef STRATA_CUDA
-  if (options.name == "cuda") return cuda::make_cuda_backend(options.compute_dtype, options.gpu);
+  if (options.name == "cuda") {
+    return cuda::make_cuda_backend(options.compute_dtype, options.gpu, options.attention);
+  }
 #endif
   fail("backend {}: not in this build; choose cpu or reference", options.name);
 }

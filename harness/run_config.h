@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "device/attention_kernel.h"
 #include "loadbalance/cost_model.h"
 
 namespace strata::harness {
@@ -65,6 +66,7 @@ struct DeviceConfig {
   BackendKind backend = BackendKind::kCpu;
   std::optional<int> threads;  // absent: the node's processors divided by its ranks
   bool graphs = false;
+  device::AttentionKernel attention = device::AttentionKernel::kFastest;
 };
 
 struct DataConfig {

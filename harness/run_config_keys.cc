@@ -99,7 +99,9 @@ ConfigSection device_section() {
                       "Record what a micro-batch has a GPU do, its reduction and update included, "
                       "and replay it for later ones of the same shape (CUDA graphs): the host "
                       "starts a few things a step instead of a thousand. Pays where micro-batches "
-                      "are small; `batch.round_tokens` makes shapes recur.")});
+                      "are small; `batch.round_tokens` makes shapes recur."),
+                  key("attention", get, &S::attention, Choice<device::AttentionKernel>{},
+                      "What cuda computes bf16 attention with.")});
 }
 
 ConfigSection data_section() {

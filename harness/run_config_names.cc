@@ -23,6 +23,12 @@ constexpr NamedChoice<BackendKind> kBackends[] = {
     {BackendKind::kCpu, "cpu", "oneDNN and vector instructions"},
     {BackendKind::kCuda, "cuda", "an NVIDIA GPU; builds with the CUDA toolkit"},
     {BackendKind::kReference, "reference", "plain loops in double, for tests"}};
+using device::AttentionKernel;
+constexpr NamedChoice<AttentionKernel> kAttentionKernels[] = {
+    {AttentionKernel::kFastest, "fastest", "of those below, measured when it first runs"},
+    {AttentionKernel::kPlain, "plain", "a warp a query, to check the others"},
+    {AttentionKernel::kMma, "mma", "tensor cores, heads of 32 or 64 units"},
+    {AttentionKernel::kWgmma, "wgmma", "those of Hopper, heads of 64 units; others as `mma`"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
     {BalanceStrategy::kExchange, "exchange",
@@ -76,6 +82,10 @@ std::span<const NamedChoice<Precision>> choices_of() {
 template <>
 std::span<const NamedChoice<BackendKind>> choices_of() {
   return kBackends;
+}
+template <>
+std::span<const NamedChoice<device::AttentionKernel>> choices_of() {
+  return kAttentionKernels;
 }
 template <>
 std::span<const NamedChoice<BalanceStrategy>> choices_of() {

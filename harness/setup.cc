@@ -66,8 +66,10 @@ std::unique_ptr<device::Backend> make_backend(const RunConfig& config, const Loc
     case BackendKind::kReference:
       return device::make_backend({.name = "reference", .compute_dtype = device::DType::kF64});
     case BackendKind::kCuda:
-      return device::make_backend(
-          {.name = "cuda", .compute_dtype = compute_dtype(config), .gpu = local.rank});
+      return device::make_backend({.name = "cuda",
+                                   .compute_dtype = compute_dtype(config),
+                                   .gpu = local.rank,
+                                   .attention = config.device.attention});
     case BackendKind::kCpu:
       break;
   }

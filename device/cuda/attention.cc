@@ -1,19 +1,87 @@
-// Which attention runs.
 #include "device/cuda/attention.h"
 
 #include <type_traits>
 
+#include "base/error.h"
+#include "device/cuda/alignment.h"
 #include "device/cuda/float8.h"
 #include "device/cuda/operations.h"
+#include "device/cuda/trial.h"
 
 namespace strata::device::cuda {
+namespace {
+
+// Of two that have not been called before.
+template <typename Op>
+AttentionKernel faster(const Context& context, const Op& op, void (*mma)(const Context&, const Op&),
+                       void (*wgmma)(const Context&, const Op&)) {
+  const auto time = [&](auto* kernel) {
+    kernel(context, op);
+    return milliseconds(context.stream, [&] { kernel(context, op); });
+  };
+  const float of_mma = time(mma), of_wgmma = time(wgmma);
+  return of_wgmma < of_mma ? AttentionKernel::kWgmma : AttentionKernel::kMma;
+}
+
+}  // namespace
+
+AttentionChoice::AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& gpu)
+    : wanted_(wanted), has_wgmma_(gpu.major == 9) {
+  if (wanted == AttentionKernel::kWgmma && !has_wgmma_) {
+    fail("cuda: {} has no wgmma instructions, compute capability 9.0 has; choose another attention",
+         gpu.name);
+  }
+}
+
+AttentionKernel AttentionChoice::possible(int64_t head_size, bool aligned) const {
+  if (wanted_ == AttentionKernel::kPlain || !aligned || (head_size != 64 && head_size != 32)) {
+    return AttentionKernel::kPlain;
+  }
+  return has_wgmma_ && head_size == 64 ? wanted_ : AttentionKernel::kMma;
+}
+
+AttentionKernel AttentionChoice::operator()(const Context& context, const AttentionForward& op) {
+  const int64_t size = op.context.cols / op.heads;
+  const AttentionKernel kernel =
+      possible(size, rows_are_aligned(size, 8, op.qkv.data, op.context.data));
+  if (kernel != AttentionKernel::kFastest) return kernel;
+  auto& known = forward_[op.dropout.probability > 0.0f];
+  if (!known) {
+    if (is_captured(context.stream)) return AttentionKernel::kMma;
+    AttentionForward trial = op;
+    Scratch outputs[2];
+    trial.context.data = outputs[0].get<BFloat16>(op.context.size());
+    trial.log_sum_exp.data = outputs[1].get<float>(op.log_sum_exp.size());
+    trial.context_float8 = {};
+    known = faster(context, trial, mma_attention_forward, wgmma_attention_forward);
+  }
+  return *known;
+}
+
+AttentionKernel AttentionChoice::operator()(const Context& context, const AttentionBackward& op) {
+  const int64_t size = op.context.cols / op.heads;
+  const AttentionKernel kernel = possible(
+      size,
+      rows_are_aligned(size, 8, op.qkv.data, op.context.data, op.d_context.data, op.d_qkv.data));
+  if (kernel != AttentionKernel::kFastest) return kernel;
+  auto& known = backward_[op.dropout.probability > 0.0f];
+  if (!known) {
+    if (is_captured(context.stream)) return AttentionKernel::kMma;
+    AttentionBackward trial = op;
+    Scratch output;
+    trial.d_qkv.data = output.get<BFloat16>(op.d_qkv.size());
+    trial.d_qkv_float8 = {};
+    known = faster(context, trial, mma_attention_backward, wgmma_attention_backward);
+  }
+  return *known;
+}
 
 template <typename T>
 void Operations<T>::attention_forward(const Context& context, const AttentionForward& op) {
   if constexpr (std::is_same_v<T, BFloat16>) {
-    if (suits_tiled_attention(op.qkv, op.context, op.heads)) {
-      return tiled_attention_forward(context, op);
-    }
+    const AttentionKernel kernel = context.attention(context, op);
+    if (kernel == AttentionKernel::kMma) return mma_attention_forward(context, op);
+    if (kernel == AttentionKernel::kWgmma) return wgmma_attention_forward(context, op);
   }
   plain_attention_forward<T>(context, op);
   write_float8_copy<T>(context, op.context, op.context_float8);
@@ -22,10 +90,9 @@ void Operations<T>::attention_forward(const Context& context, const AttentionFor
 template <typename T>
 void Operations<T>::attention_backward(const Context& context, const AttentionBackward& op) {
   if constexpr (std::is_same_v<T, BFloat16>) {
-    if (suits_tiled_attention(op.qkv, op.d_context, op.heads) &&
-        suits_tiled_attention(op.d_qkv, op.context, op.heads)) {
-      return tiled_attention_backward(context, op);
-    }
+    const AttentionKernel kernel = context.attention(context, op);
+    if (kernel == AttentionKernel::kMma) return mma_attention_backward(context, op);
+    if (kernel == AttentionKernel::kWgmma) return wgmma_attention_backward(context, op);
   }
   AttentionBackward placed = op;
   placed.d_qkv = place_of_output(context, op.d_qkv, 1);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/cuda/attention.h"
 #include "device/cuda/graph.h"
 #include "device/cuda/matmul.h"
 #include "device/cuda/nearest_processors.h"
@@ -67,8 +68,8 @@ template <typename T>
 class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
  public:
   // The GPU is the calling thread's.
-  CudaBackend(int device, const cudaDeviceProp& properties)
-      : device_(device), properties_(properties) {}
+  CudaBackend(int device, const cudaDeviceProp& properties, AttentionKernel attention)
+      : device_(device), properties_(properties), attention_(attention, properties) {}
   ~CudaBackend() override { cudaDeviceSynchronize(); }
 
   std::string name() const override { return "cuda"; }
@@ -168,7 +169,11 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   Context on(Stream s, const char* operation) override {
     use_device();
     StreamState& on = state(s);
-    return {on.stream(), on.scratch(), on.matmul(), properties_.multiProcessorCount,
+    return {on.stream(),
+            on.scratch(),
+            on.matmul(),
+            attention_,
+            properties_.multiProcessorCount,
             ProfilerRange(operation)};
   }
   // CUDA keeps the chosen GPU per thread.
@@ -176,12 +181,14 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
 
   int device_;
   cudaDeviceProp properties_;
+  AttentionChoice attention_;
   std::array<StreamState, kStreams> streams_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device) {
+std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
+                                           AttentionKernel attention) {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status != cudaSuccess || devices == 0) {
@@ -207,10 +214,10 @@ std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device) {
   bind_to_nearest_processors(address);
   check(cudaSetDevice(device), "choosing a GPU");
   if (compute_dtype == DType::kF32) {
-    return std::make_unique<CudaBackend<float>>(device, properties);
+    return std::make_unique<CudaBackend<float>>(device, properties, attention);
   }
   if (compute_dtype == DType::kBF16) {
-    return std::make_unique<CudaBackend<BFloat16>>(device, properties);
+    return std::make_unique<CudaBackend<BFloat16>>(device, properties, attention);
   }
   fail("the cuda backend computes in f32 or bf16, not f64; the reference backend does");
 }

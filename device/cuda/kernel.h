@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "device/cuda/alignment.h"
 #include "device/cuda/runtime.h"
 #include "device/dropout.h"
 #include "device/dtype.h"
@@ -106,18 +107,6 @@ __device__ inline void store(BFloat16* to, const float (&x)[V]) {
       *reinterpret_cast<Pack<uint32_t, kWords>*>(to + i) = pack;
     }
   }
-}
-
-template <typename... Pointers>
-bool are_aligned(Pointers... pointers) {
-  return ((reinterpret_cast<uintptr_t>(pointers) % 16 == 0) && ...);
-}
-
-// Whether rows of `columns` elements of every one of these arrays can be accessed 16 bytes at a
-// time, `vector` elements each.
-template <typename... Pointers>
-bool rows_are_aligned(int64_t columns, int64_t vector, Pointers... pointers) {
-  return columns % vector == 0 && are_aligned(pointers...);
 }
 
 __device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarpSize; }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/cuda/trial.h"
 
 namespace strata::device::cuda {
 namespace {
@@ -284,9 +285,6 @@ struct Matmul::State {
     check(run(plan.problem, work, *plan.algorithm), "a matrix product");
   }
   bool is_fused(const Work& work, const Separately& separately);
-  bool is_captured() const;
-  template <typename Issue>
-  float milliseconds(const Issue& issue) const;
 
   cudaStream_t stream;
   cublasLtHandle_t handle = nullptr;
@@ -327,7 +325,7 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(Problem& problem
   const Kind neighbourhood = neighbourhood_of(work);
   auto known = chosen.find(neighbourhood);
   if (known == chosen.end()) {
-    if (is_captured()) return favourite();  // nothing can be measured
+    if (is_captured(stream)) return favourite();  // nothing can be measured
     known = chosen.emplace(neighbourhood, fastest(problem, work)).first;
   }
   // An algorithm may not suit every number of rows of its neighbourhood.
@@ -344,8 +342,8 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::fastest(Problem& problem, con
   std::optional<cublasLtMatmulAlgo_t> winner;
   for (const cublasLtMatmulAlgo_t& candidate : candidates) {
     if (run(problem, trial, candidate) != CUBLAS_STATUS_SUCCESS) continue;
-    const float time =
-        milliseconds([&] { check(run(problem, trial, candidate), "trying a matrix product"); });
+    const float time = milliseconds(
+        stream, [&] { check(run(problem, trial, candidate), "trying a matrix product"); });
     if (time < best) {
       best = time;
       winner = candidate;
@@ -360,42 +358,19 @@ bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
   if (const auto known = fused.find(neighbourhood); known != fused.end()) {
     return known->second && plan_of(work).algorithm.has_value();
   }
-  if (is_captured()) return false;
+  if (is_captured(stream)) return false;
   bool faster = false;
   if (plan_of(work).algorithm) {
     TrialOutputs outputs;
     const Work trial = outputs.in_place_of(work);
     separately(trial.call, trial.epilogue);
     // Asked for anew: products of `separately` may have made plans be forgotten.
-    const float in_one = milliseconds([&] { run(plan_of(work), trial); });
-    faster = in_one < milliseconds([&] { separately(trial.call, trial.epilogue); });
+    const float in_one = milliseconds(stream, [&] { run(plan_of(work), trial); });
+    faster = in_one < milliseconds(
+                          stream, [&] { separately(trial.call, trial.epilogue); });
   }
   fused.emplace(neighbourhood, faster);
   return faster;
-}
-
-bool Matmul::State::is_captured() const {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  cuda::check(cudaStreamIsCapturing(stream, &status), "asking for a stream's state");
-  return status != cudaStreamCaptureStatusNone;
-}
-
-// Of what has run before.
-template <typename Issue>
-float Matmul::State::milliseconds(const Issue& issue) const {
-  constexpr int kRuns = 3;
-  cudaEvent_t begin, end;
-  cuda::check(cudaEventCreate(&begin), "timing a product");
-  cuda::check(cudaEventCreate(&end), "timing a product");
-  cuda::check(cudaEventRecord(begin, stream), "timing a product");
-  for (int i = 0; i < kRuns; ++i) issue();
-  cuda::check(cudaEventRecord(end, stream), "timing a product");
-  cuda::check(cudaEventSynchronize(end), "timing a product");
-  float time = 0.0f;
-  cuda::check(cudaEventElapsedTime(&time, begin, end), "timing a product");
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  return time / kRuns;
 }
 
 Matmul::Matmul(cudaStream_t stream) : state_(std::make_unique<State>(stream)) {}

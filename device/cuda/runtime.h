@@ -42,15 +42,17 @@ class Scratch {
 };
 
 class Matmul;
+class AttentionChoice;
 
-// What an operation works with: its stream, scratch in slots that it holds at the same time, and
-// matrix products.
+// What an operation works with: its stream, scratch in slots that it holds at the same time, matrix
+// products, and which attention runs.
 struct Context {
   static constexpr int kScratchSlots = 8;
 
   cudaStream_t stream;
   Scratch* scratch;  // [kScratchSlots]
   Matmul& matmul;
+  AttentionChoice& attention;
   int multiprocessors;
   ProfilerRange range;
 };

@@ -99,7 +99,7 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
   expect_conforms(backend(), forward(batch, shape, Dropout{}, qkv));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(tested_backends()),
+INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(tested_attention()),
                          name_of_backend);
 
 }  // namespace

@@ -15,6 +15,17 @@ std::vector<BackendOptions> tested_backends() {
   };
 }
 
+std::vector<BackendOptions> tested_attention() {
+  std::vector<BackendOptions> backends = tested_backends();
+#ifdef STRATA_CUDA
+  for (const auto kernel :
+       {AttentionKernel::kPlain, AttentionKernel::kMma, AttentionKernel::kWgmma}) {
+    backends.push_back({.name = "cuda", .compute_dtype = DType::kBF16, .attention = kernel});
+  }
+#endif
+  return backends;
+}
+
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {
   return make_backend(options);
 }

@@ -15,10 +15,13 @@ namespace strata::device {
 
 // What this program tests.
 std::vector<BackendOptions> tested_backends();
+// Those, and each of their implementations of attention.
+std::vector<BackendOptions> tested_attention();
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options);
 
 inline void PrintTo(const BackendOptions& options, std::ostream* out) {
-  *out << options.name << " " << name_of(options.compute_dtype);
+  *out << options.name << " " << name_of(options.compute_dtype) << ", attention "
+       << name_of(options.attention);
 }
 
 // A test of one backend; skips, with the reason, where this machine cannot run it.
@@ -38,7 +41,11 @@ class Conformance : public testing::TestWithParam<BackendOptions> {
 };
 
 inline std::string name_of_backend(const testing::TestParamInfo<BackendOptions>& info) {
-  return fmt::format("{}_{}", info.param.name, name_of(info.param.compute_dtype));
+  const BackendOptions& options = info.param;
+  const std::string name = fmt::format("{}_{}", options.name, name_of(options.compute_dtype));
+  return options.attention == AttentionKernel::kFastest
+             ? name
+             : fmt::format("{}_{}", name, name_of(options.attention));
 }
 
 }  // namespace strata::device

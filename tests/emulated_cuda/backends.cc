@@ -10,8 +10,18 @@ std::vector<BackendOptions> tested_backends() {
           {.name = "emulated_cuda", .compute_dtype = DType::kBF16}};
 }
 
+std::vector<BackendOptions> tested_attention() {
+  std::vector<BackendOptions> backends = tested_backends();
+  for (const auto kernel :
+       {AttentionKernel::kPlain, AttentionKernel::kMma, AttentionKernel::kWgmma}) {
+    backends.push_back(
+        {.name = "emulated_cuda", .compute_dtype = DType::kBF16, .attention = kernel});
+  }
+  return backends;
+}
+
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {
-  return cuda::make_cuda_backend(options.compute_dtype, 0);
+  return cuda::make_cuda_backend(options.compute_dtype, 0, options.attention);
 }
 
 }  // namespace strata::device

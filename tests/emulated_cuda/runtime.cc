@@ -14,10 +14,14 @@
 thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulated_cuda {
+
+thread_local uint64_t ticks = 0;
+
 namespace {
 
 constexpr int kWarpSize = 32;
 constexpr size_t kStackBytes = 128 << 10;
+constexpr uintptr_t kSharedBytes = 256 << 10;
 
 // Lets a group of threads go on when all that have not ended are here.
 struct Barrier {
@@ -52,6 +56,8 @@ struct Copy {
 struct Fiber {
   std::vector<char> stack = std::vector<char>(kStackBytes);
   std::vector<Copy> copies;  // on their way
+  bool published = true;     // those that have arrived
+  std::vector<std::function<void()>> products;
   jmp_buf place;
   bool started = false;
   bool ended = false;
@@ -64,6 +70,7 @@ struct Block {
   Barrier threads;
   std::vector<Barrier> warps;
   std::vector<const void*> shown;  // a value of every thread
+  uintptr_t shared_begin = 0;      // the address of shared memory's first byte
   int current = 0;
   bool progress = false;  // of the warp that runs
   bool got_on = false;    // of any warp since all had a turn
@@ -82,6 +89,7 @@ void yield() {
 void wait_at(Barrier& barrier) {
   const uint64_t passed = barrier.passed;
   barrier.arrive();
+  ++ticks;
   while (barrier.passed == passed) yield();
   block.progress = true;
 }
@@ -89,10 +97,8 @@ void wait_at(Barrier& barrier) {
 void run_fiber() {
   for (;;) {
     (*block.kernel)();
-    if (!fiber().copies.empty()) {
-      std::fprintf(stderr, "emulated CUDA: a thread ended before its copies\n");
-      std::abort();
-    }
+    require(fiber().copies.empty(), "a thread to end after its copies");
+    require(fiber().products.empty(), "a thread to end after its products");
     fiber().ended = true;
     block.threads.leave();
     block.warps[static_cast<size_t>(warp())].leave();
@@ -149,10 +155,7 @@ void run_block(int threads) {
     block.got_on = false;
     left = 0;
     for (const int number : warps) left += run_warp(number);
-    if (left > 0 && !block.got_on) {
-      std::fprintf(stderr, "emulated CUDA: the threads of a block wait for each other for ever\n");
-      std::abort();
-    }
+    require(left == 0 || block.got_on, "threads that do not wait for each other for ever");
   }
 }
 
@@ -169,11 +172,43 @@ void copy_later(void* to, const void* from, size_t bytes, size_t zeros) {
 }
 
 void finish_copies() {
+  fiber().published &= fiber().copies.empty();
   for (const Copy& copy : fiber().copies) {
     if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
     std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
   }
   fiber().copies.clear();
+}
+
+void publish_copies() { fiber().published = true; }
+
+void multiply_later(std::function<void()> product) {
+  for (unsigned i = 0; i < blockDim.x; ++i) {
+    require(block.fibers[i]->published, "copies to be published before products");
+  }
+  fiber().products.push_back(std::move(product));
+}
+
+void finish_products() {
+  const auto products = std::exchange(fiber().products, {});
+  for (const auto& product : products) product();
+}
+
+uint32_t shared_address(const void* pointer) {
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (block.shared_begin == 0) block.shared_begin = (address - kSharedBytes / 2) & ~uintptr_t{1023};
+  require(address - block.shared_begin < kSharedBytes, "shared memory of less than 128 KiB");
+  return static_cast<uint32_t>(address - block.shared_begin);
+}
+
+const void* shared_memory(uint32_t address) {
+  return reinterpret_cast<const void*>(block.shared_begin + address);
+}
+
+void require(bool holds, const char* expectation) {
+  if (holds) return;
+  std::fprintf(stderr, "emulated CUDA expects %s\n", expectation);
+  std::abort();
 }
 
 void show(const void* mine) { block.shown[static_cast<size_t>(block.current)] = mine; }
@@ -184,10 +219,7 @@ const void* shown_by(int lane) {
 
 void run(dim3 grid, dim3 size, const std::function<void()>& kernel) {
   const int threads = static_cast<int>(size.x);
-  if (threads % kWarpSize != 0) {
-    std::fprintf(stderr, "emulated CUDA: a block of %d threads has a warp in part\n", threads);
-    std::abort();
-  }
+  require(threads % kWarpSize == 0, "blocks of whole warps");
   while (block.fibers.size() < size.x) block.fibers.push_back(std::make_unique<Fiber>());
   block.shown.resize(std::max<size_t>(block.shown.size(), size.x));
   block.kernel = &kernel;

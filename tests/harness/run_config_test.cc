@@ -215,6 +215,7 @@ TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
                                      "bf16",
                                      "random",
                                      "reference",
+                                     "plain",
                                      "polynomial_decay",
                                      "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);

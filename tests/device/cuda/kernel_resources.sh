@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Compiles one CUDA source for A100 and H100 and reads the compiler's report: no kernel may keep anything in local
-# memory (spills, or arrays with an index that is not known), and attention must use tensor cores.
-# Usage: kernel_resources.sh NVCC ROOT SOURCE [INSTRUCTION]
+# memory (spills, or arrays with an index that is not known), products that could go on by themselves must not be waited
+# for one by one, and attention must use tensor cores.
+# Usage: kernel_resources.sh NVCC ROOT SOURCE [ARCHITECTURE:INSTRUCTION...]
 #   SOURCE       below ROOT
-#   INSTRUCTION  one that the code must have, for example mma.sync
+#   INSTRUCTION  one that the code for ARCHITECTURE must have, for example 80:mma.sync
 set -euo pipefail
-nvcc=$1 root=$2 source=$3 instruction=${4:-}
+nvcc=$1 root=$2 source=$3
+shift 3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 status=0
@@ -21,9 +23,13 @@ for architecture in 80 90a; do
       print "sm_" architecture ": " kernels + 0 " kernels"
       exit bad || kernels == 0
     }' "$work/report.txt" || status=1
-  if [[ -n $instruction ]] && ! grep -q -F "$instruction" "$work"/*.ptx; then
-    echo "sm_$architecture: no $instruction in $source"
-    status=1
-  fi
+  if grep 'Potential Performance Loss' "$work/report.txt"; then status=1; fi
+  for expected in "$@"; do
+    [[ $expected == "$architecture":* ]] || continue
+    if ! grep -q -F "${expected#*:}" "$work"/*.ptx; then
+      echo "sm_$architecture: no ${expected#*:} in $source"
+      status=1
+    fi
+  done
 done
 exit $status

@@ -37,6 +37,18 @@ int lane();
 // Of the running thread: copies that happen when it waits for them, with zeros after them.
 void copy_later(void* to, const void* from, size_t bytes, size_t zeros);
 void finish_copies();
+// What has been copied may be read by products of all four warps.
+void publish_copies();
+// Work that happens when the running thread waits for it, in its order.
+void multiply_later(std::function<void()> product);
+void finish_products();
+// Of shared memory, which has less than 256 KiB: 18 bits.
+uint32_t shared_address(const void* pointer);
+const void* shared_memory(uint32_t address);
+// Ends the program, naming what was expected.
+void require(bool holds, const char* expectation);
+// Goes up as threads run.
+extern thread_local uint64_t ticks;
 void show(const void* mine);
 const void* shown_by(int lane);  // of this warp
 
@@ -91,8 +103,9 @@ enum cudaError_t {
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
 using cudaStream_t = void*;
-using cudaEvent_t = void*;
+using cudaEvent_t = uint64_t*;
 
 namespace emulated_cuda {
 
@@ -188,9 +201,27 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
   return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
-inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned) { return cudaSuccess; }
-inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new uint64_t{0};
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return cudaEventCreate(event);
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  return emulated_cuda::issue([event] { *event = emulated_cuda::ticks; });
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+}
+inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  *milliseconds = static_cast<float>(*end - *begin);
+  return cudaSuccess;
+}
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 
 // ---- Graphs
@@ -199,6 +230,10 @@ enum { cudaStreamCaptureModeThreadLocal = 1 };
 using cudaGraph_t = emulated_cuda::Graph*;
 using cudaGraphExec_t = emulated_cuda::Graph*;
 
+inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  *status = emulated_cuda::captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
 inline cudaError_t cudaStreamBeginCapture(cudaStream_t, int) {
   emulated_cuda::captured = new emulated_cuda::Graph;
   return cudaSuccess;

@@ -1,21 +1,19 @@
 // Self-attention in tiles of 64 queries x 64 keys on tensor cores. A block's four warps take 16
 // rows of a tile each; the tiles of the other side pass by in shared memory, the next one on its
-// way while one is multiplied.
+// way while one is multiplied. `Products`: MmaProducts or WgmmaProducts, of a head size.
+#pragma once
+
 #include <type_traits>
 
 #include "device/cuda/approximations.h"
 #include "device/cuda/attention.h"
+#include "device/cuda/attention_tile.h"
 #include "device/cuda/float8_writer.h"
 #include "device/cuda/rows.h"
-#include "device/cuda/tensor_cores.h"
 
 namespace strata::device::cuda {
-namespace {
 
-constexpr int kThreads = 128;
-constexpr int kTile = 64;
-constexpr int kWarpRows = 16;
-constexpr float kLn2 = 0.693147180559945309f;
+inline constexpr float kLn2 = 0.693147180559945309f;
 
 enum QkvPart { kQuery = 0, kKey = 1, kValue = 2 };
 
@@ -46,168 +44,21 @@ struct Head {
   }
 };
 
-// ---- Tiles in shared memory
-//
-// The columns of a product of a warp's rows with a tile's are the tile's rows, 8 to an instruction,
-// of which a thread gets columns 2 (lane % 4) and the next. Which rows of the tile are taken as
-// those 8 is free: here 32 rows r = 8 q + 2 s + i are column 2 q + i of instruction s, so that a
-// thread has 8 neighbours, r = 8 (lane % 4) and on: those that share a call of dropout's generator.
-
-// Of element i of instruction t, the row of the tile.
-__device__ inline int tile_row_of(int t, int i) {
-  return t / 4 * 32 + lane() % 4 * 8 + t % 4 * 2 + i % 2;
-}
-
-// kTile rows of a head, in chunks of 16 bytes whose places within a row are permuted, so that the
-// eight rows that an instruction takes together lie in different banks.
-template <int kSize>
-struct SharedTile {
-  static constexpr int kChunks = kSize / 8;
-  alignas(128) uint16_t values[kTile * kSize];  // bits of bfloat16
-
-  static __device__ int swizzle(int row) {
-    return kChunks == 8 ? row % 2 | row / 8 % 4 * 2 : row / 8 % 4;
-  }
-  __device__ uint16_t* at(int row, int chunk) {
-    return values + row * kSize + (chunk ^ swizzle(row)) * 8;
-  }
-  __device__ const uint16_t* at(int row, int chunk) const {
-    return values + row * kSize + (chunk ^ swizzle(row)) * 8;
-  }
-
-  // Starts copying rows [0, rows) of a matrix whose rows are `stride` elements apart, and zeros
-  // after them. All threads of the block call together; a thread sees its part after
-  // wait_for_copies.
-  __device__ void load_later(const BFloat16* source, int stride, int rows) {
-    constexpr int kRowsAtOnce = kThreads / kChunks;
-    const int chunk = static_cast<int>(threadIdx.x) % kChunks;
-#pragma unroll
-    for (int i = 0; i < kTile / kRowsAtOnce; ++i) {
-      const int row = i * kRowsAtOnce + static_cast<int>(threadIdx.x) / kChunks;
-      const bool there = row < rows;
-      copy_later<16>(at(row, chunk), source + (there ? row * stride + chunk * 8 : 0), there);
-    }
-  }
-};
+// ---- Tiles
 
 // Keys and values of a tile in use, and of the next one on its way.
-template <int kSize>
+template <typename Tile>
 struct KeyValueStages {
-  SharedTile<kSize> keys[2], values[2];
+  Tile keys[2], values[2];
 
   __device__ void load_later(int stage, const BFloat16* qkv, const Head& head, int first_key) {
     const int stride = 3 * head.hidden;
     const int keys_here = head.length - first_key;
-    const BFloat16* source = qkv + head.in_qkv<kSize>(first_key, kKey);
+    const BFloat16* source = qkv + head.in_qkv<Tile::kSize>(first_key, kKey);
     keys[stage].load_later(source, stride, keys_here);
     values[stage].load_later(source + (kValue - kKey) * head.hidden, stride, keys_here);
   }
 };
-
-// Which bytes of a tile a thread passes to instructions that load four matrices of 8 rows from it:
-// those of two neighbouring instructions of a product, and two chunks.
-template <int kSize>
-class TileAddresses {
- public:
-  // A step takes two chunks as the product's inner dimension...
-  static __device__ TileAddresses of_columns() { return {lane() / 16 * 2, lane() / 8 % 2}; }
-  // ... or the rows of two instructions.
-  static __device__ TileAddresses of_inner() { return {lane() / 8 % 2 * 2, lane() / 16}; }
-
-  // Even `t` and `chunk`.
-  __device__ const uint16_t* in(const SharedTile<kSize>& tile, int t, int chunk) const {
-    return reinterpret_cast<const uint16_t*>(
-        reinterpret_cast<const char*>(tile.values + (t / 4 * 32 + t % 4 * 2) * kSize) +
-        bytes_[chunk / 2]);
-  }
-
- private:
-  __device__ TileAddresses(int row, int chunk) {
-    // Rows of a matrix differ in how their chunks are permuted, instructions do not.
-    const int row_of_matrix = lane() % 8 / 2 * 8 + lane() % 2;
-    const int swizzle = SharedTile<kSize>::swizzle(row_of_matrix);
-#pragma unroll
-    for (int i = 0; i < kSize / 16; ++i) {
-      bytes_[i] = 2 * ((row_of_matrix + row) * kSize + ((chunk + 2 * i) ^ swizzle) * 8);
-#ifdef __CUDA_ARCH__
-      asm("" : "+r"(bytes_[i]));  // else they are computed anew wherever they are used
-#endif
-    }
-  }
-
-  int bytes_[kSize / 16];
-};
-
-// ---- Products
-
-// A warp's [16, 8 kTiles] accumulator: instruction t has columns [8 t, 8 t + 8).
-template <int kTiles>
-using Accumulator = float[kTiles][4];
-
-// The row in the warp's 16, and the column, of element i of instruction t.
-__device__ inline int row_of(int i) { return lane() / 4 + i / 2 * 8; }
-__device__ inline int column_of(int t, int i) { return 8 * t + lane() % 4 * 2 + i % 2; }
-
-// This warp's rows of a tile as left operands: a step takes 16 columns.
-template <int kSize>
-struct LeftRows {
-  uint32_t steps[kSize / 16][4];
-
-  __device__ void load(const SharedTile<kSize>& tile) {
-    const int matrix = lane() / 8;
-#pragma unroll
-    for (int step = 0; step < kSize / 16; ++step) {
-      load_matrices(steps[step], tile.at(warp() * kWarpRows + lane() % 8 + matrix % 2 * 8,
-                                         2 * step + matrix / 2));
-    }
-  }
-};
-
-// c [16, 8 kTiles] = left [16, kSize] times the rows of instructions [first, first + kTiles) of
-// right [kTile, kSize], transposed.
-template <int kSize, int kTiles>
-__device__ inline void multiply_transposed(const LeftRows<kSize>& left,
-                                           const SharedTile<kSize>& right,
-                                           const TileAddresses<kSize>& addresses, int first,
-                                           Accumulator<kTiles>& c) {
-#pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) c[t][i] = 0.0f;
-  }
-#pragma unroll
-  for (int step = 0; step < kSize / 16; ++step) {
-#pragma unroll
-    for (int t = 0; t < kTiles; t += 2) {
-      uint32_t b[4];
-      load_matrices(b, addresses.in(right, first + t, 2 * step));
-      mma_16x8x16(c[t], left.steps[step], b[0], b[1]);
-      mma_16x8x16(c[t + 1], left.steps[step], b[2], b[3]);
-    }
-  }
-}
-
-// c [16, kSize] += p [16, 8 kTiles], rounded, times the rows of instructions [first, first +
-// kTiles) of tile [kTile, kSize].
-template <int kSize, int kTiles>
-__device__ inline void multiply_add(const Accumulator<kTiles>& p, const SharedTile<kSize>& tile,
-                                    const TileAddresses<kSize>& addresses, int first,
-                                    Accumulator<kSize / 8>& c) {
-#pragma unroll
-  for (int step = 0; step < kTiles / 2; ++step) {
-    const uint32_t left[4] = {two_bfloat16(p[2 * step][0], p[2 * step][1]),
-                              two_bfloat16(p[2 * step][2], p[2 * step][3]),
-                              two_bfloat16(p[2 * step + 1][0], p[2 * step + 1][1]),
-                              two_bfloat16(p[2 * step + 1][2], p[2 * step + 1][3])};
-#pragma unroll
-    for (int t = 0; t < kSize / 8; t += 2) {
-      uint32_t right[4];
-      load_matrices_transposed(right, addresses.in(tile, first + 2 * step, t));
-      mma_16x8x16(c[t], left, right[0], right[1]);
-      mma_16x8x16(c[t + 1], left, right[2], right[3]);
-    }
-  }
-}
 
 // Writes `scale` times this warp's rows of c that lie below `rows` to element `begin` and on of a
 // matrix of `stride`, where that has memory, and of its copy.
@@ -257,13 +108,12 @@ __device__ inline int uniform_warp() { return __shfl_sync(0xffffffffu, warp(), 0
 
 __device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 
-// Makes probabilities of keys from `keys` on 0: scores are of instructions [0, kTiles), a multiple
-// of 4.
-template <int kTiles>
-__device__ inline void hide_beyond(int keys, Accumulator<kTiles>& scores) {
-  if (keys >= 8 * kTiles) return;
+// Makes probabilities of keys from `keys` on 0. kColumns: a multiple of 4.
+template <int kColumns>
+__device__ inline void hide_beyond(int keys, Accumulator<kColumns>& scores) {
+  if (keys >= 8 * kColumns) return;
 #pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
+  for (int t = 0; t < kColumns; ++t) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       if (tile_row_of(t, i) >= keys) scores[t][i] = -INFINITY;
@@ -298,15 +148,15 @@ struct HeadDropout {
   }
 };
 
-// Clears the elements of p, columns of instructions [0, kTiles), a multiple of 4, that dropout
-// drops. `query`: of the warp's first row; `first_key`: of instruction 0. Calls note(half, block,
-// mask) with what is kept of the eight keys of a block in the rows of elements 2 half and on.
-template <int kTiles, typename Note>
+// Clears the elements of p that dropout drops. kColumns: a multiple of 4; `query`: of the warp's
+// first row; `first_key`: of p's first columns. Calls note(half, block, mask) with what is kept of
+// the eight keys of a block in the rows of elements 2 half and on.
+template <int kColumns, typename Note>
 __device__ inline void drop(const HeadDropout& dropout, int query, int first_key,
-                            Accumulator<kTiles>& p, const Note& note) {
+                            Accumulator<kColumns>& p, const Note& note) {
   if (!dropout.drops) return;
 #pragma unroll
-  for (int group = 0; group < kTiles / 4; ++group) {
+  for (int group = 0; group < kColumns / 4; ++group) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int block = first_key / 8 + 4 * group + lane() % 4;
@@ -326,9 +176,13 @@ __device__ inline void drop(const HeadDropout& dropout, int query, int first_key
 
 // ---- Forward
 
-template <int kSize>
-__global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, int tiles) {
-  __shared__ KeyValueStages<kSize> others;
+template <typename Products>
+__global__ void __launch_bounds__(kAttentionThreads)
+    attention_forward_kernel(AttentionForward op, int tiles) {
+  if constexpr (!Products::kCompiled) return;
+  using Tile = typename Products::Tile;
+  constexpr int kSize = Tile::kSize;
+  __shared__ KeyValueStages<Tile> others;
   __shared__ DropoutRoundKeys round_keys;
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, static_cast<int>(op.context.cols));
@@ -337,12 +191,13 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   const auto* qkv = op.qkv.as<BFloat16>();
   const int stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
-  const bool idle = uniform_warp() * kWarpRows >= rows;  // but for copying tiles
+  // But for copying tiles, and multiplying them where warps do so together.
+  const bool idle = uniform_warp() * kWarpRows >= rows;
   others.load_later(0, qkv, head, 0);
   // The block's own rows pass through the memory of what comes second.
   others.keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
-  wait_for_copies();
+  Products::wait_for_tiles();
   __syncthreads();
   LeftRows<kSize> queries;
   queries.load(others.keys[1]);
@@ -351,19 +206,14 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
   Accumulator<kSize / 8> sums = {};
   float highest[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
-  const auto columns = TileAddresses<kSize>::of_columns(), inner = TileAddresses<kSize>::of_inner();
-  // Of the tile's instructions [0, kTiles).
-  const auto attend = [&](int stage, int first_key, auto tiles_here) {
-    constexpr int kTiles = tiles_here();
-    const int keys_here = head.length - first_key;
-    Accumulator<kTiles> scores;
-    multiply_transposed(queries, others.keys[stage], columns, 0, scores);
-    hide_beyond<kTiles>(keys_here, scores);
+  const Products products;
+  const auto to_probabilities = [&]<int kColumns>(int first_key, Accumulator<kColumns>& scores) {
+    hide_beyond<kColumns>(head.length - first_key, scores);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float top = highest[half];
 #pragma unroll
-      for (int t = 0; t < kTiles; ++t) {
+      for (int t = 0; t < kColumns; ++t) {
         top = fmaxf(top, fmaxf(scores[t][2 * half], scores[t][2 * half + 1]));
       }
       top = row_group_max(top);
@@ -377,7 +227,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
         sums[t][2 * half + 1] *= shrink;
       }
 #pragma unroll
-      for (int t = 0; t < kTiles; ++t) {
+      for (int t = 0; t < kColumns; ++t) {
 #pragma unroll
         for (int i = 2 * half; i < 2 * half + 2; ++i) {
           scores[t][i] = exp2_approximately(fmaf(scores[t][i], scale, shift));
@@ -385,9 +235,18 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
         }
       }
     }
-    drop<kTiles>(dropout, first_query + warp() * kWarpRows, first_key, scores,
-                 [](int, int, uint32_t) {});
-    multiply_add<kSize>(scores, others.values[stage], inner, 0, sums);
+    drop<kColumns>(dropout, first_query + warp() * kWarpRows, first_key, scores,
+                   [](int, int, uint32_t) {});
+  };
+  // To the tile's columns [0, 8 kColumns).
+  const auto attend = [&](int stage, int first_key, auto columns_here) {
+    constexpr int kColumns = columns_here();
+    Accumulator<kColumns> scores;
+    products.multiply_transposed(queries, others.keys[stage], 0, scores);
+    products.template finish<kColumns>(scores);
+    if (!idle) to_probabilities.template operator()<kColumns>(first_key, scores);
+    products.multiply_add(scores, others.values[stage], 0, sums);
+    products.template finish<kSize / 8>(sums);
   };
   int stage = 0;
 #pragma unroll 1
@@ -397,14 +256,14 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     if (first_key + kTile < head.length) {
       others.load_later(stage ^ 1, qkv, head, first_key + kTile);
     }
-    if (!idle) {
+    if (Products::kWarpsTogether || !idle) {
       if (head.length - first_key > kTile / 2) {
         attend(stage, first_key, std::integral_constant<int, kTile / 8>{});
       } else {
         attend(stage, first_key, std::integral_constant<int, kTile / 16>{});
       }
     }
-    wait_for_copies();
+    Products::wait_for_tiles();
   }
 
   const float of_rows[2] = {row_group_sum(total[0]), row_group_sum(total[1])};
@@ -428,7 +287,7 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
 // p is its probability and d what the context's gradient makes that of the probability, after
 // dropout.
 
-constexpr int kBackwardBlocks = 3;  // that a multiprocessor is to have registers for
+inline constexpr int kBackwardBlocks = 3;  // that a multiprocessor is to have registers for
 
 // What scores of a query are made gradients with, [T, heads]. Zeros, of queries beyond a sequence's
 // end, do no harm: everything else of theirs is 0.
@@ -439,10 +298,10 @@ struct alignas(8) QueryStatistics {
 
 // A thread takes 8 units of a head of a query.
 template <int kSize>
-__global__ void __launch_bounds__(kThreads)
-    statistics_kernel(AttentionBackward op, QueryStatistics* statistics) {
+__global__ void __launch_bounds__(kAttentionThreads)
+    attention_statistics_kernel(AttentionBackward op, QueryStatistics* statistics) {
   constexpr int kThreadsAHead = kSize / 8;
-  const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x,
+  const int64_t thread = int64_t{blockIdx.x} * kAttentionThreads + threadIdx.x,
                 pair = thread / kThreadsAHead;
   const bool there = pair < op.context.rows * op.heads;
   float sum = 0.0f;
@@ -475,11 +334,14 @@ struct KeptMap {
 };
 
 // A block a tile of queries: d_query.
-template <int kSize>
-__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
+template <typename Products>
+__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     query_gradient_kernel(AttentionBackward op, int tiles, const QueryStatistics* statistics,
                           KeptMap kept) {
-  __shared__ KeyValueStages<kSize> others;
+  if constexpr (!Products::kCompiled) return;
+  using Tile = typename Products::Tile;
+  constexpr int kSize = Tile::kSize;
+  __shared__ KeyValueStages<Tile> others;
   __shared__ DropoutRoundKeys round_keys;
   const BlockPlace place(tiles, op.heads);
   const Head head(op.sequences, place.sequence, place.head, static_cast<int>(op.context.cols));
@@ -488,12 +350,13 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_query);
-  const bool idle = uniform_warp() * kWarpRows >= rows;  // but for copying tiles
+  // But for copying tiles, and multiplying them where warps do so together.
+  const bool idle = uniform_warp() * kWarpRows >= rows;
   others.load_later(0, qkv, head, 0);
   others.keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
   others.values[1].load_later(d_context + head.in_context<kSize>(first_query), head.hidden, rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
-  wait_for_copies();
+  Products::wait_for_tiles();
   __syncthreads();
   LeftRows<kSize> queries, d_contexts;
   queries.load(others.keys[1]);
@@ -508,7 +371,7 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   }
   uint8_t* const kept_here = kept.of(head, first_query + warp() * kWarpRows + row_of(0));
   Accumulator<kSize / 8> d_query = {};
-  const auto columns = TileAddresses<kSize>::of_columns(), inner = TileAddresses<kSize>::of_inner();
+  const Products products;
   int stage = 0;
 #pragma unroll 1
   for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
@@ -517,12 +380,9 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
       others.load_later(stage ^ 1, qkv, head, first_key + kTile);
     }
     const int keys_here = head.length - first_key;
-    constexpr int kPart = 4;  // instructions at a time: more take registers
-#pragma unroll 1
-    for (int part = 0; !idle && part < kTile / 8 && 8 * part < keys_here; part += kPart) {
-      Accumulator<kPart> scores, d_scores;
-      multiply_transposed(queries, others.keys[stage], columns, part, scores);
-      multiply_transposed(d_contexts, others.values[stage], columns, part, d_scores);
+    constexpr int kPart = Products::kQueryPart;
+    const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
+                                  Accumulator<kPart>& d_scores) {
       drop<kPart>(dropout, first_query + warp() * kWarpRows, first_key + 8 * part, d_scores,
                   [&](int half, int block, uint32_t mask) {
                     if (warp() * kWarpRows + row_of(2 * half) < rows) {
@@ -538,9 +398,19 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
           d_scores[t][i] = p * fmaf(d_scores[t][i], dropout.keep_scale, of_rows[i / 2].minus_delta);
         }
       }
-      multiply_add<kSize>(d_scores, others.keys[stage], inner, part, d_query);
+    };
+#pragma unroll Products::kQueryUnroll
+    for (int part = 0; part < kTile / 8 && 8 * part < keys_here; part += kPart) {
+      if (!Products::kWarpsTogether && idle) break;
+      Accumulator<kPart> scores, d_scores;
+      products.multiply_transposed(queries, others.keys[stage], part, scores);
+      products.multiply_transposed(d_contexts, others.values[stage], part, d_scores);
+      products.template finish<kPart, kPart>(scores, d_scores);
+      if (!idle) to_gradients(part, scores, d_scores);
+      products.multiply_add(d_scores, others.keys[stage], part, d_query);
+      products.template finish<kSize / 8>(d_query);
     }
-    wait_for_copies();
+    Products::wait_for_tiles();
   }
   const float back = rsqrtf(static_cast<float>(kSize));
   Float8Writer<E5M2> copy(op.d_qkv_float8);
@@ -580,11 +450,14 @@ struct alignas(16) SharedStatistics {
 };
 
 // A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
-template <int kSize>
-__global__ void __launch_bounds__(kThreads, kBackwardBlocks)
+template <typename Products>
+__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     key_value_gradient_kernel(AttentionBackward op, int tiles, const QueryStatistics* statistics,
                               KeptMap kept) {
-  __shared__ SharedTile<kSize> queries[2], d_contexts[2];
+  if constexpr (!Products::kCompiled) return;
+  using Tile = typename Products::Tile;
+  constexpr int kSize = Tile::kSize;
+  __shared__ Tile queries[2], d_contexts[2];
   __shared__ SharedStatistics shared_statistics[2];
   __shared__ KeptTile kept_tiles[2];
   const BlockPlace place(tiles, op.heads);
@@ -615,7 +488,7 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   load(0, 0);
   queries[1].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, rows);
   d_contexts[1].load_later(qkv + head.in_qkv<kSize>(first_key, kValue), stride, rows);
-  wait_for_copies();
+  Products::wait_for_tiles();
   __syncthreads();
   LeftRows<kSize> keys, values;
   keys.load(queries[1]);
@@ -623,20 +496,16 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
   Accumulator<kSize / 8> d_key = {}, d_value = {};
-  const auto columns = TileAddresses<kSize>::of_columns(), inner = TileAddresses<kSize>::of_inner();
+  const Products products;
   int stage = 0;
 #pragma unroll 1
   for (int first_query = 0; first_query < head.length; first_query += kTile, stage ^= 1) {
     __syncthreads();
     if (first_query + kTile < head.length) load(stage ^ 1, first_query + kTile);
     const int queries_here = head.length - first_query;
-    constexpr int kPart = 2;
-#pragma unroll 2
-    for (int part = 0; part < kTile / 8; part += kPart) {
-      if (idle || part / 4 * 32 >= queries_here) break;
-      Accumulator<kPart> scores, d_scores;
-      multiply_transposed(keys, queries[stage], columns, part, scores);
-      multiply_transposed(values, d_contexts[stage], columns, part, d_scores);
+    constexpr int kPart = Products::kKeyPart;
+    const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
+                                  Accumulator<kPart>& d_scores) {
 #pragma unroll
       for (int t = 0; t < kPart; ++t) {
         // This thread's two queries, one after the other.
@@ -659,10 +528,20 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
           scores[t][i] = unless_cleared(p, masks[i % 2], keep);
         }
       }
-      multiply_add<kSize>(scores, d_contexts[stage], inner, part, d_value);
-      multiply_add<kSize>(d_scores, queries[stage], inner, part, d_key);
+    };
+#pragma unroll Products::kKeyUnroll
+    for (int part = 0; part < kTile / 8; part += kPart) {
+      if ((!Products::kWarpsTogether && idle) || part / 4 * 32 >= queries_here) break;
+      Accumulator<kPart> scores, d_scores;
+      products.multiply_transposed(keys, queries[stage], part, scores);
+      products.multiply_transposed(values, d_contexts[stage], part, d_scores);
+      products.template finish<kPart, kPart>(scores, d_scores);
+      if (!idle) to_gradients(part, scores, d_scores);
+      products.multiply_add(scores, d_contexts[stage], part, d_value);
+      products.multiply_add(d_scores, queries[stage], part, d_key);
+      products.template finish<kSize / 8, kSize / 8>(d_value, d_key);
     }
-    wait_for_copies();
+    Products::wait_for_tiles();
   }
   const float back = rsqrtf(static_cast<float>(kSize));
   auto* d_qkv = op.d_qkv.as<BFloat16>();
@@ -674,31 +553,22 @@ __global__ void __launch_bounds__(kThreads, kBackwardBlocks)
   copy.finish();
 }
 
-// Calls body(head size as a constant).
-template <typename Body>
-void with_head_size(int64_t size, const Body& body) {
-  if (size == 64) return body(std::integral_constant<int, 64>{});
-  body(std::integral_constant<int, 32>{});
+// ---- What a backend calls, with Products for its heads' size
+
+inline int64_t tiles_of(const Sequences& sequences) {
+  return ceil_div(sequences.max_length, kTile);
 }
 
-int64_t tiles_of(const Sequences& sequences) { return ceil_div(sequences.max_length, kTile); }
-
-}  // namespace
-
-bool suits_tiled_attention(const ConstTensor& qkv, const ConstTensor& context, int32_t heads) {
-  const int64_t size = context.cols / heads;
-  return (size == 64 || size == 32) && rows_are_aligned(size, 8, qkv.data, context.data);
-}
-
-void tiled_attention_forward(const Context& context, const AttentionForward& op) {
+template <typename Products>
+void launch_attention_forward(const Context& context, const AttentionForward& op) {
   const int64_t tiles = tiles_of(op.sequences);
-  with_head_size(op.context.cols / op.heads, [&](auto size) {
-    launch(context.stream, tiles * op.heads * op.sequences.count, kThreads, forward_kernel<size()>,
-           op, static_cast<int>(tiles));
-  });
+  launch(context.stream, tiles * op.heads * op.sequences.count, kAttentionThreads,
+         attention_forward_kernel<Products>, op, static_cast<int>(tiles));
 }
 
-void tiled_attention_backward(const Context& context, const AttentionBackward& op) {
+template <typename Products>
+void launch_attention_backward(const Context& context, const AttentionBackward& op) {
+  constexpr int kSize = Products::Tile::kSize;
   const int64_t tiles = tiles_of(op.sequences), blocks = tiles * op.heads * op.sequences.count;
   const int64_t pairs = op.context.rows * op.heads;
   auto* statistics = context.scratch[0].get<QueryStatistics>(pairs);
@@ -706,14 +576,12 @@ void tiled_attention_backward(const Context& context, const AttentionBackward& o
   if (op.dropout.probability > 0.0f) {
     kept.masks = context.scratch[2].get<uint8_t>(op.heads * kept.tokens * kept.width);
   }
-  with_head_size(op.context.cols / op.heads, [&](auto size) {
-    launch(context.stream, ceil_div(pairs * size() / 8, kThreads), kThreads,
-           statistics_kernel<size()>, op, statistics);
-    launch(context.stream, blocks, kThreads, query_gradient_kernel<size()>, op,
-           static_cast<int>(tiles), statistics, kept);
-    launch(context.stream, blocks, kThreads, key_value_gradient_kernel<size()>, op,
-           static_cast<int>(tiles), statistics, kept);
-  });
+  launch(context.stream, ceil_div(pairs * kSize / 8, kAttentionThreads), kAttentionThreads,
+         attention_statistics_kernel<kSize>, op, statistics);
+  launch(context.stream, blocks, kAttentionThreads, query_gradient_kernel<Products>, op,
+         static_cast<int>(tiles), statistics, kept);
+  launch(context.stream, blocks, kAttentionThreads, key_value_gradient_kernel<Products>, op,
+         static_cast<int>(tiles), statistics, kept);
 }
 
 }  // namespace strata::device::cuda

@@ -1,0 +1,67 @@
+// The instructions of device/cuda/warpgroup_tensor_cores.h on the processor, by the PTX ISA: right
+// operands are read where their descriptors say, and products are made, when they are waited for.
+#pragma once
+
+#include <emulated_tensor_cores.h>
+
+namespace strata::device::cuda {
+
+inline uint32_t shared_address(const void* pointer) {
+  return ::emulated_cuda::shared_address(pointer);
+}
+
+inline void publish_to_products() { ::emulated_cuda::publish_copies(); }
+
+inline void keep_in_place(float&) {}
+inline void keep_in_place(uint32_t&) {}
+inline void begin_products() {}
+inline void wait_for_products() { ::emulated_cuda::finish_products(); }
+
+namespace emulated {
+
+// Of an operand in rows of 128 bytes that are swizzled, element (k, n), as the canonical layouts of
+// the PTX ISA place it ("Strides", "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
+template <bool kInnerRows>
+float element_of(uint32_t lower, uint32_t upper, uint32_t k, uint32_t n) {
+  const uint32_t start = (lower & 0x3fff) << 4, leading = (lower >> 16 & 0x3fff) << 4;
+  const uint32_t stride = (upper & 0x3fff) << 4;
+  ::emulated_cuda::require(upper >> 30 == 1, "a swizzle of 128 bytes");
+  ::emulated_cuda::require((upper >> 17 & 7) == 0, "a pattern that starts at 1024 bytes");
+  const uint32_t offset = kInnerRows ? n / 64 * leading + n % 64 * 2 + k / 8 * stride + k % 8 * 128
+                                     : n / 8 * stride + n % 8 * 128 + k * 2;
+  const uint32_t place = start + offset;
+  BFloat16 value;
+  std::memcpy(&value.bits, ::emulated_cuda::shared_memory(place ^ (place >> 7 & 7) << 4), 2);
+  return value;
+}
+
+}  // namespace emulated
+
+template <bool kInnerRows, int kColumns>
+void multiply_later(float (&c)[kColumns][4], const uint32_t (&a)[4], MatrixDescriptor b,
+                    bool adds) {
+  struct Left {
+    uint32_t registers[4];
+  };
+  const Left mine{{a[0], a[1], a[2], a[3]}};
+  ::emulated_cuda::multiply_later([&c, mine, lower = b.lower(), adds] {
+    const ::emulated_cuda::WarpValues<Left> all(mine);
+    const int lane = ::emulated_cuda::lane();
+    for (int t = 0; t < kColumns; ++t) {
+      for (int i = 0; i < 4; ++i) {
+        const int row = lane / 4 + (i / 2) * 8, column = 8 * t + lane % 4 * 2 + i % 2;
+        float sum = adds ? c[t][i] : 0.0f;
+        for (int k = 0; k < 16; ++k) {
+          const int of_a = row % 8 * 4 + k % 8 / 2, register_a = row / 8 + k / 8 * 2;
+          sum += emulated::half_of(all.of(of_a).registers[register_a], k % 2) *
+                 emulated::element_of<kInnerRows>(lower, MatrixDescriptor::kUpper,
+                                                  static_cast<uint32_t>(k),
+                                                  static_cast<uint32_t>(column));
+        }
+        c[t][i] = sum;
+      }
+    }
+  });
+}
+
+}  // namespace strata::device::cuda
