@@ -48,9 +48,9 @@ struct Tanh {
 
 template <typename Function, int V, typename T>
 __global__ void __launch_bounds__(kFlatThreads)
-    forward_kernel(const T* pre_activation, T* y, Float8Copy y_float8, int64_t begin, int64_t end) {
+    forward_kernel(const T* pre_activation, T* y, Float8Copy y_float8, int64_t count) {
   Float8Writer<E4M3> copy(y_float8);
-  for (int64_t i = begin + flat_index<V>(); i < end; i += flat_stride<V>()) {
+  for (int64_t i = flat_index<V>(); i < count; i += flat_stride<V>()) {
     float x[V];
     load(pre_activation + i, x);
 #pragma unroll
@@ -64,9 +64,9 @@ __global__ void __launch_bounds__(kFlatThreads)
 template <typename Function, int V, typename T>
 __global__ void __launch_bounds__(kFlatThreads)
     backward_kernel(const T* dy, const T* pre_activation, T* dx, Float8Copy dx_float8,
-                    int64_t begin, int64_t end) {
+                    int64_t count) {
   Float8Writer<E5M2> copy(dx_float8);
-  for (int64_t i = begin + flat_index<V>(); i < end; i += flat_stride<V>()) {
+  for (int64_t i = flat_index<V>(); i < count; i += flat_stride<V>()) {
     float d[V], x[V];
     load(dy + i, d);
     load(pre_activation + i, x);
@@ -76,6 +76,17 @@ __global__ void __launch_bounds__(kFlatThreads)
     copy.write(i, d);
   }
   copy.finish();
+}
+
+// What begins at element `begin`, in kernels that count from 0: of an index that is not known to be
+// a multiple of V, compilers make accesses of single words.
+template <typename T>
+T* part_of(T* data, int64_t begin) {
+  return data ? data + begin : nullptr;
+}
+Float8Copy part_of(Float8Copy copy, int64_t begin) {
+  copy.codes.data = part_of(copy.codes.as<uint8_t>(), begin);
+  return copy;
 }
 
 template <typename Body>
@@ -103,8 +114,8 @@ void Operations<T>::activation_forward(const Context& context, Activation activa
         y.size(),
         [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
           launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
-                 forward_kernel<decltype(function), width(), T>, pre_activation.as<T>(), y.as<T>(),
-                 y_float8, begin, begin + count);
+                 forward_kernel<decltype(function), width(), T>, pre_activation.as<T>() + begin,
+                 part_of(y.as<T>(), begin), part_of(y_float8, begin), count);
         },
         pre_activation.data, y.data, y_float8.codes.data);
   });
@@ -120,8 +131,9 @@ void Operations<T>::activation_backward(const Context& context, const Activation
         op.dx.size(),
         [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
           launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
-                 backward_kernel<decltype(function), width(), T>, op.dy.as<T>(),
-                 pre_activation.as<T>(), op.dx.as<T>(), dx_float8, begin, begin + count);
+                 backward_kernel<decltype(function), width(), T>, op.dy.as<T>() + begin,
+                 pre_activation.as<T>() + begin, part_of(op.dx.as<T>(), begin),
+                 part_of(dx_float8, begin), count);
         },
         op.dy.data, pre_activation.data, op.dx.data, dx_float8.codes.data);
   });

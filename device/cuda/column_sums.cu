@@ -45,10 +45,16 @@ __global__ void __launch_bounds__(kThreads)
 
 // A block adds up the rows of 32 columns, in the same manner.
 __global__ void __launch_bounds__(kThreads)
-    add_parts_kernel(const float* parts, int64_t rows, int64_t columns, int64_t stride,
-                     float* sums) {
+    add_parts_kernel(const float* parts, int64_t rows, int64_t columns, int64_t column_blocks,
+                     int64_t stride, float* sums, float* next_sums) {
   __shared__ float of_warps[kWarps][kWarpSize];
-  const int64_t column = static_cast<int64_t>(blockIdx.x) * kWarpSize + lane();
+  int64_t column_block = blockIdx.x;
+  if (column_block >= column_blocks) {
+    column_block -= column_blocks;
+    parts += columns;
+    sums = next_sums;
+  }
+  const int64_t column = column_block * kWarpSize + lane();
   float sum = 0.0f;
   if (column < columns) {
 #pragma unroll 8
@@ -83,9 +89,10 @@ void add_column_sums(const Context& context, const T* x, int64_t rows, int64_t c
 }
 
 void add_partial_sums(const Context& context, const float* parts, int64_t rows, int64_t columns,
-                      int64_t stride, float* sums) {
-  launch(context.stream, ceil_div(columns, kWarpSize), kThreads, add_parts_kernel, parts, rows,
-         columns, stride, sums);
+                      int64_t stride, float* sums, float* next_sums) {
+  const int64_t blocks = ceil_div(columns, kWarpSize);
+  launch(context.stream, next_sums ? 2 * blocks : blocks, kThreads, add_parts_kernel, parts, rows,
+         columns, blocks, stride, sums, next_sums);
 }
 
 template void add_column_sums(const Context&, const float*, int64_t, int64_t, int64_t, float*, int);

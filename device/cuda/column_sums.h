@@ -13,8 +13,9 @@ template <typename T>
 void add_column_sums(const Context& context, const T* x, int64_t rows, int64_t columns,
                      int64_t stride, float* sums, int slot);
 
-// The same for the few rows of `parts` [rows, columns] that a kernel has left in scratch.
+// The same for the few rows of `parts` [rows, columns] that a kernel has left in scratch; and,
+// where `next_sums` is given, of the `columns` after those into next_sums.
 void add_partial_sums(const Context& context, const float* parts, int64_t rows, int64_t columns,
-                      int64_t stride, float* sums);
+                      int64_t stride, float* sums, float* next_sums = nullptr);
 
 }  // namespace strata::device::cuda

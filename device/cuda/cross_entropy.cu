@@ -14,6 +14,7 @@ constexpr int kThreads = 256;
 template <int V, typename Body>
 __device__ inline void for_each_class(int classes, const Body& body) {
   const int thread = static_cast<int>(threadIdx.x), wide = classes / V * V;
+#pragma unroll 2
   for (int i = thread * V; i < wide; i += kThreads * V) body(Width<V>{}, i);
   if constexpr (V > 1) {
     for (int i = wide + thread; i < classes; i += kThreads) body(Width<1>{}, i);
@@ -25,7 +26,7 @@ __device__ inline void for_each_class(int classes, const Body& body) {
 template <int V, typename T>
 __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossTotals* parts) {
   const int64_t row = blockIdx.x;
-  const float* logits = op.logits + row * op.stride;
+  const float* __restrict__ logits = op.logits + row * op.stride;
   const auto scores = [&](int first, auto& x) {
     std::remove_reference_t<decltype(x)> bias;
     load(logits + first, x);
@@ -34,7 +35,7 @@ __global__ void __launch_bounds__(kThreads) row_kernel(CrossEntropy<T> op, LossT
     for (size_t i = 0; i < std::size(x); ++i) x[i] += bias[i];
   };
   const int label = op.labels[row], classes = static_cast<int>(op.classes);
-  T* dx = op.d_logits + row * op.stride;
+  T* __restrict__ dx = op.d_logits + row * op.stride;
   if (label < 0) {
     if (threadIdx.x == 0) parts[row] = {};
     if (!op.d_logits) return;

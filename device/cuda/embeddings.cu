@@ -1,4 +1,5 @@
 // Embeddings: the sum of three table rows with LayerNorm and dropout, and back into the tables.
+#include "device/cuda/flat.h"
 #include "device/cuda/layernorm.h"
 #include "device/cuda/operations.h"
 #include "device/cuda/sort_rows.h"
@@ -51,6 +52,7 @@ __global__ void __launch_bounds__(kRowThreads)
 
 constexpr int kChunk = 32;
 constexpr int kScatterThreads = 128;
+constexpr int kRowsAtOnce = 8;
 
 enum Part { kOfRunFromBefore = 0, kOfRunThatGoesOn = 1 };
 
@@ -78,40 +80,89 @@ struct TableScatter {
   }
 };
 
-__global__ void __launch_bounds__(kScatterThreads) scatter_chunks_kernel(TableScatter scatter) {
-  const int64_t chunk = blockIdx.x, end = scatter.chunk_end(chunk);
-  for (int64_t column = threadIdx.x; column < scatter.columns; column += kScatterThreads) {
-    float sum = 0.0f;
-    for (int64_t i = chunk * kChunk; i < end; ++i) {
-      const int32_t id = scatter.sorted.ids[i];
-      sum += scatter.source[scatter.sorted.rows[i] * scatter.columns + column];
-      if (i + 1 < end && scatter.sorted.ids[i + 1] == id) continue;
-      const bool starts = scatter.starts_in(chunk, id);
-      const bool ends = i + 1 < end || scatter.ends_in(chunk, id);
+// to += x.
+template <int V>
+__device__ inline void add_to(float* to, const float (&x)[V]) {
+  float sum[V];
+  load(to, sum);
+#pragma unroll
+  for (int i = 0; i < V; ++i) sum[i] += x[i];
+  store(to, sum);
+}
+
+// A block's place where columns are cut into blocks of kScatterThreads * V.
+template <int V>
+struct ColumnBlock {
+  int64_t chunk, column;  // the first of this thread's V columns
+
+  __device__ explicit ColumnBlock(int64_t column_blocks)
+      : chunk(blockIdx.x / column_blocks),
+        column((blockIdx.x % column_blocks * kScatterThreads + threadIdx.x) * V) {}
+  static int64_t blocks(int64_t columns) { return ceil_div(columns, kScatterThreads * V); }
+};
+
+template <int V>
+__global__ void __launch_bounds__(kScatterThreads)
+    scatter_chunks_kernel(TableScatter scatter, int64_t column_blocks) {
+  const ColumnBlock<V> place(column_blocks);
+  const int64_t chunk = place.chunk, column = place.column, end = scatter.chunk_end(chunk);
+  if (column >= scatter.columns) return;
+  float sum[V] = {};
+  for (int64_t first = chunk * kChunk; first < end; first += kRowsAtOnce) {
+    // All on their way before the first is added.
+    int32_t ids[kRowsAtOnce + 1];
+    float rows[kRowsAtOnce][V];
+#pragma unroll
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      const int64_t row = first + i < end ? first + i : end - 1;
+      ids[i] = scatter.sorted.ids[row];
+      load(scatter.source + scatter.sorted.rows[row] * scatter.columns + column, rows[i]);
+    }
+    ids[kRowsAtOnce] = first + kRowsAtOnce < end ? scatter.sorted.ids[first + kRowsAtOnce] : -1;
+#pragma unroll
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      if (first + i >= end) break;
+      const int32_t id = ids[i];
+#pragma unroll
+      for (int j = 0; j < V; ++j) sum[j] += rows[i][j];
+      const bool more = first + i + 1 < end;
+      if (more && ids[i + 1] == id) continue;
+      const bool starts = scatter.starts_in(chunk, id), ends = more || scatter.ends_in(chunk, id);
       if (starts && ends) {
-        scatter.table[id * scatter.columns + column] += sum;
+        add_to(scatter.table + id * scatter.columns + column, sum);
       } else {
-        scatter.part(chunk, starts ? kOfRunThatGoesOn : kOfRunFromBefore)[column] = sum;
+        store(scatter.part(chunk, starts ? kOfRunThatGoesOn : kOfRunFromBefore) + column, sum);
       }
-      sum = 0.0f;
+#pragma unroll
+      for (int j = 0; j < V; ++j) sum[j] = 0.0f;
     }
   }
 }
 
-__global__ void __launch_bounds__(kScatterThreads) join_chunks_kernel(TableScatter scatter) {
-  const int64_t first = blockIdx.x;
+__global__ void __launch_bounds__(kScatterThreads)
+    join_chunks_kernel(TableScatter scatter, int64_t column_blocks) {
+  const ColumnBlock<1> place(column_blocks);
+  const int64_t first = place.chunk, column = place.column;
   const int32_t id = scatter.sorted.ids[scatter.chunk_end(first) - 1];
   if (!scatter.starts_in(first, id) || scatter.ends_in(first, id)) return;
-  int64_t last = first + 1;
-  while (!scatter.ends_in(last, id)) ++last;
-  for (int64_t column = threadIdx.x; column < scatter.columns; column += kScatterThreads) {
-    float sum = scatter.part(first, kOfRunThatGoesOn)[column];
-#pragma unroll 8
-    for (int64_t chunk = first + 1; chunk <= last; ++chunk) {
-      sum += scatter.part(chunk, kOfRunFromBefore)[column];
+  if (column >= scatter.columns) return;
+  // Where the run ends, between these.
+  int64_t begin = scatter.chunk_end(first), end = scatter.count;
+  while (begin < end) {
+    const int64_t middle = (begin + end) / 2;
+    if (scatter.sorted.ids[middle] == id) {
+      begin = middle + 1;
+    } else {
+      end = middle;
     }
-    scatter.table[id * scatter.columns + column] += sum;
   }
+  const int64_t last = (begin - 1) / kChunk;
+  float sum = scatter.part(first, kOfRunThatGoesOn)[column];
+#pragma unroll 8
+  for (int64_t chunk = first + 1; chunk <= last; ++chunk) {
+    sum += scatter.part(chunk, kOfRunFromBefore)[column];
+  }
+  scatter.table[id * scatter.columns + column] += sum;
 }
 
 // table[ids[i]] += rows[i] for `count` rows; `table` [entries, columns]. Uses slots 3 to 5.
@@ -124,8 +175,20 @@ void scatter_to_table(const Context& context, const int32_t* ids, int64_t count,
                              .columns = table.cols,
                              .parts = context.scratch[5].get<float>(chunks * 2 * table.cols),
                              .table = table.as<float>()};
-  launch(context.stream, chunks, kScatterThreads, scatter_chunks_kernel, scatter);
-  launch(context.stream, chunks, kScatterThreads, join_chunks_kernel, scatter);
+  const auto scatter_chunks = [&](auto width) {
+    const int64_t column_blocks = ColumnBlock<width()>::blocks(table.cols);
+    launch(context.stream, chunks * column_blocks, kScatterThreads, scatter_chunks_kernel<width()>,
+           scatter, column_blocks);
+  };
+  constexpr int V = kVector<float>;
+  if (rows_are_aligned(table.cols, V, rows, table.data)) {
+    scatter_chunks(Width<V>{});
+  } else {
+    scatter_chunks(Width<1>{});
+  }
+  const int64_t column_blocks = ColumnBlock<1>::blocks(table.cols);
+  launch(context.stream, chunks * column_blocks, kScatterThreads, join_chunks_kernel, scatter,
+         column_blocks);
 }
 
 }  // namespace

@@ -114,12 +114,15 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
   const int64_t row = first_row + lane() * kPatch;
+  constexpr int kColumns = kTile / kWarps;  // that a warp writes
+  const int first_here = warp() * kColumns;
+  const int64_t columns_left = columns - first_column - first_here;
+  const int columns_here = columns_left < kColumns ? static_cast<int>(columns_left) : kColumns;
+  if (row < rows) {
+    uint8_t* to = codes + (first_column + first_here) * rows + row;
 #pragma unroll 4
-  for (int i = 0; i < kTile / kWarps; ++i) {
-    const int column_here = warp() * (kTile / kWarps) + i;
-    const int64_t column = first_column + column_here;
-    if (column < columns && row < rows) {
-      *reinterpret_cast<uint32_t*>(codes + column * rows + row) = tile.at(column_here, lane());
+    for (int i = 0; i < columns_here; ++i, to += rows) {
+      *reinterpret_cast<uint32_t*>(to) = tile.at(first_here + i, lane());
     }
   }
   const int of_thread = static_cast<int>(threadIdx.x);

@@ -36,7 +36,8 @@ __device__ inline uint16_t two_codes(float x, float y) {
 // not.
 __device__ inline void raise(float largest, float* to) {
   largest = warp_max(largest);
-  if (lane() == 0 && largest > *to) {
+  // What other multiprocessors have raised it to is not in this one's cache.
+  if (lane() == 0 && largest > __ldcg(to)) {
     atomicMax(reinterpret_cast<int*>(to), __float_as_int(largest));
   }
 }

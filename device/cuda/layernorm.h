@@ -91,24 +91,27 @@ __device__ inline void normalize_row_backward(const T* normalized, const T* gamm
 
 template <typename Shape>
 __device__ inline void LayerNormGradients<Shape>::write(int columns, float* parts) {
-  __shared__ float sums[2][kWarpSize * Shape::kValues];
+  // The elements of a pack lie apart, so that a warp meets 32 banks at a time.
+  constexpr int kApart = kWarpSize * Shape::kSteps + kWarpSize / Shape::V;
+  __shared__ float sums[2][Shape::V * kApart];
+  const auto place = [](int column) { return column % Shape::V * kApart + column / Shape::V; };
   for (int turn = 0; turn < kRowsPerBlock; ++turn) {  // warps add in order
     __syncthreads();
     if (warp() != turn) continue;
     for_each_pack<Shape>(columns, [&](int step, int column) {
 #pragma unroll
       for (int i = 0; i < Shape::V; ++i) {
-        const float before_gamma = turn == 0 ? 0.0f : sums[0][column + i];
-        const float before_beta = turn == 0 ? 0.0f : sums[1][column + i];
-        sums[0][column + i] = before_gamma + gamma[step][i];
-        sums[1][column + i] = before_beta + beta[step][i];
+        float &of_gamma = sums[0][place(column) + i * kApart],
+              &of_beta = sums[1][place(column) + i * kApart];
+        of_gamma = (turn == 0 ? 0.0f : of_gamma) + gamma[step][i];
+        of_beta = (turn == 0 ? 0.0f : of_beta) + beta[step][i];
       }
     });
   }
   __syncthreads();
   for (int i = static_cast<int>(threadIdx.x); i < columns; i += kRowThreads) {
-    parts[i] = sums[0][i];
-    parts[columns + i] = sums[1][i];
+    parts[i] = sums[0][place(i)];
+    parts[columns + i] = sums[1][place(i)];
   }
 }
 
@@ -124,8 +127,8 @@ inline int64_t backward_blocks(const Context& context, int64_t rows) {
 inline void add_layernorm_gradients(const Context& context, const float* parts, int64_t blocks,
                                     const Tensor& d_gamma, const Tensor& d_beta) {
   const int64_t columns = d_gamma.size();
-  add_partial_sums(context, parts, blocks, columns, 2 * columns, d_gamma.as<float>());
-  add_partial_sums(context, parts + columns, blocks, columns, 2 * columns, d_beta.as<float>());
+  add_partial_sums(context, parts, blocks, columns, 2 * columns, d_gamma.as<float>(),
+                   d_beta.as<float>());
 }
 
 }  // namespace strata::device::cuda

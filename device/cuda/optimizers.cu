@@ -43,6 +43,26 @@ __global__ void __launch_bounds__(kFlatThreads)
 
 constexpr int64_t kLambBlock = 4096;  // elements a block takes: its sums are added in order
 
+constexpr int kLambPack = kVector<float>;
+
+// The first `count` of a pack's elements, and zeros; kWide: in one access where that are all.
+template <bool kWide>
+__device__ inline void load_first(const float* from, int64_t count, float (&x)[kLambPack]) {
+  if (kWide && count >= kLambPack) return load(from, x);
+#pragma unroll
+  for (int i = 0; i < kLambPack; ++i) x[i] = i < count ? from[i] : 0.0f;
+}
+template <bool kWide>
+__device__ inline void store_first(float* to, int64_t count, const float (&x)[kLambPack]) {
+  if (kWide && count >= kLambPack) return store(to, x);
+#pragma unroll
+  for (int i = 0; i < kLambPack; ++i) {
+    if (i < count) to[i] = x[i];
+  }
+}
+
+// The order of sums is the same for both.
+template <bool kWide>
 __global__ void __launch_bounds__(kFlatThreads)
     lamb_direction_kernel(LambDirection op, int64_t count, LambNorms* parts) {
   const GradientMoments moments = moments_of(op);
@@ -53,16 +73,22 @@ __global__ void __launch_bounds__(kFlatThreads)
   const int64_t begin = static_cast<int64_t>(blockIdx.x) * kLambBlock;
   const int64_t end = begin + kLambBlock < count ? begin + kLambBlock : count;
   double of_weights = 0.0, of_direction = 0.0;
-#pragma unroll 4
-  for (int64_t i = begin + threadIdx.x; i < end; i += kFlatThreads) {
-    const float w = weights[i];
-    float m = first_moment[i], v = second_moment[i];
-    const float u = moments.update(w, gradients[i], m, v);
-    gradients[i] = u;
-    first_moment[i] = m;
-    second_moment[i] = v;
-    of_weights += static_cast<double>(w) * w;
-    of_direction += static_cast<double>(u) * u;
+  for (int64_t i = begin + threadIdx.x * kLambPack; i < end; i += kFlatThreads * kLambPack) {
+    float w[kLambPack], g[kLambPack], m[kLambPack], v[kLambPack];
+    load_first<kWide>(weights + i, end - i, w);
+    load_first<kWide>(gradients + i, end - i, g);
+    load_first<kWide>(first_moment + i, end - i, m);
+    load_first<kWide>(second_moment + i, end - i, v);
+#pragma unroll
+    for (int j = 0; j < kLambPack; ++j) {
+      const float u = moments.update(w[j], g[j], m[j], v[j]);
+      g[j] = u;
+      of_weights += static_cast<double>(w[j]) * w[j];
+      of_direction += static_cast<double>(u) * u;
+    }
+    store_first<kWide>(gradients + i, end - i, g);
+    store_first<kWide>(first_moment + i, end - i, m);
+    store_first<kWide>(second_moment + i, end - i, v);
   }
   of_weights = block_sum<kFlatThreads>(of_weights);
   of_direction = block_sum<kFlatThreads>(of_direction);
@@ -132,7 +158,10 @@ void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
 void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {
   const int64_t count = op.weights.size(), blocks = ceil_div(count, kLambBlock);
   auto* parts = context.scratch[0].get<LambNorms>(blocks);
-  launch(context.stream, blocks, kFlatThreads, lamb_direction_kernel, op, count, parts);
+  const bool wide =
+      are_aligned(op.weights.data, op.gradients.data, op.first_moment.data, op.second_moment.data);
+  launch(context.stream, blocks, kFlatThreads,
+         wide ? lamb_direction_kernel<true> : lamb_direction_kernel<false>, op, count, parts);
   launch(context.stream, 1, kFlatThreads, add_norms_kernel, parts, blocks, op.norms);
 }
 

@@ -82,6 +82,10 @@ inline int __float_as_int(float x) {
   std::memcpy(&bits, &x, sizeof bits);
   return bits;
 }
+template <typename Value>
+Value __ldcg(const Value* from) {
+  return *from;
+}
 inline int atomicMax(int* to, int value) { return std::exchange(*to, *to > value ? *to : value); }
 // Byte i of the result is the one of eight that nibble i of `selector` numbers, y's after x's.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
