@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Collects what scripts/gpu_check.sh needs on a bare machine with a GPU into one folder: the built programs, the shared
-# libraries that such a machine lacks (not CUDA's own), the golden files and a run script.
+# libraries that such a machine lacks (not CUDA's own), the golden files, the commit's name and a run script.
 # Usage: scripts/gpu_bundle.sh [FOLDER]     default: build/gpu_bundle; build the release preset first
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -14,7 +14,13 @@ programs=(cli/strata tests/conformance/test_conformance tests/bert/test_bert tes
 for program in "${programs[@]}"; do
   [[ -x $build/$program ]] || give_up "$build/$program is not there: run scripts/test.sh first"
 done
-grep -q '^STRATA_NVCC:.*nvcc$' "$build/CMakeCache.txt" || give_up "the release build has no CUDA backend: install the CUDA toolkit"
+grep -q '^STRATA_NVCC:.*nvcc$' "$build/CMakeCache.txt" ||
+  give_up "the release build has no CUDA backend: install the CUDA toolkit"
+
+# The build file's whole name keeps ninja from looking for changes of the build itself, which only CMake can tell.
+[[ $(ninja -C "$build" -f "$build/build.ninja" -n "${programs[@]}") == *'no work to do'* ]] ||
+  give_up "the release build is older than its sources: build it again"
+commit=$(git -C "$root" --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null) || commit=unknown
 
 rm -rf "$folder.unfinished"
 mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts,bench}
@@ -22,15 +28,15 @@ for program in "${programs[@]}"; do
   install -s "$build/$program" "$folder.unfinished/bin/"
 done
 # The C library must be the machine's own; CUDA's libraries are there.
-ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u |
-  grep -v -E '^(libc|libm|libdl|libpthread|librt|libresolv|libcuda|libcudart|libcublas|libcublasLt|libnvrtc|libnccl|libcudnn)\.so' |
+not_ours='libc|libm|libdl|libpthread|librt|libresolv|libcuda|libcudart|libcublas|libcublasLt|libnvrtc|libnccl|libcudnn'
+ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u | grep -v -E "^($not_ours)\.so" |
   while read -r _ library; do cp -L "$library" "$folder.unfinished/lib/"; done
 tar -C "$folder.unfinished" -czf "$folder.unfinished/lib.tar.gz" lib
 rm -r "$folder.unfinished/lib"
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" "$folder.unfinished/scripts/"
-cp "$root/bench/gpu_vs_pytorch.sh" "$root/bench/gpu_follows_cpu.sh" "$root/bench/pytorch_step.py" "$root/bench/pytorch_attention.py" \
-  "$folder.unfinished/bench/"
+cp "$root"/bench/{gpu_vs_pytorch.sh,gpu_follows_cpu.sh,pytorch_step.py,pytorch_attention.py} "$folder.unfinished/bench/"
+printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"
 # What bench/gpu_follows_cpu.sh trains on.
 if [[ -f $cache/kjv.txt ]]; then
   mkdir -p "$folder.unfinished/data-cache/minilm"
@@ -41,13 +47,24 @@ cat >"$folder.unfinished/run" <<'RUN'
 #!/usr/bin/env bash
 # Usage: run [OPTION...] of scripts/gpu_check.sh, or: run PROGRAM [ARGUMENT...] of bin/ or bench/
 here=$(cd "$(dirname "$0")" && pwd)
+{ read -r commit && read -r built_with; } <"$here/VERSION"
+here_is=$(getconf GNU_LIBC_VERSION 2>/dev/null || echo another C library)
 [[ -f $here/lib/unpacked ]] || { tar -C "$here" -xzf "$here/lib.tar.gz" && touch "$here/lib/unpacked"; }
-[[ ! -f $here/data-cache/kjv.txt.gz ]] || gunzip "$here/data-cache/kjv.txt.gz"
-export LD_LIBRARY_PATH=$here/lib:${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64 STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
+[[ ! -f $here/data-cache/kjv.txt.gz ]] || gunzip -f "$here/data-cache/kjv.txt.gz"
+export STRATA_OUTER_LIBRARY_PATH=${LD_LIBRARY_PATH:-} STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
+cuda=/usr/local/cuda
+export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+LD_LIBRARY_PATH+=:$cuda/lib64:$cuda/lib:$cuda/targets/x86_64-linux/lib
 # CUDA's libraries may be PyTorch's.
 for folder in "$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)"/nvidia/*/lib; do
   [[ ! -d $folder ]] || LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$folder
 done
+if ! problem=$("$here/bin/strata" --version 2>&1); then
+  printf '%s\n' "bin/strata does not start: it needs CUDA's libraries and $built_with or newer; here is $here_is" \
+    "$problem" >&2
+  exit 2
+fi
+echo "$commit" >&2
 if [[ -x $here/bin/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bin/$program" "$@"; fi
 if [[ -x $here/bench/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bench/$program" "$@"; fi
 exec "$here/scripts/gpu_check.sh" "$@"
@@ -56,5 +73,5 @@ chmod +x "$folder.unfinished/run"
 rm -rf "$folder"
 mv "$folder.unfinished" "$folder"
 megabytes=$(du -sm "$folder" | cut -f1)
-say "$folder: $megabytes MB; copy it to the machine with the GPU and start $(basename "$folder")/run"
+say "$folder: $megabytes MB, commit $commit; copy it to the machine with the GPU and start $(basename "$folder")/run"
 [[ $megabytes -lt 60 ]] || give_up "the bundle has $megabytes MB, 60 are allowed"
