@@ -3,7 +3,7 @@ set(STRATA_WITH_CUDA OFF)
 if(NOT STRATA_CUDA)
   return()
 endif()
-# Kernels are compiled for A100 and H100; nvcc's host code knows no sanitizers.
+# Kernels are compiled for A100 and H100, and for the driver to compile for newer GPUs; nvcc's host code knows no sanitizers.
 if(STRATA_CUDA STREQUAL AUTO AND STRATA_SANITIZE)
   return()
 endif()
@@ -17,7 +17,7 @@ if(NOT STRATA_NVCC)
 endif()
 
 set(CMAKE_CUDA_COMPILER ${STRATA_NVCC})
-set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real)
+set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual)
 if(STRATA_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${STRATA_CCACHE})
 endif()

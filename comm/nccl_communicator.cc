@@ -18,6 +18,7 @@ std::unique_ptr<DeviceCommunicator> make_nccl_communicator(Communicator&, device
 #include <nccl.h>
 
 #include <cstring>
+#include <exception>
 
 namespace strata::comm {
 namespace {
@@ -29,6 +30,7 @@ class Nccl {
   decltype(&::ncclGetUniqueId) get_unique_id;
   decltype(&::ncclCommInitRank) init_rank;
   decltype(&::ncclCommDestroy) destroy;
+  decltype(&::ncclCommAbort) abort;
   decltype(&::ncclGroupStart) group_start;
   decltype(&::ncclGroupEnd) group_end;
   decltype(&::ncclAllReduce) all_reduce;
@@ -65,6 +67,7 @@ class Nccl {
     find(get_unique_id, "ncclGetUniqueId");
     find(init_rank, "ncclCommInitRank");
     find(destroy, "ncclCommDestroy");
+    find(abort, "ncclCommAbort");
     find(group_start, "ncclGroupStart");
     find(group_end, "ncclGroupEnd");
     find(all_reduce, "ncclAllReduce");
@@ -102,7 +105,14 @@ class NcclCommunicator final : public DeviceCommunicator {
     communicator.broadcast(&id, sizeof id, 0);
     nccl_.check(nccl_.init_rank(&communicator_, ranks_, id, rank_), "connecting the ranks");
   }
-  ~NcclCommunicator() override { nccl_.destroy(communicator_); }
+  // Destruction waits for the other ranks, which an error of this one may keep from coming.
+  ~NcclCommunicator() override {
+    if (std::uncaught_exceptions() > exceptions_) {
+      nccl_.abort(communicator_);
+    } else {
+      nccl_.destroy(communicator_);
+    }
+  }
 
   void all_reduce_sum(void* data, int64_t count, device::DType dtype) override {
     nccl_.check(nccl_.all_reduce(data, data, static_cast<size_t>(count), element_type(dtype),
@@ -167,6 +177,7 @@ class NcclCommunicator final : public DeviceCommunicator {
   const Nccl& nccl_;
   int rank_, ranks_;
   cudaStream_t stream_;
+  const int exceptions_ = std::uncaught_exceptions();
   ncclComm_t communicator_ = nullptr;
 };
 

@@ -29,8 +29,13 @@ class StreamEngine final : public BucketEngine {
     }
     if (arithmetic_.converts()) staging_ = device::Buffer(backend, arithmetic_.staging_bytes());
   }
-  // Streams may still use what it owns.
+  // Streams may still use what it owns. Where an error is on its way, they may wait for ranks that
+  // never come: the communicator then ends that.
   ~StreamEngine() override {
+    if (collectives_ && std::uncaught_exceptions() > exceptions_) {
+      collectives_.reset();
+      return;
+    }
     try {
       backend_.synchronize(Stream::kReduce);
       backend_.synchronize(Stream::kCompute);
@@ -40,17 +45,21 @@ class StreamEngine final : public BucketEngine {
   }
 
   void gradients_final(int64_t begin, int64_t end) override {
-    final_.report(begin, end, backend_.record(Stream::kCompute));
-    // An error is finish_step's to tell.
-    if (!error_) guarded([this] { reduce_what_is_final(); });
+    unkept([this, begin, end] {
+      final_.report(begin, end, backend_.record(Stream::kCompute));
+      // An error is finish_step's to tell.
+      if (!error_) guarded([this] { reduce_what_is_final(); });
+    });
   }
 
   StepTimes finish_step() override {
-    if (!error_) final_.check_all_reported();
-    if (!error_) guarded([this] { apply(); });
-    if (error_) std::rethrow_exception(error_);
-    final_.begin_next_step();
-    measured_ = reduced_ = 0;
+    unkept([this] {
+      if (!error_) final_.check_all_reported();
+      if (!error_) guarded([this] { apply(); });
+      if (error_) std::rethrow_exception(error_);
+      final_.begin_next_step();
+      measured_ = reduced_ = 0;
+    });
     return {};
   }
 
@@ -59,6 +68,17 @@ class StreamEngine final : public BucketEngine {
   const std::vector<BucketEvent>& events() const override { return events_; }
 
  private:
+  // What ranks do together is never part of kept work: NCCL wants all of them to keep and to replay
+  // it at once, which they do not, as their batches differ in shape.
+  template <typename Body>
+  void unkept(const Body& body) {
+    if (arithmetic_.alone()) {
+      body();
+    } else {
+      backend_.each_time(body);
+    }
+  }
+
   template <typename Body>
   void guarded(const Body& body) {
     try {
@@ -128,6 +148,7 @@ class StreamEngine final : public BucketEngine {
   int measured_ = 0, reduced_ = 0;  // buckets of this step
   std::vector<device::Event> collected_;
   std::exception_ptr error_;
+  const int exceptions_ = std::uncaught_exceptions();
   const std::vector<BucketEvent> events_;
 };
 

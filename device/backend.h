@@ -17,10 +17,10 @@
 #include <string>
 #include <utility>
 
-#include "device/attention_kernel.h"
 #include "device/dropout.h"
 #include "device/dtype.h"
 #include "device/host_device.h"
+#include "device/kernel_choices.h"
 #include "device/step_value.h"
 
 namespace strata::device {
@@ -447,6 +447,9 @@ class Backend {
   // before, and does not synchronize; all of it has run before with the same shapes. Null where the
   // device cannot do this: then nothing is issued.
   virtual std::unique_ptr<Recording> keep(const std::function<void()>& issue);
+  // Within `issue`, once all streams are joined: instead of being called now, `call` is called at
+  // this place of every replay, for what must not be kept. Elsewhere just calls it.
+  virtual void each_time(const std::function<void()>& call);
 
   virtual void linear_forward(Stream, const LinearForward&) = 0;
   virtual void linear_data_gradient(Stream, const LinearDataGradient&) = 0;
@@ -533,13 +536,15 @@ class HostBuffer {
 // says why. "reference": naive loops in double, for tests. "cpu": dtype kF32 or kBF16, `threads` 0:
 // all of this process's processors. "cuda", where built with the CUDA toolkit: dtype kF32 or kBF16,
 // on GPU number `gpu` of those that the process sees, or on the one that it sees; the calling
-// thread then keeps to the processors next to it. `attention`: cuda's, in kBF16.
+// thread then keeps to the processors next to it. `attention` and `epilogues`:
+// cuda's, in kBF16.
 struct BackendOptions {
   std::string name = "cpu";
   DType compute_dtype = DType::kF32;
   int threads = 0;
   int gpu = 0;
   AttentionKernel attention = AttentionKernel::kFastest;
+  FusedEpilogues epilogues = FusedEpilogues::kFastest;
 };
 std::unique_ptr<Backend> make_backend(const BackendOptions& options);
 

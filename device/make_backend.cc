@@ -19,6 +19,11 @@ const char* name_of(AttentionKernel kernel) {
   return kNames[static_cast<size_t>(kernel)];
 }
 
+const char* name_of(FusedEpilogues epilogues) {
+  constexpr const char* kNames[] = {"fastest", "always", "never"};
+  return kNames[static_cast<size_t>(epilogues)];
+}
+
 void* Backend::allocate_host(size_t bytes) { return ::operator new(bytes, kHostAlignment); }
 
 void Backend::release_host(void* memory) { ::operator delete(memory, kHostAlignment); }
@@ -30,6 +35,8 @@ void Backend::store(Stream stream, void* device, const void* values, size_t byte
 
 std::unique_ptr<Recording> Backend::keep(const std::function<void()>&) { return nullptr; }
 
+void Backend::each_time(const std::function<void()>& call) { call(); }
+
 std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
   if (options.name == "cpu") return cpu::make_cpu_backend(options.compute_dtype, options.threads);
   if (options.name == "reference") {
@@ -40,7 +47,8 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
   }
 #ifdef STRATA_CUDA
   if (options.name == "cuda") {
-    return cuda::make_cuda_backend(options.compute_dtype, options.gpu, options.attention);
+    return cuda::make_cuda_backend(options.compute_dtype, options.gpu, options.attention,
+                                   options.epilogues);
   }
 #endif
   fail("backend {}: not in this build; choose cpu or reference", options.name);

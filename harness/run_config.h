@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "device/attention_kernel.h"
+#include "device/kernel_choices.h"
 #include "loadbalance/cost_model.h"
 
 namespace strata::harness {
@@ -67,6 +67,7 @@ struct DeviceConfig {
   std::optional<int> threads;  // absent: the node's processors divided by its ranks
   bool graphs = false;
   device::AttentionKernel attention = device::AttentionKernel::kFastest;
+  device::FusedEpilogues epilogues = device::FusedEpilogues::kFastest;
 };
 
 struct DataConfig {

@@ -101,7 +101,10 @@ ConfigSection device_section() {
                       "starts a few things a step instead of a thousand. Pays where micro-batches "
                       "are small; `batch.round_tokens` makes shapes recur."),
                   key("attention", get, &S::attention, Choice<device::AttentionKernel>{},
-                      "What cuda computes bf16 attention with.")});
+                      "What cuda computes bf16 attention with."),
+                  key("epilogues", get, &S::epilogues, Choice<device::FusedEpilogues>{},
+                      "Whether cuda's bf16 products also do what follows them: GELU, its "
+                      "derivative, bias gradients.")});
 }
 
 ConfigSection data_section() {

@@ -29,6 +29,11 @@ constexpr NamedChoice<AttentionKernel> kAttentionKernels[] = {
     {AttentionKernel::kPlain, "plain", "a warp a query, to check the others"},
     {AttentionKernel::kMma, "mma", "tensor cores, heads of 32 or 64 units"},
     {AttentionKernel::kWgmma, "wgmma", "those of Hopper, heads of 64 units; others as `mma`"}};
+using device::FusedEpilogues;
+constexpr NamedChoice<FusedEpilogues> kFusedEpilogues[] = {
+    {FusedEpilogues::kFastest, "fastest", "where that is measured to be faster"},
+    {FusedEpilogues::kAlways, "always", "wherever cuBLASLt can"},
+    {FusedEpilogues::kNever, "never", "kernels of their own"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
     {BalanceStrategy::kExchange, "exchange",
@@ -86,6 +91,10 @@ std::span<const NamedChoice<BackendKind>> choices_of() {
 template <>
 std::span<const NamedChoice<device::AttentionKernel>> choices_of() {
   return kAttentionKernels;
+}
+template <>
+std::span<const NamedChoice<device::FusedEpilogues>> choices_of() {
+  return kFusedEpilogues;
 }
 template <>
 std::span<const NamedChoice<BalanceStrategy>> choices_of() {

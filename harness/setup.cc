@@ -69,7 +69,8 @@ std::unique_ptr<device::Backend> make_backend(const RunConfig& config, const Loc
       return device::make_backend({.name = "cuda",
                                    .compute_dtype = compute_dtype(config),
                                    .gpu = local.rank,
-                                   .attention = config.device.attention});
+                                   .attention = config.device.attention,
+                                   .epilogues = config.device.epilogues});
     case BackendKind::kCpu:
       break;
   }

@@ -36,7 +36,7 @@ SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batc
   model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, model_options(config, bert_));
   model_->set_weights(bert::random_weights(model_->layout(), 1));
   optimizer_ = make_optimizer(config.optimizer, *backend_, *model_);
-  recordings_ = make_recordings(config, *backend_, ranks.communicator);
+  recordings_ = make_recordings(config, *backend_);
 }
 
 std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(

@@ -78,16 +78,8 @@ optim::UpdateOptions update_options(const comm::ReducedGradients& reduced) {
 }
 
 std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
-                                                    device::Backend& backend,
-                                                    const comm::Communicator& communicator) {
-  if (!config.device.graphs) return nullptr;
-  if (communicator.size() > 1 && !backend.cuda_stream(device::Stream::kReduce)) {
-    fail(
-        "device.graphs: what the ranks' {} devices exchange goes through the host and cannot be "
-        "replayed; set it to false",
-        backend.name());
-  }
-  return std::make_unique<device::Recordings>(backend);
+                                                    device::Backend& backend) {
+  return config.device.graphs ? std::make_unique<device::Recordings>(backend) : nullptr;
 }
 
 comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
@@ -165,7 +157,7 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
           [this](const comm::ReducedGradients& reduced) {
             optimizer_->update(reduced.stream, reduced.begin, reduced.end, update_options(reduced));
           })),
-      recordings_(make_recordings(config, backend, communicator)),
+      recordings_(make_recordings(config, backend)),
       loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
   optim::check_schedule(schedule_);
 }

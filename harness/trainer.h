@@ -103,11 +103,9 @@ comm::BucketOptions bucket_options(const RunConfig& config);
 comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& model);
 // What the optimizer does with reduced gradients.
 optim::UpdateOptions update_options(const comm::ReducedGradients& reduced);
-// Where device.graphs asks for them, else null. Throws Error where what ranks exchange cannot be
-// replayed.
+// Where device.graphs asks for them, else null.
 std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
-                                                    device::Backend& backend,
-                                                    const comm::Communicator& communicator);
+                                                    device::Backend& backend);
 // Forward and backward of the batch that `model` has begun and, of a step's last micro-batch,
 // reduction and update: issued, or replayed from `recordings`, which may be null. So may
 // `timeline`.

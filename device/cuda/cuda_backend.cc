@@ -24,11 +24,11 @@ constexpr int kStreams = 3;
 // A stream with the points recorded in it, its scratch and its products.
 class StreamState {
  public:
-  StreamState() {
+  explicit StreamState(FusedEpilogues epilogues) {
     for (cudaEvent_t& event : events_) {
       check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
     }
-    matmul_ = std::make_unique<Matmul>(stream_);
+    matmul_ = std::make_unique<Matmul>(stream_, epilogues);
   }
   ~StreamState() {
     matmul_.reset();
@@ -68,8 +68,12 @@ template <typename T>
 class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
  public:
   // The GPU is the calling thread's.
-  CudaBackend(int device, const cudaDeviceProp& properties, AttentionKernel attention)
-      : device_(device), properties_(properties), attention_(attention, properties) {}
+  CudaBackend(int device, const cudaDeviceProp& properties, AttentionKernel attention,
+              FusedEpilogues epilogues)
+      : device_(device),
+        properties_(properties),
+        attention_(attention, properties),
+        streams_{StreamState(epilogues), StreamState(epilogues), StreamState(epilogues)} {}
   ~CudaBackend() override { cudaDeviceSynchronize(); }
 
   std::string name() const override { return "cuda"; }
@@ -83,8 +87,9 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
   bool memory_is_host() const override { return false; }
+  // GPUs of 8.9 multiply in 8 bits, too, but run the code for 8.0, whose kernels write no codes.
   bool has_float8() const override {
-    return compute_dtype() == DType::kBF16 && 10 * properties_.major + properties_.minor >= 89;
+    return compute_dtype() == DType::kBF16 && properties_.major >= 9;
   }
   void* cuda_stream(Stream s) override { return stream(s); }
 
@@ -143,22 +148,40 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   }
 
   std::unique_ptr<Recording> keep(const std::function<void()>& issue) override {
-    return std::make_unique<Kept>(*this, issue);
+    auto kept = std::make_unique<Kept>(*this);
+    keeping_ = &kept->work();
+    try {
+      keeping_->keep(issue);
+    } catch (...) {
+      keeping_ = nullptr;
+      throw;
+    }
+    keeping_ = nullptr;
+    return kept;
+  }
+  void each_time(const std::function<void()>& call) override {
+    if (keeping_) {
+      keeping_->each_time(call);
+    } else {
+      call();
+    }
   }
 
  private:
   class Kept final : public Recording {
    public:
-    Kept(CudaBackend& backend, const std::function<void()>& issue)
-        : backend_(backend), graph_(backend.stream(Stream::kCompute), issue) {}
+    explicit Kept(CudaBackend& backend)
+        : backend_(backend), work_(backend.stream(Stream::kCompute)) {}
+    KeptWork& work() { return work_; }
     void replay() override {
-      graph_.launch(backend_.stream(Stream::kCompute));
+      backend_.use_device();
+      work_.replay();
       backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
     }
 
    private:
     CudaBackend& backend_;
-    Graph graph_;
+    KeptWork work_;
   };
 
   StreamState& state(Stream s) { return streams_[static_cast<size_t>(s)]; }
@@ -180,6 +203,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   void use_device() const { check(cudaSetDevice(device_), "choosing a GPU"); }
 
   int device_;
+  KeptWork* keeping_ = nullptr;
   cudaDeviceProp properties_;
   AttentionChoice attention_;
   std::array<StreamState, kStreams> streams_;
@@ -188,7 +212,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
 }  // namespace
 
 std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
-                                           AttentionKernel attention) {
+                                           AttentionKernel attention, FusedEpilogues epilogues) {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status != cudaSuccess || devices == 0) {
@@ -214,10 +238,10 @@ std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
   bind_to_nearest_processors(address);
   check(cudaSetDevice(device), "choosing a GPU");
   if (compute_dtype == DType::kF32) {
-    return std::make_unique<CudaBackend<float>>(device, properties, attention);
+    return std::make_unique<CudaBackend<float>>(device, properties, attention, epilogues);
   }
   if (compute_dtype == DType::kBF16) {
-    return std::make_unique<CudaBackend<BFloat16>>(device, properties, attention);
+    return std::make_unique<CudaBackend<BFloat16>>(device, properties, attention, epilogues);
   }
   fail("the cuda backend computes in f32 or bf16, not f64; the reference backend does");
 }

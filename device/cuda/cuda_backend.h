@@ -11,6 +11,7 @@ namespace strata::device::cuda {
 // show every process its own), computing in f32 or bf16. Keeps the calling thread to the processors
 // next to it. Throws Error where there is no such GPU or it is older than compute capability 8.0.
 std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
-                                           AttentionKernel attention = AttentionKernel::kFastest);
+                                           AttentionKernel attention = AttentionKernel::kFastest,
+                                           FusedEpilogues epilogues = FusedEpilogues::kFastest);
 
 }  // namespace strata::device::cuda

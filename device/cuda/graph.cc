@@ -2,28 +2,55 @@
 
 namespace strata::device::cuda {
 
-Graph::Graph(cudaStream_t stream, const std::function<void()>& issue) {
-  // Other threads, NCCL's among them, go on with what they do.
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "beginning a graph");
-  cudaGraph_t captured = nullptr;
+KeptWork::~KeptWork() {
+  for (const Part& part : parts_) {
+    if (part.graph) cudaGraphExecDestroy(part.graph);
+  }
+}
+
+void KeptWork::keep(const std::function<void()>& issue) {
+  begin_graph();
   try {
     issue();
   } catch (...) {
-    cudaStreamEndCapture(stream, &captured);
+    cudaGraph_t captured = nullptr;
+    cudaStreamEndCapture(stream_, &captured);
     if (captured) cudaGraphDestroy(captured);
     cudaGetLastError();
     throw;
   }
-  check(cudaStreamEndCapture(stream, &captured), "ending a graph");
-  const cudaError_t status = cudaGraphInstantiate(&graph_, captured, 0);
-  cudaGraphDestroy(captured);
-  check(status, "preparing a graph");
+  end_graph();
 }
 
-Graph::~Graph() { cudaGraphExecDestroy(graph_); }
+void KeptWork::each_time(const std::function<void()>& call) {
+  end_graph();
+  parts_.push_back({nullptr, call});
+  begin_graph();
+}
 
-void Graph::launch(cudaStream_t stream) {
-  check(cudaGraphLaunch(graph_, stream), "starting a graph");
+void KeptWork::replay() const {
+  for (const Part& part : parts_) {
+    if (part.graph) {
+      check(cudaGraphLaunch(part.graph, stream_), "starting a graph");
+    } else {
+      part.call();
+    }
+  }
+}
+
+void KeptWork::begin_graph() {
+  // Other threads go on with what they do.
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+}
+
+void KeptWork::end_graph() {
+  cudaGraph_t captured = nullptr;
+  check(cudaStreamEndCapture(stream_, &captured), "ending a graph");
+  cudaGraphExec_t graph = nullptr;
+  const cudaError_t status = cudaGraphInstantiate(&graph, captured, 0);
+  cudaGraphDestroy(captured);
+  check(status, "preparing a graph");
+  parts_.push_back({graph, {}});
 }
 
 }  // namespace strata::device::cuda

@@ -2,24 +2,38 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "device/cuda/runtime.h"
 
 namespace strata::device::cuda {
 
-class Graph {
+// Graphs, and calls of the host between them.
+class KeptWork {
  public:
-  // What `issue` gives `stream`, and the streams that it makes wait for it; none of it runs. Throws
-  // Error where something in it cannot be part of a graph.
-  Graph(cudaStream_t stream, const std::function<void()>& issue);
-  ~Graph();
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
+  explicit KeptWork(cudaStream_t stream) : stream_(stream) {}
+  ~KeptWork();
+  KeptWork(const KeptWork&) = delete;
+  KeptWork& operator=(const KeptWork&) = delete;
 
-  void launch(cudaStream_t stream);
+  // Keeps what `issue` gives the stream, and the streams that it makes wait for it; none of it
+  // runs. Throws Error where something in it cannot be part of a graph. Once.
+  void keep(const std::function<void()>& issue);
+  // While `issue` runs: goes on in another graph after `call`.
+  void each_time(const std::function<void()>& call);
+
+  void replay() const;
 
  private:
-  cudaGraphExec_t graph_ = nullptr;
+  void begin_graph();
+  void end_graph();
+
+  struct Part {
+    cudaGraphExec_t graph = nullptr;  // or
+    std::function<void()> call;
+  };
+  cudaStream_t stream_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace strata::device::cuda

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/cuda/alignment.h"
 #include "device/cuda/trial.h"
 
 namespace strata::device::cuda {
@@ -63,6 +64,25 @@ struct Owned {
   }
 };
 
+// The vector that is added to a product's rows, or made of its sums; null: there is none.
+const void* vector_of(const MatmulCall& call, const MatmulEpilogue& epilogue) {
+  return epilogue.column_sums ? epilogue.column_sums : call.bias;
+}
+
+// cuBLASLt's products of 16-bit numbers that are split along k into more parts than k exceeds a
+// multiple of 64 by may leave these last terms out (versions 12.8 to 13.1 on compute capability
+// 9.0; measured in facebookexperimental/triton, pull request 2767).
+bool may_lose_terms(const cublasLtMatmulAlgo_t& algorithm, int64_t k) {
+  constexpr int64_t kBlock = 64;
+  int32_t parts = 1;
+  size_t written = 0;
+  if (cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts,
+                                           sizeof parts, &written) != CUBLAS_STATUS_SUCCESS) {
+    return false;
+  }
+  return k % kBlock != 0 && parts > k % kBlock;
+}
+
 // What a product reads and writes. cuBLASLt is column-major: c[m, n] row-major is its C[n, m], the
 // product op(b) op(a).
 struct Work {
@@ -83,7 +103,10 @@ class Problem {
   explicit Problem(const Work& work)
       : a_alignment_(alignment_of(work.call.a)),
         b_alignment_(alignment_of(work.call.b)),
-        c_alignment_(alignment_of(work.call.c)) {
+        c_alignment_(alignment_of(work.call.c)),
+        k_(work.call.k),
+        output_is_f32_(work.call.output_dtype == DType::kF32),
+        in_16_bits_(!work.float8 && work.call.input_dtype == DType::kBF16) {
     const MatmulCall& call = work.call;
     check(cublasLtMatmulDescCreate(&operation_.descriptor, CUBLAS_COMPUTE_32F, CUDA_R_32F),
           "describing a product");
@@ -124,6 +147,10 @@ class Problem {
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a_alignment_);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_alignment_);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c_alignment_);
+    // Parts are added in f32.
+    uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    if (output_is_f32_) reductions |= CUBLASLT_REDUCTION_SCHEME_INPLACE;
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
     std::array<cublasLtMatmulHeuristicResult_t, kMost> results;
     int found = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
@@ -133,14 +160,17 @@ class Problem {
     check(status, "choosing an algorithm");
     std::vector<cublasLtMatmulAlgo_t> algorithms;
     for (int i = 0; i < found; ++i) {
-      if (results[i].state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(results[i].algo);
+      if (results[i].state == CUBLAS_STATUS_SUCCESS && is_right(results[i].algo)) {
+        algorithms.push_back(results[i].algo);
+      }
     }
     return algorithms;
   }
 
   bool suits(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const {
     cublasLtMatmulHeuristicResult_t result;
-    return cublasLtMatmulAlgoCheck(handle, operation_.descriptor, b_.descriptor, a_.descriptor,
+    return is_right(algorithm) &&
+           cublasLtMatmulAlgoCheck(handle, operation_.descriptor, b_.descriptor, a_.descriptor,
                                    c_.descriptor, c_.descriptor, &algorithm,
                                    &result) == CUBLAS_STATUS_SUCCESS &&
            result.workspaceSize <= kWorkspaceBytes;
@@ -160,8 +190,11 @@ class Problem {
  private:
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
+  bool is_right(const cublasLtMatmulAlgo_t& algorithm) const {
+    return !in_16_bits_ || !may_lose_terms(algorithm, k_);
+  }
   void point(const Work& work) {
-    const void* vector = work.epilogue.column_sums ? work.epilogue.column_sums : work.call.bias;
+    const void* vector = vector_of(work.call, work.epilogue);
     if (vector) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
     if (work.float8) {
       set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, work.float8->b_factor);
@@ -184,14 +217,16 @@ class Problem {
   }
 
   uint32_t a_alignment_, b_alignment_, c_alignment_;
+  int64_t k_;
+  bool output_is_f32_, in_16_bits_;
   Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation_;
   Layout a_, b_, c_;
 };
 
 // Everything but the pointers, of which only the alignment counts, and whether they are there.
 using Kind = std::tuple<bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t,
-                        uint32_t, uint32_t, bool, bool, cudaDataType_t, cudaDataType_t, DType,
-                        MatmulEpilogue::Kind, bool>;
+                        uint32_t, uint32_t, uint32_t, uint32_t, bool, bool, cudaDataType_t,
+                        cudaDataType_t, DType, MatmulEpilogue::Kind, bool>;
 
 Kind kind_of(const Work& work, int64_t m, int64_t k) {
   const MatmulCall& call = work.call;
@@ -206,6 +241,8 @@ Kind kind_of(const Work& work, int64_t m, int64_t k) {
           alignment_of(call.a),
           alignment_of(call.b),
           alignment_of(call.c),
+          alignment_of(vector_of(call, work.epilogue)),
+          alignment_of(work.epilogue.pre_activation),
           call.accumulate,
           call.bias != nullptr,
           work.a_type(),
@@ -238,8 +275,8 @@ struct Plan {
   std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: cuBLASLt has none
 };
 
-// All of a step's products, of several steps.
-constexpr size_t kMostPlans = 1024;
+// All products of the steps that a run may keep for replaying, and more.
+constexpr size_t kMostPlans = size_t{1} << 14;
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
@@ -265,7 +302,7 @@ struct TrialOutputs {
 }  // namespace
 
 struct Matmul::State {
-  explicit State(cudaStream_t stream_) : stream(stream_) {
+  State(cudaStream_t stream_, FusedEpilogues epilogues_) : stream(stream_), epilogues(epilogues_) {
     check(cublasLtCreate(&handle), "starting cuBLASLt");
     cuda::check(cudaMalloc(&workspace, kWorkspaceBytes), "allocating cuBLASLt's workspace");
   }
@@ -276,17 +313,17 @@ struct Matmul::State {
 
   Plan& plan_of(const Work& work);
   std::optional<cublasLtMatmulAlgo_t> algorithm_of(Problem& problem, const Work& work);
+  std::optional<cublasLtMatmulAlgo_t> favourite(const Problem& problem) const;
   std::optional<cublasLtMatmulAlgo_t> fastest(Problem& problem, const Work& work);
   cublasStatus_t run(Problem& problem, const Work& work, const cublasLtMatmulAlgo_t& algorithm) {
     return problem.run(handle, stream, workspace, work, algorithm);
   }
   void run(const Work& work);
-  void run(Plan& plan, const Work& work) {
-    check(run(plan.problem, work, *plan.algorithm), "a matrix product");
-  }
+  void run(Plan& plan, const Work& work);
   bool is_fused(const Work& work, const Separately& separately);
 
   cudaStream_t stream;
+  FusedEpilogues epilogues;
   cublasLtHandle_t handle = nullptr;
   void* workspace = nullptr;
   // Of neighbourhoods.
@@ -306,11 +343,21 @@ void Matmul::State::run(const Work& work) {
   run(plan, work);
 }
 
+void Matmul::State::run(Plan& plan, const Work& work) {
+  cublasStatus_t status = run(plan.problem, work, *plan.algorithm);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) {
+    // What was fastest for a neighbour, and passed cuBLASLt's own check.
+    if (const auto other = favourite(plan.problem)) plan.algorithm = other;
+    status = run(plan.problem, work, *plan.algorithm);
+  }
+  check(status, "a matrix product");
+}
+
 // A step has one kind of product in every layer: only the first layer's is described anew.
 Plan& Matmul::State::plan_of(const Work& work) {
   const Kind kind = kind_of(work);
   if (const auto known = plans.find(kind); known != plans.end()) return known->second;
-  if (plans.size() >= kMostPlans) plans.clear();
+  if (plans.size() >= kMostPlans && !is_captured(stream)) plans.clear();
   Plan& plan = plans.try_emplace(kind, work).first->second;
   plan.algorithm = algorithm_of(plan.problem, work);
   return plan;
@@ -318,35 +365,39 @@ Plan& Matmul::State::plan_of(const Work& work) {
 
 std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(Problem& problem,
                                                                 const Work& work) {
-  const auto favourite = [&]() -> std::optional<cublasLtMatmulAlgo_t> {
-    const auto candidates = problem.candidates(handle);
-    return candidates.empty() ? std::nullopt : std::optional(candidates.front());
-  };
   const Kind neighbourhood = neighbourhood_of(work);
   auto known = chosen.find(neighbourhood);
   if (known == chosen.end()) {
-    if (is_captured(stream)) return favourite();  // nothing can be measured
+    if (is_captured(stream)) return favourite(problem);  // nothing can be measured
     known = chosen.emplace(neighbourhood, fastest(problem, work)).first;
   }
   // An algorithm may not suit every number of rows of its neighbourhood.
-  return known->second && problem.suits(handle, *known->second) ? known->second : favourite();
+  return known->second && problem.suits(handle, *known->second) ? known->second
+                                                                : favourite(problem);
 }
 
-// Tries the candidates on the work's inputs and outputs of their own.
+std::optional<cublasLtMatmulAlgo_t> Matmul::State::favourite(const Problem& problem) const {
+  const auto candidates = problem.candidates(handle);
+  return candidates.empty() ? std::nullopt : std::optional(candidates.front());
+}
+
+// Tries the candidates on the work's inputs and outputs of their own, all of them twice: the first
+// may find the device at rest.
 std::optional<cublasLtMatmulAlgo_t> Matmul::State::fastest(Problem& problem, const Work& work) {
   const auto candidates = problem.candidates(handle);
-  if (candidates.size() == 1) return candidates.front();
   TrialOutputs outputs;
   const Work trial = outputs.in_place_of(work);
   float best = kNever;
   std::optional<cublasLtMatmulAlgo_t> winner;
-  for (const cublasLtMatmulAlgo_t& candidate : candidates) {
-    if (run(problem, trial, candidate) != CUBLAS_STATUS_SUCCESS) continue;
-    const float time = milliseconds(
-        stream, [&] { check(run(problem, trial, candidate), "trying a matrix product"); });
-    if (time < best) {
-      best = time;
-      winner = candidate;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const cublasLtMatmulAlgo_t& candidate : candidates) {
+      if (run(problem, trial, candidate) != CUBLAS_STATUS_SUCCESS) continue;
+      const float time = milliseconds(
+          stream, [&] { check(run(problem, trial, candidate), "trying a matrix product"); });
+      if (time < best) {
+        best = time;
+        winner = candidate;
+      }
     }
   }
   return winner;
@@ -358,22 +409,25 @@ bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
   if (const auto known = fused.find(neighbourhood); known != fused.end()) {
     return known->second && plan_of(work).algorithm.has_value();
   }
-  if (is_captured(stream)) return false;
+  if (epilogues == FusedEpilogues::kNever || is_captured(stream)) return false;
   bool faster = false;
-  if (plan_of(work).algorithm) {
-    TrialOutputs outputs;
-    const Work trial = outputs.in_place_of(work);
+  TrialOutputs outputs;
+  const Work trial = outputs.in_place_of(work);
+  if (Plan& plan = plan_of(work);
+      plan.algorithm && run(plan.problem, trial, *plan.algorithm) == CUBLAS_STATUS_SUCCESS) {
     separately(trial.call, trial.epilogue);
     // Asked for anew: products of `separately` may have made plans be forgotten.
     const float in_one = milliseconds(stream, [&] { run(plan_of(work), trial); });
-    faster = in_one < milliseconds(
+    faster = epilogues == FusedEpilogues::kAlways ||
+             in_one < milliseconds(
                           stream, [&] { separately(trial.call, trial.epilogue); });
   }
   fused.emplace(neighbourhood, faster);
   return faster;
 }
 
-Matmul::Matmul(cudaStream_t stream) : state_(std::make_unique<State>(stream)) {}
+Matmul::Matmul(cudaStream_t stream, FusedEpilogues epilogues)
+    : state_(std::make_unique<State>(stream, epilogues)) {}
 
 Matmul::~Matmul() = default;
 
@@ -386,10 +440,10 @@ void Matmul::operator()(const MatmulCall& call, const Float8Operands& operands) 
 bool Matmul::operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
                         const Separately& separately) {
   const Work work{call, epilogue, {}};
-  const bool possible = call.m > 0 && call.n > 0 && call.k > 0 &&
-                        call.input_dtype == DType::kBF16 && call.ldc % 8 == 0 &&
-                        alignment_of(call.c) >= 16 &&
-                        (!epilogue.pre_activation || alignment_of(epilogue.pre_activation) >= 16);
+  const bool possible =
+      call.m > 0 && call.n > 0 && call.k > 0 && call.input_dtype == DType::kBF16 &&
+      call.lda % 8 == 0 && call.ldb % 8 == 0 && call.ldc % 8 == 0 &&
+      are_aligned(call.a, call.b, call.c, vector_of(call, epilogue), epilogue.pre_activation);
   if (!possible || !state_->is_fused(work, separately)) {
     separately(call, epilogue);
     return false;

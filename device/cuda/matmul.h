@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "device/cuda/runtime.h"
+#include "device/kernel_choices.h"
 #include "device/matmul_call.h"
 
 namespace strata::device::cuda {
@@ -39,7 +40,7 @@ struct Float8Operands {
 // products are kept, too.
 class Matmul {
  public:
-  explicit Matmul(cudaStream_t stream);
+  Matmul(cudaStream_t stream, FusedEpilogues epilogues);
   ~Matmul();
 
   void operator()(const MatmulCall& call);
@@ -49,8 +50,9 @@ class Matmul {
 
   // The product with its epilogue, or what does the same: `separately` of a call and an epilogue
   // that differ from these at most in where they write. The first time for a kind of product tries
-  // both; without cuBLASLt's support, on misaligned memory and where nothing can be tried, as a
-  // graph is captured, it is `separately`. Returns whether it was the product with its epilogue.
+  // both, unless one was asked for; without cuBLASLt's support, on misaligned memory and where
+  // nothing can be tried, as a graph is captured, it is `separately`. Returns whether it was the
+  // product with its epilogue.
   using Separately = std::function<void(const MatmulCall&, const MatmulEpilogue&)>;
   bool operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
                   const Separately& separately);

@@ -28,7 +28,10 @@ size_t bytes_of(size_t count, ncclDataType_t type) { return count * size_of(dtyp
 
 template <typename Work>
 ncclResult_t enqueue(cudaStream_t stream, const Work& work) {
-  reinterpret_cast<strata::testing_support::DeferredStream*>(stream)->enqueue(work);
+  auto& deferred = *reinterpret_cast<strata::testing_support::DeferredStream*>(stream);
+  // All ranks would have to keep it at once, and replay it at once.
+  if (deferred.keeps()) return ncclInvalidUsage;
+  deferred.enqueue(work);
   return ncclSuccess;
 }
 
@@ -68,6 +71,9 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   delete comm;
   return ncclSuccess;
 }
+
+// Whatever the ranks are in the middle of.
+ncclResult_t ncclCommAbort(ncclComm_t comm) { return ncclCommDestroy(comm); }
 
 ncclResult_t ncclGroupStart() { return ncclSuccess; }
 ncclResult_t ncclGroupEnd() { return ncclSuccess; }

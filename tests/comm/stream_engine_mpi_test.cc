@@ -146,7 +146,7 @@ TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun)
   }
 }
 
-// Ranks may replay while others still issue.
+// Ranks may replay while others still issue: their collectives are not kept.
 TEST_P(StreamEngineOverRanks, GivesTheSameBitsWhenStepsAreReplayed) {
   HostBackend host;
   Descent<HostBackend> in_host_memory(host, *world_, GetParam(),

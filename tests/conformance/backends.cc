@@ -26,6 +26,16 @@ std::vector<BackendOptions> tested_attention() {
   return backends;
 }
 
+std::vector<BackendOptions> tested_linear() {
+  std::vector<BackendOptions> backends = tested_backends();
+#ifdef STRATA_CUDA
+  for (const auto epilogues : {FusedEpilogues::kAlways, FusedEpilogues::kNever}) {
+    backends.push_back({.name = "cuda", .compute_dtype = DType::kBF16, .epilogues = epilogues});
+  }
+#endif
+  return backends;
+}
+
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {
   return make_backend(options);
 }

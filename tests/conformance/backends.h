@@ -15,14 +15,10 @@ namespace strata::device {
 
 // What this program tests.
 std::vector<BackendOptions> tested_backends();
-// Those, and each of their implementations of attention.
+// Those, and each of their implementations of attention, or with and without fused epilogues.
 std::vector<BackendOptions> tested_attention();
+std::vector<BackendOptions> tested_linear();
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options);
-
-inline void PrintTo(const BackendOptions& options, std::ostream* out) {
-  *out << options.name << " " << name_of(options.compute_dtype) << ", attention "
-       << name_of(options.attention);
-}
 
 // A test of one backend; skips, with the reason, where this machine cannot run it.
 class Conformance : public testing::TestWithParam<BackendOptions> {
@@ -40,12 +36,21 @@ class Conformance : public testing::TestWithParam<BackendOptions> {
   std::unique_ptr<Backend> backend_;
 };
 
+inline std::string name_of(const BackendOptions& options) {
+  std::string name = fmt::format("{}_{}", options.name, name_of(options.compute_dtype));
+  if (options.attention != AttentionKernel::kFastest) {
+    name += fmt::format("_{}", name_of(options.attention));
+  }
+  if (options.epilogues != FusedEpilogues::kFastest) {
+    name += fmt::format("_{}", name_of(options.epilogues));
+  }
+  return name;
+}
+
+inline void PrintTo(const BackendOptions& options, std::ostream* out) { *out << name_of(options); }
+
 inline std::string name_of_backend(const testing::TestParamInfo<BackendOptions>& info) {
-  const BackendOptions& options = info.param;
-  const std::string name = fmt::format("{}_{}", options.name, name_of(options.compute_dtype));
-  return options.attention == AttentionKernel::kFastest
-             ? name
-             : fmt::format("{}_{}", name, name_of(options.attention));
+  return name_of(info.param);
 }
 
 }  // namespace strata::device

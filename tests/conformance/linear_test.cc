@@ -159,7 +159,7 @@ TEST_P(Linear, NoRowsIsNoWork) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Linear, testing::ValuesIn(tested_backends()), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Linear, testing::ValuesIn(tested_linear()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

@@ -83,6 +83,34 @@ TEST_P(KeptWork, ReplaysDoWhatIssuingDoesWithWhatMemoryHoldsByThen) {
   EXPECT_TRUE(finish() == issued);
 }
 
+TEST_P(KeptWork, CallsInBetweenAreMadeInEveryReplayAtTheirPlace) {
+  const float* next_rate = nullptr;
+  const auto issue_with_call = [&] {
+    backend().convert(Stream::kCompute, {source_, 0.5f, gradients_});
+    backend().fill_zero(Stream::kCompute, norm_squared_, sizeof(double));
+    backend().l2_norm_squared(Stream::kCompute, {gradients_, norm_squared_});
+    backend().each_time([&] { set_learning_rate(*next_rate++); });
+    backend().adam_update(Stream::kCompute, update_);
+  };
+  const auto begin = [&] {
+    next_rate = &kRates[1];
+    issue_with_call();  // what is kept has run before
+    next_rate = kRates;
+  };
+  begin();
+  for (size_t i = 0; i < std::size(kRates); ++i) issue_with_call();
+  const auto issued = finish();
+
+  SetUp();
+  begin();
+  const auto kept = backend().keep(issue_with_call);
+  if (!kept) GTEST_SKIP() << "this backend keeps nothing";
+  EXPECT_EQ(next_rate, kRates);
+  for (size_t i = 0; i < std::size(kRates); ++i) kept->replay();
+  EXPECT_EQ(next_rate, std::end(kRates));
+  EXPECT_TRUE(finish() == issued);
+}
+
 TEST_P(KeptWork, WhatIsKeptDoesNotRun) {
   const auto before = [&] {
     SetUp();

@@ -20,8 +20,11 @@ std::vector<BackendOptions> tested_attention() {
   return backends;
 }
 
+// Products are not cuBLASLt's here.
+std::vector<BackendOptions> tested_linear() { return tested_backends(); }
+
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {
-  return cuda::make_cuda_backend(options.compute_dtype, 0, options.attention);
+  return cuda::make_cuda_backend(options.compute_dtype, 0, options.attention, options.epilogues);
 }
 
 }  // namespace strata::device

@@ -1,6 +1,12 @@
 // Matrix products in place of cuBLASLt's.
 #include "device/cuda/matmul.h"
 
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "device/cuda/alignment.h"
 #include "device/dtype.h"
 #include "device/float8.h"
 #include "device/reference/activation.h"
@@ -24,6 +30,21 @@ void set(void* matrix, DType dtype, int64_t i, double value) {
 float decoded(uint8_t code, Float8Operands::Format format) {
   return format == Float8Operands::Format::kE4M3 ? from_float8<E4M3>(code)
                                                  : from_float8<E5M2>(code);
+}
+
+// What cuBLASLt wants of products in 8 bits.
+void check_float8(const MatmulCall& call, const Float8Operands& operands) {
+  const auto are_multiples = [](auto... values) { return ((values % 16 == 0) && ...); };
+  ::emulated_cuda::require(!call.transpose_a && call.transpose_b,
+                           "a [m, k] and b [n, k] in 8 bits");
+  ::emulated_cuda::require(are_multiples(call.m, call.n, call.k, call.lda, call.ldb, call.ldc),
+                           "sizes in 8 bits that are multiples of 16");
+  ::emulated_cuda::require(are_aligned(call.a, call.b, call.c, call.bias),
+                           "matrices in 8 bits that are 16-byte aligned");
+  ::emulated_cuda::require(
+      operands.a == Float8Operands::Format::kE4M3 || operands.b == Float8Operands::Format::kE4M3,
+      "one of two matrices in 8 bits to be E4M3");
+  ::emulated_cuda::require(operands.a_factor && operands.b_factor, "factors of matrices in 8 bits");
 }
 
 void multiply_float8(const MatmulCall& call, const Float8Operands& operands) {
@@ -80,9 +101,12 @@ void multiply(const MatmulCall& call, const MatmulEpilogue& epilogue) {
 
 }  // namespace
 
-struct Matmul::State {};
+// Kinds of products whose alternative has been tried.
+struct Matmul::State {
+  std::set<std::tuple<int64_t, int64_t, int64_t, MatmulEpilogue::Kind>> tried;
+};
 
-Matmul::Matmul(cudaStream_t) {}
+Matmul::Matmul(cudaStream_t, FusedEpilogues) : state_(std::make_unique<State>()) {}
 
 Matmul::~Matmul() = default;
 
@@ -91,12 +115,36 @@ void Matmul::operator()(const MatmulCall& call) {
 }
 
 void Matmul::operator()(const MatmulCall& call, const Float8Operands& operands) {
+  check_float8(call, operands);
   emulated_cuda::issue([call, operands] { multiply_float8(call, operands); });
 }
+
+namespace {
+
+// As the real one does: into other memory, which holds nothing of use.
+void try_out(const MatmulCall& call, const MatmulEpilogue& epilogue,
+             const Matmul::Separately& separately) {
+  std::vector<float> c(static_cast<size_t>(call.m * call.ldc), NAN),
+      pre_activation = c, sums(static_cast<size_t>(call.m), NAN);
+  MatmulCall trial = call;
+  trial.c = c.data();
+  MatmulEpilogue trial_epilogue = epilogue;
+  if (epilogue.kind == MatmulEpilogue::Kind::kGelu && epilogue.pre_activation) {
+    trial_epilogue.pre_activation = pre_activation.data();
+  }
+  if (epilogue.column_sums) trial_epilogue.column_sums = sums.data();
+  separately(trial, trial_epilogue);
+}
+
+}  // namespace
 
 // Some shapes are faster in one way, some in the other.
 bool Matmul::operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
                         const Separately& separately) {
+  if (call.input_dtype == DType::kBF16 && !emulated_cuda::captured &&
+      state_->tried.emplace(call.m, call.n, call.k, epilogue.kind).second) {
+    try_out(call, epilogue, separately);
+  }
   if (call.input_dtype != DType::kBF16 || call.n % 128 != 0 || call.k == 0) {
     separately(call, epilogue);
     return false;

@@ -216,6 +216,7 @@ TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
                                      "random",
                                      "reference",
                                      "plain",
+                                     "never",
                                      "polynomial_decay",
                                      "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);

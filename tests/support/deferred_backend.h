@@ -124,6 +124,11 @@ class DeferredBackend : public device::Backend {
     kept->end();
     return kept;
   }
+  void each_time(const std::function<void()>& call) override {
+    if (!keeping_) return call();
+    keeping_->check_joined();
+    keeping_->each_time(call);
+  }
 
   void linear_forward(device::Stream s, const device::LinearForward& op) override {
     later(s, &Backend::linear_forward, op);
@@ -224,6 +229,7 @@ class DeferredBackend : public device::Backend {
       }
       tape_.push_back([=, this] { backend_.wait(s, points_[event - kFirstKept].now); });
     }
+    void each_time(const std::function<void()>& call) { tape_.push_back(call); }
     void check_joined() const {
       for (const device::Stream s : {device::Stream::kReduce, device::Stream::kCopy}) {
         if (joined_[static_cast<size_t>(s)] < backend_.stream(s).kept()) {
