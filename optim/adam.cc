@@ -4,26 +4,13 @@
 namespace strata::optim {
 namespace {
 
-// Neighbours with the same decay become one, so that a pass over them is one operation.
-std::vector<Segment> merged(std::span<const Segment> segments) {
-  std::vector<Segment> result;
-  for (const Segment& segment : segments) {
-    if (!result.empty() && result.back().decay == segment.decay) {
-      result.back().size += segment.size;
-    } else {
-      result.push_back(segment);
-    }
-  }
-  return result;
-}
-
 class Adam final : public Optimizer {
  public:
   Adam(device::Backend& backend, const ParameterArena& arena, std::span<const Segment> segments,
        const AdamOptions& options, std::span<const Range> owned)
       : backend_(backend),
         moments_(backend, arena, options, "Adam", owned),
-        segments_(merged(segments)) {}
+        segments_(merged(segments, MergedSegments::kAll)) {}
 
   void begin_step(device::Stream stream, int64_t step, double learning_rate) override {
     moments_.begin_step(stream, step, learning_rate);

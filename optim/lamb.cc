@@ -21,7 +21,8 @@ class Lamb final : public Optimizer {
       : backend_(backend),
         moments_(backend, arena, options, "LAMB"),
         norms_(backend, segments.size() * sizeof(LambNorms)) {
-    for (const Segment& segment : segments) {
+    // Without decay there is no trust ratio of a tensor's own.
+    for (const Segment& segment : merged(segments, MergedSegments::kWithoutDecay)) {
       segments_.push_back({segment, norms_.as<LambNorms>() + segments_.size(), segment.size});
     }
   }

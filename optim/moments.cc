@@ -47,6 +47,19 @@ void check_segments(std::span<const Segment> segments, int64_t arena_size) {
   }
 }
 
+std::vector<Segment> merged(std::span<const Segment> segments, MergedSegments which) {
+  std::vector<Segment> result;
+  for (const Segment& segment : segments) {
+    const bool alike = !result.empty() && result.back().decay == segment.decay;
+    if (alike && (which == MergedSegments::kAll || !segment.decay)) {
+      result.back().size += segment.size;
+    } else {
+      result.push_back(segment);
+    }
+  }
+  return result;
+}
+
 Tensor slice(const Tensor& arena, int64_t begin, int64_t end) {
   if (!arena) return arena;
   return {arena.as<char>() + begin * static_cast<int64_t>(device::size_of(arena.dtype)),

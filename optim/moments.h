@@ -15,6 +15,11 @@ namespace strata::optim {
 // Throws Error unless `segments` cover [0, arena_size) without gaps, in rising order.
 void check_segments(std::span<const Segment> segments, int64_t arena_size);
 
+// Neighbours with the same decay as one, so that a pass over them is one operation: all of them, or
+// those without decay alone.
+enum class MergedSegments : uint8_t { kAll, kWithoutDecay };
+std::vector<Segment> merged(std::span<const Segment> segments, MergedSegments which);
+
 // visit(segment, begin, end) for every one of the checked `segments` that has elements in
 // [begin, end), with the part of it that is in there.
 template <typename Segments, typename Visit>
