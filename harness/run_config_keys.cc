@@ -96,10 +96,10 @@ ConfigSection device_section() {
                       "Threads of each rank. `auto`: the processors of the node divided by the "
                       "ranks on it."),
                   key("graphs", get, &S::graphs, Flag{},
-                      "Record what a micro-batch has a GPU do, its reduction and update included, "
-                      "and replay it for later ones of the same shape (CUDA graphs): the host "
-                      "starts a few things a step instead of a thousand. Pays where micro-batches "
-                      "are small; `batch.round_tokens` makes shapes recur."),
+                      "Record what a micro-batch has a GPU do (of one rank, reduction and update "
+                      "included), and replay it for later ones of the same shape (CUDA graphs): "
+                      "the host starts a few things a step instead of a thousand. Pays where "
+                      "micro-batches are small; `batch.round_tokens` makes shapes recur."),
                   key("attention", get, &S::attention, Choice<device::AttentionKernel>{},
                       "What cuda computes bf16 attention with."),
                   key("epilogues", get, &S::epilogues, Choice<device::FusedEpilogues>{},
