@@ -53,6 +53,13 @@ Conflict find_conflict(const RunConfig& config) {
     return {"device.graphs", fmt::format("the {} backend has nothing to record; use cuda or false",
                                          name_of(config.device.backend))};
   }
+  const bool chooses_attention = config.device.attention != device::AttentionKernel::kFastest;
+  const bool chooses_epilogues = config.device.epilogues != device::FusedEpilogues::kFastest;
+  if ((chooses_attention || chooses_epilogues) && config.device.backend != BackendKind::kCuda) {
+    return {chooses_attention ? "device.attention" : "device.epilogues",
+            fmt::format("the {} backend has nothing to choose from; use cuda or fastest",
+                        name_of(config.device.backend))};
+  }
   const LoadBalanceConfig& balance = config.batch.load_balance;
   const bool grouped = balance.strategy == BalanceStrategy::kStratifiedPresort ||
                        balance.strategy == BalanceStrategy::kPlanned;

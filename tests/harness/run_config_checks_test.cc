@@ -80,6 +80,20 @@ TEST(RunConfigChecks, OnlyGpusReplayGraphs) {
   EXPECT_EQ(conflict_of(config), "");
 }
 
+TEST(RunConfigChecks, OnlyGpusHaveKernelsToChooseFrom) {
+  RunConfig config;
+  config.device.epilogues = device::FusedEpilogues::kNever;
+  EXPECT_EQ(conflict_of(config),
+            "<device.epilogues>: device.epilogues: the cpu backend has nothing to choose from; use "
+            "cuda or fastest");
+  config.device.attention = device::AttentionKernel::kMma;
+  EXPECT_EQ(conflict_of(config),
+            "<device.attention>: device.attention: the cpu backend has nothing to choose from; use "
+            "cuda or fastest");
+  config.device.backend = BackendKind::kCuda;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
 TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInEightBits) {
   RunConfig config;
   config.model.precision = Precision::kFp8;
