@@ -10,6 +10,7 @@
 # there are of it are compared all the same.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"
+source "$root/scripts/limited_steps.sh"
 steps=200 device=cuda precision=bf16 output=$root/bench/results/gpu_follows_cpu.json
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -89,21 +90,7 @@ sys.exit(not result["follows"])
 PY
 }
 
-# finish: also where a signal ends the script.
-finish() {
-  local status=$?
-  trap - EXIT
-  trap '' HUP INT TERM
-  [[ -z $running ]] || kill "$running" 2>/dev/null || true
-  report || ((status)) || status=1
-  rm -rf "$work"
-  exit "$status"
-}
-running=
-trap finish EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+report_at_end report
 
 # attempt NAME MOST COMMAND...: keeps what it prints in NAME.txt and, where it ends with more than MOST, why in
 # NAME.verdict, which is empty otherwise.
@@ -113,11 +100,7 @@ attempt() {
   ((SECONDS < 450)) || { echo "not started: the time was over" >"$work/$name.verdict"; return 1; }
   say "$name"
   echo "the script was ended" >"$work/$name.verdict"
-  # In the background, as a signal's trap waits for what is in front.
-  timeout -k 10 $((left < 150 ? left : 150)) "$@" >"$work/$name.txt" 2>&1 &
-  running=$!
-  wait "$running" || status=$?
-  running=
+  limited $((left < 150 ? left : 150)) "$@" >"$work/$name.txt" 2>&1 || status=$?
   if [[ $status -le $most ]]; then
     : >"$work/$name.verdict"
   else

@@ -11,6 +11,7 @@
 # --device cpu: the same on the processor, to try the script. Exits 1 where Strata or PyTorch has no steps.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
+source "$root/scripts/limited_steps.sh"
 sequences=96 steps=10 turns=2 model=bert-large python=python3 output=$root/bench/results/gpu_vs_pytorch.json device=cuda
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -105,21 +106,7 @@ sys.exit(not (strata and pytorch))
 PY
 }
 
-# finish: also where a signal ends the script.
-finish() {
-  local status=$?
-  trap - EXIT
-  trap '' HUP INT TERM
-  [[ -z $running ]] || kill "$running" 2>/dev/null || true
-  report || ((status)) || status=1
-  rm -rf "$work"
-  exit "$status"
-}
-running=
-trap finish EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+report_at_end report
 
 # attempt NAME COMMAND...: keeps what it prints in NAME.json or, where it fails, why in NAME.missing.
 attempt() {
@@ -128,11 +115,7 @@ attempt() {
   ((SECONDS < 450)) || { echo "not started: the time was over" > "$work/$name.missing"; return 1; }
   echo "$name" >&2
   echo "the script was ended" > "$work/$name.missing"
-  # In the background, as a signal's trap waits for what is in front.
-  timeout -k 10 $((left < 150 ? left : 150)) "$@" > "$work/$name.output" 2> "$work/$name.err" &
-  running=$!
-  wait "$running" || status=$?
-  running=
+  limited $((left < 150 ? left : 150)) "$@" > "$work/$name.output" 2> "$work/$name.err" || status=$?
   if [[ $status -eq 0 ]]; then
     mv "$work/$name.output" "$work/$name.json"
     rm "$work/$name.missing"

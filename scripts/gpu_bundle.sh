@@ -34,7 +34,8 @@ ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u | grep
 tar -C "$folder.unfinished" -czf "$folder.unfinished/lib.tar.gz" lib
 rm -r "$folder.unfinished/lib"
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
-cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" "$folder.unfinished/scripts/"
+cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" \
+  "$root/scripts/limited_steps.sh" "$folder.unfinished/scripts/"
 cp "$root"/bench/{gpu_vs_pytorch.sh,gpu_follows_cpu.sh,pytorch_step.py,pytorch_attention.py} "$folder.unfinished/bench/"
 printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"
 # What bench/gpu_follows_cpu.sh trains on.

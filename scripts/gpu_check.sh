@@ -10,6 +10,7 @@
 # Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 where a check fails.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$root/scripts/limited_steps.sh"
 
 output=$root/bench/results/gpu_check.json
 skip=
@@ -134,22 +135,14 @@ keep() {
   return "$status"
 }
 
-# finish: also where a signal ends the script.
+# finish: for report_at_end.
 finish() {
-  local status=$?
-  trap - EXIT
-  trap '' HUP INT TERM
-  [[ -z $running ]] || kill "$running" 2>/dev/null || true
-  keep || ((status)) || status=1
+  local status=0
+  keep || status=$?
   echo "what the steps printed is in $logs"
-  rm -rf "$work"
-  exit "$status"
+  return "$status"
 }
-running=
-trap finish EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+report_at_end finish
 
 # What is still running then is ended: the table must come within nine minutes.
 deadline=525
@@ -183,11 +176,7 @@ run_step() {
   ((left > 10)) || { echo "failed: the nine minutes were over" >"$work/$name.verdict"; return; }
   say "$name"
   echo "failed: the script was ended" >"$work/$name.verdict"
-  # In the background, as a signal's trap waits for what is in front.
-  timeout -k 10 $((left < limit ? left : limit)) "$@" >"$work/$name.txt" 2>&1 &
-  running=$!
-  wait "$running" || status=$?
-  running=
+  limited $((left < limit ? left : limit)) "$@" >"$work/$name.txt" 2>&1 || status=$?
   echo $((SECONDS - begin)) >"$work/$name.seconds"
   verdict=$(verdict_of "$work/$name.txt" "$status" $((SECONDS - begin)))
   echo "$verdict" >"$work/$name.verdict"

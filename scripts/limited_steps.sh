@@ -1,0 +1,34 @@
+# What scripts of long steps share, which may themselves be ended in the middle; sourced, not run. Expects bash with
+# 'set -euo pipefail'.
+
+running=
+
+# report_at_end FUNCTION: calls it however the script ends, a signal included; the script fails where it does. Removes
+# the folder $work.
+report_at_end() {
+  at_end=$1
+  trap end_with_report EXIT
+  trap 'exit 129' HUP
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+}
+
+end_with_report() {
+  local status=$?
+  trap - EXIT
+  trap '' HUP INT TERM
+  [[ -z $running ]] || kill "$running" 2>/dev/null || true
+  "$at_end" || ((status)) || status=1
+  rm -rf "$work"
+  exit "$status"
+}
+
+# limited SECONDS COMMAND...: ends it after so long; in the background, as a signal's trap waits for what is in front.
+limited() {
+  local status=0
+  timeout -k 10 "$@" &
+  running=$!
+  wait "$running" || status=$?
+  running=
+  return "$status"
+}
