@@ -7,6 +7,7 @@ running=
 # the folder $work.
 report_at_end() {
   at_end=$1
+  exec {report_output}>&1 {report_errors}>&2
   trap end_with_report EXIT
   trap 'exit 129' HUP
   trap 'exit 130' INT
@@ -17,6 +18,7 @@ end_with_report() {
   local status=$?
   trap - EXIT
   trap '' HUP INT TERM
+  exec >&"$report_output" 2>&"$report_errors"  # a signal may have come while a step's output went elsewhere
   [[ -z $running ]] || kill "$running" 2>/dev/null || true
   "$at_end" || ((status)) || status=1
   rm -rf "$work"
