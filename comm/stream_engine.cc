@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -26,6 +27,7 @@ class StreamEngine final : public BucketEngine {
         collected_(arithmetic_.buckets().size()) {
     if (!arithmetic_.alone()) {
       collectives_ = make_device_communicator(*communicator_, backend, Stream::kReduce);
+      connect(options.reduce_dtype, options.gathered_weights.dtype);
     }
     if (arithmetic_.converts()) staging_ = device::Buffer(backend, arithmetic_.staging_bytes());
   }
@@ -68,6 +70,28 @@ class StreamEngine final : public BucketEngine {
   const std::vector<BucketEvent>& events() const override { return events_; }
 
  private:
+  // Libraries make the connections that they need for some collective and some size when they first
+  // need them: here, on zeros, rather than in the first step.
+  void connect(device::DType reduced, device::DType gathered) {
+    const auto sizes = std::minmax_element(
+        buckets().begin(), buckets().end(),
+        [](const BucketRange& a, const BucketRange& b) { return a.size() < b.size(); });
+    const auto widest = std::max({size_of(reduced), size_of(gathered), sizeof(double)});
+    const device::Buffer zeros(backend_, static_cast<size_t>(sizes.second->size()) * widest);
+    for (const int64_t size : {sizes.first->size(), sizes.second->size()}) {
+      if (arithmetic_.sharded()) {
+        collectives_->reduce_scatter_sum(zeros.data(), size, reduced);
+        collectives_->all_gather(zeros.data(), size, gathered);
+      } else {
+        collectives_->all_reduce_sum(zeros.data(), size, reduced);
+      }
+    }
+    if (clip_ == ClipMode::kAfterAllReduce) {
+      collectives_->all_reduce_sum(zeros.data(), 1, device::DType::kF64);
+    }
+    backend_.synchronize(Stream::kReduce);
+  }
+
   // What ranks do together is never part of kept work: NCCL wants all of them to keep and to replay
   // it at once, which they do not, as their batches differ in shape.
   template <typename Body>

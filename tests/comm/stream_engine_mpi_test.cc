@@ -1,6 +1,7 @@
 // Gradient buckets on a device whose streams run late and in any order that their events allow,
 // reduced by a stand-in for NCCL (fake_nccl.cc): the weights must have the bits that host memory
 // gives.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -144,6 +145,22 @@ TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun)
                                         });
     ASSERT_EQ(on_streams.run(), expected) << "schedule " << seed;
   }
+}
+
+// Connections take long to make where there are many ranks.
+TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
+  if (world_->size() == 1) GTEST_SKIP() << "one rank has nothing to exchange";
+  const auto collectives = reinterpret_cast<int (*)()>(
+      ::dlsym(::dlopen("libnccl.so.2", RTLD_NOW), "fakeNcclCollectives"));
+  ASSERT_TRUE(collectives);
+  const int before = collectives();
+  HostBackend host;
+  DeferredBackend device(host, 1);
+  Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
+                                      [](Stream, const std::function<void()>&) {});
+  const int kinds =
+      (GetParam().sharded ? 2 : 1) * 2 + (GetParam().clip == ClipMode::kAfterAllReduce ? 1 : 0);
+  EXPECT_GE(collectives() - before, kinds);
 }
 
 // Ranks may replay while others still issue: their collectives are not kept.
