@@ -14,6 +14,8 @@
 namespace strata::device::cuda {
 
 inline constexpr float kLn2 = 0.693147180559945309f;
+// How many powers of two a score may exceed what its row's exponentials are relative to.
+inline constexpr float kMostGrowth = 8.0f;
 
 enum QkvPart { kQuery = 0, kKey = 1, kValue = 2 };
 
@@ -41,22 +43,6 @@ struct Head {
   }
   __device__ int64_t statistic(int heads, int at) const {
     return (int64_t{first} + at) * heads + index;
-  }
-};
-
-// ---- Tiles
-
-// Keys and values of a tile in use, and of the next one on its way.
-template <typename Tile>
-struct KeyValueStages {
-  Tile keys[2], values[2];
-
-  __device__ void load_later(int stage, const BFloat16* qkv, const Head& head, int first_key) {
-    const int stride = 3 * head.hidden;
-    const int keys_here = head.length - first_key;
-    const BFloat16* source = qkv + head.in_qkv<Tile::kSize>(first_key, kKey);
-    keys[stage].load_later(source, stride, keys_here);
-    values[stage].load_later(source + (kValue - kKey) * head.hidden, stride, keys_here);
   }
 };
 
@@ -92,16 +78,11 @@ __device__ inline float row_group_max(float x) {
   return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-// Blocks count tiles of queries (or keys) within heads within sequences; many have nothing to do
-// where sequences are shorter than the longest.
-struct BlockPlace {
-  int tile, head, sequence;
-
-  __device__ BlockPlace(int tiles, int heads)
-      : tile(static_cast<int>(blockIdx.x) % tiles),
-        head(static_cast<int>(blockIdx.x) / tiles % heads),
-        sequence(static_cast<int>(blockIdx.x) / tiles / heads) {}
-};
+// A block's place: x counts tiles of queries (or keys), y heads, z sequences. Many have nothing to
+// do where sequences are shorter than the longest.
+__device__ inline Head head_of_block(const Sequences& sequences, int hidden) {
+  return {sequences, static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y), hidden};
+}
 
 // warp(), which compilers do not know to be the same for all of its threads.
 __device__ inline int uniform_warp() { return __shfl_sync(0xffffffffu, warp(), 0); }
@@ -121,6 +102,10 @@ __device__ inline void hide_beyond(int keys, Accumulator<kColumns>& scores) {
   }
 }
 
+__device__ inline float keep_scale_of(const Dropout& dropout) {
+  return dropout.probability > 0.0f ? dropout.keep_scale() : 1.0f;
+}
+
 // What attention drops in one head.
 struct HeadDropout {
   // In shared memory: there they take no registers while tiles are multiplied.
@@ -136,7 +121,7 @@ struct HeadDropout {
         sample_id(head.sample_id),
         threshold(dropout.threshold()),
         first_row(static_cast<uint32_t>(head.index) * 65536u),
-        keep_scale(dropout.probability > 0.0f ? dropout.keep_scale() : 1.0f),
+        keep_scale(keep_scale_of(dropout)),
         drops(dropout.probability > 0.0f) {
     if (drops && threadIdx.x == 0) shared_keys = dropout_round_keys(dropout.key());
   }
@@ -174,33 +159,44 @@ __device__ inline void drop(const HeadDropout& dropout, int query, int first_key
   }
 }
 
+// Where a kernel runs whose products this code has not: better no result than a wrong one.
+__device__ inline void stop_without_products() {
+#ifdef __CUDA_ARCH__
+  __trap();
+#endif
+}
+
 // ---- Forward
 
 template <typename Products>
-__global__ void __launch_bounds__(kAttentionThreads)
-    attention_forward_kernel(AttentionForward op, int tiles) {
-  if constexpr (!Products::kCompiled) return;
+__global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(AttentionForward op) {
+  if constexpr (!Products::kCompiled) return stop_without_products();
   using Tile = typename Products::Tile;
   constexpr int kSize = Tile::kSize;
-  __shared__ KeyValueStages<Tile> others;
+  __shared__ Tile keys[2], values[2];  // a tile in use, and the next one on its way
   __shared__ DropoutRoundKeys round_keys;
-  const BlockPlace place(tiles, op.heads);
-  const Head head(op.sequences, place.sequence, place.head, static_cast<int>(op.context.cols));
-  const int first_query = place.tile * kTile;
+  const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
+  const int first_query = static_cast<int>(blockIdx.x) * kTile;
   if (first_query >= head.length) return;
   const auto* qkv = op.qkv.as<BFloat16>();
-  const int stride = 3 * head.hidden;
+  const int stride = 3 * head.hidden, part = Tile::part(stride);
   const int rows = smaller(kTile, head.length - first_query);
   // But for copying tiles, and multiplying them where warps do so together.
   const bool idle = uniform_warp() * kWarpRows >= rows;
-  others.load_later(0, qkv, head, 0);
+  const BFloat16* next_keys = qkv + head.in_qkv<kSize>(0, kKey) + part;
+  const auto load_next = [&](int stage, int keys_here) {
+    keys[stage].load_later(next_keys, stride, keys_here);
+    values[stage].load_later(next_keys + (kValue - kKey) * head.hidden, stride, keys_here);
+    next_keys += kTile * stride;
+  };
+  load_next(0, head.length);
   // The block's own rows pass through the memory of what comes second.
-  others.keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
+  keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part, stride, rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
   Products::wait_for_tiles();
   __syncthreads();
   LeftRows<kSize> queries;
-  queries.load(others.keys[1]);
+  queries.load(keys[1].own());
 
   // Scores are in powers of two: exp(x) = 2^(x log2 e).
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
@@ -209,23 +205,36 @@ __global__ void __launch_bounds__(kAttentionThreads)
   const Products products;
   const auto to_probabilities = [&]<int kColumns>(int first_key, Accumulator<kColumns>& scores) {
     hide_beyond<kColumns>(head.length - first_key, scores);
+    float tops[2];
+    bool grow = false;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      float top = highest[half];
+      float top = scores[0][2 * half];
 #pragma unroll
       for (int t = 0; t < kColumns; ++t) {
         top = fmaxf(top, fmaxf(scores[t][2 * half], scores[t][2 * half + 1]));
       }
-      top = row_group_max(top);
-      const float shrink = exp2_approximately((highest[half] - top) * scale);
-      const float shift = -top * scale;
-      highest[half] = top;
-      total[half] *= shrink;
+      tops[half] = row_group_max(top);
+      grow |= (tops[half] - highest[half]) * scale > kMostGrowth;
+    }
+    // Sums so far are made smaller only where powers would grow large without that.
+    if (__any_sync(0xffffffffu, grow)) {
 #pragma unroll
-      for (int t = 0; t < kSize / 8; ++t) {
-        sums[t][2 * half] *= shrink;
-        sums[t][2 * half + 1] *= shrink;
+      for (int half = 0; half < 2; ++half) {
+        const float top = fmaxf(tops[half], highest[half]);
+        const float shrink = exp2_approximately((highest[half] - top) * scale);
+        highest[half] = top;
+        total[half] *= shrink;
+#pragma unroll
+        for (int t = 0; t < kSize / 8; ++t) {
+          sums[t][2 * half] *= shrink;
+          sums[t][2 * half + 1] *= shrink;
+        }
       }
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float shift = -highest[half] * scale;
 #pragma unroll
       for (int t = 0; t < kColumns; ++t) {
 #pragma unroll
@@ -242,10 +251,10 @@ __global__ void __launch_bounds__(kAttentionThreads)
   const auto attend = [&](int stage, int first_key, auto columns_here) {
     constexpr int kColumns = columns_here();
     Accumulator<kColumns> scores;
-    products.multiply_transposed(queries, others.keys[stage], 0, scores);
+    products.multiply_transposed(queries, keys[stage], 0, scores);
     products.template finish<kColumns>(scores);
     if (!idle) to_probabilities.template operator()<kColumns>(first_key, scores);
-    products.multiply_add(scores, others.values[stage], 0, sums);
+    products.multiply_add(scores, values[stage], 0, sums);
     products.template finish<kSize / 8>(sums);
   };
   int stage = 0;
@@ -253,17 +262,17 @@ __global__ void __launch_bounds__(kAttentionThreads)
   for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
     // What this thread waited for, all see; and nobody reads what comes next over.
     __syncthreads();
-    if (first_key + kTile < head.length) {
-      others.load_later(stage ^ 1, qkv, head, first_key + kTile);
-    }
+    const int keys_here = head.length - first_key;
+    const bool more = keys_here > kTile;
+    if (more) load_next(stage ^ 1, keys_here - kTile);
     if (Products::kWarpsTogether || !idle) {
-      if (head.length - first_key > kTile / 2) {
+      if (keys_here > kTile / 2) {
         attend(stage, first_key, std::integral_constant<int, kTile / 8>{});
       } else {
         attend(stage, first_key, std::integral_constant<int, kTile / 16>{});
       }
     }
-    Products::wait_for_tiles();
+    if (more) Products::wait_for_tiles();
   }
 
   const float of_rows[2] = {row_group_sum(total[0]), row_group_sum(total[1])};
@@ -283,9 +292,9 @@ __global__ void __launch_bounds__(kAttentionThreads)
   }
 }
 
-// ---- Backward. The gradient of a score is p (d - delta), but for the factor 1 / sqrt(size), where
-// p is its probability and d what the context's gradient makes that of the probability, after
-// dropout.
+// ---- Backward. The gradient of a score is p (d keep_scale - delta), but for the factor
+// 1 / sqrt(size), where p is its probability and d what the context's gradient makes that of the
+// probability, 0 where dropout drops it: keep_scale p (d - delta / keep_scale).
 
 inline constexpr int kBackwardBlocks = 3;  // that a multiprocessor is to have registers for
 
@@ -293,7 +302,7 @@ inline constexpr int kBackwardBlocks = 3;  // that a multiprocessor is to have r
 // end, do no harm: everything else of theirs is 0.
 struct alignas(8) QueryStatistics {
   float shift;        // -log_sum_exp log2(e)
-  float minus_delta;  // -(context . d_context)
+  float minus_delta;  // -(context . d_context) / keep_scale
 };
 
 // A thread takes 8 units of a head of a query.
@@ -317,7 +326,8 @@ __global__ void __launch_bounds__(kAttentionThreads)
     sum += __shfl_xor_sync(0xffffffffu, sum, distance);
   }
   if (there && lane() % kThreadsAHead == 0) {
-    statistics[pair] = {-op.log_sum_exp.as<float>()[pair] * kLog2E, -sum};
+    statistics[pair] = {-op.log_sum_exp.as<float>()[pair] * kLog2E,
+                        -sum / keep_scale_of(op.dropout)};
   }
 }
 
@@ -336,31 +346,37 @@ struct KeptMap {
 // A block a tile of queries: d_query.
 template <typename Products>
 __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
-    query_gradient_kernel(AttentionBackward op, int tiles, const QueryStatistics* statistics,
-                          KeptMap kept) {
-  if constexpr (!Products::kCompiled) return;
+    query_gradient_kernel(AttentionBackward op, const QueryStatistics* statistics, KeptMap kept) {
+  if constexpr (!Products::kCompiled) return stop_without_products();
   using Tile = typename Products::Tile;
   constexpr int kSize = Tile::kSize;
-  __shared__ KeyValueStages<Tile> others;
+  __shared__ Tile keys[2], values[2];
   __shared__ DropoutRoundKeys round_keys;
-  const BlockPlace place(tiles, op.heads);
-  const Head head(op.sequences, place.sequence, place.head, static_cast<int>(op.context.cols));
-  const int first_query = place.tile * kTile;
+  const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
+  const int first_query = static_cast<int>(blockIdx.x) * kTile;
   if (first_query >= head.length) return;
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
-  const int stride = 3 * head.hidden;
+  const int stride = 3 * head.hidden, part_of_qkv = Tile::part(stride);
   const int rows = smaller(kTile, head.length - first_query);
   // But for copying tiles, and multiplying them where warps do so together.
   const bool idle = uniform_warp() * kWarpRows >= rows;
-  others.load_later(0, qkv, head, 0);
-  others.keys[1].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, rows);
-  others.values[1].load_later(d_context + head.in_context<kSize>(first_query), head.hidden, rows);
+  const BFloat16* next_keys = qkv + head.in_qkv<kSize>(0, kKey) + part_of_qkv;
+  const auto load_next = [&](int stage, int keys_here) {
+    keys[stage].load_later(next_keys, stride, keys_here);
+    values[stage].load_later(next_keys + (kValue - kKey) * head.hidden, stride, keys_here);
+    next_keys += kTile * stride;
+  };
+  load_next(0, head.length);
+  keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part_of_qkv, stride,
+                           rows);
+  values[1].own().load_later(
+      d_context + head.in_context<kSize>(first_query) + Tile::part(head.hidden), head.hidden, rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
   Products::wait_for_tiles();
   __syncthreads();
   LeftRows<kSize> queries, d_contexts;
-  queries.load(others.keys[1]);
-  d_contexts.load(others.values[1]);
+  queries.load(keys[1].own());
+  d_contexts.load(values[1].own());
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
   QueryStatistics of_rows[2];
@@ -376,10 +392,9 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
 #pragma unroll 1
   for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
     __syncthreads();
-    if (first_key + kTile < head.length) {
-      others.load_later(stage ^ 1, qkv, head, first_key + kTile);
-    }
     const int keys_here = head.length - first_key;
+    const bool more = keys_here > kTile;
+    if (more) load_next(stage ^ 1, keys_here - kTile);
     constexpr int kPart = Products::kQueryPart;
     const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
                                   Accumulator<kPart>& d_scores) {
@@ -395,7 +410,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const float p = exp2_approximately(fmaf(scores[t][i], scale, of_rows[i / 2].shift));
-          d_scores[t][i] = p * fmaf(d_scores[t][i], dropout.keep_scale, of_rows[i / 2].minus_delta);
+          d_scores[t][i] = p * (d_scores[t][i] + of_rows[i / 2].minus_delta);
         }
       }
     };
@@ -403,16 +418,16 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     for (int part = 0; part < kTile / 8 && 8 * part < keys_here; part += kPart) {
       if (!Products::kWarpsTogether && idle) break;
       Accumulator<kPart> scores, d_scores;
-      products.multiply_transposed(queries, others.keys[stage], part, scores);
-      products.multiply_transposed(d_contexts, others.values[stage], part, d_scores);
+      products.multiply_transposed(queries, keys[stage], part, scores);
+      products.multiply_transposed(d_contexts, values[stage], part, d_scores);
       products.template finish<kPart, kPart>(scores, d_scores);
       if (!idle) to_gradients(part, scores, d_scores);
-      products.multiply_add(d_scores, others.keys[stage], part, d_query);
+      products.multiply_add(d_scores, keys[stage], part, d_query);
       products.template finish<kSize / 8>(d_query);
     }
-    Products::wait_for_tiles();
+    if (more) Products::wait_for_tiles();
   }
-  const float back = rsqrtf(static_cast<float>(kSize));
+  const float back = dropout.keep_scale * rsqrtf(static_cast<float>(kSize));
   Float8Writer<E5M2> copy(op.d_qkv_float8);
   store_rows<kSize>(d_query, {back, back}, rows, op.d_qkv.as<BFloat16>(), copy,
                     head.in_qkv<kSize>(first_query, kQuery), stride);
@@ -452,47 +467,54 @@ struct alignas(16) SharedStatistics {
 // A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
 template <typename Products>
 __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
-    key_value_gradient_kernel(AttentionBackward op, int tiles, const QueryStatistics* statistics,
+    key_value_gradient_kernel(AttentionBackward op, const QueryStatistics* statistics,
                               KeptMap kept) {
-  if constexpr (!Products::kCompiled) return;
+  if constexpr (!Products::kCompiled) return stop_without_products();
   using Tile = typename Products::Tile;
   constexpr int kSize = Tile::kSize;
   __shared__ Tile queries[2], d_contexts[2];
   __shared__ SharedStatistics shared_statistics[2];
   __shared__ KeptTile kept_tiles[2];
-  const BlockPlace place(tiles, op.heads);
-  const Head head(op.sequences, place.sequence, place.head, static_cast<int>(op.context.cols));
-  const int first_key = place.tile * kTile;
+  const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
+  const int first_key = static_cast<int>(blockIdx.x) * kTile;
   if (first_key >= head.length) return;
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int stride = 3 * head.hidden;
   const int rows = smaller(kTile, head.length - first_key);
   const bool idle = uniform_warp() * kWarpRows >= rows;
   const bool drops = op.dropout.probability > 0.0f;
-  const float keep_scale = drops ? op.dropout.keep_scale() : 1.0f;
-  const auto load = [&](int stage, int first_query) {
-    const int queries_here = head.length - first_query;
-    queries[stage].load_later(qkv + head.in_qkv<kSize>(first_query, kQuery), stride, queries_here);
-    d_contexts[stage].load_later(d_context + head.in_context<kSize>(first_query), head.hidden,
-                                 queries_here);
-    const int query = static_cast<int>(threadIdx.x);
-    if (query >= kTile) return;
-    const bool there = query < queries_here;
-    const int at = first_query + (there ? query : 0);
-    copy_later<8>(&shared_statistics[stage].of_queries[query],
-                  statistics + head.statistic(op.heads, at), there);
+  const float keep_scale = keep_scale_of(op.dropout);
+  const int query_of_thread = static_cast<int>(threadIdx.x), part_of_qkv = Tile::part(stride);
+  const BFloat16* next_queries = qkv + head.in_qkv<kSize>(0, kQuery) + part_of_qkv;
+  const BFloat16* next_d_contexts = d_context + head.in_context<kSize>(0) + Tile::part(head.hidden);
+  const QueryStatistics* next_statistics = statistics + head.statistic(op.heads, query_of_thread);
+  const uint8_t* next_kept = kept.of(head, query_of_thread) + first_key / 8;
+  const auto load_next = [&](int stage, int queries_here) {
+    queries[stage].load_later(next_queries, stride, queries_here);
+    d_contexts[stage].load_later(next_d_contexts, head.hidden, queries_here);
+    next_queries += kTile * stride;
+    next_d_contexts += kTile * head.hidden;
+    if (query_of_thread >= kTile) return;
+    const bool there = query_of_thread < queries_here;
+    copy_later<8>(&shared_statistics[stage].of_queries[query_of_thread], next_statistics, there);
+    next_statistics += kTile * op.heads;
     if (drops) {
-      copy_later<8>(kept_tiles[stage].masks[query], kept.of(head, at) + first_key / 8, there);
+      copy_later<8>(kept_tiles[stage].masks[query_of_thread], next_kept, there);
+      next_kept += kTile * kept.width;
     }
   };
-  load(0, 0);
-  queries[1].load_later(qkv + head.in_qkv<kSize>(first_key, kKey), stride, rows);
-  d_contexts[1].load_later(qkv + head.in_qkv<kSize>(first_key, kValue), stride, rows);
+  load_next(0, head.length);
+  queries[1].own().load_later(qkv + head.in_qkv<kSize>(first_key, kKey) + part_of_qkv, stride,
+                              rows);
+  d_contexts[1].own().load_later(qkv + head.in_qkv<kSize>(first_key, kValue) + part_of_qkv, stride,
+                                 rows);
   Products::wait_for_tiles();
   __syncthreads();
+  // Of this thread's rows in KeptTile::of_warp.
+  const uint32_t bits[2] = {1u << lane() / 4, 256u << lane() / 4};
   LeftRows<kSize> keys, values;
-  keys.load(queries[1]);
-  values.load(d_contexts[1]);
+  keys.load(queries[1].own());
+  values.load(d_contexts[1].own());
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
   Accumulator<kSize / 8> d_key = {}, d_value = {};
@@ -501,8 +523,9 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
 #pragma unroll 1
   for (int first_query = 0; first_query < head.length; first_query += kTile, stage ^= 1) {
     __syncthreads();
-    if (first_query + kTile < head.length) load(stage ^ 1, first_query + kTile);
     const int queries_here = head.length - first_query;
+    const bool more = queries_here > kTile;
+    if (more) load_next(stage ^ 1, queries_here - kTile);
     constexpr int kPart = Products::kKeyPart;
     const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
                                   Accumulator<kPart>& d_scores) {
@@ -515,17 +538,14 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
         uint32_t masks[2] = {0xffffffffu, 0xffffffffu};
         if (drops) {
 #pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            masks[i] = kept_tiles[stage].of_warp(query + i) >> lane() / 4;
-          }
+          for (int i = 0; i < 2; ++i) masks[i] = kept_tiles[stage].of_warp(query + i);
         }
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const uint32_t keep = 1u << i / 2 * 8;
           const float p = exp2_approximately(fmaf(scores[t][i], scale, of_two.values[i % 2 * 2]));
-          const float d = unless_cleared(d_scores[t][i], masks[i % 2], keep);
-          d_scores[t][i] = p * fmaf(d, keep_scale, of_two.values[i % 2 * 2 + 1]);
-          scores[t][i] = unless_cleared(p, masks[i % 2], keep);
+          const float kept_p = unless_cleared(p, masks[i % 2], bits[i / 2]);
+          d_scores[t][i] = fmaf(kept_p, d_scores[t][i], p * of_two.values[i % 2 * 2 + 1]);
+          scores[t][i] = kept_p;
         }
       }
     };
@@ -541,9 +561,9 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
       products.multiply_add(d_scores, queries[stage], part, d_key);
       products.template finish<kSize / 8, kSize / 8>(d_value, d_key);
     }
-    Products::wait_for_tiles();
+    if (more) Products::wait_for_tiles();
   }
-  const float back = rsqrtf(static_cast<float>(kSize));
+  const float back = keep_scale * rsqrtf(static_cast<float>(kSize));
   auto* d_qkv = op.d_qkv.as<BFloat16>();
   Float8Writer<E5M2> copy(op.d_qkv_float8);
   store_rows<kSize>(d_key, {back, back}, rows, d_qkv, copy, head.in_qkv<kSize>(first_key, kKey),
@@ -555,33 +575,33 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
 
 // ---- What a backend calls, with Products for its heads' size
 
-inline int64_t tiles_of(const Sequences& sequences) {
-  return ceil_div(sequences.max_length, kTile);
+inline dim3 tiles_of(const Sequences& sequences, int32_t heads) {
+  return {static_cast<unsigned>(ceil_div(sequences.max_length, kTile)),
+          static_cast<unsigned>(heads), static_cast<unsigned>(sequences.count)};
 }
 
 template <typename Products>
 void launch_attention_forward(const Context& context, const AttentionForward& op) {
-  const int64_t tiles = tiles_of(op.sequences);
-  launch(context.stream, tiles * op.heads * op.sequences.count, kAttentionThreads,
-         attention_forward_kernel<Products>, op, static_cast<int>(tiles));
+  launch(context.stream, tiles_of(op.sequences, op.heads), kAttentionThreads,
+         attention_forward_kernel<Products>, op);
 }
 
 template <typename Products>
 void launch_attention_backward(const Context& context, const AttentionBackward& op) {
   constexpr int kSize = Products::Tile::kSize;
-  const int64_t tiles = tiles_of(op.sequences), blocks = tiles * op.heads * op.sequences.count;
+  const dim3 tiles = tiles_of(op.sequences, op.heads);
   const int64_t pairs = op.context.rows * op.heads;
   auto* statistics = context.scratch[0].get<QueryStatistics>(pairs);
-  KeptMap kept{.tokens = op.context.rows, .width = static_cast<int>(tiles * (kTile / 8))};
+  KeptMap kept{.tokens = op.context.rows, .width = static_cast<int>(tiles.x) * (kTile / 8)};
   if (op.dropout.probability > 0.0f) {
     kept.masks = context.scratch[2].get<uint8_t>(op.heads * kept.tokens * kept.width);
   }
   launch(context.stream, ceil_div(pairs * kSize / 8, kAttentionThreads), kAttentionThreads,
          attention_statistics_kernel<kSize>, op, statistics);
-  launch(context.stream, blocks, kAttentionThreads, query_gradient_kernel<Products>, op,
-         static_cast<int>(tiles), statistics, kept);
-  launch(context.stream, blocks, kAttentionThreads, key_value_gradient_kernel<Products>, op,
-         static_cast<int>(tiles), statistics, kept);
+  launch(context.stream, tiles, kAttentionThreads, query_gradient_kernel<Products>, op, statistics,
+         kept);
+  launch(context.stream, tiles, kAttentionThreads, key_value_gradient_kernel<Products>, op,
+         statistics, kept);
 }
 
 }  // namespace strata::device::cuda

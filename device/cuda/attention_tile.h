@@ -29,9 +29,17 @@ __device__ inline int tile_row_of(int t, int i) {
   return t / 4 * 32 + lane() % 4 * 8 + t % 4 * 2 + i % 2;
 }
 
+// For a block's own rows: in their order, any eight neighbours in different banks.
+template <int kChunks>
+struct OwnLayout {
+  static constexpr int kAlignment = 128;
+  static __device__ int place(int row) { return row; }
+  static __device__ int swizzle(int row) { return kChunks == 8 ? row % 8 : row / 2 % 4; }
+};
+
 // kTile rows of a head, in chunks of 16 bytes. `Layout` says at which place a row lies, and which
 // bits of a chunk's number are turned over there, so that chunks that are read together lie in
-// different banks.
+// different banks; rows 32 apart are placed alike.
 template <int kSize_, template <int kChunks> typename Layout_>
 struct SharedTile {
   static constexpr int kSize = kSize_;
@@ -46,18 +54,29 @@ struct SharedTile {
     return values + Layout::place(row) * kSize + (chunk ^ Layout::swizzle(row)) * 8;
   }
 
-  // Starts copying rows [0, rows) of a matrix whose rows are `stride` elements apart, and zeros
+  // The same memory for a block's own rows.
+  __device__ SharedTile<kSize, OwnLayout>& own() {
+    return reinterpret_cast<SharedTile<kSize, OwnLayout>&>(*this);
+  }
+
+  // Which part of a matrix a thread copies, whose rows are `stride` elements apart: it begins
+  // there.
+  static __device__ int part(int stride) { return first_row() * stride + chunk() * 8; }
+
+  // Starts copying rows [0, rows) of a matrix, of which `from` is this thread's part, and zeros
   // after them. All threads of the block call together; a thread sees its part after it has waited.
-  __device__ void load_later(const BFloat16* source, int stride, int rows) {
+  __device__ void load_later(const BFloat16* from, int stride, int rows) {
     constexpr int kRowsAtOnce = kAttentionThreads / kChunks;
-    const int chunk = static_cast<int>(threadIdx.x) % kChunks;
 #pragma unroll
-    for (int i = 0; i < kTile / kRowsAtOnce; ++i) {
-      const int row = i * kRowsAtOnce + static_cast<int>(threadIdx.x) / kChunks;
-      const bool there = row < rows;
-      copy_later<16>(at(row, chunk), source + (there ? row * stride + chunk * 8 : 0), there);
+    for (int row = 0; row < kTile; row += kRowsAtOnce) {
+      copy_later<16>(at(row % 32 + first_row(), chunk()) + row / 32 * 32 * kSize,
+                     from + row * stride, row + first_row() < rows);
     }
   }
+
+ private:
+  static __device__ int first_row() { return static_cast<int>(threadIdx.x) / kChunks; }
+  static __device__ int chunk() { return static_cast<int>(threadIdx.x) % kChunks; }
 };
 
 // This warp's rows of a tile as left operands: a step takes 16 columns.
@@ -65,8 +84,7 @@ template <int kSize>
 struct LeftRows {
   uint32_t steps[kSize / 16][4];
 
-  template <typename Tile>
-  __device__ void load(const Tile& tile) {
+  __device__ void load(const SharedTile<kSize, OwnLayout>& tile) {
     const int matrix = lane() / 8;
 #pragma unroll
     for (int step = 0; step < kSize / 16; ++step) {

@@ -17,15 +17,22 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Starts `blocks` x `threads` of a kernel; nothing for no blocks. `threads` is a multiple of 32.
 template <typename... Parameters, typename... Arguments>
-void launch(cudaStream_t stream, int64_t blocks, int threads, void (*kernel)(Parameters...),
+void launch(cudaStream_t stream, dim3 blocks, int threads, void (*kernel)(Parameters...),
             Arguments&&... arguments) {
-  if (blocks == 0) return;
+  if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.gridDim = blocks;
   config.blockDim = dim3(static_cast<unsigned>(threads));
   config.stream = stream;
   check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
         "starting a kernel");
+}
+
+template <typename... Parameters, typename... Arguments>
+void launch(cudaStream_t stream, int64_t blocks, int threads, void (*kernel)(Parameters...),
+            Arguments&&... arguments) {
+  launch(stream, dim3(static_cast<unsigned>(blocks)), threads, kernel,
+         std::forward<Arguments>(arguments)...);
 }
 
 // Elements of T that one 16-byte access moves.

@@ -28,7 +28,7 @@ class MatrixDescriptor {
       : MatrixDescriptor(address >> 4 | kEightRows << 16, 0) {}
   // What lies `bytes` after.
   __device__ MatrixDescriptor operator+(int bytes) const { return {lower_, bytes}; }
-  __device__ uint32_t lower() const { return lower_; }
+  __device__ uint64_t bits() const { return uint64_t{kUpper} << 32 | lower_; }
 
  private:
   __device__ MatrixDescriptor(uint32_t lower, int bytes)
@@ -84,9 +84,8 @@ __device__ inline void wait_for_products() {
 // `kInnerRows`, [16, 8 kColumns]: a row each of the 16.
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define STRATA_ACCUMULATORS(t) "+f"(c[t][0]), "+f"(c[t][1]), "+f"(c[t][2]), "+f"(c[t][3])
-#define STRATA_OPERANDS                                                                      \
-  "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.lower()), "n"(MatrixDescriptor::kUpper), \
-      "r"(int{adds}), "n"(int{kInnerRows})
+#define STRATA_OPERANDS \
+  "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits()), "r"(int{adds}), "n"(int{kInnerRows})
 #endif
 
 template <bool kInnerRows>
@@ -94,10 +93,9 @@ __device__ inline void multiply_later(float (&c)[2][4], const uint32_t (&a)[4], 
                                       bool adds) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile(
-      "{ .reg .pred adds; setp.ne.b32 adds, %14, 0;\n"
-      ".reg .b64 b; mov.b64 b, {%12, %13};\n"
+      "{ .reg .pred adds; setp.ne.b32 adds, %13, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, b, adds, 1, 1, %15; }"
+      "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, adds, 1, 1, %14; }"
       : STRATA_ACCUMULATORS(0), STRATA_ACCUMULATORS(1)
       : STRATA_OPERANDS);
 #endif
@@ -108,11 +106,10 @@ __device__ inline void multiply_later(float (&c)[4][4], const uint32_t (&a)[4], 
                                       bool adds) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile(
-      "{ .reg .pred adds; setp.ne.b32 adds, %22, 0;\n"
-      ".reg .b64 b; mov.b64 b, {%20, %21};\n"
+      "{ .reg .pred adds; setp.ne.b32 adds, %21, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
-      "{%16, %17, %18, %19}, b, adds, 1, 1, %23; }"
+      "{%16, %17, %18, %19}, %20, adds, 1, 1, %22; }"
       : STRATA_ACCUMULATORS(0), STRATA_ACCUMULATORS(1), STRATA_ACCUMULATORS(2),
         STRATA_ACCUMULATORS(3)
       : STRATA_OPERANDS);
@@ -124,12 +121,11 @@ __device__ inline void multiply_later(float (&c)[8][4], const uint32_t (&a)[4], 
                                       bool adds) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile(
-      "{ .reg .pred adds; setp.ne.b32 adds, %38, 0;\n"
-      ".reg .b64 b; mov.b64 b, {%36, %37};\n"
+      "{ .reg .pred adds; setp.ne.b32 adds, %37, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-      "{%32, %33, %34, %35}, b, adds, 1, 1, %39; }"
+      "{%32, %33, %34, %35}, %36, adds, 1, 1, %38; }"
       : STRATA_ACCUMULATORS(0), STRATA_ACCUMULATORS(1), STRATA_ACCUMULATORS(2),
         STRATA_ACCUMULATORS(3), STRATA_ACCUMULATORS(4), STRATA_ACCUMULATORS(5),
         STRATA_ACCUMULATORS(6), STRATA_ACCUMULATORS(7)

@@ -49,6 +49,12 @@ struct Copy {
   void* to;
   const void* from;
   size_t bytes, zeros;
+
+  void happen() {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    std::memset(static_cast<char*>(to) + bytes, 0, zeros);
+    bytes = zeros = 0;
+  }
 };
 
 // A stack that runs one thread of the block, then one of the next. The first switch to it is by
@@ -57,6 +63,8 @@ struct Fiber {
   std::vector<char> stack = std::vector<char>(kStackBytes);
   std::vector<Copy> copies;  // on their way
   bool published = true;     // those that have arrived
+  bool may_multiply = false;
+  uint32_t products_begun = 0;
   std::vector<std::function<void()>> products;
   jmp_buf place;
   bool started = false;
@@ -105,6 +113,12 @@ void run_fiber() {
     block.progress = true;
     yield();
   }
+}
+
+// Those that the current fiber has not made yet.
+void make_products() {
+  const auto products = std::exchange(fiber().products, {});
+  for (const auto& product : products) product();
 }
 
 // Runs the current fiber until it yields.
@@ -168,30 +182,35 @@ void sync_threads() { wait_at(block.threads); }
 void sync_warp() { wait_at(block.warps[static_cast<size_t>(warp())]); }
 
 void copy_later(void* to, const void* from, size_t bytes, size_t zeros) {
+  static thread_local std::mt19937 coin;
   fiber().copies.push_back({to, from, bytes, zeros});
+  if (coin() % 2 == 0) fiber().copies.back().happen();
 }
 
 void finish_copies() {
   fiber().published &= fiber().copies.empty();
-  for (const Copy& copy : fiber().copies) {
-    if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
-    std::memset(static_cast<char*>(copy.to) + copy.bytes, 0, copy.zeros);
-  }
+  for (Copy& copy : fiber().copies) copy.happen();
   fiber().copies.clear();
 }
 
 void publish_copies() { fiber().published = true; }
 
+void begin_products() { fiber().may_multiply = true; }
+
 void multiply_later(std::function<void()> product) {
+  require(fiber().may_multiply, "begin_products before products");
   for (unsigned i = 0; i < blockDim.x; ++i) {
     require(block.fibers[i]->published, "copies to be published before products");
   }
   fiber().products.push_back(std::move(product));
+  // All threads of a warp decide alike.
+  const uint32_t coin = (++fiber().products_begun + static_cast<uint32_t>(warp())) * 2654435761u;
+  if (coin >> 31) make_products();
 }
 
 void finish_products() {
-  const auto products = std::exchange(fiber().products, {});
-  for (const auto& product : products) product();
+  make_products();
+  fiber().may_multiply = false;
 }
 
 uint32_t shared_address(const void* pointer) {
@@ -225,8 +244,8 @@ void run(dim3 grid, dim3 size, const std::function<void()>& kernel) {
   block.kernel = &kernel;
   blockDim = size;
   gridDim = grid;
-  for (unsigned i = 0; i < grid.x; ++i) {
-    blockIdx = dim3(i);
+  for (unsigned i = 0; i < grid.x * grid.y * grid.z; ++i) {
+    blockIdx = dim3(i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y);
     run_block(threads);
   }
 }

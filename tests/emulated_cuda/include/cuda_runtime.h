@@ -23,7 +23,7 @@
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   dim3() = default;
-  dim3(unsigned x_) : x(x_) {}
+  dim3(unsigned x_, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
 extern thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the running thread
@@ -34,12 +34,14 @@ void run(dim3 grid, dim3 block, const std::function<void()>& kernel);
 void sync_threads();
 void sync_warp();
 int lane();
-// Of the running thread: copies that happen when it waits for them, with zeros after them.
+// Of the running thread: copies, with zeros after them, that happen when it waits for them, or at
+// once.
 void copy_later(void* to, const void* from, size_t bytes, size_t zeros);
 void finish_copies();
 // What has been copied may be read by products of all four warps.
 void publish_copies();
-// Work that happens when the running thread waits for it, in its order.
+// Work of the running warp that happens when it waits for it, or at once; after begin_products.
+void begin_products();
 void multiply_later(std::function<void()> product);
 void finish_products();
 // Of shared memory, which has less than 256 KiB: 18 bits.
@@ -76,6 +78,12 @@ Value __shfl_xor_sync(unsigned, Value value, int distance) {
 template <typename Value>
 Value __shfl_sync(unsigned, Value value, int lane) {
   return emulated_cuda::WarpValues<Value>(value).of(lane);
+}
+inline int __any_sync(unsigned, int condition) {
+  const emulated_cuda::WarpValues<int> conditions(condition);
+  int any = 0;
+  for (int lane = 0; lane < 32; ++lane) any |= conditions.of(lane) != 0;
+  return any;
 }
 inline int __float_as_int(float x) {
   int bits;

@@ -14,7 +14,7 @@ inline void publish_to_products() { ::emulated_cuda::publish_copies(); }
 
 inline void keep_in_place(float&) {}
 inline void keep_in_place(uint32_t&) {}
-inline void begin_products() {}
+inline void begin_products() { ::emulated_cuda::begin_products(); }
 inline void wait_for_products() { ::emulated_cuda::finish_products(); }
 
 namespace emulated {
@@ -22,7 +22,9 @@ namespace emulated {
 // Of an operand in rows of 128 bytes that are swizzled, element (k, n), as the canonical layouts of
 // the PTX ISA place it ("Strides", "Asynchronous Warpgroup Level Matrix Shared Memory Layout").
 template <bool kInnerRows>
-float element_of(uint32_t lower, uint32_t upper, uint32_t k, uint32_t n) {
+float element_of(uint64_t descriptor, uint32_t k, uint32_t n) {
+  const auto lower = static_cast<uint32_t>(descriptor),
+             upper = static_cast<uint32_t>(descriptor >> 32);
   const uint32_t start = (lower & 0x3fff) << 4, leading = (lower >> 16 & 0x3fff) << 4;
   const uint32_t stride = (upper & 0x3fff) << 4;
   ::emulated_cuda::require(upper >> 30 == 1, "a swizzle of 128 bytes");
@@ -44,7 +46,7 @@ void multiply_later(float (&c)[kColumns][4], const uint32_t (&a)[4], MatrixDescr
     uint32_t registers[4];
   };
   const Left mine{{a[0], a[1], a[2], a[3]}};
-  ::emulated_cuda::multiply_later([&c, mine, lower = b.lower(), adds] {
+  ::emulated_cuda::multiply_later([&c, mine, b = b.bits(), adds] {
     const ::emulated_cuda::WarpValues<Left> all(mine);
     const int lane = ::emulated_cuda::lane();
     for (int t = 0; t < kColumns; ++t) {
@@ -54,8 +56,7 @@ void multiply_later(float (&c)[kColumns][4], const uint32_t (&a)[4], MatrixDescr
         for (int k = 0; k < 16; ++k) {
           const int of_a = row % 8 * 4 + k % 8 / 2, register_a = row / 8 + k / 8 * 2;
           sum += emulated::half_of(all.of(of_a).registers[register_a], k % 2) *
-                 emulated::element_of<kInnerRows>(lower, MatrixDescriptor::kUpper,
-                                                  static_cast<uint32_t>(k),
+                 emulated::element_of<kInnerRows>(b, static_cast<uint32_t>(k),
                                                   static_cast<uint32_t>(column));
         }
         c[t][i] = sum;
