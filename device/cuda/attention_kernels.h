@@ -580,14 +580,30 @@ inline dim3 tiles_of(const Sequences& sequences, int32_t heads) {
           static_cast<unsigned>(heads), static_cast<unsigned>(sequences.count)};
 }
 
+// Has a multiprocessor's memory be shared memory, not cache, where these kernels run: what they
+// read passes through there, of as many blocks as there are registers for.
+class SharedMemoryFirst {
+ public:
+  template <typename... Kernels>
+  explicit SharedMemoryFirst(Kernels... kernels) {
+    (check(cudaFuncSetAttribute(kernels, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                cudaSharedmemCarveoutMaxShared),
+           "asking for shared memory"),
+     ...);
+  }
+};
+
 template <typename Products>
 void launch_attention_forward(const Context& context, const AttentionForward& op) {
+  static const SharedMemoryFirst once(attention_forward_kernel<Products>);
   launch(context.stream, tiles_of(op.sequences, op.heads), kAttentionThreads,
          attention_forward_kernel<Products>, op);
 }
 
 template <typename Products>
 void launch_attention_backward(const Context& context, const AttentionBackward& op) {
+  static const SharedMemoryFirst once(query_gradient_kernel<Products>,
+                                      key_value_gradient_kernel<Products>);
   constexpr int kSize = Products::Tile::kSize;
   const dim3 tiles = tiles_of(op.sequences, op.heads);
   const int64_t pairs = op.context.rows * op.heads;

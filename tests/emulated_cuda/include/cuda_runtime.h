@@ -160,6 +160,12 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   });
 }
 
+enum { cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared = 100 };
+template <typename... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*)(Parameters...), int, int) {
+  return cudaSuccess;
+}
+
 inline const char* cudaGetErrorString(cudaError_t) { return "emulated error"; }
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaGetDeviceCount(int* count) {
