@@ -110,14 +110,13 @@ void Operations<T>::activation_forward(const Context& context, Activation activa
                                        const ConstTensor& pre_activation, const Tensor& y,
                                        const Float8Copy& y_float8) {
   with_function(activation, [&](auto function) {
-    for_flat_parts<T>(
-        y.size(),
-        [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-          launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
-                 forward_kernel<decltype(function), width(), T>, pre_activation.as<T>() + begin,
-                 part_of(y.as<T>(), begin), part_of(y_float8, begin), count);
-        },
-        pre_activation.data, y.data, y_float8.codes.data);
+    for_flat_parts<T>(y.size(), are_aligned(pre_activation.data, y.data, y_float8.codes.data),
+                      [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+                        launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
+                               forward_kernel<decltype(function), width(), T>,
+                               pre_activation.as<T>() + begin, part_of(y.as<T>(), begin),
+                               part_of(y_float8, begin), count);
+                      });
   });
 }
 
@@ -129,13 +128,13 @@ void Operations<T>::activation_backward(const Context& context, const Activation
   with_function(op.activation, [&](auto function) {
     for_flat_parts<T>(
         op.dx.size(),
+        are_aligned(op.dy.data, pre_activation.data, op.dx.data, dx_float8.codes.data),
         [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
           launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
                  backward_kernel<decltype(function), width(), T>, op.dy.as<T>() + begin,
                  pre_activation.as<T>() + begin, part_of(op.dx.as<T>(), begin),
                  part_of(dx_float8, begin), count);
-        },
-        op.dy.data, pre_activation.data, op.dx.data, dx_float8.codes.data);
+        });
   });
 }
 

@@ -1,13 +1,13 @@
-// Whether memory suits accesses of 16 bytes.
+// Whether memory suits accesses of 16 bytes, or of fewer.
 #pragma once
 
 #include <cstdint>
 
 namespace strata::device::cuda {
 
-template <typename... Pointers>
+template <int kBytes = 16, typename... Pointers>
 bool are_aligned(Pointers... pointers) {
-  return ((reinterpret_cast<uintptr_t>(pointers) % 16 == 0) && ...);
+  return ((reinterpret_cast<uintptr_t>(pointers) % kBytes == 0) && ...);
 }
 
 // Whether rows of `columns` elements of every one of these arrays can be accessed 16 bytes at a

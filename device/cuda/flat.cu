@@ -22,14 +22,12 @@ __global__ void __launch_bounds__(kFlatThreads)
 template <typename From, typename To>
 void convert_range(const Context& context, const ConstTensor& source, const Tensor& destination,
                    float scale, const double* norm_squared, float max_norm) {
-  for_flat_parts(
-      source.size(),
-      [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-        launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
-               convert_kernel<width(), From, To>, source.as<From>() + begin,
-               destination.as<To>() + begin, count, scale, norm_squared, max_norm);
-      },
-      source.data, destination.data);
+  for_flat_parts(source.size(), suits_packs<From>(source.data) && suits_packs<To>(destination.data),
+                 [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+                   launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
+                          convert_kernel<width(), From, To>, source.as<From>() + begin,
+                          destination.as<To>() + begin, count, scale, norm_squared, max_norm);
+                 });
 }
 
 // destination = scale * clip factor * source.

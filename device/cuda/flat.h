@@ -26,12 +26,19 @@ __device__ inline int64_t flat_stride() {
 template <int V>
 using Width = std::integral_constant<int, V>;
 
+// Whether as many elements of T as there are floats in 16 bytes can be accessed at once: where
+// state is shared out, slices begin at multiples of fewer than fill 16 bytes.
+template <typename T>
+bool suits_packs(const void* memory) {
+  return are_aligned<kVector<float>* static_cast<int>(sizeof(T))>(memory);
+}
+
 // Calls body(Width<V>, begin, count, blocks) for the part of [0, count) that goes V elements at a
-// time, 16 bytes of T, then for the rest.
-template <typename T = float, typename Body, typename... Pointers>
-void for_flat_parts(int64_t count, const Body& body, Pointers... pointers) {
+// time, 16 bytes of T, where all memory is `aligned` to V elements; then for the rest.
+template <typename T = float, typename Body>
+void for_flat_parts(int64_t count, bool aligned, const Body& body) {
   constexpr int V = kVector<T>;
-  const int64_t wide = are_aligned(pointers...) ? count / V * V : 0;
+  const int64_t wide = aligned ? count / V * V : 0;
   if (wide > 0) body(Width<V>{}, int64_t{0}, wide, ceil_div(wide / V, kFlatThreads));
   if (wide < count) {
     body(Width<1>{}, wide, count - wide, ceil_div(count - wide, kFlatThreads));

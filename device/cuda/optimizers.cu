@@ -141,18 +141,18 @@ BFloat16* part_of(const Tensor& compute_weights, int64_t begin) {
 }  // namespace
 
 void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
-  for_flat_parts(
-      op.weights.size(),
-      [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-        const AdamArrays arrays{op.weights.as<float>() + begin, op.gradients.as<float>() + begin,
-                                op.first_moment.as<float>() + begin,
-                                op.second_moment.as<float>() + begin,
-                                part_of(op.compute_weights, begin)};
-        launch(context.stream, limited_blocks(context, blocks), kFlatThreads, adam_kernel<width()>,
-               op, arrays, count);
-      },
-      op.weights.data, op.gradients.data, op.first_moment.data, op.second_moment.data,
-      op.compute_weights.data);
+  for_flat_parts(op.weights.size(),
+                 are_aligned(op.weights.data, op.gradients.data, op.first_moment.data,
+                             op.second_moment.data) &&
+                     suits_packs<BFloat16>(op.compute_weights.data),
+                 [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+                   const AdamArrays arrays{
+                       op.weights.as<float>() + begin, op.gradients.as<float>() + begin,
+                       op.first_moment.as<float>() + begin, op.second_moment.as<float>() + begin,
+                       part_of(op.compute_weights, begin)};
+                   launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
+                          adam_kernel<width()>, op, arrays, count);
+                 });
 }
 
 void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {
@@ -166,14 +166,14 @@ void FlatOperations::lamb_direction(const Context& context, const LambDirection&
 }
 
 void FlatOperations::lamb_apply(const Context& context, const LambApply& op) {
-  for_flat_parts(
-      op.weights.size(),
-      [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-        launch(context.stream, blocks, kFlatThreads, lamb_apply_kernel<width()>,
-               op.weights.as<float>() + begin, op.directions.as<float>() + begin,
-               part_of(op.compute_weights, begin), count, op.norms, op.learning_rate);
-      },
-      op.weights.data, op.directions.data, op.compute_weights.data);
+  for_flat_parts(op.weights.size(),
+                 are_aligned(op.weights.data, op.directions.data) &&
+                     suits_packs<BFloat16>(op.compute_weights.data),
+                 [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+                   launch(context.stream, blocks, kFlatThreads, lamb_apply_kernel<width()>,
+                          op.weights.as<float>() + begin, op.directions.as<float>() + begin,
+                          part_of(op.compute_weights, begin), count, op.norms, op.learning_rate);
+                 });
 }
 
 }  // namespace strata::device::cuda
