@@ -50,6 +50,34 @@ TEST_P(Adam, StartsFromNothing) {
       JudgedBy::kOutputDType);
 }
 
+// Slices of a bucket, where ranks share out its update, begin at other multiples than buckets do.
+TEST_P(Adam, RangesMayBeginAtAnyElement) {
+  constexpr int64_t kSize = 4099;
+  const UpdateInputs state(backend(), kSize);
+  for (const int64_t begin : {1, 2, 4, 8, 12}) {
+    SCOPED_TRACE(begin);
+    const auto cut = [&](Tensor tensor) {
+      tensor.data = tensor.as<char>() + begin * static_cast<int64_t>(size_of(tensor.dtype));
+      tensor.cols -= begin;
+      return tensor;
+    };
+    expect_conforms(
+        backend(),
+        [&](Bench& bench) {
+          AdamUpdate op = place(state, bench);
+          op.weights = cut(op.weights);
+          op.gradients = cut(op.gradients);
+          op.first_moment = cut(op.first_moment);
+          op.second_moment = cut(op.second_moment);
+          if (backend().compute_dtype() != backend().master_dtype()) {
+            op.compute_weights = cut(bench.compute_inout("compute_weights", state.weights));
+          }
+          bench.backend().adam_update(Stream::kCompute, op);
+        },
+        JudgedBy::kOutputDType);
+  }
+}
+
 TEST_P(Adam, ComputeWeightsAreTheNewWeightsRounded) {
   if (backend().compute_dtype() == backend().master_dtype()) {
     GTEST_SKIP() << "computes with the master weights themselves";
