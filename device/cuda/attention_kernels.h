@@ -179,11 +179,11 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
   const int first_query = static_cast<int>(blockIdx.x) * kTile;
   if (first_query >= head.length) return;
   const auto* qkv = op.qkv.as<BFloat16>();
-  const int stride = 3 * head.hidden, part = Tile::part(stride);
+  const int stride = 3 * head.hidden, part_of_qkv = Tile::part(stride);
   const int rows = smaller(kTile, head.length - first_query);
   // But for copying tiles, and multiplying them where warps do so together.
   const bool idle = uniform_warp() * kWarpRows >= rows;
-  const BFloat16* next_keys = qkv + head.in_qkv<kSize>(0, kKey) + part;
+  const BFloat16* next_keys = qkv + head.in_qkv<kSize>(0, kKey) + part_of_qkv;
   const auto load_next = [&](int stage, int keys_here) {
     keys[stage].load_later(next_keys, stride, keys_here);
     values[stage].load_later(next_keys + (kValue - kKey) * head.hidden, stride, keys_here);
@@ -191,7 +191,8 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
   };
   load_next(0, head.length);
   // The block's own rows pass through the memory of what comes second.
-  keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part, stride, rows);
+  keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part_of_qkv, stride,
+                           rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
   Products::wait_for_tiles();
   __syncthreads();
@@ -576,6 +577,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
 // ---- What a backend calls, with Products for its heads' size
 
 inline dim3 tiles_of(const Sequences& sequences, int32_t heads) {
+  require(sequences.count < 65536, "the cuda backend takes micro-batches of up to 65535 sequences");
   return {static_cast<unsigned>(ceil_div(sequences.max_length, kTile)),
           static_cast<unsigned>(heads), static_cast<unsigned>(sequences.count)};
 }
