@@ -97,6 +97,13 @@ bert::ModelOptions model_options(const RunConfig& config, const bert::BertConfig
     options.rounding = {.tokens = std::min(tokens, model.max_positions),
                         .masked = std::max<int64_t>(tokens / 4, 1),
                         .max_length = model.max_positions};
+    if (options.float8 && config.device.backend == BackendKind::kCuda &&
+        options.rounding.tokens % 16 != 0) {
+      fail(
+          "model.precision fp8 on cuda needs batches of a multiple of 16 tokens, which no padding "
+          "of a model of {} positions gives; use bf16",
+          model.max_positions);
+    }
   }
   return options;
 }

@@ -55,7 +55,7 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
 // The larger of the two in every respect.
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 
-// batch.round_tokens and model.precision.
+// batch.round_tokens and model.precision. Throws Error where they do not suit the model.
 bert::ModelOptions model_options(const RunConfig& config, const bert::BertConfig& model);
 
 // model.checkpoint, or random weights. `describe` receives lines for people: what was read, what

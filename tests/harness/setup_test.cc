@@ -120,5 +120,17 @@ TEST_F(Setup, WeightsComeFromTheCheckpointAndWhatItLacksIsTold) {
   EXPECT_TRUE(contains(told, "of.no.use")) << told;
 }
 
+TEST_F(Setup, PaddingOfProductsInEightBitsMustBePossible) {
+  RunConfig config;
+  config.device.backend = BackendKind::kCuda;
+  config.model.precision = Precision::kFp8;
+  config.batch.round_tokens = 64;
+  bert::BertConfig model;
+  model.max_positions = 48;
+  EXPECT_EQ(model_options(config, model).rounding.tokens, 48);
+  model.max_positions = 24;
+  EXPECT_THROW(model_options(config, model), Error);
+}
+
 }  // namespace
 }  // namespace strata::harness
