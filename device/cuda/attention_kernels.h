@@ -159,6 +159,27 @@ __device__ inline void drop(const HeadDropout& dropout, int query, int first_key
   }
 }
 
+// A head's keys and values, tile after tile.
+template <typename Tile>
+class KeysAndValues {
+ public:
+  __device__ KeysAndValues(const BFloat16* qkv, const Head& head)
+      : next_keys_(qkv + head.in_qkv<Tile::kSize>(0, kKey) + Tile::part(3 * head.hidden)),
+        hidden_(head.hidden) {}
+
+  // Starts copying the next tile, of which so many keys are left.
+  __device__ void load_next(Tile& keys, Tile& values, int keys_left) {
+    const int stride = 3 * hidden_;
+    keys.load_later(next_keys_, stride, keys_left);
+    values.load_later(next_keys_ + (kValue - kKey) * hidden_, stride, keys_left);
+    next_keys_ += kTile * stride;
+  }
+
+ private:
+  const BFloat16* next_keys_;  // this thread's part
+  int hidden_;
+};
+
 // Where a kernel runs whose products this code has not: better no result than a wrong one.
 __device__ inline void stop_without_products() {
 #ifdef __CUDA_ARCH__
@@ -183,13 +204,8 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
   const int rows = smaller(kTile, head.length - first_query);
   // But for copying tiles, and multiplying them where warps do so together.
   const bool idle = uniform_warp() * kWarpRows >= rows;
-  const BFloat16* next_keys = qkv + head.in_qkv<kSize>(0, kKey) + part_of_qkv;
-  const auto load_next = [&](int stage, int keys_here) {
-    keys[stage].load_later(next_keys, stride, keys_here);
-    values[stage].load_later(next_keys + (kValue - kKey) * head.hidden, stride, keys_here);
-    next_keys += kTile * stride;
-  };
-  load_next(0, head.length);
+  KeysAndValues<Tile> others(qkv, head);
+  others.load_next(keys[0], values[0], head.length);
   // The block's own rows pass through the memory of what comes second.
   keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part_of_qkv, stride,
                            rows);
@@ -265,7 +281,7 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
     __syncthreads();
     const int keys_here = head.length - first_key;
     const bool more = keys_here > kTile;
-    if (more) load_next(stage ^ 1, keys_here - kTile);
+    if (more) others.load_next(keys[stage ^ 1], values[stage ^ 1], keys_here - kTile);
     if (Products::kWarpsTogether || !idle) {
       if (keys_here > kTile / 2) {
         attend(stage, first_key, std::integral_constant<int, kTile / 8>{});
@@ -361,13 +377,8 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
   const int rows = smaller(kTile, head.length - first_query);
   // But for copying tiles, and multiplying them where warps do so together.
   const bool idle = uniform_warp() * kWarpRows >= rows;
-  const BFloat16* next_keys = qkv + head.in_qkv<kSize>(0, kKey) + part_of_qkv;
-  const auto load_next = [&](int stage, int keys_here) {
-    keys[stage].load_later(next_keys, stride, keys_here);
-    values[stage].load_later(next_keys + (kValue - kKey) * head.hidden, stride, keys_here);
-    next_keys += kTile * stride;
-  };
-  load_next(0, head.length);
+  KeysAndValues<Tile> others(qkv, head);
+  others.load_next(keys[0], values[0], head.length);
   keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part_of_qkv, stride,
                            rows);
   values[1].own().load_later(
@@ -395,7 +406,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     __syncthreads();
     const int keys_here = head.length - first_key;
     const bool more = keys_here > kTile;
-    if (more) load_next(stage ^ 1, keys_here - kTile);
+    if (more) others.load_next(keys[stage ^ 1], values[stage ^ 1], keys_here - kTile);
     constexpr int kPart = Products::kQueryPart;
     const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
                                   Accumulator<kPart>& d_scores) {
