@@ -107,7 +107,7 @@ class NcclCommunicator final : public DeviceCommunicator {
   }
   // Destruction waits for the other ranks, which an error of this one may keep from coming.
   ~NcclCommunicator() override {
-    if (std::uncaught_exceptions() > exceptions_) {
+    if (std::uncaught_exceptions() > 0) {
       nccl_.abort(communicator_);
     } else {
       nccl_.destroy(communicator_);
@@ -177,7 +177,6 @@ class NcclCommunicator final : public DeviceCommunicator {
   const Nccl& nccl_;
   int rank_, ranks_;
   cudaStream_t stream_;
-  const int exceptions_ = std::uncaught_exceptions();
   ncclComm_t communicator_ = nullptr;
 };
 

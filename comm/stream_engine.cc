@@ -34,7 +34,7 @@ class StreamEngine final : public BucketEngine {
   // Streams may still use what it owns. Where an error is on its way, they may wait for ranks that
   // never come: the communicator then ends that.
   ~StreamEngine() override {
-    if (collectives_ && std::uncaught_exceptions() > exceptions_) {
+    if (collectives_ && std::uncaught_exceptions() > 0) {
       collectives_.reset();
       return;
     }
@@ -172,7 +172,6 @@ class StreamEngine final : public BucketEngine {
   int measured_ = 0, reduced_ = 0;  // buckets of this step
   std::vector<device::Event> collected_;
   std::exception_ptr error_;
-  const int exceptions_ = std::uncaught_exceptions();
   const std::vector<BucketEvent> events_;
 };
 

@@ -78,13 +78,7 @@ __global__ void __launch_bounds__(kFlatThreads)
   copy.finish();
 }
 
-// What begins at element `begin`, in kernels that count from 0: of an index that is not known to be
-// a multiple of V, compilers make accesses of single words.
-template <typename T>
-T* part_of(T* data, int64_t begin) {
-  return data ? data + begin : nullptr;
-}
-Float8Copy part_of(Float8Copy copy, int64_t begin) {
+Float8Copy part_of_copy(Float8Copy copy, int64_t begin) {
   copy.codes.data = part_of(copy.codes.as<uint8_t>(), begin);
   return copy;
 }
@@ -115,7 +109,7 @@ void Operations<T>::activation_forward(const Context& context, Activation activa
                         launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
                                forward_kernel<decltype(function), width(), T>,
                                pre_activation.as<T>() + begin, part_of(y.as<T>(), begin),
-                               part_of(y_float8, begin), count);
+                               part_of_copy(y_float8, begin), count);
                       });
   });
 }
@@ -133,7 +127,7 @@ void Operations<T>::activation_backward(const Context& context, const Activation
           launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
                  backward_kernel<decltype(function), width(), T>, op.dy.as<T>() + begin,
                  pre_activation.as<T>() + begin, part_of(op.dx.as<T>(), begin),
-                 part_of(dx_float8, begin), count);
+                 part_of_copy(dx_float8, begin), count);
         });
   });
 }

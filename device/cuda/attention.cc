@@ -34,47 +34,45 @@ AttentionChoice::AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& g
   }
 }
 
-AttentionKernel AttentionChoice::possible(int64_t head_size, bool aligned) const {
+template <typename Measure>
+AttentionKernel AttentionChoice::choose(const Context& context, int64_t head_size, bool aligned,
+                                        std::optional<AttentionKernel>& known,
+                                        const Measure& measure) const {
   if (wanted_ == AttentionKernel::kPlain || !aligned || (head_size != 64 && head_size != 32)) {
     return AttentionKernel::kPlain;
   }
-  return has_wgmma_ && head_size == 64 ? wanted_ : AttentionKernel::kMma;
+  if (!has_wgmma_ || head_size != 64) return AttentionKernel::kMma;
+  if (wanted_ != AttentionKernel::kFastest) return wanted_;
+  if (known) return *known;
+  if (is_captured(context.stream)) return AttentionKernel::kMma;
+  known = measure();
+  return *known;
 }
 
 AttentionKernel AttentionChoice::operator()(const Context& context, const AttentionForward& op) {
   const int64_t size = op.context.cols / op.heads;
-  const AttentionKernel kernel =
-      possible(size, rows_are_aligned(size, 8, op.qkv.data, op.context.data));
-  if (kernel != AttentionKernel::kFastest) return kernel;
-  auto& known = forward_[op.dropout.probability > 0.0f];
-  if (!known) {
-    if (is_captured(context.stream)) return AttentionKernel::kMma;
+  const bool aligned = rows_are_aligned(size, 8, op.qkv.data, op.context.data);
+  return choose(context, size, aligned, forward_[op.dropout.probability > 0.0f], [&] {
     AttentionForward trial = op;
     Scratch outputs[2];
     trial.context.data = outputs[0].get<BFloat16>(op.context.size());
     trial.log_sum_exp.data = outputs[1].get<float>(op.log_sum_exp.size());
     trial.context_float8 = {};
-    known = faster(context, trial, mma_attention_forward, wgmma_attention_forward);
-  }
-  return *known;
+    return faster(context, trial, mma_attention_forward, wgmma_attention_forward);
+  });
 }
 
 AttentionKernel AttentionChoice::operator()(const Context& context, const AttentionBackward& op) {
   const int64_t size = op.context.cols / op.heads;
-  const AttentionKernel kernel = possible(
-      size,
-      rows_are_aligned(size, 8, op.qkv.data, op.context.data, op.d_context.data, op.d_qkv.data));
-  if (kernel != AttentionKernel::kFastest) return kernel;
-  auto& known = backward_[op.dropout.probability > 0.0f];
-  if (!known) {
-    if (is_captured(context.stream)) return AttentionKernel::kMma;
+  const bool aligned =
+      rows_are_aligned(size, 8, op.qkv.data, op.context.data, op.d_context.data, op.d_qkv.data);
+  return choose(context, size, aligned, backward_[op.dropout.probability > 0.0f], [&] {
     AttentionBackward trial = op;
     Scratch output;
     trial.d_qkv.data = output.get<BFloat16>(op.d_qkv.size());
     trial.d_qkv_float8 = {};
-    known = faster(context, trial, mma_attention_backward, wgmma_attention_backward);
-  }
-  return *known;
+    return faster(context, trial, mma_attention_backward, wgmma_attention_backward);
+  });
 }
 
 template <typename T>

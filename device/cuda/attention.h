@@ -37,8 +37,11 @@ class AttentionChoice {
   AttentionKernel operator()(const Context& context, const AttentionBackward& op);
 
  private:
-  // What heads of this size can be computed by; kFastest where that is to be found out.
-  AttentionKernel possible(int64_t head_size, bool aligned) const;
+  // What heads of this size can be computed by: of mma and wgmma, where both can, what `measure`
+  // says when it is first asked.
+  template <typename Measure>
+  AttentionKernel choose(const Context& context, int64_t head_size, bool aligned,
+                         std::optional<AttentionKernel>& known, const Measure& measure) const;
 
   AttentionKernel wanted_;
   bool has_wgmma_;

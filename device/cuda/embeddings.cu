@@ -1,5 +1,4 @@
 // Embeddings: the sum of three table rows with LayerNorm and dropout, and back into the tables.
-#include "device/cuda/flat.h"
 #include "device/cuda/layernorm.h"
 #include "device/cuda/operations.h"
 #include "device/cuda/sort_rows.h"
@@ -90,22 +89,20 @@ __device__ inline void add_to(float* to, const float (&x)[V]) {
   store(to, sum);
 }
 
-// A block's place where columns are cut into blocks of kScatterThreads * V.
+// x counts chunks, y blocks of columns, V a thread.
 template <int V>
-struct ColumnBlock {
-  int64_t chunk, column;  // the first of this thread's V columns
-
-  __device__ explicit ColumnBlock(int64_t column_blocks)
-      : chunk(blockIdx.x / column_blocks),
-        column((blockIdx.x % column_blocks * kScatterThreads + threadIdx.x) * V) {}
-  static int64_t blocks(int64_t columns) { return ceil_div(columns, kScatterThreads * V); }
-};
+dim3 scatter_blocks(int64_t chunks, int64_t columns) {
+  return {static_cast<unsigned>(chunks),
+          static_cast<unsigned>(ceil_div(columns, kScatterThreads * V))};
+}
+template <int V>
+__device__ inline int64_t column_of_thread() {
+  return (int64_t{blockIdx.y} * kScatterThreads + threadIdx.x) * V;
+}
 
 template <int V>
-__global__ void __launch_bounds__(kScatterThreads)
-    scatter_chunks_kernel(TableScatter scatter, int64_t column_blocks) {
-  const ColumnBlock<V> place(column_blocks);
-  const int64_t chunk = place.chunk, column = place.column, end = scatter.chunk_end(chunk);
+__global__ void __launch_bounds__(kScatterThreads) scatter_chunks_kernel(TableScatter scatter) {
+  const int64_t chunk = blockIdx.x, column = column_of_thread<V>(), end = scatter.chunk_end(chunk);
   if (column >= scatter.columns) return;
   float sum[V] = {};
   for (int64_t first = chunk * kChunk; first < end; first += kRowsAtOnce) {
@@ -139,10 +136,8 @@ __global__ void __launch_bounds__(kScatterThreads)
   }
 }
 
-__global__ void __launch_bounds__(kScatterThreads)
-    join_chunks_kernel(TableScatter scatter, int64_t column_blocks) {
-  const ColumnBlock<1> place(column_blocks);
-  const int64_t first = place.chunk, column = place.column;
+__global__ void __launch_bounds__(kScatterThreads) join_chunks_kernel(TableScatter scatter) {
+  const int64_t first = blockIdx.x, column = column_of_thread<1>();
   const int32_t id = scatter.sorted.ids[scatter.chunk_end(first) - 1];
   if (!scatter.starts_in(first, id) || scatter.ends_in(first, id)) return;
   if (column >= scatter.columns) return;
@@ -175,20 +170,16 @@ void scatter_to_table(const Context& context, const int32_t* ids, int64_t count,
                              .columns = table.cols,
                              .parts = context.scratch[5].get<float>(chunks * 2 * table.cols),
                              .table = table.as<float>()};
-  const auto scatter_chunks = [&](auto width) {
-    const int64_t column_blocks = ColumnBlock<width()>::blocks(table.cols);
-    launch(context.stream, chunks * column_blocks, kScatterThreads, scatter_chunks_kernel<width()>,
-           scatter, column_blocks);
-  };
   constexpr int V = kVector<float>;
   if (rows_are_aligned(table.cols, V, rows, table.data)) {
-    scatter_chunks(Width<V>{});
+    launch(context.stream, scatter_blocks<V>(chunks, table.cols), kScatterThreads,
+           scatter_chunks_kernel<V>, scatter);
   } else {
-    scatter_chunks(Width<1>{});
+    launch(context.stream, scatter_blocks<1>(chunks, table.cols), kScatterThreads,
+           scatter_chunks_kernel<1>, scatter);
   }
-  const int64_t column_blocks = ColumnBlock<1>::blocks(table.cols);
-  launch(context.stream, chunks * column_blocks, kScatterThreads, join_chunks_kernel, scatter,
-         column_blocks);
+  launch(context.stream, scatter_blocks<1>(chunks, table.cols), kScatterThreads, join_chunks_kernel,
+         scatter);
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ void for_flat_parts(int64_t count, bool aligned, const Body& body) {
   }
 }
 
+// What begins at element `begin` of `data`, which may be null, for kernels that count from 0: of an
+// index that is not known to be a multiple of V, compilers make accesses of single words.
+template <typename T>
+T* part_of(T* data, int64_t begin) {
+  return data ? data + begin : nullptr;
+}
+
 // So few blocks that what every thread begins with does not count, and so many that the last ones
 // do not leave the device idle: for kernels whose threads go on by flat_stride.
 inline int64_t limited_blocks(const Context& context, int64_t blocks) {

@@ -69,20 +69,6 @@ const void* vector_of(const MatmulCall& call, const MatmulEpilogue& epilogue) {
   return epilogue.column_sums ? epilogue.column_sums : call.bias;
 }
 
-// cuBLASLt's products of 16-bit numbers that are split along k into more parts than k exceeds a
-// multiple of 64 by may leave these last terms out (versions 12.8 to 13.1 on compute capability
-// 9.0; measured in facebookexperimental/triton, pull request 2767).
-bool may_lose_terms(const cublasLtMatmulAlgo_t& algorithm, int64_t k) {
-  constexpr int64_t kBlock = 64;
-  int32_t parts = 1;
-  size_t written = 0;
-  if (cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts,
-                                           sizeof parts, &written) != CUBLAS_STATUS_SUCCESS) {
-    return false;
-  }
-  return k % kBlock != 0 && parts > k % kBlock;
-}
-
 // What a product reads and writes. cuBLASLt is column-major: c[m, n] row-major is its C[n, m], the
 // product op(b) op(a).
 struct Work {
@@ -98,15 +84,25 @@ struct Work {
   }
 };
 
+// cuBLASLt's products of 16-bit numbers that are split along k into more parts than k exceeds a
+// multiple of 64 by may leave these last terms out (versions 12.8 to 13.1 on compute capability
+// 9.0; measured in facebookexperimental/triton, pull request 2767).
+bool may_lose_terms(const cublasLtMatmulAlgo_t& algorithm, const Work& work) {
+  constexpr int64_t kBlock = 64;
+  if (work.float8 || work.call.input_dtype != DType::kBF16) return false;
+  int32_t parts = 1;
+  size_t written = 0;
+  if (cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts,
+                                           sizeof parts, &written) != CUBLAS_STATUS_SUCCESS) {
+    return false;
+  }
+  const int64_t left = work.call.k % kBlock;
+  return left != 0 && parts > left;
+}
+
 class Problem {
  public:
-  explicit Problem(const Work& work)
-      : a_alignment_(alignment_of(work.call.a)),
-        b_alignment_(alignment_of(work.call.b)),
-        c_alignment_(alignment_of(work.call.c)),
-        k_(work.call.k),
-        output_is_f32_(work.call.output_dtype == DType::kF32),
-        in_16_bits_(!work.float8 && work.call.input_dtype == DType::kBF16) {
+  explicit Problem(const Work& work) {
     const MatmulCall& call = work.call;
     check(cublasLtMatmulDescCreate(&operation_.descriptor, CUBLAS_COMPUTE_32F, CUDA_R_32F),
           "describing a product");
@@ -132,8 +128,9 @@ class Problem {
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
 
-  // Best first, as far as cuBLASLt can tell; none where it cannot do this.
-  std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle) const {
+  // Of work of this problem's kind, best first as far as cuBLASLt can tell; none where it cannot do
+  // this.
+  std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle, const Work& work) const {
     constexpr int kMost = 8;
     Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
     check(cublasLtMatmulPreferenceCreate(&preference.descriptor), "asking for an algorithm");
@@ -143,13 +140,13 @@ class Problem {
             "asking for an algorithm");
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b_alignment_);
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a_alignment_);
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_alignment_);
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c_alignment_);
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(work.call.b));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(work.call.a));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(work.call.c));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(work.call.c));
     // Parts are added in f32.
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-    if (output_is_f32_) reductions |= CUBLASLT_REDUCTION_SCHEME_INPLACE;
+    if (work.call.output_dtype == DType::kF32) reductions |= CUBLASLT_REDUCTION_SCHEME_INPLACE;
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
     std::array<cublasLtMatmulHeuristicResult_t, kMost> results;
     int found = 0;
@@ -160,16 +157,17 @@ class Problem {
     check(status, "choosing an algorithm");
     std::vector<cublasLtMatmulAlgo_t> algorithms;
     for (int i = 0; i < found; ++i) {
-      if (results[i].state == CUBLAS_STATUS_SUCCESS && is_right(results[i].algo)) {
+      if (results[i].state == CUBLAS_STATUS_SUCCESS && !may_lose_terms(results[i].algo, work)) {
         algorithms.push_back(results[i].algo);
       }
     }
     return algorithms;
   }
 
-  bool suits(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const {
+  bool suits(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,
+             const Work& work) const {
     cublasLtMatmulHeuristicResult_t result;
-    return is_right(algorithm) &&
+    return !may_lose_terms(algorithm, work) &&
            cublasLtMatmulAlgoCheck(handle, operation_.descriptor, b_.descriptor, a_.descriptor,
                                    c_.descriptor, c_.descriptor, &algorithm,
                                    &result) == CUBLAS_STATUS_SUCCESS &&
@@ -190,9 +188,6 @@ class Problem {
  private:
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 
-  bool is_right(const cublasLtMatmulAlgo_t& algorithm) const {
-    return !in_16_bits_ || !may_lose_terms(algorithm, k_);
-  }
   void point(const Work& work) {
     const void* vector = vector_of(work.call, work.epilogue);
     if (vector) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
@@ -216,9 +211,6 @@ class Problem {
           "describing a matrix");
   }
 
-  uint32_t a_alignment_, b_alignment_, c_alignment_;
-  int64_t k_;
-  bool output_is_f32_, in_16_bits_;
   Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation_;
   Layout a_, b_, c_;
 };
@@ -313,7 +305,7 @@ struct Matmul::State {
 
   Plan& plan_of(const Work& work);
   std::optional<cublasLtMatmulAlgo_t> algorithm_of(Problem& problem, const Work& work);
-  std::optional<cublasLtMatmulAlgo_t> favourite(const Problem& problem) const;
+  std::optional<cublasLtMatmulAlgo_t> favourite(const Problem& problem, const Work& work) const;
   std::optional<cublasLtMatmulAlgo_t> fastest(Problem& problem, const Work& work);
   cublasStatus_t run(Problem& problem, const Work& work, const cublasLtMatmulAlgo_t& algorithm) {
     return problem.run(handle, stream, workspace, work, algorithm);
@@ -347,7 +339,7 @@ void Matmul::State::run(Plan& plan, const Work& work) {
   cublasStatus_t status = run(plan.problem, work, *plan.algorithm);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) {
     // What was fastest for a neighbour, and passed cuBLASLt's own check.
-    if (const auto other = favourite(plan.problem)) plan.algorithm = other;
+    if (const auto other = favourite(plan.problem, work)) plan.algorithm = other;
     status = run(plan.problem, work, *plan.algorithm);
   }
   check(status, "a matrix product");
@@ -368,23 +360,24 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(Problem& problem
   const Kind neighbourhood = neighbourhood_of(work);
   auto known = chosen.find(neighbourhood);
   if (known == chosen.end()) {
-    if (is_captured(stream)) return favourite(problem);  // nothing can be measured
+    if (is_captured(stream)) return favourite(problem, work);  // nothing can be measured
     known = chosen.emplace(neighbourhood, fastest(problem, work)).first;
   }
   // An algorithm may not suit every number of rows of its neighbourhood.
-  return known->second && problem.suits(handle, *known->second) ? known->second
-                                                                : favourite(problem);
+  return known->second && problem.suits(handle, *known->second, work) ? known->second
+                                                                      : favourite(problem, work);
 }
 
-std::optional<cublasLtMatmulAlgo_t> Matmul::State::favourite(const Problem& problem) const {
-  const auto candidates = problem.candidates(handle);
+std::optional<cublasLtMatmulAlgo_t> Matmul::State::favourite(const Problem& problem,
+                                                             const Work& work) const {
+  const auto candidates = problem.candidates(handle, work);
   return candidates.empty() ? std::nullopt : std::optional(candidates.front());
 }
 
 // Tries the candidates on the work's inputs and outputs of their own, all of them twice: the first
 // may find the device at rest.
 std::optional<cublasLtMatmulAlgo_t> Matmul::State::fastest(Problem& problem, const Work& work) {
-  const auto candidates = problem.candidates(handle);
+  const auto candidates = problem.candidates(handle, work);
   TrialOutputs outputs;
   const Work trial = outputs.in_place_of(work);
   float best = kNever;

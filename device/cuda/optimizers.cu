@@ -134,10 +134,6 @@ __global__ void __launch_bounds__(kFlatThreads)
   if (compute_weights) store(compute_weights + i, w);
 }
 
-BFloat16* part_of(const Tensor& compute_weights, int64_t begin) {
-  return compute_weights ? compute_weights.as<BFloat16>() + begin : nullptr;
-}
-
 }  // namespace
 
 void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
@@ -149,7 +145,7 @@ void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
                    const AdamArrays arrays{
                        op.weights.as<float>() + begin, op.gradients.as<float>() + begin,
                        op.first_moment.as<float>() + begin, op.second_moment.as<float>() + begin,
-                       part_of(op.compute_weights, begin)};
+                       part_of(op.compute_weights.as<BFloat16>(), begin)};
                    launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
                           adam_kernel<width()>, op, arrays, count);
                  });
@@ -172,7 +168,8 @@ void FlatOperations::lamb_apply(const Context& context, const LambApply& op) {
                  [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
                    launch(context.stream, blocks, kFlatThreads, lamb_apply_kernel<width()>,
                           op.weights.as<float>() + begin, op.directions.as<float>() + begin,
-                          part_of(op.compute_weights, begin), count, op.norms, op.learning_rate);
+                          part_of(op.compute_weights.as<BFloat16>(), begin), count, op.norms,
+                          op.learning_rate);
                  });
 }
 

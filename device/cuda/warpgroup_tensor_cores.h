@@ -89,19 +89,6 @@ __device__ inline void wait_for_products() {
 #endif
 
 template <bool kInnerRows>
-__device__ inline void multiply_later(float (&c)[2][4], const uint32_t (&a)[4], MatrixDescriptor b,
-                                      bool adds) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  asm volatile(
-      "{ .reg .pred adds; setp.ne.b32 adds, %13, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, adds, 1, 1, %14; }"
-      : STRATA_ACCUMULATORS(0), STRATA_ACCUMULATORS(1)
-      : STRATA_OPERANDS);
-#endif
-}
-
-template <bool kInnerRows>
 __device__ inline void multiply_later(float (&c)[4][4], const uint32_t (&a)[4], MatrixDescriptor b,
                                       bool adds) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL

@@ -16,14 +16,11 @@ std::vector<BackendOptions> tested_backends() {
 }
 
 std::vector<BackendOptions> tested_attention() {
-  std::vector<BackendOptions> backends = tested_backends();
 #ifdef STRATA_CUDA
-  for (const auto kernel :
-       {AttentionKernel::kPlain, AttentionKernel::kMma, AttentionKernel::kWgmma}) {
-    backends.push_back({.name = "cuda", .compute_dtype = DType::kBF16, .attention = kernel});
-  }
+  return with_every_attention(tested_backends(), "cuda");
+#else
+  return tested_backends();
 #endif
-  return backends;
 }
 
 std::vector<BackendOptions> tested_linear() {

@@ -20,6 +20,16 @@ std::vector<BackendOptions> tested_attention();
 std::vector<BackendOptions> tested_linear();
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options);
 
+// `backends`, and the GPU backend `name` with each of its implementations of attention.
+inline std::vector<BackendOptions> with_every_attention(std::vector<BackendOptions> backends,
+                                                        const char* name) {
+  for (const auto kernel :
+       {AttentionKernel::kPlain, AttentionKernel::kMma, AttentionKernel::kWgmma}) {
+    backends.push_back({.name = name, .compute_dtype = DType::kBF16, .attention = kernel});
+  }
+  return backends;
+}
+
 // A test of one backend; skips, with the reason, where this machine cannot run it.
 class Conformance : public testing::TestWithParam<BackendOptions> {
  protected:

@@ -11,13 +11,7 @@ std::vector<BackendOptions> tested_backends() {
 }
 
 std::vector<BackendOptions> tested_attention() {
-  std::vector<BackendOptions> backends = tested_backends();
-  for (const auto kernel :
-       {AttentionKernel::kPlain, AttentionKernel::kMma, AttentionKernel::kWgmma}) {
-    backends.push_back(
-        {.name = "emulated_cuda", .compute_dtype = DType::kBF16, .attention = kernel});
-  }
-  return backends;
+  return with_every_attention(tested_backends(), "emulated_cuda");
 }
 
 // Products are not cuBLASLt's here.

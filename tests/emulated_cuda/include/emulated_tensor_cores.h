@@ -30,6 +30,12 @@ void load_four(uint32_t (&matrices)[4], const uint16_t* row) {
   }
 }
 
+// Element (row, k) of a warp's left operand [16, 16], of which every thread has registers `a`.
+template <typename Operands>
+float left_element(const ::emulated_cuda::WarpValues<Operands>& all, int row, int k) {
+  return half_of(all.of(row % 8 * 4 + k % 8 / 2).a[row / 8 + k / 8 * 2], k % 2);
+}
+
 }  // namespace emulated
 
 inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
@@ -42,10 +48,8 @@ inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint
   for (int i = 0; i < 4; ++i) {
     const int row = lane / 4 + (i / 2) * 8, column = lane % 4 * 2 + i % 2;
     for (int k = 0; k < 16; ++k) {
-      const int of_a = row % 8 * 4 + k % 8 / 2, register_a = row / 8 + k / 8 * 2;
       const int of_b = column * 4 + k % 8 / 2;
-      c[i] += emulated::half_of(all.of(of_a).a[register_a], k % 2) *
-              emulated::half_of(all.of(of_b).b[k / 8], k % 2);
+      c[i] += emulated::left_element(all, row, k) * emulated::half_of(all.of(of_b).b[k / 8], k % 2);
     }
   }
 }

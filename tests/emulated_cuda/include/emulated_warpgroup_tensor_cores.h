@@ -43,7 +43,7 @@ template <bool kInnerRows, int kColumns>
 void multiply_later(float (&c)[kColumns][4], const uint32_t (&a)[4], MatrixDescriptor b,
                     bool adds) {
   struct Left {
-    uint32_t registers[4];
+    uint32_t a[4];
   };
   const Left mine{{a[0], a[1], a[2], a[3]}};
   ::emulated_cuda::multiply_later([&c, mine, b = b.bits(), adds] {
@@ -54,8 +54,7 @@ void multiply_later(float (&c)[kColumns][4], const uint32_t (&a)[4], MatrixDescr
         const int row = lane / 4 + (i / 2) * 8, column = 8 * t + lane % 4 * 2 + i % 2;
         float sum = adds ? c[t][i] : 0.0f;
         for (int k = 0; k < 16; ++k) {
-          const int of_a = row % 8 * 4 + k % 8 / 2, register_a = row / 8 + k / 8 * 2;
-          sum += emulated::half_of(all.of(of_a).registers[register_a], k % 2) *
+          sum += emulated::left_element(all, row, k) *
                  emulated::element_of<kInnerRows>(b, static_cast<uint32_t>(k),
                                                   static_cast<uint32_t>(column));
         }
