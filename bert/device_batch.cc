@@ -26,6 +26,14 @@ BatchCapacity BatchRounding::rounded(const BatchCapacity& capacity) const {
           .masked = round_up(capacity.masked, masked)};
 }
 
+BatchShape BatchRounding::shape_of(const BatchCapacity& size, int64_t longest) const {
+  const BatchCapacity filled = rounded(size);
+  return {.tokens = filled.tokens,
+          .samples = size.sequences,
+          .masked = filled.masked,
+          .max_length = round_up(std::max(longest, filled.tokens - size.tokens), max_length)};
+}
+
 DeviceBatch::Places::Places(const BatchCapacity& capacity) {
   size_t next = 0;
   const auto place = [&](int64_t count, int64_t bytes_each) {
@@ -96,15 +104,23 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
   put(places_.next_sentence, batch.next_sentence, std::ssize(batch.next_sentence), 0);
   put(places_.sample_ids, batch.sample_ids, rounded.sequences, uint64_t{0});
   backend_.copy_to_device(stream, memory_.data(), staging_.as<char>(), places_.end);
-  masked = rounded.masked;
-  samples = std::ssize(batch.sample_ids);
-  sequences.count = static_cast<int32_t>(rounded.sequences);
-  sequences.tokens = static_cast<int32_t>(rounded.tokens);
-  int64_t longest = rounded.tokens - std::ssize(batch.tokens);
+  int64_t longest = 0;
   for (size_t i = 0; i + 1 < batch.cu_seqlens.size(); ++i) {
     longest = std::max<int64_t>(longest, batch.cu_seqlens[i + 1] - batch.cu_seqlens[i]);
   }
-  sequences.max_length = static_cast<int32_t>(round_up(longest, rounding_.max_length));
+  const BatchShape shape = rounding_.shape_of(capacity_of(batch), longest);
+  masked = shape.masked;
+  samples = shape.samples;
+  sequences.count = static_cast<int32_t>(rounded.sequences);
+  sequences.tokens = static_cast<int32_t>(shape.tokens);
+  sequences.max_length = static_cast<int32_t>(shape.max_length);
+}
+
+BatchShape DeviceBatch::shape() const {
+  return {.tokens = sequences.tokens,
+          .samples = samples,
+          .masked = masked,
+          .max_length = sequences.max_length};
 }
 
 }  // namespace strata::bert

@@ -1,6 +1,7 @@
 // A packed batch in device memory.
 #pragma once
 
+#include <compare>
 #include <optional>
 
 #include "data/packed_batch.h"
@@ -18,6 +19,16 @@ struct BatchCapacity {
 // What just holds `batch`.
 BatchCapacity capacity_of(const data::PackedBatch& batch);
 
+// The numbers of a batch that decide what is issued for it.
+struct BatchShape {
+  int64_t tokens = 0;
+  int64_t samples = 0;
+  int64_t masked = 0;
+  int64_t max_length = 0;  // at least that of the longest sequence
+
+  auto operator<=>(const BatchShape&) const = default;
+};
+
 // Multiples that numbers of a batch are rounded up to, so that few different ones occur: operations
 // can then be kept and replayed, and libraries meet few shapes. Tokens are filled up with one more
 // sequence of padding, masked positions with ones that count for nothing: losses and gradients are
@@ -28,6 +39,8 @@ struct BatchRounding {
   int64_t max_length = 1;  // of the longest sequence; nothing is filled up for it
 
   BatchCapacity rounded(const BatchCapacity& capacity) const;
+  // Of a batch of this size, whose longest sequence has `longest` tokens.
+  BatchShape shape_of(const BatchCapacity& size, int64_t longest) const;
 };
 
 class DeviceBatch {
@@ -50,6 +63,8 @@ class DeviceBatch {
   const int32_t* masked_ids = nullptr;        // [M], -1 where filled up
   const int32_t* next_sentence = nullptr;     // [B]
   int64_t masked = 0;                         // M
+
+  BatchShape shape() const;
 
  private:
   // Bytes from the beginning of the memory.

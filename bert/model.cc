@@ -158,9 +158,9 @@ void Model::begin(const TrainingStep& step) {
 }
 
 Model::Shape Model::shape() const {
-  return {
-      batch_ - slots_.data(), batch_->sequences.tokens,     batch_->samples,
-      batch_->masked,         batch_->sequences.max_length, float8_ && float8_->rounds() ? 1 : 0};
+  const BatchShape batch = batch_->shape();
+  return {batch_ - slots_.data(), batch.tokens,     batch.samples,
+          batch.masked,           batch.max_length, float8_ && float8_->rounds() ? 1 : 0};
 }
 
 void Model::forward() { run_forward(true); }

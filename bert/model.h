@@ -58,6 +58,7 @@ class Model {
   const ParameterLayout& layout() const { return layout_; }
   const BatchCapacity& capacity() const { return slots_[0].capacity(); }
   const BatchRounding& rounding() const { return options_.rounding; }
+  bool in_float8() const { return options_.float8; }
 
   void set_weights(const HostWeights& weights);
   HostWeights weights() const;
@@ -77,7 +78,8 @@ class Model {
   void begin(const TrainingStep& step);
   // Everything that decides what forward and backward issue for the batch that was begun: where it
   // is equal, operations kept once (Backend::keep) can be replayed.
-  using Shape = std::array<int64_t, 6>;
+  using Shape = std::array<int64_t, 6>;  // the first is which of kSlots it lies in, in turns
+  static constexpr int kSlots = 2;
   Shape shape() const;
   // Forward; then backward, gradients added to the arena. `gradients_final` may be empty.
   void forward();
@@ -139,8 +141,8 @@ class Model {
   ModelOptions options_;
   device::Backend& backend_;
   ParameterLayout layout_;
-  std::array<DeviceBatch, 2> slots_;  // one in use, one being filled
-  std::array<device::Event, 2> slot_uploaded_ = {}, slot_free_ = {};
+  std::array<DeviceBatch, kSlots> slots_;  // one in use, one being filled
+  std::array<device::Event, kSlots> slot_uploaded_ = {}, slot_free_ = {};
   size_t next_slot_ = 0;
   bool uploaded_ = false;               // slots_[next_slot_] is, and waits for its forward
   const DeviceBatch* batch_ = nullptr;  // that is worked on

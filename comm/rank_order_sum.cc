@@ -39,6 +39,9 @@ void sum_in_rank_order(const void* parts, int ranks, int64_t count, device::DTyp
     case device::DType::kBF16:
       return sum_parts<BFloat16, float>(static_cast<const BFloat16*>(parts), ranks, count,
                                         static_cast<BFloat16*>(sum));
+    case device::DType::kE4M3:
+    case device::DType::kE5M2:
+      break;  // never reduced
   }
 }
 

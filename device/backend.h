@@ -419,6 +419,9 @@ class Backend {
   // Whether products can be in 8 bits, be it by computing what they would give. Where they cannot,
   // no tensor is of 8 bits and every Float8Copy is empty.
   virtual bool has_float8() const { return true; }
+  // Operations whose numbers of rows round up to the same multiple of this share what was found to
+  // be fastest, which the first of them waits for; 0: nothing is tried.
+  virtual int64_t rows_tried_together() const { return 0; }
   // The stream as CUDA's libraries know it (a cudaStream_t), its GPU now the calling thread's; null
   // where streams are not CUDA's.
   virtual void* cuda_stream(Stream) { return nullptr; }

@@ -30,6 +30,8 @@ constexpr size_t size_of(DType dtype) {
   return 1;
 }
 
+constexpr bool is_float8(DType dtype) { return dtype == DType::kE4M3 || dtype == DType::kE5M2; }
+
 constexpr const char* name_of(DType dtype) {
   switch (dtype) {
     case DType::kF64:

@@ -25,22 +25,26 @@ bert::Losses Evaluator::evaluate(bert::Model& model) {
   return all_reduce(communicator_, model.take_evaluation_losses());
 }
 
-// Longest first and dealt round robin: ranks get nearly the same work, and so do micro-batches.
-void Evaluator::read_batches(const bert::Model& model) {
+// Longest first and dealt round robin: ranks get nearly the same work.
+std::vector<std::vector<uint32_t>> Evaluator::micro_batches() const {
   std::vector<uint32_t> order(static_cast<size_t>(samples_));
   std::iota(order.begin(), order.end(), 0u);
   const std::span<const int32_t> lengths = source_.lengths();
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return lengths[a] > lengths[b]; });
-  std::vector<uint32_t> mine;
+  std::vector<std::vector<uint32_t>> batches;
   for (auto i = static_cast<size_t>(communicator_.rank()); i < order.size();
        i += static_cast<size_t>(communicator_.size())) {
-    mine.push_back(order[i]);
+    if (batches.empty() || std::ssize(batches.back()) == micro_batch_) batches.emplace_back();
+    batches.back().push_back(order[i]);
   }
+  return batches;
+}
+
+void Evaluator::read_batches(const bert::Model& model) {
   data::PackedBatch batch;
-  for (size_t begin = 0; begin < mine.size(); begin += static_cast<size_t>(micro_batch_)) {
-    const size_t count = std::min(static_cast<size_t>(micro_batch_), mine.size() - begin);
-    source_.read(std::span(mine).subspan(begin, count), batch);
+  for (const std::vector<uint32_t>& samples : micro_batches()) {
+    source_.read(samples, batch);
     batches_.emplace_back(model.backend(), bert::capacity_of(batch), model.rounding())
         .upload(device::Stream::kCompute, batch);
   }

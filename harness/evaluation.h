@@ -17,6 +17,9 @@ class Evaluator {
             comm::Communicator& communicator);
 
   int64_t samples() const { return samples_; }
+  const data::InstanceSource& source() const { return source_; }
+  // The samples of this rank's micro-batches.
+  std::vector<std::vector<uint32_t>> micro_batches() const;
 
   // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
   // the device of the first call's model.

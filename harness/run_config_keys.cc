@@ -236,8 +236,10 @@ ConfigSection initialization_section() {
   const auto get = [](auto& config) -> auto& { return config.initialization; };
   return section("initialization", "What happens before the timed region.",
                  {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
-                      "Steps on synthetic data that bring code and memory into place; the weights "
-                      "are restored after them."),
+                      "Steps on synthetic data that bring code and memory into place. On a GPU, "
+                      "micro-batches of the shapes to come, with made-up contents, go with them: "
+                      "it tries on them what is fastest and records what `device.graphs` replays. "
+                      "The weights are restored after them. 0: nothing of this."),
                   key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
                       "Empty the operating system's whole page cache, where permitted (root). "
                       "`false`: only the data files leave it, which spares what else the machine "

@@ -24,20 +24,19 @@ class Random {
 }  // namespace
 
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
-                                  uint64_t seed) {
+                                  std::span<const int32_t> masked, uint64_t seed) {
   Random random(device::splitmix64(seed));
   data::PackedBatch batch;
   batch.cu_seqlens.push_back(0);
   for (size_t sample = 0; sample < lengths.size(); ++sample) {
     const int32_t length = lengths[sample], first = batch.cu_seqlens.back();
-    const int32_t masked = std::clamp(length * 15 / 100, 1, kMaxPredictions);
     for (int32_t position = 0; position < length; ++position) {
       batch.tokens.push_back(random.below(model.vocab_size));
       batch.segments.push_back(position < length / 2 ? 0 : 1);
       batch.positions.push_back(position);
     }
-    for (int32_t i = 0; i < masked; ++i) {
-      batch.masked_positions.push_back(first + i * (length / masked));
+    for (int32_t i = 0; i < masked[sample]; ++i) {
+      batch.masked_positions.push_back(first + i * (length / masked[sample]));
       batch.masked_ids.push_back(random.below(model.vocab_size));
     }
     batch.next_sentence.push_back(random.below(2));
@@ -45,6 +44,15 @@ data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const
     batch.cu_seqlens.push_back(first + length);
   }
   return batch;
+}
+
+data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
+                                  uint64_t seed) {
+  std::vector<int32_t> masked;
+  for (const int32_t length : lengths) {
+    masked.push_back(std::clamp(length * 15 / 100, 1, kMaxPredictions));
+  }
+  return synthetic_batch(model, lengths, masked, seed);
 }
 
 std::vector<int32_t> wikipedia_lengths(int64_t tokens, int32_t max_length, uint64_t seed) {

@@ -10,7 +10,10 @@
 
 namespace strata::harness {
 
-// Sequences of these lengths, 15 % of their tokens masked (at least one, at most 76 as in MLPerf).
+// Sequences of these lengths, of which so many tokens are masked each, at most all.
+data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
+                                  std::span<const int32_t> masked, uint64_t seed);
+// The same with 15 % of the tokens masked (at least one, at most 76 as in MLPerf).
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   uint64_t seed);
 

@@ -20,9 +20,9 @@
 #include "harness/seed.h"
 #include "harness/signal_thread.h"
 #include "harness/step_trace.h"
-#include "harness/synthetic_batch.h"
 #include "harness/system_description.h"
 #include "harness/trainer.h"
+#include "harness/warm_up.h"
 
 namespace strata::harness {
 namespace {
@@ -91,35 +91,6 @@ uint64_t agreed_seed(const Benchmark& b, int experiment) {
   return seed;
 }
 
-// Trains on made-up batches, so that memory is touched and kernels are compiled before the clock
-// starts; then puts the weights back. Their lengths run through every block size that products are
-// compiled for.
-void warm_up(const Benchmark& b, const bert::HostWeights& weights) {
-  const int64_t micro_batch = b.config.batch.micro_batch;
-  for (int step = 0; step < b.config.initialization.warmup_steps; ++step) {
-    std::vector<int32_t> lengths;
-    for (int64_t i = 0; i < micro_batch; ++i) {
-      const int64_t length =
-          32 * ((i * b.config.initialization.warmup_steps + step) % 16 + 1) - step % 7;
-      lengths.push_back(static_cast<int32_t>(std::min<int64_t>(length, b.bert.max_positions)));
-    }
-    const auto batch = synthetic_batch(b.bert, lengths, static_cast<uint64_t>(step));
-    const auto capacity = b.model->capacity();
-    if (std::ssize(batch.tokens) > capacity.tokens ||
-        std::ssize(batch.masked_ids) > capacity.masked)
-      continue;
-    // Steps count up: products in 8 bits, where they are asked for, come from the second on.
-    b.model->train(batch, {.step = static_cast<uint64_t>(step)}, {});
-    b.model->evaluate(batch);
-  }
-  b.model->take_losses();
-  b.model->take_evaluation_losses();
-  const device::Tensor gradients = b.model->gradients();
-  b.backend->fill_zero(device::Stream::kCompute, gradients.data, gradients.bytes());
-  b.backend->synchronize(device::Stream::kCompute);
-  b.model->set_weights(weights);
-}
-
 int64_t most_masked(const data::InstanceSource& source) {
   const auto counts = source.masked_counts();
   return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
@@ -144,6 +115,7 @@ class TimedRun {
   }
 
   const Timeline& timeline() const { return timeline_; }
+  const Evaluator& evaluator() const { return evaluator_; }
 
   ExperimentResult run() {
     ExperimentResult result;
@@ -265,11 +237,17 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   });
   const bert::HostWeights weights = make_weights(
       b.config, b.model->layout(), seed, [&](const std::string& line) { say(ranks, line); });
-  warm_up(b, weights);
+  b.model->set_weights(weights);
   Trainer trainer(b.config, *b.backend, *b.model, ranks.communicator, *b.train, seed);
   TimedRun run(b, log, trainer,
                b.config.log.step_trace && ranks.first() ? b.tree.step_trace(experiment)
                                                         : std::filesystem::path());
+  const WarmUp warm = warm_up(b.config.initialization.warmup_steps, max_steps(b.config), *b.model,
+                              weights, trainer, run.evaluator());
+  if (warm.tried > 0 || warm.kept > 0) {
+    say(ranks, fmt::format("warm-up: {} micro-batches tried, {} shapes recorded, {:.1f} s",
+                           warm.tried, warm.kept, warm.seconds));
+  }
   // Last of the initialisation: what fails before leaves no result behind.
   if (ranks.first()) write_file_atomically(b.tree.config(experiment), to_yaml(b.config));
   log.write([&](EventLog& events) { events.end(log_keys::kInitStop); });

@@ -33,6 +33,27 @@ std::vector<optim::Range> own_slices(const RunConfig& config, const bert::Model&
   return slices;
 }
 
+// What train_micro_batch does where nothing is replayed.
+comm::StepTimes issue_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
+                                  Timeline* timeline) {
+  const auto forward_begin = Clock::now();
+  model.forward();
+  if (timeline) timeline->add(Lane::kCompute, "forward", forward_begin, Clock::now());
+  BackwardSpans spans(timeline, model.layout());
+  model.backward([&](int64_t from, int64_t to) {
+    spans.group_final(to);
+    if (last) buckets.gradients_final(from, to);
+  });
+  return last ? buckets.finish_step() : comm::StepTimes();
+}
+
+device::Recordings::Key recording_key(const bert::Model& model, bool last) {
+  const bert::Model::Shape shape = model.shape();
+  device::Recordings::Key key(shape.begin(), shape.end());
+  key.push_back(last ? 1 : 0);
+  return key;
+}
+
 }  // namespace
 
 loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed) {
@@ -84,27 +105,17 @@ std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
 
 comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
                                   device::Recordings* recordings, Timeline* timeline) {
+  if (!recordings) return issue_micro_batch(model, buckets, last, timeline);
   comm::StepTimes times;
-  const auto issue = [&] {
-    const auto forward_begin = Clock::now();
-    model.forward();
-    if (timeline) timeline->add(Lane::kCompute, "forward", forward_begin, Clock::now());
-    BackwardSpans spans(timeline, model.layout());
-    model.backward([&](int64_t from, int64_t to) {
-      spans.group_final(to);
-      if (last) buckets.gradients_final(from, to);
-    });
-    if (last) times = buckets.finish_step();
-  };
-  if (recordings) {
-    const bert::Model::Shape shape = model.shape();
-    device::Recordings::Key key(shape.begin(), shape.end());
-    key.push_back(last ? 1 : 0);
-    recordings->run(key, issue);
-  } else {
-    issue();
-  }
+  recordings->run(recording_key(model, last),
+                  [&] { times = issue_micro_batch(model, buckets, last, timeline); });
   return times;
+}
+
+bool keep_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
+                      device::Recordings& recordings) {
+  return recordings.keep(recording_key(model, last),
+                         [&] { issue_micro_batch(model, buckets, last, nullptr); });
 }
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
@@ -143,10 +154,9 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
       global_batch_(global_batch_size(config, communicator.size())),
       loss_interval_(config.log.loss_interval_steps),
       schedule_(schedule_options(config.schedule, config.optimizer.lr)),
-      loader_plan_(loadbalance::make_batch_plan(plan_options(config, communicator.size(), seed),
-                                                train.lengths())),
-      step_plan_(loadbalance::make_batch_plan(plan_options(config, communicator.size(), seed),
-                                              train.lengths())),
+      plan_(plan_options(config, communicator.size(), seed)),
+      loader_plan_(loadbalance::make_batch_plan(plan_, train.lengths())),
+      step_plan_(loadbalance::make_batch_plan(plan_, train.lengths())),
       sharded_(config.optimizer.sharded && communicator.size() > 1),
       optimizer_(make_optimizer(
           config.optimizer, backend, model,
@@ -160,6 +170,38 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
       recordings_(make_recordings(config, backend)),
       loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
   optim::check_schedule(schedule_);
+}
+
+void Trainer::rehearse(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
+  optimizer_->begin_step(device::Stream::kCompute, 1, 0.0);
+  for (int64_t micro = 0; micro < accumulation_; ++micro) {
+    model_.upload(batch);
+    model_.begin(scale);
+    train_micro_batch(model_, *buckets_, micro + 1 == accumulation_, nullptr, nullptr);
+  }
+}
+
+bool Trainer::keep(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
+  bool kept = true;
+  for (int slot = 0; slot < bert::Model::kSlots; ++slot) {
+    model_.upload(batch);
+    model_.begin(scale);
+    if (accumulation_ > 1) kept &= keep_micro_batch(model_, *buckets_, false, *recordings_);
+    kept &= keep_micro_batch(model_, *buckets_, true, *recordings_);
+  }
+  return kept;
+}
+
+void Trainer::visit_micro_batches(
+    int64_t steps, const std::function<void(std::span<const uint32_t>)>& visit) const {
+  const auto plan = loadbalance::make_batch_plan(plan_, train_.lengths());
+  const auto micro_batch = static_cast<size_t>(micro_batch_);
+  for (int64_t step = 0; step < steps; ++step) {
+    const std::span<const uint32_t> mine = own_share(plan->next_step());
+    for (size_t first = 0; first < mine.size(); first += micro_batch) {
+      visit(mine.subspan(first, micro_batch));
+    }
+  }
 }
 
 void Trainer::start() {
@@ -223,10 +265,7 @@ void Trainer::gather_weights() {
 // Runs on the loader's thread.
 bool Trainer::next_samples(std::vector<uint32_t>& samples) {
   if (loader_position_ == loader_samples_.size()) {
-    const std::span<const uint32_t> global = loader_plan_->next_step();
-    const auto mine =
-        global.subspan(static_cast<size_t>(communicator_.rank() * micro_batch_ * accumulation_),
-                       static_cast<size_t>(micro_batch_ * accumulation_));
+    const std::span<const uint32_t> mine = own_share(loader_plan_->next_step());
     loader_samples_.assign(mine.begin(), mine.end());
     loader_position_ = 0;
   }
@@ -234,6 +273,11 @@ bool Trainer::next_samples(std::vector<uint32_t>& samples) {
   samples.assign(first, first + micro_batch_);
   loader_position_ += static_cast<size_t>(micro_batch_);
   return true;
+}
+
+std::span<const uint32_t> Trainer::own_share(std::span<const uint32_t> global) const {
+  const auto share = static_cast<size_t>(micro_batch_ * accumulation_);
+  return global.subspan(static_cast<size_t>(communicator_.rank()) * share, share);
 }
 
 Trainer::GlobalBatch Trainer::next_global_batch() {

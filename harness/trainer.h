@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,20 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
+  // What makes the first steps as fast as later ones, before start():
+  // A step with every micro-batch `batch` and a learning rate of zero: where `scale` makes
+  // gradients zero, too, the optimizer's state stays empty. All ranks call together.
+  void rehearse(const data::PackedBatch& batch, const bert::TrainingStep& scale);
+  // Keeps what is replayed for micro-batches of the shape of `batch`, which have run, in a step
+  // that begins like this. Returns whether there was room; see device::Recordings.
+  bool keep(const data::PackedBatch& batch, const bert::TrainingStep& scale);
+  // Has `visit` called with the samples of each of this rank's micro-batches in the first `steps`
+  // steps.
+  void visit_micro_batches(int64_t steps,
+                           const std::function<void(std::span<const uint32_t>)>& visit) const;
+  bool replays() const { return recordings_ != nullptr; }  // micro-batches, where it can
+  const data::InstanceSource& data() const { return train_; }
+
   // Starts reading training data ahead. Throws Error for data that cannot be read.
   void start();
 
@@ -69,6 +84,7 @@ class Trainer {
   };
   double upload_next();  // seconds of waiting for it
   bool next_samples(std::vector<uint32_t>& samples);
+  std::span<const uint32_t> own_share(std::span<const uint32_t> global) const;
   GlobalBatch next_global_batch();
 
   bert::Model& model_;
@@ -80,6 +96,7 @@ class Trainer {
   int64_t global_batch_;
   int64_t loss_interval_;
   optim::ScheduleOptions schedule_;
+  loadbalance::PlanOptions plan_;
   int64_t step_ = 0;
   Timeline* timeline_ = nullptr;
 
@@ -111,6 +128,9 @@ std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
 // `timeline`.
 comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
                                   device::Recordings* recordings, Timeline* timeline);
+// Keeps what that would issue instead; see device::Recordings::keep.
+bool keep_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
+                      device::Recordings& recordings);
 // The configured optimizer of an arena laid out as `layout` says, or of `model`'s. `owned`: see
 // optim::make_adam.
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,

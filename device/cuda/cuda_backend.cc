@@ -87,6 +87,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
   bool memory_is_host() const override { return false; }
+  int64_t rows_tried_together() const override { return kRowsTriedTogether; }
   // GPUs of 8.9 multiply in 8 bits, too, but run the code for 8.0, whose kernels write no codes.
   bool has_float8() const override {
     return compute_dtype() == DType::kBF16 && properties_.major >= 9;

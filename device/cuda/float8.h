@@ -6,10 +6,6 @@
 
 namespace strata::device::cuda {
 
-inline bool is_float8(const ConstTensor& tensor) {
-  return tensor.dtype == DType::kE4M3 || tensor.dtype == DType::kE5M2;
-}
-
 // Writes `copy` of x, which no kernel did as it wrote x. T: float or BFloat16.
 template <typename T>
 void write_float8_copy(const Context& context, const ConstTensor& x, const Float8Copy& copy);

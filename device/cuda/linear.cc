@@ -35,7 +35,7 @@ void Operations<T>::linear_forward(const Context& context, const LinearForward& 
                         .bias = op.bias.data,
                         .input_dtype = dtype_of<T>(),
                         .output_dtype = dtype_of<T>()};
-  const bool in_float8 = is_float8(op.x);
+  const bool in_float8 = is_float8(op.x.dtype);
   const auto multiply = [&](const MatmulCall& product) {
     if (!in_float8) return context.matmul(product);
     if (product.m == 0) return;
@@ -82,7 +82,7 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
                         .accumulate = op.accumulate,
                         .input_dtype = dtype_of<T>(),
                         .output_dtype = dtype_of<T>()};
-  const bool in_float8 = is_float8(op.dy);
+  const bool in_float8 = is_float8(op.dy.dtype);
   const auto multiply = [&](MatmulCall product) {
     if (!in_float8) return context.matmul(product);
     if (product.m == 0) return;
@@ -139,7 +139,7 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                         .accumulate = true,
                         .input_dtype = dtype_of<T>(),
                         .output_dtype = DType::kF32};
-  if (is_float8(op.dy)) {
+  if (is_float8(op.dy.dtype)) {
     if (op.dy.rows == 0) return;
     auto* dy_transposed = context.scratch[kFirst].get<uint8_t>(op.dy.size());
     transpose_and_sum_codes(context, op.dy, dy_transposed, op.d_bias.as<float>(), kSums);

@@ -251,8 +251,7 @@ Kind kind_of(const Work& work) { return kind_of(work, work.call.m, work.call.k);
 // that it may be either.
 Kind neighbourhood_of(const Work& work) {
   const auto rounded = [](int64_t rows) {
-    constexpr int64_t kStep = 1024;
-    return (rows + kStep - 1) / kStep * kStep;
+    return (rows + kRowsTriedTogether - 1) / kRowsTriedTogether * kRowsTriedTogether;
   };
   if (work.float8) return kind_of(work, rounded(work.call.m), rounded(work.call.k));
   return work.call.transpose_a ? kind_of(work, work.call.m, rounded(work.call.k))

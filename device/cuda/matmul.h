@@ -33,6 +33,9 @@ struct Float8Operands {
   const float* b_factor = nullptr;
 };
 
+// Numbers of rows that round up to the same multiple of this share what is measured.
+inline constexpr int64_t kRowsTriedTogether = 1024;
+
 // Products on one stream, f32 without tf32 or bf16, accumulated in f32; a bias only where output
 // and inputs have the same dtype. The first product of a kind tries cuBLASLt's candidates on the
 // device and waits for it; later ones of the kind use the fastest. Kinds: everything but the

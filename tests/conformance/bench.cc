@@ -16,8 +16,6 @@ namespace {
 constexpr size_t kGuard = 64;  // bytes before and after every tensor that must not change
 constexpr std::byte kGuardByte{0xA5};
 
-bool is_float8(DType dtype) { return dtype == DType::kE4M3 || dtype == DType::kE5M2; }
-
 std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype, float scale = 1) {
   std::vector<std::byte> bytes(values.size() * size_of(dtype));
   for (size_t i = 0; i < values.size(); ++i) {

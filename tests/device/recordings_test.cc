@@ -60,6 +60,26 @@ TEST_F(RecordingsTest, NoMoreKeysAreKeptThanAllowed) {
   EXPECT_EQ(issued_, 10);
 }
 
+TEST_F(RecordingsTest, WorkMayBeKeptBeforeItIsAskedFor) {
+  Recordings recordings(backend_, 2);
+  const auto keep = [&](int key) { return recordings.keep({key, 7}, [this] { issue(); }); };
+  EXPECT_TRUE(keep(1));
+  EXPECT_TRUE(keep(1)) << "it is there";
+  run(recordings, 2, 5);
+  EXPECT_TRUE(keep(2)) << "it has run, and is known";
+  EXPECT_FALSE(keep(3)) << "a third key";
+  backend_.synchronize(Stream::kCompute);
+  EXPECT_EQ(sum_, 5) << "what is kept does not run";
+  EXPECT_EQ(issued_, 3);
+  run(recordings, 1, 30);
+  run(recordings, 2, 400);
+  run(recordings, 1, 1000);
+  backend_.synchronize(Stream::kCompute);
+  EXPECT_EQ(sum_, 1435);
+  EXPECT_EQ(issued_, 3);
+  EXPECT_EQ(recordings.replayed(), 3);
+}
+
 TEST_F(RecordingsTest, WhatFailsIsNotKept) {
   Recordings recordings(backend_);
   run(recordings, 3, 1);

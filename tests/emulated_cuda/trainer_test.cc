@@ -62,6 +62,17 @@ TEST_P(CudaTrainer, ReplayedStepsHaveTheBitsOfIssuedOnes) {
   EXPECT_EQ(largest_loss_difference(history, issued), 0);
 }
 
+TEST_P(CudaTrainer, WarmUpRecordsAllSteps) {
+  RunConfig replayed = config();
+  replayed.device.graphs = true;
+  replayed.initialization.warmup_steps = 2;
+  emulated_cuda::graph_launches = 0;
+  const TrainingHistory history = on_gpu(replayed);
+  const bool first_is_issued = GetParam().precision == Precision::kFp8;  // it only looks
+  EXPECT_EQ(emulated_cuda::graph_launches, first_is_issued ? kSteps - 1 : kSteps);
+  EXPECT_EQ(history.weights, on_gpu(config()).weights);
+}
+
 TEST_P(CudaTrainer, LearnsWhatTheProcessorLearns) {
   const auto cpu = device::make_backend({.name = "cpu", .compute_dtype = device::DType::kF32});
   const TrainingHistory expected = train(config(), *cpu, *communicator_, *source_, 7, kSteps);

@@ -16,6 +16,7 @@
 #include "harness/run_config.h"
 #include "harness/setup.h"
 #include "harness/trainer.h"
+#include "harness/warm_up.h"
 
 namespace strata::harness {
 
@@ -82,6 +83,7 @@ inline RunConfig small_run() {
   config.schedule.training_steps = 40;
   config.clip = {ClipMode::kNone, 1.0};
   config.reduce.bucket_megabytes = 0.05;  // several buckets
+  config.initialization.warmup_steps = 0;
   return config;
 }
 
@@ -90,14 +92,17 @@ struct TrainingHistory {
   bert::HostWeights weights;
 };
 
-// `steps` steps from random weights, with dropout.
+// `steps` steps from random weights, with dropout, after as much warm-up as configured.
 inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
                              comm::Communicator& communicator, const data::InstanceSource& source,
                              uint64_t seed, int steps) {
   bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
                     model_options(config, small_bert()));
-  model.set_weights(bert::random_weights(model.layout(), seed));
+  const bert::HostWeights weights = bert::random_weights(model.layout(), seed);
+  model.set_weights(weights);
   Trainer trainer(config, backend, model, communicator, source, seed);
+  const Evaluator evaluator(source, 0, config.batch.micro_batch, communicator);
+  warm_up(config.initialization.warmup_steps, steps, model, weights, trainer, evaluator);
   trainer.start();
   TrainingHistory history;
   for (int step = 0; step < steps; ++step) history.steps.push_back(trainer.step());

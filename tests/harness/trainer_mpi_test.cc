@@ -153,6 +153,11 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
       world_->all_reduce_sum(replays);
       EXPECT_EQ(replays[0] > 0, graphs);
     }
+    config.initialization.warmup_steps = 2;
+    LateDevice prepared(*cpu, static_cast<uint64_t>(world_->rank()));
+    EXPECT_EQ(train(config, prepared, *world_, *source_, 7, 6).weights, in_host_memory.weights)
+        << (sharded ? "sharded" : "") << ", recorded before the first step";
+    EXPECT_EQ(prepared.replays(), 6);
   }
 }
 

@@ -74,6 +74,7 @@ class DeferredBackend : public device::Backend {
   device::DType master_dtype() const override { return inner_.master_dtype(); }
   bool memory_is_host() const override { return false; }
   bool has_float8() const override { return inner_.has_float8(); }
+  int64_t rows_tried_together() const override { return inner_.rows_tried_together(); }
   void* cuda_stream(device::Stream s) override { return &stream(s); }
 
   void* allocate(size_t bytes) override { return inner_.allocate(bytes); }
