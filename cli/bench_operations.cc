@@ -53,7 +53,7 @@ void print_table(const harness::OperationsBenchmark& b) {
                o.per_step, 1e3 * o.seconds, rate, 1e-9 * o.bytes / o.seconds,
                100 * b.share_of_peak(o));
   }
-  fmt::print("{:<62}{:>8}{:>11.2f}\n", "all of a step", "", 1e3 * step);
+  fmt::print("{:<62}{:>8}{:>11.2f}\n", "all of these in a step", "", 1e3 * step);
   fmt::print("matrix peak {:.0f} GFLOP/s (products of {} x {}), copy peak {:.1f} GB/s\n",
              1e-9 * b.matrix_peak_flops_per_second, b.matrix_peak_size, b.matrix_peak_size,
              1e-9 * b.copy_peak_bytes_per_second);
@@ -72,6 +72,8 @@ void add_bench_operations(CLI::App& bench) {
       ->required();
   add_step_options(*command, "Rounds of every operation", options->benchmark.rounds,
                    options->benchmark.micro_batch_tokens);
+  command->add_option("--only", options->benchmark.only,
+                      "Only operations whose names begin like this: --only attention");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
     on_all_ranks([&](const harness::Ranks& ranks) {

@@ -29,6 +29,19 @@ list(APPEND CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES ${CMAKE_CXX_IMPLICIT_INCLUDE
 find_package(CUDAToolkit REQUIRED)
 set(STRATA_WITH_CUDA ON)
 
+# cuDNN is loaded at run time, too; its C++ interface is headers alone.
+find_path(STRATA_CUDNN_INCLUDE cudnn.h HINTS $ENV{CUDNN_HOME}/include ${CUDAToolkit_INCLUDE_DIRS})
+find_path(STRATA_CUDNN_FRONTEND_INCLUDE cudnn_frontend.h
+          HINTS $ENV{CUDNN_FRONTEND_HOME}/include ${PROJECT_SOURCE_DIR}/data-cache/cudnn-frontend/include)
+if(STRATA_CUDNN_INCLUDE AND STRATA_CUDNN_FRONTEND_INCLUDE)
+  set(STRATA_WITH_CUDNN ON)
+  set(STRATA_CUDNN_OPTIONS -isystem ${STRATA_CUDNN_FRONTEND_INCLUDE} -isystem ${STRATA_CUDNN_INCLUDE}
+                           -DNV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING -DCUDNN_FRONTEND_SKIP_JSON_LIB)
+else()
+  set(STRATA_WITH_CUDNN OFF)
+  message(STATUS "No cudnn.h or no cudnn_frontend.h: attention by cuDNN is left out")
+endif()
+
 # NCCL is loaded at run time; only its header is needed here.
 find_path(STRATA_NCCL_INCLUDE nccl.h HINTS $ENV{NCCL_HOME}/include ${CUDAToolkit_INCLUDE_DIRS})
 if(NOT STRATA_NCCL_INCLUDE)

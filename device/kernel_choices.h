@@ -6,7 +6,7 @@
 namespace strata::device {
 
 // bf16 attention, where the size of heads allows it.
-enum class AttentionKernel : uint8_t { kFastest, kPlain, kMma, kWgmma };
+enum class AttentionKernel : uint8_t { kFastest, kPlain, kMma, kWgmma, kCudnn };
 const char* name_of(AttentionKernel);
 
 // Whether GELU, its derivative and bias gradients are part of a matrix product, where they can be.

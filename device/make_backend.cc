@@ -15,7 +15,7 @@ constexpr std::align_val_t kHostAlignment{64};
 }
 
 const char* name_of(AttentionKernel kernel) {
-  constexpr const char* kNames[] = {"fastest", "plain", "mma", "wgmma"};
+  constexpr const char* kNames[] = {"fastest", "plain", "mma", "wgmma", "cudnn"};
   return kNames[static_cast<size_t>(kernel)];
 }
 

@@ -102,6 +102,7 @@ class Bench {
         batch_(backend, bert::capacity_of(batch), model_options.rounding),
         float8_(model_options.float8),
         rounds_(options.rounds),
+        only_(options.only),
         describe_(describe) {
     batch_.upload(kCompute, batch);
     for (const int32_t length : lengths) squared_lengths_ += double{1} * length * length;
@@ -115,6 +116,7 @@ class Bench {
     rows();
     losses();
     flat();
+    if (times_.empty()) fail("no operation's name begins with {}", only_);
     return std::move(times_);
   }
 
@@ -122,6 +124,7 @@ class Bench {
   template <typename Operation>
   void time(const std::string& operation, const std::string& where, int64_t per_step, double flops,
             double bytes, const Operation& run) {
+    if (!operation.starts_with(only_)) return;
     describe_(operation + " " + where);
     const auto seconds_of = [&](int repeats) {
       const auto begin = Clock::now();
@@ -438,6 +441,7 @@ class Bench {
   bert::DeviceBatch batch_;
   bool float8_;
   int rounds_;
+  std::string only_;
   const std::function<void(const std::string&)>& describe_;
   double squared_lengths_ = 0;  // their sum
   std::vector<OperationTime> times_;

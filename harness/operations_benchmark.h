@@ -16,6 +16,7 @@ namespace strata::harness {
 struct OperationsBenchmarkOptions {
   int rounds = 7;                  // of every operation; medians count
   int64_t micro_batch_tokens = 0;  // 0: batch.micro_batch sequences, whatever their tokens
+  std::string only;                // operations whose names begin like this
 };
 
 // One operation on one of the shapes that a step has.

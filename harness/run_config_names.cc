@@ -28,7 +28,9 @@ constexpr NamedChoice<AttentionKernel> kAttentionKernels[] = {
     {AttentionKernel::kFastest, "fastest", "of those below, measured when it first runs"},
     {AttentionKernel::kPlain, "plain", "a warp a query, to check the others"},
     {AttentionKernel::kMma, "mma", "tensor cores, heads of 32 or 64 units"},
-    {AttentionKernel::kWgmma, "wgmma", "those of Hopper, heads of 64 units; others as `mma`"}};
+    {AttentionKernel::kWgmma, "wgmma", "those of Hopper, heads of 64 units; others as `mma`"},
+    {AttentionKernel::kCudnn, "cudnn",
+     "cuDNN's where nothing is dropped, as in evaluations; else as `fastest`"}};
 using device::FusedEpilogues;
 constexpr NamedChoice<FusedEpilogues> kFusedEpilogues[] = {
     {FusedEpilogues::kFastest, "fastest", "where that is measured to be faster"},

@@ -35,6 +35,24 @@ install_packages() {
     "${missing[@]}" >/dev/null
 }
 
+# Where there is a CUDA toolkit: headers of cuDNN's C++ interface, with which the CUDA backend can use cuDNN's attention.
+fetch_cudnn_frontend() {
+  local version=1.32.0 folder=$cache/cudnn-frontend
+  command -v nvcc "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" >/dev/null || return 0
+  [[ ! -f $folder/include/cudnn_frontend.h ]] || return 0
+  say "headers: nvidia-cudnn-frontend $version from PyPI"
+  rm -rf "$folder" "$folder.unfinished"
+  if python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$folder.unfinished" \
+      "nvidia-cudnn-frontend==$version" &&
+    unzip -q "$folder.unfinished"/*.whl 'include/*' -d "$folder.unfinished"; then
+    rm "$folder.unfinished"/*.whl
+    mv "$folder.unfinished" "$folder"
+  else
+    say "headers: PyPI could not be reached; attention by cuDNN is left out"
+    rm -rf "$folder.unfinished"
+  fi
+}
+
 # build PRESET TARGET [CMAKE OPTION...]: configures and builds into build/PRESET.
 build() {
   local preset=$1 target=$2

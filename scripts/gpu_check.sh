@@ -6,7 +6,8 @@
 # Usage: scripts/gpu_check.sh [--output FILE] [--skip STEP,...]
 #   --output FILE     default bench/results/gpu_check.json
 #   --skip STEP,...   of: conformance (or one suite of it, conformance.Linear) model benchmark operations graphs fp8
-#                     small small_graphs operations_fp8 attention_mma attention_wgmma nccl sanitizer races
+#                     small small_graphs operations_fp8 attention_mma attention_wgmma attention_ours_no_dropout
+#                     attention_cudnn_no_dropout nccl sanitizer races
 # Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 where a check fails.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -46,8 +47,8 @@ say "$gpu; strata $version"
 
 # One process each, so that what breaks the GPU for one leaves the others.
 suites=(Adam Attention.cuda_f32 Attention.cuda_bf16 Attention.cuda_bf16_plain Attention.cuda_bf16_mma
-  Attention.cuda_bf16_wgmma Classifier Concurrency Embeddings Flat Float8 Lamb ResidualLayerNorm Linear Memory KeptWork
-  Rows)
+  Attention.cuda_bf16_wgmma Attention.cuda_bf16_cudnn Classifier Concurrency Embeddings Flat Float8 Lamb
+  ResidualLayerNorm Linear Memory KeptWork Rows)
 
 # report: writes what is known by now as JSON and prints it as a table. Fails where a step did.
 report() {
@@ -57,7 +58,8 @@ work, gpu, version, output = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
 benchmarks = {"benchmark": "bench_step", "graphs": "bench_step_graphs", "fp8": "bench_step_fp8",
               "small": "bench_step_small", "small_graphs": "bench_step_small_graphs",
               "operations": "bench_operations", "operations_fp8": "bench_operations_fp8",
-              "attention_mma": "bench_attention_mma", "attention_wgmma": "bench_attention_wgmma"}
+              **{f"attention_{kernel}": f"bench_attention_{kernel}"
+                 for kernel in ("mma", "wgmma", "ours_no_dropout", "cudnn_no_dropout")}}
 def read(name):
     path = work / name
     return path.read_text(errors="replace").strip() if path.exists() else ""
@@ -68,8 +70,6 @@ def bench(name):
     except ValueError:
         return None
     found.pop("lengths", None)
-    if name.startswith("attention_"):
-        found["operations"] = [o for o in found.get("operations", []) if o["operation"].startswith("attention_")]
     return found
 steps, results = {}, {}
 for name in (*(f"conformance.{suite}" for suite in sys.argv[5:]), "model", *benchmarks, "nccl", "sanitizer", "races"):
@@ -98,8 +98,9 @@ for key, what in (("bench_step", "issued"), ("bench_step_graphs", "replayed"), (
               f"{bench['sequences_per_second']:>8.0f} sequences/s, {1e3 * bench['seconds']['step']:.2f} ms a step, "
               f"{100 * bench['share_of_matrix_peak']:.1f} % of the matrix peak")
 by_kernel = {}
-for kernel, key in {"fastest": "bench_operations", "mma": "bench_attention_mma",
-                    "wgmma": "bench_attention_wgmma"}.items():
+for kernel, key in {"fastest": "bench_operations", "mma": "bench_attention_mma", "wgmma": "bench_attention_wgmma",
+                    "ours without dropout": "bench_attention_ours_no_dropout",
+                    "cuDNN without dropout": "bench_attention_cudnn_no_dropout"}.items():
     for o in result.get(key, {}).get("operations", []):
         if o["operation"].startswith("attention_"):
             by_kernel.setdefault(o["operation"], []).append(
@@ -221,8 +222,18 @@ run_step small 90 "${step[@]}" --tokens 768
 run_step small_graphs 90 "${step[@]}" --tokens 768 "${graphs[@]}"
 run_step operations_fp8 90 "${operations[@]}" --set model.precision=fp8 --set batch.round_tokens=64
 for kernel in mma wgmma; do
-  run_step "attention_$kernel" 90 "${operations[@]}" --steps 3 --set device.attention="$kernel"
+  run_step "attention_$kernel" 60 "${operations[@]}" --only attention --set device.attention="$kernel"
 done
+# cuDNN's serves where nothing is dropped.
+cat >"$work/no_dropout.json" <<'JSON'
+{"vocab_size": 30522, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+ "intermediate_size": 4096, "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu_new",
+ "attention_probs_dropout_prob": 0}
+JSON
+without=("${operations[@]}" --only attention --set model.config="$work/no_dropout.json")
+[[ $capability == 9.* ]] && kernel=wgmma || kernel=mma
+run_step attention_ours_no_dropout 60 "${without[@]}" --set device.attention="$kernel"
+run_step attention_cudnn_no_dropout 60 "${without[@]}" --set device.attention=cudnn
 run_step nccl 60 "$comm" --gtest_brief=1 --gtest_filter='Nccl.*'
 # Last, as they take what time is left. Only our kernels: libraries' would take longer than all of them. What CUDA's
 # functions refuse is no fault: cuBLASLt tries what a GPU may not have.

@@ -17,6 +17,8 @@ done
 install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgtest-dev \
   libbenchmark-dev python3-venv procps
 
+fetch_cudnn_frontend
+
 # The official MLPerf checker judges the logs that Strata writes.
 if [[ ! -x $root/.venv/bin/python || ! -f $root/.venv/complete ]]; then
   say "oracle: the official checker (mlperf-logging) from PyPI"

@@ -1,5 +1,6 @@
 #include "device/cuda/attention.h"
 
+#include <exception>
 #include <type_traits>
 
 #include "base/error.h"
@@ -11,76 +12,135 @@
 namespace strata::device::cuda {
 namespace {
 
-// Of two that have not been called before.
-template <typename Op>
-AttentionKernel faster(const Context& context, const Op& op, void (*mma)(const Context&, const Op&),
-                       void (*wgmma)(const Context&, const Op&)) {
-  const auto time = [&](auto* kernel) {
-    kernel(context, op);
-    return milliseconds(context.stream, [&] { kernel(context, op); });
-  };
-  const float of_mma = time(mma), of_wgmma = time(wgmma);
-  // Where they are about as fast, all processes choose alike, and have the same bits.
-  return of_mma < 0.95f * of_wgmma ? AttentionKernel::kMma : AttentionKernel::kWgmma;
+// By any but plain.
+void run(AttentionKernel kernel, const Context& context, const AttentionForward& op) {
+  if (kernel == AttentionKernel::kMma) return mma_attention_forward(context, op);
+  if (kernel == AttentionKernel::kWgmma) return wgmma_attention_forward(context, op);
+  context.attention.cudnn().forward(context, op);
 }
+
+void run(AttentionKernel kernel, const Context& context, const AttentionBackward& op) {
+  if (kernel == AttentionKernel::kMma) return mma_attention_backward(context, op);
+  if (kernel == AttentionKernel::kWgmma) return wgmma_attention_backward(context, op);
+  context.attention.cudnn().backward(context, op);
+}
+
+// An operation that writes elsewhere, to be tried.
+struct ForwardTrial {
+  explicit ForwardTrial(const AttentionForward& real) : op(real) {
+    op.context.data = context.get<BFloat16>(op.context.size());
+    op.log_sum_exp.data = log_sum_exp.get<float>(op.log_sum_exp.size());
+    op.context_float8 = {};
+  }
+  Scratch context, log_sum_exp;
+  AttentionForward op;
+};
+struct BackwardTrial {
+  explicit BackwardTrial(const AttentionBackward& real) : op(real) {
+    op.d_qkv.data = d_qkv.get<BFloat16>(op.d_qkv.size());
+    op.d_qkv_float8 = {};
+  }
+  Scratch d_qkv;
+  AttentionBackward op;
+};
+ForwardTrial trial_of(const AttentionForward& op) { return ForwardTrial(op); }
+BackwardTrial trial_of(const AttentionBackward& op) { return BackwardTrial(op); }
+
+// Where others are about as fast, all processes choose alike, and have the same bits.
+constexpr float kClearly = 0.95f;
 
 }  // namespace
 
 AttentionChoice::AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& gpu)
-    : wanted_(wanted), has_wgmma_(gpu.major == 9) {
-  if (wanted == AttentionKernel::kWgmma && !has_wgmma_) {
+    : wanted_(wanted), gpu_(gpu) {
+  if (wanted == AttentionKernel::kWgmma && gpu.major != 9) {
     fail("cuda: {} has no wgmma instructions, compute capability 9.0 has; choose another attention",
          gpu.name);
   }
+  if (wanted == AttentionKernel::kCudnn) cudnn_ = std::make_unique<CudnnAttention>(gpu);
 }
 
-template <typename Measure>
-AttentionKernel AttentionChoice::choose(const Context& context, int64_t head_size, bool aligned,
-                                        std::optional<AttentionKernel>& known,
-                                        const Measure& measure) const {
+template <typename Op>
+bool AttentionChoice::cudnn_takes(const Context& context, const Op& op) {
+  if (!cudnn_ && !cudnn_is_missing_ && op.dropout.probability == 0.0f &&
+      !is_captured(context.stream)) {
+    try {
+      cudnn_ = std::make_unique<CudnnAttention>(gpu_);
+    } catch (const Error&) {
+      cudnn_is_missing_ = true;
+    }
+  }
+  return cudnn_ && cudnn_->takes(context, op);
+}
+
+template <typename Op>
+AttentionKernel AttentionChoice::choose(const Context& context, const Op& op, bool aligned,
+                                        FoundByKind& found) {
+  const int64_t head_size = op.context.cols / op.heads;
   if (wanted_ == AttentionKernel::kPlain || !aligned || (head_size != 64 && head_size != 32)) {
     return AttentionKernel::kPlain;
   }
-  if (!has_wgmma_ || head_size != 64) return AttentionKernel::kMma;
-  if (wanted_ != AttentionKernel::kFastest) return wanted_;
-  if (known) return *known;
-  if (is_captured(context.stream)) return AttentionKernel::kMma;
-  known = measure();
-  return *known;
+  if (wanted_ == AttentionKernel::kMma) return wanted_;
+  if (wanted_ == AttentionKernel::kWgmma) {
+    return has_wgmma(head_size) ? wanted_ : AttentionKernel::kMma;
+  }
+  if (wanted_ == AttentionKernel::kCudnn && cudnn_takes(context, op)) return wanted_;
+  std::optional<Found>& known = found[head_size == 64][op.dropout.probability > 0.0f];
+  if (!known) {
+    if (is_captured(context.stream)) return AttentionKernel::kMma;
+    known = fastest(context, op);
+  }
+  return known->cudnn_is_faster && cudnn_takes(context, op) ? AttentionKernel::kCudnn
+                                                            : known->of_ours;
+}
+
+template <typename Op>
+AttentionChoice::Found AttentionChoice::fastest(const Context& context, const Op& op) {
+  const bool has_wgmma_here = has_wgmma(op.context.cols / op.heads);
+  const bool has_cudnn_here = cudnn_takes(context, op);
+  Found found{.of_ours = AttentionKernel::kMma, .cudnn_is_faster = false};
+  if (!has_wgmma_here && !has_cudnn_here) return found;
+  const auto trial = trial_of(op);
+  const auto time = [&](AttentionKernel kernel) {
+    run(kernel, context, trial.op);
+    return milliseconds(context.stream, [&] { run(kernel, context, trial.op); });
+  };
+  float ours = time(AttentionKernel::kMma);
+  if (has_wgmma_here) {
+    const float of_wgmma = time(AttentionKernel::kWgmma);
+    if (ours >= kClearly * of_wgmma) {
+      found.of_ours = AttentionKernel::kWgmma;
+      ours = of_wgmma;
+    }
+  }
+  if (has_cudnn_here) {
+    try {
+      found.cudnn_is_faster = time(AttentionKernel::kCudnn) < kClearly * ours;
+    } catch (const std::exception&) {
+      // What cuDNN cannot run after all is ours.
+    }
+  }
+  return found;
 }
 
 AttentionKernel AttentionChoice::operator()(const Context& context, const AttentionForward& op) {
-  const int64_t size = op.context.cols / op.heads;
-  const bool aligned = rows_are_aligned(size, 8, op.qkv.data, op.context.data);
-  return choose(context, size, aligned, forward_[op.dropout.probability > 0.0f], [&] {
-    AttentionForward trial = op;
-    Scratch outputs[2];
-    trial.context.data = outputs[0].get<BFloat16>(op.context.size());
-    trial.log_sum_exp.data = outputs[1].get<float>(op.log_sum_exp.size());
-    trial.context_float8 = {};
-    return faster(context, trial, mma_attention_forward, wgmma_attention_forward);
-  });
+  return choose(context, op,
+                rows_are_aligned(op.context.cols / op.heads, 8, op.qkv.data, op.context.data),
+                forward_);
 }
 
 AttentionKernel AttentionChoice::operator()(const Context& context, const AttentionBackward& op) {
-  const int64_t size = op.context.cols / op.heads;
-  const bool aligned =
-      rows_are_aligned(size, 8, op.qkv.data, op.context.data, op.d_context.data, op.d_qkv.data);
-  return choose(context, size, aligned, backward_[op.dropout.probability > 0.0f], [&] {
-    AttentionBackward trial = op;
-    Scratch output;
-    trial.d_qkv.data = output.get<BFloat16>(op.d_qkv.size());
-    trial.d_qkv_float8 = {};
-    return faster(context, trial, mma_attention_backward, wgmma_attention_backward);
-  });
+  return choose(context, op,
+                rows_are_aligned(op.context.cols / op.heads, 8, op.qkv.data, op.context.data,
+                                 op.d_context.data, op.d_qkv.data),
+                backward_);
 }
 
 template <typename T>
 void Operations<T>::attention_forward(const Context& context, const AttentionForward& op) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     const AttentionKernel kernel = context.attention(context, op);
-    if (kernel == AttentionKernel::kMma) return mma_attention_forward(context, op);
-    if (kernel == AttentionKernel::kWgmma) return wgmma_attention_forward(context, op);
+    if (kernel != AttentionKernel::kPlain) return run(kernel, context, op);
   }
   plain_attention_forward<T>(context, op);
   write_float8_copy<T>(context, op.context, op.context_float8);
@@ -90,8 +150,7 @@ template <typename T>
 void Operations<T>::attention_backward(const Context& context, const AttentionBackward& op) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     const AttentionKernel kernel = context.attention(context, op);
-    if (kernel == AttentionKernel::kMma) return mma_attention_backward(context, op);
-    if (kernel == AttentionKernel::kWgmma) return wgmma_attention_backward(context, op);
+    if (kernel != AttentionKernel::kPlain) return run(kernel, context, op);
   }
   AttentionBackward placed = op;
   placed.d_qkv = place_of_output(context, op.d_qkv, 1);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 
 #include "device/backend.h"
+#include "device/cuda/cudnn_attention.h"
 #include "device/cuda/runtime.h"
 
 namespace strata::device::cuda {
@@ -25,27 +27,41 @@ void mma_attention_backward(const Context& context, const AttentionBackward& op)
 void wgmma_attention_forward(const Context& context, const AttentionForward& op);
 void wgmma_attention_backward(const Context& context, const AttentionBackward& op);
 
-// Which of them a GPU's bf16 attention is computed by: what was asked for, or what was found to be
-// fastest, forward and backward, with and without dropout.
+// Which of them, or cuDNN's, a GPU's bf16 attention is computed by: what was asked for, or what was
+// found to be fastest.
 class AttentionChoice {
  public:
   // Throws Error for what the GPU cannot do.
   AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& gpu);
 
-  // Of plain, mma and wgmma. The first call of its kind tries what there is, and waits for it.
+  // Of plain, mma, wgmma and cudnn. The first call of its kind tries what there is, and waits for
+  // it. Throws Error where cuDNN was asked for and cannot be used.
   AttentionKernel operator()(const Context& context, const AttentionForward& op);
   AttentionKernel operator()(const Context& context, const AttentionBackward& op);
+  // After it was chosen.
+  CudnnAttention& cudnn() { return *cudnn_; }
 
  private:
-  // What heads of this size can be computed by: of mma and wgmma, where both can, what `measure`
-  // says when it is first asked.
-  template <typename Measure>
-  AttentionKernel choose(const Context& context, int64_t head_size, bool aligned,
-                         std::optional<AttentionKernel>& known, const Measure& measure) const;
+  struct Found {
+    AttentionKernel of_ours;  // mma or wgmma
+    bool cudnn_is_faster;
+  };
+  // Heads of 32 and 64, without and with dropout.
+  using FoundByKind = std::array<std::array<std::optional<Found>, 2>, 2>;
+
+  template <typename Op>
+  AttentionKernel choose(const Context& context, const Op& op, bool aligned, FoundByKind& found);
+  template <typename Op>
+  Found fastest(const Context& context, const Op& op);
+  template <typename Op>
+  bool cudnn_takes(const Context& context, const Op& op);
+  bool has_wgmma(int64_t head_size) const { return gpu_.major == 9 && head_size == 64; }
 
   AttentionKernel wanted_;
-  bool has_wgmma_;
-  std::array<std::optional<AttentionKernel>, 2> forward_, backward_;  // without and with dropout
+  cudaDeviceProp gpu_;
+  std::unique_ptr<CudnnAttention> cudnn_;  // loaded when it might first serve
+  bool cudnn_is_missing_ = false;
+  FoundByKind forward_, backward_;
 };
 
 }  // namespace strata::device::cuda

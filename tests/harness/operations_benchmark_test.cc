@@ -14,8 +14,8 @@ namespace {
 
 class OperationsBenchmarkTest : public testing::Test {
  protected:
-  OperationsBenchmark run(RunConfig config) {
-    return benchmark_operations(config, {.rounds = 1, .micro_batch_tokens = 200},
+  OperationsBenchmark run(RunConfig config, const char* only = "") {
+    return benchmark_operations(config, {.rounds = 1, .micro_batch_tokens = 200, .only = only},
                                 Ranks{*communicator_},
                                 [this](const std::string& next) { described_.push_back(next); });
   }
@@ -58,6 +58,18 @@ TEST_F(OperationsBenchmarkTest, RunsOnEveryBackend) {
     EXPECT_GT(o.seconds, 0) << o.operation;
     EXPECT_GT(o.bytes, 0) << o.operation;
   }
+}
+
+TEST_F(OperationsBenchmarkTest, OnlyWhatWasAskedForIsMeasured) {
+  const auto only = [&](const char* name) {
+    std::vector<std::string> operations;
+    for (const OperationTime& o : run(tiny_run(2), name).operations)
+      operations.push_back(o.operation);
+    return operations;
+  };
+  EXPECT_EQ(only("attention"),
+            (std::vector<std::string>{"attention_forward", "attention_backward"}));
+  EXPECT_THROW(only("attentions"), Error);
 }
 
 TEST_F(OperationsBenchmarkTest, SeveralRanksAreRefused) {

@@ -125,6 +125,7 @@ namespace emulated_cuda {
 using Graph = std::vector<std::function<void()>>;
 inline Graph* captured = nullptr;  // by whatever stream
 inline int graph_launches = 0;
+inline int cudnn_operations = 0;  // by what stands in for cuDNN
 
 template <typename Work>
 cudaError_t issue(Work work) {
