@@ -29,6 +29,7 @@ class Float8Encoder {
   // Every micro-batch of a step begins with this, on Stream::kCompute.
   void begin(uint64_t step) { scales_.begin(step); }
   bool rounds() const { return scales_.rounds(); }
+  device::Tensor largest() const { return scales_.largest(); }
 
   // Of a micro-batch of `tokens`. `training`: looks at the numbers, too. Layers share memory for
   // dy.

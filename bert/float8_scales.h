@@ -29,6 +29,9 @@ class Float8Scales {
   void begin(uint64_t step);
   // Whether operands are rounded: in the first step they are looked at only.
   bool rounds() const { return steps_ > 1; }
+  // The largest values since the step began, [3 * products] f32, which the next step's scales come
+  // from.
+  device::Tensor largest() const;
 
   // `training`: looks at the operands, too.
   Product product(int64_t number, bool training) const;
@@ -36,15 +39,17 @@ class Float8Scales {
  private:
   // Of as many tensors of one format.
   struct Tensors {
-    device::Buffer scales, largest, history;
+    device::Buffer scales, history;
+    float* largest = nullptr;  // of largest_
     int64_t count = 0;
     float limit = 0;
 
-    Tensors(device::Backend& backend, int64_t count_, float limit_);
+    Tensors(device::Backend& backend, float* largest_, int64_t count_, float limit_);
     Scaling scaling(int64_t number, bool rounds, bool looks) const;
   };
 
   device::Backend& backend_;
+  device::Buffer largest_;
   Tensors operands_, gradients_;  // x and weight of every product; dy of every product
   int64_t steps_ = 0;             // begun
   std::optional<uint64_t> step_;

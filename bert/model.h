@@ -59,6 +59,10 @@ class Model {
   const BatchCapacity& capacity() const { return slots_[0].capacity(); }
   const BatchRounding& rounding() const { return options_.rounding; }
   bool in_float8() const { return options_.float8; }
+  // The largest values that the products in 8 bits have been given since the step began, f32: ranks
+  // that agree on them before the next step go on with the same scales. Absent without such
+  // products.
+  device::Tensor float8_largest() const { return float8_ ? float8_->largest() : device::Tensor(); }
 
   void set_weights(const HostWeights& weights);
   HostWeights weights() const;

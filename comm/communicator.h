@@ -25,6 +25,8 @@ class Communicator {
   // summed in f32 and rounded once. Sleeps rather than spins while it waits.
   virtual void all_reduce_sum(void* data, int64_t count, device::DType dtype) = 0;
   virtual void all_reduce_sum(std::span<int64_t> values) = 0;
+  // The largest over ranks, in place.
+  virtual void all_reduce_max(std::span<float> values) = 0;
   // The two halves of an all-reduce of floating-point data. After the first, this rank's slice_of
   // `count` holds the sum, the rest of `data` nothing of use; the second gives every rank's slice
   // to all.

@@ -16,6 +16,7 @@ class DeviceCommunicator {
   virtual ~DeviceCommunicator() = default;
 
   virtual void all_reduce_sum(void* data, int64_t count, device::DType dtype) = 0;
+  virtual void all_reduce_max(float* data, int64_t count) = 0;
   virtual void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) = 0;
   virtual void all_gather(void* data, int64_t count, device::DType dtype) = 0;
 };

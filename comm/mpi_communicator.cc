@@ -104,10 +104,11 @@ class MpiCommunicator final : public Communicator {
   }
 
   void all_reduce_sum(std::span<int64_t> values) override {
-    MPI_Request request;
-    MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
-                   MPI_SUM, communicator_, &request);
-    wait_for(request);
+    all_reduce(values.data(), values.size(), MPI_INT64_T, MPI_SUM);
+  }
+
+  void all_reduce_max(std::span<float> values) override {
+    all_reduce(values.data(), values.size(), MPI_FLOAT, MPI_MAX);
   }
 
   void broadcast(void* data, size_t bytes, int root) override {
@@ -136,6 +137,13 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
+  void all_reduce(void* values, size_t count, MPI_Datatype type, MPI_Op operation) {
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(count), type, operation, communicator_,
+                   &request);
+    wait_for(request);
+  }
+
   // slice_of every rank, as MPI wants them.
   struct Slices {
     std::vector<int> begins, counts;

@@ -115,9 +115,10 @@ class NcclCommunicator final : public DeviceCommunicator {
   }
 
   void all_reduce_sum(void* data, int64_t count, device::DType dtype) override {
-    nccl_.check(nccl_.all_reduce(data, data, static_cast<size_t>(count), element_type(dtype),
-                                 ncclSum, communicator_, stream_),
-                "an all-reduce");
+    all_reduce(data, count, dtype, ncclSum);
+  }
+  void all_reduce_max(float* data, int64_t count) override {
+    all_reduce(data, count, device::DType::kF32, ncclMax);
   }
 
   void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
@@ -151,6 +152,12 @@ class NcclCommunicator final : public DeviceCommunicator {
   }
 
  private:
+  void all_reduce(void* data, int64_t count, device::DType dtype, ncclRedOp_t operation) {
+    nccl_.check(nccl_.all_reduce(data, data, static_cast<size_t>(count), element_type(dtype),
+                                 operation, communicator_, stream_),
+                "an all-reduce");
+  }
+
   // A rank's slice of some data.
   struct Part {
     char* data;

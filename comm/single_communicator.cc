@@ -9,6 +9,7 @@ class SingleCommunicator final : public Communicator {
   int size() const override { return 1; }
   void all_reduce_sum(void*, int64_t, device::DType) override {}
   void all_reduce_sum(std::span<int64_t>) override {}
+  void all_reduce_max(std::span<float>) override {}
   void reduce_scatter_sum(void*, int64_t, device::DType) override {}
   void all_gather(void*, int64_t, device::DType) override {}
   void broadcast(void*, size_t, int) override {}

@@ -29,6 +29,7 @@ class SlowLink final : public Communicator {
   }
 
   void all_reduce_sum(std::span<int64_t> values) override { inner_->all_reduce_sum(values); }
+  void all_reduce_max(std::span<float> values) override { inner_->all_reduce_max(values); }
   void broadcast(void* data, size_t bytes, int root) override {
     inner_->broadcast(data, bytes, root);
   }

@@ -14,6 +14,11 @@ class StagedCommunicator final : public DeviceCommunicator {
     on_host(data, count, dtype,
             [&](void* host) { communicator_.all_reduce_sum(host, count, dtype); });
   }
+  void all_reduce_max(float* data, int64_t count) override {
+    on_host(data, count, device::DType::kF32, [&](void* host) {
+      communicator_.all_reduce_max({static_cast<float*>(host), static_cast<size_t>(count)});
+    });
+  }
   void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
     on_host(data, count, dtype,
             [&](void* host) { communicator_.reduce_scatter_sum(host, count, dtype); });

@@ -1,7 +1,6 @@
 #include "harness/trainer.h"
 
 #include "base/error.h"
-#include "comm/device_communicator.h"
 #include "harness/losses.h"
 #include "harness/timing.h"
 
@@ -167,6 +166,10 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
           [this](const comm::ReducedGradients& reduced) {
             optimizer_->update(reduced.stream, reduced.begin, reduced.end, update_options(reduced));
           })),
+      float8_collectives_(
+          model.in_float8() && communicator.size() > 1
+              ? comm::make_device_communicator(communicator, backend, device::Stream::kCompute)
+              : nullptr),
       recordings_(make_recordings(config, backend)),
       loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
   optim::check_schedule(schedule_);
@@ -179,6 +182,7 @@ void Trainer::rehearse(const data::PackedBatch& batch, const bert::TrainingStep&
     model_.begin(scale);
     train_micro_batch(model_, *buckets_, micro + 1 == accumulation_, nullptr, nullptr);
   }
+  agree_on_float8_scales();
 }
 
 bool Trainer::keep(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
@@ -239,6 +243,7 @@ StepResult Trainer::step() {
     // The device still works on this one while the next is fetched, unless someone wants to know.
     result.data_seconds += upload_next();
   }
+  agree_on_float8_scales();
   if (step_ % loss_interval_ == 0) {
     result.gradient_norm = buckets_->gradient_norm();
     result.losses = all_reduce(communicator_, model_.take_losses());
@@ -249,6 +254,14 @@ StepResult Trainer::step() {
     timeline_->add(Lane::kStep, fmt::format("step {}", step_), begin, Clock::now());
   }
   return result;
+}
+
+// So that losses do not depend on which rank a sample is on. Updates have waited for all gradients
+// to be reduced: no other collective is on its way.
+void Trainer::agree_on_float8_scales() {
+  if (!float8_collectives_) return;
+  const device::Tensor largest = model_.float8_largest();
+  float8_collectives_->all_reduce_max(largest.as<float>(), largest.size());
 }
 
 void Trainer::gather_weights() {

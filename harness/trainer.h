@@ -10,6 +10,7 @@
 
 #include "bert/model.h"
 #include "comm/communicator.h"
+#include "comm/device_communicator.h"
 #include "comm/gradient_buckets.h"
 #include "data/batch_loader.h"
 #include "data/instance_file.h"
@@ -83,6 +84,7 @@ class Trainer {
     int64_t sequences = 0;
   };
   double upload_next();  // seconds of waiting for it
+  void agree_on_float8_scales();
   bool next_samples(std::vector<uint32_t>& samples);
   std::span<const uint32_t> own_share(std::span<const uint32_t> global) const;
   GlobalBatch next_global_batch();
@@ -107,6 +109,7 @@ class Trainer {
   bool sharded_;  // the optimizer's state
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::unique_ptr<comm::GradientBuckets> buckets_;
+  std::unique_ptr<comm::DeviceCommunicator> float8_collectives_;  // null: there is nothing to agree
   std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
   data::PackedBatch batch_;
   data::BatchLoader loader_;  // last: its thread uses what is above

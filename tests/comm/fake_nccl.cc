@@ -85,8 +85,14 @@ ncclResult_t ncclGroupStart() { return ncclSuccess; }
 ncclResult_t ncclGroupEnd() { return ncclSuccess; }
 
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataType_t type,
-                           ncclRedOp_t, ncclComm_t comm, cudaStream_t stream) {
+                           ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream) {
+  if (operation == ncclMax && type != ncclFloat32) return ncclInvalidArgument;
   return enqueue(stream, [=] {
+    if (operation == ncclMax) {
+      MPI_Allreduce(from == to ? MPI_IN_PLACE : from, to, static_cast<int>(count), MPI_FLOAT,
+                    MPI_MAX, comm->ranks);
+      return;
+    }
     const std::vector<char> all = sum(*comm, from, count, type);
     std::memcpy(to, all.data(), all.size());
   });

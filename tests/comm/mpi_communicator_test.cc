@@ -101,6 +101,15 @@ TEST(MpiCommunicator, SumsIntegers) {
   EXPECT_EQ(values[1], -ranks);
 }
 
+TEST(MpiCommunicator, FindsTheLargest) {
+  const auto communicator = make_mpi_communicator();
+  const auto rank = static_cast<float>(communicator->rank()),
+             last = static_cast<float>(communicator->size() - 1);
+  std::vector<float> values = {rank, -rank, -5.0f - rank, 7.0f};
+  communicator->all_reduce_max(values);
+  EXPECT_EQ(values, (std::vector<float>{last, 0.0f, -5.0f, 7.0f}));
+}
+
 TEST(MpiCommunicator, BroadcastsFromAnyRoot) {
   const auto communicator = make_mpi_communicator();
   for (int root = 0; root < communicator->size(); ++root) {

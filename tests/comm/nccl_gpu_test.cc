@@ -64,6 +64,9 @@ TEST_F(Nccl, OneRanksSumIsItself) {
     nccl_->reduce_scatter_sum(data, count, dtype);
     nccl_->all_gather(data, count, dtype);
   });
+  expect_unchanged<float>(DType::kF32, [&](void* data, int64_t count, DType) {
+    nccl_->all_reduce_max(static_cast<float*>(data), count);
+  });
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ TEST(SingleCommunicator, LeavesDataAsItIs) {
   std::array<int64_t, 2> integers = {3, 4};
   communicator->all_reduce_sum(values.data(), 2, device::DType::kF32);
   communicator->all_reduce_sum(integers);
+  communicator->all_reduce_max(values);
   communicator->broadcast(values.data(), sizeof values, 0);
   communicator->reduce_scatter_sum(values.data(), 2, device::DType::kF32);
   communicator->all_gather(values.data(), 2, device::DType::kF32);

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "comm/device_communicator.h"
 #include "comm/gradient_buckets.h"
 #include "device/recordings.h"
 #include "tests/comm/bucket_step.h"
@@ -161,6 +162,17 @@ TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
   const int kinds =
       (GetParam().sharded ? 2 : 1) * 2 + (GetParam().clip == ClipMode::kAfterAllReduce ? 1 : 0);
   EXPECT_GE(collectives() - before, kinds);
+}
+
+TEST(NcclOverRanks, FindsTheLargest) {
+  const auto world = make_mpi_communicator();
+  HostBackend host;
+  DeferredBackend device(host, 1);
+  const auto nccl = make_nccl_communicator(*world, device, Stream::kCompute);
+  std::vector<float> values{static_cast<float>(world->rank()), -1.0f};
+  nccl->all_reduce_max(values.data(), 2);
+  device.synchronize(Stream::kCompute);
+  EXPECT_EQ(values, (std::vector<float>{static_cast<float>(world->size() - 1), -1.0f}));
 }
 
 // Ranks may replay while others still issue: their collectives are not kept.

@@ -161,6 +161,54 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
   }
 }
 
+// Scales in 8 bits come from the largest values of all ranks.
+class TrainerInEightBits : public testing::Test {
+ protected:
+  RunConfig config(int micro_batch) const {
+    RunConfig config = run_of({ClipMode::kNone, 1, kStratified, kF32}, micro_batch, 1);
+    config.model.precision = Precision::kFp8;
+    return config;
+  }
+
+  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
+  std::unique_ptr<comm::Communicator> single_ = comm::make_single_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
+};
+
+TEST_F(TrainerInEightBits, RanksAgreeOnTheLargestValues) {
+  const RunConfig config = this->config(kGlobalBatch / world_->size());
+  const auto cpu = make_backend(config);
+  LateDevice late(*cpu, static_cast<uint64_t>(world_->rank()));
+  for (device::Backend* backend : {cpu.get(), static_cast<device::Backend*>(&late)}) {
+    bert::Model model(small_bert(), *backend, capacity_of(*source_, config.batch.micro_batch),
+                      model_options(config, small_bert()));
+    model.set_weights(bert::random_weights(model.layout(), 7));
+    Trainer trainer(config, *backend, model, *world_, *source_, 7);
+    trainer.start();
+    std::vector<std::vector<float>> steps;
+    for (int step = 0; step < 3; ++step) {
+      trainer.step();
+      const device::Tensor largest = model.float8_largest();
+      std::vector<float> mine(static_cast<size_t>(largest.size()));
+      backend->copy_to_host(device::Stream::kCompute, mine.data(), largest.data, largest.bytes());
+      backend->synchronize(device::Stream::kCompute);
+      std::vector<float> of_first = mine;
+      world_->broadcast(of_first.data(), of_first.size() * sizeof(float), 0);
+      EXPECT_EQ(mine, of_first);
+      EXPECT_GT(*std::min_element(mine.begin(), mine.end()), 0.0f) << "of every operand";
+      steps.push_back(mine);
+    }
+    EXPECT_NE(steps[0], steps[1]);
+  }
+}
+
+TEST_F(TrainerInEightBits, LossesAreThoseOfOneRankWithTheWholeBatch) {
+  const TrainingHistory shared =
+      train(config(kGlobalBatch / world_->size()), *world_, *source_, 7, kSteps);
+  const TrainingHistory whole = train(config(kGlobalBatch), *single_, *source_, 7, kSteps);
+  EXPECT_LE(largest_loss_difference(shared, whole), kFp32);
+}
+
 TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
   const TrainingHistory mine = on_all_ranks(7, 6);
   bert::HostWeights first = mine.weights;
