@@ -31,8 +31,8 @@ done
 not_ours='libc|libm|libdl|libpthread|librt|libresolv|libcuda|libcudart|libcublas|libcublasLt|libnvrtc|libnccl|libcudnn'
 ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u | grep -v -E "^($not_ours)\.so" |
   while read -r _ library; do cp -L "$library" "$folder.unfinished/lib/"; done
-tar -C "$folder.unfinished" -czf "$folder.unfinished/lib.tar.gz" lib
-rm -r "$folder.unfinished/lib"
+tar -C "$folder.unfinished" -czf "$folder.unfinished/programs.tar.gz" bin lib
+rm -r "$folder.unfinished"/{bin,lib}
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" \
   "$root/scripts/limited_steps.sh" "$folder.unfinished/scripts/"
@@ -50,7 +50,7 @@ cat >"$folder.unfinished/run" <<'RUN'
 here=$(cd "$(dirname "$0")" && pwd)
 { read -r commit && read -r built_with; } <"$here/VERSION"
 here_is=$(getconf GNU_LIBC_VERSION 2>/dev/null || echo another C library)
-[[ -f $here/lib/unpacked ]] || { tar -C "$here" -xzf "$here/lib.tar.gz" && touch "$here/lib/unpacked"; }
+[[ -f $here/lib/unpacked ]] || { tar -C "$here" -xzf "$here/programs.tar.gz" && touch "$here/lib/unpacked"; }
 [[ ! -f $here/data-cache/kjv.txt.gz ]] || gunzip -f "$here/data-cache/kjv.txt.gz"
 export STRATA_OUTER_LIBRARY_PATH=${LD_LIBRARY_PATH:-} STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
 cuda=/usr/local/cuda
