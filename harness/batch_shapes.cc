@@ -38,13 +38,14 @@ std::vector<std::vector<uint32_t>> BatchShapes::most_frequent() const {
 }
 
 std::vector<std::vector<uint32_t>> BatchShapes::covering(int64_t rows) const {
-  std::set<int64_t> tokens, masked;
+  std::set<int64_t> samples, tokens, masked;
   std::vector<std::vector<uint32_t>> batches;
   for (const Entry* entry : by_frequency()) {
     const auto multiple = [&](int64_t number) { return (number + rows - 1) / rows; };
     const bool new_tokens = tokens.insert(multiple(entry->first.tokens)).second;
     const bool new_masked = masked.insert(multiple(entry->first.masked)).second;
-    if (new_tokens || new_masked) batches.push_back(entry->second.samples);
+    const bool new_samples = samples.insert(entry->first.samples).second;
+    if (new_tokens || new_masked || new_samples) batches.push_back(entry->second.samples);
   }
   return batches;
 }

@@ -23,8 +23,8 @@ class BatchShapes {
 
   // One of each shape: what comes most often first, then what came first.
   std::vector<std::vector<uint32_t>> most_frequent() const;
-  // Enough of them to have all numbers of tokens, and of masked positions, that all have, if
-  // numbers that round up to the same multiple of `rows` are taken for one.
+  // Enough of them to have all numbers of samples, of tokens and of masked positions that all have,
+  // if numbers of the latter that round up to the same multiple of `rows` are taken for one.
   std::vector<std::vector<uint32_t>> covering(int64_t rows) const;
 
  private:

@@ -13,8 +13,9 @@ namespace {
 
 namespace fe = cudnn_frontend;
 
-// Every multiple of this has plans of its own.
-constexpr int64_t kLengthStep = 128;
+// Every multiple of this has plans of its own, which take long to make; what lies beyond a sequence
+// takes little time.
+constexpr int64_t kLengthStep = 512;
 
 template <typename Op>
 CudnnShape shape_of(const Op& op) {

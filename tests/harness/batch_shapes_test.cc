@@ -55,7 +55,7 @@ TEST_F(BatchShapesTest, AreThoseOfBatchesOnADeviceTheMostFrequentFirst) {
 TEST_F(BatchShapesTest, CoverAllNumbersOfRows) {
   constexpr int64_t kRows = 32;
   BatchShapes shapes(*source_, rounding_);
-  std::set<int64_t> tokens, masked;
+  std::set<int64_t> numbers, tokens, masked;
   std::set<bert::BatchShape> different;
   const auto multiple = [](int64_t rows) { return (rows + kRows - 1) / kRows; };
   for (uint32_t i = 0; i < 500; ++i) {
@@ -64,20 +64,23 @@ TEST_F(BatchShapesTest, CoverAllNumbersOfRows) {
     shapes.add(samples);
     const bert::BatchShape shape = shape_of(samples);
     different.insert(shape);
+    numbers.insert(shape.samples);
     tokens.insert(multiple(shape.tokens));
     masked.insert(multiple(shape.masked));
   }
   EXPECT_EQ(shapes.most_frequent().size(), different.size());
-  std::set<int64_t> covered_tokens, covered_masked;
+  std::set<int64_t> covered_numbers, covered_tokens, covered_masked;
   const auto covering = shapes.covering(kRows);
   for (const auto& samples : covering) {
     const bert::BatchShape shape = shape_of(samples);
+    covered_numbers.insert(shape.samples);
     covered_tokens.insert(multiple(shape.tokens));
     covered_masked.insert(multiple(shape.masked));
   }
+  EXPECT_EQ(covered_numbers, numbers);
   EXPECT_EQ(covered_tokens, tokens);
   EXPECT_EQ(covered_masked, masked);
-  EXPECT_LE(covering.size(), tokens.size() + masked.size());
+  EXPECT_LE(covering.size(), numbers.size() + tokens.size() + masked.size());
 }
 
 // Samples of one length, of which 1 to 8 tokens are masked.
