@@ -104,9 +104,11 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
   put(places_.next_sentence, batch.next_sentence, std::ssize(batch.next_sentence), 0);
   put(places_.sample_ids, batch.sample_ids, rounded.sequences, uint64_t{0});
   backend_.copy_to_device(stream, memory_.data(), staging_.as<char>(), places_.end);
-  int64_t longest = 0;
+  int64_t longest = 0, shortest = rounded.tokens;
   for (size_t i = 0; i + 1 < batch.cu_seqlens.size(); ++i) {
-    longest = std::max<int64_t>(longest, batch.cu_seqlens[i + 1] - batch.cu_seqlens[i]);
+    const int64_t length = batch.cu_seqlens[i + 1] - batch.cu_seqlens[i];
+    longest = std::max(longest, length);
+    shortest = std::min(shortest, length);
   }
   const BatchShape shape = rounding_.shape_of(capacity_of(batch), longest);
   masked = shape.masked;
@@ -114,6 +116,8 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
   sequences.count = static_cast<int32_t>(rounded.sequences);
   sequences.tokens = static_cast<int32_t>(shape.tokens);
   sequences.max_length = static_cast<int32_t>(shape.max_length);
+  // The padding may be empty. Batches of one shape are alike here, too.
+  sequences.min_length = rounding_.tokens > 1 || shortest == 0 ? 0 : 1;
 }
 
 BatchShape DeviceBatch::shape() const {

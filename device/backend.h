@@ -69,7 +69,8 @@ struct ConstTensor {
 struct Sequences {
   int32_t count = 0;                     // B
   int32_t tokens = 0;                    // T = cu_seqlens[B]
-  int32_t max_length = 0;                // longest sequence
+  int32_t max_length = 0;                // no sequence is longer
+  int32_t min_length = 0;                // no sequence is shorter
   const int32_t* cu_seqlens = nullptr;   // [B+1], first token of each sequence
   const uint64_t* sample_ids = nullptr;  // [B], key of each sample's dropout
 };

@@ -36,6 +36,7 @@ SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batc
   model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, model_options(config, bert_));
   model_->set_weights(bert::random_weights(model_->layout(), 1));
   optimizer_ = make_optimizer(config.optimizer, *backend_, *model_);
+  float8_agreement_.emplace(*model_, ranks.communicator);
   recordings_ = make_recordings(config, *backend_);
 }
 
@@ -86,6 +87,7 @@ SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuc
     if (timeline) timeline->add(Lane::kCompute, "forward", forward_begin, backward_begin);
   }
   if (!recordings_) result.reduce = buckets.finish_step();
+  float8_agreement_->agree();
   backend_->synchronize(device::Stream::kCompute);
   result.seconds = seconds_since(begin);
   // A device's own memory: what is left after backward is not seen from the host.

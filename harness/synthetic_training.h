@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "comm/gradient_buckets.h"
 #include "data/packed_batch.h"
 #include "device/recordings.h"
+#include "harness/float8_agreement.h"
 #include "harness/run_config.h"
 #include "harness/setup.h"
 #include "harness/timeline.h"
@@ -70,6 +72,7 @@ class SyntheticTraining {
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<bert::Model> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::optional<Float8Agreement> float8_agreement_;
   std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
   int64_t steps_ = 0;
 };

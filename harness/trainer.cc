@@ -160,16 +160,13 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
       optimizer_(make_optimizer(
           config.optimizer, backend, model,
           sharded_ ? own_slices(config, model, communicator) : std::vector<optim::Range>())),
+      float8_agreement_(model, communicator),
       buckets_(std::make_unique<comm::GradientBuckets>(
           backend, communicator, model.gradients(), model.layout().boundaries,
           bucket_options(config, model),
           [this](const comm::ReducedGradients& reduced) {
             optimizer_->update(reduced.stream, reduced.begin, reduced.end, update_options(reduced));
           })),
-      float8_collectives_(
-          model.in_float8() && communicator.size() > 1
-              ? comm::make_device_communicator(communicator, backend, device::Stream::kCompute)
-              : nullptr),
       recordings_(make_recordings(config, backend)),
       loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
   optim::check_schedule(schedule_);
@@ -182,7 +179,7 @@ void Trainer::rehearse(const data::PackedBatch& batch, const bert::TrainingStep&
     model_.begin(scale);
     train_micro_batch(model_, *buckets_, micro + 1 == accumulation_, nullptr, nullptr);
   }
-  agree_on_float8_scales();
+  float8_agreement_.agree();
 }
 
 bool Trainer::keep(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
@@ -198,6 +195,7 @@ bool Trainer::keep(const data::PackedBatch& batch, const bert::TrainingStep& sca
 
 void Trainer::visit_micro_batches(
     int64_t steps, const std::function<void(std::span<const uint32_t>)>& visit) const {
+  if (steps == 0) return;
   const auto plan = loadbalance::make_batch_plan(plan_, train_.lengths());
   const auto micro_batch = static_cast<size_t>(micro_batch_);
   for (int64_t step = 0; step < steps; ++step) {
@@ -243,7 +241,7 @@ StepResult Trainer::step() {
     // The device still works on this one while the next is fetched, unless someone wants to know.
     result.data_seconds += upload_next();
   }
-  agree_on_float8_scales();
+  float8_agreement_.agree();
   if (step_ % loss_interval_ == 0) {
     result.gradient_norm = buckets_->gradient_norm();
     result.losses = all_reduce(communicator_, model_.take_losses());
@@ -254,14 +252,6 @@ StepResult Trainer::step() {
     timeline_->add(Lane::kStep, fmt::format("step {}", step_), begin, Clock::now());
   }
   return result;
-}
-
-// So that losses do not depend on which rank a sample is on. Updates have waited for all gradients
-// to be reduced: no other collective is on its way.
-void Trainer::agree_on_float8_scales() {
-  if (!float8_collectives_) return;
-  const device::Tensor largest = model_.float8_largest();
-  float8_collectives_->all_reduce_max(largest.as<float>(), largest.size());
 }
 
 void Trainer::gather_weights() {

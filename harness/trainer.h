@@ -10,12 +10,12 @@
 
 #include "bert/model.h"
 #include "comm/communicator.h"
-#include "comm/device_communicator.h"
 #include "comm/gradient_buckets.h"
 #include "data/batch_loader.h"
 #include "data/instance_file.h"
 #include "device/backend.h"
 #include "device/recordings.h"
+#include "harness/float8_agreement.h"
 #include "harness/run_config.h"
 #include "harness/timeline.h"
 #include "loadbalance/batch_plan.h"
@@ -51,14 +51,15 @@ class Trainer {
   // A step with every micro-batch `batch` and a learning rate of zero: where `scale` makes
   // gradients zero, too, the optimizer's state stays empty. All ranks call together.
   void rehearse(const data::PackedBatch& batch, const bert::TrainingStep& scale);
-  // Keeps what is replayed for micro-batches of the shape of `batch`, which have run, in a step
-  // that begins like this. Returns whether there was room; see device::Recordings.
+  // Where micro-batches are replayed: keeps what will be, for those of the shape of `batch`, which
+  // have run, in a step that begins like this. Returns whether there was room; see
+  // device::Recordings.
   bool keep(const data::PackedBatch& batch, const bert::TrainingStep& scale);
   // Has `visit` called with the samples of each of this rank's micro-batches in the first `steps`
   // steps.
   void visit_micro_batches(int64_t steps,
                            const std::function<void(std::span<const uint32_t>)>& visit) const;
-  bool replays() const { return recordings_ != nullptr; }  // micro-batches, where it can
+  bool replays() const { return recordings_ != nullptr; }  // micro-batches
   const data::InstanceSource& data() const { return train_; }
 
   // Starts reading training data ahead. Throws Error for data that cannot be read.
@@ -76,6 +77,7 @@ class Trainer {
   void record(Timeline* timeline) { timeline_ = timeline; }
 
   int64_t samples() const { return step_ * global_batch_; }  // trained on so far, over all ranks
+  int64_t global_batch() const { return global_batch_; }     // samples of a step, over all ranks
 
  private:
   // What a global batch's losses are divided by.
@@ -84,7 +86,6 @@ class Trainer {
     int64_t sequences = 0;
   };
   double upload_next();  // seconds of waiting for it
-  void agree_on_float8_scales();
   bool next_samples(std::vector<uint32_t>& samples);
   std::span<const uint32_t> own_share(std::span<const uint32_t> global) const;
   GlobalBatch next_global_batch();
@@ -108,8 +109,8 @@ class Trainer {
   size_t loader_position_ = 0;
   bool sharded_;  // the optimizer's state
   std::unique_ptr<optim::Optimizer> optimizer_;
+  Float8Agreement float8_agreement_;
   std::unique_ptr<comm::GradientBuckets> buckets_;
-  std::unique_ptr<comm::DeviceCommunicator> float8_collectives_;  // null: there is nothing to agree
   std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
   data::PackedBatch batch_;
   data::BatchLoader loader_;  // last: its thread uses what is above

@@ -9,8 +9,9 @@
 namespace strata::harness {
 namespace {
 
-// Steps to come whose shapes are looked at.
-constexpr int64_t kMostPlannedSteps = 1000;
+// Steps to come whose shapes are looked at: those that draw so many samples over all ranks, at
+// most, and at least a few. It takes a second.
+constexpr int64_t kMostSamples = int64_t{1} << 23, kFewSteps = 1000;
 
 // A micro-batch whose lengths, over all steps, run through every block size that products are
 // compiled for, as far as there is room.
@@ -36,22 +37,28 @@ class Preparation {
       : model_(model),
         trainer_(trainer),
         evaluation_data_(evaluator.source()),
+        first_step_(trainer.data(), model.rounding()),
         training_(trainer.data(), model.rounding()),
         evaluation_(evaluator.source(), model.rounding()) {
-    trainer.visit_micro_batches(std::min(planned_steps, kMostPlannedSteps),
+    const int64_t most_steps = std::max(kMostSamples / trainer.global_batch(), kFewSteps);
+    trainer.visit_micro_batches(std::min(planned_steps, most_steps),
                                 [&](std::span<const uint32_t> samples) { training_.add(samples); });
+    trainer.visit_micro_batches(
+        std::min<int64_t>(planned_steps, 1),
+        [&](std::span<const uint32_t> samples) { first_step_.add(samples); });
     for (const auto& samples : evaluator.micro_batches()) evaluation_.add(samples);
   }
 
   // Has the device try what is fastest for all numbers of rows. Returns on how many micro-batches.
   int try_out(int64_t rows) {
     const auto trained = training_.covering(rows), evaluated = evaluation_.covering(rows);
+    // In 8 bits from the second step on.
+    if (model_.in_float8()) {
+      begin_step();
+      for (const auto& samples : first_step_.covering(rows)) train(samples);
+    }
     begin_step();
     for (const auto& samples : trained) train(samples);
-    if (model_.in_float8()) {  // from the second step on
-      begin_step();
-      for (const auto& samples : trained) train(samples);
-    }
     for (const auto& samples : evaluated) {
       model_.evaluate(stand_in(model_.config(), evaluation_data_, samples));
     }
@@ -64,7 +71,7 @@ class Preparation {
     model_.evaluate(batch);
   }
 
-  // Keeps as many shapes as there is room for; after a step. Returns how many.
+  // Keeps as many shapes as there is room for, after a step. Returns how many.
   int keep() {
     begin_step();
     int kept = 0;
@@ -85,7 +92,7 @@ class Preparation {
   bert::Model& model_;
   Trainer& trainer_;
   const data::InstanceSource& evaluation_data_;
-  BatchShapes training_, evaluation_;
+  BatchShapes first_step_, training_, evaluation_;
   bert::TrainingStep step_{.masked_lm_scale = 0.0f, .next_sentence_scale = 0.0f};
 };
 

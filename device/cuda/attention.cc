@@ -66,11 +66,18 @@ bool AttentionChoice::cudnn_takes(const Context& context, const Op& op) {
       !is_captured(context.stream)) {
     try {
       cudnn_ = std::make_unique<CudnnAttention>(gpu_);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       cudnn_is_missing_ = true;
     }
   }
-  return cudnn_ && cudnn_->takes(context, op);
+  if (!cudnn_ || !cudnn_->is_for(op)) return false;
+  try {
+    cudnn_->prepare(context, op);
+  } catch (const Error&) {
+    if (wanted_ == AttentionKernel::kCudnn) throw;
+    return false;
+  }
+  return true;
 }
 
 template <typename Op>
@@ -86,19 +93,21 @@ AttentionKernel AttentionChoice::choose(const Context& context, const Op& op, bo
   }
   if (wanted_ == AttentionKernel::kCudnn && cudnn_takes(context, op)) return wanted_;
   std::optional<Found>& known = found[head_size == 64][op.dropout.probability > 0.0f];
-  if (!known) {
-    if (is_captured(context.stream)) return AttentionKernel::kMma;
+  if (!is_captured(context.stream) &&
+      (!known || (!known->cudnn_is_faster && cudnn_takes(context, op)))) {
     known = fastest(context, op);
   }
-  return known->cudnn_is_faster && cudnn_takes(context, op) ? AttentionKernel::kCudnn
-                                                            : known->of_ours;
+  if (!known) return AttentionKernel::kMma;
+  return known->cudnn_is_faster.value_or(false) && cudnn_takes(context, op)
+             ? AttentionKernel::kCudnn
+             : known->of_ours;
 }
 
 template <typename Op>
 AttentionChoice::Found AttentionChoice::fastest(const Context& context, const Op& op) {
   const bool has_wgmma_here = has_wgmma(op.context.cols / op.heads);
   const bool has_cudnn_here = cudnn_takes(context, op);
-  Found found{.of_ours = AttentionKernel::kMma, .cudnn_is_faster = false};
+  Found found{.of_ours = AttentionKernel::kMma};
   if (!has_wgmma_here && !has_cudnn_here) return found;
   const auto trial = trial_of(op);
   const auto time = [&](AttentionKernel kernel) {
@@ -117,7 +126,7 @@ AttentionChoice::Found AttentionChoice::fastest(const Context& context, const Op
     try {
       found.cudnn_is_faster = time(AttentionKernel::kCudnn) < kClearly * ours;
     } catch (const std::exception&) {
-      // What cuDNN cannot run after all is ours.
+      found.cudnn_is_faster = false;  // it cannot after all
     }
   }
   return found;

@@ -35,7 +35,7 @@ class AttentionChoice {
   AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& gpu);
 
   // Of plain, mma, wgmma and cudnn. The first call of its kind tries what there is, and waits for
-  // it. Throws Error where cuDNN was asked for and cannot be used.
+  // it. Throws Error where cuDNN was asked for and cannot compute what it is for.
   AttentionKernel operator()(const Context& context, const AttentionForward& op);
   AttentionKernel operator()(const Context& context, const AttentionBackward& op);
   // After it was chosen.
@@ -43,8 +43,8 @@ class AttentionChoice {
 
  private:
   struct Found {
-    AttentionKernel of_ours;  // mma or wgmma
-    bool cudnn_is_faster;
+    AttentionKernel of_ours;              // mma or wgmma
+    std::optional<bool> cudnn_is_faster;  // absent: not tried
   };
   // Heads of 32 and 64, without and with dropout.
   using FoundByKind = std::array<std::array<std::optional<Found>, 2>, 2>;
@@ -53,6 +53,7 @@ class AttentionChoice {
   AttentionKernel choose(const Context& context, const Op& op, bool aligned, FoundByKind& found);
   template <typename Op>
   Found fastest(const Context& context, const Op& op);
+  // Whether cuDNN is there and has a plan for this.
   template <typename Op>
   bool cudnn_takes(const Context& context, const Op& op);
   bool has_wgmma(int64_t head_size) const { return gpu_.major == 9 && head_size == 64; }

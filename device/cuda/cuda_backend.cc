@@ -72,7 +72,8 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
               FusedEpilogues epilogues)
       : device_(device),
         properties_(properties),
-        attention_(attention, properties),
+        // Only plain attention computes in f32.
+        attention_(std::is_same_v<T, BFloat16> ? attention : AttentionKernel::kPlain, properties),
         streams_{StreamState(epilogues), StreamState(epilogues), StreamState(epilogues)} {}
   ~CudaBackend() override { cudaDeviceSynchronize(); }
 

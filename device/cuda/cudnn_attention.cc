@@ -13,36 +13,58 @@ namespace {
 
 namespace fe = cudnn_frontend;
 
-// Every multiple of this has plans of its own, which take long to make; what lies beyond a sequence
-// takes little time.
-constexpr int64_t kLengthStep = 512;
+// Every multiple of this has plans of its own. What lies beyond a sequence takes little time, but
+// backward takes memory for it.
+constexpr int64_t kForwardStep = 512, kBackwardStep = 128;
 
 template <typename Op>
-CudnnShape shape_of(const Op& op) {
+CudnnShape shape_of(const Op& op, int64_t length_step) {
   return {.sequences = op.sequences.count,
-          .max_length = (op.sequences.max_length + kLengthStep - 1) / kLengthStep * kLengthStep,
+          .max_length = (op.sequences.max_length + length_step - 1) / length_step * length_step,
           .heads = op.heads,
           .head_size = op.context.cols / op.heads};
 }
+CudnnShape shape_of(const AttentionForward& op) { return shape_of(op, kForwardStep); }
+CudnnShape shape_of(const AttentionBackward& op) { return shape_of(op, kBackwardStep); }
 
 bool has_float8_copy(const AttentionForward& op) { return bool{op.context_float8}; }
 bool has_float8_copy(const AttentionBackward& op) { return bool{op.d_qkv_float8}; }
 
+template <typename Op>
+bool is_for_cudnn(const Op& op) {
+  return op.dropout.probability == 0.0f && !has_float8_copy(op) &&
+         op.qkv.size() <= std::numeric_limits<int32_t>::max() &&
+         (op.sequences.min_length > 0 || takes_empty_sequences());
+}
+
 // cuDNN's memory is neither typed nor const.
 void* pointer_of(const ConstTensor& tensor) { return const_cast<void*>(tensor.data); }
+
+// The frontend throws, too, where a library lacks what it looks for.
+template <typename Body>
+void with_errors(const Body& body) {
+  try {
+    body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail("cuda: cuDNN: {}", error.what());
+  }
+}
 
 }  // namespace
 
 struct CudnnAttention::State {
-  // What a kind of graph is computed with, by shape; null: by nothing.
-  using Plans = std::map<CudnnShape, std::unique_ptr<CudnnGraph>>;
+  // What a kind of graph is computed with, by shape.
+  struct Plan {
+    std::unique_ptr<CudnnGraph> graph;  // or
+    std::string problem;
+  };
+  using Plans = std::map<CudnnShape, Plan>;
+  using Describe = void (*)(CudnnGraph&, const CudnnShape&);
   using Memory = std::unordered_map<int64_t, void*>;
 
-  template <typename Op>
-  bool takes(const Context& context, const Op& op, Plans& plans,
-             void (*describe)(CudnnGraph&, const CudnnShape&));
-  std::unique_ptr<CudnnGraph> plan(const CudnnShape& shape,
-                                   void (*describe)(CudnnGraph&, const CudnnShape&)) const;
+  void prepare(const Context& context, const CudnnShape& shape, Plans& plans, Describe describe);
   template <typename Op>
   void run(const Context& context, const Op& op, const Plans& plans, Memory memory);
 
@@ -54,46 +76,39 @@ struct CudnnAttention::State {
 CudnnAttention::CudnnAttention(const cudaDeviceProp& gpu) : state_(std::make_unique<State>()) {
   load_cudnn();
   state_->sm_version = 10 * gpu.major + gpu.minor;
-  if (fe::detail::create_handle(&state_->handle) != CUDNN_STATUS_SUCCESS) {
-    fail("cuda: cuDNN could not be started on {}", gpu.name);
-  }
+  with_errors([&] {
+    if (fe::detail::create_handle(&state_->handle) != CUDNN_STATUS_SUCCESS) {
+      fail("cuda: cuDNN could not be started on {}", gpu.name);
+    }
+  });
 }
 
 CudnnAttention::~CudnnAttention() {
   state_->forward.clear();
   state_->backward.clear();
-  fe::detail::destroy_handle(state_->handle);
+  if (state_->handle) fe::detail::destroy_handle(state_->handle);
 }
 
-template <typename Op>
-bool CudnnAttention::State::takes(const Context& context, const Op& op, Plans& plans,
-                                  void (*describe)(CudnnGraph&, const CudnnShape&)) {
-  if (op.dropout.probability > 0.0f || has_float8_copy(op) ||
-      op.qkv.size() > std::numeric_limits<int32_t>::max()) {
-    return false;
-  }
-  const CudnnShape shape = shape_of(op);
+void CudnnAttention::State::prepare(const Context& context, const CudnnShape& shape, Plans& plans,
+                                    Describe describe) {
   auto known = plans.find(shape);
   if (known == plans.end()) {
-    if (is_captured(context.stream)) return false;
-    known = plans.emplace(shape, plan(shape, describe)).first;
+    if (is_captured(context.stream)) fail("cuda: cuDNN: no plan is made while a graph is recorded");
+    known = plans.emplace(shape, Plan{}).first;
+    try {
+      auto graph = std::make_unique<CudnnGraph>();
+      graph->set_sm_version(sm_version);
+      // Plans outlive what is recorded of them.
+      graph->set_cuda_graph_retention(fe::CudaGraphRetention_t::NONE);
+      describe(*graph, shape);
+      find_plans(*graph, handle);
+      check(graph->build_plans(), "preparing attention");
+      known->second.graph = std::move(graph);
+    } catch (const std::exception& error) {
+      known->second.problem = error.what();
+    }
   }
-  return known->second != nullptr;
-}
-
-std::unique_ptr<CudnnGraph> CudnnAttention::State::plan(const CudnnShape& shape,
-                                                        void (*describe)(CudnnGraph&,
-                                                                         const CudnnShape&)) const {
-  try {
-    auto graph = std::make_unique<CudnnGraph>();
-    graph->set_sm_version(sm_version);
-    describe(*graph, shape);
-    find_plans(*graph, handle);
-    check(graph->build_plans(), "preparing attention");
-    return graph;
-  } catch (const std::exception&) {
-    return nullptr;
-  }
+  if (!known->second.graph) fail("{}", known->second.problem);
 }
 
 template <typename Op>
@@ -118,22 +133,27 @@ void CudnnAttention::State::run(const Context& context, const Op& op, const Plan
   memory[kContext] = pointer_of(op.context);
   memory[kStatistics] = pointer_of(op.log_sum_exp);
 
-  CudnnGraph& graph = *plans.at(shape_of(op));
-  int64_t bytes = 0;
-  check(graph.get_workspace_size(bytes), "asking for attention's workspace");
-  void* workspace = context.scratch[1].get<char>(bytes);
-  if (fe::detail::set_stream(handle, context.stream) != CUDNN_STATUS_SUCCESS) {
-    fail("cuda: cuDNN does not take a stream");
-  }
-  check(graph.execute(handle, memory, workspace), "attention");
+  CudnnGraph& graph = *plans.at(shape_of(op)).graph;
+  with_errors([&] {
+    int64_t bytes = 0;
+    check(graph.get_workspace_size(bytes), "asking for attention's workspace");
+    void* workspace = context.scratch[1].get<char>(bytes);
+    if (fe::detail::set_stream(handle, context.stream) != CUDNN_STATUS_SUCCESS) {
+      fail("cuda: cuDNN does not take a stream");
+    }
+    check(graph.execute(handle, memory, workspace), "attention");
+  });
 }
 
-bool CudnnAttention::takes(const Context& context, const AttentionForward& op) {
-  return state_->takes(context, op, state_->forward, describe_forward);
+bool CudnnAttention::is_for(const AttentionForward& op) const { return is_for_cudnn(op); }
+bool CudnnAttention::is_for(const AttentionBackward& op) const { return is_for_cudnn(op); }
+
+void CudnnAttention::prepare(const Context& context, const AttentionForward& op) {
+  state_->prepare(context, shape_of(op), state_->forward, describe_forward);
 }
 
-bool CudnnAttention::takes(const Context& context, const AttentionBackward& op) {
-  return state_->takes(context, op, state_->backward, describe_backward);
+void CudnnAttention::prepare(const Context& context, const AttentionBackward& op) {
+  state_->prepare(context, shape_of(op), state_->backward, describe_backward);
 }
 
 void CudnnAttention::forward(const Context& context, const AttentionForward& op) {

@@ -16,12 +16,16 @@ class CudnnAttention {
   explicit CudnnAttention(const cudaDeviceProp& gpu);
   ~CudnnAttention();
 
-  // Whether cuDNN computes this, bf16 with rows that are 16-byte aligned: a plan is there, or was
-  // made now. None is made while a graph is recorded.
-  bool takes(const Context& context, const AttentionForward& op);
-  bool takes(const Context& context, const AttentionBackward& op);
+  // Whether this is for cuDNN, bf16 with rows that are 16-byte aligned: without dropout or codes of
+  // 8 bits, and without empty sequences unless its version computes them.
+  bool is_for(const AttentionForward& op) const;
+  bool is_for(const AttentionBackward& op) const;
+  // Makes a plan for what is for cuDNN, unless there is one, which takes a third of a second.
+  // Throws Error where cuDNN has none, or now is no time to make one, since a graph is recorded.
+  void prepare(const Context& context, const AttentionForward& op);
+  void prepare(const Context& context, const AttentionBackward& op);
 
-  // What it takes. The same bits every time. Throws Error where cuDNN fails.
+  // What was prepared. The same bits every time. Throws Error where cuDNN fails.
   void forward(const Context& context, const AttentionForward& op);
   void backward(const Context& context, const AttentionBackward& op);
 

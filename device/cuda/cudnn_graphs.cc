@@ -19,8 +19,14 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Tensors = fe::graph::Tensor_attributes;
 
 constexpr int kLibrary = 9;
-// The first with sequences of no tokens, and deterministic gradients on compute capability 9.0.
-constexpr size_t kOldest = 90600;
+// The first that is known to clear backward's workspace on compute capability 9.0, and to take
+// packed sequences on 8.0.
+constexpr size_t kOldest = 91801;
+// Before it, sequences without tokens may make NaN of others (NVIDIA/cudnn-frontend, issues 943
+// and 944).
+constexpr size_t kOldestForEmptySequences = 92500;
+// Gradients of longer sequences than these take more memory than time is worth.
+constexpr int64_t kMostWorkspaceBytes = int64_t{2} << 30;
 
 // A graph's tensors and what all of them share.
 class Description {
@@ -94,10 +100,16 @@ class Description {
   Tensor lengths_, qkv_offsets_, context_offsets_, statistics_offsets_;
 };
 
+// cuDNN tells about every kernel that it tried.
+std::string first_lines(const std::string& message) {
+  constexpr size_t kMost = 400;
+  return message.size() <= kMost ? message : message.substr(0, kMost) + " ...";
+}
+
 }  // namespace
 
 void check(fe::error_t status, const char* attempt) {
-  if (status.is_bad()) fail("cuda: cuDNN: {}: {}", attempt, status.get_message());
+  if (status.is_bad()) fail("cuda: cuDNN: {}: {}", attempt, first_lines(status.get_message()));
 }
 
 void load_cudnn() {
@@ -110,6 +122,10 @@ void load_cudnn() {
     return fmt::format("{} is version {}, {} or newer is needed", name, version, kOldest);
   }();
   if (!problem.empty()) fail("cuda: {}", problem);
+}
+
+bool takes_empty_sequences() {
+  return fe::detail::get_backend_version() >= kOldestForEmptySequences;
 }
 
 void describe_forward(CudnnGraph& graph, const CudnnShape& shape) {
@@ -142,6 +158,7 @@ void find_plans(CudnnGraph& graph, cudnnHandle_t handle) {
   check(handle ? graph.build_operation_graph(handle) : graph.build_operation_graph(),
         "describing attention");
   check(graph.create_execution_plans({fe::HeurMode_t::A}), "looking for kernels of attention");
+  graph.deselect_workspace_greater_than(kMostWorkspaceBytes);
   check(graph.check_support(), "looking for kernels of attention");
 }
 

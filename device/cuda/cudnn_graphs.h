@@ -41,6 +41,8 @@ using CudnnGraph = cudnn_frontend::graph::Graph;
 // Finds libcudnn, whose functions the frontend calls. Throws Error where it is not there or too
 // old.
 void load_cudnn();
+// Whether the one that was loaded computes sequences without tokens.
+bool takes_empty_sequences();
 
 // Attention without dropout, bf16.
 void describe_forward(CudnnGraph& graph, const CudnnShape& shape);

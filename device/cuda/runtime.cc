@@ -23,7 +23,9 @@ void* Scratch::bytes(size_t size) {
   // At least doubling, all that is left behind is no more than what is in use.
   const size_t wanted = std::max({size + size / 8, 2 * size_, size_t{4096}});
   void* memory = nullptr;
-  check(cudaMalloc(&memory, wanted), "allocating scratch memory");
+  const cudaError_t status = cudaMalloc(&memory, wanted);
+  if (status != cudaSuccess) cudaGetLastError();  // else the next to ask would be told
+  check(status, "allocating scratch memory");
   memory_.push_back(memory);
   size_ = wanted;
   return memory;

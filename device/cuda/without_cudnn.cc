@@ -13,8 +13,10 @@ CudnnAttention::CudnnAttention(const cudaDeviceProp&) {
 }
 CudnnAttention::~CudnnAttention() = default;
 
-bool CudnnAttention::takes(const Context&, const AttentionForward&) { return false; }
-bool CudnnAttention::takes(const Context&, const AttentionBackward&) { return false; }
+bool CudnnAttention::is_for(const AttentionForward&) const { return false; }
+bool CudnnAttention::is_for(const AttentionBackward&) const { return false; }
+void CudnnAttention::prepare(const Context&, const AttentionForward&) {}
+void CudnnAttention::prepare(const Context&, const AttentionBackward&) {}
 void CudnnAttention::forward(const Context&, const AttentionForward&) {}
 void CudnnAttention::backward(const Context&, const AttentionBackward&) {}
 

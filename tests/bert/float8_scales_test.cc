@@ -71,7 +71,8 @@ TEST_F(Float8ScalesTest, NewWeightsStartAnew) {
   scales_.reset();
   scales_.begin(1);
   EXPECT_FALSE(scales_.rounds());
-  *scales_.product(1, true).x.largest = 3;
+  float& largest = *scales_.product(1, true).x.largest;
+  largest = std::max(largest, 3.0f);
   scales_.begin(2);
   EXPECT_EQ(scale_of_x(), 128);
 }

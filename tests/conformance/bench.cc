@@ -171,8 +171,16 @@ const int32_t* Bench::indices(const std::vector<int32_t>& values) {
 Sequences Bench::sequences(const Packed& batch) {
   const auto* sample_ids = static_cast<uint64_t*>(
       place_bytes(batch.sample_ids.data(), batch.sample_ids.size() * sizeof(uint64_t)));
-  return {static_cast<int32_t>(batch.sample_ids.size()), static_cast<int32_t>(batch.tokens()),
-          batch.max_length, indices(batch.cu_seqlens), sample_ids};
+  int32_t min_length = batch.max_length;
+  for (size_t i = 0; i + 1 < batch.cu_seqlens.size(); ++i) {
+    min_length = std::min(min_length, batch.cu_seqlens[i + 1] - batch.cu_seqlens[i]);
+  }
+  return {.count = static_cast<int32_t>(batch.sample_ids.size()),
+          .tokens = static_cast<int32_t>(batch.tokens()),
+          .max_length = batch.max_length,
+          .min_length = min_length,
+          .cu_seqlens = indices(batch.cu_seqlens),
+          .sample_ids = sample_ids};
 }
 
 double* Bench::scalar(double value) {

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "device/cuda/cuda_backend.h"
 #include "tests/harness/small_training.h"
 
@@ -45,6 +46,14 @@ TEST_F(CudnnChoice, ServesWhereNothingIsDropped) {
 
 TEST_F(CudnnChoice, ServesNoOneWhoWantsCodes) {
   EXPECT_EQ(operations(AttentionKernel::kCudnn, 0.0f, true), (Operations{0, 0}));
+}
+
+TEST_F(CudnnChoice, WithoutPlansIsAnErrorWhereItWasAskedForAndElseNotMissed) {
+  emulated_cuda::cudnn_has_no_plans = true;
+  EXPECT_EQ(operations(AttentionKernel::kFastest, 0.0f), (Operations{0, 0}));
+  EXPECT_EQ(operations(AttentionKernel::kCudnn, 0.1f, true), (Operations{0, 0})) << "not for it";
+  EXPECT_THROW(operations(AttentionKernel::kCudnn, 0.0f), Error);
+  emulated_cuda::cudnn_has_no_plans = false;
 }
 
 TEST_F(CudnnChoice, IsNotAskedWhereAnotherIsWanted) {

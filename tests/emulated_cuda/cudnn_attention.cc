@@ -7,13 +7,16 @@
 #include "base/error.h"
 #include "device/cuda/attention.h"
 #include "device/cuda/packed_offsets.h"
+#include "device/cuda/trial.h"
 
 namespace strata::device::cuda {
 
 struct CudnnAttention::State {
-  const void* taken = nullptr;  // the queries of the operation that it was last asked about
+  const void* prepared = nullptr;  // the queries of the operation that was prepared last
   Scratch memory[4];
 
+  template <typename Op>
+  void prepare(const Context& context, const Op& op);
   template <typename Op>
   void check(const Context& context, const Op& op);
 };
@@ -30,8 +33,14 @@ bool can_be_done(const AttentionBackward& op) {
 }  // namespace
 
 template <typename Op>
+void CudnnAttention::State::prepare(const Context& context, const Op& op) {
+  if (emulated_cuda::cudnn_has_no_plans || is_captured(context.stream)) fail("cuDNN has no plan");
+  prepared = op.qkv.data;
+}
+
+template <typename Op>
 void CudnnAttention::State::check(const Context& context, const Op& op) {
-  if (!can_be_done(op) || taken != op.qkv.data) fail("cuDNN was not asked about an operation");
+  if (!can_be_done(op) || prepared != op.qkv.data) fail("cuDNN was not asked about an operation");
   const int64_t sequences = op.sequences.count, hidden = op.context.cols;
   const PackedOffsets offsets{
       memory[0].get<int32_t>(sequences), memory[1].get<int32_t>(sequences + 1),
@@ -51,13 +60,14 @@ void CudnnAttention::State::check(const Context& context, const Op& op) {
 CudnnAttention::CudnnAttention(const cudaDeviceProp&) : state_(std::make_unique<State>()) {}
 CudnnAttention::~CudnnAttention() = default;
 
-bool CudnnAttention::takes(const Context&, const AttentionForward& op) {
-  state_->taken = op.qkv.data;
-  return can_be_done(op);
+bool CudnnAttention::is_for(const AttentionForward& op) const { return can_be_done(op); }
+bool CudnnAttention::is_for(const AttentionBackward& op) const { return can_be_done(op); }
+
+void CudnnAttention::prepare(const Context& context, const AttentionForward& op) {
+  state_->prepare(context, op);
 }
-bool CudnnAttention::takes(const Context&, const AttentionBackward& op) {
-  state_->taken = op.qkv.data;
-  return can_be_done(op);
+void CudnnAttention::prepare(const Context& context, const AttentionBackward& op) {
+  state_->prepare(context, op);
 }
 void CudnnAttention::forward(const Context& context, const AttentionForward& op) {
   state_->check(context, op);

@@ -32,11 +32,11 @@ class BatchShapesTest : public testing::Test {
   std::unique_ptr<device::Backend> backend_ = make_backend(small_run());
 };
 
-// Batches of 1 to 5 samples, each twice as often as the next.
+// Batches of 1 to 6 samples, each twice as often as the next.
 TEST_F(BatchShapesTest, AreThoseOfBatchesOnADeviceTheMostFrequentFirst) {
   BatchShapes shapes(*source_, rounding_);
   std::map<bert::BatchShape, int> times;
-  for (uint32_t count = 1; count <= 5; ++count) {
+  for (uint32_t count = 1; count <= 6; ++count) {
     for (int repeat = 0; repeat < 64 >> count; ++repeat) {
       std::vector<uint32_t> samples;
       for (uint32_t i = 0; i < count; ++i) samples.push_back((7 * i + count) % kSamples);
@@ -45,7 +45,7 @@ TEST_F(BatchShapesTest, AreThoseOfBatchesOnADeviceTheMostFrequentFirst) {
     }
   }
   const auto found = shapes.most_frequent();
-  ASSERT_EQ(found.size(), times.size());
+  ASSERT_EQ(found.size(), 6u);
   for (size_t i = 0; i < found.size(); ++i) {
     EXPECT_EQ(found[i].size(), i + 1);
     EXPECT_EQ(times[shape_of(found[i])], 64 >> (i + 1));
@@ -56,19 +56,16 @@ TEST_F(BatchShapesTest, CoverAllNumbersOfRows) {
   constexpr int64_t kRows = 32;
   BatchShapes shapes(*source_, rounding_);
   std::set<int64_t> numbers, tokens, masked;
-  std::set<bert::BatchShape> different;
   const auto multiple = [](int64_t rows) { return (rows + kRows - 1) / kRows; };
   for (uint32_t i = 0; i < 500; ++i) {
     std::vector<uint32_t> samples;
     for (uint32_t k = 0; k <= i % 9; ++k) samples.push_back((i * 11 + k * k) % kSamples);
     shapes.add(samples);
     const bert::BatchShape shape = shape_of(samples);
-    different.insert(shape);
     numbers.insert(shape.samples);
     tokens.insert(multiple(shape.tokens));
     masked.insert(multiple(shape.masked));
   }
-  EXPECT_EQ(shapes.most_frequent().size(), different.size());
   std::set<int64_t> covered_numbers, covered_tokens, covered_masked;
   const auto covering = shapes.covering(kRows);
   for (const auto& samples : covering) {
@@ -103,6 +100,7 @@ TEST_F(BatchShapesTest, CoverMaskedPositionsOfTheSameNumberOfTokens) {
   for (uint32_t sample = 0; sample < 8; ++sample) shapes.add(std::array{sample});
   EXPECT_EQ(shapes.covering(4).size(), 2u);
   EXPECT_EQ(shapes.covering(8).size(), 1u);
+  EXPECT_EQ(shapes.covering(1).size(), 8u);
   EXPECT_EQ(shapes.most_frequent().size(), 8u);
 }
 

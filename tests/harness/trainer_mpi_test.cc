@@ -222,6 +222,23 @@ TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
 }
 
 // The optimizer's state in shares: the same weights from a share of the work.
+// Every sample once, whichever rank evaluates it.
+TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
+  const auto world = comm::make_mpi_communicator(), alone = comm::make_single_communicator();
+  const auto source = open_small(counting_instances(21));
+  const auto cpu = make_backend(small_run());
+  bert::Model model(small_bert(), *cpu, capacity_of(*source, 4));
+  model.set_weights(bert::random_weights(model.layout(), 3));
+  for (const int64_t samples : {0, 3}) {
+    const bert::Losses shared = Evaluator(*source, samples, 4, *world).evaluate(model);
+    const bert::Losses whole = Evaluator(*source, samples, 4, *alone).evaluate(model);
+    EXPECT_EQ(shared.masked_lm.count, whole.masked_lm.count);
+    EXPECT_EQ(shared.masked_lm.correct, whole.masked_lm.correct);
+    EXPECT_EQ(shared.next_sentence.count, whole.next_sentence.count);
+    EXPECT_NEAR(shared.mean_loss(), whole.mean_loss(), 1e-5);
+  }
+}
+
 TEST_P(TrainerOverRanks, ShardedStateGivesTheSameBits) {
   if (GetParam().optimizer == kLamb) GTEST_SKIP() << "lamb cannot be sharded";
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {

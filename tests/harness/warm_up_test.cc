@@ -54,6 +54,8 @@ TEST_P(WarmUpTest, LeavesNoTrace) {
   const TrainingHistory cold = run(config(0), *cpu_), warm = run(config(3), *cpu_);
   EXPECT_EQ(warm.weights, cold.weights);
   EXPECT_EQ(largest_loss_difference(warm, cold), 0);
+  EXPECT_EQ(warm.evaluation.masked_lm.count, cold.evaluation.masked_lm.count);
+  EXPECT_EQ(warm.evaluation.mean_loss(), cold.evaluation.mean_loss());
 }
 
 TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {

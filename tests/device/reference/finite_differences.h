@@ -72,8 +72,11 @@ class PackedSequences {
     }
   }
   Sequences view() const {
-    return {static_cast<int32_t>(sample_ids_.size()), cu_seqlens_.back(), max_length_,
-            cu_seqlens_.data(), sample_ids_.data()};
+    return {.count = static_cast<int32_t>(sample_ids_.size()),
+            .tokens = cu_seqlens_.back(),
+            .max_length = max_length_,
+            .cu_seqlens = cu_seqlens_.data(),
+            .sample_ids = sample_ids_.data()};
   }
 
  private:

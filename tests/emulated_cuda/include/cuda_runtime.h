@@ -126,6 +126,7 @@ using Graph = std::vector<std::function<void()>>;
 inline Graph* captured = nullptr;  // by whatever stream
 inline int graph_launches = 0;
 inline int cudnn_operations = 0;  // by what stands in for cuDNN
+inline bool cudnn_has_no_plans = false;
 
 template <typename Work>
 cudaError_t issue(Work work) {

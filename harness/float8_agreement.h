@@ -1,0 +1,28 @@
+// Ranks' agreement on the values that scales in 8 bits come from: losses then do not depend on
+// which rank a sample is on.
+#pragma once
+
+#include <memory>
+
+#include "bert/model.h"
+#include "comm/communicator.h"
+#include "comm/device_communicator.h"
+
+namespace strata::harness {
+
+class Float8Agreement {
+ public:
+  // All ranks construct together, which connects them; the referred must outlive it. Does nothing
+  // for one rank, or a model without products in 8 bits.
+  Float8Agreement(const bert::Model& model, comm::Communicator& communicator);
+
+  // After the last micro-batch of a step, whose updates have waited for all reductions: no other
+  // collective is on its way. All ranks call together.
+  void agree();
+
+ private:
+  const bert::Model& model_;
+  std::unique_ptr<comm::DeviceCommunicator> collectives_;  // null: there is nothing to agree on
+};
+
+}  // namespace strata::harness
