@@ -1,0 +1,73 @@
+// Training over ranks whose devices run late, with a stand-in for NCCL on their streams.
+#include <gtest/gtest.h>
+
+#include "harness/trainer.h"
+#include "tests/harness/small_training.h"
+#include "tests/support/deferred_backend.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr int kSteps = 6, kGlobalBatch = 12;
+
+struct Case {
+  const char* name;
+  ClipMode clip;
+  Precision precision;
+  bool sharded;
+};
+
+class TrainerOnStreams : public testing::TestWithParam<Case> {
+ protected:
+  RunConfig config(bool graphs, int warmup_steps) const {
+    RunConfig config = small_run();
+    config.clip = {GetParam().clip, 0.3};
+    config.model.precision = GetParam().precision;
+    config.optimizer.sharded = GetParam().sharded;
+    config.batch.micro_batch = kGlobalBatch / world_->size();
+    config.batch.round_tokens = 32;
+    config.log.loss_interval_steps = 3;
+    config.device.graphs = graphs;
+    config.initialization.warmup_steps = warmup_steps;
+    return config;
+  }
+
+  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(48));
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, TrainerOnStreams,
+    testing::Values(Case{"clipped", ClipMode::kAfterAllReduce, Precision::kFp32, false},
+                    Case{"bucket_clipped", ClipMode::kBucketBeforeAllReduce, Precision::kFp32,
+                         false},
+                    Case{"sharded", ClipMode::kBucketBeforeAllReduce, Precision::kFp32, true},
+                    Case{"fp8", ClipMode::kNone, Precision::kFp8, false},
+                    Case{"fp8_sharded", ClipMode::kBeforeAllReduce, Precision::kFp8, true}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
+  const auto cpu = make_backend(config(false, 0));
+  const TrainingHistory in_host_memory =
+      train(config(false, 0), *cpu, *world_, *source_, 7, kSteps);
+  for (const bool graphs : {false, true}) {
+    for (const int warmup_steps : {0, 2}) {
+      for (uint64_t schedule = 0; schedule < 4; ++schedule) {
+        testing_support::DeferredBackend late(
+            *cpu, 10 * schedule + static_cast<uint64_t>(world_->rank()));
+        const TrainingHistory on_device =
+            train(config(graphs, warmup_steps), late, *world_, *source_, 7, kSteps);
+        EXPECT_EQ(on_device.weights, in_host_memory.weights)
+            << (graphs ? "replayed, " : "") << warmup_steps << " steps of warm-up";
+        EXPECT_EQ(on_device.steps[2].losses->mean_loss(),
+                  in_host_memory.steps[2].losses->mean_loss());
+        if (graphs && warmup_steps > 0) {
+          EXPECT_GE(late.replays(), kSteps - 1);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::harness
