@@ -7,16 +7,36 @@
 #include "harness/losses.h"
 
 namespace strata::harness {
+namespace {
+
+// Longest first and dealt round robin: ranks get nearly the same work.
+std::vector<std::vector<uint32_t>> own_micro_batches(std::span<const int32_t> lengths,
+                                                     int64_t samples, int64_t micro_batch,
+                                                     const comm::Communicator& communicator) {
+  std::vector<uint32_t> order(static_cast<size_t>(samples));
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return lengths[a] > lengths[b]; });
+  std::vector<std::vector<uint32_t>> batches;
+  for (auto i = static_cast<size_t>(communicator.rank()); i < order.size();
+       i += static_cast<size_t>(communicator.size())) {
+    if (batches.empty() || std::ssize(batches.back()) == micro_batch) batches.emplace_back();
+    batches.back().push_back(order[i]);
+  }
+  return batches;
+}
+
+}  // namespace
 
 Evaluator::Evaluator(const data::InstanceSource& source, int64_t samples, int64_t micro_batch,
                      comm::Communicator& communicator)
     : source_(source),
       samples_(samples == 0 ? source.size() : samples),
-      micro_batch_(micro_batch),
       communicator_(communicator) {
   if (samples_ > source.size()) {
     fail("data.eval_samples={}: the evaluation set has only {} samples", samples_, source.size());
   }
+  micro_batches_ = own_micro_batches(source.lengths(), samples_, micro_batch, communicator);
 }
 
 bert::Losses Evaluator::evaluate(bert::Model& model) {
@@ -25,25 +45,9 @@ bert::Losses Evaluator::evaluate(bert::Model& model) {
   return all_reduce(communicator_, model.take_evaluation_losses());
 }
 
-// Longest first and dealt round robin: ranks get nearly the same work.
-std::vector<std::vector<uint32_t>> Evaluator::micro_batches() const {
-  std::vector<uint32_t> order(static_cast<size_t>(samples_));
-  std::iota(order.begin(), order.end(), 0u);
-  const std::span<const int32_t> lengths = source_.lengths();
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return lengths[a] > lengths[b]; });
-  std::vector<std::vector<uint32_t>> batches;
-  for (auto i = static_cast<size_t>(communicator_.rank()); i < order.size();
-       i += static_cast<size_t>(communicator_.size())) {
-    if (batches.empty() || std::ssize(batches.back()) == micro_batch_) batches.emplace_back();
-    batches.back().push_back(order[i]);
-  }
-  return batches;
-}
-
 void Evaluator::read_batches(const bert::Model& model) {
   data::PackedBatch batch;
-  for (const std::vector<uint32_t>& samples : micro_batches()) {
+  for (const std::vector<uint32_t>& samples : micro_batches_) {
     source_.read(samples, batch);
     batches_.emplace_back(model.backend(), bert::capacity_of(batch), model.rounding())
         .upload(device::Stream::kCompute, batch);

@@ -19,7 +19,7 @@ class Evaluator {
   int64_t samples() const { return samples_; }
   const data::InstanceSource& source() const { return source_; }
   // The samples of this rank's micro-batches.
-  std::vector<std::vector<uint32_t>> micro_batches() const;
+  const std::vector<std::vector<uint32_t>>& micro_batches() const { return micro_batches_; }
 
   // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
   // the device of the first call's model.
@@ -30,9 +30,9 @@ class Evaluator {
 
   const data::InstanceSource& source_;
   int64_t samples_;
-  int64_t micro_batch_;
   comm::Communicator& communicator_;
-  std::vector<bert::DeviceBatch> batches_;  // this rank's
+  std::vector<std::vector<uint32_t>> micro_batches_;
+  std::vector<bert::DeviceBatch> batches_;  // the same, once read
 };
 
 }  // namespace strata::harness

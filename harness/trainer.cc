@@ -194,14 +194,15 @@ bool Trainer::keep(const data::PackedBatch& batch, const bert::TrainingStep& sca
 }
 
 void Trainer::visit_micro_batches(
-    int64_t steps, const std::function<void(std::span<const uint32_t>)>& visit) const {
+    int64_t steps,
+    const std::function<void(int64_t step, std::span<const uint32_t> samples)>& visit) const {
   if (steps == 0) return;
   const auto plan = loadbalance::make_batch_plan(plan_, train_.lengths());
   const auto micro_batch = static_cast<size_t>(micro_batch_);
-  for (int64_t step = 0; step < steps; ++step) {
+  for (int64_t step = 1; step <= steps; ++step) {
     const std::span<const uint32_t> mine = own_share(plan->next_step());
     for (size_t first = 0; first < mine.size(); first += micro_batch) {
-      visit(mine.subspan(first, micro_batch));
+      visit(step, mine.subspan(first, micro_batch));
     }
   }
 }

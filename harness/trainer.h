@@ -55,10 +55,11 @@ class Trainer {
   // have run, in a step that begins like this. Returns whether there was room; see
   // device::Recordings.
   bool keep(const data::PackedBatch& batch, const bert::TrainingStep& scale);
-  // Has `visit` called with the samples of each of this rank's micro-batches in the first `steps`
-  // steps.
-  void visit_micro_batches(int64_t steps,
-                           const std::function<void(std::span<const uint32_t>)>& visit) const;
+  // Has `visit` called with each of this rank's micro-batches in the first `steps` steps: the step,
+  // from 1, and the samples.
+  void visit_micro_batches(
+      int64_t steps,
+      const std::function<void(int64_t step, std::span<const uint32_t> samples)>& visit) const;
   bool replays() const { return recordings_ != nullptr; }  // micro-batches
   const data::InstanceSource& data() const { return train_; }
 

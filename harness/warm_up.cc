@@ -42,10 +42,10 @@ class Preparation {
         evaluation_(evaluator.source(), model.rounding()) {
     const int64_t most_steps = std::max(kMostSamples / trainer.global_batch(), kFewSteps);
     trainer.visit_micro_batches(std::min(planned_steps, most_steps),
-                                [&](std::span<const uint32_t> samples) { training_.add(samples); });
-    trainer.visit_micro_batches(
-        std::min<int64_t>(planned_steps, 1),
-        [&](std::span<const uint32_t> samples) { first_step_.add(samples); });
+                                [&](int64_t step, std::span<const uint32_t> samples) {
+                                  training_.add(samples);
+                                  if (step == 1) first_step_.add(samples);
+                                });
     for (const auto& samples : evaluator.micro_batches()) evaluation_.add(samples);
   }
 
@@ -55,10 +55,10 @@ class Preparation {
     // In 8 bits from the second step on.
     if (model_.in_float8()) {
       begin_step();
-      for (const auto& samples : first_step_.covering(rows)) train(samples);
+      for (const auto& samples : first_step_.covering(rows)) train(training_batch(samples));
     }
     begin_step();
-    for (const auto& samples : trained) train(samples);
+    for (const auto& samples : trained) train(training_batch(samples));
     for (const auto& samples : evaluated) {
       model_.evaluate(stand_in(model_.config(), evaluation_data_, samples));
     }
@@ -76,8 +76,9 @@ class Preparation {
     begin_step();
     int kept = 0;
     for (const auto& samples : training_.most_frequent()) {
-      train(samples);
-      if (!trainer_.keep(stand_in(model_.config(), trainer_.data(), samples), step_)) break;
+      const data::PackedBatch batch = training_batch(samples);
+      train(batch);
+      if (!trainer_.keep(batch, step_)) break;
       ++kept;
     }
     return kept;
@@ -85,9 +86,10 @@ class Preparation {
 
  private:
   void begin_step() { ++step_.step; }
-  void train(std::span<const uint32_t> samples) {
-    model_.train(stand_in(model_.config(), trainer_.data(), samples), step_, {});
+  data::PackedBatch training_batch(std::span<const uint32_t> samples) const {
+    return stand_in(model_.config(), trainer_.data(), samples);
   }
+  void train(const data::PackedBatch& batch) { model_.train(batch, step_, {}); }
 
   bert::Model& model_;
   Trainer& trainer_;

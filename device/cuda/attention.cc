@@ -26,8 +26,12 @@ void run(AttentionKernel kernel, const Context& context, const AttentionBackward
 }
 
 // An operation that writes elsewhere, to be tried.
-struct ForwardTrial {
-  explicit ForwardTrial(const AttentionForward& real) : op(real) {
+template <typename Op>
+struct Trial;
+
+template <>
+struct Trial<AttentionForward> {
+  explicit Trial(const AttentionForward& real) : op(real) {
     op.context.data = context.get<BFloat16>(op.context.size());
     op.log_sum_exp.data = log_sum_exp.get<float>(op.log_sum_exp.size());
     op.context_float8 = {};
@@ -35,16 +39,16 @@ struct ForwardTrial {
   Scratch context, log_sum_exp;
   AttentionForward op;
 };
-struct BackwardTrial {
-  explicit BackwardTrial(const AttentionBackward& real) : op(real) {
+
+template <>
+struct Trial<AttentionBackward> {
+  explicit Trial(const AttentionBackward& real) : op(real) {
     op.d_qkv.data = d_qkv.get<BFloat16>(op.d_qkv.size());
     op.d_qkv_float8 = {};
   }
   Scratch d_qkv;
   AttentionBackward op;
 };
-ForwardTrial trial_of(const AttentionForward& op) { return ForwardTrial(op); }
-BackwardTrial trial_of(const AttentionBackward& op) { return BackwardTrial(op); }
 
 // Where others are about as fast, all processes choose alike, and have the same bits.
 constexpr float kClearly = 0.95f;
@@ -109,7 +113,7 @@ AttentionChoice::Found AttentionChoice::fastest(const Context& context, const Op
   const bool has_cudnn_here = cudnn_takes(context, op);
   Found found{.of_ours = AttentionKernel::kMma};
   if (!has_wgmma_here && !has_cudnn_here) return found;
-  const auto trial = trial_of(op);
+  const Trial<Op> trial(op);
   const auto time = [&](AttentionKernel kernel) {
     run(kernel, context, trial.op);
     return milliseconds(context.stream, [&] { run(kernel, context, trial.op); });

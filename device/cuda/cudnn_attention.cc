@@ -1,7 +1,11 @@
 #include "device/cuda/cudnn_attention.h"
 
+#include <exception>
 #include <limits>
 #include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "device/cuda/cudnn_graphs.h"

@@ -3,7 +3,8 @@
 #include <dlfcn.h>
 
 #include <cmath>
-#include <vector>
+#include <memory>
+#include <string>
 
 #include "base/error.h"
 
