@@ -58,9 +58,9 @@ void evaluate(const EvalOptions& options, const harness::Ranks& ranks) {
       harness::make_weights(config, model.layout(), seed, [&](const std::string& line) {
         if (ranks.first()) fmt::print(stderr, "{}\n", line);
       }));
-  harness::Evaluator evaluator(*source, config.data.eval_samples, config.batch.micro_batch,
+  harness::Evaluator evaluator(model, *source, config.data.eval_samples, config.batch.micro_batch,
                                ranks.communicator);
-  const bert::Losses losses = evaluator.evaluate(model);
+  const bert::Losses losses = evaluator.evaluate();
   if (ranks.first()) print(losses, evaluator.samples(), options.json);
 }
 

@@ -7,15 +7,20 @@
 
 namespace strata::harness {
 
-void BatchShapes::add(std::span<const uint32_t> samples) {
+bert::BatchCapacity capacity_of(const data::InstanceSource& source,
+                                std::span<const uint32_t> samples) {
   bert::BatchCapacity size{.sequences = std::ssize(samples)};
-  int32_t longest = 0;
   for (const uint32_t sample : samples) {
-    size.tokens += source_.lengths()[sample];
-    size.masked += source_.masked_counts()[sample];
-    longest = std::max(longest, source_.lengths()[sample]);
+    size.tokens += source.lengths()[sample];
+    size.masked += source.masked_counts()[sample];
   }
-  Seen& seen = seen_[rounding_.shape_of(size, longest)];
+  return size;
+}
+
+void BatchShapes::add(std::span<const uint32_t> samples) {
+  int32_t longest = 0;
+  for (const uint32_t sample : samples) longest = std::max(longest, source_.lengths()[sample]);
+  Seen& seen = seen_[rounding_.shape_of(capacity_of(source_, samples), longest)];
   if (seen.times++ > 0) return;
   seen.samples.assign(samples.begin(), samples.end());
   seen.order = seen_.size();

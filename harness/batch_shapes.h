@@ -12,6 +12,10 @@
 
 namespace strata::harness {
 
+// What just holds a batch of these samples of `source`.
+bert::BatchCapacity capacity_of(const data::InstanceSource& source,
+                                std::span<const uint32_t> samples);
+
 class BatchShapes {
  public:
   // `source` must outlive it; batches are rounded up as `rounding` says.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "harness/batch_shapes.h"
 #include "harness/losses.h"
 
 namespace strata::harness {
@@ -28,30 +29,34 @@ std::vector<std::vector<uint32_t>> own_micro_batches(std::span<const int32_t> le
 
 }  // namespace
 
-Evaluator::Evaluator(const data::InstanceSource& source, int64_t samples, int64_t micro_batch,
-                     comm::Communicator& communicator)
-    : source_(source),
+Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
+                     int64_t micro_batch, comm::Communicator& communicator)
+    : model_(model),
+      source_(source),
       samples_(samples == 0 ? source.size() : samples),
       communicator_(communicator) {
   if (samples_ > source.size()) {
     fail("data.eval_samples={}: the evaluation set has only {} samples", samples_, source.size());
   }
   micro_batches_ = own_micro_batches(source.lengths(), samples_, micro_batch, communicator);
-}
-
-bert::Losses Evaluator::evaluate(bert::Model& model) {
-  if (batches_.empty()) read_batches(model);
-  for (const bert::DeviceBatch& batch : batches_) model.evaluate(batch);
-  return all_reduce(communicator_, model.take_evaluation_losses());
-}
-
-void Evaluator::read_batches(const bert::Model& model) {
-  data::PackedBatch batch;
-  for (const std::vector<uint32_t>& samples : micro_batches_) {
-    source_.read(samples, batch);
-    batches_.emplace_back(model.backend(), bert::capacity_of(batch), model.rounding())
-        .upload(device::Stream::kCompute, batch);
+  for (const auto& indices : micro_batches_) {
+    batches_.emplace_back(model.backend(), capacity_of(source, indices), model.rounding());
   }
+}
+
+bert::Losses Evaluator::evaluate() {
+  if (!uploaded_) upload_samples();
+  for (const bert::DeviceBatch& batch : batches_) model_.evaluate(batch);
+  return all_reduce(communicator_, model_.take_evaluation_losses());
+}
+
+void Evaluator::upload_samples() {
+  data::PackedBatch batch;
+  for (size_t i = 0; i < batches_.size(); ++i) {
+    source_.read(micro_batches_[i], batch);
+    batches_[i].upload(device::Stream::kCompute, batch);
+  }
+  uploaded_ = true;
 }
 
 }  // namespace strata::harness

@@ -11,10 +11,11 @@ namespace strata::harness {
 
 class Evaluator {
  public:
-  // Evaluates the first `samples` samples of `source` (0: all) in micro-batches of at most
-  // `micro_batch`. Reads nothing until the first evaluation. The referred must outlive it.
-  Evaluator(const data::InstanceSource& source, int64_t samples, int64_t micro_batch,
-            comm::Communicator& communicator);
+  // Evaluates `model` on the first `samples` samples of `source` (0: all) in micro-batches of at
+  // most `micro_batch`. Takes device memory for all of them, but reads nothing until the first
+  // evaluation. The referred must outlive it.
+  Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
+            int64_t micro_batch, comm::Communicator& communicator);
 
   int64_t samples() const { return samples_; }
   const data::InstanceSource& source() const { return source_; }
@@ -22,17 +23,19 @@ class Evaluator {
   const std::vector<std::vector<uint32_t>>& micro_batches() const { return micro_batches_; }
 
   // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
-  // the device of the first call's model.
-  bert::Losses evaluate(bert::Model& model);
+  // the device.
+  bert::Losses evaluate();
 
  private:
-  void read_batches(const bert::Model& model);
+  void upload_samples();
 
+  bert::Model& model_;
   const data::InstanceSource& source_;
   int64_t samples_;
   comm::Communicator& communicator_;
   std::vector<std::vector<uint32_t>> micro_batches_;
-  std::vector<bert::DeviceBatch> batches_;  // the same, once read
+  std::vector<bert::DeviceBatch> batches_;  // of the same
+  bool uploaded_ = false;
 };
 
 }  // namespace strata::harness

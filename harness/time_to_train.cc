@@ -104,7 +104,7 @@ class TimedRun {
       : b_(b),
         log_(log),
         trainer_(trainer),
-        evaluator_(*b.eval, b.config.data.eval_samples, b.config.batch.micro_batch,
+        evaluator_(*b.model, *b.eval, b.config.data.eval_samples, b.config.batch.micro_batch,
                    b.ranks.communicator),
         trace_(step_trace),
         timeline_(b.ranks.communicator),
@@ -173,7 +173,7 @@ class TimedRun {
   double evaluate() {
     const EventMetadata when{{log_keys::kEpochNum, trainer_.samples()}};
     log_.write([&](EventLog& log) { log.start(log_keys::kEvalStart, when); });
-    const double accuracy = evaluator_.evaluate(*b_.model).masked_lm_accuracy();
+    const double accuracy = evaluator_.evaluate().masked_lm_accuracy();
     log_.write([&](EventLog& log) {
       log.event(log_keys::kEvalAccuracy, accuracy, when);
       log.end(log_keys::kEvalStop, {}, when);

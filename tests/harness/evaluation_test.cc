@@ -11,8 +11,8 @@ class Evaluation : public testing::Test {
   Evaluation() { model_.set_weights(bert::random_weights(model_.layout(), 3)); }
 
   bert::Losses evaluate(int64_t samples, int64_t micro_batch) {
-    Evaluator evaluator(*source_, samples, micro_batch, *communicator_);
-    return evaluator.evaluate(model_);
+    Evaluator evaluator(model_, *source_, samples, micro_batch, *communicator_);
+    return evaluator.evaluate();
   }
 
   std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
@@ -48,11 +48,11 @@ TEST_F(Evaluation, TakesTheFirstSamples) {
 }
 
 TEST_F(Evaluation, SeesTheModelAsItIsNow) {
-  Evaluator evaluator(*source_, 0, 8, *communicator_);
-  const double before = evaluator.evaluate(model_).mean_loss();
-  EXPECT_EQ(evaluator.evaluate(model_).mean_loss(), before) << "dropout in an evaluation?";
+  Evaluator evaluator(model_, *source_, 0, 8, *communicator_);
+  const double before = evaluator.evaluate().mean_loss();
+  EXPECT_EQ(evaluator.evaluate().mean_loss(), before) << "dropout in an evaluation?";
   model_.set_weights(bert::random_weights(model_.layout(), 4));
-  EXPECT_NE(evaluator.evaluate(model_).mean_loss(), before);
+  EXPECT_NE(evaluator.evaluate().mean_loss(), before);
 }
 
 TEST_F(Evaluation, RefusesMoreSamplesThanThereAre) {

@@ -102,12 +102,12 @@ inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
   const bert::HostWeights weights = bert::random_weights(model.layout(), seed);
   model.set_weights(weights);
   Trainer trainer(config, backend, model, communicator, source, seed);
-  Evaluator evaluator(source, 0, config.batch.micro_batch, communicator);
+  Evaluator evaluator(model, source, 0, config.batch.micro_batch, communicator);
   warm_up(config.initialization.warmup_steps, steps, model, weights, trainer, evaluator);
   trainer.start();
   TrainingHistory history;
   for (int step = 0; step < steps; ++step) history.steps.push_back(trainer.step());
-  history.evaluation = evaluator.evaluate(model);
+  history.evaluation = evaluator.evaluate();
   trainer.gather_weights();
   history.weights = model.weights();
   return history;

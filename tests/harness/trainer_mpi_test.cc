@@ -230,8 +230,8 @@ TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
   bert::Model model(small_bert(), *cpu, capacity_of(*source, 4));
   model.set_weights(bert::random_weights(model.layout(), 3));
   for (const int64_t samples : {0, 3}) {
-    const bert::Losses shared = Evaluator(*source, samples, 4, *world).evaluate(model);
-    const bert::Losses whole = Evaluator(*source, samples, 4, *alone).evaluate(model);
+    const bert::Losses shared = Evaluator(model, *source, samples, 4, *world).evaluate();
+    const bert::Losses whole = Evaluator(model, *source, samples, 4, *alone).evaluate();
     EXPECT_EQ(shared.masked_lm.count, whole.masked_lm.count);
     EXPECT_EQ(shared.masked_lm.correct, whole.masked_lm.correct);
     EXPECT_EQ(shared.next_sentence.count, whole.next_sentence.count);

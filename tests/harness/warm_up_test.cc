@@ -68,12 +68,23 @@ TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
   EXPECT_EQ(late.replays(), (kSteps - first_is_issued) * GetParam().accumulation);
 }
 
-// Notes what it has not been given before: kinds of products, and their numbers of rows.
+// Notes what it has not been given before: kinds of products, and their numbers of rows. Counts how
+// often memory is taken.
 class TryingDevice : public testing_support::DeferredBackend {
  public:
   using DeferredBackend::DeferredBackend;
 
   int tries() const { return static_cast<int>(tried_.size()); }
+  int allocations() const { return allocations_; }
+
+  void* allocate(size_t bytes) override {
+    ++allocations_;
+    return DeferredBackend::allocate(bytes);
+  }
+  void* allocate_host(size_t bytes) override {
+    ++allocations_;
+    return DeferredBackend::allocate_host(bytes);
+  }
 
   int64_t rows_tried_together() const override { return 16; }
   void linear_forward(device::Stream s, const device::LinearForward& op) override {
@@ -99,9 +110,10 @@ class TryingDevice : public testing_support::DeferredBackend {
                    (in.rows + rows_tried_together() - 1) / rows_tried_together()});
   }
   std::set<std::array<int64_t, 5>> tried_;
+  int allocations_ = 0;
 };
 
-TEST_P(WarmUpTest, NothingIsTriedAfterwards) {
+TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
   RunConfig cold = config(0);
   for (const int64_t round_tokens : {1, 16}) {
     cold.batch.round_tokens = round_tokens;
@@ -111,17 +123,20 @@ TEST_P(WarmUpTest, NothingIsTriedAfterwards) {
     const bert::HostWeights weights = bert::random_weights(model.layout(), 7);
     model.set_weights(weights);
     Trainer trainer(cold, device, model, *communicator_, *source_, 7);
-    Evaluator evaluator(*source_, 0, 8, *communicator_);
+    Evaluator evaluator(model, *source_, 0, 8, *communicator_);
     const WarmUp result = warm_up(1, kSteps, model, weights, trainer, evaluator);
     EXPECT_GT(result.tried, 4);
     EXPECT_EQ(result.kept, 0);
     const int tries = device.tries();
     EXPECT_GT(tries, 20);
+    const int allocations = device.allocations();
     trainer.start();
     for (int step = 0; step < kSteps; ++step) trainer.step();
     EXPECT_EQ(device.tries(), tries) << "in training";
-    evaluator.evaluate(model);
+    EXPECT_EQ(device.allocations(), allocations) << "in training";
+    evaluator.evaluate();
     EXPECT_EQ(device.tries(), tries) << "in an evaluation";
+    EXPECT_EQ(device.allocations(), allocations) << "in an evaluation";
   }
 }
 
