@@ -1,13 +1,11 @@
 #include "bert/safetensors.h"
 
 #include <bit>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "device/dtype.h"
 
 namespace strata::bert {
 namespace {
@@ -15,35 +13,6 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t kLargestHeader = 100u << 20;  // the format's own limit
-
-uint64_t element_bytes(const std::string& dtype) {
-  if (dtype == "F64" || dtype == "I64" || dtype == "U64") return 8;
-  if (dtype == "F32" || dtype == "I32" || dtype == "U32") return 4;
-  if (dtype == "F16" || dtype == "BF16" || dtype == "I16" || dtype == "U16") return 2;
-  if (dtype == "I8" || dtype == "U8" || dtype == "BOOL") return 1;
-  return 0;
-}
-
-float from_half(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  const uint32_t exponent = (half >> 10) & 0x1fu;
-  const uint32_t fraction = half & 0x3ffu;
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return sign ? -magnitude : magnitude;
-  }
-  const uint32_t wide = exponent == 31 ? 0xffu : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
-
-template <typename Stored, typename Convert>
-void convert_all(const std::string& bytes, std::span<float> values, const Convert& convert) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    Stored stored;
-    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
-    values[i] = convert(stored);
-  }
-}
 
 StoredTensor parse_tensor(const std::string& file, const std::string& name, const json& entry,
                           uint64_t data_begin, uint64_t file_size) {
@@ -59,14 +28,7 @@ StoredTensor parse_tensor(const std::string& file, const std::string& name, cons
     }
     tensor.begin = data_begin + offsets[0];
     tensor.end = data_begin + offsets[1];
-    uint64_t bytes = element_bytes(tensor.dtype);
-    if (bytes == 0) fail("unknown dtype {}", tensor.dtype);
-    for (const int64_t extent : tensor.shape) {
-      if (extent < 0 || (extent > 0 && bytes > file_size / static_cast<uint64_t>(extent))) {
-        fail("its shape {} is larger than the file", json(tensor.shape).dump());
-      }
-      bytes *= static_cast<uint64_t>(extent);
-    }
+    const uint64_t bytes = tensor_bytes(tensor.dtype, tensor.shape, file_size);
     if (bytes != tensor.end - tensor.begin) {
       fail("its shape {} needs {} bytes, its data_offsets give {}", json(tensor.shape).dump(),
            bytes, tensor.end - tensor.begin);
@@ -81,13 +43,7 @@ StoredTensor parse_tensor(const std::string& file, const std::string& name, cons
 
 }  // namespace
 
-int64_t StoredTensor::size() const {
-  int64_t elements = 1;
-  for (const int64_t extent : shape) elements *= extent;
-  return elements;
-}
-
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path) {
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : TensorFile(path) {
   const std::string file = path.string();
   std::ifstream in(path, std::ios::binary);
   std::error_code error;
@@ -115,34 +71,8 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path
   }
 }
 
-void SafetensorsFile::read(const std::string& name, std::span<float> values) const {
-  const auto found = tensors_.find(name);
-  if (found == tensors_.end()) fail("{}: has no tensor \"{}\"", path_.string(), name);
-  const StoredTensor& tensor = found->second;
-  if (tensor.size() != static_cast<int64_t>(values.size())) {
-    fail("{}: tensor \"{}\" has {} elements, {} were expected", path_.string(), name, tensor.size(),
-         values.size());
-  }
-  std::string bytes(tensor.end - tensor.begin, '\0');
-  std::ifstream in(path_, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(tensor.begin));
-  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!in) {
-    fail("{}: cannot read tensor \"{}\" at byte {}", path_.string(), name, tensor.begin);
-  }
-  if (tensor.dtype == "F32") {
-    convert_all<float>(bytes, values, [](float value) { return value; });
-  } else if (tensor.dtype == "F64") {
-    convert_all<double>(bytes, values, [](double value) { return static_cast<float>(value); });
-  } else if (tensor.dtype == "F16") {
-    convert_all<uint16_t>(bytes, values, from_half);
-  } else if (tensor.dtype == "BF16") {
-    convert_all<device::BFloat16>(bytes, values,
-                                  [](device::BFloat16 value) { return float{value}; });
-  } else {
-    fail("{}: tensor \"{}\" is {}; weights must be F64, F32, F16 or BF16", path_.string(), name,
-         tensor.dtype);
-  }
+std::string SafetensorsFile::read_bytes(const std::string& name, const StoredTensor& tensor) const {
+  return read_tensor_bytes(path_, name, tensor.begin, tensor.end);
 }
 
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {

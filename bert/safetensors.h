@@ -4,36 +4,22 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "bert/tensor_file.h"
+
 namespace strata::bert {
-
-// A tensor in a file: shape, dtype name ("F32", "BF16", ...), and where its bytes lie.
-struct StoredTensor {
-  std::string dtype;
-  std::vector<int64_t> shape;
-  uint64_t begin = 0;  // bytes from the start of the file
-  uint64_t end = 0;
-
-  int64_t size() const;  // elements
-};
 
 // Opens a file and checks its header against its length: every tensor lies inside the file and is
 // as long as its shape says. Throws Error naming the file, the tensor and the offset.
-class SafetensorsFile {
+class SafetensorsFile : public TensorFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
 
-  const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }
-  // The values of `name`, converted from F64, F32, F16 or BF16; `values` has its size.
-  void read(const std::string& name, std::span<float> values) const;
-
  private:
-  std::filesystem::path path_;
-  std::map<std::string, StoredTensor> tensors_;
+  std::string read_bytes(const std::string& name, const StoredTensor& tensor) const override;
 };
 
 struct NamedTensor {

@@ -2,12 +2,15 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <set>
 
 #include "base/error.h"
 #include "bert/safetensors.h"
+#include "bert/tensorflow_checkpoint.h"
 #include "device/dropout.h"
 
 namespace strata::bert {
@@ -44,7 +47,8 @@ bool may_be_missing(const Parameter& p) {
   return p.name.starts_with("cls/") || p.name.starts_with("bert/pooler/");
 }
 
-// Files of BertModel lack the "bert." prefix; old ones call LayerNorm's vectors gamma and beta.
+// In safetensors. Files of BertModel lack the "bert." prefix; old ones call LayerNorm's vectors
+// gamma and beta.
 std::vector<std::string> spellings(const Parameter& p) {
   std::vector<std::string> names{p.hugging_face};
   const auto add_variants = [&](const std::string& from, const std::string& to) {
@@ -71,6 +75,58 @@ std::vector<int64_t> shape_of(const Parameter& p) {
   return vector ? std::vector<int64_t>{p.cols} : std::vector<int64_t>{p.rows, p.cols};
 }
 
+// `from` is [rows, cols], `to` [cols, rows].
+void transpose(const float* from, int64_t rows, int64_t cols, float* to) {
+  constexpr int64_t kTile = 32;  // a tile's lines stay in the first-level cache
+  for (int64_t top = 0; top < rows; top += kTile) {
+    for (int64_t left = 0; left < cols; left += kTile) {
+      for (int64_t col = left; col < std::min(left + kTile, cols); ++col) {
+        for (int64_t row = top; row < std::min(top + kTile, rows); ++row) {
+          to[col * rows + row] = from[row * cols + col];
+        }
+      }
+    }
+  }
+}
+
+// A file of weights by the names and in the shapes of its format.
+struct WeightFile {
+  std::unique_ptr<TensorFile> tensors;
+  bool is_tensorflow = false;
+
+  std::vector<std::string> names_of(const Parameter& p) const {
+    return is_tensorflow ? std::vector<std::string>{p.name} : spellings(p);
+  }
+  // TensorFlow multiplies by matrices of [in, out].
+  bool transposes(const Parameter& p) const { return is_tensorflow && p.name.ends_with("/kernel"); }
+  std::vector<int64_t> shape_of(const Parameter& p) const {
+    return transposes(p) ? std::vector<int64_t>{p.cols, p.rows} : bert::shape_of(p);
+  }
+  void read(const std::string& name, const Parameter& p, float* values) const {
+    const auto size = static_cast<size_t>(p.size());
+    if (!transposes(p)) return tensors->read(name, {values, size});
+    std::vector<float> stored(size);
+    tensors->read(name, stored);
+    transpose(stored.data(), p.cols, p.rows, values);
+  }
+};
+
+WeightFile open_weights(const std::filesystem::path& path) {
+  std::filesystem::path prefix = path;
+  if (path.extension() == ".index") prefix.replace_extension();
+  if (TensorFlowCheckpoint::exists(prefix)) {
+    return {std::make_unique<TensorFlowCheckpoint>(prefix), true};
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    fail(
+        "{}: neither a safetensors file nor, with .index behind it, a TensorFlow checkpoint; check "
+        "model.checkpoint",
+        path.string());
+  }
+  return {std::make_unique<SafetensorsFile>(path), false};
+}
+
 }  // namespace
 
 HostWeights random_weights(const ParameterLayout& layout, uint64_t seed) {
@@ -81,34 +137,36 @@ HostWeights random_weights(const ParameterLayout& layout, uint64_t seed) {
 
 LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
                            uint64_t seed) {
-  const SafetensorsFile file(path);
+  const WeightFile file = open_weights(path);
+  const std::map<std::string, StoredTensor>& tensors = file.tensors->tensors();
   LoadedWeights loaded{HostWeights(static_cast<size_t>(layout.size), 0.0f), {}, {}};
   std::set<std::string> used;
   for (const Parameter& p : layout.all) {
     std::string stored;
-    for (const std::string& name : spellings(p)) {
-      if (file.tensors().contains(name)) stored = name;
+    const std::vector<std::string> names = file.names_of(p);
+    for (const std::string& name : names) {
+      if (tensors.contains(name)) stored = name;
     }
     if (stored.empty()) {
       if (!may_be_missing(p)) {
         fail(
             "{}: lacks the tensor \"{}\" of this model; do model.config and model.checkpoint "
             "belong together?",
-            path.string(), p.hugging_face);
+            path.string(), names.front());
       }
       loaded.initialised.push_back(p.name);
       initialise(p, seed, loaded.values);
       continue;
     }
-    const auto& shape = file.tensors().at(stored).shape;
-    if (shape != shape_of(p)) {
+    const std::vector<int64_t> shape = tensors.at(stored).shape, wanted = file.shape_of(p);
+    if (shape != wanted) {
       fail(
           "{}: tensor \"{}\" has shape [{}], the model's is [{}]; do model.config and "
           "model.checkpoint "
           "belong together?",
-          path.string(), stored, fmt::join(shape, ", "), fmt::join(shape_of(p), ", "));
+          path.string(), stored, fmt::join(shape, ", "), fmt::join(wanted, ", "));
     }
-    file.read(stored, {loaded.values.data() + p.offset, static_cast<size_t>(p.size())});
+    file.read(stored, p, loaded.values.data() + p.offset);
     used.insert(stored);
   }
   for (const std::string& name : loaded.initialised) {
@@ -118,7 +176,7 @@ LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem:
     for (int64_t i = 0; i < hidden * hidden; ++i)
       transform[i] = i % (hidden + 1) == 0 ? 1.0f : 0.0f;
   }
-  for (const auto& [name, tensor] : file.tensors()) {
+  for (const auto& [name, tensor] : tensors) {
     if (!used.contains(name)) loaded.unused.push_back(name);
   }
   return loaded;

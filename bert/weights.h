@@ -1,4 +1,5 @@
-// Where a model's weights come from and go to: random values, or Hugging Face safetensors.
+// Where a model's weights come from and go to: random values, Hugging Face safetensors,
+// TensorFlow's checkpoints.
 #pragma once
 
 #include <filesystem>
@@ -22,8 +23,10 @@ struct LoadedWeights {
   std::vector<std::string> unused;       // tensors of the file the model has no place for
 };
 
-// Reads a BertModel or BertForPreTraining file. What it may lack is the masked-LM head, the pooler
-// and the next-sentence head: the transform starts as the identity, the rest as in random_weights.
+// Reads BertModel's or BertForPreTraining's weights: `path` is a safetensors file, or the prefix of
+// a TensorFlow 1 checkpoint (or its .index) with the variables of the MLPerf reference. What it may
+// lack is the masked-LM head, the pooler and the next-sentence head: the transform starts as the
+// identity, the rest as in random_weights.
 // Throws Error naming file and tensor where an encoder tensor is missing or a shape differs.
 LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
                            uint64_t seed);

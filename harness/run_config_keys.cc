@@ -77,8 +77,9 @@ ConfigSection model_section() {
        key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
            "WordPiece vocabulary, one piece a line. Its size must be the model's."),
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},
-           "Weights to start from, a safetensors file; tensors it lacks are initialised and "
-           "listed. `none`: random weights."),
+           "Weights to start from: a safetensors file, or a TensorFlow 1 checkpoint by its prefix, "
+           "such as MLPerf's `model.ckpt-28252`. Tensors it lacks are initialised and listed. "
+           "`none`: random weights."),
        key("hidden_dropout", get, &S::hidden_dropout, Maybe{probability, "auto"},
            "Dropout probability of embeddings and layer outputs. `auto`: what `config` says."),
        key("attention_dropout", get, &S::attention_dropout, Maybe{probability, "auto"},

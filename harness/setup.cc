@@ -32,6 +32,15 @@ device::DType compute_dtype(const RunConfig& config) {
   return bf16 ? device::DType::kBF16 : device::DType::kF32;
 }
 
+// A checkpoint with an optimizer's state has hundreds of names.
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 8;
+  const std::span shown = std::span(names).first(std::min(names.size(), kMost));
+  std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
 }  // namespace
 
 bert::BertConfig make_bert_config(const RunConfig& config) {
@@ -124,11 +133,10 @@ bert::HostWeights make_weights(const RunConfig& config, const bert::ParameterLay
   describe(fmt::format("weights: {}", config.model.checkpoint->string()));
   if (!loaded.initialised.empty()) {
     describe(fmt::format("weights: the file lacks, so they start anew: {}",
-                         fmt::join(loaded.initialised, ", ")));
+                         first_of(loaded.initialised)));
   }
   if (!loaded.unused.empty()) {
-    describe(
-        fmt::format("weights: the model has no place for: {}", fmt::join(loaded.unused, ", ")));
+    describe(fmt::format("weights: the model has no place for: {}", first_of(loaded.unused)));
   }
   return std::move(loaded.values);
 }
