@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "data/convert.h"
 #include "data/instance_file.h"
+#include "data/mlperf_data.h"
 #include "data/prepare.h"
 #include "data/vocabulary.h"
 
@@ -44,6 +45,10 @@ ordered_json to_json(const data::FileSummary& summary) {
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+void say(std::string_view line) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+}
+
 void print_summary(const data::FileSummary& summary) {
   print(
       fmt::format("{}\n  text       {} documents, {} sentences, {} tokens\n"
@@ -55,10 +60,7 @@ void print_summary(const data::FileSummary& summary) {
 }
 
 void run_prepare(const data::PrepareOptions& options, bool as_json) {
-  const auto report = [](std::string_view line) {
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
-  };
-  const data::PrepareSummary summary = data::prepare(options, report);
+  const data::PrepareSummary summary = data::prepare(options, say);
   if (as_json) {
     ordered_json json = {{"skipped", summary.skipped}};
     if (!summary.skipped) {
@@ -231,6 +233,53 @@ void add_prepare(CLI::App& app) {
   });
 }
 
+void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
+  const data::MlperfDataSummary summary = data::make_mlperf_data(options, say);
+  for (const std::string& file : summary.unofficial) say("not MLPerf's own: " + file);
+  if (as_json) {
+    const ordered_json json = {{"files", summary.files},
+                               {"already_there", summary.skipped},
+                               {"train_samples", summary.train_samples},
+                               {"eval_samples", summary.eval_samples},
+                               {"unofficial", summary.unofficial},
+                               {"seconds", summary.seconds}};
+    print(json.dump(2) + "\n");
+    return;
+  }
+  print(fmt::format(
+      "{}: {} training and {} evaluation samples in {} files, {} of them there already\n"
+      "{:.1f} s\n",
+      options.out.string(), summary.train_samples, summary.eval_samples, summary.files,
+      summary.skipped, summary.seconds));
+}
+
+void add_mlperf(CLI::App& app) {
+  struct Settings {
+    data::MlperfDataOptions options;
+    std::string format = "packed";
+    bool json = false;
+  };
+  auto settings = std::make_shared<Settings>();
+  data::MlperfDataOptions& options = settings->options;
+  CLI::App* mlperf = app.add_subcommand(
+      "mlperf", "Make MLPerf's data set from its text: the reference's own samples, in its order");
+  mlperf->add_option("--text", options.text, "directory of part-00000-of-00500 ... and eval.txt")
+      ->required();
+  mlperf->add_option("--vocab", options.vocabulary, "vocab.txt")->required();
+  mlperf->add_option("--out", options.out, "output directory: train/ and eval.hdf5")->required();
+  mlperf->add_option("--format", settings->format, "packed, mlperf-fixed or mlperf-varlen")
+      ->capture_default_str();
+  mlperf->add_option("--threads", options.threads, "files made at once, 1 GB each; 0: one a core")
+      ->capture_default_str();
+  mlperf->add_flag("--incomplete", options.incomplete, "make what there is of the text");
+  mlperf->add_flag("--force", options.force, "make the files again where they are up to date");
+  mlperf->add_flag("--json", settings->json, "print the summary as JSON");
+  mlperf->callback([settings] {
+    settings->options.form = data::parse_form(settings->format);
+    run_mlperf(settings->options, settings->json);
+  });
+}
+
 void add_convert(CLI::App& app) {
   struct Settings {
     std::vector<std::filesystem::path> from;
@@ -296,6 +345,7 @@ void add_data_command(CLI::App& app, int&) {
   CLI::App* data = app.add_subcommand("data", "Make pretraining data from text, look into files");
   data->require_subcommand(1);
   add_prepare(*data);
+  add_mlperf(*data);
   add_convert(*data);
   add_info(*data);
   add_show(*data);

@@ -21,6 +21,9 @@ struct Instances {
 
   Instances() : token_offsets{0}, masked_offsets{0} {}
   size_t size() const { return next_sentence.size(); }
+
+  // Instance `index` of `from`, which names documents if this does.
+  void append(const Instances& from, size_t index);
 };
 
 }  // namespace strata::data

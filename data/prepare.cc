@@ -1,7 +1,5 @@
 #include "data/prepare.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -10,9 +8,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "data/corpus.h"
-#include "data/hash.h"
+#include "data/provenance.h"
 
 namespace strata::data {
 namespace {
@@ -20,24 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kRecipeVersion = 1;  // rises whenever the same options give other instances
-
-std::string to_hex(uint64_t hash) { return fmt::format("{:016x}", hash); }
-
-// Finds out before the work, not after it.
-void require_writable_directory(const fs::path& directory) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) {
-    fail("{}: cannot create the output directory: {}; choose another with --out",
-         directory.string(), error.message());
-  }
-  if (::access(directory.c_str(), W_OK | X_OK) != 0) {
-    fail(
-        "{}: cannot write into the output directory; change its permissions or choose another "
-        "with --out",
-        directory.string());
-  }
-}
 
 // Everything a file's contents depend on, in one line.
 std::string provenance(const PrepareOptions& options, uint64_t text_hash,
@@ -57,22 +36,6 @@ std::string provenance(const PrepareOptions& options, uint64_t text_hash,
                                          {"short_seq_prob", recipe.short_seq_prob},
                                          {"seed", recipe.seed}};
   return inputs.dump();
-}
-
-bool is_made_from(const fs::path& path, const std::string& made_from) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return false;
-  try {
-    return describe_instance_file(path).made_from == made_from;
-  } catch (const Error&) {
-    return false;  // not ours or damaged: made again
-  }
-}
-
-uint64_t hash_files(std::span<const fs::path> files) {
-  uint64_t hash = fingerprint({});
-  for (const fs::path& file : files) hash = hash_text(read_file(file), hash);
-  return hash;
 }
 
 FileSummary summarize(const fs::path& path, const Corpus& corpus, const Instances& instances,

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "data/parallel.h"
+#include "data/python_random.h"
 #include "data/random.h"
 
 namespace strata::data {
@@ -26,23 +29,21 @@ struct Segment {
 // Keys of the independent random streams a seed gives.
 enum Stream : uint64_t { kDocumentStream = 1, kShuffleStream = 2 };
 
-void append(Instances& to, const Instances& from, size_t index) {
-  const auto copy = [](auto& target, const auto& source, size_t begin, size_t end) {
-    target.insert(target.end(), source.begin() + static_cast<ptrdiff_t>(begin),
-                  source.begin() + static_cast<ptrdiff_t>(end));
-  };
-  copy(to.tokens, from.tokens, from.token_offsets[index], from.token_offsets[index + 1]);
-  copy(to.masked_positions, from.masked_positions, from.masked_offsets[index],
-       from.masked_offsets[index + 1]);
-  copy(to.masked_ids, from.masked_ids, from.masked_offsets[index], from.masked_offsets[index + 1]);
-  to.token_offsets.push_back(to.tokens.size());
-  to.masked_offsets.push_back(to.masked_ids.size());
-  to.first_lengths.push_back(from.first_lengths[index]);
-  to.next_sentence.push_back(from.next_sentence[index]);
-  copy(to.documents, from.documents, 2 * index, 2 * index + 2);
+// Moves `count` random ones of `candidates` to the front, rising.
+void choose(std::vector<int32_t>& candidates, size_t count, Random& random) {
+  for (size_t i = 0; i < count; ++i) {
+    std::swap(candidates[i], candidates[i + random.below(candidates.size() - i)]);
+  }
+  std::sort(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(count));
+}
+
+// The same, in random order.
+void choose(std::vector<int32_t>& candidates, size_t, PythonRandom& random) {
+  shuffle(candidates, random);
 }
 
 // Makes the instances of one document at a time; holds what every document needs.
+template <typename Generator>
 class DocumentCutter {
  public:
   DocumentCutter(const Corpus& corpus, const Recipe& recipe, const Vocabulary& vocabulary,
@@ -51,7 +52,7 @@ class DocumentCutter {
 
   // Fills chunks of sentences up to a target length and cuts each chunk in two. Sentences given up
   // for a random second half start the next chunk.
-  void cut(size_t document, Random& random) {
+  void cut(size_t document, Generator& random) {
     const int64_t most_tokens = recipe_.max_length - kSpecialTokens;
     const int64_t target =
         random.chance(recipe_.short_seq_prob) ? random.between(2, most_tokens) : most_tokens;
@@ -66,7 +67,7 @@ class DocumentCutter {
 
  private:
   // Returns the sentence after the last one used.
-  size_t cut_chunk(size_t document, size_t begin, size_t end, int64_t target, Random& random) {
+  size_t cut_chunk(size_t document, size_t begin, size_t end, int64_t target, Generator& random) {
     size_t middle = begin + 1;
     if (end - begin >= 2) {
       middle =
@@ -82,7 +83,7 @@ class DocumentCutter {
     return is_random ? middle : end;
   }
 
-  Segment random_segment(size_t not_from, int64_t wanted, Random& random) const {
+  Segment random_segment(size_t not_from, int64_t wanted, Generator& random) const {
     size_t document = not_from;
     for (int tries = 0; tries < kTriesForAnotherDocument && document == not_from; ++tries) {
       document = random.below(corpus_.documents());
@@ -96,7 +97,7 @@ class DocumentCutter {
   }
 
   // Shortens the longer segment by one token, at its front or back, until both fit.
-  void truncate(Segment& first, Segment& second, Random& random) const {
+  void truncate(Segment& first, Segment& second, Generator& random) const {
     const size_t most_tokens = static_cast<size_t>(recipe_.max_length - kSpecialTokens);
     while (first.tokens.size() + second.tokens.size() > most_tokens) {
       auto& longer = first.tokens.size() > second.tokens.size() ? first.tokens : second.tokens;
@@ -104,7 +105,7 @@ class DocumentCutter {
     }
   }
 
-  void emit(const Segment& first, const Segment& second, bool is_random, Random& random) {
+  void emit(const Segment& first, const Segment& second, bool is_random, Generator& random) {
     const size_t begin = out_.tokens.size();
     out_.tokens.push_back(vocabulary_.classification());
     out_.tokens.insert(out_.tokens.end(), first.tokens.begin(), first.tokens.end());
@@ -119,7 +120,7 @@ class DocumentCutter {
     mask(std::span(out_.tokens).subspan(begin), random);
   }
 
-  void mask(std::span<int32_t> tokens, Random& random) {
+  void mask(std::span<int32_t> tokens, Generator& random) {
     candidates_.clear();
     for (size_t i = 0; i < tokens.size(); ++i) {
       const bool special =
@@ -132,19 +133,22 @@ class DocumentCutter {
     const size_t count =
         std::min({static_cast<size_t>(std::max(1.0, share)),
                   static_cast<size_t>(recipe_.max_predictions), candidates_.size()});
-    for (size_t i = 0; i < count; ++i) {
-      std::swap(candidates_[i], candidates_[i + random.below(candidates_.size() - i)]);
-    }
-    std::sort(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(count));
-    for (size_t i = 0; i < count; ++i) {
-      int32_t& token = tokens[static_cast<size_t>(candidates_[i])];
-      out_.masked_positions.push_back(candidates_[i]);
-      out_.masked_ids.push_back(token);
+    choose(candidates_, count, random);
+    candidates_.resize(count);
+    masked_.clear();
+    for (const int32_t position : candidates_) {
+      int32_t& token = tokens[static_cast<size_t>(position)];
+      masked_.emplace_back(position, token);
       if (random.chance(kMaskedAsMask)) {
         token = vocabulary_.mask();
       } else if (!random.chance(kMaskedAsItself)) {
         token = static_cast<int32_t>(random.below(static_cast<uint64_t>(vocabulary_.size())));
       }
+    }
+    std::sort(masked_.begin(), masked_.end());
+    for (const auto& [position, token] : masked_) {
+      out_.masked_positions.push_back(position);
+      out_.masked_ids.push_back(token);
     }
     out_.masked_offsets.push_back(out_.masked_ids.size());
   }
@@ -163,6 +167,7 @@ class DocumentCutter {
   const Vocabulary& vocabulary_;
   Instances& out_;
   std::vector<int32_t> candidates_;
+  std::vector<std::pair<int32_t, int32_t>> masked_;  // positions and the tokens that stood there
 };
 
 // Where instance `index` of the concatenation of `parts` stands.
@@ -170,17 +175,32 @@ struct Place {
   uint32_t part, index;
 };
 
-Instances shuffle_together(const std::vector<Instances>& parts, uint64_t seed) {
+template <typename Generator>
+Instances shuffle_together(const std::vector<Instances>& parts, Generator& random) {
   std::vector<Place> places;
   for (size_t part = 0; part < parts.size(); ++part) {
     for (size_t i = 0; i < parts[part].size(); ++i) {
       places.push_back({static_cast<uint32_t>(part), static_cast<uint32_t>(i)});
     }
   }
-  Random random({seed, kShuffleStream});
-  for (size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[random.below(i)]);
+  shuffle(places, random);
   Instances out;
-  for (const Place place : places) append(out, parts[place.part], place.index);
+  for (const Place place : places) out.append(parts[place.part], place.index);
+  return out;
+}
+
+Corpus shuffle_documents(const Corpus& corpus, PythonRandom& random) {
+  std::vector<size_t> order(corpus.documents());
+  std::iota(order.begin(), order.end(), size_t{0});
+  shuffle(order, random);
+  Corpus out;
+  for (const size_t document : order) {
+    for (size_t s = corpus.document_offsets[document]; s < corpus.document_offsets[document + 1];
+         ++s) {
+      out.append_sentence(corpus.sentence(s));
+    }
+    out.finish_document(corpus.document_numbers[document]);
+  }
   return out;
 }
 
@@ -211,7 +231,7 @@ Instances make_instances(const Corpus& corpus, const Recipe& recipe, const Vocab
   const size_t passes = static_cast<size_t>(recipe.dupe_factor);
   const auto make_range = [&](size_t begin, size_t end) {
     Instances out;
-    DocumentCutter cutter(corpus, recipe, vocabulary, out);
+    DocumentCutter<Random> cutter(corpus, recipe, vocabulary, out);
     for (size_t task = begin; task < end; ++task) {
       const size_t document = task % documents;
       Random random(
@@ -220,8 +240,24 @@ Instances make_instances(const Corpus& corpus, const Recipe& recipe, const Vocab
     }
     return out;
   };
-  return shuffle_together(map_ranges<Instances>(documents * passes, threads, make_range),
-                          recipe.seed);
+  const auto parts = map_ranges<Instances>(documents * passes, threads, make_range);
+  Random random({recipe.seed, kShuffleStream});
+  return shuffle_together(parts, random);
+}
+
+Instances make_reference_instances(const Corpus& corpus, const Recipe& recipe,
+                                   const Vocabulary& vocabulary) {
+  check_recipe(recipe);
+  PythonRandom random(recipe.seed);
+  const Corpus shuffled = shuffle_documents(corpus, random);
+  std::vector<Instances> all(1);
+  DocumentCutter<PythonRandom> cutter(shuffled, recipe, vocabulary, all[0]);
+  for (int32_t pass = 0; pass < recipe.dupe_factor; ++pass) {
+    for (size_t document = 0; document < shuffled.documents(); ++document) {
+      cutter.cut(document, random);
+    }
+  }
+  return shuffle_together(all, random);
 }
 
 }  // namespace strata::data

@@ -28,4 +28,9 @@ void check_recipe(const Recipe& recipe);
 Instances make_instances(const Corpus& corpus, const Recipe& recipe, const Vocabulary& vocabulary,
                          unsigned threads);
 
+// The instances that MLPerf's create_pretraining_data.py makes of the same text and options, in its
+// order: its random numbers are one stream, so this takes one thread.
+Instances make_reference_instances(const Corpus& corpus, const Recipe& recipe,
+                                   const Vocabulary& vocabulary);
+
 }  // namespace strata::data

@@ -2,8 +2,11 @@
 // distributions of the standard library do not promise.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
+#include <vector>
 
 namespace strata::data {
 
@@ -51,5 +54,11 @@ class Random {
   }
   uint64_t state_ = 0;
 };
+
+// Fisher and Yates, from the last item on, as Python's random.shuffle.
+template <typename Item, typename Generator>
+void shuffle(std::vector<Item>& items, Generator& random) {
+  for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
+}
 
 }  // namespace strata::data

@@ -6,7 +6,7 @@ cache=$root/data-cache
 build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libcli11-dev libyaml-cpp-dev
   nlohmann-json3-dev libboost-dev)
 training_packages=(libdnnl-dev libopenmpi-dev openmpi-bin libhdf5-dev libleveldb-dev
-  libprotozero-dev libutf8proc-dev)
+  libmd-dev libprotozero-dev libutf8proc-dev)
 data_packages=(bible-kjv unzip python3-pip)
 
 say() { printf '\n== %s\n' "$*"; }

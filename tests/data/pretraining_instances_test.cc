@@ -298,5 +298,36 @@ TEST_F(PretrainingInstances, ImpossibleRecipesAreRefusedByName) {
       contains(message([](Recipe& r) { r.short_seq_prob = std::nan(""); }), "short-seq-prob"));
 }
 
+// tests/golden/mlperf_reference.py ran create_pretraining_data.py.
+TEST(ReferenceInstances, AreThoseOfMlperfsProgram) {
+  const nlohmann::json golden = read_golden("mlperf_reference.json");
+  const Vocabulary vocabulary = Vocabulary::read(kGolden / "wordpiece_vocab.txt");
+  const std::filesystem::path text = kGolden / "mlperf_reference.txt";
+  const Recipe recipe{.max_length = golden["max_length"],
+                      .max_predictions = golden["max_predictions"],
+                      .dupe_factor = golden["dupe_factor"],
+                      .seed = golden["seed"]};
+  const Corpus corpus = read_raw_text(std::span(&text, 1), vocabulary, 2);
+  const Instances made = make_reference_instances(corpus, recipe, vocabulary);
+  const nlohmann::json& expected = golden["instances"];
+  ASSERT_EQ(made.size(), expected.size());
+  for (size_t i = 0; i < made.size(); ++i) {
+    const auto part = [](const auto& all, const auto& offsets, size_t index) {
+      return std::vector<int32_t>(all.begin() + static_cast<ptrdiff_t>(offsets[index]),
+                                  all.begin() + static_cast<ptrdiff_t>(offsets[index + 1]));
+    };
+    const auto tokens = part(made.tokens, made.token_offsets, i);
+    EXPECT_EQ(tokens, expected[i]["input_ids"].get<std::vector<int32_t>>()) << i;
+    std::vector<int32_t> segments(tokens.size(), 1);
+    std::fill_n(segments.begin(), made.first_lengths[i], 0);
+    EXPECT_EQ(segments, expected[i]["segment_ids"].get<std::vector<int32_t>>()) << i;
+    EXPECT_EQ(part(made.masked_positions, made.masked_offsets, i),
+              expected[i]["masked_lm_positions"].get<std::vector<int32_t>>());
+    EXPECT_EQ(part(made.masked_ids, made.masked_offsets, i),
+              expected[i]["masked_lm_ids"].get<std::vector<int32_t>>());
+    EXPECT_EQ(made.next_sentence[i], expected[i]["next_sentence_label"].get<int>());
+  }
+}
+
 }  // namespace
 }  // namespace strata::data
