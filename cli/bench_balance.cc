@@ -41,8 +41,7 @@ std::vector<int32_t> lengths_of_data_set(const std::filesystem::path& path) {
 
 std::vector<int32_t> read_lengths(const BenchBalanceOptions& options) {
   const std::filesystem::path path = options.lengths;
-  if (path.extension() == ".hdf5" || path.extension() == ".h5" ||
-      std::filesystem::is_directory(path)) {
+  if (data::is_named_as_data(path) || std::filesystem::is_directory(path)) {
     return lengths_of_data_set(path);
   }
   return loadbalance::lengths_in_proportion(path.empty() ? loadbalance::mlperf_wikipedia_histogram()

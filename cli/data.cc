@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "data/compare.h"
 #include "data/convert.h"
 #include "data/instance_file.h"
 #include "data/mlperf_data.h"
@@ -290,7 +291,8 @@ void add_convert(CLI::App& app) {
   };
   auto settings = std::make_shared<Settings>();
   CLI::App* convert = app.add_subcommand("convert", "Rewrite data files as one file of any form");
-  convert->add_option("files", settings->from, "HDF5 files or directories of them")->required();
+  convert->add_option("files", settings->from, "HDF5 or TFRecord files or directories of them")
+      ->required();
   convert->add_option("--out", settings->to, "output file")->required();
   convert->add_option("--format", settings->format, "packed, mlperf-fixed or mlperf-varlen")
       ->capture_default_str();
@@ -310,6 +312,34 @@ void add_convert(CLI::App& app) {
   });
 }
 
+void add_compare(CLI::App& app, int& exit_code) {
+  struct Settings {
+    std::filesystem::path a, b;
+    bool json = false;
+  };
+  auto settings = std::make_shared<Settings>();
+  CLI::App* compare = app.add_subcommand(
+      "compare", "Say whether two data sets hold the same samples in the same order");
+  compare->add_option("first", settings->a, "file or directory of any supported form")->required();
+  compare->add_option("second", settings->b, "another")->required();
+  compare->add_flag("--json", settings->json, "print JSON");
+  compare->callback([settings, &exit_code] {
+    const auto a = data::open_instances(settings->a, any_sample());
+    const auto b = data::open_instances(settings->b, any_sample());
+    const auto difference = data::first_difference(*a, *b);
+    if (settings->json) {
+      ordered_json json = {{"same", !difference}, {"samples", {a->size(), b->size()}}};
+      if (difference) json["difference"] = *difference;
+      print(json.dump(2) + "\n");
+    } else if (difference) {
+      print(fmt::format("different: {}\n", *difference));
+    } else {
+      print(fmt::format("the same {} samples\n", a->size()));
+    }
+    exit_code = difference ? 1 : 0;
+  });
+}
+
 void add_info(CLI::App& app) {
   struct Settings {
     std::filesystem::path file;
@@ -317,7 +347,8 @@ void add_info(CLI::App& app) {
   };
   auto settings = std::make_shared<Settings>();
   CLI::App* info = app.add_subcommand("info", "Print counts, lengths and schema of a data file");
-  info->add_option("file", settings->file, "HDF5 file of any supported form")->required();
+  info->add_option("file", settings->file, "HDF5 or TFRecord file of any supported form")
+      ->required();
   info->add_flag("--json", settings->json, "print JSON");
   info->callback([settings] { run_info(settings->file, settings->json); });
 }
@@ -330,7 +361,8 @@ void add_show(CLI::App& app) {
   };
   auto settings = std::make_shared<Settings>();
   CLI::App* show = app.add_subcommand("show", "Print one sample of a data file readably");
-  show->add_option("file", settings->file, "HDF5 file of any supported form")->required();
+  show->add_option("file", settings->file, "HDF5 or TFRecord file of any supported form")
+      ->required();
   show->add_option("index", settings->index, "sample, from 0")->required();
   show->add_option("--vocab", settings->vocabulary, "vocab.txt")->required();
   show->add_flag("--json", settings->json, "print JSON");
@@ -341,12 +373,13 @@ void add_show(CLI::App& app) {
 
 }  // namespace
 
-void add_data_command(CLI::App& app, int&) {
+void add_data_command(CLI::App& app, int& exit_code) {
   CLI::App* data = app.add_subcommand("data", "Make pretraining data from text, look into files");
   data->require_subcommand(1);
   add_prepare(*data);
   add_mlperf(*data);
   add_convert(*data);
+  add_compare(*data, exit_code);
   add_info(*data);
   add_show(*data);
 }

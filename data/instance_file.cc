@@ -9,16 +9,19 @@
 #include "data/hdf5.h"
 #include "data/instance_schema.h"
 #include "data/instance_shard.h"
+#include "data/part_name.h"
+#include "data/tfrecord_shard.h"
 
 namespace strata::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::pair<InstanceForm, std::string_view>, 3> kForms = {{
+constexpr std::array<std::pair<InstanceForm, std::string_view>, 4> kForms = {{
     {InstanceForm::kPacked, "packed"},
     {InstanceForm::kMlperfFixed, "mlperf-fixed"},
     {InstanceForm::kMlperfVariable, "mlperf-varlen"},
+    {InstanceForm::kMlperfTfrecord, "mlperf-tfrecord"},
 }};
 
 // MLPerf's data sets have thousands of shards; a process may often open only a thousand files.
@@ -35,12 +38,14 @@ std::vector<fs::path> list_files(std::span<const fs::path> paths) {
     std::vector<fs::path> inside;
     for (auto entry = fs::directory_iterator(path, error);
          !error && entry != fs::directory_iterator(); entry.increment(error)) {
-      const fs::path extension = entry->path().extension();
-      if (extension == ".hdf5" || extension == ".h5") inside.push_back(entry->path());
+      if (is_named_as_data(entry->path())) inside.push_back(entry->path());
     }
     if (error) fail("{}: cannot list the directory: {}", path.string(), error.message());
     if (inside.empty()) {
-      fail("{}: holds no *.hdf5 or *.h5 file; make one with 'strata data prepare'", path.string());
+      fail(
+          "{}: holds no *.hdf5, *.h5, *.tfrecord or part-* file; make one with 'strata data "
+          "prepare'",
+          path.string());
     }
     std::sort(inside.begin(), inside.end());
     files.insert(files.end(), inside.begin(), inside.end());
@@ -213,6 +218,12 @@ class ShardedSource : public InstanceSource {
 
 }  // namespace
 
+bool is_named_as_data(const fs::path& path) {
+  const fs::path extension = path.extension();
+  return extension == ".hdf5" || extension == ".h5" || extension == ".tfrecord" ||
+         parse_part(path.filename().string());
+}
+
 std::string_view form_name(InstanceForm form) {
   const auto is_form = [&](const auto& entry) { return entry.first == form; };
   return std::find_if(kForms.begin(), kForms.end(), is_form)->second;
@@ -220,7 +231,7 @@ std::string_view form_name(InstanceForm form) {
 
 InstanceForm parse_form(std::string_view name) {
   for (const auto& [form, known] : kForms) {
-    if (known == name) return form;
+    if (known == name && form != InstanceForm::kMlperfTfrecord) return form;
   }
   fail("format '{}' is unknown; use packed, mlperf-fixed or mlperf-varlen", name);
 }
@@ -235,6 +246,7 @@ std::unique_ptr<InstanceSource> open_instances(const fs::path& path, const Insta
 }
 
 InstanceFileInfo describe_instance_file(const fs::path& path) {
+  if (TfrecordFile::is_one(path)) return TfrecordShard(path).describe();
   const hdf5::File file = hdf5::File::open(path);
   InstanceFileInfo info;
   info.form = detect_form(file);

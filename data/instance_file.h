@@ -19,9 +19,11 @@ enum class InstanceForm {
   kPacked,          // Strata's own: flat arrays and offsets, any sample in O(1)
   kMlperfFixed,     // MLPerf, rows padded to the maximum length
   kMlperfVariable,  // MLPerf, variable-length rows
+  kMlperfTfrecord,  // MLPerf's TFRecords, which are only read
 };
 
-// "packed", "mlperf-fixed", "mlperf-varlen"; parsing throws Error for anything else.
+// "packed", "mlperf-fixed", "mlperf-varlen", "mlperf-tfrecord"; parsing throws Error for anything
+// but the first three, which can be written.
 std::string_view form_name(InstanceForm form);
 InstanceForm parse_form(std::string_view name);
 
@@ -52,10 +54,14 @@ class InstanceSource {
   virtual std::vector<uint32_t> documents() const = 0;
 };
 
-// Opens a data set: each path is a file or a directory, which stands for its *.hdf5 and *.h5 files
+// Whether a file of this name is taken for data in a directory: *.hdf5, *.h5, *.tfrecord and
+// part-NNNNN-of-NNNNN.
+bool is_named_as_data(const std::filesystem::path& path);
+
+// Opens a data set: each path is a file or a directory, which stands for its files named as data,
 // in order of name. Reads no samples, only the index (lengths and masked counts): the MLPerf forms
-// have none, so that their mask and position columns are scanned for it. Throws Error for a
-// missing, truncated or wrong-schema file and for an empty data set.
+// have none, so that their mask and position columns, or all records, are scanned for it. Throws
+// Error for a missing, truncated or wrong-schema file and for an empty data set.
 std::unique_ptr<InstanceSource> open_instances(std::span<const std::filesystem::path> paths,
                                                const InstanceLimits& limits = {});
 std::unique_ptr<InstanceSource> open_instances(const std::filesystem::path& path,

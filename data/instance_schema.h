@@ -16,9 +16,10 @@ inline constexpr const char* kMaskedIds = "masked_lm_ids";            // as abov
 inline constexpr const char* kNextSentence = "next_sentence_labels";  // [N] in every form
 
 // MLPerf's forms.
-inline constexpr const char* kInputIds = "input_ids";      // [N, L] or rows
-inline constexpr const char* kInputMask = "input_mask";    // [N, L]
-inline constexpr const char* kSegmentIds = "segment_ids";  // [N, L] or rows
+inline constexpr const char* kInputIds = "input_ids";               // [N, L] or rows
+inline constexpr const char* kInputMask = "input_mask";             // [N, L]
+inline constexpr const char* kMaskedWeights = "masked_lm_weights";  // in TFRecords: 1, then 0
+inline constexpr const char* kSegmentIds = "segment_ids";           // [N, L] or rows
 
 // Optional, in every form.
 inline constexpr const char* kDocuments = "documents";  // [N, 2]

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "data/instance_schema.h"
+#include "data/tfrecord_shard.h"
 
 namespace strata::data {
 namespace {
@@ -52,10 +54,26 @@ void for_blocks(uint64_t rows, const Visit& visit) {
     visit(row, std::min(kIndexRows, rows - row));
 }
 
-class PackedShard : public InstanceShard {
+class Hdf5Shard : public InstanceShard {
+ public:
+  std::vector<uint32_t> documents() const override {
+    if (!file_.has(schema::kDocuments)) return {};
+    const DataSet set = open_integers(file_, schema::kDocuments, 2);
+    if (set.shape()[1] != 2) fail_schema(file_, set, "[samples, 2]");
+    std::vector<uint32_t> documents(2 * set.rows());
+    set.read(0, set.rows(), 2, documents.data());
+    return documents;
+  }
+
+ protected:
+  explicit Hdf5Shard(File file) : file_(std::move(file)) {}
+  File file_;
+};
+
+class PackedShard : public Hdf5Shard {
  public:
   explicit PackedShard(File file)
-      : InstanceShard(std::move(file)),
+      : Hdf5Shard(std::move(file)),
         offsets_(open_integers(file_, schema::kOffsets, 2)),
         tokens_(open_integers(file_, schema::kTokens, 1)),
         first_lengths_(open_integers(file_, schema::kFirstLengths, 1)),
@@ -138,10 +156,10 @@ class PackedShard : public InstanceShard {
   DataSet offsets_, tokens_, first_lengths_, masked_positions_, masked_ids_, next_sentence_;
 };
 
-class FixedShard : public InstanceShard {
+class FixedShard : public Hdf5Shard {
  public:
   explicit FixedShard(File file)
-      : InstanceShard(std::move(file)),
+      : Hdf5Shard(std::move(file)),
         input_ids_(open_integers(file_, schema::kInputIds, 2)),
         input_mask_(open_integers(file_, schema::kInputMask, 2)),
         segment_ids_(open_integers(file_, schema::kSegmentIds, 2)),
@@ -210,10 +228,10 @@ class FixedShard : public InstanceShard {
   DataSet input_ids_, input_mask_, segment_ids_, masked_positions_, masked_ids_, next_sentence_;
 };
 
-class VariableShard : public InstanceShard {
+class VariableShard : public Hdf5Shard {
  public:
   explicit VariableShard(File file)
-      : InstanceShard(std::move(file)),
+      : Hdf5Shard(std::move(file)),
         input_ids_(open_rows(file_, schema::kInputIds)),
         segment_ids_(open_rows(file_, schema::kSegmentIds)),
         masked_positions_(open_rows(file_, schema::kMaskedPositions)),
@@ -265,15 +283,6 @@ class VariableShard : public InstanceShard {
 
 }  // namespace
 
-std::vector<uint32_t> InstanceShard::documents() const {
-  if (!file_.has(schema::kDocuments)) return {};
-  const DataSet set = open_integers(file_, schema::kDocuments, 2);
-  if (set.shape()[1] != 2) fail_schema(file_, set, "[samples, 2]");
-  std::vector<uint32_t> documents(2 * set.rows());
-  set.read(0, set.rows(), 2, documents.data());
-  return documents;
-}
-
 InstanceForm detect_form(const File& file) {
   if (file.has("packed_input_len")) {
     fail(
@@ -293,6 +302,7 @@ InstanceForm detect_form(const File& file) {
 }
 
 std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path) {
+  if (TfrecordFile::is_one(path)) return std::make_unique<TfrecordShard>(path);
   File file = File::open(path);
   switch (detect_form(file)) {
     case InstanceForm::kPacked:
@@ -301,6 +311,8 @@ std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path) {
       return std::make_unique<FixedShard>(std::move(file));
     case InstanceForm::kMlperfVariable:
       return std::make_unique<VariableShard>(std::move(file));
+    case InstanceForm::kMlperfTfrecord:
+      break;  // no HDF5 file shows it
   }
   fail("{}: unknown form", path.string());
 }

@@ -1,10 +1,9 @@
-// One HDF5 file of instances in any supported form; the schema tells which.
+// One file of instances in any supported form; what is in it tells which.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "data/hdf5.h"
@@ -37,17 +36,13 @@ class InstanceShard {
   virtual void read(uint32_t row, int32_t length, int32_t masked_count, RawSample& out) const = 0;
 
   // [2 * rows] or empty.
-  std::vector<uint32_t> documents() const;
-
- protected:
-  explicit InstanceShard(hdf5::File file) : file_(std::move(file)) {}
-  hdf5::File file_;
+  virtual std::vector<uint32_t> documents() const = 0;
 };
 
 // Opens a file of any form. Throws Error naming what is missing or of the wrong type or shape.
 std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path);
 
-// The form a file's data sets show. Throws Error where they show none.
+// The form an HDF5 file's data sets show. Throws Error where they show none.
 InstanceForm detect_form(const hdf5::File& file);
 
 }  // namespace strata::data

@@ -109,6 +109,8 @@ void write_instances(const std::filesystem::path& path, const Instances& instanc
     case InstanceForm::kMlperfVariable:
       write_variable(file, instances, info);
       break;
+    case InstanceForm::kMlperfTfrecord:
+      fail("{}: TFRecords are only read; choose another form", path.string());
   }
   file.write(schema::kNextSentence, H5T_STD_I8LE, {instances.size()},
              instances.next_sentence.data());

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "data/md5.h"
 #include "data/parallel.h"
+#include "data/part_name.h"
 #include "data/provenance.h"
 
 namespace strata::data {
@@ -37,22 +36,6 @@ struct Task {
   fs::path out;
   bool is_eval = false;
 };
-
-struct PartName {
-  uint32_t number = 0, count = 0;  // part-NNNNN-of-CCCCC
-};
-
-std::optional<PartName> parse_part(const std::string& name) {
-  constexpr std::string_view kForm = "part-00000-of-00500";
-  if (name.size() != kForm.size()) return std::nullopt;
-  PartName part;
-  const auto parse = [&](size_t at, uint32_t& value) {
-    return std::from_chars(&name[at], &name[at] + 5, value).ptr == &name[at] + 5;
-  };
-  const bool is_part = name.starts_with("part-") && name.substr(10, 4) == "-of-" &&
-                       parse(5, part.number) && parse(14, part.count) && part.number < part.count;
-  return is_part ? std::optional(part) : std::nullopt;
-}
 
 std::vector<Task> list_tasks(const MlperfDataOptions& options) {
   std::vector<fs::path> parts;

@@ -29,8 +29,8 @@ class DataCommand : public testing::Test {
 
   std::string run(const std::string& arguments) {
     CLI::App app;
-    int exit_code = 0;
-    add_data_command(app, exit_code);
+    exit_code_ = 0;
+    add_data_command(app, exit_code_);
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     try {
@@ -53,6 +53,7 @@ class DataCommand : public testing::Test {
 
   data::TemporaryDirectory directory_;
   std::string progress_;
+  int exit_code_ = 0;
 };
 
 TEST_F(DataCommand, PrepareMakesBothFilesAndSumsThemUp) {
@@ -114,6 +115,37 @@ TEST_F(DataCommand, BadUsageIsRefused) {
   prepare("");
   EXPECT_THROW(run("show " + file("out/eval.hdf5") + " 999999 --vocab " + file("vocab.txt")),
                Error);
+}
+
+TEST_F(DataCommand, CompareSaysWhetherSamplesAreTheSame) {
+  prepare("");
+  run(fmt::format("convert {} --out {} --format mlperf-varlen --vocab-size 31",
+                  file("out/train.hdf5"), file("copy.hdf5")));
+  EXPECT_TRUE(
+      contains(run("compare " + file("out/train.hdf5") + " " + file("copy.hdf5")), "the same "));
+  EXPECT_EQ(exit_code_, 0);
+  const auto json = nlohmann::json::parse(
+      run("compare --json " + file("out/train.hdf5") + " " + file("out/eval.hdf5")));
+  EXPECT_EQ(exit_code_, 1);
+  EXPECT_EQ(json["same"], false);
+  EXPECT_TRUE(contains(json["difference"], "sample 0: ")) << json;
+}
+
+TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {
+  const std::filesystem::path golden = data::kGolden;
+  std::filesystem::create_directories(directory_ / "text");
+  std::filesystem::copy_file(golden / "mlperf_reference.txt",
+                             directory_ / "text/part-00000-of-00001");
+  const std::string command =
+      fmt::format("mlperf --text {0}/text --vocab {1}/wordpiece_vocab.txt --out {0}/mlperf --json",
+                  directory_.path().string(), golden.string());
+  EXPECT_THROW(run(command), Error);
+  const auto summary = nlohmann::json::parse(run(command + " --incomplete"));
+  EXPECT_EQ(summary["files"], 1);
+  EXPECT_GT(summary["train_samples"], 10);
+  EXPECT_TRUE(contains(progress_, "1 of 1: part-00000-of-00001.hdf5"));
+  EXPECT_TRUE(contains(progress_, "not MLPerf's own: ")) << progress_;
+  EXPECT_TRUE(contains(run("info " + file("mlperf/train/part-00000-of-00001.hdf5")), "packed"));
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST_F(InstanceFile, MissingAndEmptyDataSetsAreRefused) {
   EXPECT_TRUE(contains(error_of([&] { open_instances(directory_ / "none.hdf5"); }),
                        "none.hdf5: cannot open as HDF5"));
   EXPECT_TRUE(contains(error_of([&] { open_instances(directory_.path()); }),
-                       "holds no *.hdf5 or *.h5 file"));
+                       "holds no *.hdf5, *.h5, *.tfrecord or part-* file"));
   for (const InstanceForm form : kAllForms) {
     write("empty.hdf5", Instances(), form);
     EXPECT_TRUE(contains(error_of([&] { open_instances(directory_ / "empty.hdf5"); }),

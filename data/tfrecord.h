@@ -1,0 +1,38 @@
+// TFRecord, TensorFlow's form of record files: for each record its length and bytes, each with a
+// checksum (tensorflow/core/lib/io/record_writer.h).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace strata::data {
+
+class TfrecordFile {
+ public:
+  // Whether `path` begins as such a file does; false where it cannot be read.
+  static bool is_one(const std::filesystem::path& path);
+
+  // Walks over the lengths of all records. Throws Error naming the byte where they are damaged or
+  // the file is truncated.
+  explicit TfrecordFile(const std::filesystem::path& path);
+  ~TfrecordFile();
+  TfrecordFile(const TfrecordFile&) = delete;
+  TfrecordFile& operator=(const TfrecordFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  size_t size() const { return begins_.size(); }  // records
+  // The bytes of a record; may be called from any thread. Throws Error where they do not have their
+  // checksum.
+  std::string read(size_t record) const;
+  // "FILE: record R at byte B", for messages.
+  std::string place(size_t record) const;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::vector<uint64_t> begins_;  // of the records' headers
+};
+
+}  // namespace strata::data
