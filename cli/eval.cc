@@ -73,8 +73,9 @@ void add_eval_command(CLI::App& app, int&) {
   add_config_options(*command, options->run, ": model, data.eval, batch.micro_batch",
                      "model.precision=fp32")
       ->required();
-  command->add_option("--checkpoint", options->checkpoint,
-                      "A safetensors file in place of model.checkpoint");
+  command->add_option(
+      "--checkpoint", options->checkpoint,
+      "Weights in place of model.checkpoint: a safetensors file or TensorFlow 1 checkpoint");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
       [options] { on_all_ranks([&](const harness::Ranks& ranks) { evaluate(*options, ranks); }); });

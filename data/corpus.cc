@@ -73,7 +73,8 @@ Corpus read_raw_text(std::span<const std::filesystem::path> files, const Vocabul
     corpus.finish_document(static_cast<uint32_t>(corpus.documents()));
   };
   for (const auto& file : files) {
-    const std::string text = read_file(file);
+    std::string text = read_file(file);
+    std::erase(text, '\r');  // wherever they stand: so does TensorFlow, with which MLPerf reads text
     const auto lines = split_lines(text);
     const auto parts = map_ranges<TokenizedLines>(lines.size(), threads, [&](size_t a, size_t b) {
       return tokenize_lines(std::span(lines).subspan(a, b - a), vocabulary);

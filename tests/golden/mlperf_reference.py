@@ -50,6 +50,7 @@ def text():
             lines.append(" ".join(rng.choice(words) for _ in range(rng.randint(1, 14))) + rng.choice([".", "!", " ?"]))
         lines.append(["", " ", "\u00a0", "\u3000\t", "", "\n", "", "", ""][document])
     lines[1] = "  " + lines[1] + " \r"
+    lines[2] = lines[2].replace("STOP", "ST\rOP", 1)  # TensorFlow drops it
     lines[3] = "\u200b\u0001"  # nothing is left of it, but it is no blank line
     lines[4] += " unknowable\ud7ff \u4e2d\u5929 na\u00efve 10TH\u2028love"
     return "\n".join(lines) + "\n"
