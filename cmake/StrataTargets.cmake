@@ -42,6 +42,7 @@ function(strata_mpi_test folder)
   cmake_parse_arguments(ARG "" "" "RANKS;SOURCES;DEPENDS" ${ARGN})
   add_executable(test_${folder}_mpi ${ARG_SOURCES})
   target_link_libraries(test_${folder}_mpi PRIVATE strata_flags ${ARG_DEPENDS} GTest::gtest)
+  target_compile_definitions(test_${folder}_mpi PRIVATE STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(STRATA_SANITIZE MATCHES "thread")
     # Open MPI synchronises its threads with atomics of its own that the sanitizer does not see.
     set(ARG_RANKS 1)

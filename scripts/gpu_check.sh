@@ -212,7 +212,7 @@ for suite in "${suites[@]}"; do
   run_step "conformance.$suite" 60 "$conformance" --gtest_brief=1 \
     --gtest_filter="*/${suite%.*}.*/$backend-$skipping"
 done
-run_step model 60 "$bert" --gtest_brief=1 --gtest_filter="*GoldenModel*cuda*-$skipping"
+run_step model 60 "$bert" --gtest_brief=1 --gtest_filter="*GoldenModel*cuda*:*MlperfReference*cuda*-$skipping"
 # 96 samples of MLPerf's lengths, 253 tokens each, and the 3 that a GPU of a thousand would have; issued and replayed.
 options=(--config "$root/scripts/configs/bert-large.yaml" --set device.backend=cuda --set data.train=/tmp
   --set data.eval=/tmp --set model.vocab=none --set model.checkpoint=none --json)

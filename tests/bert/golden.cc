@@ -3,20 +3,16 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/files.h"
 #include "bert/safetensors.h"
+#include "tests/support/golden_files.h"
 
 namespace strata::bert {
 namespace {
 
-// The tree that the program was built from, unless it has moved to another machine.
-const std::string kFolder = [] {
-  const char* moved = std::getenv("STRATA_SOURCE_DIR");
-  return std::string(moved ? moved : STRATA_SOURCE_DIR) + "/tests/golden/";
-}();
+using testing_support::golden_file;
 
 // In full precision, which SafetensorsFile::read does not give.
 std::map<std::string, std::vector<double>> read_exactly(const std::string& path) {
@@ -47,8 +43,8 @@ std::vector<T> to_integers(const std::vector<double>& values) {
 }  // namespace
 
 Golden::Golden(int heads)
-    : config(load_bert_config(kFolder + "bert_tiny_config.json")),
-      values(read_exactly(fmt::format("{}bert_tiny_heads{}.safetensors", kFolder, heads))) {
+    : config(load_bert_config(golden_file("bert_tiny_config.json"))),
+      values(read_exactly(golden_file(fmt::format("bert_tiny_heads{}.safetensors", heads)))) {
   config.heads = heads;
   batch.tokens = to_integers<int32_t>(values.at("tokens"));
   batch.segments = to_integers<int32_t>(values.at("segments"));
@@ -93,7 +89,7 @@ Golden::Comparison Golden::compare(const Parameter& parameter, const double* gra
 }
 
 HostWeights golden_weights(const ParameterLayout& layout) {
-  return load_weights(layout, kFolder + "bert_tiny.safetensors", 0).values;
+  return load_weights(layout, golden_file("bert_tiny.safetensors"), 0).values;
 }
 
 std::vector<data::PackedBatch> split(const data::PackedBatch& batch) {

@@ -1,16 +1,26 @@
 // What tests/golden/mlperf_reference.py had MLCommons' BERT reference write.
 #pragma once
 
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "bert/config.h"
+#include "tests/support/golden_files.h"
 
 namespace strata::bert {
 
-inline const std::string kReferenceCheckpoint =
-    STRATA_SOURCE_DIR "/tests/golden/mlperf_reference.ckpt";
+inline std::string reference_checkpoint() {
+  return testing_support::golden_file("mlperf_reference.ckpt");
+}
 
-// Of the model that the checkpoint's weights are of. The reference computes GELU by tanh.
+inline nlohmann::json reference_results() {
+  return nlohmann::json::parse(
+      std::ifstream(testing_support::golden_file("mlperf_reference.json")));
+}
+
+// Of the model that the checkpoint's weights are of, without dropout. The reference computes GELU
+// by tanh.
 inline BertConfig reference_config() {
   BertConfig config;
   config.vocab_size = 182;
@@ -19,6 +29,7 @@ inline BertConfig reference_config() {
   config.heads = 1;
   config.intermediate_size = 64;
   config.max_positions = 24;
+  config.hidden_dropout = config.attention_dropout = 0;
   config.activation = device::Activation::kGeluTanh;
   return config;
 }

@@ -3,20 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "bert/model.h"
 #include "bert/weights.h"
 #include "tests/conformance/backends.h"
 
 namespace strata::bert {
 namespace {
-
-nlohmann::json golden() {
-  return nlohmann::json::parse(
-      std::ifstream(STRATA_SOURCE_DIR "/tests/golden/mlperf_reference.json"));
-}
 
 data::PackedBatch batch_of(const nlohmann::json& instances) {
   data::PackedBatch batch;
@@ -43,10 +35,10 @@ data::PackedBatch batch_of(const nlohmann::json& instances) {
 class MlperfReference : public device::Conformance {};
 
 TEST_P(MlperfReference, LossesAndAccuracyOfItsCheckpointAreTheSame) {
-  const nlohmann::json reference = golden();
+  const nlohmann::json reference = reference_results();
   const data::PackedBatch batch = batch_of(reference["instances"]);
   const ParameterLayout layout(reference_config());
-  const LoadedWeights loaded = load_weights(layout, kReferenceCheckpoint, 0);
+  const LoadedWeights loaded = load_weights(layout, reference_checkpoint(), 0);
   EXPECT_TRUE(loaded.initialised.empty());
   EXPECT_EQ(loaded.unused,
             (std::vector<std::string>{"bert/encoder/layer_0/attention/self/query/kernel/lamb_m",
@@ -71,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, MlperfReference, testing::ValuesIn(device::te
 
 TEST(MlperfReferenceCheckpoint, IsFoundByItsIndexToo) {
   const ParameterLayout layout(reference_config());
-  EXPECT_EQ(load_weights(layout, kReferenceCheckpoint + ".index", 0).values,
-            load_weights(layout, kReferenceCheckpoint, 0).values);
+  EXPECT_EQ(load_weights(layout, reference_checkpoint() + ".index", 0).values,
+            load_weights(layout, reference_checkpoint(), 0).values);
 }
 
 }  // namespace

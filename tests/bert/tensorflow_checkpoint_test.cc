@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 class TensorFlowCheckpointTest : public testing::Test {
  protected:
   TensorFlowCheckpointTest() {
-    fs::copy_file(kReferenceCheckpoint + kIndex, index(), fs::copy_options::overwrite_existing);
-    fs::copy_file(kReferenceCheckpoint + kData, data(), fs::copy_options::overwrite_existing);
+    fs::copy_file(reference_checkpoint() + kIndex, index(), fs::copy_options::overwrite_existing);
+    fs::copy_file(reference_checkpoint() + kData, data(), fs::copy_options::overwrite_existing);
   }
   ~TensorFlowCheckpointTest() override {
     fs::remove(index());

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda/cuda_backend.h"
+#include "tests/harness/mlperf_reference_training.h"
 #include "tests/harness/small_training.h"
 
 namespace strata::harness {
@@ -78,6 +79,11 @@ TEST_P(CudaTrainer, LearnsWhatTheProcessorLearns) {
   const TrainingHistory expected = train(config(), *cpu, *communicator_, *source_, 7, kSteps);
   const double bound = GetParam().precision == Precision::kFp32 ? 1e-4 : 0.03;
   EXPECT_LE(largest_loss_difference(on_gpu(config()), expected), bound);
+}
+
+TEST(CudaTraining, FollowsMlperfsReference) {
+  const auto gpu = device::cuda::make_cuda_backend(device::DType::kF32, 0);
+  expect_to_follow_mlperfs_reference(*gpu, *comm::make_single_communicator(), 5);
 }
 
 }  // namespace

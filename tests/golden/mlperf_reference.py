@@ -4,7 +4,8 @@
   mlperf_reference.tfrecord the reference's instances of it, as create_pretraining_data.py writes them
   mlperf_reference.ckpt.*   random weights of the reference's graph, as TensorFlow saves them: variables, a few
                             optimizer slots, the step
-  mlperf_reference.json     the instances as lists, and the reference's losses and accuracy on them
+  mlperf_reference.json     the instances as lists, the reference's losses and accuracy on them, and its losses in a few
+                            steps of training
 
 Needs tensorflow, tf_keras and mlperf-logging, and the folder retired_benchmarks/bert of
 https://github.com/mlcommons/training:
@@ -29,6 +30,7 @@ GOLDEN = pathlib.Path(__file__).parent
 VOCABULARY = GOLDEN / "wordpiece_vocab.txt"
 MAX_LENGTH, MAX_PREDICTIONS, DUPE_FACTOR = 24, 4, 3
 SEED = 12345
+RATE, STEPS, WARMUP = 0.02, 12, 3  # of LAMB
 
 
 def prepare_import(folder):
@@ -85,9 +87,11 @@ def read_instances(records):
         }
 
 
-def evaluate(records, instances):
-    """Losses and accuracy of the reference's graph on all samples, whose weights it saves."""
+def run_model(records, instances):
+    """Losses and accuracy of the reference's graph on all samples, whose weights it saves; then its losses in STEPS
+    steps of LAMB, each on all samples."""
     import modeling
+    import optimization
     import run_pretraining
 
     samples = len(instances)
@@ -113,7 +117,8 @@ def evaluate(records, instances):
         input_ids=features["input_ids"],
         input_mask=features["input_mask"],
         token_type_ids=features["segment_ids"],
-        use_one_hot_embeddings=False,
+        # As on TPUs: else gradients of embeddings are clipped by a norm of terms that are not added up.
+        use_one_hot_embeddings=True,
     )
     masked = run_pretraining.get_masked_lm_output(
         config,
@@ -130,8 +135,11 @@ def evaluate(records, instances):
     frequencies = np.bincount(ids, minlength=config.vocab_size)
     rng = np.random.default_rng(3)
     kernel = next(v for v in variables if v.op.name.endswith("layer_0/attention/self/query/kernel"))
-    tf.get_variable(kernel.op.name + "/lamb_m", initializer=tf.zeros(kernel.shape))
-    tf.train.create_global_step()
+    slot = tf.get_variable(kernel.op.name + "/lamb_m", initializer=tf.zeros(kernel.shape))
+    step = tf.train.create_global_step()
+    train = optimization.create_optimizer(
+        masked[0] + next_sentence[0], RATE, STEPS, WARMUP, False, "lamb", 1.0, 0, 1
+    )
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         for variable in variables:
@@ -139,24 +147,30 @@ def evaluate(records, instances):
             if variable.op.name == "cls/predictions/output_bias":
                 values += 2 * np.log1p(frequencies)  # so that some guesses are right
             variable.load(values.astype(np.float32), session)
-        session.run(tf.train.get_global_step().assign(28252))
-        checkpoint = tf.train.Saver().save(
+        step.load(28252, session)
+        checkpoint = tf.train.Saver(variables + [slot, step]).save(
             session, str(GOLDEN / "mlperf_reference.ckpt"), write_meta_graph=False, write_state=False
         )
         print("weights:", checkpoint)
         (loss, _, log_probabilities), (next_loss, _, next_log_probabilities), inputs = session.run(
             [masked, next_sentence, features]
         )
+        step.load(0, session)
+        losses = [
+            [float(value) for value in session.run([masked[0], next_sentence[0], train])[:2]] for _ in range(STEPS)
+        ]
     counted = inputs["masked_lm_weights"].reshape(-1) > 0
     right = log_probabilities.argmax(-1) == inputs["masked_lm_ids"].reshape(-1)
     next_right = next_log_probabilities.argmax(-1) == inputs["next_sentence_labels"].reshape(-1)
-    return {
+    evaluation = {
         "masked_lm_loss": float(loss),
         "masked_lm_correct": int((right & counted).sum()),
         "masked_lm_count": int(counted.sum()),
         "next_sentence_loss": float(next_loss),
         "next_sentence_correct": int(next_right.sum()),
     }
+    training = {"rate": RATE, "steps": STEPS, "warmup_steps": WARMUP, "losses": losses}
+    return evaluation, training
 
 
 def main():
@@ -165,12 +179,14 @@ def main():
     records = GOLDEN / "mlperf_reference.tfrecord"
     write_instances(records)
     instances = list(read_instances(records))
+    evaluation, training = run_model(records, instances)
     golden = {
         "max_length": MAX_LENGTH,
         "max_predictions": MAX_PREDICTIONS,
         "dupe_factor": DUPE_FACTOR,
         "seed": SEED,
-        "evaluation": evaluate(records, instances),
+        "evaluation": evaluation,
+        "training": training,
     }
     lines = ",\n".join("  " + json.dumps(instance) for instance in instances)
     head = json.dumps(golden, indent=1)[:-2]

@@ -3,6 +3,7 @@
 
 #include "device/cpu/matmul.h"
 #include "harness/trainer.h"
+#include "tests/harness/mlperf_reference_training.h"
 #include "tests/harness/small_training.h"
 #include "tests/support/deferred_backend.h"
 
@@ -222,6 +223,11 @@ TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
 }
 
 // The optimizer's state in shares: the same weights from a share of the work.
+TEST(TrainingOverRanks, FollowsMlperfsReference) {
+  const auto cpu = make_backend(small_run());
+  expect_to_follow_mlperfs_reference(*cpu, *comm::make_mpi_communicator(), 12);
+}
+
 // Every sample once, whichever rank evaluates it.
 TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
   const auto world = comm::make_mpi_communicator(), alone = comm::make_single_communicator();
