@@ -17,6 +17,7 @@ namespace {
 struct TrainOptions {
   ConfigOptions run;
   int experiments = 0;
+  bool keep_results = false;
   bool json = false;
   bool describe = false;
 };
@@ -57,7 +58,9 @@ int train(const TrainOptions& options) {
   on_all_ranks([&](const harness::Ranks& ranks) {
     harness::RunConfig config = options.run.load();
     if (options.experiments > 0) config.run.experiments = options.experiments;
-    const auto results = harness::time_to_train(config, ranks);
+    const auto results = harness::time_to_train(
+        config, ranks,
+        options.keep_results ? harness::ExistingResults::kKeep : harness::ExistingResults::kRefuse);
     if (ranks.first()) print(results, options.json);
     const bool all =
         std::all_of(results.begin(), results.end(), [](const auto& r) { return r.reached_target; });
@@ -79,6 +82,8 @@ void add_train_command(CLI::App& app, int& exit_code) {
       ->add_option("--experiments", options->experiments,
                    "Runs to make, result_0.txt to result_{N-1}.txt")
       ->check(CLI::Range(1, 1000));
+  command->add_flag("--continue", options->keep_results,
+                    "Keep the results that are there and run the missing experiments");
   command->add_flag("--json", options->json, "Print the results as JSON");
   command->add_flag("--describe-config", options->describe,
                     "Print every configuration key and stop");

@@ -1,8 +1,10 @@
 // Where a submission's files lie.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace strata::harness {
 
@@ -21,8 +23,14 @@ struct ResultTree {
   std::filesystem::path checkpoint(int experiment) const;  // result_N.safetensors
 };
 
-// Makes the directories and checks, before anything is trained, that they can be written to and
-// that none of the results of `experiments` experiments is there already. Throws Error otherwise.
-void prepare_result_tree(const ResultTree& tree, int experiments);
+// What becomes of results that are there already.
+enum class ExistingResults : uint8_t { kRefuse, kKeep };
+
+// Makes the directories and checks, before anything is trained, that they can be written to.
+// Returns which of the experiments 0 ... `experiments` - 1 are to be run: those without a log.
+// Throws Error where a directory cannot be written to, where there is a log and existing results
+// are refused, or a log without an end.
+std::vector<int> prepare_result_tree(const ResultTree& tree, int experiments,
+                                     ExistingResults existing = ExistingResults::kRefuse);
 
 }  // namespace strata::harness

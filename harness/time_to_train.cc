@@ -40,6 +40,7 @@ struct Benchmark {
   std::unique_ptr<bert::Model> model;
   ResultTree tree;
   std::string platform;
+  std::vector<int> experiments;  // to be run
 };
 
 // Lines for people, from the first rank only.
@@ -47,7 +48,15 @@ void say(const Ranks& ranks, const std::string& line) {
   if (ranks.first()) std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-Benchmark prepare(const RunConfig& config, const Ranks& ranks) {
+// The first rank's `values`, on all ranks.
+void share(std::vector<int>& values, const Ranks& ranks) {
+  size_t count = values.size();
+  ranks.communicator.broadcast(&count, sizeof count, 0);
+  values.resize(count);
+  ranks.communicator.broadcast(values.data(), count * sizeof(int), 0);
+}
+
+Benchmark prepare(const RunConfig& config, const Ranks& ranks, ExistingResults existing) {
   Benchmark b{.config = config, .ranks = ranks, .bert = make_bert_config(config)};
   check_vocabulary(config, b.bert);
   b.backend = make_backend(config, ranks.local);
@@ -74,9 +83,15 @@ Benchmark prepare(const RunConfig& config, const Ranks& ranks) {
   b.platform = system_name(config, machine, facts);
   b.tree = {config.run.output, config.run.organization, b.platform};
   if (ranks.first()) {
-    prepare_result_tree(b.tree, config.run.experiments);
+    b.experiments = prepare_result_tree(b.tree, config.run.experiments, existing);
     write_file_atomically(b.tree.system_description(),
                           system_description_json(config, machine, facts));
+  }
+  share(b.experiments, ranks);
+  if (std::ssize(b.experiments) < config.run.experiments) {
+    say(ranks, fmt::format("results: {} of {} are there and kept, below {}",
+                           config.run.experiments - std::ssize(b.experiments),
+                           config.run.experiments, b.tree.results().string()));
   }
   say(ranks, fmt::format("device: {}, {} rank{}", b.backend->description(), ranks.size(),
                          ranks.size() == 1 ? "" : "s"));
@@ -266,11 +281,12 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
 
 }  // namespace
 
-std::vector<ExperimentResult> time_to_train(const RunConfig& config, const Ranks& ranks) {
+std::vector<ExperimentResult> time_to_train(const RunConfig& config, const Ranks& ranks,
+                                            ExistingResults existing) {
   const SignalThread signal_thread;  // before the device starts its threads
-  const Benchmark benchmark = prepare(config, ranks);
+  const Benchmark benchmark = prepare(config, ranks, existing);
   std::vector<ExperimentResult> results;
-  for (int experiment = 0; experiment < config.run.experiments; ++experiment) {
+  for (const int experiment : benchmark.experiments) {
     results.push_back(run_experiment(benchmark, experiment));
     const ExperimentResult& r = results.back();
     say(ranks,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/result_tree.h"
 #include "harness/run_config.h"
 #include "harness/setup.h"
 
@@ -22,8 +23,10 @@ struct ExperimentResult {
   std::filesystem::path log;
 };
 
-// Runs config.run.experiments experiments one after the other and writes the result tree. All ranks
-// call together. Throws Error for bad input; what was logged until then stays.
-std::vector<ExperimentResult> time_to_train(const RunConfig& config, const Ranks& ranks);
+// Runs config.run.experiments experiments, or those of them that have no result yet, one after the
+// other and writes the result tree. All ranks call together. Throws Error for bad input; what was
+// logged until then stays.
+std::vector<ExperimentResult> time_to_train(const RunConfig& config, const Ranks& ranks,
+                                            ExistingResults existing = ExistingResults::kRefuse);
 
 }  // namespace strata::harness

@@ -204,6 +204,23 @@ TEST_F(Train, ResultsThatAreThereAreNeverTouched) {
   EXPECT_EQ(read_file(result("result_0.txt")), before);
 }
 
+TEST_F(Train, ContinuesWithTheMissingExperimentsOverRanks) {
+  ASSERT_EQ(strata(train({"--experiments", "1"})).exit_code, 0);
+  const std::string before = read_file(result("result_0.txt"));
+  const ProcessResult more = strata(train({"--experiments", "3", "--continue", "--json"}), 2);
+  ASSERT_EQ(more.exit_code, 0) << more.err;
+  const json results = json::parse(more.out);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0]["experiment"], 1);
+  EXPECT_EQ(results[1]["experiment"], 2);
+  EXPECT_EQ(read_file(result("result_0.txt")), before);
+  EXPECT_TRUE(ends_with_run_stop(events(result("result_2.txt")), "success"));
+  EXPECT_NE(more.err.find("1 of 3 are there and kept"), std::string::npos) << more.err;
+  const ProcessResult nothing = strata(train({"--experiments", "3", "--continue", "--json"}));
+  EXPECT_EQ(nothing.exit_code, 0) << nothing.err;
+  EXPECT_EQ(json::parse(nothing.out).size(), 0u);
+}
+
 // The configuration that stands in the repository for tests, with its model of 30522 words.
 TEST_F(Train, TheTinyConfigurationRuns) {
   const ProcessResult trained =

@@ -38,8 +38,25 @@ TEST_F(ResultTreeTest, AResultThatIsThereIsNotTrainedOver) {
   write_file_atomically(tree.log(1), "kept");
   EXPECT_EQ(error_of_preparing(tree, 1), "");
   EXPECT_EQ(error_of_preparing(tree, 2),
-            tree.log(1).string() + ": exists already; move it away or choose another run.output");
+            tree.log(1).string() +
+                ": exists already; move it away, choose another run.output, or have the results "
+                "that are there kept with --continue");
   EXPECT_EQ(read_file(tree.log(1)), "kept");
+}
+
+TEST_F(ResultTreeTest, KeepingResultsLeavesTheMissingOnes) {
+  const ResultTree tree{directory_, "Org", "box"};
+  EXPECT_EQ(prepare_result_tree(tree, 3), (std::vector{0, 1, 2}));
+  write_file_atomically(tree.log(1), ":::MLLOG {\"key\": \"run_stop\"}\n");
+  EXPECT_EQ(prepare_result_tree(tree, 3, ExistingResults::kKeep), (std::vector{0, 2}));
+  EXPECT_EQ(prepare_result_tree(tree, 1, ExistingResults::kKeep), std::vector{0});
+  write_file_atomically(tree.log(2), ":::MLLOG {\"key\": \"run_start\"}\n");
+  try {
+    prepare_result_tree(tree, 3, ExistingResults::kKeep);
+    FAIL() << "no error was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find(tree.log(2).string() + ": has no run_stop"), 0u);
+  }
 }
 
 TEST_F(ResultTreeTest, AnOutputThatCannotBeMadeIsNamed) {
