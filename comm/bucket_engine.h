@@ -26,8 +26,8 @@ std::unique_ptr<BucketEngine> make_thread_engine(device::Backend& backend,
                                                  Communicator& communicator,
                                                  device::Tensor gradients,
                                                  std::span<const int64_t> boundaries,
-                                                 const BucketOptions& options,
-                                                 GradientBuckets::Update update);
+                                                 const BucketOptions& options, BucketUpdate update,
+                                                 SecondHalf second_half);
 
 // Everything is issued on the device's streams by whoever calls: buckets are clipped and reduced on
 // Stream::kReduce beside backward, then updated on Stream::kCompute as they arrive.
@@ -35,7 +35,7 @@ std::unique_ptr<BucketEngine> make_stream_engine(device::Backend& backend,
                                                  Communicator& communicator,
                                                  device::Tensor gradients,
                                                  std::span<const int64_t> boundaries,
-                                                 const BucketOptions& options,
-                                                 GradientBuckets::Update update);
+                                                 const BucketOptions& options, BucketUpdate update,
+                                                 SecondHalf second_half);
 
 }  // namespace strata::comm

@@ -20,9 +20,11 @@ BucketRange own_slice(const BucketRange& bucket, const Communicator& communicato
 
 GradientBuckets::GradientBuckets(device::Backend& backend, Communicator& communicator,
                                  device::Tensor gradients, std::span<const int64_t> boundaries,
-                                 const BucketOptions& options, Update update) {
+                                 const BucketOptions& options, Update update,
+                                 SecondHalf second_half) {
   const auto make = backend.memory_is_host() ? make_thread_engine : make_stream_engine;
-  engine_ = make(backend, communicator, gradients, boundaries, options, std::move(update));
+  engine_ = make(backend, communicator, gradients, boundaries, options, std::move(update),
+                 std::move(second_half));
 }
 
 GradientBuckets::~GradientBuckets() = default;

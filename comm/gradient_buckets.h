@@ -57,6 +57,18 @@ struct ReducedGradients {
   device::Stream stream = device::Stream::kReduce;  // to issue the update on
 };
 
+// Issues the update of what is reduced on the given stream.
+using BucketUpdate = std::function<void(const ReducedGradients&)>;
+
+// The second half of updates that need sums over what other ranks update (LAMB's norms of tensors),
+// where the state is shared out: `sums`, to which this rank's updates add its parts, are summed
+// over ranks when all buckets have been updated; `finish` is issued for every bucket then, in arena
+// order, before its weights are gathered.
+struct SecondHalf {
+  device::Tensor sums;  // [n] f64, device memory; absent: there is no second half
+  BucketUpdate finish;
+};
+
 // What a step cost on this rank. Waiting for other ranks counts as communication. Of device memory
 // nothing is known here, as the host does not wait for the device: all zero.
 struct StepTimes {
@@ -79,13 +91,14 @@ class GradientBuckets {
   // gradients are reduced (kAfterAllReduce: when all are) and backward has ended; in host memory on
   // a thread of the engine's, and where weights are gathered without waiting for backward. Once all
   // ranges have been given, the gradients must be cleared, as Optimizer::update leaves them.
-  using Update = std::function<void(const ReducedGradients&)>;
+  using Update = BucketUpdate;
 
   // `gradients` [n] master dtype, laid out in the order in which backward finishes, which may pause
   // at `boundaries`: 0, rising, ..., n. `backend` and `gradients` outlive the buckets;
   // `communicator` is duplicated, so all ranks construct together.
   GradientBuckets(device::Backend& backend, Communicator& communicator, device::Tensor gradients,
-                  std::span<const int64_t> boundaries, const BucketOptions& options, Update update);
+                  std::span<const int64_t> boundaries, const BucketOptions& options, Update update,
+                  SecondHalf second_half = {});
   // Waits only for work already begun; buckets not begun are forgotten.
   ~GradientBuckets();
 

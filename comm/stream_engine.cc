@@ -17,11 +17,12 @@ class StreamEngine final : public BucketEngine {
  public:
   StreamEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
                std::span<const int64_t> boundaries, const BucketOptions& options,
-               GradientBuckets::Update update)
+               BucketUpdate update, SecondHalf second_half)
       : backend_(backend),
         communicator_(communicator.duplicate()),
         clip_(options.clip),
         update_(std::move(update)),
+        second_half_(std::move(second_half)),
         arithmetic_(backend, *communicator_, gradients, boundaries, options),
         final_(arithmetic_.buckets()),
         collected_(arithmetic_.buckets().size()) {
@@ -77,7 +78,8 @@ class StreamEngine final : public BucketEngine {
         buckets().begin(), buckets().end(),
         [](const BucketRange& a, const BucketRange& b) { return a.size() < b.size(); });
     const auto widest = std::max({size_of(reduced), size_of(gathered), sizeof(double)});
-    const device::Buffer zeros(backend_, static_cast<size_t>(sizes.second->size()) * widest);
+    const int64_t most = std::max(sizes.second->size(), second_half_.sums.size());
+    const device::Buffer zeros(backend_, static_cast<size_t>(most) * widest);
     for (const int64_t size : {sizes.first->size(), sizes.second->size()}) {
       if (arithmetic_.sharded()) {
         collectives_->reduce_scatter_sum(zeros.data(), size, reduced);
@@ -88,6 +90,9 @@ class StreamEngine final : public BucketEngine {
     }
     if (clip_ == ClipMode::kAfterAllReduce) {
       collectives_->all_reduce_sum(zeros.data(), 1, device::DType::kF64);
+    }
+    if (arithmetic_.sharded() && second_half_.sums) {
+      collectives_->all_reduce_sum(zeros.data(), second_half_.sums.size(), device::DType::kF64);
     }
     backend_.synchronize(Stream::kReduce);
   }
@@ -145,26 +150,45 @@ class StreamEngine final : public BucketEngine {
       }
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
+    const bool in_halves = arithmetic_.sharded() && second_half_.sums;
     for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
       backend_.wait(Stream::kCompute, collected_[static_cast<size_t>(bucket)]);
-      ReducedGradients reduced = arithmetic_.reduced(bucket);
-      reduced.stream = Stream::kCompute;
-      if (reduced.begin < reduced.end) update_(reduced);
+      issue(update_, bucket);
       arithmetic_.clear_others(bucket, Stream::kCompute);
-      if (!arithmetic_.sharded()) continue;
+      if (arithmetic_.sharded() && !in_halves) gather(bucket);
+    }
+    if (in_halves) {
       backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
-      const Tensor weights = arithmetic_.gathered_weights(bucket);
-      collectives_->all_gather(weights.data, weights.size(), weights.dtype);
+      const Tensor& sums = second_half_.sums;
+      collectives_->all_reduce_sum(sums.data, sums.size(), sums.dtype);
+      backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
+      for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
+        issue(second_half_.finish, bucket);
+        gather(bucket);
+      }
     }
     if (arithmetic_.sharded()) {
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
   }
 
+  void issue(const BucketUpdate& update, int bucket) {
+    ReducedGradients reduced = arithmetic_.reduced(bucket);
+    reduced.stream = Stream::kCompute;
+    if (reduced.begin < reduced.end) update(reduced);
+  }
+
+  void gather(int bucket) {
+    backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
+    const Tensor weights = arithmetic_.gathered_weights(bucket);
+    collectives_->all_gather(weights.data, weights.size(), weights.dtype);
+  }
+
   device::Backend& backend_;
   const std::unique_ptr<Communicator> communicator_;
   const ClipMode clip_;
-  const GradientBuckets::Update update_;
+  const BucketUpdate update_;
+  const SecondHalf second_half_;
   BucketArithmetic arithmetic_;
   std::unique_ptr<DeviceCommunicator> collectives_;  // null for one rank
   device::Buffer staging_;
@@ -180,10 +204,10 @@ class StreamEngine final : public BucketEngine {
 std::unique_ptr<BucketEngine> make_stream_engine(device::Backend& backend,
                                                  Communicator& communicator, Tensor gradients,
                                                  std::span<const int64_t> boundaries,
-                                                 const BucketOptions& options,
-                                                 GradientBuckets::Update update) {
+                                                 const BucketOptions& options, BucketUpdate update,
+                                                 SecondHalf second_half) {
   return std::make_unique<StreamEngine>(backend, communicator, gradients, boundaries, options,
-                                        std::move(update));
+                                        std::move(update), std::move(second_half));
 }
 
 }  // namespace strata::comm

@@ -15,7 +15,7 @@ namespace {
 using device::Stream;
 using device::Tensor;
 
-constexpr int kNormExchange = -1;
+constexpr int kNoBucket = -1;  // what is exchanged is of all of them
 
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -32,7 +32,7 @@ class ThreadEngine final : public BucketEngine {
  public:
   ThreadEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
                std::span<const int64_t> boundaries, const BucketOptions& options,
-               GradientBuckets::Update update);
+               BucketUpdate update, SecondHalf second_half);
   ~ThreadEngine() override;
 
   void gradients_final(int64_t begin, int64_t end) override;
@@ -44,7 +44,16 @@ class ThreadEngine final : public BucketEngine {
 
  private:
   // What the device thread can do next.
-  enum class Work : uint8_t { kNone, kMeasure, kPrepare, kCollect, kPublishNorm, kUpdate };
+  enum class Work : uint8_t {
+    kNone,
+    kMeasure,
+    kPrepare,
+    kCollect,
+    kPublishNorm,
+    kUpdate,
+    kPublishSums,
+    kFinish
+  };
 
   // How many buckets have passed each stage in this step; they pass in order.
   struct Progress {
@@ -53,15 +62,20 @@ class ThreadEngine final : public BucketEngine {
     int reduced = 0;    // summed over ranks
     int collected = 0;  // back in the arena, and in the global norm (kAfterAllReduce)
     int updated = 0;
+    int finished = 0;             // by the second half, where there is one
     int gathered = 0;             // weights of all ranks are here
     bool norm_published = false;  // this rank's part of the global norm is on the host
     bool norm_known = false;      // the global norm is
+    bool sums_published = false;  // this rank's part of the second half's sums is on the host
+    bool sums_known = false;      // the sums are
   };
 
   int count() const { return arithmetic_.count(); }
   bool alone() const { return arithmetic_.alone(); }
   bool sharded() const { return arithmetic_.sharded(); }
+  bool in_halves() const { return sharded() && second_half_.sums; }
   bool finished() const { return (sharded() ? progress_.gathered : progress_.updated) == count(); }
+  int gatherable() const { return in_halves() ? progress_.finished : progress_.updated; }
 
   template <typename Body>
   void run_thread(Body body);
@@ -81,6 +95,8 @@ class ThreadEngine final : public BucketEngine {
   void collect(int bucket);
   void publish_norm();
   void update(int bucket);
+  void publish_sums();
+  void finish(int bucket);
   void* staging(int bucket) const;
 
   StepTimes summarize(int64_t wait_begin, int64_t wait_end);
@@ -90,11 +106,13 @@ class ThreadEngine final : public BucketEngine {
   const std::unique_ptr<Communicator> communicator_;
   const std::unique_ptr<Communicator> gather_communicator_;  // null: every rank updates everything
   const ClipMode clip_;
-  const GradientBuckets::Update update_;
+  const BucketUpdate update_;
+  const SecondHalf second_half_;
   BucketArithmetic arithmetic_;
   std::vector<device::Buffer> staging_;
   std::vector<Tensor> travelling_;  // what is reduced of every bucket
   double host_norm_squared_ = 0;
+  std::vector<double> host_sums_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
@@ -112,13 +130,14 @@ class ThreadEngine final : public BucketEngine {
 
 ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
                            std::span<const int64_t> boundaries, const BucketOptions& options,
-                           GradientBuckets::Update update)
+                           BucketUpdate update, SecondHalf second_half)
     : backend_(backend),
       communicator_(communicator.duplicate()),
       gather_communicator_(
           options.gathered_weights && communicator.size() > 1 ? communicator.duplicate() : nullptr),
       clip_(options.clip),
       update_(std::move(update)),
+      second_half_(std::move(second_half)),
       arithmetic_(backend, *communicator_, gradients, boundaries, options),
       travelling_(arithmetic_.buckets().size()),
       final_(arithmetic_.buckets()) {
@@ -238,6 +257,8 @@ ThreadEngine::Work ThreadEngine::next_device_work() const {
   if (p.collected < p.reduced) return Work::kCollect;
   if (global_norm && p.collected == count() && !p.norm_published) return Work::kPublishNorm;
   if (p.updated < count() && may_update(p.updated)) return Work::kUpdate;
+  if (in_halves() && p.updated == count() && !p.sums_published) return Work::kPublishSums;
+  if (p.sums_known && p.finished < count()) return Work::kFinish;
   return Work::kNone;
 }
 
@@ -268,6 +289,11 @@ void ThreadEngine::perform(Work work) {
       return publish_norm();
     case Work::kUpdate:
       return timed(progress_.updated, BucketPhase::kUpdate, [this] { update(progress_.updated); });
+    case Work::kPublishSums:
+      return publish_sums();
+    case Work::kFinish:
+      return timed(progress_.finished, BucketPhase::kUpdate,
+                   [this] { finish(progress_.finished); });
     case Work::kNone:
       return;
   }
@@ -292,6 +318,12 @@ void ThreadEngine::complete(Work work) {
     case Work::kUpdate:
       ++progress_.updated;
       return;
+    case Work::kPublishSums:
+      progress_.sums_published = true;
+      return;
+    case Work::kFinish:
+      ++progress_.finished;
+      return;
     case Work::kNone:
       return;
   }
@@ -299,17 +331,23 @@ void ThreadEngine::complete(Work work) {
 
 void ThreadEngine::reduce_loop() {
   for (;;) {
-    bool norm = false;
+    bool norm = false, sums = false;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] {
         norm = progress_.norm_published && !progress_.norm_known;
-        return stop_ || norm || progress_.reduced < progress_.prepared;
+        sums = progress_.sums_published && !progress_.sums_known;
+        return stop_ || norm || sums || progress_.reduced < progress_.prepared;
       });
       if (stop_) return;
     }
-    if (norm) {
-      timed(kNormExchange, BucketPhase::kReduce,
+    if (sums) {
+      timed(kNoBucket, BucketPhase::kReduce, [this] {
+        communicator_->all_reduce_sum(host_sums_.data(), std::ssize(host_sums_),
+                                      device::DType::kF64);
+      });
+    } else if (norm) {
+      timed(kNoBucket, BucketPhase::kReduce,
             [this] { communicator_->all_reduce_sum(&host_norm_squared_, 1, device::DType::kF64); });
     } else {
       const int bucket = progress_.reduced;
@@ -324,7 +362,9 @@ void ThreadEngine::reduce_loop() {
     }
     {
       const std::lock_guard lock(mutex_);
-      if (norm) {
+      if (sums) {
+        progress_.sums_known = true;
+      } else if (norm) {
         progress_.norm_known = true;
       } else {
         ++progress_.reduced;
@@ -340,7 +380,7 @@ void ThreadEngine::gather_loop() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stop_ || progress_.gathered < progress_.updated; });
+      changed_.wait(lock, [&] { return stop_ || progress_.gathered < gatherable(); });
       if (stop_) return;
     }
     const int bucket = progress_.gathered;
@@ -399,7 +439,24 @@ void ThreadEngine::update(int bucket) {
   const ReducedGradients reduced = arithmetic_.reduced(bucket);
   if (reduced.begin < reduced.end) update_(reduced);
   arithmetic_.clear_others(bucket, Stream::kReduce);
-  if (sharded()) backend_.synchronize(Stream::kReduce);
+  if (sharded() && !in_halves()) backend_.synchronize(Stream::kReduce);
+}
+
+void ThreadEngine::publish_sums() {
+  const Tensor& sums = second_half_.sums;
+  host_sums_.resize(static_cast<size_t>(sums.size()));
+  backend_.copy_to_host(Stream::kReduce, host_sums_.data(), sums.data, sums.bytes());
+  backend_.synchronize(Stream::kReduce);
+}
+
+void ThreadEngine::finish(int bucket) {
+  if (bucket == 0) {
+    const Tensor& sums = second_half_.sums;
+    backend_.copy_to_device(Stream::kReduce, sums.data, host_sums_.data(), sums.bytes());
+  }
+  const ReducedGradients reduced = arithmetic_.reduced(bucket);
+  if (reduced.begin < reduced.end) second_half_.finish(reduced);
+  backend_.synchronize(Stream::kReduce);
 }
 
 void* ThreadEngine::staging(int bucket) const {
@@ -412,10 +469,10 @@ void* ThreadEngine::staging(int bucket) const {
 std::unique_ptr<BucketEngine> make_thread_engine(device::Backend& backend,
                                                  Communicator& communicator, Tensor gradients,
                                                  std::span<const int64_t> boundaries,
-                                                 const BucketOptions& options,
-                                                 GradientBuckets::Update update) {
+                                                 const BucketOptions& options, BucketUpdate update,
+                                                 SecondHalf second_half) {
   return std::make_unique<ThreadEngine>(backend, communicator, gradients, boundaries, options,
-                                        std::move(update));
+                                        std::move(update), std::move(second_half));
 }
 
 }  // namespace strata::comm

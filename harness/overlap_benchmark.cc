@@ -65,7 +65,10 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
         "scripts/mpirun.sh -n 2 strata bench overlap ...");
   }
   constexpr int kUnmeasured = 1;
-  SyntheticTraining training(config, options.micro_batch_tokens, options.steps + kUnmeasured,
+  // All of the state, for all contenders.
+  RunConfig unsharded = config;
+  unsharded.optimizer.sharded = false;
+  SyntheticTraining training(unsharded, options.micro_batch_tokens, options.steps + kUnmeasured,
                              ranks);
   if (!training.backend().memory_is_host()) {
     fail(
@@ -104,11 +107,14 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
     of_mode.clip.mode = mode;
     contenders.push_back({name_of(mode), training.make_buckets(*network, bucket_options(of_mode))});
   }
-  comm::BucketOptions sharded = configured;
-  sharded.clip = comm::ClipMode::kBucketBeforeAllReduce;
-  sharded.gathered_weights = training.model().compute_weights();
-  contenders.push_back({fmt::format("{}, sharded state", name_of(ClipMode::kBucketBeforeAllReduce)),
-                        training.make_buckets(*network, sharded)});
+  if (config.optimizer.name == OptimizerKind::kAdam) {  // LAMB's whole state works on whole tensors
+    comm::BucketOptions sharded = configured;
+    sharded.clip = comm::ClipMode::kBucketBeforeAllReduce;
+    sharded.gathered_weights = training.model().compute_weights();
+    contenders.push_back(
+        {fmt::format("{}, sharded state", name_of(ClipMode::kBucketBeforeAllReduce)),
+         training.make_buckets(*network, sharded)});
+  }
 
   Timeline timeline(ranks.communicator);
   const int steps = options.steps + kUnmeasured;

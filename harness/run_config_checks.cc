@@ -32,11 +32,6 @@ Conflict find_conflict(const RunConfig& config) {
                         "for another optimizer",
                         name_of(config.optimizer.name))};
   }
-  if (config.optimizer.sharded && config.optimizer.name == OptimizerKind::kLamb) {
-    return {"optimizer.sharded",
-            "lamb's trust ratios need whole tensors, and a rank would have parts of them; use adam "
-            "or false"};
-  }
   if (config.device.backend == BackendKind::kReference &&
       config.model.precision == Precision::kBf16) {
     return {"model.precision",

@@ -170,9 +170,12 @@ ConfigSection optimizer_section() {
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
            "Decoupled weight decay; biases and LayerNorm have none."),
        key("sharded", get, &S::sharded, Flag{},
-           "Share Adam's moments and work out among the ranks (ZeRO stage 1): each gets the sum of "
-           "its part of every bucket, updates it, and gathers the other ranks' new weights. The "
-           "same bits, a rank's share of the memory.")});
+           "Share the moments and the optimizer's work out among the ranks (ZeRO stage 1): each "
+           "gets "
+           "the sum of its part of every bucket, updates it, and gathers the other ranks' new "
+           "weights. A rank's share of the memory; Adam's weights have the same bits, LAMB's all "
+           "but "
+           "the last, as ranks add up its norms.")});
 }
 
 ConfigSection schedule_section() {

@@ -35,18 +35,14 @@ SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batc
   }
   model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, model_options(config, bert_));
   model_->set_weights(bert::random_weights(model_->layout(), 1));
-  optimizer_ = make_optimizer(config.optimizer, *backend_, *model_);
+  optimizer_ = make_optimizer(config, *backend_, *model_, ranks.communicator);
   float8_agreement_.emplace(*model_, ranks.communicator);
   recordings_ = make_recordings(config, *backend_);
 }
 
 std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
     comm::Communicator& communicator, const comm::BucketOptions& options) {
-  return std::make_unique<comm::GradientBuckets>(
-      *backend_, communicator, model_->gradients(), model_->layout().boundaries, options,
-      [this](const comm::ReducedGradients& reduced) {
-        optimizer_->update(reduced.stream, reduced.begin, reduced.end, update_options(reduced));
-      });
+  return make_gradient_buckets(*backend_, communicator, *model_, options, *optimizer_);
 }
 
 SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuckets& buckets,

@@ -21,7 +21,12 @@ comm::ClipMode clip_mode(ClipMode mode) {
   return comm::ClipMode::kNone;
 }
 
-// What this rank updates where the state is sharded.
+// Whether ranks share out the optimizer's state.
+bool is_sharded(const RunConfig& config, const comm::Communicator& communicator) {
+  return config.optimizer.sharded && communicator.size() > 1;
+}
+
+// What this rank updates where they do.
 std::vector<optim::Range> own_slices(const RunConfig& config, const bert::Model& model,
                                      const comm::Communicator& communicator) {
   std::vector<optim::Range> slices;
@@ -30,6 +35,12 @@ std::vector<optim::Range> own_slices(const RunConfig& config, const bert::Model&
     slices.push_back({slice.begin, slice.end});
   }
   return slices;
+}
+
+optim::UpdateOptions update_options(const comm::ReducedGradients& reduced) {
+  return {.gradient_scale = reduced.gradient_scale,
+          .norm_squared = reduced.norm_squared,
+          .max_norm = reduced.max_norm};
 }
 
 // What train_micro_batch does where nothing is replayed.
@@ -91,12 +102,6 @@ comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& m
   return options;
 }
 
-optim::UpdateOptions update_options(const comm::ReducedGradients& reduced) {
-  return {.gradient_scale = reduced.gradient_scale,
-          .norm_squared = reduced.norm_squared,
-          .max_norm = reduced.max_norm};
-}
-
 std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
                                                     device::Backend& backend) {
   return config.device.graphs ? std::make_unique<device::Recordings>(backend) : nullptr;
@@ -128,18 +133,36 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
   }
   const optim::AdamOptions options{config.beta1, config.beta2, config.epsilon, config.weight_decay};
   if (config.name == OptimizerKind::kLamb) {
-    return optim::make_lamb(backend, arena, segments, options);
+    return optim::make_lamb(backend, arena, segments, options, owned);
   }
   return optim::make_adam(backend, arena, segments, options, owned);
 }
 
-std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
-                                                 device::Backend& backend, const bert::Model& model,
-                                                 std::span<const optim::Range> owned) {
+std::unique_ptr<optim::Optimizer> make_optimizer(const RunConfig& config, device::Backend& backend,
+                                                 const bert::Model& model,
+                                                 const comm::Communicator& communicator) {
   optim::ParameterArena arena{model.master_weights(), {}, model.gradients()};
   if (backend.compute_dtype() != backend.master_dtype())
     arena.compute_weights = model.compute_weights();
-  return make_optimizer(config, backend, model.layout(), arena, owned);
+  std::vector<optim::Range> owned;
+  if (is_sharded(config, communicator)) owned = own_slices(config, model, communicator);
+  return make_optimizer(config.optimizer, backend, model.layout(), arena, owned);
+}
+
+std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& backend,
+                                                             comm::Communicator& communicator,
+                                                             const bert::Model& model,
+                                                             const comm::BucketOptions& options,
+                                                             optim::Optimizer& optimizer) {
+  const auto update = [&optimizer](const comm::ReducedGradients& reduced) {
+    optimizer.update(reduced.stream, reduced.begin, reduced.end, update_options(reduced));
+  };
+  const auto finish = [&optimizer](const comm::ReducedGradients& reduced) {
+    optimizer.finish(reduced.stream, reduced.begin, reduced.end);
+  };
+  return std::make_unique<comm::GradientBuckets>(
+      backend, communicator, model.gradients(), model.layout().boundaries, options, update,
+      comm::SecondHalf{optimizer.partial_sums(), finish});
 }
 
 Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model& model,
@@ -156,17 +179,11 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
       plan_(plan_options(config, communicator.size(), seed)),
       loader_plan_(loadbalance::make_batch_plan(plan_, train.lengths())),
       step_plan_(loadbalance::make_batch_plan(plan_, train.lengths())),
-      sharded_(config.optimizer.sharded && communicator.size() > 1),
-      optimizer_(make_optimizer(
-          config.optimizer, backend, model,
-          sharded_ ? own_slices(config, model, communicator) : std::vector<optim::Range>())),
+      sharded_(is_sharded(config, communicator)),
+      optimizer_(make_optimizer(config, backend, model, communicator)),
       float8_agreement_(model, communicator),
-      buckets_(std::make_unique<comm::GradientBuckets>(
-          backend, communicator, model.gradients(), model.layout().boundaries,
-          bucket_options(config, model),
-          [this](const comm::ReducedGradients& reduced) {
-            optimizer_->update(reduced.stream, reduced.begin, reduced.end, update_options(reduced));
-          })),
+      buckets_(make_gradient_buckets(backend, communicator, model, bucket_options(config, model),
+                                     *optimizer_)),
       recordings_(make_recordings(config, backend)),
       loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
   optim::check_schedule(schedule_);

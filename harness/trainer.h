@@ -123,8 +123,6 @@ optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double bas
 comm::BucketOptions bucket_options(const RunConfig& config);
 // The same with the weights of `model` to gather where the configuration shards the state.
 comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& model);
-// What the optimizer does with reduced gradients.
-optim::UpdateOptions update_options(const comm::ReducedGradients& reduced);
 // Where device.graphs asks for them, else null.
 std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
                                                     device::Backend& backend);
@@ -136,15 +134,21 @@ comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buc
 // Keeps what that would issue instead; see device::Recordings::keep.
 bool keep_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
                       device::Recordings& recordings);
-// The configured optimizer of an arena laid out as `layout` says, or of `model`'s. `owned`: see
-// optim::make_adam.
+// The configured optimizer of an arena laid out as `layout` says. `owned`: see optim::make_adam.
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
                                                  device::Backend& backend,
                                                  const bert::ParameterLayout& layout,
                                                  const optim::ParameterArena& arena,
                                                  std::span<const optim::Range> owned = {});
-std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
-                                                 device::Backend& backend, const bert::Model& model,
-                                                 std::span<const optim::Range> owned = {});
+// The same of this rank's share of `model`'s state, where the configuration shares it out.
+std::unique_ptr<optim::Optimizer> make_optimizer(const RunConfig& config, device::Backend& backend,
+                                                 const bert::Model& model,
+                                                 const comm::Communicator& communicator);
+// Buckets of `model`'s gradients that `optimizer` updates; both outlive them.
+std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& backend,
+                                                             comm::Communicator& communicator,
+                                                             const bert::Model& model,
+                                                             const comm::BucketOptions& options,
+                                                             optim::Optimizer& optimizer);
 
 }  // namespace strata::harness

@@ -1,5 +1,5 @@
 // LAMB, tensor by tensor: a range's direction is computed as soon as its gradients come, and takes
-// their place; a tensor is updated when the last of its ranges has come.
+// their place; a tensor is updated when the last of its ranges has come, from whichever rank.
 #include "optim/moments.h"
 #include "optim/optimizer.h"
 
@@ -14,15 +14,16 @@ struct LambSegment : Segment {
   int64_t pending = 0;         // elements whose direction this step has yet to compute
 };
 
-class Lamb final : public Optimizer {
+// Whoever says when a tensor's directions are complete.
+class Lamb : public Optimizer {
  public:
   Lamb(device::Backend& backend, const ParameterArena& arena, std::span<const Segment> segments,
-       const AdamOptions& options)
-      : backend_(backend),
-        moments_(backend, arena, options, "LAMB"),
-        norms_(backend, segments.size() * sizeof(LambNorms)) {
+       const AdamOptions& options, std::span<const Range> owned)
+      : backend_(backend), moments_(backend, arena, options, "LAMB", owned) {
     // Without decay there is no trust ratio of a tensor's own.
-    for (const Segment& segment : merged(segments, MergedSegments::kWithoutDecay)) {
+    const std::vector<Segment> ours = merged(segments, MergedSegments::kWithoutDecay);
+    norms_ = device::Buffer(backend, ours.size() * sizeof(LambNorms));
+    for (const Segment& segment : ours) {
       segments_.push_back({segment, norms_.as<LambNorms>() + segments_.size(), segment.size});
     }
   }
@@ -44,11 +45,11 @@ class Lamb final : public Optimizer {
 
   std::vector<OptimizerState> state() override { return moments_.state(); }
 
- private:
-  void add_part(Stream stream, LambSegment& segment, const device::AdamUpdate& adam) {
-    if (segment.pending == segment.size) {
-      backend_.fill_zero(stream, segment.norms, sizeof(LambNorms));
-    }
+ protected:
+  virtual void add_part(Stream stream, LambSegment& segment, const device::AdamUpdate& adam) = 0;
+
+  void compute_direction(Stream stream, const LambSegment& segment,
+                         const device::AdamUpdate& adam) {
     backend_.lamb_direction(stream, {.weights = adam.weights,
                                      .gradients = adam.gradients,
                                      .first_moment = adam.first_moment,
@@ -62,21 +63,16 @@ class Lamb final : public Optimizer {
                                      .norm_squared = adam.norm_squared,
                                      .max_norm = adam.max_norm,
                                      .norms = segment.norms});
-    segment.pending -= adam.weights.size();
-    if (segment.pending > 0) return;
-    apply(stream, segment, adam.learning_rate);
-    segment.pending = segment.size;
   }
 
-  void apply(Stream stream, const LambSegment& segment,
-             const device::StepValue<float>& learning_rate) {
-    const int64_t begin = segment.offset, end = segment.offset + segment.size;
+  // Of arena elements [begin, end), which lie in the segment.
+  void apply(Stream stream, const LambSegment& segment, int64_t begin, int64_t end) {
     const ParameterArena& arena = moments_.arena();
     backend_.lamb_apply(stream, {.weights = slice(arena.weights, begin, end),
                                  .compute_weights = slice(arena.compute_weights, begin, end),
                                  .directions = slice(arena.gradients, begin, end),
                                  .norms = segment.norms,
-                                 .learning_rate = learning_rate});
+                                 .learning_rate = moments_.learning_rate()});
   }
 
   device::Backend& backend_;
@@ -85,13 +81,59 @@ class Lamb final : public Optimizer {
   std::vector<LambSegment> segments_;
 };
 
+// One rank has all parts of a tensor.
+class WholeLamb final : public Lamb {
+ public:
+  using Lamb::Lamb;
+
+ private:
+  void add_part(Stream stream, LambSegment& segment, const device::AdamUpdate& adam) override {
+    if (segment.pending == segment.size) {
+      backend_.fill_zero(stream, segment.norms, sizeof(LambNorms));
+    }
+    compute_direction(stream, segment, adam);
+    segment.pending -= adam.weights.size();
+    if (segment.pending > 0) return;
+    apply(stream, segment, segment.offset, segment.offset + segment.size);
+    segment.pending = segment.size;
+  }
+};
+
+// Ranks have parts of it.
+class SharedLamb final : public Lamb {
+ public:
+  using Lamb::Lamb;
+
+  void begin_step(Stream stream, int64_t step, double learning_rate) override {
+    Lamb::begin_step(stream, step, learning_rate);
+    backend_.fill_zero(stream, norms_.data(), norms_.bytes());
+  }
+
+  device::Tensor partial_sums() const override {
+    constexpr int64_t kSums = sizeof(LambNorms) / sizeof(double);
+    return {norms_.data(), device::DType::kF64, 1, kSums * std::ssize(segments_)};
+  }
+
+  void finish(Stream stream, int64_t begin, int64_t end) override {
+    for_each_part(segments_, begin, end, [&](LambSegment& segment, int64_t from, int64_t to) {
+      if (segment.decay) apply(stream, segment, from, to);
+    });
+  }
+
+ private:
+  void add_part(Stream stream, LambSegment& segment, const device::AdamUpdate& adam) override {
+    compute_direction(stream, segment, adam);
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Optimizer> make_lamb(device::Backend& backend, const ParameterArena& arena,
-                                     std::span<const Segment> segments,
-                                     const AdamOptions& options) {
+                                     std::span<const Segment> segments, const AdamOptions& options,
+                                     std::span<const Range> owned) {
   check_segments(segments, arena.weights.size());
-  return std::make_unique<Lamb>(backend, arena, segments, options);
+  if (owned.empty()) return std::make_unique<WholeLamb>(backend, arena, segments, options, owned);
+  return std::make_unique<SharedLamb>(backend, arena, segments, options, owned);
 }
 
 }  // namespace strata::optim

@@ -113,7 +113,7 @@ device::AdamUpdate Moments::adam_update(int64_t begin, int64_t end, bool decay,
           .gradients = slice(arena_.gradients, begin, end),
           .first_moment = slice(moment(first_), place, place + end - begin),
           .second_moment = slice(moment(second_), place, place + end - begin),
-          .learning_rate = device::value_at(&step->learning_rate),
+          .learning_rate = learning_rate(),
           .corrections = device::value_at(&step->corrections),
           .beta1 = static_cast<float>(options_.beta1),
           .beta2 = static_cast<float>(options_.beta2),
@@ -122,6 +122,10 @@ device::AdamUpdate Moments::adam_update(int64_t begin, int64_t end, bool decay,
           .gradient_scale = options.gradient_scale,
           .norm_squared = options.norm_squared,
           .max_norm = options.max_norm};
+}
+
+device::StepValue<float> Moments::learning_rate() const {
+  return device::value_at(&step_values_.as<StepValues>()->learning_rate);
 }
 
 std::vector<OptimizerState> Moments::state() const {

@@ -52,6 +52,7 @@ class Moments {
                                  const UpdateOptions& options) const;
 
   const ParameterArena& arena() const { return arena_; }
+  device::StepValue<float> learning_rate() const;  // of the step
   std::vector<OptimizerState> state() const;
 
  private:

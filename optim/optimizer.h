@@ -54,11 +54,17 @@ class Optimizer {
   virtual void begin_step(device::Stream stream, int64_t step, double learning_rate) = 0;
 
   // Updates the weights of arena elements [begin, end), which may cut segments, and clears their
-  // gradients; LAMB does so to a whole segment once the last range of it has come. Every element is
-  // updated once a step; ranges may come in any order. Issued on `stream`, which only one thread
-  // may use at a time.
+  // gradients; LAMB does so to a whole segment once the last range of it has come, or in finish().
+  // Every element is updated once a step; ranges may come in any order. Issued on `stream`, which
+  // only one thread may use at a time.
   virtual void update(device::Stream stream, int64_t begin, int64_t end,
                       const UpdateOptions& options) = 0;
+
+  // Where the state is shared out among ranks, but an update needs sums over whole tensors: [n] f64
+  // to which update() adds this rank's parts. The caller sums them over ranks once every element is
+  // updated, and then has finish() do the rest, in any ranges. Absent: update() does all.
+  virtual device::Tensor partial_sums() const { return {}; }
+  virtual void finish(device::Stream, int64_t /*begin*/, int64_t /*end*/) {}
 
   // The state in device memory, to be read or overwritten between steps.
   virtual std::vector<OptimizerState> state() = 0;
@@ -80,9 +86,10 @@ std::unique_ptr<Optimizer> make_adam(device::Backend& backend, const ParameterAr
                                      std::span<const Range> owned = {});
 
 // LAMB: Adam, whose update of every segment that decays is scaled by the segment's trust ratio (see
-// device::LambDirection). Options and errors as Adam's. With the same ranges in the same order, the
-// same bits.
+// device::LambDirection). Options, `owned` and errors as Adam's; with `owned`, the segments' norms
+// are partial sums. With the same ranges in the same order, the same bits.
 std::unique_ptr<Optimizer> make_lamb(device::Backend& backend, const ParameterArena& arena,
-                                     std::span<const Segment> segments, const AdamOptions& options);
+                                     std::span<const Segment> segments, const AdamOptions& options,
+                                     std::span<const Range> owned = {});
 
 }  // namespace strata::optim

@@ -22,14 +22,17 @@ using testing_support::DeferredBackend;
 using testing_support::HostBackend;
 
 constexpr int kSteps = 4;
+constexpr int64_t kSums = 2;
 
 struct Case {
   ClipMode clip;
   DType reduce_dtype;
   bool sharded;
+  bool in_halves = false;
 };
 
-// Plain gradient descent over kSteps, whose weights are final once its streams are synchronized.
+// Plain gradient descent over kSteps, in halves by a step whose length all ranks know together,
+// whose weights are final once its streams are synchronized.
 template <typename AnyBackend>
 class Descent {
  public:
@@ -42,8 +45,14 @@ class Descent {
         step_(backend, sizeof(int)),
         gradients_(backend, kGradients * sizeof(float)),
         weights_(backend, kGradients * sizeof(float)),
-        buckets_(backend, world, {gradients_.data(), DType::kF32, 1, kGradients}, kBoundaries,
-                 options(c), [this](const ReducedGradients& reduced) { update(reduced); }) {}
+        sums_(backend, kSums * sizeof(double)),
+        buckets_(
+            backend, world, {gradients_.data(), DType::kF32, 1, kGradients}, kBoundaries,
+            options(c),
+            [this, halves = c.in_halves && world.size() > 1](const ReducedGradients& reduced) {
+              halves ? add_up(reduced) : update(reduced);
+            },
+            second_half(c)) {}
 
   // `recordings` may be null.
   std::vector<float> run(device::Recordings* recordings = nullptr) {
@@ -61,6 +70,7 @@ class Descent {
 
  private:
   void issue_step() {
+    backend_.fill_zero(Stream::kCompute, sums_.data(), sums_.bytes());
     for (size_t i = 1; i < kBoundaries.size(); ++i) {
       backward(kBoundaries[i - 1], kBoundaries[i]);
       buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
@@ -89,13 +99,42 @@ class Descent {
     });
   }
 
+  SecondHalf second_half(const Case& c) {
+    if (!c.in_halves) return {};
+    return {{sums_.data(), DType::kF64, 1, kSums},
+            [this](const ReducedGradients& reduced) { finish(reduced); }};
+  }
+
+  static float scale_of(const ReducedGradients& reduced) {
+    if (!reduced.norm_squared) return reduced.gradient_scale;
+    return reduced.gradient_scale *
+           static_cast<float>(std::min(1.0, reduced.max_norm / std::sqrt(*reduced.norm_squared)));
+  }
+
+  // Sums of both kinds of elements.
+  void add_up(const ReducedGradients& reduced) {
+    enqueue_(reduced.stream, [=, this] {
+      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+        float& gradient = gradients_.template as<float>()[i];
+        gradient *= scale_of(reduced);
+        sums_.template as<double>()[i % kSums] += gradient * gradient;
+      }
+    });
+  }
+  void finish(const ReducedGradients& reduced) {
+    enqueue_(reduced.stream, [=, this] {
+      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+        float& gradient = gradients_.template as<float>()[i];
+        const auto length = static_cast<float>(std::sqrt(sums_.template as<double>()[i % kSums]));
+        weights_.template as<float>()[i] -= 0.25f * gradient / (1 + length);
+        gradient = 0;
+      }
+    });
+  }
+
   void update(const ReducedGradients& reduced) {
     enqueue_(reduced.stream, [=, this] {
-      float scale = reduced.gradient_scale;
-      if (reduced.norm_squared) {
-        scale *=
-            static_cast<float>(std::min(1.0, reduced.max_norm / std::sqrt(*reduced.norm_squared)));
-      }
+      const float scale = scale_of(reduced);
       for (int64_t i = reduced.begin; i < reduced.end; ++i) {
         weights_.template as<float>()[i] -= 0.25f * scale * gradients_.template as<float>()[i];
         gradients_.template as<float>()[i] = 0;
@@ -106,7 +145,7 @@ class Descent {
   AnyBackend& backend_;
   int rank_;
   Enqueue enqueue_;
-  device::Buffer step_, gradients_, weights_;
+  device::Buffer step_, gradients_, weights_, sums_;
   GradientBuckets buckets_;
 };
 
@@ -121,6 +160,7 @@ std::vector<Case> cases() {
                               ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce}) {
     for (const DType reduce_dtype : {DType::kF32, DType::kBF16}) {
       for (const bool sharded : {false, true}) all.push_back({clip, reduce_dtype, sharded});
+      all.push_back({clip, reduce_dtype, true, true});
     }
   }
   return all;
@@ -130,7 +170,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, StreamEngineOverRanks, testing::ValuesIn(cases()
                          [](const auto& param) {
                            return name_of(param.param.clip) + "_" +
                                   device::name_of(param.param.reduce_dtype) +
-                                  (param.param.sharded ? "_sharded" : "");
+                                  (param.param.sharded ? "_sharded" : "") +
+                                  (param.param.in_halves ? "_in_halves" : "");
                          });
 
 TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun) {
@@ -159,8 +200,9 @@ TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
   DeferredBackend device(host, 1);
   Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
                                       [](Stream, const std::function<void()>&) {});
-  const int kinds =
-      (GetParam().sharded ? 2 : 1) * 2 + (GetParam().clip == ClipMode::kAfterAllReduce ? 1 : 0);
+  const int kinds = (GetParam().sharded ? 2 : 1) * 2 +
+                    (GetParam().clip == ClipMode::kAfterAllReduce ? 1 : 0) +
+                    (GetParam().in_halves ? 1 : 0);
   EXPECT_GE(collectives() - before, kinds);
 }
 

@@ -18,7 +18,8 @@ namespace strata::harness {
 
 // Expects the reference's losses at its first `steps` steps, at most.
 inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
-                                               comm::Communicator& communicator, size_t steps) {
+                                               comm::Communicator& communicator, size_t steps,
+                                               bool sharded = false) {
   const nlohmann::json golden = bert::reference_results().at("training");
   const bert::BertConfig bert = bert::reference_config();
   const auto source =
@@ -32,7 +33,8 @@ inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
                       .beta1 = 0.9,
                       .beta2 = 0.999,
                       .epsilon = 1e-6,
-                      .weight_decay = 0.01};
+                      .weight_decay = 0.01,
+                      .sharded = sharded};
   config.schedule.name = ScheduleKind::kPolynomialDecay;
   config.schedule.warmup_steps = golden.at("warmup_steps");
   config.schedule.training_steps = golden.at("steps");

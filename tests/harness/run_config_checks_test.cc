@@ -50,16 +50,6 @@ TEST(RunConfigChecks, TheClosedDivisionUpdatesWithLamb) {
   EXPECT_EQ(conflict_of(config), "");
 }
 
-TEST(RunConfigChecks, LambCannotBeSharded) {
-  RunConfig config;
-  config.optimizer.sharded = true;
-  EXPECT_EQ(conflict_of(config), "");
-  config.optimizer.name = OptimizerKind::kLamb;
-  EXPECT_EQ(conflict_of(config),
-            "<optimizer.sharded>: optimizer.sharded: lamb's trust ratios need whole tensors, and a "
-            "rank would have parts of them; use adam or false");
-}
-
 TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
   RunConfig config;
   config.device.backend = BackendKind::kReference;

@@ -139,7 +139,6 @@ class LateDevice : public testing_support::DeferredBackend {
 TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
   for (const bool sharded : {false, true}) {
     RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
-    if (sharded && config.optimizer.name == OptimizerKind::kLamb) continue;
     config.optimizer.sharded = sharded;
     config.batch.round_tokens = 32;
     const TrainingHistory in_host_memory = train(config, *world_, *source_, 7, 6);
@@ -225,7 +224,9 @@ TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
 // The optimizer's state in shares: the same weights from a share of the work.
 TEST(TrainingOverRanks, FollowsMlperfsReference) {
   const auto cpu = make_backend(small_run());
-  expect_to_follow_mlperfs_reference(*cpu, *comm::make_mpi_communicator(), 12);
+  for (const bool sharded : {false, true}) {
+    expect_to_follow_mlperfs_reference(*cpu, *comm::make_mpi_communicator(), 12, sharded);
+  }
 }
 
 // Every sample once, whichever rank evaluates it.
@@ -245,8 +246,8 @@ TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
   }
 }
 
+// Of LAMB, ranks add up the norms of tensors, which one rank adds up alone.
 TEST_P(TrainerOverRanks, ShardedStateGivesTheSameBits) {
-  if (GetParam().optimizer == kLamb) GTEST_SKIP() << "lamb cannot be sharded";
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
     RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
     config.model.precision = precision;
@@ -254,6 +255,11 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameBits) {
     const TrainingHistory whole = train(config, *world_, *source_, 7, 6);
     config.optimizer.sharded = true;
     const TrainingHistory sharded = train(config, *world_, *source_, 7, 6);
+    if (GetParam().optimizer == kLamb) {
+      const double bound = precision == Precision::kFp32 ? 1e-5 : 1e-3;
+      EXPECT_LE(largest_loss_difference(whole, sharded), bound) << name_of(precision);
+      continue;
+    }
     EXPECT_EQ(largest_loss_difference(whole, sharded), 0) << name_of(precision);
     EXPECT_EQ(whole.weights, sharded.weights) << name_of(precision);
   }

@@ -15,6 +15,7 @@ struct Case {
   ClipMode clip;
   Precision precision;
   bool sharded;
+  OptimizerKind optimizer = OptimizerKind::kAdam;
 };
 
 class TrainerOnStreams : public testing::TestWithParam<Case> {
@@ -24,6 +25,7 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
     config.clip = {GetParam().clip, 0.3};
     config.model.precision = GetParam().precision;
     config.optimizer.sharded = GetParam().sharded;
+    config.optimizer.name = GetParam().optimizer;
     config.batch.micro_batch = kGlobalBatch / world_->size();
     config.batch.round_tokens = 32;
     config.log.loss_interval_steps = 3;
@@ -38,12 +40,15 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(
     Modes, TrainerOnStreams,
-    testing::Values(Case{"clipped", ClipMode::kAfterAllReduce, Precision::kFp32, false},
-                    Case{"bucket_clipped", ClipMode::kBucketBeforeAllReduce, Precision::kFp32,
-                         false},
-                    Case{"sharded", ClipMode::kBucketBeforeAllReduce, Precision::kFp32, true},
-                    Case{"fp8", ClipMode::kNone, Precision::kFp8, false},
-                    Case{"fp8_sharded", ClipMode::kBeforeAllReduce, Precision::kFp8, true}),
+    testing::Values(
+        Case{"clipped", ClipMode::kAfterAllReduce, Precision::kFp32, false},
+        Case{"bucket_clipped", ClipMode::kBucketBeforeAllReduce, Precision::kFp32, false},
+        Case{"sharded", ClipMode::kBucketBeforeAllReduce, Precision::kFp32, true},
+        Case{"lamb", ClipMode::kAfterAllReduce, Precision::kFp32, false, OptimizerKind::kLamb},
+        Case{"lamb_sharded", ClipMode::kAfterAllReduce, Precision::kFp32, true,
+             OptimizerKind::kLamb},
+        Case{"fp8", ClipMode::kNone, Precision::kFp8, false},
+        Case{"fp8_sharded", ClipMode::kBeforeAllReduce, Precision::kFp8, true}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {

@@ -135,6 +135,49 @@ TEST_F(Lamb, ATensorIsUpdatedWithItsLastRange) {
   EXPECT_EQ(element(arena_.weights, 300), golden()["weights"][1][0]);
 }
 
+// Two ranks in turn over one arena, each with moments of its own ranges alone.
+TEST_F(Lamb, RanksWithPartsOfTensorsUpdateThemTogether) {
+  const std::vector<std::vector<optim::Range>> owned = {{{0, 150}, {310, 400}},
+                                                        {{150, 310}, {400, size_}}};
+  const auto& s = golden()["settings"];
+  std::vector<std::unique_ptr<Optimizer>> ranks;
+  for (const auto& ranges : owned) {
+    ranks.push_back(make_lamb(backend_, arena_, segments_of_golden(),
+                              {s["beta1"], s["beta2"], s["epsilon"], s["weight_decay"]}, ranges));
+    EXPECT_GT(ranks.back()->partial_sums().size(), 2);
+  }
+  EXPECT_FALSE(make()->partial_sums());
+  set(arena_.weights, flat(golden()["weights"]));
+  std::vector<Values> result;
+  for (size_t step = 1; step <= golden()["steps"].size(); ++step) {
+    const auto& given = golden()["steps"][step - 1];
+    set(arena_.gradients, flat(given["gradients"]));
+    *norm_.as<double>() = 0;
+    backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
+    for (size_t rank = 0; rank < 2; ++rank) {
+      ranks[rank]->begin_step(Stream::kCompute, static_cast<int64_t>(step), given["rate"]);
+      for (const auto& [begin, end] : owned[rank]) {
+        ranks[rank]->update(Stream::kCompute, begin, end, options());
+      }
+    }
+    const Tensor a = ranks[0]->partial_sums(), b = ranks[1]->partial_sums();
+    for (int64_t i = 0; i < a.size(); ++i) {
+      const double sum = element(a, i) + element(b, i);
+      set_element(a, i, sum);
+      set_element(b, i, sum);
+    }
+    for (size_t rank = 0; rank < 2; ++rank) {
+      for (const auto& [begin, end] : owned[rank]) {
+        ranks[rank]->finish(Stream::kCompute, begin, end);
+      }
+    }
+    EXPECT_EQ(values(arena_.gradients), Values(static_cast<size_t>(size_), 0.0));
+    result.push_back(values(arena_.weights));
+    EXPECT_EQ(values(arena_.compute_weights), result.back());
+  }
+  expect_golden(result);
+}
+
 TEST_F(Lamb, StateIsBothMoments) {
   const auto lamb = make();
   set_element(arena_.gradients, 3, 2.0);
