@@ -11,12 +11,13 @@ enum class BucketPhase : uint8_t {
   kReduce,  // the all-reduce
   kNorm,    // after it: conversion back, norm
   kUpdate,  // the update callback
+  kFinish,  // the second half's
   kGather,  // gathering updated weights
 };
 
 // One piece of work in a step, on std::chrono::steady_clock.
 struct BucketEvent {
-  int bucket = 0;  // -1: the exchange of the global norm
+  int bucket = 0;  // -1: the exchange of the global norm, or of the second half's sums
   BucketPhase phase = BucketPhase::kClip;
   int64_t begin_ns = 0;
   int64_t end_ns = 0;

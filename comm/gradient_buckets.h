@@ -77,7 +77,7 @@ struct StepTimes {
   double exposed_communication_seconds = 0;
   double wait_seconds = 0;    // in finish_step
   double clip_seconds = 0;    // in norms, clipping and conversion
-  double update_seconds = 0;  // in the update callback
+  double update_seconds = 0;  // in the update callbacks
 };
 
 // In host memory, one thread of its own works on the device (Stream::kReduce), a second one waits
@@ -89,8 +89,9 @@ class GradientBuckets {
  public:
   // Issues the update on the given stream, once a step for every bucket in arena order, when its
   // gradients are reduced (kAfterAllReduce: when all are) and backward has ended; in host memory on
-  // a thread of the engine's, and where weights are gathered without waiting for backward. Once all
-  // ranges have been given, the gradients must be cleared, as Optimizer::update leaves them.
+  // a thread of the engine's, and where weights are then gathered without waiting for backward.
+  // Once all ranges have been given, and finished where there is a second half, the gradients must
+  // be cleared, as Optimizer::update leaves them.
   using Update = BucketUpdate;
 
   // `gradients` [n] master dtype, laid out in the order in which backward finishes, which may pause

@@ -194,6 +194,7 @@ StepTimes ThreadEngine::summarize(int64_t wait_begin, int64_t wait_end) {
         times.clip_seconds += duration;
         break;
       case BucketPhase::kUpdate:
+      case BucketPhase::kFinish:
         times.update_seconds += duration;
         break;
       case BucketPhase::kReduce:
@@ -270,10 +271,11 @@ bool ThreadEngine::may_prepare(int bucket) const {
 }
 
 // Updates take from backward the cores and the bandwidth it needs; after it they fill the wait for
-// the last all-reduces. Weights that must still be gathered cannot wait.
+// the last all-reduces. Weights that can be gathered once they are updated cannot wait.
 bool ThreadEngine::may_update(int bucket) const {
   if (clip_ == ClipMode::kAfterAllReduce) return progress_.norm_known;
-  return bucket < progress_.collected && (sharded() || final_.all_final());
+  const bool at_once = sharded() && !in_halves();
+  return bucket < progress_.collected && (at_once || final_.all_final());
 }
 
 void ThreadEngine::perform(Work work) {
@@ -292,7 +294,7 @@ void ThreadEngine::perform(Work work) {
     case Work::kPublishSums:
       return publish_sums();
     case Work::kFinish:
-      return timed(progress_.finished, BucketPhase::kUpdate,
+      return timed(progress_.finished, BucketPhase::kFinish,
                    [this] { finish(progress_.finished); });
     case Work::kNone:
       return;

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "harness/log_keys.h"
 
 namespace strata::harness {
 namespace {
@@ -54,8 +53,8 @@ std::filesystem::path ResultTree::checkpoint(int experiment) const {
   return result(*this, experiment, ".safetensors");
 }
 
-std::vector<int> prepare_result_tree(const ResultTree& tree, int experiments,
-                                     ExistingResults existing) {
+std::vector<ExperimentResult> prepare_result_tree(const ResultTree& tree, int experiments,
+                                                  ExistingResults existing) {
   for (const auto& directory : {tree.results(), tree.system_description().parent_path()}) {
     std::error_code error;
     std::filesystem::create_directories(directory, error);
@@ -65,23 +64,20 @@ std::vector<int> prepare_result_tree(const ResultTree& tree, int experiments,
     }
     check_writable(directory);
   }
-  std::vector<int> missing;
+  std::vector<ExperimentResult> kept;
   for (int experiment = 0; experiment < experiments; ++experiment) {
     const std::filesystem::path log = tree.log(experiment);
     std::error_code error;
-    if (!std::filesystem::exists(log, error)) {
-      missing.push_back(experiment);
-    } else if (existing == ExistingResults::kRefuse) {
+    if (!std::filesystem::exists(log, error)) continue;
+    if (existing == ExistingResults::kRefuse) {
       fail(
           "{}: exists already; move it away, choose another run.output, or have the results that "
           "are there kept with --continue",
           log.string());
-    } else if (read_file(log).find(log_keys::kRunStop) == std::string::npos) {
-      fail("{}: has no {}: its run was killed, or is still on; move it away and continue again",
-           log.string(), log_keys::kRunStop);
     }
+    kept.push_back(read_experiment_result(log, experiment));
   }
-  return missing;
+  return kept;
 }
 
 }  // namespace strata::harness

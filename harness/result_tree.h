@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/experiment_result.h"
+
 namespace strata::harness {
 
 // <output>/<organization>/{results/<system>/bert/result_N.*, systems/<system>.json}.
@@ -27,10 +29,10 @@ struct ResultTree {
 enum class ExistingResults : uint8_t { kRefuse, kKeep };
 
 // Makes the directories and checks, before anything is trained, that they can be written to.
-// Returns which of the experiments 0 ... `experiments` - 1 are to be run: those without a log.
-// Throws Error where a directory cannot be written to, where there is a log and existing results
-// are refused, or a log without an end.
-std::vector<int> prepare_result_tree(const ResultTree& tree, int experiments,
-                                     ExistingResults existing = ExistingResults::kRefuse);
+// Returns the results of the experiments 0 ... `experiments` - 1 that are there already. Throws
+// Error where a directory cannot be written to, where there are results and they are refused, and
+// as read_experiment_result does.
+std::vector<ExperimentResult> prepare_result_tree(
+    const ResultTree& tree, int experiments, ExistingResults existing = ExistingResults::kRefuse);
 
 }  // namespace strata::harness

@@ -66,7 +66,7 @@ void RunLog::watch() {
       try {
         message = close() ? fmt::format(
                                 "\nstrata: interrupted; {} ends with run_stop aborted. To run "
-                                "again, give another run.output or remove it.\n",
+                                "again, move it away, and keep other results with --continue.\n",
                                 log_.path().string())
                           : "\nstrata: interrupted before the run began; it left no log\n";
       } catch (const Error& error) {

@@ -40,7 +40,7 @@ struct Benchmark {
   std::unique_ptr<bert::Model> model;
   ResultTree tree;
   std::string platform;
-  std::vector<int> experiments;  // to be run
+  std::vector<ExperimentResult> results;  // that were there already
 };
 
 // Lines for people, from the first rank only.
@@ -48,12 +48,36 @@ void say(const Ranks& ranks, const std::string& line) {
   if (ranks.first()) std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-// The first rank's `values`, on all ranks.
-void share(std::vector<int>& values, const Ranks& ranks) {
-  size_t count = values.size();
+// Results that lie together are of one configuration on one system.
+void check_kept(const ResultTree& tree, const std::vector<ExperimentResult>& kept,
+                const RunConfig& config, const std::string& system_description) {
+  if (kept.empty()) return;
+  if (read_file(tree.system_description()) != system_description) {
+    fail(
+        "{}: describes another system, or this one otherwise, than the results would be of; "
+        "continue on the same ranks and machines, or choose another run.output",
+        tree.system_description().string());
+  }
+  for (const ExperimentResult& result : kept) {
+    RunConfig theirs = load_run_config(tree.config(result.experiment));
+    theirs.run.experiments = config.run.experiments;
+    if (to_yaml(theirs) == to_yaml(config)) continue;
+    fail(
+        "{}: is another configuration than is to be continued with; give the same one, or choose "
+        "another run.output",
+        tree.config(result.experiment).string());
+  }
+}
+
+// Which of the first rank's results reached the target, on all ranks.
+void share(std::vector<ExperimentResult>& results, const Ranks& ranks) {
+  size_t count = results.size();
   ranks.communicator.broadcast(&count, sizeof count, 0);
-  values.resize(count);
-  ranks.communicator.broadcast(values.data(), count * sizeof(int), 0);
+  results.resize(count);
+  for (ExperimentResult& result : results) {
+    ranks.communicator.broadcast(&result.experiment, sizeof result.experiment, 0);
+    ranks.communicator.broadcast(&result.reached_target, sizeof result.reached_target, 0);
+  }
 }
 
 Benchmark prepare(const RunConfig& config, const Ranks& ranks, ExistingResults existing) {
@@ -83,14 +107,14 @@ Benchmark prepare(const RunConfig& config, const Ranks& ranks, ExistingResults e
   b.platform = system_name(config, machine, facts);
   b.tree = {config.run.output, config.run.organization, b.platform};
   if (ranks.first()) {
-    b.experiments = prepare_result_tree(b.tree, config.run.experiments, existing);
-    write_file_atomically(b.tree.system_description(),
-                          system_description_json(config, machine, facts));
+    b.results = prepare_result_tree(b.tree, config.run.experiments, existing);
+    const std::string description = system_description_json(config, machine, facts);
+    check_kept(b.tree, b.results, config, description);
+    write_file_atomically(b.tree.system_description(), description);
   }
-  share(b.experiments, ranks);
-  if (std::ssize(b.experiments) < config.run.experiments) {
-    say(ranks, fmt::format("results: {} of {} are there and kept, below {}",
-                           config.run.experiments - std::ssize(b.experiments),
+  share(b.results, ranks);
+  if (!b.results.empty()) {
+    say(ranks, fmt::format("results: {} of {} are there and kept, below {}", b.results.size(),
                            config.run.experiments, b.tree.results().string()));
   }
   say(ranks, fmt::format("device: {}, {} rank{}", b.backend->description(), ranks.size(),
@@ -286,7 +310,12 @@ std::vector<ExperimentResult> time_to_train(const RunConfig& config, const Ranks
   const SignalThread signal_thread;  // before the device starts its threads
   const Benchmark benchmark = prepare(config, ranks, existing);
   std::vector<ExperimentResult> results;
-  for (const int experiment : benchmark.experiments) {
+  auto kept = benchmark.results.begin();
+  for (int experiment = 0; experiment < config.run.experiments; ++experiment) {
+    if (kept != benchmark.results.end() && kept->experiment == experiment) {
+      results.push_back(*kept++);
+      continue;
+    }
     results.push_back(run_experiment(benchmark, experiment));
     const ExperimentResult& r = results.back();
     say(ranks,

@@ -36,6 +36,8 @@ const char* name_of(comm::BucketPhase phase) {
       return "norm";
     case comm::BucketPhase::kUpdate:
       return "update";
+    case comm::BucketPhase::kFinish:
+      return "finish";
     case comm::BucketPhase::kGather:
       return "gather";
   }
@@ -85,7 +87,7 @@ void Timeline::add(Lane lane, std::string name, Clock::time_point begin, Clock::
 
 void Timeline::add(std::span<const comm::BucketEvent> events) {
   for (const comm::BucketEvent& event : events) {
-    std::string name = event.bucket < 0 ? "exchange the norm"
+    std::string name = event.bucket < 0 ? "exchange norms"
                                         : fmt::format("{} {}", name_of(event.phase), event.bucket);
     add(lane_of(event.phase), std::move(name), event.begin_ns, event.end_ns);
   }

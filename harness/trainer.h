@@ -144,7 +144,8 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
 std::unique_ptr<optim::Optimizer> make_optimizer(const RunConfig& config, device::Backend& backend,
                                                  const bert::Model& model,
                                                  const comm::Communicator& communicator);
-// Buckets of `model`'s gradients that `optimizer` updates; both outlive them.
+// Buckets of `model`'s gradients that `optimizer` updates; both outlive them. Where the options
+// gather weights, LAMB must have been made for this rank's share; Adam may have the whole state.
 std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& backend,
                                                              comm::Communicator& communicator,
                                                              const bert::Model& model,

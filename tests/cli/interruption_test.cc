@@ -62,7 +62,7 @@ TEST_P(Signal, EndsARunWithItsLogAborted) {
   expect_end(128 + GetParam());
   expect_aborted_log(2);
   EXPECT_NE(messages_.find("run_stop aborted"), std::string::npos) << messages_;
-  EXPECT_NE(messages_.find("run.output"), std::string::npos) << "does not say what to do next";
+  EXPECT_NE(messages_.find("--continue"), std::string::npos) << "does not say what to do next";
 }
 
 TEST_P(Signal, EndsAJobOfTwoRanksWithItsLogAborted) {

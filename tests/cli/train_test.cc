@@ -205,20 +205,37 @@ TEST_F(Train, ResultsThatAreThereAreNeverTouched) {
 }
 
 TEST_F(Train, ContinuesWithTheMissingExperimentsOverRanks) {
-  ASSERT_EQ(strata(train({"--experiments", "1"})).exit_code, 0);
+  ASSERT_EQ(strata(train({"--experiments", "1"}), 2).exit_code, 0);
   const std::string before = read_file(result("result_0.txt"));
   const ProcessResult more = strata(train({"--experiments", "3", "--continue", "--json"}), 2);
   ASSERT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_NE(more.err.find("1 of 3 are there and kept"), std::string::npos) << more.err;
   const json results = json::parse(more.out);
-  ASSERT_EQ(results.size(), 2u);
-  EXPECT_EQ(results[0]["experiment"], 1);
-  EXPECT_EQ(results[1]["experiment"], 2);
+  ASSERT_EQ(results.size(), 3u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(results[i]["experiment"], i);
+    EXPECT_EQ(results[i]["reached_target"], true);
+  }
+  EXPECT_EQ(results[0]["accuracy"], values_of(events(), "eval_accuracy").back());
   EXPECT_EQ(read_file(result("result_0.txt")), before);
   EXPECT_TRUE(ends_with_run_stop(events(result("result_2.txt")), "success"));
-  EXPECT_NE(more.err.find("1 of 3 are there and kept"), std::string::npos) << more.err;
-  const ProcessResult nothing = strata(train({"--experiments", "3", "--continue", "--json"}));
-  EXPECT_EQ(nothing.exit_code, 0) << nothing.err;
-  EXPECT_EQ(json::parse(nothing.out).size(), 0u);
+}
+
+TEST_F(Train, ContinuingCountsWhatIsKeptAndMixesNothing) {
+  const std::vector<std::string> out_of_reach = {"--set", "target.masked_lm_accuracy=0.99", "--set",
+                                                 "target.max_steps=4"};
+  ASSERT_EQ(strata(train(out_of_reach)).exit_code, 1);
+  std::vector<std::string> again = out_of_reach;
+  again.push_back("--continue");
+  EXPECT_EQ(strata(train(again)).exit_code, 1) << "its result is kept: the target was not reached";
+  std::vector<std::string> otherwise = again;
+  otherwise.insert(otherwise.end(), {"--experiments", "2", "--set", "optimizer.lr=1e-4"});
+  expect_refusal(strata(train(otherwise)), {result("result_0.yaml").string(), "another"});
+  again.insert(again.end(), {"--experiments", "2"});
+  const ProcessResult on_two = strata(train(again), 2);
+  EXPECT_EQ(on_two.exit_code, 2);
+  EXPECT_NE(on_two.err.find(system_description().string()), std::string::npos) << on_two.err;
+  EXPECT_FALSE(std::filesystem::exists(result("result_1.txt")));
 }
 
 // The configuration that stands in the repository for tests, with its model of 30522 words.

@@ -192,18 +192,21 @@ TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun)
 // Connections take long to make where there are many ranks.
 TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
   if (world_->size() == 1) GTEST_SKIP() << "one rank has nothing to exchange";
-  const auto collectives = reinterpret_cast<int (*)()>(
-      ::dlsym(::dlopen("libnccl.so.2", RTLD_NOW), "fakeNcclCollectives"));
-  ASSERT_TRUE(collectives);
-  const int before = collectives();
+  void* nccl = ::dlopen("libnccl.so.2", RTLD_NOW);
+  const auto collectives = reinterpret_cast<int (*)()>(::dlsym(nccl, "fakeNcclCollectives"));
+  const auto all_reduces = reinterpret_cast<int (*)()>(::dlsym(nccl, "fakeNcclAllReduces"));
+  ASSERT_TRUE(collectives && all_reduces);
+  const int before = collectives(), all_reduces_before = all_reduces();
   HostBackend host;
   DeferredBackend device(host, 1);
   Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
                                       [](Stream, const std::function<void()>&) {});
-  const int kinds = (GetParam().sharded ? 2 : 1) * 2 +
-                    (GetParam().clip == ClipMode::kAfterAllReduce ? 1 : 0) +
-                    (GetParam().in_halves ? 1 : 0);
-  EXPECT_GE(collectives() - before, kinds);
+  const Case& c = GetParam();
+  const int of_buckets = 2, of_norms = c.clip == ClipMode::kAfterAllReduce ? 1 : 0;
+  EXPECT_EQ(all_reduces() - all_reduces_before,
+            (c.sharded ? 0 : of_buckets) + of_norms + (c.in_halves ? 1 : 0));
+  // The halves of an all-reduce.
+  EXPECT_GE(collectives() - before, c.sharded ? 2 * of_buckets : of_buckets);
 }
 
 TEST(NcclOverRanks, FindsTheLargest) {

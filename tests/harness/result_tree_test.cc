@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "harness/run_log.h"
 #include "tests/harness/temporary_directory.h"
 
 namespace strata::harness {
@@ -44,19 +45,18 @@ TEST_F(ResultTreeTest, AResultThatIsThereIsNotTrainedOver) {
   EXPECT_EQ(read_file(tree.log(1)), "kept");
 }
 
-TEST_F(ResultTreeTest, KeepingResultsLeavesTheMissingOnes) {
+TEST_F(ResultTreeTest, ResultsThatAreThereMayBeKept) {
   const ResultTree tree{directory_, "Org", "box"};
-  EXPECT_EQ(prepare_result_tree(tree, 3), (std::vector{0, 1, 2}));
-  write_file_atomically(tree.log(1), ":::MLLOG {\"key\": \"run_stop\"}\n");
-  EXPECT_EQ(prepare_result_tree(tree, 3, ExistingResults::kKeep), (std::vector{0, 2}));
-  EXPECT_EQ(prepare_result_tree(tree, 1, ExistingResults::kKeep), std::vector{0});
-  write_file_atomically(tree.log(2), ":::MLLOG {\"key\": \"run_start\"}\n");
-  try {
-    prepare_result_tree(tree, 3, ExistingResults::kKeep);
-    FAIL() << "no error was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()).find(tree.log(2).string() + ": has no run_stop"), 0u);
-  }
+  EXPECT_TRUE(prepare_result_tree(tree, 3).empty());
+  RunLog log(tree.log(1));
+  log.run_start();
+  log.run_stop(true, 64);
+  const auto kept = prepare_result_tree(tree, 3, ExistingResults::kKeep);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].experiment, 1);
+  EXPECT_EQ(kept[0].log, tree.log(1));
+  EXPECT_TRUE(kept[0].reached_target);
+  EXPECT_TRUE(prepare_result_tree(tree, 1, ExistingResults::kKeep).empty());
 }
 
 TEST_F(ResultTreeTest, AnOutputThatCannotBeMadeIsNamed) {

@@ -64,7 +64,7 @@ TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
   for (const json& span : spans(trace)) lane_of[span["name"]] = lanes.at(span["tid"]);
   const std::map<std::string, std::string> expected = {{"clip 3", "clip and update"},
                                                        {"reduce 3", "all-reduce"},
-                                                       {"exchange the norm", "all-reduce"},
+                                                       {"exchange norms", "all-reduce"},
                                                        {"norm 3", "clip and update"},
                                                        {"update 3", "clip and update"},
                                                        {"gather 3", "gather weights"},

@@ -221,7 +221,6 @@ TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
   }
 }
 
-// The optimizer's state in shares: the same weights from a share of the work.
 TEST(TrainingOverRanks, FollowsMlperfsReference) {
   const auto cpu = make_backend(small_run());
   for (const bool sharded : {false, true}) {
@@ -246,8 +245,10 @@ TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
   }
 }
 
-// Of LAMB, ranks add up the norms of tensors, which one rank adds up alone.
-TEST_P(TrainerOverRanks, ShardedStateGivesTheSameBits) {
+// The optimizer's state in shares: the same weights from a share of the work. Of LAMB, ranks add up
+// the norms of tensors, which one rank adds up alone: the last bits may differ.
+TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
+  const bool is_lamb = GetParam().optimizer == kLamb;
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
     RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
     config.model.precision = precision;
@@ -255,13 +256,15 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameBits) {
     const TrainingHistory whole = train(config, *world_, *source_, 7, 6);
     config.optimizer.sharded = true;
     const TrainingHistory sharded = train(config, *world_, *source_, 7, 6);
-    if (GetParam().optimizer == kLamb) {
-      const double bound = precision == Precision::kFp32 ? 1e-5 : 1e-3;
-      EXPECT_LE(largest_loss_difference(whole, sharded), bound) << name_of(precision);
-      continue;
+    double difference = 0, largest = 0;
+    for (size_t i = 0; i < whole.weights.size(); ++i) {
+      difference = std::max<double>(difference, std::abs(whole.weights[i] - sharded.weights[i]));
+      largest = std::max<double>(largest, std::abs(whole.weights[i]));
     }
-    EXPECT_EQ(largest_loss_difference(whole, sharded), 0) << name_of(precision);
-    EXPECT_EQ(whole.weights, sharded.weights) << name_of(precision);
+    const double bound = !is_lamb ? 0 : precision == Precision::kFp32 ? 1e-5 : 1e-3;
+    EXPECT_LE(largest_loss_difference(whole, sharded), bound) << name_of(precision);
+    EXPECT_LE(difference, bound * largest) << name_of(precision);
+    EXPECT_NEAR(whole.evaluation.mean_loss(), sharded.evaluation.mean_loss(), bound);
   }
 }
 
