@@ -8,14 +8,18 @@
 #include <bit>
 #include <memory>
 #include <protozero/pbf_message.hpp>
+#include <protozero/varint.hpp>
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/files.h"
 
 namespace strata::bert {
 namespace {
 
 namespace fs = std::filesystem;
+using protozero::tag_and_type;
+using Wire = protozero::pbf_wire_type;
 
 // Names and tags are those of tensor_bundle.proto and tensor_shape.proto.
 enum class HeaderTag : protozero::pbf_tag_type { kNumShards = 1, kEndianness = 2 };
@@ -28,7 +32,7 @@ enum class EntryTag : protozero::pbf_tag_type {
   kCrc32c = 6,
   kSlices = 7
 };
-enum class ShapeTag : protozero::pbf_tag_type { kDim = 2, kUnknownRank = 3 };
+enum class ShapeTag : protozero::pbf_tag_type { kDim = 2 };
 enum class DimTag : protozero::pbf_tag_type { kSize = 1 };
 
 constexpr int32_t kLittleEndian = 0;
@@ -52,11 +56,11 @@ Header parse_header(protozero::data_view bytes) {
   Header header;
   protozero::pbf_message<HeaderTag> message(bytes);
   while (message.next()) {
-    switch (message.tag()) {
-      case HeaderTag::kNumShards:
+    switch (message.tag_and_type()) {
+      case tag_and_type(HeaderTag::kNumShards, Wire::varint):
         header.shards = message.get_int32();
         break;
-      case HeaderTag::kEndianness:
+      case tag_and_type(HeaderTag::kEndianness, Wire::varint):
         header.endianness = message.get_enum();
         break;
       default:
@@ -69,10 +73,10 @@ Header parse_header(protozero::data_view bytes) {
 std::vector<int64_t> parse_shape(protozero::data_view bytes) {
   std::vector<int64_t> shape;
   protozero::pbf_message<ShapeTag> message(bytes);
-  while (message.next(ShapeTag::kDim, protozero::pbf_wire_type::length_delimited)) {
+  while (message.next(ShapeTag::kDim, Wire::length_delimited)) {
     protozero::pbf_message<DimTag> dimension(message.get_view());
     int64_t size = 0;
-    while (dimension.next(DimTag::kSize, protozero::pbf_wire_type::varint)) {
+    while (dimension.next(DimTag::kSize, Wire::varint)) {
       size = dimension.get_int64();
     }
     shape.push_back(size);
@@ -84,26 +88,26 @@ Entry parse_entry(protozero::data_view bytes) {
   Entry entry;
   protozero::pbf_message<EntryTag> message(bytes);
   while (message.next()) {
-    switch (message.tag()) {
-      case EntryTag::kDtype:
+    switch (message.tag_and_type()) {
+      case tag_and_type(EntryTag::kDtype, Wire::varint):
         entry.dtype = message.get_enum();
         break;
-      case EntryTag::kShape:
+      case tag_and_type(EntryTag::kShape, Wire::length_delimited):
         entry.shape = parse_shape(message.get_view());
         break;
-      case EntryTag::kShardId:
+      case tag_and_type(EntryTag::kShardId, Wire::varint):
         entry.shard = message.get_int32();
         break;
-      case EntryTag::kOffset:
+      case tag_and_type(EntryTag::kOffset, Wire::varint):
         entry.offset = message.get_int64();
         break;
-      case EntryTag::kSize:
+      case tag_and_type(EntryTag::kSize, Wire::varint):
         entry.size = message.get_int64();
         break;
-      case EntryTag::kCrc32c:
+      case tag_and_type(EntryTag::kCrc32c, Wire::fixed32):
         entry.checksum = message.get_fixed32();
         break;
-      case EntryTag::kSlices:
+      case tag_and_type(EntryTag::kSlices, Wire::length_delimited):
         entry.in_slices = true;
         message.skip();
         break;
@@ -136,6 +140,29 @@ std::string dtype_name(int32_t dtype) {
 
 fs::path index_of(fs::path prefix) { return prefix += ".index"; }
 
+// LevelDB trusts a table's footer, which has no checksum: two places in the file, of 10 bytes at
+// most for each of their numbers, and a fixed one. All else has checksums.
+bool has_whole_footer(const std::string& table) {
+  constexpr size_t kFooterBytes = 48, kHandles = 2, kBlockTrailerBytes = 5;
+  if (table.size() < kFooterBytes) return false;
+  const uint64_t end_of_blocks = table.size() - kFooterBytes;
+  const char* at = table.data() + end_of_blocks;
+  const char* const end = table.data() + table.size();
+  for (size_t handle = 0; handle < kHandles; ++handle) {
+    try {
+      const uint64_t offset = protozero::decode_varint(&at, end);
+      const uint64_t size = protozero::decode_varint(&at, end);
+      if (offset > end_of_blocks || size > end_of_blocks - offset ||
+          kBlockTrailerBytes > end_of_blocks - offset - size) {
+        return false;
+      }
+    } catch (const protozero::exception&) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Calls visit(key, value) for the records of a LevelDB table, in order of their keys.
 template <typename Visit>
 void for_each_record(const fs::path& path, const Visit& visit) {
@@ -150,6 +177,9 @@ void for_each_record(const fs::path& path, const Visit& visit) {
   leveldb::RandomAccessFile* opened_file = nullptr;
   leveldb::Table* opened_table = nullptr;
   check(env->GetFileSize(file, &bytes));
+  if (!has_whole_footer(read_file(path))) {
+    check(leveldb::Status::Corruption("no place in it for what its last 48 bytes say"));
+  }
   check(env->NewRandomAccessFile(file, &opened_file));
   const std::unique_ptr<leveldb::RandomAccessFile> owned_file(opened_file);
   leveldb::Options options;

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "bert/tensor_file.h"
 

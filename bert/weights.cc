@@ -113,7 +113,9 @@ struct WeightFile {
 
 WeightFile open_weights(const std::filesystem::path& path) {
   std::filesystem::path prefix = path;
-  if (path.extension() == ".index") prefix.replace_extension();
+  if (path.extension() == ".index" || path.extension().string().starts_with(".data-")) {
+    prefix.replace_extension();
+  }
   if (TensorFlowCheckpoint::exists(prefix)) {
     return {std::make_unique<TensorFlowCheckpoint>(prefix), true};
   }

@@ -24,10 +24,10 @@ struct LoadedWeights {
 };
 
 // Reads BertModel's or BertForPreTraining's weights: `path` is a safetensors file, or the prefix of
-// a TensorFlow 1 checkpoint (or its .index) with the variables of the MLPerf reference. What it may
-// lack is the masked-LM head, the pooler and the next-sentence head: the transform starts as the
-// identity, the rest as in random_weights.
-// Throws Error naming file and tensor where an encoder tensor is missing or a shape differs.
+// a TensorFlow 1 checkpoint (or one of its files) with the variables of the MLPerf reference. What
+// it may lack is the masked-LM head, the pooler and the next-sentence head: the transform starts as
+// the identity, the rest as in random_weights. Throws Error naming file and tensor where an encoder
+// tensor is missing or a shape differs.
 LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
                            uint64_t seed);
 

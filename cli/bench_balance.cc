@@ -115,8 +115,8 @@ void add_bench_balance(CLI::App& bench) {
       "What every load-balance strategy leaves uneven between ranks (the dearest rank's cost over "
       "the mean), what it sends a rank, and how long planning takes; simulated, needs no data");
   command->add_option("--lengths", options->lengths,
-                      "Sample lengths: a file of lines 'LENGTH WEIGHT', or an HDF5 file or "
-                      "directory of instances. Default: MLPerf's BERT Wikipedia");
+                      "Sample lengths: a file of lines 'LENGTH WEIGHT', or a data set, one file or "
+                      "a directory of them. Default: MLPerf's BERT Wikipedia");
   command
       ->add_option("--samples", options->samples,
                    "Samples in the lengths' proportions, for a file of weights")

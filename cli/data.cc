@@ -236,7 +236,6 @@ void add_prepare(CLI::App& app) {
 
 void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
   const data::MlperfDataSummary summary = data::make_mlperf_data(options, say);
-  for (const std::string& file : summary.unofficial) say("not MLPerf's own: " + file);
   if (as_json) {
     const ordered_json json = {{"files", summary.files},
                                {"already_there", summary.skipped},

@@ -74,7 +74,8 @@ Corpus read_raw_text(std::span<const std::filesystem::path> files, const Vocabul
   };
   for (const auto& file : files) {
     std::string text = read_file(file);
-    std::erase(text, '\r');  // wherever they stand: so does TensorFlow, with which MLPerf reads text
+    std::erase(text,
+               '\r');  // wherever they stand: so does TensorFlow, with which MLPerf reads text
     const auto lines = split_lines(text);
     const auto parts = map_ranges<TokenizedLines>(lines.size(), threads, [&](size_t a, size_t b) {
       return tokenize_lines(std::span(lines).subspan(a, b - a), vocabulary);

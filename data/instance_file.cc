@@ -124,13 +124,13 @@ class ShardedSource : public InstanceSource {
     if (open_shards_ == kMostOpenShards) {
       size_t oldest = file;
       for (size_t i = 0; i < shards_.size(); ++i) {
-        if (shards_[i] && last_use_[i] < last_use_[oldest]) oldest = i;
+        if (shards_[i] && shards_[i]->is_open() && last_use_[i] < last_use_[oldest]) oldest = i;
       }
       shards_[oldest].reset();
       --open_shards_;
     }
     shards_[file] = open_shard(files_[file]);
-    ++open_shards_;
+    if (shards_[file]->is_open()) ++open_shards_;
     return shards_[file];
   }
 
@@ -246,7 +246,7 @@ std::unique_ptr<InstanceSource> open_instances(const fs::path& path, const Insta
 }
 
 InstanceFileInfo describe_instance_file(const fs::path& path) {
-  if (TfrecordFile::is_one(path)) return TfrecordShard(path).describe();
+  if (is_tfrecord(path)) return TfrecordShard(path).describe();
   const hdf5::File file = hdf5::File::open(path);
   InstanceFileInfo info;
   info.form = detect_form(file);

@@ -1,11 +1,13 @@
 #include "data/instance_shard.h"
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "data/instance_schema.h"
+#include "data/part_name.h"
 #include "data/tfrecord_shard.h"
 
 namespace strata::data {
@@ -202,18 +204,10 @@ class FixedShard : public Hdf5Shard {
       block.resize(rows * columns);
       set.read(first, rows, columns, block.data());
       for (uint64_t i = 0; i < rows; ++i) {
-        const auto begin = block.begin() + static_cast<ptrdiff_t>(i * columns);
-        const auto end = begin + static_cast<ptrdiff_t>(columns);
-        const auto padding = std::find(begin, end, 0);
-        const auto stray = std::find_if(padding, end, [](int32_t value) { return value != 0; });
-        if (stray != end) {
-          fail(
-              "{}: data set '{}' row {} has {} at column {} after the zero at column {}; padding "
-              "must come last",
-              file_.path().string(), set.description(), first + i, *stray, stray - begin,
-              padding - begin);
-        }
-        counts.push_back(static_cast<int32_t>(padding - begin));
+        counts.push_back(
+            data::count_leading(std::span<const int32_t>(block).subspan(i * columns, columns),
+                                fmt::format("{}: data set '{}' row {}", file_.path().string(),
+                                            set.description(), first + i)));
       }
     });
     return counts;
@@ -301,8 +295,22 @@ InstanceForm detect_form(const File& file) {
       file.path().string(), schema::kOffsets, schema::kInputIds, fmt::join(file.names(), ", "));
 }
 
+bool is_tfrecord(const std::filesystem::path& path) {
+  if (path.extension() == ".tfrecord" || TfrecordFile::is_one(path)) return true;
+  if (!parse_part(path.filename().string())) return false;
+  char signature[8];
+  if (std::ifstream(path, std::ios::binary).read(signature, sizeof signature) &&
+      std::string_view(signature, sizeof signature) == "\x89HDF\r\n\x1a\n") {
+    return false;
+  }
+  fail(
+      "{}: neither TFRecord nor HDF5, or damaged; if this is MLPerf's text, make data of it with "
+      "'strata data mlperf'",
+      path.string());
+}
+
 std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path) {
-  if (TfrecordFile::is_one(path)) return std::make_unique<TfrecordShard>(path);
+  if (is_tfrecord(path)) return std::make_unique<TfrecordShard>(path);
   File file = File::open(path);
   switch (detect_form(file)) {
     case InstanceForm::kPacked:

@@ -53,13 +53,13 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
     }
   }
   if (error) fail("{}: cannot list the directory: {}", options.text.string(), error.message());
-  if (parts.empty()) {
-    fail("{}: holds no part-NNNNN-of-NNNNN; give the directory of MLPerf's text",
-         options.text.string());
-  }
   std::sort(parts.begin(), parts.end());
   const fs::path eval = options.text / "eval.txt";
   const bool has_eval = fs::exists(eval, error);
+  if (parts.empty() && !(options.incomplete && has_eval)) {
+    fail("{}: holds no part-NNNNN-of-NNNNN; give the directory of MLPerf's text",
+         options.text.string());
+  }
   if (!options.incomplete && !has_eval) {
     fail("{}: missing; fetch it, or go on without with --incomplete", eval.string());
   }
@@ -78,6 +78,19 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
     tasks.push_back({part, out += ".hdf5", false});
   }
   return tasks;
+}
+
+// All that lies in `directory` will be trained on.
+void refuse_others(const fs::path& directory, const std::vector<Task>& tasks) {
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(directory, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const auto is_made = [&](const Task& task) { return task.out == entry->path(); };
+    if (is_named_as_data(entry->path()) && std::none_of(tasks.begin(), tasks.end(), is_made)) {
+      fail("{}: is of another text than is given; move it away, or choose another --out",
+           entry->path().string());
+    }
+  }
 }
 
 class Maker {
@@ -178,7 +191,9 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
   check_recipe(options.recipe);
   const std::vector<Task> tasks = list_tasks(options);
   const Vocabulary vocabulary = Vocabulary::read(options.vocabulary);
+  require_writable_directory(options.out);
   require_writable_directory(options.out / "train");
+  refuse_others(options.out / "train", tasks);
 
   MlperfDataSummary summary;
   summary.files = tasks.size();
@@ -187,6 +202,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     if (found == official) return;
     summary.unofficial.push_back(
         fmt::format("{}: MD5 {}, MLPerf's is {}", path.string(), found, official));
+    report("not MLPerf's own: " + summary.unofficial.back());
   };
   check_md5(options.vocabulary, kOfficialVocabulary);
   if (tasks.front().is_eval) check_md5(tasks.front().text, kOfficialEval);

@@ -38,9 +38,9 @@ struct MlperfDataSummary {
   double seconds = 0.0;
 };
 
-// `report` receives a line for each file, from one thread at a time. Every file is whole or not
-// there, so an interrupted call is continued by the same call. Throws Error where text is missing,
-// cannot be read or written.
+// `report` receives a line for each file, from one thread at a time, and what is unofficial first.
+// Every file is whole or not there, so an interrupted call is continued by the same call. Throws
+// Error where text is missing, cannot be read or written.
 MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
                                    const std::function<void(std::string_view)>& report);
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRecipeVersion = 1;  // rises whenever the same options give other instances
+constexpr int kRecipeVersion = 2;  // rises whenever the same options give other instances
 
 // Everything a file's contents depend on, in one line.
 std::string provenance(const PrepareOptions& options, uint64_t text_hash,

@@ -30,22 +30,36 @@ bool parse_header(const char* header, uint64_t& length) {
   return masked_crc32c({header, sizeof length}) == read_u32(header + sizeof length);
 }
 
-// False at the end of the file.
-bool read_at(int descriptor, uint64_t offset, char* out, size_t bytes,
-             const std::filesystem::path& path) {
-  while (bytes > 0) {
-    const ssize_t count = ::pread(descriptor, out, bytes, static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      fail("{}: cannot be read at byte {}: {}", path.string(), offset, std::strerror(errno));
-    }
-    if (count == 0) return false;
-    out += count;
-    offset += static_cast<uint64_t>(count);
-    bytes -= static_cast<size_t>(count);
+class OpenFile {
+ public:
+  explicit OpenFile(const std::filesystem::path& path)
+      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) fail("{}: cannot be opened: {}", path.string(), std::strerror(errno));
   }
-  return true;
-}
+  ~OpenFile() { ::close(descriptor_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  // False at the end of the file.
+  bool read(uint64_t offset, char* out, size_t bytes) const {
+    while (bytes > 0) {
+      const ssize_t count = ::pread(descriptor_, out, bytes, static_cast<off_t>(offset));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) {
+        fail("{}: cannot be read at byte {}: {}", path_.string(), offset, std::strerror(errno));
+      }
+      if (count == 0) return false;
+      out += count;
+      offset += static_cast<uint64_t>(count);
+      bytes -= static_cast<size_t>(count);
+    }
+    return true;
+  }
+
+ private:
+  const std::filesystem::path& path_;
+  int descriptor_;
+};
 
 }  // namespace
 
@@ -57,39 +71,29 @@ bool TfrecordFile::is_one(const std::filesystem::path& path) {
 }
 
 TfrecordFile::TfrecordFile(const std::filesystem::path& path) : path_(path) {
+  const OpenFile file(path);
   std::error_code error;
   const uint64_t end = std::filesystem::file_size(path, error);
-  descriptor_ = error ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) {
-    fail("{}: cannot be opened: {}", path.string(), error ? error.message() : std::strerror(errno));
-  }
-  try {
-    for (uint64_t at = 0; at < end;) {
-      char header[kHeaderBytes];
-      uint64_t length = 0;
-      begins_.push_back(at);
-      if (!read_at(descriptor_, at, header, sizeof header, path)) {
-        fail("{}: the file ends inside its header; it is truncated, fetch it again",
-             place(size() - 1));
-      }
-      if (!parse_header(header, length)) {
-        fail("{}: its length does not have its checksum; the file is damaged, fetch it again",
-             place(size() - 1));
-      }
-      if (end - at < kHeaderBytes + kFooterBytes ||
-          length > end - at - kHeaderBytes - kFooterBytes) {
-        fail("{}: has {} bytes, but the file ends at byte {}; it is truncated, fetch it again",
-             place(size() - 1), length, end);
-      }
-      at += kHeaderBytes + length + kFooterBytes;
+  if (error) fail("{}: cannot be read: {}", path.string(), error.message());
+  for (uint64_t at = 0; at < end;) {
+    char header[kHeaderBytes];
+    uint64_t length = 0;
+    begins_.push_back(at);
+    if (!file.read(at, header, sizeof header)) {
+      fail("{}: the file ends inside its header; it is truncated, fetch it again",
+           place(size() - 1));
     }
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
+    if (!parse_header(header, length)) {
+      fail("{}: its length does not have its checksum; the file is damaged, fetch it again",
+           place(size() - 1));
+    }
+    if (end - at < kHeaderBytes + kFooterBytes || length > end - at - kHeaderBytes - kFooterBytes) {
+      fail("{}: has {} bytes, but the file ends at byte {}; it is truncated, fetch it again",
+           place(size() - 1), length, end);
+    }
+    at += kHeaderBytes + length + kFooterBytes;
   }
 }
-
-TfrecordFile::~TfrecordFile() { ::close(descriptor_); }
 
 std::string TfrecordFile::place(size_t record) const {
   return fmt::format("{}: record {} at byte {}", path_.string(), record, begins_[record]);
@@ -97,16 +101,14 @@ std::string TfrecordFile::place(size_t record) const {
 
 std::string TfrecordFile::read(size_t record) const {
   const auto changed = [&] { fail("{}: changed after it was opened; start again", place(record)); };
+  const OpenFile file(path_);
   char header[kHeaderBytes];
   uint64_t length = 0;
-  if (!read_at(descriptor_, begins_[record], header, sizeof header, path_) ||
-      !parse_header(header, length)) {
+  if (!file.read(begins_[record], header, sizeof header) || !parse_header(header, length)) {
     changed();
   }
   std::string bytes(length + kFooterBytes, '\0');
-  if (!read_at(descriptor_, begins_[record] + kHeaderBytes, bytes.data(), bytes.size(), path_)) {
-    changed();
-  }
+  if (!file.read(begins_[record] + kHeaderBytes, bytes.data(), bytes.size())) changed();
   const uint32_t checksum = read_u32(bytes.data() + length);
   bytes.resize(length);
   if (masked_crc32c(bytes) != checksum) {

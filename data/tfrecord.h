@@ -17,21 +17,17 @@ class TfrecordFile {
   // Walks over the lengths of all records. Throws Error naming the byte where they are damaged or
   // the file is truncated.
   explicit TfrecordFile(const std::filesystem::path& path);
-  ~TfrecordFile();
-  TfrecordFile(const TfrecordFile&) = delete;
-  TfrecordFile& operator=(const TfrecordFile&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   size_t size() const { return begins_.size(); }  // records
-  // The bytes of a record; may be called from any thread. Throws Error where they do not have their
-  // checksum.
+  // The bytes of a record; may be called from any thread. The file is open only meanwhile. Throws
+  // Error where they do not have their checksum.
   std::string read(size_t record) const;
   // "FILE: record R at byte B", for messages.
   std::string place(size_t record) const;
 
  private:
   std::filesystem::path path_;
-  int descriptor_ = -1;
   std::vector<uint64_t> begins_;  // of the records' headers
 };
 

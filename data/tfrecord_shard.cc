@@ -13,6 +13,7 @@ namespace {
 
 using protozero::data_view;
 using protozero::pbf_message;
+using protozero::tag_and_type;
 using Wire = protozero::pbf_wire_type;
 
 // Names and tags are those of tensorflow/core/example/example.proto and feature.proto.
@@ -22,14 +23,18 @@ enum class EntryTag : protozero::pbf_tag_type { kKey = 1, kValue = 2 };
 enum class FeatureTag : protozero::pbf_tag_type { kFloatList = 2, kInt64List = 3 };
 enum class ListTag : protozero::pbf_tag_type { kValue = 1 };
 
+enum class FeatureKind : uint8_t { kOther, kFloats, kIntegers };
+
 struct Feature {
-  bool is_integer = true;
+  FeatureKind kind = FeatureKind::kOther;
   std::vector<int64_t> integers;
   std::vector<float> floats;
 
+  size_t size() const { return std::max(integers.size(), floats.size()); }
   std::string description(const std::string& name) const {
-    return fmt::format("{} {} [{}]", name, is_integer ? "int64" : "float32",
-                       is_integer ? integers.size() : floats.size());
+    if (kind == FeatureKind::kOther) return name + " bytes";
+    return fmt::format("{} {} [{}]", name, kind == FeatureKind::kIntegers ? "int64" : "float32",
+                       size());
   }
 };
 using Features = std::map<std::string, Feature>;
@@ -42,8 +47,10 @@ std::vector<int64_t> parse_integers(data_view bytes) {
     if (list.wire_type() == Wire::length_delimited) {
       const auto range = list.get_packed_int64();
       values.insert(values.end(), range.begin(), range.end());
-    } else {
+    } else if (list.wire_type() == Wire::varint) {
       values.push_back(list.get_int64());
+    } else {
+      list.skip();
     }
   }
   return values;
@@ -56,8 +63,10 @@ std::vector<float> parse_floats(data_view bytes) {
     if (list.wire_type() == Wire::length_delimited) {
       const auto range = list.get_packed_float();
       values.insert(values.end(), range.begin(), range.end());
-    } else {
+    } else if (list.wire_type() == Wire::fixed32) {
       values.push_back(list.get_float());
+    } else {
+      list.skip();
     }
   }
   return values;
@@ -67,12 +76,12 @@ Feature parse_feature(data_view bytes) {
   Feature feature;
   pbf_message<FeatureTag> message(bytes);
   while (message.next()) {
-    if (message.tag_and_type() ==
-        protozero::tag_and_type(FeatureTag::kInt64List, Wire::length_delimited)) {
+    if (message.tag_and_type() == tag_and_type(FeatureTag::kInt64List, Wire::length_delimited)) {
+      feature.kind = FeatureKind::kIntegers;
       feature.integers = parse_integers(message.get_view());
     } else if (message.tag_and_type() ==
-               protozero::tag_and_type(FeatureTag::kFloatList, Wire::length_delimited)) {
-      feature.is_integer = false;
+               tag_and_type(FeatureTag::kFloatList, Wire::length_delimited)) {
+      feature.kind = FeatureKind::kFloats;
       feature.floats = parse_floats(message.get_view());
     } else {
       message.skip();
@@ -91,11 +100,11 @@ Features parse_features(const std::string& record) {
       std::string key;
       Feature value;
       while (entry.next()) {
-        switch (entry.tag()) {
-          case EntryTag::kKey:
+        switch (entry.tag_and_type()) {
+          case tag_and_type(EntryTag::kKey, Wire::length_delimited):
             key = entry.get_string();
             break;
-          case EntryTag::kValue:
+          case tag_and_type(EntryTag::kValue, Wire::length_delimited):
             value = parse_feature(entry.get_view());
             break;
           default:
@@ -117,17 +126,8 @@ class Example {
     require_size(schema::kSegmentIds, columns);
     require_size(schema::kMaskedIds, integers(schema::kMaskedPositions).size());
     require_size(schema::kNextSentence, 1);
-    length_ = count_leading(schema::kInputMask, integers(schema::kInputMask));
-    const auto weights = features_.find(schema::kMaskedWeights);
-    // Position 0 is [CLS], which is never masked.
-    masked_count_ =
-        weights == features_.end()
-            ? count_leading(schema::kMaskedPositions, integers(schema::kMaskedPositions))
-            : count_leading(schema::kMaskedWeights, weights->second.floats);
-    if (masked_count_ > std::ssize(integers(schema::kMaskedIds))) {
-      fail("{} of its masked_lm_weights are not 0, but it has {} masked_lm_ids", masked_count_,
-           integers(schema::kMaskedIds).size());
-    }
+    length_ = count_leading<int64_t>(integers(schema::kInputMask), "its 'input_mask'");
+    masked_count_ = count_masked();
   }
 
   int32_t length() const { return length_; }
@@ -147,7 +147,7 @@ class Example {
  private:
   const std::vector<int64_t>& integers(const char* name) const {
     const auto found = features_.find(name);
-    if (found == features_.end() || !found->second.is_integer) {
+    if (found == features_.end() || found->second.kind != FeatureKind::kIntegers) {
       std::vector<std::string> known;
       for (const auto& [key, feature] : features_) known.push_back(feature.description(key));
       fail("is no pretraining instance: it lacks the integers '{}' (it has: {})", name,
@@ -160,16 +160,20 @@ class Example {
       fail("has {} values of '{}' where {} belong", integers(name).size(), name, size);
     }
   }
-  template <typename Number>
-  static int32_t count_leading(const char* name, const std::vector<Number>& values) {
-    const auto padding = std::find(values.begin(), values.end(), Number{0});
-    const auto stray =
-        std::find_if(padding, values.end(), [](Number value) { return value != Number{0}; });
-    if (stray != values.end()) {
-      fail("its '{}' has {} at column {} after the zero at column {}; padding must come last", name,
-           *stray, stray - values.begin(), padding - values.begin());
+  int32_t count_masked() const {
+    const auto found = features_.find(schema::kMaskedWeights);
+    if (found == features_.end()) {  // position 0 is [CLS], which is never masked
+      return count_leading<int64_t>(integers(schema::kMaskedPositions),
+                                    "its 'masked_lm_positions'");
     }
-    return static_cast<int32_t>(padding - values.begin());
+    const Feature& weights = found->second;
+    if (weights.size() != integers(schema::kMaskedIds).size()) {
+      fail("has {} values of 'masked_lm_weights' where {} belong", weights.size(),
+           integers(schema::kMaskedIds).size());
+    }
+    constexpr const char* kWhat = "its 'masked_lm_weights'";
+    return weights.kind == FeatureKind::kIntegers ? count_leading<int64_t>(weights.integers, kWhat)
+                                                  : count_leading<float>(weights.floats, kWhat);
   }
   static int32_t narrow(const char* name, int64_t value) {
     if (value != static_cast<int32_t>(value)) fail("its '{}' has {}", name, value);

@@ -15,6 +15,7 @@ class TfrecordShard : public InstanceShard {
   ShardIndex read_index() const override;
   void read(uint32_t row, int32_t length, int32_t masked_count, RawSample& out) const override;
   std::vector<uint32_t> documents() const override { return {}; }
+  bool is_open() const override { return false; }
 
   // form, samples, max_length, max_predictions and the features of the first record.
   InstanceFileInfo describe() const;

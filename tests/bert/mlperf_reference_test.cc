@@ -61,10 +61,12 @@ TEST_P(MlperfReference, LossesAndAccuracyOfItsCheckpointAreTheSame) {
 INSTANTIATE_TEST_SUITE_P(Backends, MlperfReference, testing::ValuesIn(device::tested_backends()),
                          device::name_of_backend);
 
-TEST(MlperfReferenceCheckpoint, IsFoundByItsIndexToo) {
+TEST(MlperfReferenceCheckpoint, IsFoundByItsFilesToo) {
   const ParameterLayout layout(reference_config());
-  EXPECT_EQ(load_weights(layout, reference_checkpoint() + ".index", 0).values,
-            load_weights(layout, reference_checkpoint(), 0).values);
+  const HostWeights expected = load_weights(layout, reference_checkpoint(), 0).values;
+  for (const char* ending : {".index", ".data-00000-of-00001"}) {
+    EXPECT_EQ(load_weights(layout, reference_checkpoint() + ending, 0).values, expected);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "bert/tensorflow_checkpoint.h"
 
 #include <cstring>
+#include <protozero/buffer_string.hpp>
+#include <protozero/varint.hpp>
 
 #include "base/crc32c.h"
 #include "base/files.h"
@@ -72,7 +74,36 @@ TEST_F(TensorFlowCheckpointTest, ATruncatedFileIsRefused) {
                {index().string(), "ends at byte", data().string(), "truncated"});
   change(index(), [](std::string& bytes) { bytes.resize(bytes.size() / 2); });
   expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
-  fs::remove(data());
+  change(index(), [](std::string& bytes) { bytes.resize(20); });
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
+}
+
+// LevelDB would take what they say for granted. They are four numbers, and have no checksum.
+TEST_F(TensorFlowCheckpointTest, DamagedNumbersAtTheEndOfTheIndexAreRefused) {
+  const std::string whole = read_file(index());
+  const uint64_t blocks = whole.size() - 48;
+  const std::vector<std::vector<uint64_t>> numbers = {{0, 0, 0, uint64_t{1} << 36},
+                                                      {0, 0, 0, uint64_t{1} << 63},
+                                                      {0, 0, 0, ~uint64_t{0} - 4},
+                                                      {0, 0, ~uint64_t{0} - 7, 8},
+                                                      {0, 0, ~uint64_t{0} - 999, 1500},
+                                                      {0, 0, 0, blocks},
+                                                      {0, 0, blocks + 1, 0},
+                                                      {0, ~uint64_t{0} - 4, 0, 8},
+                                                      {~uint64_t{0}, 5, ~uint64_t{0}, 5}};
+  for (const auto& four : numbers) {
+    change(index(), [&](std::string& bytes) {
+      std::string footer;
+      for (const uint64_t number : four) protozero::add_varint_to_buffer(&footer, number);
+      footer.resize(40);
+      bytes = whole.substr(0, blocks) + footer + whole.substr(whole.size() - 8);
+    });
+    expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
+  }
+  change(index(), [&](std::string& bytes) {
+    bytes = whole.substr(0, blocks) + std::string(40, '\xff') + whole.substr(whole.size() - 8);
+  });
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
 }
 
 TEST_F(TensorFlowCheckpointTest, EachDamagedByteOfTheIndexIsRefusedOrHarmless) {

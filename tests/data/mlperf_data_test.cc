@@ -53,9 +53,10 @@ TEST_F(MlperfData, EachPartHasTheReferencesSamples) {
   for (const char* part : {"part-00000-of-00003", "part-00002-of-00003"}) {
     const Instances made = load(options_.out / "train" / (std::string(part) + ".hdf5"));
     ASSERT_EQ(made.size(), samples);
-    size_t token = 0;
+    size_t token = 0, masked = 0;
     for (const nlohmann::json& instance : golden_["instances"]) {
       for (const int32_t id : instance["input_ids"]) ASSERT_EQ(made.tokens[token++], id);
+      for (const int32_t id : instance["masked_lm_ids"]) ASSERT_EQ(made.masked_ids[masked++], id);
     }
   }
   EXPECT_TRUE(contains(lines_, "4 of 4: ")) << lines_;
@@ -100,6 +101,7 @@ TEST_F(MlperfData, TextThatIsNotMlperfsIsSaid) {
   EXPECT_TRUE(contains(summary.unofficial[0], "wordpiece_vocab.txt: MD5 "));
   EXPECT_TRUE(contains(summary.unofficial[1], "eval.txt: MD5 "));
   EXPECT_TRUE(contains(summary.unofficial[1], "MLPerf's is 2a220f790517261547b1b45ed3ada07a"));
+  EXPECT_EQ(lines_.find("not MLPerf's own: "), 0u) << "said after the work";
 }
 
 TEST_F(MlperfData, MissingTextIsNamedUnlessItIsToBeIncomplete) {
@@ -115,6 +117,10 @@ TEST_F(MlperfData, MissingTextIsNamedUnlessItIsToBeIncomplete) {
   fs::remove(options_.text / "part-00002-of-00003");
   fs::remove(options_.text / "part-00000-of-00003");
   EXPECT_TRUE(contains(error_of([&] { make(); }), "holds no part-NNNNN-of-NNNNN"));
+  fs::copy_file(kGolden / "mlperf_reference.txt", options_.text / "eval.txt");
+  fs::remove_all(options_.out);
+  EXPECT_EQ(make().eval_samples, 30u);
+  fs::remove(options_.text / "eval.txt");
   EXPECT_TRUE(contains(error_of([&] { options_.text /= "none", make(); }), "cannot list"));
 }
 
@@ -124,11 +130,24 @@ TEST_F(MlperfData, PartsOfTwoTextsAreNotMixed) {
   EXPECT_TRUE(contains(message, "parts of ")) << message;
 }
 
-TEST_F(MlperfData, WhatGoesWrongInOnePartEndsTheWork) {
-  write_file_atomically(options_.text / "part-00002-of-00003", "\n \n");
+TEST_F(MlperfData, DataOfAnotherTextIsNotLeftBesideIt) {
+  make();
+  fs::remove(options_.text / "part-00002-of-00003");
+  options_.incomplete = true;
   const std::string message = error_of([&] { make(); });
-  EXPECT_TRUE(contains(message, "part-00002-of-00003: no text")) << message;
+  EXPECT_TRUE(contains(message, "part-00002-of-00003.hdf5: is of another text")) << message;
+}
+
+TEST_F(MlperfData, WhatGoesWrongInOnePartEndsTheWork) {
+  write_file_atomically(options_.text / "part-00001-of-00003", "\n \n");
+  options_.threads = 1;
+  const std::string message = error_of([&] { make(); });
+  EXPECT_TRUE(contains(message, "part-00001-of-00003: no text")) << message;
+  EXPECT_TRUE(fs::exists(options_.out / "train" / "part-00000-of-00003.hdf5"));
+  EXPECT_FALSE(fs::exists(options_.out / "train" / "part-00001-of-00003.hdf5"));
   EXPECT_FALSE(fs::exists(options_.out / "train" / "part-00002-of-00003.hdf5"));
+  options_.threads = 4;
+  EXPECT_TRUE(contains(error_of([&] { make(); }), "part-00001-of-00003: no text"));
 }
 
 }  // namespace

@@ -183,9 +183,24 @@ TEST_F(WrongRecord, WithPaddingInTheMiddleNamesTheColumn) {
   expect_error("'input_mask' has 1 at column 3 after the zero at column 2");
 }
 
-TEST_F(WrongRecord, WithMoreWeightsThanTargetsIsRefused) {
+// Else targets would be lost without a word.
+TEST_F(WrongRecord, WithMoreOrFewerWeightsThanTargetsIsRefused) {
   weights_ = {1, 1, 1, 1, 1};
-  expect_error("5 of its masked_lm_weights are not 0, but it has 3 masked_lm_ids");
+  expect_error("has 5 values of 'masked_lm_weights' where 3 belong");
+  weights_ = {1};
+  expect_error("has 1 values of 'masked_lm_weights' where 3 belong");
+}
+
+TEST_F(WrongRecord, WithWeightsThatAreIntegersIsRead) {
+  weights_.clear();
+  integers_["masked_lm_weights"] = {1, 1, 0};
+  write(example(true));
+  EXPECT_EQ(open_shard(path_)->read_index().masked_counts, std::vector<int32_t>{2});
+}
+
+TEST_F(WrongRecord, WithFloatsForIdsNamesWhatItHas) {
+  integers_.erase("masked_lm_ids");
+  expect_error("lacks the integers 'masked_lm_ids'");
 }
 
 TEST_F(WrongRecord, WithANumberBeyondTokensIsNamed) {
@@ -193,6 +208,20 @@ TEST_F(WrongRecord, WithANumberBeyondTokensIsNamed) {
   expect_error("its 'input_ids' has 1099511627776");
   integers_["input_ids"][1] = 40000;
   expect_error("token id 40000");
+}
+
+TEST_F(WrongRecord, WithADamagedHeaderIsStillTakenForOne) {
+  write(example(true));
+  std::string bytes = read_file(path_);
+  bytes[2] ^= 1;
+  write_file_atomically(path_, bytes);
+  EXPECT_TRUE(contains(error_of([&] { open_shard(path_); }), "record 0 at byte 0: its length"));
+  const std::filesystem::path part = directory_ / "part-00000-of-00001";
+  write_file_atomically(part, "A sentence.\nAnother.\n");
+  EXPECT_TRUE(contains(error_of([&] { open_shard(part); }), "'strata data mlperf'"));
+  std::filesystem::copy_file(kGolden / "mlperf_fixed.hdf5", part,
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(open_shard(part)->read_index().lengths.size(), 3u);
 }
 
 TEST_F(WrongRecord, OfSomethingElseIsNoExample) {
