@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -27,6 +28,19 @@ class FileDescriptor {
 };
 
 }  // namespace
+
+std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> paths;
+  std::error_code error;
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator entry(directory, error); !error && entry != end;
+       entry.increment(error)) {
+    paths.push_back(entry->path());
+  }
+  if (error) fail("{}: cannot list the directory: {}", directory.string(), error.message());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
 
 std::string read_file(const std::filesystem::path& path) {
   std::error_code ignored;

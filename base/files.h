@@ -4,11 +4,15 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace strata {
 
 // The bytes of `path`. Throws Error where it cannot be opened or read.
 std::string read_file(const std::filesystem::path& path);
+
+// What is in `directory`, in order of name. Throws Error where it cannot be listed.
+std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory);
 
 // Writes `bytes` to a temporary file beside `path`, flushes it to disk and renames it into place,
 // so that `path` is either the old file or the whole new one. Throws Error (disk full, no

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "data/hdf5.h"
 #include "data/instance_schema.h"
 #include "data/instance_shard.h"
@@ -35,19 +36,14 @@ std::vector<fs::path> list_files(std::span<const fs::path> paths) {
       files.push_back(path);
       continue;
     }
-    std::vector<fs::path> inside;
-    for (auto entry = fs::directory_iterator(path, error);
-         !error && entry != fs::directory_iterator(); entry.increment(error)) {
-      if (is_named_as_data(entry->path())) inside.push_back(entry->path());
-    }
-    if (error) fail("{}: cannot list the directory: {}", path.string(), error.message());
+    std::vector<fs::path> inside = list_directory(path);
+    std::erase_if(inside, [](const fs::path& file) { return !is_named_as_data(file); });
     if (inside.empty()) {
       fail(
           "{}: holds no *.hdf5, *.h5, *.tfrecord or part-* file; make one with 'strata data "
           "prepare'",
           path.string());
     }
-    std::sort(inside.begin(), inside.end());
     files.insert(files.end(), inside.begin(), inside.end());
   }
   return files;

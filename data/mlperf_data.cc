@@ -5,7 +5,6 @@
 #include <chrono>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -40,21 +39,18 @@ struct Task {
 std::vector<Task> list_tasks(const MlperfDataOptions& options) {
   std::vector<fs::path> parts;
   uint32_t count = 0;
-  std::error_code error;
-  for (auto entry = fs::directory_iterator(options.text, error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (const auto part = parse_part(entry->path().filename().string())) {
+  for (const fs::path& path : list_directory(options.text)) {
+    if (const auto part = parse_part(path.filename().string())) {
       if (count != 0 && part->count != count) {
         fail("{}: parts of {} and of {} files lie side by side; give a directory of one text",
              options.text.string(), count, part->count);
       }
       count = part->count;
-      parts.push_back(entry->path());
+      parts.push_back(path);
     }
   }
-  if (error) fail("{}: cannot list the directory: {}", options.text.string(), error.message());
-  std::sort(parts.begin(), parts.end());
   const fs::path eval = options.text / "eval.txt";
+  std::error_code error;
   const bool has_eval = fs::exists(eval, error);
   if (parts.empty() && !(options.incomplete && has_eval)) {
     fail("{}: holds no part-NNNNN-of-NNNNN; give the directory of MLPerf's text",
@@ -82,13 +78,11 @@ std::vector<Task> list_tasks(const MlperfDataOptions& options) {
 
 // All that lies in `directory` will be trained on.
 void refuse_others(const fs::path& directory, const std::vector<Task>& tasks) {
-  std::error_code error;
-  for (auto entry = fs::directory_iterator(directory, error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const auto is_made = [&](const Task& task) { return task.out == entry->path(); };
-    if (is_named_as_data(entry->path()) && std::none_of(tasks.begin(), tasks.end(), is_made)) {
+  for (const fs::path& path : list_directory(directory)) {
+    const auto is_made = [&](const Task& task) { return task.out == path; };
+    if (is_named_as_data(path) && std::none_of(tasks.begin(), tasks.end(), is_made)) {
       fail("{}: is of another text than is given; move it away, or choose another --out",
-           entry->path().string());
+           path.string());
     }
   }
 }
@@ -125,19 +119,13 @@ class Maker {
 
  private:
   std::string provenance(const Task& task, const std::string& text_hash) const {
-    const Recipe& recipe = options_.recipe;
     nlohmann::ordered_json inputs = {{"recipe", "mlperf reference"},
                                      {"recipe_version", kRecipeVersion},
                                      {"text", task.text.filename().string()},
                                      {"text_hash", text_hash},
                                      {"vocabulary_hash", to_hex(vocabulary_.hash())},
-                                     {"format", form_name(options_.form)},
-                                     {"max_length", recipe.max_length},
-                                     {"max_predictions", recipe.max_predictions},
-                                     {"dupe_factor", recipe.dupe_factor},
-                                     {"masked_lm_prob", recipe.masked_lm_prob},
-                                     {"short_seq_prob", recipe.short_seq_prob},
-                                     {"seed", recipe.seed}};
+                                     {"format", form_name(options_.form)}};
+    inputs.update(to_json(options_.recipe));
     if (task.is_eval) inputs["eval_samples"] = options_.eval_samples;
     return inputs.dump();
   }
@@ -225,8 +213,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     }
     return true;
   };
-  const unsigned threads =
-      options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned threads = thread_count(options.threads);
   map_ranges<bool>(std::min<size_t>(threads, tasks.size()), threads, work);
   summary.skipped = lines.skipped();
   summary.seconds = seconds_since(started);

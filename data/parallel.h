@@ -4,9 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <future>
+#include <thread>
 #include <vector>
 
 namespace strata::data {
+
+// `asked`, or one for each core where that is 0.
+inline unsigned thread_count(unsigned asked) {
+  return asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+}
 
 // Cuts [0, count) into at most `threads` consecutive ranges and returns work(begin, end) of each,
 // in order. Rethrows the first error, after all threads have ended.

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <thread>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "data/corpus.h"
+#include "data/parallel.h"
 #include "data/provenance.h"
 
 namespace strata::data {
@@ -21,20 +21,12 @@ constexpr int kRecipeVersion = 2;  // rises whenever the same options give other
 // Everything a file's contents depend on, in one line.
 std::string provenance(const PrepareOptions& options, uint64_t text_hash,
                        const Vocabulary& vocabulary, std::string_view part) {
-  const Recipe& recipe = options.recipe;
-  const nlohmann::ordered_json inputs = {{"recipe_version", kRecipeVersion},
-                                         {"part", part},
-                                         {"text_hash", to_hex(text_hash)},
-                                         {"vocabulary_hash", to_hex(vocabulary.hash())},
-                                         {"eval_every", options.eval_every},
-                                         {"eval_documents", options.eval_documents},
-                                         {"format", form_name(options.form)},
-                                         {"max_length", recipe.max_length},
-                                         {"max_predictions", recipe.max_predictions},
-                                         {"dupe_factor", recipe.dupe_factor},
-                                         {"masked_lm_prob", recipe.masked_lm_prob},
-                                         {"short_seq_prob", recipe.short_seq_prob},
-                                         {"seed", recipe.seed}};
+  nlohmann::ordered_json inputs = {
+      {"recipe_version", kRecipeVersion}, {"part", part},
+      {"text_hash", to_hex(text_hash)},   {"vocabulary_hash", to_hex(vocabulary.hash())},
+      {"eval_every", options.eval_every}, {"eval_documents", options.eval_documents},
+      {"format", form_name(options.form)}};
+  inputs.update(to_json(options.recipe));
   return inputs.dump();
 }
 
@@ -110,8 +102,7 @@ PrepareSummary prepare(const PrepareOptions& options,
   const auto started = std::chrono::steady_clock::now();
   check_recipe(options.recipe);
   require_writable_directory(options.out);
-  const unsigned threads =
-      options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned threads = thread_count(options.threads);
   const Vocabulary vocabulary = Vocabulary::read(options.vocabulary);
   const bool has_eval = options.eval_every > 0 || options.eval_documents > 0;
   const fs::path train_path = options.out / "train.hdf5";

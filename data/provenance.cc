@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "data/hash.h"
@@ -12,6 +14,12 @@ namespace strata::data {
 namespace fs = std::filesystem;
 
 std::string to_hex(uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+nlohmann::ordered_json to_json(const Recipe& recipe) {
+  return {{"max_length", recipe.max_length},         {"max_predictions", recipe.max_predictions},
+          {"dupe_factor", recipe.dupe_factor},       {"masked_lm_prob", recipe.masked_lm_prob},
+          {"short_seq_prob", recipe.short_seq_prob}, {"seed", recipe.seed}};
+}
 
 uint64_t hash_files(std::span<const fs::path> files) {
   uint64_t hash = fingerprint({});

@@ -3,13 +3,19 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+
+#include "data/pretraining_instances.h"
 
 namespace strata::data {
 
 // 16 hexadecimal digits.
 std::string to_hex(uint64_t hash);
+
+// The options of a recipe by their names.
+nlohmann::ordered_json to_json(const Recipe& recipe);
 
 // Of the bytes of all files, in order. Throws Error where one cannot be read.
 uint64_t hash_files(std::span<const std::filesystem::path> files);

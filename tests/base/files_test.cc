@@ -40,6 +40,13 @@ TEST_F(Files, AMissingFileIsNamed) {
 
 TEST_F(Files, ADirectoryIsNotAFile) { EXPECT_THROW(read_file(directory_), Error); }
 
+TEST_F(Files, ADirectoryIsListedInOrderOfName) {
+  for (const char* name : {"c", "a", "b"}) write_file_atomically(directory_ / name, "x");
+  EXPECT_EQ(list_directory(directory_),
+            (std::vector{directory_ / "a", directory_ / "b", directory_ / "c"}));
+  EXPECT_THROW(list_directory(directory_ / "none"), Error);
+}
+
 // A file-size limit stands in for a disk that fills up: both make write() fail half way.
 TEST_F(Files, AFailedWriteKeepsTheOldFileAndLeavesNothingElse) {
   write_file_atomically(directory_ / "kept", "old");
