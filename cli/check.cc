@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "compliance/check_log.h"
 #include "compliance/package.h"
-#include "compliance/parallel.h"
 #include "compliance/power.h"
 #include "compliance/report.h"
 #include "compliance/repository.h"
@@ -81,7 +81,7 @@ int check_logs(const Options& options) {
   {
     Progress progress("checking logs");
     std::atomic<size_t> done{0};
-    compliance::parallel_for(files.size(), options.threads, [&](size_t i) {
+    parallel_for(files.size(), options.threads, [&](size_t i) {
       verdicts[i] =
           compliance::check_log(files[i], *rules, {options.usage, options.ruleset, options.werror});
       progress.update(++done, files.size());

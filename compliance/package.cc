@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "compliance/parallel.h"
+#include "base/parallel.h"
 #include "compliance/power.h"
 #include "compliance/rounds.h"
 #include "compliance/system_description.h"

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "data/parallel.h"
+#include "base/parallel.h"
 #include "data/unicode.h"
 #include "data/wordpiece.h"
 

@@ -1,15 +1,14 @@
 #include "data/mlperf_data.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/parallel.h"
+#include "base/timing.h"
 #include "data/md5.h"
-#include "data/parallel.h"
 #include "data/part_name.h"
 #include "data/provenance.h"
 
@@ -17,11 +16,6 @@ namespace strata::data {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 constexpr int kRecipeVersion = 1;  // rises whenever the same text and options give other instances
 
@@ -105,13 +99,8 @@ class Maker {
     const Corpus corpus = read_raw_text(std::span(&task.text, 1), vocabulary_, 1);
     Instances instances = make_reference_instances(corpus, options_.recipe, vocabulary_);
     if (task.is_eval) instances = pick_eval_samples(instances, options_.eval_samples);
-    InstanceFileInfo info;
+    InstanceFileInfo info = info_of(options_.recipe, vocabulary_, text_hash);
     info.form = options_.form;
-    info.vocabulary_size = vocabulary_.size();
-    info.max_length = options_.recipe.max_length;
-    info.max_predictions = options_.recipe.max_predictions;
-    info.seed = options_.recipe.seed;
-    info.text_hash = text_hash;
     info.made_from = made_from;
     write_instances(task.out, instances, info);
     return {instances.size(), false};
@@ -197,24 +186,13 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
 
   const Maker maker(options, vocabulary);
   Report lines(tasks.size(), report);
-  std::atomic<size_t> next = 0;
   std::mutex mutex;  // of `lines` and `summary`
-  const auto work = [&](size_t, size_t) {
-    try {
-      for (size_t i = next++; i < tasks.size(); i = next++) {
-        const Maker::Made made = maker.make(tasks[i]);
-        const std::lock_guard lock(mutex);
-        (tasks[i].is_eval ? summary.eval_samples : summary.train_samples) += made.samples;
-        lines.add(tasks[i], made);
-      }
-    } catch (...) {
-      next = tasks.size();  // the others end, too
-      throw;
-    }
-    return true;
-  };
-  const unsigned threads = thread_count(options.threads);
-  map_ranges<bool>(std::min<size_t>(threads, tasks.size()), threads, work);
+  parallel_for(tasks.size(), options.threads, [&](size_t i) {
+    const Maker::Made made = maker.make(tasks[i]);
+    const std::lock_guard lock(mutex);
+    (tasks[i].is_eval ? summary.eval_samples : summary.train_samples) += made.samples;
+    lines.add(tasks[i], made);
+  });
   summary.skipped = lines.skipped();
   summary.seconds = seconds_since(started);
   return summary;

@@ -1,14 +1,14 @@
 #include "data/prepare.h"
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/parallel.h"
+#include "base/timing.h"
 #include "data/corpus.h"
-#include "data/parallel.h"
 #include "data/provenance.h"
 
 namespace strata::data {
@@ -99,7 +99,7 @@ std::vector<bool> choose_held_out(size_t documents, const PrepareOptions& option
 
 PrepareSummary prepare(const PrepareOptions& options,
                        const std::function<void(std::string_view)>& report) {
-  const auto started = std::chrono::steady_clock::now();
+  const auto started = Clock::now();
   check_recipe(options.recipe);
   require_writable_directory(options.out);
   const unsigned threads = thread_count(options.threads);
@@ -125,13 +125,8 @@ PrepareSummary prepare(const PrepareOptions& options,
   CorpusSplit split = split_corpus(corpus, choose_held_out(corpus.documents(), options));
   summary.repeated_sentences = split.repeated_sentences;
 
-  InstanceFileInfo info;
+  InstanceFileInfo info = info_of(options.recipe, vocabulary, to_hex(text_hash));
   info.form = options.form;
-  info.vocabulary_size = vocabulary.size();
-  info.max_length = options.recipe.max_length;
-  info.max_predictions = options.recipe.max_predictions;
-  info.seed = options.recipe.seed;
-  info.text_hash = to_hex(text_hash);
   const auto make = [&](const Corpus& part, int32_t dupe_factor, const fs::path& path,
                         const std::string& made_from) {
     report(fmt::format("making {}", path.string()));
@@ -144,8 +139,7 @@ PrepareSummary prepare(const PrepareOptions& options,
   };
   if (has_eval) summary.eval = make(split.eval, 1, eval_path, eval_made_from);
   summary.train = make(split.train, options.recipe.dupe_factor, train_path, train_made_from);
-  summary.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  summary.seconds = seconds_since(started);
   return summary;
 }
 

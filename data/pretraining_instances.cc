@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/parallel.h"
+#include "base/parallel.h"
 #include "data/python_random.h"
 #include "data/random.h"
 

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "data/hash.h"
-#include "data/instance_file.h"
 
 namespace strata::data {
 
@@ -19,6 +18,15 @@ nlohmann::ordered_json to_json(const Recipe& recipe) {
   return {{"max_length", recipe.max_length},         {"max_predictions", recipe.max_predictions},
           {"dupe_factor", recipe.dupe_factor},       {"masked_lm_prob", recipe.masked_lm_prob},
           {"short_seq_prob", recipe.short_seq_prob}, {"seed", recipe.seed}};
+}
+
+InstanceFileInfo info_of(const Recipe& recipe, const Vocabulary& vocabulary,
+                         const std::string& text_hash) {
+  return {.vocabulary_size = vocabulary.size(),
+          .max_length = recipe.max_length,
+          .max_predictions = recipe.max_predictions,
+          .seed = recipe.seed,
+          .text_hash = text_hash};
 }
 
 uint64_t hash_files(std::span<const fs::path> files) {

@@ -7,7 +7,9 @@
 #include <span>
 #include <string>
 
+#include "data/instance_file.h"
 #include "data/pretraining_instances.h"
+#include "data/vocabulary.h"
 
 namespace strata::data {
 
@@ -16,6 +18,10 @@ std::string to_hex(uint64_t hash);
 
 // The options of a recipe by their names.
 nlohmann::ordered_json to_json(const Recipe& recipe);
+
+// What a file made with it says about itself, but for its form and `made_from`.
+InstanceFileInfo info_of(const Recipe& recipe, const Vocabulary& vocabulary,
+                         const std::string& text_hash);
 
 // Of the bytes of all files, in order. Throws Error where one cannot be read.
 uint64_t hash_files(std::span<const std::filesystem::path> files);

@@ -30,7 +30,9 @@ bool parse_header(const char* header, uint64_t& length) {
   return masked_crc32c({header, sizeof length}) == read_u32(header + sizeof length);
 }
 
-class OpenFile {
+}  // namespace
+
+class TfrecordFile::OpenFile {
  public:
   explicit OpenFile(const std::filesystem::path& path)
       : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -60,8 +62,6 @@ class OpenFile {
   const std::filesystem::path& path_;
   int descriptor_;
 };
-
-}  // namespace
 
 bool TfrecordFile::is_one(const std::filesystem::path& path) {
   char header[kHeaderBytes];
@@ -99,9 +99,16 @@ std::string TfrecordFile::place(size_t record) const {
   return fmt::format("{}: record {} at byte {}", path_.string(), record, begins_[record]);
 }
 
-std::string TfrecordFile::read(size_t record) const {
-  const auto changed = [&] { fail("{}: changed after it was opened; start again", place(record)); };
+std::string TfrecordFile::read(size_t record) const { return read(OpenFile(path_), record); }
+
+void TfrecordFile::for_each(
+    const std::function<void(size_t record, const std::string& bytes)>& visit) const {
   const OpenFile file(path_);
+  for (size_t record = 0; record < size(); ++record) visit(record, read(file, record));
+}
+
+std::string TfrecordFile::read(const OpenFile& file, size_t record) const {
+  const auto changed = [&] { fail("{}: changed after it was opened; start again", place(record)); };
   char header[kHeaderBytes];
   uint64_t length = 0;
   if (!file.read(begins_[record], header, sizeof header) || !parse_header(header, length)) {

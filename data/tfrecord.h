@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,15 @@ class TfrecordFile {
   // The bytes of a record; may be called from any thread. The file is open only meanwhile. Throws
   // Error where they do not have their checksum.
   std::string read(size_t record) const;
+  // Calls visit(record, bytes) for all of them, in order. Throws as read() does.
+  void for_each(const std::function<void(size_t record, const std::string& bytes)>& visit) const;
   // "FILE: record R at byte B", for messages.
   std::string place(size_t record) const;
 
  private:
+  class OpenFile;
+  std::string read(const OpenFile& file, size_t record) const;
+
   std::filesystem::path path_;
   std::vector<uint64_t> begins_;  // of the records' headers
 };

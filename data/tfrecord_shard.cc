@@ -39,32 +39,19 @@ struct Feature {
 };
 using Features = std::map<std::string, Feature>;
 
-// Writers may put all values into one field or each into its own.
-std::vector<int64_t> parse_integers(data_view bytes) {
-  std::vector<int64_t> values;
+// Writers may put all values into one field, which `get_packed` reads, or each into its own of the
+// type `single`.
+template <typename Number, typename GetPacked, typename GetSingle>
+std::vector<Number> parse_list(data_view bytes, Wire single, const GetPacked& get_packed,
+                               const GetSingle& get_single) {
+  std::vector<Number> values;
   pbf_message<ListTag> list(bytes);
   while (list.next(ListTag::kValue)) {
     if (list.wire_type() == Wire::length_delimited) {
-      const auto range = list.get_packed_int64();
+      const auto range = get_packed(list);
       values.insert(values.end(), range.begin(), range.end());
-    } else if (list.wire_type() == Wire::varint) {
-      values.push_back(list.get_int64());
-    } else {
-      list.skip();
-    }
-  }
-  return values;
-}
-
-std::vector<float> parse_floats(data_view bytes) {
-  std::vector<float> values;
-  pbf_message<ListTag> list(bytes);
-  while (list.next(ListTag::kValue)) {
-    if (list.wire_type() == Wire::length_delimited) {
-      const auto range = list.get_packed_float();
-      values.insert(values.end(), range.begin(), range.end());
-    } else if (list.wire_type() == Wire::fixed32) {
-      values.push_back(list.get_float());
+    } else if (list.wire_type() == single) {
+      values.push_back(get_single(list));
     } else {
       list.skip();
     }
@@ -78,11 +65,15 @@ Feature parse_feature(data_view bytes) {
   while (message.next()) {
     if (message.tag_and_type() == tag_and_type(FeatureTag::kInt64List, Wire::length_delimited)) {
       feature.kind = FeatureKind::kIntegers;
-      feature.integers = parse_integers(message.get_view());
+      feature.integers = parse_list<int64_t>(
+          message.get_view(), Wire::varint, [](auto& list) { return list.get_packed_int64(); },
+          [](auto& list) { return list.get_int64(); });
     } else if (message.tag_and_type() ==
                tag_and_type(FeatureTag::kFloatList, Wire::length_delimited)) {
       feature.kind = FeatureKind::kFloats;
-      feature.floats = parse_floats(message.get_view());
+      feature.floats = parse_list<float>(
+          message.get_view(), Wire::fixed32, [](auto& list) { return list.get_packed_float(); },
+          [](auto& list) { return list.get_float(); });
     } else {
       message.skip();
     }
@@ -191,10 +182,10 @@ class Example {
   int32_t length_ = 0, masked_count_ = 0;
 };
 
-// Calls use(example) with a record.
+// Calls use(example) with what is record `record` of `file`.
 template <typename Use>
-void with_example(const TfrecordFile& file, size_t record, const Use& use) {
-  const std::string bytes = file.read(record);
+void with_example(const TfrecordFile& file, size_t record, const std::string& bytes,
+                  const Use& use) {
   try {
     use(Example(parse_features(bytes)));
   } catch (const protozero::exception& error) {
@@ -203,6 +194,10 @@ void with_example(const TfrecordFile& file, size_t record, const Use& use) {
   } catch (const Error& error) {
     fail("{}: {}", file.place(record), error.what());
   }
+}
+template <typename Use>
+void with_example(const TfrecordFile& file, size_t record, const Use& use) {
+  with_example(file, record, file.read(record), use);
 }
 
 }  // namespace
@@ -213,12 +208,12 @@ TfrecordShard::TfrecordShard(const std::filesystem::path& path) : file_(path) {
 
 ShardIndex TfrecordShard::read_index() const {
   ShardIndex index;
-  for (size_t record = 0; record < file_.size(); ++record) {
-    with_example(file_, record, [&](const Example& example) {
+  file_.for_each([&](size_t record, const std::string& bytes) {
+    with_example(file_, record, bytes, [&](const Example& example) {
       index.lengths.push_back(example.length());
       index.masked_counts.push_back(example.masked_count());
     });
-  }
+  });
   return index;
 }
 

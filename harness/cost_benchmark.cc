@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/timing.h"
 #include "bert/model.h"
 #include "harness/synthetic_batch.h"
-#include "harness/timing.h"
 
 namespace strata::harness {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "harness/timing.h"
+#include "base/timing.h"
 
 namespace strata::harness {
 namespace {

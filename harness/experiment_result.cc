@@ -1,48 +1,49 @@
 #include "harness/experiment_result.h"
 
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <string>
-#include <string_view>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "compliance/event_log.h"
 #include "harness/log_keys.h"
 
 namespace strata::harness {
 namespace {
 
-constexpr std::string_view kPrefix = ":::MLLOG ";
+using nlohmann::json;
+
+[[noreturn]] void fail_to_read(const std::filesystem::path& log, std::string_view reason) {
+  fail("{}: cannot be read as a log of this program ({}); move it away", log.string(), reason);
+}
 
 }  // namespace
 
 ExperimentResult read_experiment_result(const std::filesystem::path& log, int experiment) {
   ExperimentResult result{.experiment = experiment, .log = log};
-  int64_t global_batch_size = 0, start_ms = 0;
+  const compliance::EventLog events(log, compliance::LogFormat::kMllog);
+  if (events.event_count() == 0 && events.bad_line_count() > 0) {
+    fail_to_read(log, events.bad_lines().front().reason);
+  }
+  int64_t global_batch_size = 0;
+  double start_ms = 0;
   bool ended = false;
-  std::istringstream lines(read_file(log));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(kPrefix)) continue;
-    const auto event = nlohmann::json::parse(line.substr(kPrefix.size()), nullptr, false);
-    if (event.is_discarded()) continue;  // cut off: what is missing tells
-    try {
-      const auto& key = event.at("key").get_ref<const std::string&>();
-      const nlohmann::json &value = event.at("value"), &metadata = event.at("metadata");
-      if (key == log_keys::kSeed) result.seed = value;
-      if (key == log_keys::kGlobalBatchSize) global_batch_size = value;
-      if (key == log_keys::kEvalAccuracy) result.accuracy = value;
-      if (key == log_keys::kRunStart) start_ms = event.at("time_ms");
+  try {
+    events.visit([&](const compliance::Event& event) {
+      if (event.key == log_keys::kSeed) result.seed = json::parse(event.value);
+      if (event.key == log_keys::kGlobalBatchSize) global_batch_size = json::parse(event.value);
+      if (event.key == log_keys::kEvalAccuracy) result.accuracy = json::parse(event.value);
+      if (event.key == log_keys::kRunStart) start_ms = event.time_ms;
+      if (event.key != log_keys::kRunStop) return true;
+      const json metadata = json::parse(event.metadata);
       // An interrupted run does not say after how many samples.
-      if (key == log_keys::kRunStop && metadata.contains(log_keys::kEpochNum)) {
-        ended = true;
-        result.samples = metadata.at(log_keys::kEpochNum);
-        result.reached_target = metadata.at(log_keys::kStatus) == log_keys::kSuccess;
-        result.seconds = 1e-3 * static_cast<double>(event.at("time_ms").get<int64_t>() - start_ms);
-      }
-    } catch (const nlohmann::json::exception& error) {
-      fail("{}: cannot be read as a log of this program ({}); move it away", log.string(),
-           error.what());
-    }
+      ended = metadata.contains(log_keys::kEpochNum);
+      if (!ended) return true;
+      result.samples = metadata.at(log_keys::kEpochNum);
+      result.reached_target = metadata.at(log_keys::kStatus) == log_keys::kSuccess;
+      result.seconds = 1e-3 * (event.time_ms - start_ms);
+      return true;
+    });
+  } catch (const json::exception& error) {
+    fail_to_read(log, error.what());
   }
   if (!ended) {
     fail("{}: its run was interrupted, or is still on; move it away and continue again",

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/timing.h"
 #include "bert/device_batch.h"
 #include "bert/parameters.h"
 #include "harness/device_peaks.h"
 #include "harness/synthetic_batch.h"
 #include "harness/synthetic_training.h"
-#include "harness/timing.h"
 
 namespace strata::harness {
 namespace {

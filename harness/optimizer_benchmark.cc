@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/timing.h"
 #include "bert/parameters.h"
 #include "device/cpu/plain_pass.h"
 #include "harness/setup.h"
-#include "harness/timing.h"
 #include "harness/trainer.h"
 
 namespace strata::harness {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/timing.h"
 #include "bert/model.h"
 #include "comm/gradient_buckets.h"
 #include "data/packed_batch.h"
@@ -15,7 +16,6 @@
 #include "harness/run_config.h"
 #include "harness/setup.h"
 #include "harness/timeline.h"
-#include "harness/timing.h"
 #include "optim/optimizer.h"
 
 namespace strata::harness {

@@ -4,12 +4,12 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/timing.h"
 #include "harness/evaluation.h"
 #include "harness/log_keys.h"
 #include "harness/log_run.h"
@@ -26,8 +26,6 @@
 
 namespace strata::harness {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // What all experiments of a call share: the device, the model's memory, the data's indices, the
 // tree.
@@ -172,7 +170,7 @@ class TimedRun {
     result.samples = trainer_.samples();
     log_.write([&](EventLog& log) { log_run_samples(log, result.samples, evaluator_.samples()); });
     log_.run_stop(result.reached_target, result.samples);
-    result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    result.seconds = seconds_since(begin);
     if (progress_) progress_->finish();
     trace_.finish();
     return result;

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/timing.h"
 #include "bert/parameters.h"
 #include "comm/bucket_events.h"
 #include "comm/communicator.h"
-#include "harness/timing.h"
 
 namespace strata::harness {
 

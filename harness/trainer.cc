@@ -1,8 +1,8 @@
 #include "harness/trainer.h"
 
 #include "base/error.h"
+#include "base/timing.h"
 #include "harness/losses.h"
-#include "harness/timing.h"
 
 namespace strata::harness {
 namespace {

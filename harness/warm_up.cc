@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/timing.h"
 #include "harness/batch_shapes.h"
 #include "harness/synthetic_batch.h"
-#include "harness/timing.h"
 
 namespace strata::harness {
 namespace {

@@ -1,12 +1,12 @@
 #include "loadbalance/imbalance.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "base/error.h"
+#include "base/timing.h"
 
 namespace strata::loadbalance {
 namespace {
@@ -62,10 +62,9 @@ ImbalanceReport measure_imbalance(const PlanOptions& options, std::span<const in
   std::vector<double> imbalances;
   ImbalanceReport report;
   for (int step = 0; step < steps; ++step) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     const std::span<const uint32_t> batch = plan->next_step();
-    report.planning_seconds_per_step +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / steps;
+    report.planning_seconds_per_step += seconds_since(begin) / steps;
     const StepCosts costs = costs_of(batch, options, lengths);
     imbalances.push_back(imbalance_of(costs.ranks));
     report.mean_group_bound += group_bound_of(costs.ranks, group_ranks) / steps;

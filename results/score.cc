@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "compliance/parallel.h"
+#include "base/parallel.h"
 #include "compliance/rounds.h"
 #include "results/energy.h"
 
@@ -243,7 +243,7 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
   }
   if (scores.empty()) fail("{}: no result_*.txt under it", directory.string());
   std::atomic<size_t> done{0};
-  compliance::parallel_for(jobs.size(), options.threads, [&](size_t i) {
+  parallel_for(jobs.size(), options.threads, [&](size_t i) {
     Score& score = scores[jobs[i].score];
     score.runs[jobs[i].run] = score_run(score.folder.logs[jobs[i].run], score, *rules);
     if (options.progress) options.progress(++done, jobs.size());

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "compliance/check_log.h"
 #include "compliance/package.h"
-#include "compliance/parallel.h"
 #include "compliance/rcp.h"
 #include "tests/compliance/published.h"
 

@@ -1,11 +1,13 @@
-#include "data/parallel.h"
+#include "base/parallel.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
-namespace strata::data {
+namespace strata {
 namespace {
 
 using Range = std::pair<size_t, size_t>;
@@ -24,6 +26,24 @@ TEST(MapRanges, CoversEverythingOnceInOrder) {
   }
 }
 
+TEST(ParallelFor, VisitsEverythingOnce) {
+  for (const unsigned threads : {0u, 1u, 3u, 16u}) {
+    std::vector<std::atomic<int>> visits(100);
+    parallel_for(visits.size(), threads, [&](size_t i) { ++visits[i]; });
+    for (const auto& count : visits) EXPECT_EQ(count, 1);
+  }
+}
+
+TEST(ParallelFor, RethrowsAnErrorAndEndsTheWork) {
+  std::atomic<int> begun = 0;
+  const auto throw_soon = [&](size_t i) {
+    ++begun;
+    if (i == 3) throw std::runtime_error("soon");
+  };
+  EXPECT_THROW(parallel_for(1000, 1, throw_soon), std::runtime_error);
+  EXPECT_EQ(begun, 4);
+}
+
 TEST(MapRanges, RethrowsAnError) {
   const auto throw_late = [](size_t, size_t end) -> int {
     if (end == 10) throw std::runtime_error("late");
@@ -33,4 +53,4 @@ TEST(MapRanges, RethrowsAnError) {
 }
 
 }  // namespace
-}  // namespace strata::data
+}  // namespace strata

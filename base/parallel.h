@@ -5,17 +5,23 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-namespace strata::compliance {
+namespace strata {
+
+// `asked`, or one for each core where that is 0.
+inline unsigned thread_count(unsigned asked) {
+  return asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+}
 
 // Calls work(i) for every i in [0, count) on up to `threads` threads (0: one a core), in no certain
 // order. The first exception is thrown again once all threads have stopped.
 template <typename Work>
 void parallel_for(size_t count, unsigned threads, Work work) {
-  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  threads = thread_count(threads);
   std::atomic<size_t> next{0};
   std::exception_ptr failure;
   std::mutex mutex;
@@ -37,4 +43,19 @@ void parallel_for(size_t count, unsigned threads, Work work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace strata::compliance
+// Cuts [0, count) into at most `threads` consecutive ranges and returns work(begin, end) of each,
+// in order. Rethrows the first error, after all threads have ended.
+template <typename Result, typename Work>
+std::vector<Result> map_ranges(size_t count, unsigned threads, const Work& work) {
+  const size_t parts = std::clamp<size_t>(threads, 1, std::max<size_t>(count, 1));
+  std::vector<std::future<Result>> pending;
+  for (size_t part = 0; part < parts; ++part) {
+    pending.push_back(
+        std::async(std::launch::async, work, count * part / parts, count * (part + 1) / parts));
+  }
+  std::vector<Result> results;
+  for (auto& result : pending) results.push_back(result.get());
+  return results;
+}
+
+}  // namespace strata

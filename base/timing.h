@@ -1,4 +1,4 @@
-// What measurements share.
+// What is needed to tell how long something takes.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace strata::harness {
+namespace strata {
 
 using Clock = std::chrono::steady_clock;
 
@@ -30,4 +30,4 @@ inline double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-}  // namespace strata::harness
+}  // namespace strata
