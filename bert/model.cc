@@ -150,6 +150,7 @@ const DeviceBatch& Model::take_uploaded() {
 
 void Model::begin(const TrainingStep& step) {
   batch_ = &take_uploaded();
+  accumulate_ = step.accumulate;
   const StepValues values{.dropout_key = device::dropout_step_key(step.seed, step.step),
                           .masked_lm_scale = step.masked_lm_scale,
                           .next_sentence_scale = step.next_sentence_scale};
@@ -160,7 +161,8 @@ void Model::begin(const TrainingStep& step) {
 Model::Shape Model::shape() const {
   const BatchShape batch = batch_->shape();
   return {batch_ - slots_.data(), batch.tokens,     batch.samples,
-          batch.masked,           batch.max_length, float8_ && float8_->rounds() ? 1 : 0};
+          batch.masked,           batch.max_length, float8_ && float8_->rounds() ? 1 : 0,
+          accumulate_ ? 1 : 0};
 }
 
 void Model::forward() { run_forward(true); }
@@ -323,6 +325,7 @@ void Model::masked_lm_head(bool training) {
                             .labels = batch_->masked_ids,
                             .gradient_scale = device::value_at(&step_values()->masked_lm_scale),
                             .d_x = training ? activation(heads_.d_out, m, h) : Tensor{},
+                            .accumulate = accumulate_,
                             .d_weight = training ? gradient(layout_.word_embeddings) : Tensor{},
                             .d_bias = training ? gradient(layout_.masked_lm_bias) : Tensor{},
                             .totals = totals(training ? kTraining : kEvaluation) + kMaskedLm});
@@ -348,6 +351,7 @@ void Model::next_sentence_head(bool training) {
                  .labels = batch_->next_sentence,
                  .gradient_scale = device::value_at(&step_values()->next_sentence_scale),
                  .d_x = training ? activation(heads_.d_pooled, b, h) : Tensor{},
+                 .accumulate = accumulate_,
                  .d_weight = training ? gradient(layout_.next_sentence.weight) : Tensor{},
                  .d_bias = training ? gradient(layout_.next_sentence.bias) : Tensor{},
                  .totals = totals(training ? kTraining : kEvaluation) + kNextSentence});
@@ -372,6 +376,7 @@ void Model::heads_backward() {
                                           .inverse_stddev = statistics(heads_.inverse_stddev, 1, m),
                                           .gamma = weight(layout_.transform_norm.gamma),
                                           .d_x = d_gathered,
+                                          .accumulate = accumulate_,
                                           .d_gamma = gradient(layout_.transform_norm.gamma),
                                           .d_beta = gradient(layout_.transform_norm.beta)});
     backend_.activation_backward(kCompute,
@@ -381,6 +386,7 @@ void Model::heads_backward() {
                                   .dx = d_transform});
     backend_.linear_weight_gradient(kCompute, {.x = activation(heads_.gathered, m, h),
                                                .dy = d_transform,
+                                               .accumulate = accumulate_,
                                                .d_weight = gradient(layout_.transform.weight),
                                                .d_bias = gradient(layout_.transform.bias)});
     backend_.linear_data_gradient(
@@ -388,6 +394,8 @@ void Model::heads_backward() {
         {.dy = d_transform, .weight = weight(layout_.transform.weight), .dx = d_gathered});
     backend_.scatter_add_rows(kCompute,
                               {.dy = d_gathered, .rows = batch_->masked_positions, .dx = d_hidden});
+  } else if (!accumulate_) {
+    clear_masked_lm_gradients();
   }
 
   const Tensor d_pooled = activation(heads_.d_pooled, b, h);
@@ -398,12 +406,21 @@ void Model::heads_backward() {
                                           .dx = d_pooled});
   backend_.linear_weight_gradient(kCompute, {.x = activation(heads_.cls, b, h),
                                              .dy = d_pooled,
+                                             .accumulate = accumulate_,
                                              .d_weight = gradient(layout_.pooler.weight),
                                              .d_bias = gradient(layout_.pooler.bias)});
   backend_.linear_data_gradient(
       kCompute, {.dy = d_pooled, .weight = weight(layout_.pooler.weight), .dx = d_cls});
   backend_.scatter_add_rows(kCompute,
                             {.dy = d_cls, .rows = batch_->sequences.cu_seqlens, .dx = d_hidden});
+}
+
+void Model::clear_masked_lm_gradients() {
+  for (const Parameter* p :
+       {&layout_.transform.weight, &layout_.transform.bias, &layout_.transform_norm.gamma,
+        &layout_.transform_norm.beta, &layout_.masked_lm_bias, &layout_.word_embeddings}) {
+    clear_gradient(*p);
+  }
 }
 
 void Model::layer_backward(size_t layer) {
@@ -431,11 +448,13 @@ void Model::layer_backward(size_t layer) {
                  .d_x = unless_copied(d_sublayer, float8.output.dy),
                  .d_x_float8 = float8.output.dy,
                  .d_residual = d_residual,
+                 .accumulate = accumulate_,
                  .d_gamma = gradient(place.output_norm.gamma),
                  .d_beta = gradient(place.output_norm.beta)});
   backend_.linear_weight_gradient(kCompute,
                                   {.x = operand(activation(a.intermediate, t, i), float8.output.x),
                                    .dy = operand(d_sublayer, float8.output.dy),
+                                   .accumulate = accumulate_,
                                    .d_weight = gradient(place.output.weight),
                                    .d_bias = gradient(place.output.bias)});
   backend_.linear_data_gradient(
@@ -447,6 +466,7 @@ void Model::layer_backward(size_t layer) {
                  .dx_float8 = float8.intermediate.dy});
   backend_.linear_weight_gradient(kCompute, {.x = operand(attention_out, float8.intermediate.x),
                                              .dy = operand(d_intermediate, float8.intermediate.dy),
+                                             .accumulate = accumulate_,
                                              .d_weight = gradient(place.intermediate.weight),
                                              .d_bias = gradient(place.intermediate.bias)});
   backend_.linear_data_gradient(
@@ -465,11 +485,13 @@ void Model::layer_backward(size_t layer) {
        .d_x = unless_copied(d_sublayer, float8.attention_output.dy),
        .d_x_float8 = float8.attention_output.dy,
        .d_residual = d_hidden,
+       .accumulate = accumulate_,
        .d_gamma = gradient(place.attention_norm.gamma),
        .d_beta = gradient(place.attention_norm.beta)});
   backend_.linear_weight_gradient(
       kCompute, {.x = operand(activation(a.context, t, h), float8.attention_output.x),
                  .dy = operand(d_sublayer, float8.attention_output.dy),
+                 .accumulate = accumulate_,
                  .d_weight = gradient(place.attention_output.weight),
                  .d_bias = gradient(place.attention_output.bias)});
   backend_.linear_data_gradient(kCompute, {.dy = operand(d_sublayer, float8.attention_output.dy),
@@ -490,6 +512,7 @@ void Model::layer_backward(size_t layer) {
   backend_.linear_weight_gradient(
       kCompute, {.x = operand(activation(layer_input(layer), t, h), float8.query_key_value.x),
                  .dy = operand(d_query_key_value, float8.query_key_value.dy),
+                 .accumulate = accumulate_,
                  .d_weight = gradient(place.query_key_value.weight),
                  .d_bias = gradient(place.query_key_value.bias)});
   backend_.linear_data_gradient(
@@ -502,6 +525,11 @@ void Model::layer_backward(size_t layer) {
 
 void Model::embeddings_backward() {
   const int64_t t = batch_->sequences.tokens, h = config_.hidden_size;
+  // The masked-LM loss has written the gradient of the words.
+  if (!accumulate_) {
+    clear_gradient(layout_.position_embeddings);
+    clear_gradient(layout_.segment_embeddings);
+  }
   backend_.embeddings_backward(
       kCompute, {.token_ids = batch_->tokens,
                  .segment_ids = batch_->segments,
@@ -515,6 +543,7 @@ void Model::embeddings_backward() {
                  .d_word = gradient(layout_.word_embeddings),
                  .d_position = gradient(layout_.position_embeddings),
                  .d_segment = gradient(layout_.segment_embeddings),
+                 .accumulate = accumulate_,
                  .d_gamma = gradient(layout_.embeddings_norm.gamma),
                  .d_beta = gradient(layout_.embeddings_norm.beta)});
 }
@@ -557,6 +586,11 @@ Tensor Model::gradient(const Parameter& p) const {
   const Tensor all = gradients();
   return {all.as<char>() + static_cast<size_t>(p.offset) * size_of(all.dtype), all.dtype, p.rows,
           p.cols};
+}
+
+void Model::clear_gradient(const Parameter& p) {
+  const Tensor cleared = gradient(p);
+  backend_.fill_zero(kCompute, cleared.data, cleared.bytes());
 }
 
 Tensor Model::activation(const device::Buffer& buffer, int64_t rows, int64_t cols) const {

@@ -15,13 +15,16 @@
 
 namespace strata::bert {
 
-// What a training micro-batch is scaled and seeded by. The loss is the mean over the global batch,
-// so the scales come from counts over all ranks and micro-batches.
+// What a training micro-batch is scaled and seeded by, and where in its step it stands. The loss is
+// the mean over the global batch, so the scales come from counts over all ranks and micro-batches.
 struct TrainingStep {
   uint64_t seed = 0;  // of the run; with `step`, keys dropout
   uint64_t step = 0;
   float masked_lm_scale = 1.0f;      // d(loss)/d(one masked position's cross-entropy)
   float next_sentence_scale = 1.0f;  // d(loss)/d(one sequence's cross-entropy)
+  // Gradients are added to those that earlier micro-batches of the step left; else they overwrite
+  // whatever the arena holds.
+  bool accumulate = false;
 };
 
 // Sums over the batches since they were last taken.
@@ -82,10 +85,10 @@ class Model {
   void begin(const TrainingStep& step);
   // Everything that decides what forward and backward issue for the batch that was begun: where it
   // is equal, operations kept once (Backend::keep) can be replayed.
-  using Shape = std::array<int64_t, 6>;  // the first is which of kSlots it lies in, in turns
+  using Shape = std::array<int64_t, 7>;  // the first is which of kSlots it lies in, in turns
   static constexpr int kSlots = 2;
   Shape shape() const;
-  // Forward; then backward, gradients added to the arena. `gradients_final` may be empty.
+  // Forward; then backward. Both write gradients. `gradients_final` may be empty.
   void forward();
   void backward(const GradientsFinal& gradients_final);
   // All of this.
@@ -122,11 +125,13 @@ class Model {
   void masked_lm_head(bool training);
   void next_sentence_head(bool training);
   void heads_backward();
+  void clear_masked_lm_gradients();
   void layer_backward(size_t layer);
   void embeddings_backward();
 
   device::ConstTensor weight(const Parameter& p) const;
   device::Tensor gradient(const Parameter& p) const;
+  void clear_gradient(const Parameter& p);
   device::Tensor activation(const device::Buffer& buffer, int64_t rows, int64_t cols) const;
   device::Tensor statistics(const device::Buffer& buffer, int64_t rows, int64_t cols) const;
   device::Buffer compute_buffer(int64_t elements) const;
@@ -150,6 +155,7 @@ class Model {
   size_t next_slot_ = 0;
   bool uploaded_ = false;               // slots_[next_slot_] is, and waits for its forward
   const DeviceBatch* batch_ = nullptr;  // that is worked on
+  bool accumulate_ = false;             // its gradients
 
   // What the operations of a step read when they run.
   struct StepValues {

@@ -94,13 +94,6 @@ ReducedGradients BucketArithmetic::reduced(int bucket) const {
   return reduced;
 }
 
-void BucketArithmetic::clear_others(int bucket, Stream stream) {
-  const BucketRange& whole = buckets_[bucket];
-  const BucketRange mine = updated_range(bucket);
-  clear({whole.begin, mine.begin}, stream);
-  clear({mine.end, whole.end}, stream);
-}
-
 Tensor BucketArithmetic::gathered_weights(int bucket) const {
   return part_of(options_.gathered_weights, buckets_[bucket]);
 }
@@ -147,12 +140,6 @@ void BucketArithmetic::clip(int bucket, double* norm_squared, float max_norm) {
   backend_.clip_to_norm(
       Stream::kReduce,
       {.x = gradients(buckets_[bucket]), .norm_squared = norm_squared, .max_norm = max_norm});
-}
-
-void BucketArithmetic::clear(const BucketRange& range, Stream stream) {
-  if (range.size() == 0) return;
-  const Tensor others = gradients(range);
-  backend_.fill_zero(stream, others.data, others.bytes());
 }
 
 }  // namespace strata::comm

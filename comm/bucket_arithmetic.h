@@ -36,9 +36,8 @@ class BucketArithmetic {
   void collect(int bucket, void* staging);
   // The square of the norm: of this rank's gradients, or this rank's part of the sum's.
   double* global_norm_squared() const { return norm_squared(count()); }
-  // What remains to be applied of a bucket, and clearing what others apply.
+  // What remains to be applied of a bucket.
   ReducedGradients reduced(int bucket) const;
-  void clear_others(int bucket, device::Stream stream);
   // The weights to gather once a bucket is updated.
   device::Tensor gathered_weights(int bucket) const;
   // Waits for Stream::kReduce.
@@ -51,7 +50,6 @@ class BucketArithmetic {
   double* norm_squared(int bucket) const { return norms_.as<double>() + bucket; }
   void add_norm(const BucketRange& range, double* norm_squared);
   void clip(int bucket, double* norm_squared, float max_norm);
-  void clear(const BucketRange& range, device::Stream stream);
 
   device::Backend& backend_;
   const Communicator& communicator_;

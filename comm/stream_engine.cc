@@ -154,7 +154,6 @@ class StreamEngine final : public BucketEngine {
     for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
       backend_.wait(Stream::kCompute, collected_[static_cast<size_t>(bucket)]);
       issue(update_, bucket);
-      arithmetic_.clear_others(bucket, Stream::kCompute);
       if (arithmetic_.sharded() && !in_halves) gather(bucket);
     }
     if (in_halves) {

@@ -440,7 +440,6 @@ void ThreadEngine::update(int bucket) {
   }
   const ReducedGradients reduced = arithmetic_.reduced(bucket);
   if (reduced.begin < reduced.end) update_(reduced);
-  arithmetic_.clear_others(bucket, Stream::kReduce);
   if (sharded() && !in_halves()) backend_.synchronize(Stream::kReduce);
 }
 

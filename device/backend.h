@@ -3,10 +3,11 @@
 // Rules. No operation allocates device memory once its shapes have been seen; none waits for the
 // host (CPU backends simply finish before they return). Tensors are row-major and contiguous, in
 // device memory, owned by the caller. T is the number of tokens of a packed batch: sequences follow
-// each other without padding. Weights are [out, in]. Gradients with respect to parameters are
-// *added* to their destination; gradients with respect to activations overwrite theirs unless said
-// otherwise. Activations and the weights that operations read are of `compute_dtype()`; parameter
-// gradients, master weights, optimizer state and saved statistics are of `master_dtype()`.
+// each other without padding. Weights are [out, in]. Gradients overwrite their destination, which
+// may hold anything (without rows they are zero), or, where `accumulate` is set, are added to it;
+// those of embedding tables are always added. Activations and the weights that operations read are
+// of `compute_dtype()`; parameter gradients, master weights, optimizer state and saved statistics
+// are of `master_dtype()`.
 #pragma once
 
 #include <cmath>
@@ -114,10 +115,11 @@ struct LinearDataGradient {
   Float8Copy dx_float8;
 };
 
-// d_weight += dy^T x, d_bias += column sums of dy.
+// d_weight = dy^T x, d_bias = column sums of dy; or += where `accumulate`.
 struct LinearWeightGradient {
-  ConstTensor x;    // [T, in]
-  ConstTensor dy;   // [T, out]
+  ConstTensor x;   // [T, in]
+  ConstTensor dy;  // [T, out]
+  bool accumulate = false;
   Tensor d_weight;  // [out, in] master dtype
   Tensor d_bias;    // [out] master dtype
 };
@@ -178,8 +180,9 @@ struct ResidualLayerNormBackward {
   Tensor d_x;  // [T, H] gradient of x; only its shape where d_x_float8 has codes: not stored
   Float8Copy d_x_float8;
   Tensor d_residual;  // [T, H] gradient of the residual, absent: none; never the same memory as d_x
-  Tensor d_gamma;     // [H] master dtype, added to
-  Tensor d_beta;      // [H] master dtype, added to
+  bool accumulate = false;  // into d_gamma and d_beta
+  Tensor d_gamma;           // [H] master dtype
+  Tensor d_beta;            // [H] master dtype
 };
 
 // y = dropout(LayerNorm(word[token] + position[position] + segment[segment])).
@@ -211,11 +214,12 @@ struct EmbeddingsBackward {
   ConstTensor inverse_stddev;  // [T] master dtype
   ConstTensor gamma;           // [H]
   Dropout dropout;
-  Tensor d_word;      // [V, H] master dtype, added to, as are the rest
-  Tensor d_position;  // [P, H]
-  Tensor d_segment;   // [2, H]
-  Tensor d_gamma;     // [H]
-  Tensor d_beta;      // [H]
+  Tensor d_word;            // [V, H] master dtype, added to
+  Tensor d_position;        // [P, H] master dtype, added to
+  Tensor d_segment;         // [2, H] master dtype, added to
+  bool accumulate = false;  // into d_gamma and d_beta
+  Tensor d_gamma;           // [H] master dtype
+  Tensor d_beta;            // [H] master dtype
 };
 
 // y[i] = x[rows[i]], or 0 where rows[i] is -1.
@@ -260,8 +264,9 @@ struct ClassifierLoss {
   const int32_t* labels = nullptr;  // [M], each in [-1, C)
   StepValue<float> gradient_scale;  // d(total loss)/d(row's cross-entropy)
   Tensor d_x;                       // [M, H]; absent: evaluation only, no gradients are computed
-  Tensor d_weight;                  // [C, H] master dtype, added to
-  Tensor d_bias;                    // [C] master dtype, added to
+  bool accumulate = false;          // into d_weight and d_bias
+  Tensor d_weight;                  // [C, H] master dtype
+  Tensor d_bias;                    // [C] master dtype
   LossTotals* totals = nullptr;     // device memory, added to
 };
 
@@ -298,14 +303,14 @@ inline BiasCorrections bias_corrections(double beta1, double beta2, int64_t step
 }
 
 // Adam with decoupled weight decay and bias correction (Loshchilov & Hutter 2019, algorithm 2) over
-// a flat range, in one pass that also writes the weights compute reads and clears the gradient: g'
-// = scale * g, scale = gradient_scale * min(1, max_norm / sqrt(norm_squared)) where norm_squared is
-// given; m = b1 m + (1-b1) g'; v = b2 v + (1-b2) g'^2; w -= lr * (c1 m / (sqrt(c2 v) + epsilon) +
-// weight_decay * w), where c1 and c2 are the corrections; g = 0.
+// a flat range, in one pass that also writes the weights compute reads: g' = scale * g, scale =
+// gradient_scale * min(1, max_norm / sqrt(norm_squared)) where norm_squared is given; m = b1 m +
+// (1-b1) g'; v = b2 v + (1-b2) g'^2; w -= lr * (c1 m / (sqrt(c2 v) + epsilon) + weight_decay * w),
+// where c1 and c2 are the corrections.
 struct AdamUpdate {
   Tensor weights;          // [n] master dtype
   Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
-  Tensor gradients;        // [n] master dtype, cleared
+  ConstTensor gradients;   // [n] master dtype
   Tensor first_moment;     // [n] master dtype
   Tensor second_moment;    // [n] master dtype
   StepValue<float> learning_rate;
@@ -358,11 +363,11 @@ struct LambDirection {
   LambNorms* norms = nullptr;  // device memory, added to
 };
 
-// The second half, once the whole tensor's directions are there: w -= lr * trust_ratio * u; u = 0.
+// The second half, once the whole tensor's directions are there: w -= lr * trust_ratio * u.
 struct LambApply {
   Tensor weights;                    // [n] master dtype
   Tensor compute_weights;            // [n] compute dtype; absent where compute reads the weights
-  Tensor directions;                 // [n] master dtype: the gradients' memory, cleared
+  ConstTensor directions;            // [n] master dtype: the gradients' memory
   const LambNorms* norms = nullptr;  // device memory
   StepValue<float> learning_rate;
 };

@@ -218,8 +218,8 @@ class Bench {
                  kCompute, {.dy = dy, .weight = weight, .accumulate = adds, .dx = dx});
            });
     }
-    time("linear_weight_gradient", where, per_step, flops,
-         bytes_of({x, dy, d_weight, d_weight, d_bias, d_bias}), [&] {
+    time("linear_weight_gradient", where, per_step, flops, bytes_of({x, dy, d_weight, d_bias}),
+         [&] {
            backend_.linear_weight_gradient(
                kCompute, {.x = x, .dy = dy, .d_weight = d_weight, .d_bias = d_bias});
          });
@@ -401,7 +401,7 @@ class Bench {
                                           .totals = totals});
     };
     time("classifier_loss", "masked-LM, training", 1, 3 * flops,
-         bytes_of({x, weight, d_x, d_weight, d_weight}), [&] { run(true); });
+         bytes_of({x, weight, d_x, d_weight}), [&] { run(true); });
     time("classifier_loss", "masked-LM, evaluation", 0, flops, bytes_of({x, weight}),
          [&] { run(false); });
   }
@@ -422,8 +422,8 @@ class Bench {
       backend_.clip_to_norm(kCompute, {.x = gradients, .norm_squared = norm, .max_norm = 1.0f});
     });
     const bool separate = compute.dtype != weights.dtype;
-    const double update =
-        2 * bytes_of({weights, gradients, first, second}) + (separate ? bytes_of({compute}) : 0);
+    const double update = 2 * bytes_of({weights, first, second}) + bytes_of({gradients}) +
+                          (separate ? bytes_of({compute}) : 0);
     time("adam_update", "", 1, 0, update, [&] {
       backend_.adam_update(kCompute, {.weights = weights,
                                       .compute_weights = separate ? compute : Tensor{},

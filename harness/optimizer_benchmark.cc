@@ -117,27 +117,29 @@ class Passes {
 
   // One pass over neighbours, even where the optimizer needs two because one decays.
   void add_adam_pass(const bert::ParameterSegment& s) {
-    update_bytes_ += s.size * (8 * kMaster + compute_size(backend_));
+    update_bytes_ += s.size * (7 * kMaster + compute_size(backend_));
     if (adam_end_ == s.offset && !plain_.empty()) {
       plain_.back().size += s.size;
     } else {
-      plain_.push_back({s.size,
-                        {.modified = {at(arena_.weights, s.offset), at(gradients(), s.offset),
-                                      moment(0, s.offset), moment(1, s.offset)},
-                         .written = compute(s.offset)}});
+      plain_.push_back(
+          {s.size,
+           {.modified = {at(arena_.weights, s.offset), moment(0, s.offset), moment(1, s.offset)},
+            .read = at(gradients(), s.offset),
+            .written = compute(s.offset)}});
     }
     adam_end_ = s.offset + s.size;
   }
 
   // Both halves tensor by tensor, so that what the second finds in the caches is the same, too.
   void add_lamb_passes(const bert::ParameterSegment& s) {
-    update_bytes_ += s.size * (7 * kMaster + 4 * kMaster + compute_size(backend_));
+    update_bytes_ += s.size * (7 * kMaster + 3 * kMaster + compute_size(backend_));
     plain_.push_back(
         {s.size,
          {.modified = {at(gradients(), s.offset), moment(0, s.offset), moment(1, s.offset)},
           .read = at(arena_.weights, s.offset)}});
     plain_.push_back({s.size,
-                      {.modified = {at(arena_.weights, s.offset), at(gradients(), s.offset)},
+                      {.modified = {at(arena_.weights, s.offset)},
+                       .read = at(gradients(), s.offset),
                        .written = compute(s.offset)}});
   }
 

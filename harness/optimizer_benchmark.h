@@ -17,7 +17,7 @@ struct OptimizerBenchmark {
   int64_t memory_bytes = 0;  // all arrays together
   int64_t update_bytes = 0;  // that an update reads and writes, each array counted once a pass
   double norm = 0;           // l2_norm_squared of the gradients
-  double update = 0;         // clip by that norm, update, decay, compute weights, gradients cleared
+  double update = 0;         // clip by that norm, update, decay, compute weights
   double norm_and_update = 0;
   double plain = 0;  // the update's reads and writes, same threads and instruction set
 

@@ -48,7 +48,7 @@ std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
 SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuckets& buckets,
                                                 Timeline* timeline) {
   const data::PackedBatch& batch = batches_[number];
-  const bert::TrainingStep scale{
+  bert::TrainingStep scale{
       .seed = 1,
       .step = static_cast<uint64_t>(++steps_),
       .masked_lm_scale = 1.0f / static_cast<float>(std::ssize(batch.masked_ids) * accumulation_),
@@ -62,6 +62,7 @@ SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuc
   for (int64_t micro = 0; micro < accumulation_; ++micro) {
     const auto forward_begin = Clock::now();
     model_->upload(batch);
+    scale.accumulate = micro > 0;
     model_->begin(scale);
     const bool last = micro + 1 == accumulation_;
     if (recordings_) {

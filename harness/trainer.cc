@@ -1,5 +1,8 @@
 #include "harness/trainer.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/error.h"
 #include "base/timing.h"
 #include "harness/losses.h"
@@ -189,23 +192,28 @@ Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model&
   optim::check_schedule(schedule_);
 }
 
-void Trainer::rehearse(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
+void Trainer::rehearse(const data::PackedBatch& batch, bert::TrainingStep scale) {
   optimizer_->begin_step(device::Stream::kCompute, 1, 0.0);
   for (int64_t micro = 0; micro < accumulation_; ++micro) {
     model_.upload(batch);
+    scale.accumulate = micro > 0;
     model_.begin(scale);
     train_micro_batch(model_, *buckets_, micro + 1 == accumulation_, nullptr, nullptr);
   }
   float8_agreement_.agree();
 }
 
-bool Trainer::keep(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
+bool Trainer::keep(const data::PackedBatch& batch, bert::TrainingStep scale) {
+  // A step's first micro-batch, one in the middle and its last, as far as these are different.
+  const int64_t last = accumulation_ - 1;
   bool kept = true;
-  for (int slot = 0; slot < bert::Model::kSlots; ++slot) {
-    model_.upload(batch);
-    model_.begin(scale);
-    if (accumulation_ > 1) kept &= keep_micro_batch(model_, *buckets_, false, *recordings_);
-    kept &= keep_micro_batch(model_, *buckets_, true, *recordings_);
+  for (const int64_t micro : std::set<int64_t>{0, std::min<int64_t>(1, last), last}) {
+    for (int slot = 0; slot < bert::Model::kSlots; ++slot) {
+      model_.upload(batch);
+      scale.accumulate = micro > 0;
+      model_.begin(scale);
+      kept &= keep_micro_batch(model_, *buckets_, micro == last, *recordings_);
+    }
   }
   return kept;
 }
@@ -245,7 +253,7 @@ StepResult Trainer::step() {
   // Ranks' gradients are averaged, so each is scaled up to make the average the gradient of the
   // global mean.
   const auto ranks = static_cast<float>(communicator_.size());
-  const bert::TrainingStep scale{
+  bert::TrainingStep scale{
       .seed = seed_,
       .step = static_cast<uint64_t>(step_),
       .masked_lm_scale = ranks / static_cast<float>(std::max<int64_t>(global.masked, 1)),
@@ -253,6 +261,7 @@ StepResult Trainer::step() {
   optimizer_->begin_step(device::Stream::kCompute, step_, result.learning_rate);
   for (int64_t micro = 0; micro < accumulation_; ++micro) {
     result.tokens += std::ssize(batch_.tokens);
+    scale.accumulate = micro > 0;
     model_.begin(scale);
     result.reduce = train_micro_batch(model_, *buckets_, micro + 1 == accumulation_,
                                       recordings_.get(), timeline_);

@@ -50,17 +50,18 @@ class Trainer {
   // What makes the first steps as fast as later ones, before start():
   // A step with every micro-batch `batch` and a learning rate of zero: where `scale` makes
   // gradients zero, too, the optimizer's state stays empty. All ranks call together.
-  void rehearse(const data::PackedBatch& batch, const bert::TrainingStep& scale);
+  void rehearse(const data::PackedBatch& batch, bert::TrainingStep scale);
   // Where micro-batches are replayed: keeps what will be, for those of the shape of `batch`, which
   // have run, in a step that begins like this. Returns whether there was room; see
   // device::Recordings.
-  bool keep(const data::PackedBatch& batch, const bert::TrainingStep& scale);
+  bool keep(const data::PackedBatch& batch, bert::TrainingStep scale);
   // Has `visit` called with each of this rank's micro-batches in the first `steps` steps: the step,
   // from 1, and the samples.
   void visit_micro_batches(
       int64_t steps,
       const std::function<void(int64_t step, std::span<const uint32_t> samples)>& visit) const;
   bool replays() const { return recordings_ != nullptr; }  // micro-batches
+  bool accumulates() const { return accumulation_ > 1; }   // gradients over several of them
   const data::InstanceSource& data() const { return train_; }
 
   // Starts reading training data ahead. Throws Error for data that cannot be read.

@@ -89,7 +89,13 @@ class Preparation {
   data::PackedBatch training_batch(std::span<const uint32_t> samples) const {
     return stand_in(model_.config(), trainer_.data(), samples);
   }
-  void train(const data::PackedBatch& batch) { model_.train(batch, step_, {}); }
+  // As a step's first micro-batch and, where steps have several, as a later one.
+  void train(const data::PackedBatch& batch) {
+    bert::TrainingStep micro_batch = step_;
+    model_.train(batch, micro_batch, {});
+    micro_batch.accumulate = true;
+    if (trainer_.accumulates()) model_.train(batch, micro_batch, {});
+  }
 
   bert::Model& model_;
   Trainer& trainer_;
@@ -116,9 +122,6 @@ WarmUp warm_up(int steps, int64_t planned_steps, bert::Model& model,
   if (trainer.replays()) result.kept = preparation.keep();
   model.take_losses();
   model.take_evaluation_losses();
-  const device::Tensor gradients = model.gradients();
-  backend.fill_zero(device::Stream::kCompute, gradients.data, gradients.bytes());
-  backend.synchronize(device::Stream::kCompute);
   model.set_weights(weights);
   result.seconds = seconds_since(begin);
   return result;

@@ -36,7 +36,7 @@ class Lamb : public Optimizer {
     for_each_part(segments_, begin, end, [&](LambSegment& segment, int64_t from, int64_t to) {
       const device::AdamUpdate adam = moments_.adam_update(from, to, segment.decay, options);
       if (segment.decay) {
-        add_part(stream, segment, adam);
+        add_part(stream, segment, {from, to}, adam);
       } else {
         backend_.adam_update(stream, adam);  // trust ratio 1
       }
@@ -46,12 +46,15 @@ class Lamb : public Optimizer {
   std::vector<OptimizerState> state() override { return moments_.state(); }
 
  protected:
-  virtual void add_part(Stream stream, LambSegment& segment, const device::AdamUpdate& adam) = 0;
+  // Of the arena elements `part`, whose Adam's update would be `adam`.
+  virtual void add_part(Stream stream, LambSegment& segment, const Range& part,
+                        const device::AdamUpdate& adam) = 0;
 
-  void compute_direction(Stream stream, const LambSegment& segment,
+  void compute_direction(Stream stream, const LambSegment& segment, const Range& part,
                          const device::AdamUpdate& adam) {
+    const device::Tensor gradients = slice(moments_.arena().gradients, part.begin, part.end);
     backend_.lamb_direction(stream, {.weights = adam.weights,
-                                     .gradients = adam.gradients,
+                                     .gradients = gradients,
                                      .first_moment = adam.first_moment,
                                      .second_moment = adam.second_moment,
                                      .corrections = adam.corrections,
@@ -87,12 +90,13 @@ class WholeLamb final : public Lamb {
   using Lamb::Lamb;
 
  private:
-  void add_part(Stream stream, LambSegment& segment, const device::AdamUpdate& adam) override {
+  void add_part(Stream stream, LambSegment& segment, const Range& part,
+                const device::AdamUpdate& adam) override {
     if (segment.pending == segment.size) {
       backend_.fill_zero(stream, segment.norms, sizeof(LambNorms));
     }
-    compute_direction(stream, segment, adam);
-    segment.pending -= adam.weights.size();
+    compute_direction(stream, segment, part, adam);
+    segment.pending -= part.end - part.begin;
     if (segment.pending > 0) return;
     apply(stream, segment, segment.offset, segment.offset + segment.size);
     segment.pending = segment.size;
@@ -121,8 +125,9 @@ class SharedLamb final : public Lamb {
   }
 
  private:
-  void add_part(Stream stream, LambSegment& segment, const device::AdamUpdate& adam) override {
-    compute_direction(stream, segment, adam);
+  void add_part(Stream stream, LambSegment& segment, const Range& part,
+                const device::AdamUpdate& adam) override {
+    compute_direction(stream, segment, part, adam);
   }
 };
 

@@ -53,10 +53,10 @@ class Optimizer {
   // before them.
   virtual void begin_step(device::Stream stream, int64_t step, double learning_rate) = 0;
 
-  // Updates the weights of arena elements [begin, end), which may cut segments, and clears their
-  // gradients; LAMB does so to a whole segment once the last range of it has come, or in finish().
-  // Every element is updated once a step; ranges may come in any order. Issued on `stream`, which
-  // only one thread may use at a time.
+  // Updates the weights of arena elements [begin, end), which may cut segments; LAMB does so to a
+  // whole segment once the last range of it has come, or in finish(), and leaves directions in the
+  // gradients' place. Every element is updated once a step; ranges may come in any order. Issued on
+  // `stream`, which only one thread may use at a time.
   virtual void update(device::Stream stream, int64_t begin, int64_t end,
                       const UpdateOptions& options) = 0;
 

@@ -30,8 +30,13 @@ template <typename T>
 void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss& op) {
   const int64_t classes = op.weight.rows, hidden = op.weight.cols;
   const bool backward = static_cast<bool>(op.d_x);
+  if (op.x.rows == 0 && backward && !op.accumulate) {
+    std::memset(op.d_weight.data, 0, op.d_weight.bytes());
+    std::memset(op.d_bias.data, 0, op.d_bias.bytes());
+  }
   for (int64_t begin = 0; begin < op.x.rows; begin += kRowBlock) {
     const int64_t rows = std::min(kRowBlock, op.x.rows - begin);
+    const bool accumulate = op.accumulate || begin > 0;
     // bf16 products are compiled for whole units of rows: the extra ones are zero.
     const int64_t padded = sizeof(T) == 4 ? rows : round_up(rows, kRowUnit);
     const T* x = op.x.as<T>() + begin * hidden;
@@ -89,10 +94,10 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
             .ldb = hidden,
             .c = op.d_weight.data,
             .ldc = hidden,
-            .accumulate = true,
+            .accumulate = accumulate,
             .input_dtype = dtype_of<T>(),
             .output_dtype = DType::kF32});
-    parallel_sums(context, rows, classes, 4, op.d_bias.as<float>(),
+    parallel_sums(context, rows, classes, 4, accumulate, op.d_bias.as<float>(),
                   [&](int64_t first, int64_t last, float* sums) {
                     context.typed<T>().column_sums(last - first, classes,
                                                    d_logits + first * classes, sums);

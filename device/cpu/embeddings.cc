@@ -32,11 +32,11 @@ template <typename T>
 void Operations<T>::embeddings_backward(const Context& context, const EmbeddingsBackward& op) {
   const int64_t rows = op.dy.rows, hidden = op.dy.cols;
   float* d_sum = context.scratch[2].get<float>(rows * hidden);
-  add_layernorm_gradients(context, rows, op.d_gamma, op.d_beta,
-                          [&](int64_t begin, int64_t end, float* d_gamma, float* d_beta) {
-                            context.typed<T>().embeddings_backward(op, begin, end, d_sum, d_gamma,
-                                                                   d_beta, row_scratch(hidden));
-                          });
+  layernorm_gradients(context, rows, op,
+                      [&](int64_t begin, int64_t end, float* d_gamma, float* d_beta) {
+                        context.typed<T>().embeddings_backward(op, begin, end, d_sum, d_gamma,
+                                                               d_beta, row_scratch(hidden));
+                      });
   // Rows share table entries, so threads divide the columns: no two write the same element.
   parallel_ranges(context.threads, hidden, [&](int64_t begin, int64_t end, int) {
     scatter_columns(rows, hidden, begin, end, op.token_ids, d_sum, op.d_word.as<float>());

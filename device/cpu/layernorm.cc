@@ -18,11 +18,11 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
                                                 const ResidualLayerNormBackward& op) {
   ResidualLayerNormBackward placed = op;
   placed.d_x = place_of_output<T>(context, op.d_x, 5);
-  add_layernorm_gradients(context, op.dy.rows, op.d_gamma, op.d_beta,
-                          [&](int64_t begin, int64_t end, float* d_gamma, float* d_beta) {
-                            context.typed<T>().layernorm_backward(placed, begin, end, d_gamma,
-                                                                  d_beta, row_scratch(op.dy.cols));
-                          });
+  layernorm_gradients(context, op.dy.rows, op,
+                      [&](int64_t begin, int64_t end, float* d_gamma, float* d_beta) {
+                        context.typed<T>().layernorm_backward(placed, begin, end, d_gamma, d_beta,
+                                                              row_scratch(op.dy.cols));
+                      });
   write_copy<T>(context, placed.d_x, op.d_x_float8);
 }
 

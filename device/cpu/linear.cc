@@ -104,18 +104,20 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                   .ldb = in,
                   .c = op.d_weight.data,
                   .ldc = in,
-                  .accumulate = true,
+                  .accumulate = op.accumulate,
                   .input_dtype = dtype_of<T>()};
   const auto block = [&](const T* dy_rows, const T* x_rows, int64_t count) {
     call.k = count;
     call.a = dy_rows;
     call.b = x_rows;
     matmul(call);
+    call.accumulate = true;
   };
+  if (rows == 0 && !op.accumulate) std::memset(op.d_weight.data, 0, op.d_weight.bytes());
   const T* dy = operand<T>(context, op.dy, 6);
   const T* x = operand<T>(context, op.x, 7);
   if constexpr (kAnyRows<T>) {
-    block(dy, x, rows);
+    if (rows > 0) block(dy, x, rows);
   } else {
     for_each_row_block(
         rows, [&](int64_t begin, int64_t count) { block(dy + begin * out, x + begin * in, count); },
@@ -124,7 +126,7 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                 padded_copy(x + begin * in, count, kRowUnit, in, context.scratch[1]), kRowUnit);
         });
   }
-  parallel_sums(context, rows, out, 2, op.d_bias.as<float>(),
+  parallel_sums(context, rows, out, 2, op.accumulate, op.d_bias.as<float>(),
                 [&](int64_t begin, int64_t end, float* sums) {
                   context.typed<T>().column_sums(end - begin, out, dy + begin * out, sums);
                 });

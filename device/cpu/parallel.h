@@ -88,10 +88,21 @@ void parallel_ranges(int threads, int64_t count, const Work& work) {
   }
 }
 
-// destination[0, width) += what sum(begin, end, partial) adds to its zeroed partial over all rows;
-// the order of additions depends only on rows and threads.
+// to[0, count) = from, or += where `accumulate`.
+inline void write_or_add(const Context& context, bool accumulate, int64_t count, const float* from,
+                         float* to) {
+  if (accumulate) {
+    context.kernels.add_f32(count, from, to);
+  } else {
+    std::copy_n(from, count, to);
+  }
+}
+
+// destination[0, width) = what sum(begin, end, partial) adds to its zeroed partial over all rows,
+// or
+// += where `accumulate`; the order of additions depends only on rows and threads.
 template <typename Sum>
-void parallel_sums(const Context& context, int64_t rows, int64_t width, int slot,
+void parallel_sums(const Context& context, int64_t rows, int64_t width, int slot, bool accumulate,
                    float* destination, const Sum& sum) {
   const int64_t stride = round_up(width, 16);
   const int parts = static_cast<int>(std::min<int64_t>(context.threads, rows));
@@ -101,8 +112,9 @@ void parallel_sums(const Context& context, int64_t rows, int64_t width, int slot
     std::fill_n(partial, width, 0.0f);
     sum(begin, end, partial);
   });
+  if (parts == 0 && !accumulate) std::fill_n(destination, width, 0.0f);
   for (int part = 0; part < parts; ++part) {
-    context.kernels.add_f32(width, partials + part * stride, destination);
+    write_or_add(context, accumulate || part > 0, width, partials + part * stride, destination);
   }
 }
 

@@ -15,8 +15,15 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
   constexpr int64_t kRowBlock = 4096;
   const int64_t classes = op.weight.rows, hidden = op.weight.cols;
   const int64_t stride = (classes + 7) / 8 * 8;  // rows that start at 16 bytes are faster
+  if (op.x.rows == 0 && op.d_x && !op.accumulate) {
+    for (const Tensor& gradient : {op.d_weight, op.d_bias}) {
+      check(cudaMemsetAsync(gradient.data, 0, gradient.bytes(), context.stream),
+            "clearing gradients");
+    }
+  }
   for (int64_t begin = 0; begin < op.x.rows; begin += kRowBlock) {
     const int64_t rows = std::min(kRowBlock, op.x.rows - begin);
+    const bool accumulate = op.accumulate || begin > 0;
     const T* x = op.x.as<T>() + begin * hidden;
     auto* logits = context.scratch[0].get<float>(kRowBlock * stride);
     context.matmul({.transpose_b = true,
@@ -65,10 +72,10 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
                     .ldb = hidden,
                     .c = op.d_weight.data,
                     .ldc = hidden,
-                    .accumulate = true,
+                    .accumulate = accumulate,
                     .input_dtype = dtype_of<T>(),
                     .output_dtype = DType::kF32});
-    add_column_sums(context, d_logits, rows, classes, stride, op.d_bias.as<float>(), 3);
+    sum_columns(context, d_logits, rows, classes, stride, {op.d_bias.as<float>(), accumulate}, 3);
   }
 }
 

@@ -45,14 +45,14 @@ __global__ void __launch_bounds__(kThreads)
 
 // A block adds up the rows of 32 columns, in the same manner.
 __global__ void __launch_bounds__(kThreads)
-    add_parts_kernel(const float* parts, int64_t rows, int64_t columns, int64_t column_blocks,
-                     int64_t stride, float* sums, float* next_sums) {
+    sum_parts_kernel(const float* parts, int64_t rows, int64_t columns, int64_t column_blocks,
+                     int64_t stride, SumsOutput output, float* next_sums) {
   __shared__ float of_warps[kWarps][kWarpSize];
   int64_t column_block = blockIdx.x;
   if (column_block >= column_blocks) {
     column_block -= column_blocks;
     parts += columns;
-    sums = next_sums;
+    output.sums = next_sums;
   }
   const int64_t column = column_block * kWarpSize + lane();
   float sum = 0.0f;
@@ -66,15 +66,15 @@ __global__ void __launch_bounds__(kThreads)
   float total = 0.0f;
 #pragma unroll
   for (int w = 0; w < kWarps; ++w) total += of_warps[w][lane()];
-  sums[column] += total;
+  float& sum_of_column = output.sums[column];
+  sum_of_column = output.accumulate ? sum_of_column + total : total;
 }
 
 }  // namespace
 
 template <typename T>
-void add_column_sums(const Context& context, const T* x, int64_t rows, int64_t columns,
-                     int64_t stride, float* sums, int slot) {
-  if (rows == 0) return;
+void sum_columns(const Context& context, const T* x, int64_t rows, int64_t columns, int64_t stride,
+                 const SumsOutput& output, int slot) {
   constexpr int V = kVector<T>;
   const bool aligned = rows_are_aligned(columns, V, x) && stride % V == 0;
   const int64_t column_blocks = ceil_div(columns, kWarpSize * (aligned ? V : 1));
@@ -82,21 +82,24 @@ void add_column_sums(const Context& context, const T* x, int64_t rows, int64_t c
       std::max(kFewestRows, ceil_div(rows, std::max<int64_t>(kBlocks / column_blocks, 1)));
   const int64_t row_blocks = ceil_div(rows, rows_per_block);
   float* parts = context.scratch[slot].get<float>(row_blocks * columns);
-  launch(context.stream, row_blocks * column_blocks, kThreads,
-         aligned ? part_sums_kernel<V, T> : part_sums_kernel<1, T>, x, rows, columns, stride,
-         column_blocks, rows_per_block, parts);
-  add_partial_sums(context, parts, row_blocks, columns, columns, sums);
+  if (rows > 0) {
+    launch(context.stream, row_blocks * column_blocks, kThreads,
+           aligned ? part_sums_kernel<V, T> : part_sums_kernel<1, T>, x, rows, columns, stride,
+           column_blocks, rows_per_block, parts);
+  }
+  sum_parts(context, parts, row_blocks, columns, columns, output);
 }
 
-void add_partial_sums(const Context& context, const float* parts, int64_t rows, int64_t columns,
-                      int64_t stride, float* sums, float* next_sums) {
+void sum_parts(const Context& context, const float* parts, int64_t rows, int64_t columns,
+               int64_t stride, const SumsOutput& output, float* next_sums) {
   const int64_t blocks = ceil_div(columns, kWarpSize);
-  launch(context.stream, next_sums ? 2 * blocks : blocks, kThreads, add_parts_kernel, parts, rows,
-         columns, blocks, stride, sums, next_sums);
+  launch(context.stream, next_sums ? 2 * blocks : blocks, kThreads, sum_parts_kernel, parts, rows,
+         columns, blocks, stride, output, next_sums);
 }
 
-template void add_column_sums(const Context&, const float*, int64_t, int64_t, int64_t, float*, int);
-template void add_column_sums(const Context&, const BFloat16*, int64_t, int64_t, int64_t, float*,
-                              int);
+template void sum_columns(const Context&, const float*, int64_t, int64_t, int64_t,
+                          const SumsOutput&, int);
+template void sum_columns(const Context&, const BFloat16*, int64_t, int64_t, int64_t,
+                          const SumsOutput&, int);
 
 }  // namespace strata::device::cuda

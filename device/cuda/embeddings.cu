@@ -206,7 +206,7 @@ void Operations<T>::embeddings_backward(const Context& context, const Embeddings
     launch(context.stream, blocks, kRowThreads,
            backward_kernel<T, typename decltype(shape)::NotFull>, op, d_sum, parts);
   });
-  add_layernorm_gradients(context, parts, blocks, op.d_gamma, op.d_beta);
+  layernorm_gradients(context, parts, blocks, op);
   scatter_to_table(context, op.token_ids, rows, d_sum, op.d_word);
   scatter_to_table(context, op.positions, rows, d_sum, op.d_position);
   scatter_to_table(context, op.segment_ids, rows, d_sum, op.d_segment);

@@ -173,10 +173,10 @@ void transpose_codes(const Context& context, const ConstTensor& x, uint8_t* code
 }
 
 void transpose_and_sum_codes(const Context& context, const ConstTensor& x, uint8_t* codes,
-                             float* sums, int slot) {
+                             const SumsOutput& output, int slot) {
   float* parts = context.scratch[slot].get<float>(row_tiles_of(x) * x.cols);
   transpose(context, x, codes, x.scale + 1, parts);
-  add_partial_sums(context, parts, row_tiles_of(x), x.cols, x.cols, sums);
+  sum_parts(context, parts, row_tiles_of(x), x.cols, x.cols, output);
 }
 
 template <typename T>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/backend.h"
-#include "device/cuda/runtime.h"
+#include "device/cuda/column_sums.h"
 
 namespace strata::device::cuda {
 
@@ -16,8 +16,8 @@ Tensor place_of_output(const Context& context, const Tensor& output, int slot);
 // codes [columns, rows] of x [rows, columns], of 8 bits.
 void transpose_codes(const Context& context, const ConstTensor& x, uint8_t* codes);
 
-// The same of kE5M2; and sums[columns] += the column sums of x. Uses scratch slot `slot`.
+// The same of kE5M2, and the column sums of x. Uses scratch slot `slot`.
 void transpose_and_sum_codes(const Context& context, const ConstTensor& x, uint8_t* codes,
-                             float* sums, int slot);
+                             const SumsOutput& output, int slot);
 
 }  // namespace strata::device::cuda

@@ -71,7 +71,7 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
     launch(context.stream, blocks, kRowThreads,
            backward_kernel<T, typename decltype(shape)::NotFull>, op, parts);
   });
-  add_layernorm_gradients(context, parts, blocks, op.d_gamma, op.d_beta);
+  layernorm_gradients(context, parts, blocks, op);
 }
 
 template void Operations<float>::residual_layernorm_forward(const Context&,

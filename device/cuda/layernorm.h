@@ -123,12 +123,13 @@ inline int64_t backward_blocks(const Context& context, int64_t rows) {
   return needed < most ? needed : most;
 }
 
-// What LayerNormGradients::write left in parts [blocks, 2 * columns].
-inline void add_layernorm_gradients(const Context& context, const float* parts, int64_t blocks,
-                                    const Tensor& d_gamma, const Tensor& d_beta) {
-  const int64_t columns = d_gamma.size();
-  add_partial_sums(context, parts, blocks, columns, 2 * columns, d_gamma.as<float>(),
-                   d_beta.as<float>());
+// The gradients of an operation's gamma and beta, from what LayerNormGradients::write left in parts
+// [blocks, 2 * columns].
+template <typename Op>
+void layernorm_gradients(const Context& context, const float* parts, int64_t blocks, const Op& op) {
+  const int64_t columns = op.d_gamma.size();
+  sum_parts(context, parts, blocks, columns, 2 * columns,
+            {op.d_gamma.template as<float>(), op.accumulate}, op.d_beta.template as<float>());
 }
 
 }  // namespace strata::device::cuda

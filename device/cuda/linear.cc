@@ -136,13 +136,13 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                         .ldb = in,
                         .c = op.d_weight.data,
                         .ldc = in,
-                        .accumulate = true,
+                        .accumulate = op.accumulate,
                         .input_dtype = dtype_of<T>(),
                         .output_dtype = DType::kF32};
-  if (is_float8(op.dy.dtype)) {
-    if (op.dy.rows == 0) return;
+  const SumsOutput d_bias{op.d_bias.as<float>(), op.accumulate};
+  if (is_float8(op.dy.dtype) && op.dy.rows > 0) {
     auto* dy_transposed = context.scratch[kFirst].get<uint8_t>(op.dy.size());
-    transpose_and_sum_codes(context, op.dy, dy_transposed, op.d_bias.as<float>(), kSums);
+    transpose_and_sum_codes(context, op.dy, dy_transposed, d_bias, kSums);
     MatmulCall product = call;
     product.a = dy_transposed;
     product.b = transposed(context, op.x, kSecond);
@@ -154,17 +154,18 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                              .b_factor = op.x.scale + 1});
     return;
   }
-  float* sums = context.scratch[kSums].get<float>(out);
+  // cuBLASLt does not add to the sums that it finds.
+  float* sums = op.accumulate ? context.scratch[kSums].get<float>(out) : d_bias.sums;
   const auto separately = [&](const MatmulCall& product, const MatmulEpilogue& epilogue) {
     context.matmul(product);
     // A trial must leave the gradients alone.
-    float* to = epilogue.column_sums == sums ? op.d_bias.as<float>() : epilogue.column_sums;
-    add_column_sums(context, op.dy.as<T>(), op.dy.rows, out, out, to, 0);
+    const bool trial = epilogue.column_sums != sums;
+    sum_columns(context, op.dy.as<T>(), op.dy.rows, out, out,
+                {trial ? epilogue.column_sums : d_bias.sums, op.accumulate}, 0);
   };
   const bool fused = context.matmul(
       call, {.kind = MatmulEpilogue::Kind::kColumnSums, .column_sums = sums}, separately);
-  // cuBLASLt does not add to the sums that it finds.
-  if (fused) add_partial_sums(context, sums, 1, out, out, op.d_bias.as<float>());
+  if (fused && op.accumulate) sum_parts(context, sums, 1, out, out, d_bias);
 }
 
 template void Operations<float>::linear_forward(const Context&, const LinearForward&);

@@ -37,6 +37,15 @@ uint32_t alignment_of(const void* address) {
   return static_cast<uint32_t>(bits & ~(bits - 1));
 }
 
+// What a product without terms is.
+void clear_output(const MatmulCall& call, cudaStream_t stream) {
+  const size_t size = size_of(call.output_dtype);
+  cuda::check(
+      cudaMemset2DAsync(call.c, static_cast<size_t>(call.ldc) * size, 0,
+                        static_cast<size_t>(call.n) * size, static_cast<size_t>(call.m), stream),
+      "clearing the output of a product without terms");
+}
+
 cublasLtEpilogue_t cublas_epilogue(const MatmulCall& call, const MatmulEpilogue& epilogue) {
   switch (epilogue.kind) {
     case MatmulEpilogue::Kind::kGelu:
@@ -325,7 +334,11 @@ struct Matmul::State {
 
 void Matmul::State::run(const Work& work) {
   const MatmulCall& call = work.call;
-  if (call.m == 0 || call.n == 0 || call.k == 0) return;
+  if (call.m == 0 || call.n == 0) return;
+  if (call.k == 0) {
+    if (!call.accumulate) clear_output(call, stream);
+    return;
+  }
   Plan& plan = plan_of(work);
   if (!plan.algorithm) {
     fail("cuda: cuBLASLt has no algorithm for a product of {} x {} x {}{}", call.m, call.n, call.k,

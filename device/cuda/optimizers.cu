@@ -13,7 +13,9 @@ __device__ GradientMoments moments_of(const Op& op) {
 
 // Arrays of a range; compute_weights may be null.
 struct AdamArrays {
-  float *weights, *gradients, *first_moment, *second_moment;
+  float* weights;
+  const float* gradients;
+  float *first_moment, *second_moment;
   BFloat16* compute_weights;
 };
 
@@ -31,10 +33,8 @@ __global__ void __launch_bounds__(kFlatThreads)
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       w[j] -= learning_rate * moments.update(w[j], g[j], m[j], v[j]);
-      g[j] = 0.0f;
     }
     store(arrays.weights + i, w);
-    store(arrays.gradients + i, g);
     store(arrays.first_moment + i, m);
     store(arrays.second_moment + i, v);
     if (arrays.compute_weights) store(arrays.compute_weights + i, w);
@@ -116,8 +116,8 @@ __global__ void __launch_bounds__(kFlatThreads)
 
 template <int V>
 __global__ void __launch_bounds__(kFlatThreads)
-    lamb_apply_kernel(float* weights, float* directions, BFloat16* compute_weights, int64_t count,
-                      const LambNorms* norms, StepValue<float> learning_rate) {
+    lamb_apply_kernel(float* weights, const float* directions, BFloat16* compute_weights,
+                      int64_t count, const LambNorms* norms, StepValue<float> learning_rate) {
   const int64_t i = flat_index<V>();
   if (i >= count) return;
   const auto rate = static_cast<float>(learning_rate.now() * norms->trust_ratio());
@@ -127,10 +127,8 @@ __global__ void __launch_bounds__(kFlatThreads)
 #pragma unroll
   for (int j = 0; j < V; ++j) {
     w[j] -= rate * u[j];
-    u[j] = 0.0f;
   }
   store(weights + i, w);
-  store(directions + i, u);
   if (compute_weights) store(compute_weights + i, w);
 }
 

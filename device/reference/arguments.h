@@ -1,6 +1,7 @@
 // Checked access to the arguments of an operation.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct MatrixView {
 };
 using Matrix = MatrixView<double>;
 using ConstMatrix = MatrixView<const double>;
+
+inline void clear(const Matrix& matrix) {
+  std::fill_n(matrix.data, matrix.rows * matrix.cols, 0.0);
+}
 
 // Turns the tensors of one operation into views. Throws Error, naming the operation and the
 // argument, where one is absent or of another shape or dtype than expected.

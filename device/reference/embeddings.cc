@@ -69,6 +69,7 @@ void embeddings_backward(const EmbeddingsBackward& op) {
   const Matrix d_segment = arguments.matrix("d_segment", op.d_segment, kSegments, hidden);
   const Matrix d_gamma = arguments.vector("d_gamma", op.d_gamma, hidden);
   const Matrix d_beta = arguments.vector("d_beta", op.d_beta, hidden);
+  if (!op.accumulate) clear(d_gamma), clear(d_beta);
   check_ids(arguments, op, tokens, d_word.rows, d_position.rows);
   const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
 

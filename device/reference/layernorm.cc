@@ -82,6 +82,7 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
   if (op.d_residual) d_residual = arguments.matrix("d_residual", op.d_residual, tokens, hidden);
   const Matrix d_gamma = arguments.vector("d_gamma", op.d_gamma, hidden);
   const Matrix d_beta = arguments.vector("d_beta", op.d_beta, hidden);
+  if (!op.accumulate) clear(d_gamma), clear(d_beta);
   const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
 
   std::vector<double> d_normalized(hidden);

@@ -61,6 +61,7 @@ void linear_weight_gradient(const LinearWeightGradient& op) {
   const Operand dy(arguments, "dy", op.dy, tokens, out, DType::kE5M2);
   const Matrix d_weight = arguments.matrix("d_weight", op.d_weight, out, in);
   const Matrix d_bias = arguments.vector("d_bias", op.d_bias, out);
+  if (!op.accumulate) clear(d_weight), clear(d_bias);
   for (int64_t t = 0; t < tokens; ++t) {
     for (int64_t o = 0; o < out; ++o) {
       for (int64_t i = 0; i < in; ++i) d_weight(o, i) += dy(t, o) * x(t, i);

@@ -22,7 +22,8 @@ void classifier_loss(const ClassifierLoss& op) {
     d_x = arguments.matrix("d_x", op.d_x, rows, hidden);
     d_weight = arguments.matrix("d_weight", op.d_weight, classes, hidden);
     d_bias = arguments.vector("d_bias", op.d_bias, classes);
-    std::fill_n(d_x.data, rows * hidden, 0.0);
+    clear(d_x);
+    if (!op.accumulate) clear(d_weight), clear(d_bias);
   }
 
   const double gradient_scale = op.gradient_scale.now();

@@ -15,7 +15,7 @@ class Moments {
  public:
   Moments(const Arguments& arguments, const Op& op, int64_t n)
       : op_(op),
-        g_(arguments.vector("gradients", op.gradients, n)),
+        g_(arguments.vector("gradients", ConstTensor(op.gradients), n)),
         m_(arguments.vector("first_moment", op.first_moment, n)),
         v_(arguments.vector("second_moment", op.second_moment, n)),
         corrections_(op.corrections.now()),
@@ -35,11 +35,10 @@ class Moments {
            op_.weight_decay * w;
   }
 
-  Matrix gradients() const { return g_; }
-
  private:
   const Op& op_;
-  Matrix g_, m_, v_;
+  ConstMatrix g_;
+  Matrix m_, v_;
   BiasCorrections corrections_;
   double scale_;
 };
@@ -60,7 +59,6 @@ void adam_update(const AdamUpdate& op) {
   const double learning_rate = op.learning_rate.now();
   for (int64_t i = 0; i < n; ++i) {
     w[i] -= learning_rate * moments.update(i, w[i]);
-    moments.gradients()[i] = 0;
     if (compute_weights.data) compute_weights[i] = w[i];
   }
 }
@@ -70,10 +68,11 @@ void lamb_direction(const LambDirection& op) {
   arguments.require(op.norms != nullptr, "norms is given");
   const int64_t n = op.weights.cols;
   const ConstMatrix w = arguments.vector("weights", op.weights, n);
+  const Matrix directions = arguments.vector("gradients", op.gradients, n);
   const Moments moments(arguments, op, n);
   for (int64_t i = 0; i < n; ++i) {
     const double direction = moments.update(i, w[i]);
-    moments.gradients()[i] = direction;
+    directions[i] = direction;
     op.norms->weights += w[i] * w[i];
     op.norms->direction += direction * direction;
   }
@@ -84,12 +83,11 @@ void lamb_apply(const LambApply& op) {
   arguments.require(op.norms != nullptr, "norms is given");
   const int64_t n = op.weights.cols;
   const Matrix w = arguments.vector("weights", op.weights, n);
-  const Matrix u = arguments.vector("directions", op.directions, n);
+  const ConstMatrix u = arguments.vector("directions", op.directions, n);
   const Matrix compute_weights = optional_vector(arguments, op.compute_weights, n);
   const double rate = op.learning_rate.now() * op.norms->trust_ratio();
   for (int64_t i = 0; i < n; ++i) {
     w[i] -= rate * u[i];
-    u[i] = 0;
     if (compute_weights.data) compute_weights[i] = w[i];
   }
 }

@@ -24,6 +24,15 @@ class Model : public testing::Test {
 
   Subject make_subject() { return Subject(*backend_, golden_.config, golden_.batch); }
 
+  // A step of these micro-batches.
+  static void train(Subject& subject, const std::vector<data::PackedBatch>& micro_batches,
+                    TrainingStep step) {
+    for (const data::PackedBatch& micro_batch : micro_batches) {
+      subject.model.train(micro_batch, step, {});
+      step.accumulate = true;
+    }
+  }
+
   Golden golden_;
   std::unique_ptr<device::Backend> backend_;
 };
@@ -32,7 +41,8 @@ TEST_F(Model, GradientsAddUpOverMicroBatchesAndDoNotDependOnTheirSplit) {
   Subject whole = make_subject(), parts = make_subject();
   const TrainingStep step = mean_step(golden_.batch);
   whole.model.train(golden_.batch, step, {});
-  for (const data::PackedBatch& sample : split(golden_.batch)) parts.model.train(sample, step, {});
+  parts.spoil_gradients();
+  train(parts, split(golden_.batch), step);
   const std::vector<double> expected = whole.gradients();
   EXPECT_GT(largest(expected), 0.1);
   EXPECT_LE(largest_difference(parts.gradients(), expected), 1e-12);
@@ -42,19 +52,42 @@ TEST_F(Model, GradientsAddUpOverMicroBatchesAndDoNotDependOnTheirSplit) {
   EXPECT_EQ(a.next_sentence.count, b.next_sentence.count);
 }
 
+// Such a micro-batch may be a step's first.
+TEST_F(Model, WithoutMaskedPositionsTheirGradientsAreZero) {
+  std::vector<data::PackedBatch> batches = split(golden_.batch);
+  data::PackedBatch& unmasked = batches.front();
+  unmasked.masked_positions.clear();
+  unmasked.masked_ids.clear();
+  const TrainingStep step = mean_step(golden_.batch);
+  Subject first = make_subject(), others = make_subject(), all = make_subject();
+  first.spoil_gradients();
+  train(first, {unmasked}, step);
+  train(others, {batches.begin() + 1, batches.end()}, step);
+  all.spoil_gradients();
+  train(all, batches, step);
+  const std::vector<double> of_first = first.gradients();
+  const Parameter &bias = first.model.layout().masked_lm_bias,
+                  &transform = first.model.layout().transform.weight;
+  for (const Parameter* p : {&bias, &transform}) {
+    const auto begin = of_first.begin() + p->offset;
+    EXPECT_EQ(largest({begin, begin + p->size()}), 0) << p->name;
+  }
+  std::vector<double> sum = others.gradients();
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += of_first[i];
+  EXPECT_GT(largest(of_first), 0.01);
+  EXPECT_LE(largest_difference(all.gradients(), sum), 1e-12);
+}
+
 // Also where activations of a longer batch still lie behind.
 TEST_F(Model, RoundingABatchUpChangesNeitherLossesNorGradients) {
   const TrainingStep step = mean_step(golden_.batch);
-  const auto samples = split(golden_.batch);
+  std::vector<data::PackedBatch> batches = split(golden_.batch);
+  batches.insert(batches.begin(), golden_.batch);
   Subject exact = make_subject();
   Subject rounded(*backend_, golden_.config, golden_.batch,
                   {.rounding = {.tokens = 7, .masked = 5, .max_length = 4}});
-  const auto train = [&](Subject& subject) {
-    subject.model.train(golden_.batch, step, {});
-    for (const data::PackedBatch& sample : samples) subject.model.train(sample, step, {});
-  };
-  train(exact);
-  train(rounded);
+  train(exact, batches, step);
+  train(rounded, batches, step);
   const std::vector<double> expected = exact.gradients();
   EXPECT_GT(largest(expected), 0.1);
   EXPECT_LE(largest_difference(rounded.gradients(), expected), 1e-12);
@@ -85,15 +118,16 @@ TEST_F(Model, DropoutDependsOnSeedAndStep) {
 
 TEST_F(Model, ABatchMayBeUploadedAheadOfTheLastOnesBackwardAndOfEvaluations) {
   Subject one_by_one = make_subject(), ahead = make_subject();
-  const TrainingStep step = mean_step(golden_.batch);
+  TrainingStep step = mean_step(golden_.batch);
   const auto samples = split(golden_.batch);
   ASSERT_GT(samples.size(), 2u);
-  for (const data::PackedBatch& sample : samples) one_by_one.model.train(sample, step, {});
+  train(one_by_one, samples, step);
 
   DeviceBatch kept(*backend_, capacity_of(samples[0]));
   kept.upload(device::Stream::kCompute, samples[0]);
   ahead.model.upload(samples[0]);
   for (size_t i = 0; i < samples.size(); ++i) {
+    step.accumulate = i > 0;
     ahead.model.begin(step);
     ahead.model.forward();
     if (i + 1 < samples.size()) ahead.model.upload(samples[i + 1]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "bert/model.h"
@@ -37,6 +38,19 @@ struct Subject {
       values.assign(floats.begin(), floats.end());
     }
     return values;
+  }
+
+  // What a step may find in the arena's parameters, whatever the last one left there.
+  void spoil_gradients() {
+    const device::Tensor all = model.gradients();
+    const size_t size = size_of(all.dtype);
+    for (const Parameter& p : model.layout().all) {
+      const std::vector<std::byte> nan(static_cast<size_t>(p.size()) * size, std::byte{0xff});
+      backend.copy_to_device(device::Stream::kCompute,
+                             all.as<char>() + static_cast<size_t>(p.offset) * size, nan.data(),
+                             nan.size());
+      backend.synchronize(device::Stream::kCompute);
+    }
   }
 
   device::Backend& backend;

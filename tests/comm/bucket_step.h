@@ -86,10 +86,11 @@ struct BucketStep {
     return {memory.data(), backend.master_dtype(), 1, kGradients};
   }
 
-  void add(std::span<const float> gradient) {
+  // The gradient of a micro-batch: the first of a step overwrites what is there.
+  void set(std::span<const float> gradient, bool accumulate = false) {
     for (int64_t i = 0; i < kGradients; ++i) {
-      testing_support::set_element(gradients(), i,
-                                   testing_support::element(gradients(), i) + gradient[i]);
+      const double before = accumulate ? testing_support::element(gradients(), i) : 0.0;
+      testing_support::set_element(gradients(), i, before + gradient[i]);
     }
   }
 
@@ -101,7 +102,6 @@ struct BucketStep {
       }
       for (int64_t i = reduced.begin; i < reduced.end; ++i) {
         applied[i] += scale * testing_support::element(gradients(), i);
-        testing_support::set_element(gradients(), i, 0);
       }
     };
   }

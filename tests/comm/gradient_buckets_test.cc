@@ -61,7 +61,7 @@ TEST_P(GradientBucketsInEveryMode, AloneApplyTheDefinitionInPlace) {
   GradientBuckets buckets(step.backend, *world, step.gradients(), kBoundaries, bf16, step.update());
   for (int i = 0; i < 3; ++i) {
     const std::vector<float> gradient = gradient_of(0, i);
-    step.add(gradient);
+    step.set(gradient);
     std::fill(step.applied.begin(), step.applied.end(), 0.0);
     report(buckets, 0, kRanges);
     buckets.finish_step();
@@ -252,7 +252,7 @@ TEST(GradientBuckets, RangesMayBeReportedInAnyOrderAndAnyPieces) {
   MirrorCommunicator world;
   GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries,
                           options(ClipMode::kNone), step.update());
-  step.add(gradient_of(0, 1));
+  step.set(gradient_of(0, 1));
   buckets.gradients_final(1500, kGradients);
   buckets.gradients_final(3, 1500);
   buckets.gradients_final(0, 3);

@@ -93,7 +93,7 @@ class Descent {
     enqueue_(Stream::kCompute, [=, this] {
       const std::vector<float> fresh = gradient_of(rank_, *step_.template as<int>());
       for (int64_t i = begin; i < end; ++i) {
-        gradients_.template as<float>()[i] +=
+        gradients_.template as<float>()[i] =
             fresh[static_cast<size_t>(i)] + 0.5f * weights_.template as<float>()[i];
       }
     });
@@ -124,10 +124,9 @@ class Descent {
   void finish(const ReducedGradients& reduced) {
     enqueue_(reduced.stream, [=, this] {
       for (int64_t i = reduced.begin; i < reduced.end; ++i) {
-        float& gradient = gradients_.template as<float>()[i];
+        const float gradient = gradients_.template as<float>()[i];
         const auto length = static_cast<float>(std::sqrt(sums_.template as<double>()[i % kSums]));
         weights_.template as<float>()[i] -= 0.25f * gradient / (1 + length);
-        gradient = 0;
       }
     });
   }
@@ -137,7 +136,6 @@ class Descent {
       const float scale = scale_of(reduced);
       for (int64_t i = reduced.begin; i < reduced.end; ++i) {
         weights_.template as<float>()[i] -= 0.25f * scale * gradients_.template as<float>()[i];
-        gradients_.template as<float>()[i] = 0;
       }
     });
   }

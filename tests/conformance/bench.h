@@ -81,6 +81,11 @@ class Bench {
   Tensor compute_inout(const char* name, const HostMatrix& initial);
   Tensor master_inout(const char* name, const HostMatrix& initial);
   Tensor inout(const char* name, const HostMatrix& initial, DType dtype);
+  // A parameter's gradient, which is added to `initial` or, as it starts as NaN, overwritten.
+  Tensor gradient(const char* name, const HostMatrix& initial, bool accumulate) {
+    return accumulate ? master_inout(name, initial)
+                      : master_output(name, initial.rows, initial.cols);
+  }
   double* scalar_inout(const char* name, double initial);
   LossTotals* totals_inout(const LossTotals& initial);
   // What the operation is not to store.

@@ -32,7 +32,9 @@ struct Problem {
       for (int64_t h = 0; h < shape.hidden; ++h) {
         x.values[m * shape.hidden + h] += pull * weight.values[preferred * shape.hidden + h];
       }
-      if (m % 2 == 1) labels[m] = static_cast<int32_t>((preferred + 1) % shape.classes);
+      // The last class more often than others, so that gradients of two biases do not cancel.
+      if (m % 4 == 1) labels[m] = static_cast<int32_t>((preferred + 1) % shape.classes);
+      if (m % 4 == 3) labels[m] = static_cast<int32_t>(shape.classes - 1);
     }
     x = rounded(x, backend.compute_dtype());
   }
@@ -59,13 +61,17 @@ class Classifier : public Conformance {
     Problem problem(backend(), shape);
     const HostMatrix d_weight = problem.inputs.master(shape.classes, shape.hidden, 0.1);
     const HostMatrix d_bias = problem.inputs.master(1, shape.classes, 0.1);
-    expect_conforms(backend(), [&](Bench& bench) {
-      ClassifierLoss op = problem.place(bench);
-      op.d_x = bench.compute_output("d_x", shape.rows, shape.hidden);
-      op.d_weight = bench.master_inout("d_weight", d_weight);
-      op.d_bias = bench.master_inout("d_bias", d_bias);
-      bench.backend().classifier_loss(Stream::kCompute, op);
-    });
+    for (const bool accumulate : {false, true}) {
+      SCOPED_TRACE(accumulate ? "added" : "written");
+      expect_conforms(backend(), [&](Bench& bench) {
+        ClassifierLoss op = problem.place(bench);
+        op.d_x = bench.compute_output("d_x", shape.rows, shape.hidden);
+        op.accumulate = accumulate;
+        op.d_weight = bench.gradient("d_weight", d_weight, accumulate);
+        op.d_bias = bench.gradient("d_bias", d_bias, accumulate);
+        bench.backend().classifier_loss(Stream::kCompute, op);
+      });
+    }
   }
 
   void for_every_shape(const std::function<void(const Shape&)>& check) {
@@ -154,6 +160,7 @@ TEST_P(Classifier, RowsWithoutALabelCountForNothing) {
     const Operation operation = [&](Bench& bench) {
       ClassifierLoss op = all.place(bench);
       op.d_x = bench.compute_output("d_x", shape.rows, shape.hidden);
+      op.accumulate = true;
       op.d_weight = bench.master_inout("d_weight", d_weight);
       op.d_bias = bench.master_inout("d_bias", d_bias);
       bench.backend().classifier_loss(Stream::kCompute, op);
@@ -170,13 +177,16 @@ TEST_P(Classifier, NoRowsIsNoWork) {
   Problem problem(backend(), {0, 64, 1000});
   const HostMatrix d_weight = problem.inputs.master(1000, 64);
   const HostMatrix d_bias = problem.inputs.master(1, 1000);
-  expect_conforms(backend(), [&](Bench& bench) {
-    ClassifierLoss op = problem.place(bench);
-    op.d_x = bench.compute_output("d_x", 0, 64);
-    op.d_weight = bench.master_inout("d_weight", d_weight);
-    op.d_bias = bench.master_inout("d_bias", d_bias);
-    bench.backend().classifier_loss(Stream::kCompute, op);
-  });
+  for (const bool accumulate : {false, true}) {
+    expect_conforms(backend(), [&](Bench& bench) {
+      ClassifierLoss op = problem.place(bench);
+      op.d_x = bench.compute_output("d_x", 0, 64);
+      op.accumulate = accumulate;
+      op.d_weight = bench.gradient("d_weight", d_weight, accumulate);
+      op.d_bias = bench.gradient("d_bias", d_bias, accumulate);
+      bench.backend().classifier_loss(Stream::kCompute, op);
+    });
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Classifier, testing::ValuesIn(tested_backends()),

@@ -42,7 +42,7 @@ class ForwardAndBackward {
                            2,
                            dropout,
                            bench_.compute_output("d_qkv", tokens, 3 * kHidden)};
-    weight_gradient_ = {linear_.x, attention_backward_.d_qkv,
+    weight_gradient_ = {linear_.x, attention_backward_.d_qkv, true,
                         bench_.master_inout("d_weight", inputs.master(3 * kHidden, kHidden)),
                         bench_.master_inout("d_bias", inputs.master(1, 3 * kHidden))};
   }
@@ -75,7 +75,8 @@ class NormAndUpdate {
     Inputs inputs(backend, 2);
     source_ = bench_.master(inputs.master(1, kElements));
     update_.weights = bench_.master_inout("weights", inputs.master(1, kElements));
-    update_.gradients = bench_.master_output("gradients", 1, kElements);
+    gradients_ = bench_.master_output("gradients", 1, kElements);
+    update_.gradients = gradients_;
     update_.first_moment = bench_.master_inout("first_moment", inputs.master(1, kElements));
     update_.second_moment = bench_.master_inout("second_moment", inputs.master(1, kElements, 1, 1));
     update_.learning_rate = 0.01f;
@@ -86,9 +87,9 @@ class NormAndUpdate {
   void run() {
     Backend& backend = bench_.backend();
     for (int round = 0; round < kRounds; ++round) {
-      backend.convert(Stream::kReduce, {source_, 0.5f, update_.gradients});
+      backend.convert(Stream::kReduce, {source_, 0.5f, gradients_});
       backend.l2_norm_squared(Stream::kReduce, {update_.gradients, norm_squared_});
-      backend.clip_to_norm(Stream::kReduce, {update_.gradients, norm_squared_, 100.0f});
+      backend.clip_to_norm(Stream::kReduce, {gradients_, norm_squared_, 100.0f});
       update_.corrections = bias_corrections(update_.beta1, update_.beta2, round + 1);
       backend.adam_update(Stream::kReduce, update_);
     }
@@ -99,6 +100,7 @@ class NormAndUpdate {
  private:
   Bench bench_;
   ConstTensor source_;
+  Tensor gradients_;
   AdamUpdate update_;
   double* norm_squared_;
 };

@@ -101,24 +101,28 @@ TEST_P(Embeddings, Backward) {
     const HostMatrix d_segment = values.inputs.master(2, c.hidden);
     const HostMatrix d_gamma = values.inputs.master(1, c.hidden);
     const HostMatrix d_beta = values.inputs.master(1, c.hidden);
-    expect_conforms(backend(), [&](Bench& bench) {
-      EmbeddingsBackward op;
-      op.token_ids = bench.indices(values.tokens);
-      op.segment_ids = bench.indices(values.segments);
-      op.positions = bench.indices(c.batch.positions);
-      op.sequences = bench.sequences(c.batch);
-      op.dy = bench.compute(values.dy);
-      op.normalized = bench.compute(normalized);
-      op.inverse_stddev = bench.master(inverse_stddev);
-      op.gamma = bench.compute(values.gamma);
-      op.dropout = bench.in_memory(c.dropout);
-      op.d_word = bench.master_inout("d_word", d_word);
-      op.d_position = bench.master_inout("d_position", d_position);
-      op.d_segment = bench.master_inout("d_segment", d_segment);
-      op.d_gamma = bench.master_inout("d_gamma", d_gamma);
-      op.d_beta = bench.master_inout("d_beta", d_beta);
-      bench.backend().embeddings_backward(Stream::kCompute, op);
-    });
+    for (const bool accumulate : {false, true}) {
+      SCOPED_TRACE(accumulate ? "added" : "written");
+      expect_conforms(backend(), [&](Bench& bench) {
+        EmbeddingsBackward op;
+        op.token_ids = bench.indices(values.tokens);
+        op.segment_ids = bench.indices(values.segments);
+        op.positions = bench.indices(c.batch.positions);
+        op.sequences = bench.sequences(c.batch);
+        op.dy = bench.compute(values.dy);
+        op.normalized = bench.compute(normalized);
+        op.inverse_stddev = bench.master(inverse_stddev);
+        op.gamma = bench.compute(values.gamma);
+        op.dropout = bench.in_memory(c.dropout);
+        op.d_word = bench.master_inout("d_word", d_word);
+        op.d_position = bench.master_inout("d_position", d_position);
+        op.d_segment = bench.master_inout("d_segment", d_segment);
+        op.accumulate = accumulate;
+        op.d_gamma = bench.gradient("d_gamma", d_gamma, accumulate);
+        op.d_beta = bench.gradient("d_beta", d_beta, accumulate);
+        bench.backend().embeddings_backward(Stream::kCompute, op);
+      });
+    }
   });
 }
 

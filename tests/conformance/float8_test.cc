@@ -145,14 +145,18 @@ TEST_P(Float8, WeightGradient) {
     const HostMatrix dy = numbers(inputs, kE5M2, 0x1p30f, shape.tokens, shape.out, 1e-5);
     const HostMatrix weight_before = inputs.master(shape.out, shape.in, 1e-4);
     const HostMatrix bias_before = inputs.master(1, shape.out, 1e-4);
-    expect_conforms(backend(), [&](Bench& bench) {
-      LinearWeightGradient op;
-      op.x = bench.input(x, kE4M3, 256);
-      op.dy = bench.input(dy, kE5M2, 0x1p30f);
-      op.d_weight = bench.master_inout("d_weight", weight_before);
-      op.d_bias = bench.master_inout("d_bias", bias_before);
-      bench.backend().linear_weight_gradient(Stream::kCompute, op);
-    });
+    for (const bool accumulate : {false, true}) {
+      SCOPED_TRACE(accumulate ? "added" : "written");
+      expect_conforms(backend(), [&](Bench& bench) {
+        LinearWeightGradient op;
+        op.x = bench.input(x, kE4M3, 256);
+        op.dy = bench.input(dy, kE5M2, 0x1p30f);
+        op.accumulate = accumulate;
+        op.d_weight = bench.gradient("d_weight", weight_before, accumulate);
+        op.d_bias = bench.gradient("d_bias", bias_before, accumulate);
+        bench.backend().linear_weight_gradient(Stream::kCompute, op);
+      });
+    }
   }
 }
 
@@ -256,6 +260,7 @@ TEST_P(Float8, LayerNorm) {
                                .d_x = d_x.tensor,
                                .d_x_float8 = d_x.copy,
                                .d_residual = bench.compute_output("d_residual", t, h),
+                               .accumulate = true,
                                .d_gamma = bench.master_inout("d_gamma", gradient),
                                .d_beta = bench.master_inout("d_beta", gradient)});
       });

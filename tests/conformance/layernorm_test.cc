@@ -83,20 +83,24 @@ TEST_P(ResidualLayerNorm, Backward) {
     auto saved = run_on_reference(forward(c, values, true));
     const HostMatrix normalized = rounded(saved["normalized"], backend().compute_dtype());
     const HostMatrix inverse_stddev = rounded(saved["inverse_stddev"], backend().master_dtype());
-    expect_conforms(backend(), [&](Bench& bench) {
-      ResidualLayerNormBackward op;
-      op.dy = bench.compute(values.dy);
-      op.normalized = bench.compute(normalized);
-      op.inverse_stddev = bench.master(inverse_stddev);
-      op.gamma = bench.compute(values.gamma);
-      op.dropout = bench.in_memory(c.dropout);
-      if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
-      op.d_x = bench.compute_output("d_x", c.tokens(), c.hidden);
-      if (c.residual) op.d_residual = bench.compute_output("d_residual", c.tokens(), c.hidden);
-      op.d_gamma = bench.master_inout("d_gamma", values.d_gamma);
-      op.d_beta = bench.master_inout("d_beta", values.d_beta);
-      bench.backend().residual_layernorm_backward(Stream::kCompute, op);
-    });
+    for (const bool accumulate : {false, true}) {
+      SCOPED_TRACE(accumulate ? "added" : "written");
+      expect_conforms(backend(), [&](Bench& bench) {
+        ResidualLayerNormBackward op;
+        op.dy = bench.compute(values.dy);
+        op.normalized = bench.compute(normalized);
+        op.inverse_stddev = bench.master(inverse_stddev);
+        op.gamma = bench.compute(values.gamma);
+        op.dropout = bench.in_memory(c.dropout);
+        if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
+        op.d_x = bench.compute_output("d_x", c.tokens(), c.hidden);
+        if (c.residual) op.d_residual = bench.compute_output("d_residual", c.tokens(), c.hidden);
+        op.accumulate = accumulate;
+        op.d_gamma = bench.gradient("d_gamma", values.d_gamma, accumulate);
+        op.d_beta = bench.gradient("d_beta", values.d_beta, accumulate);
+        bench.backend().residual_layernorm_backward(Stream::kCompute, op);
+      });
+    }
   });
 }
 

@@ -100,14 +100,18 @@ TEST_P(Linear, WeightGradient) {
     const HostMatrix dy = inputs.compute(shape.tokens, shape.out);
     const HostMatrix weight_before = inputs.master(shape.out, shape.in, 10);
     const HostMatrix bias_before = inputs.master(1, shape.out, 10);
-    expect_conforms(backend(), [&](Bench& bench) {
-      LinearWeightGradient op;
-      op.x = bench.compute(x);
-      op.dy = bench.compute(dy);
-      op.d_weight = bench.master_inout("d_weight", weight_before);
-      op.d_bias = bench.master_inout("d_bias", bias_before);
-      bench.backend().linear_weight_gradient(Stream::kCompute, op);
-    });
+    for (const bool accumulate : {false, true}) {
+      SCOPED_TRACE(accumulate ? "added" : "written");
+      expect_conforms(backend(), [&](Bench& bench) {
+        LinearWeightGradient op;
+        op.x = bench.compute(x);
+        op.dy = bench.compute(dy);
+        op.accumulate = accumulate;
+        op.d_weight = bench.gradient("d_weight", weight_before, accumulate);
+        op.d_bias = bench.gradient("d_bias", bias_before, accumulate);
+        bench.backend().linear_weight_gradient(Stream::kCompute, op);
+      });
+    }
   }
 }
 
@@ -137,26 +141,29 @@ TEST_P(Linear, NoRowsIsNoWork) {
   const HostMatrix none{0, 64, {}}, weight = Inputs(backend(), 6).compute(64, 64);
   const HostMatrix weight_before = Inputs(backend(), 7).master(64, 64);
   const HostMatrix bias = Inputs(backend(), 8).compute(1, 64);
-  expect_conforms(backend(), [&](Bench& bench) {
-    LinearForward op;
-    op.x = bench.compute(none);
-    op.weight = bench.compute(weight);
-    op.bias = bench.compute(bias);
-    op.activation = Activation::kGelu;
-    op.y = bench.compute_output("y", 0, 64);
-    bench.backend().linear_forward(Stream::kCompute, op);
-    LinearDataGradient data;
-    data.dy = bench.compute(none);
-    data.weight = op.weight;
-    data.dx = bench.compute_output("dx", 0, 64);
-    bench.backend().linear_data_gradient(Stream::kCompute, data);
-    LinearWeightGradient gradient;
-    gradient.x = op.x;
-    gradient.dy = data.dy;
-    gradient.d_weight = bench.master_inout("d_weight", weight_before);
-    gradient.d_bias = bench.master_inout("d_bias", {1, 64, std::vector<double>(64, 1.0)});
-    bench.backend().linear_weight_gradient(Stream::kCompute, gradient);
-  });
+  for (const bool accumulate : {false, true}) {
+    expect_conforms(backend(), [&](Bench& bench) {
+      LinearForward op;
+      op.x = bench.compute(none);
+      op.weight = bench.compute(weight);
+      op.bias = bench.compute(bias);
+      op.activation = Activation::kGelu;
+      op.y = bench.compute_output("y", 0, 64);
+      bench.backend().linear_forward(Stream::kCompute, op);
+      LinearDataGradient data;
+      data.dy = bench.compute(none);
+      data.weight = op.weight;
+      data.dx = bench.compute_output("dx", 0, 64);
+      bench.backend().linear_data_gradient(Stream::kCompute, data);
+      LinearWeightGradient gradient;
+      gradient.x = op.x;
+      gradient.dy = data.dy;
+      gradient.accumulate = accumulate;
+      gradient.d_weight = bench.gradient("d_weight", weight_before, accumulate);
+      gradient.d_bias = bench.gradient("d_bias", bias, accumulate);
+      bench.backend().linear_weight_gradient(Stream::kCompute, gradient);
+    });
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Linear, testing::ValuesIn(tested_linear()), name_of_backend);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "tests/conformance/bench.h"
 
 namespace strata::device {
@@ -26,7 +28,11 @@ struct UpdateInputs {
   template <typename Op>
   Op place(Bench& bench) const {
     Op op;
-    op.gradients = bench.master_inout("gradients", gradients);
+    if constexpr (std::is_same_v<Op, LambDirection>) {
+      op.gradients = bench.master_inout("gradients", gradients);
+    } else {
+      op.gradients = bench.master(gradients);
+    }
     op.first_moment = bench.master_inout("first_moment", first_moment);
     op.second_moment = bench.master_inout("second_moment", second_moment);
     op.beta1 = 0.8f;

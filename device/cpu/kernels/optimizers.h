@@ -10,7 +10,7 @@ namespace {
 template <bool kWriteCompute>
 void adam_range(const AdamUpdate& op, int64_t begin, int64_t end, float factor) {
   float* __restrict w = op.weights.as<float>();
-  float* __restrict g = op.gradients.as<float>();
+  const float* __restrict g = op.gradients.as<float>();
   float* __restrict m = op.first_moment.as<float>();
   float* __restrict v = op.second_moment.as<float>();
   uint16_t* __restrict compute = op.compute_weights.as<uint16_t>();
@@ -19,7 +19,6 @@ void adam_range(const AdamUpdate& op, int64_t begin, int64_t end, float factor) 
   for (int64_t i = begin; i < end; ++i) {
     const float updated = w[i] - rate * moments.update(w[i], g[i], m[i], v[i]);
     w[i] = updated;
-    g[i] = 0.0f;
     if constexpr (kWriteCompute) store(compute[i], updated);
   }
 }
@@ -51,12 +50,11 @@ inline LambNorms lamb_direction(const LambDirection& op, int64_t begin, int64_t 
 template <bool kWriteCompute>
 void lamb_apply_range(const LambApply& op, int64_t begin, int64_t end, float rate) {
   float* __restrict w = op.weights.as<float>();
-  float* __restrict u = op.directions.as<float>();
+  const float* __restrict u = op.directions.as<float>();
   uint16_t* __restrict compute = op.compute_weights.as<uint16_t>();
   for (int64_t i = begin; i < end; ++i) {
     const float updated = w[i] - rate * u[i];
     w[i] = updated;
-    u[i] = 0.0f;
     if constexpr (kWriteCompute) store(compute[i], updated);
   }
 }
@@ -69,34 +67,31 @@ inline void lamb_apply(const LambApply& op, int64_t begin, int64_t end, float ra
   }
 }
 
-template <bool kRead, int kModified, bool kWritten>
+template <int kModified, bool kWritten>
 void plain_range(const PlainPass& pass, int64_t begin, int64_t end) {
   const float* __restrict read = pass.read;
   float* __restrict a = pass.modified[0];
   float* __restrict b = pass.modified[1];
   float* __restrict c = pass.modified[2];
-  float* __restrict d = pass.modified[3];
   uint16_t* __restrict written = pass.written;
   const float factor = pass.factor, rest = 1.0f - factor;
   for (int64_t i = begin; i < end; ++i) {
-    const float first = a[i] * factor;
+    const float first = a[i] * factor + read[i] * rest;
     a[i] = first;
-    b[i] = kRead ? b[i] * factor + read[i] * rest : b[i] * factor;
+    if constexpr (kModified > 1) b[i] *= factor;
     if constexpr (kModified > 2) c[i] *= factor;
-    if constexpr (kModified > 3) d[i] *= factor;
     if constexpr (kWritten)
       written[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(first) >> 16);
   }
 }
 
+template <bool kWritten>
+void plain_pass_of(const PlainPass& pass, int64_t begin, int64_t end) {
+  (pass.modified[2] ? plain_range<3, kWritten> : plain_range<1, kWritten>)(pass, begin, end);
+}
+
 inline void plain_pass(const PlainPass& pass, int64_t begin, int64_t end) {
-  if (pass.modified[3]) {
-    (pass.written ? plain_range<false, 4, true> : plain_range<false, 4, false>)(pass, begin, end);
-  } else if (pass.modified[2]) {
-    plain_range<true, 3, false>(pass, begin, end);
-  } else {
-    (pass.written ? plain_range<false, 2, true> : plain_range<false, 2, false>)(pass, begin, end);
-  }
+  (pass.written ? plain_pass_of<true> : plain_pass_of<false>)(pass, begin, end);
 }
 
 }  // namespace

@@ -23,13 +23,12 @@ struct SoftmaxRows {
   int64_t log_sum_exp_stride = 0;
 };
 
-// Arrays passed over with next to no arithmetic. Four modified and perhaps a written one, as Adam
-// has; three and a read one, or two and perhaps a written one, as LAMB's halves have.
+// Arrays passed over with next to no arithmetic: as many as Adam has, or one of LAMB's halves.
 struct PlainPass {
-  std::array<float*, 4> modified{};  // read and written; null: fewer
-  const float* read = nullptr;       // with three modified ones
-  uint16_t* written = nullptr;       // with two or four modified ones; null: none
-  // The modified arrays are multiplied by this (the second takes the rest from `read`), the first
+  std::array<float*, 3> modified{};  // read and written; null from the second on: only one
+  const float* read = nullptr;
+  uint16_t* written = nullptr;  // null: none
+  // The modified arrays are multiplied by this (the first takes the rest from `read`), the first
   // one's upper halves are written: 1 leaves the modified ones as they are.
   float factor = 1.0f;
 };

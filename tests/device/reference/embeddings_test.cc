@@ -33,11 +33,12 @@ TEST(Embeddings, BackwardIsTheDerivativeOfForwardAndIsAddedToWhatIsThere) {
   layer.loss();
   Values d_word(layer.word.size(), 1.0), d_position(layer.position.size(), 2.0);
   Values d_segment(2 * kHidden, 3.0), d_gamma(kHidden, 4.0), d_beta(kHidden, 5.0);
-  embeddings_backward(
-      {layer.tokens.data(), layer.segments.data(), layer.positions.data(), layer.sequences.view(),
-       matrix(layer.dy, kTokens), matrix(layer.normalized, kTokens), vector(layer.inverse_stddev),
-       vector(layer.gamma), kSomeDropout, matrix(d_word, kVocabulary),
-       matrix(d_position, kPositions), matrix(d_segment, 2), vector(d_gamma), vector(d_beta)});
+  embeddings_backward({layer.tokens.data(), layer.segments.data(), layer.positions.data(),
+                       layer.sequences.view(), matrix(layer.dy, kTokens),
+                       matrix(layer.normalized, kTokens), vector(layer.inverse_stddev),
+                       vector(layer.gamma), kSomeDropout, matrix(d_word, kVocabulary),
+                       matrix(d_position, kPositions), matrix(d_segment, 2), true, vector(d_gamma),
+                       vector(d_beta)});
   const auto check = [&](const char* name, Values gradient, double before, Values& variable) {
     for (double& value : gradient) value -= before;
     expect_gradient(name, gradient, numeric_gradient(variable, [&] { return layer.loss(); }));

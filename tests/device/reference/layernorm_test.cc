@@ -40,6 +40,7 @@ TEST(ResidualLayerNorm, BackwardIsTheDerivativeOfForward) {
                                .sequences = layer.sequences.view(),
                                .d_x = matrix(d_x, layer.tokens),
                                .d_residual = matrix(d_residual, layer.tokens),
+                               .accumulate = true,
                                .d_gamma = vector(d_gamma),
                                .d_beta = vector(d_beta)});
   for (double& value : d_gamma) value -= 3;

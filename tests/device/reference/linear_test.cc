@@ -35,7 +35,7 @@ TEST_P(Linear, WeightGradientIsAddedToWhatIsThere) {
   loss();
   Values d_weight(kOut * kIn, 10.0), d_bias(kOut, 20.0);
   linear_weight_gradient(
-      {matrix(x, kTokens), matrix(dy, kTokens), matrix(d_weight, kOut), vector(d_bias)});
+      {matrix(x, kTokens), matrix(dy, kTokens), true, matrix(d_weight, kOut), vector(d_bias)});
   for (double& value : d_weight) value -= 10;
   for (double& value : d_bias) value -= 20;
   expect_gradient("d_weight", d_weight, numeric_gradient(weight, [&] { return loss(); }));

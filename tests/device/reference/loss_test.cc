@@ -37,6 +37,7 @@ TEST(ClassifierLoss, GradientsAreTheDerivativesOfTheScaledLoss) {
   ClassifierLoss op = classifier.evaluation();
   op.gradient_scale = 0.25f;
   op.d_x = matrix(d_x, kRows);
+  op.accumulate = true;
   op.d_weight = matrix(d_weight, kClasses);
   op.d_bias = vector(d_bias);
   classifier_loss(op);
