@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From gradients to new weights, in turns: `strata bench optimizer` (norm, then one fused pass: clip, AdamW, bf16
-# weights, gradients cleared) and PyTorch (clip_grad_norm_, fused AdamW, a bf16 copy of every weight, gradients set
-# to zero), over the same tensors with the same number of threads.
+# weights) and PyTorch (clip_grad_norm_, fused AdamW, a bf16 copy of every weight), over the same tensors with the
+# same number of threads.
 #   bench/optimizer_vs_pytorch.sh [--model MODEL] [--threads N] [--turns N] [--rounds N] [--strata PROGRAM] [--venv DIR]
 # MODEL: bert-large (default; 7 GB of memory) or a model's config.json. --threads: default all processors.
 # --turns: processes of each (5). --rounds: updates in each process (7). --strata: default build/release/cli/strata.
@@ -56,8 +56,8 @@ print(f"{theirs / 1e6:.1f} M parameters, {threads} threads, medians of {len(stra
 print(f"strata           norm {milliseconds(seconds, 'norm'):.1f} ms + update {milliseconds(seconds, 'update'):.1f} ms:"
       f" {both:.1f} ms")
 print(f"PyTorch {torch.__version__}  clip {milliseconds(pytorch, 'clip'):.1f} ms +"
-      f" AdamW {milliseconds(pytorch, 'update'):.1f} ms + bf16 copy {milliseconds(pytorch, 'copy'):.1f} ms +"
-      f" zero {milliseconds(pytorch, 'clear'):.1f} ms: {total:.1f} ms")
+      f" AdamW {milliseconds(pytorch, 'update'):.1f} ms + bf16 copy {milliseconds(pytorch, 'copy'):.1f} ms:"
+      f" {total:.1f} ms")
 print(f"ratio: {total / both:.2f}; of the update alone, without either norm: "
       f"{(total - milliseconds(pytorch, 'clip')) / milliseconds(seconds, 'update'):.2f}")
 PY

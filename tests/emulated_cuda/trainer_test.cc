@@ -19,6 +19,7 @@ struct Case {
   OptimizerKind optimizer;
   ClipMode clip;
   Precision precision;
+  int accumulation;
 };
 
 class CudaTrainer : public testing::TestWithParam<Case> {
@@ -28,7 +29,8 @@ class CudaTrainer : public testing::TestWithParam<Case> {
     config.optimizer.name = GetParam().optimizer;
     config.clip = {GetParam().clip, 0.3};
     config.model.precision = GetParam().precision;
-    config.batch.micro_batch = 4;
+    config.batch.micro_batch = 4 / GetParam().accumulation;
+    config.batch.gradient_accumulation_steps = GetParam().accumulation;
     config.batch.round_tokens = 64;
     return config;
   }
@@ -43,14 +45,17 @@ class CudaTrainer : public testing::TestWithParam<Case> {
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(48));
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Modes, CudaTrainer,
-    testing::Values(
-        Case{"adam_fp32", OptimizerKind::kAdam, ClipMode::kBucketBeforeAllReduce, Precision::kFp32},
-        Case{"adam_bf16", OptimizerKind::kAdam, ClipMode::kBeforeAllReduce, Precision::kBf16},
-        Case{"adam_fp8", OptimizerKind::kAdam, ClipMode::kBucketBeforeAllReduce, Precision::kFp8},
-        Case{"lamb_bf16", OptimizerKind::kLamb, ClipMode::kAfterAllReduce, Precision::kBf16}),
-    [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Modes, CudaTrainer,
+                         testing::Values(Case{"adam_fp32", OptimizerKind::kAdam,
+                                              ClipMode::kBucketBeforeAllReduce, Precision::kFp32,
+                                              1},
+                                         Case{"adam_bf16", OptimizerKind::kAdam,
+                                              ClipMode::kBeforeAllReduce, Precision::kBf16, 1},
+                                         Case{"adam_fp8", OptimizerKind::kAdam,
+                                              ClipMode::kBucketBeforeAllReduce, Precision::kFp8, 1},
+                                         Case{"lamb_bf16", OptimizerKind::kLamb,
+                                              ClipMode::kAfterAllReduce, Precision::kBf16, 2}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(CudaTrainer, ReplayedStepsHaveTheBitsOfIssuedOnes) {
   RunConfig replayed = config();
@@ -70,7 +75,8 @@ TEST_P(CudaTrainer, WarmUpRecordsAllSteps) {
   emulated_cuda::graph_launches = 0;
   const TrainingHistory history = on_gpu(replayed);
   const bool first_is_issued = GetParam().precision == Precision::kFp8;  // it only looks
-  EXPECT_EQ(emulated_cuda::graph_launches, first_is_issued ? kSteps - 1 : kSteps);
+  EXPECT_EQ(emulated_cuda::graph_launches,
+            (first_is_issued ? kSteps - 1 : kSteps) * GetParam().accumulation);
   EXPECT_EQ(history.weights, on_gpu(config()).weights);
 }
 

@@ -89,11 +89,11 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   }
 }
 
-// What a device replays has the bits of what it is given anew.
+// What a device replays has the bits of what it is given anew, wherever in a step it stands.
 TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
   RunConfig config = mode_config();
   config.batch.micro_batch = 4;
-  config.batch.gradient_accumulation_steps = 2;
+  config.batch.gradient_accumulation_steps = 3;
   config.batch.round_tokens = 32;
   config.log.loss_interval_steps = 5;
   const auto cpu = make_backend(config);
