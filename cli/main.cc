@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
 #endif
   strata::cli::add_check_command(app, exit_code);
   strata::cli::add_score_command(app, exit_code);
+  strata::cli::add_plot_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -5,31 +5,21 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
-#include "cli/progress.h"
+#include "cli/score_options.h"
 #include "results/score_report.h"
 
 namespace strata::cli {
 namespace {
 
 struct Options {
-  std::string directory;
-  results::ScoreOptions score;
-  std::string rules;
-  std::string rcp;
+  ScoreInput input;
   std::string csv_file;
   std::string json_file;
   bool json = false;
 };
 
-int score(Options& options) {
-  options.score.rules = options.rules;
-  options.score.rcp = options.rcp;
-  std::vector<results::Score> scores;
-  {
-    Progress progress("scoring logs");
-    options.score.progress = [&](size_t done, size_t total) { progress.update(done, total); };
-    scores = results::score_directory(options.directory, options.score);
-  }
+int score(const Options& options) {
+  const std::vector<results::Score> scores = read_scores(options.input);
   if (!options.csv_file.empty())
     write_file_atomically(options.csv_file, results::score_csv(scores));
   if (!options.json_file.empty())
@@ -38,7 +28,7 @@ int score(Options& options) {
     fmt::print("{}", results::score_json(scores));
     return 0;
   }
-  if (options.score.ruleset.empty()) {
+  if (options.input.score.ruleset.empty()) {
     const results::Score& first = scores.front();
     fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n\n", first.usage, first.ruleset,
                first.ground);
@@ -53,19 +43,7 @@ void add_score_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("score", "Score result folders: time to train per system and benchmark");
   const auto options = std::make_shared<Options>();
-  command
-      ->add_option("DIR", options->directory,
-                   "A round, a submitter, a system or a folder of result_N.txt")
-      ->required();
-  command->add_option("--ruleset", options->score.ruleset,
-                      "Round whose rules apply, such as 2.1.0 (default: inferred)");
-  command->add_option("--usage", options->score.usage, "training or hpc (default: inferred)");
-  command->add_option("--rules", options->rules,
-                      "Directory of rule files, such as the official checker's");
-  command->add_option("--rcp", options->rcp,
-                      "Directory of reference convergence points (default: BERT's, built in)");
-  command->add_option("--threads", options->score.threads,
-                      "Threads that read logs (default: one a core)");
+  add_score_options(*command, options->input);
   command->add_option("--csv", options->csv_file, "Also write the scores to this file as CSV");
   const auto json = command->add_option("--json", options->json_file,
                                         "Write the scores as JSON: to this file, or print them");

@@ -17,18 +17,17 @@ std::vector<std::string> with(std::vector<std::string> command, const std::strin
 
 INSTANTIATE_TEST_SUITE_P(
     Commands, Help,
-    testing::Values(std::vector<std::string>{}, std::vector<std::string>{"train"},
-                    std::vector<std::string>{"eval"}, std::vector<std::string>{"data"},
-                    std::vector<std::string>{"data", "prepare"},
-                    std::vector<std::string>{"data", "info"},
-                    std::vector<std::string>{"data", "show"}, std::vector<std::string>{"bench"},
-                    std::vector<std::string>{"bench", "step"},
-                    std::vector<std::string>{"bench", "operations"},
-                    std::vector<std::string>{"bench", "balance"},
-                    std::vector<std::string>{"bench", "overlap"},
-                    std::vector<std::string>{"bench", "optimizer"},
-                    std::vector<std::string>{"bench", "cost"}, std::vector<std::string>{"check"},
-                    std::vector<std::string>{"check", "log"}, std::vector<std::string>{"score"}),
+    testing::Values(
+        std::vector<std::string>{}, std::vector<std::string>{"train"},
+        std::vector<std::string>{"eval"}, std::vector<std::string>{"data"},
+        std::vector<std::string>{"data", "prepare"}, std::vector<std::string>{"data", "info"},
+        std::vector<std::string>{"data", "show"}, std::vector<std::string>{"bench"},
+        std::vector<std::string>{"bench", "step"}, std::vector<std::string>{"bench", "operations"},
+        std::vector<std::string>{"bench", "balance"}, std::vector<std::string>{"bench", "overlap"},
+        std::vector<std::string>{"bench", "optimizer"}, std::vector<std::string>{"bench", "cost"},
+        std::vector<std::string>{"check"}, std::vector<std::string>{"check", "log"},
+        std::vector<std::string>{"score"}, std::vector<std::string>{"plot"},
+        std::vector<std::string>{"plot", "curves"}, std::vector<std::string>{"plot", "scores"}),
     [](const auto& test) {
       std::string name = "strata";
       for (const std::string& word : test.param) name += "_" + word;
@@ -52,7 +51,7 @@ TEST_P(Help, AnUnknownOptionIsRefusedByName) {
 
 TEST(HelpOfStrata, NamesEveryCommand) {
   const std::string help = run({kStrata, "--help"}).out;
-  for (const char* command : {"train", "eval", "data", "bench", "check", "score"}) {
+  for (const char* command : {"train", "eval", "data", "bench", "check", "score", "plot"}) {
     EXPECT_NE(help.find(std::string("\n  ") + command), std::string::npos) << help;
   }
 }

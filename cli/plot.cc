@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/score_options.h"
+#include "results/gnuplot.h"
+#include "results/plots.h"
+
+namespace strata::cli {
+namespace {
+
+constexpr char kOutput[] =
+    "The picture: .svg, .png or .pdf, drawn by gnuplot; .gp: gnuplot's script, data included";
+constexpr char kBenchmark[] = "Of this benchmark alone, such as bert";
+
+template <typename Items, typename BenchmarkOf>
+void keep_benchmark(Items& items, const std::string& benchmark, const BenchmarkOf& benchmark_of) {
+  if (benchmark.empty()) return;
+  std::erase_if(items, [&](const auto& item) { return benchmark_of(item) != benchmark; });
+  if (items.empty()) fail("no runs of the benchmark '{}' among these", benchmark);
+}
+
+// ---- Curves
+
+struct CurvesCommand {
+  std::vector<std::filesystem::path> paths;
+  std::string output;
+  std::string benchmark;
+  std::string over = "minutes";
+  std::optional<double> target;
+  bool json = false;
+};
+
+int plot_curves(const CurvesCommand& command) {
+  std::vector<results::Curve> curves = results::read_curves(command.paths);
+  keep_benchmark(curves, command.benchmark,
+                 [](const results::Curve& curve) { return curve.benchmark; });
+  if (!command.output.empty()) {
+    const auto axis =
+        command.over == "samples" ? results::CurveAxis::kSamples : results::CurveAxis::kMinutes;
+    results::draw(results::plot_curves(curves, {axis, command.target}), command.output);
+  }
+  if (command.json) {
+    fmt::print("{}", results::curves_json(curves));
+    return 0;
+  }
+  for (const results::Curve& curve : curves) {
+    if (!curve.evaluations.empty()) continue;
+    fmt::print("{}: has no evaluations, and is not in the picture\n", curve.log.string());
+  }
+  const auto drawn = std::count_if(curves.begin(), curves.end(), [](const results::Curve& curve) {
+    return !curve.evaluations.empty();
+  });
+  fmt::print("{}: {} run{}\n", command.output, drawn, drawn == 1 ? "" : "s");
+  return 0;
+}
+
+void add_curves_command(CLI::App& plot, int& exit_code) {
+  CLI::App* command = plot.add_subcommand(
+      "curves", "Accuracy over time, or over samples, of every run: a colour a system");
+  const auto options = std::make_shared<CurvesCommand>();
+  command
+      ->add_option("PATH", options->paths,
+                   "Logs, folders of result_N.txt, systems, submitters or rounds")
+      ->required();
+  const auto output = command->add_option("-o,--output", options->output, kOutput);
+  command->add_option("--over", options->over, "What the accuracy is drawn over (minutes)")
+      ->check(CLI::IsMember({"minutes", "samples"}));
+  command->add_option("--target", options->target,
+                      "A line at this accuracy (default: the target that the logs name)");
+  command->add_option("--benchmark", options->benchmark, kBenchmark);
+  command->add_flag("--json", options->json, "Print the evaluations as JSON");
+  command->callback([options, output, &exit_code] {
+    if (output->count() == 0 && !options->json)
+      fail("name a picture by --output, or ask for --json");
+    exit_code = plot_curves(*options);
+  });
+}
+
+// ---- Scores
+
+struct ScoresCommand {
+  ScoreInput input;
+  std::string output;
+  std::string benchmark;
+};
+
+int plot_scores(const ScoresCommand& command) {
+  std::vector<results::Score> scores = read_scores(command.input);
+  keep_benchmark(scores, command.benchmark,
+                 [](const results::Score& score) { return score.folder.benchmark; });
+  results::draw(results::plot_scores(scores), command.output);
+  size_t drawn = 0;
+  for (const results::Score& score : scores) {
+    if (score.time_to_train_ms) {
+      ++drawn;
+    } else {
+      fmt::print("{}: has no time to train, and is not in the picture\n",
+                 score.folder.path.string());
+    }
+  }
+  fmt::print("{}: {} result folder{}\n", command.output, drawn, drawn == 1 ? "" : "s");
+  return 0;
+}
+
+void add_scores_command(CLI::App& plot, int& exit_code) {
+  CLI::App* command = plot.add_subcommand(
+      "scores", "Minutes to train, and sequences a second of an accelerator, of every system");
+  const auto options = std::make_shared<ScoresCommand>();
+  add_score_options(*command, options->input);
+  command->add_option("-o,--output", options->output, kOutput)->required();
+  command->add_option("--benchmark", options->benchmark, kBenchmark);
+  command->callback([options, &exit_code] { exit_code = plot_scores(*options); });
+}
+
+}  // namespace
+
+void add_plot_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("plot", "Draw runs and scores");
+  command->require_subcommand(1);
+  add_curves_command(*command, exit_code);
+  add_scores_command(*command, exit_code);
+}
+
+}  // namespace strata::cli
