@@ -236,11 +236,12 @@ void Model::layer_forward(size_t layer, bool training) {
   const Tensor sublayer = activation(d_sublayer_, t, h);
   const Float8Encoder::Layer float8 = float8_of(layer, training);
 
-  backend_.linear_forward(kCompute, {.x = operand(x, float8.query_key_value.x),
-                                     .weight = weight_operand(place.query_key_value.weight,
-                                                              float8.query_key_value.weight),
-                                     .bias = weight(place.query_key_value.bias),
-                                     .y = activation(a.query_key_value, t, 3 * h)});
+  backend_.linear_forward(kCompute,
+                          {.x = operand(x, float8.query_key_value.x),
+                           .weight = weight_operand(place.query_key_value.weight,
+                                                    float8.query_key_value.weight, training),
+                           .bias = weight(place.query_key_value.bias),
+                           .y = activation(a.query_key_value, t, 3 * h)});
   backend_.attention_forward(
       kCompute,
       {.qkv = activation(a.query_key_value, t, 3 * h),
@@ -250,11 +251,12 @@ void Model::layer_forward(size_t layer, bool training) {
        .context = context,
        .context_float8 = float8.attention_output.x,
        .log_sum_exp = statistics(a.log_sum_exp, t, config_.heads)});
-  backend_.linear_forward(kCompute, {.x = operand(context, float8.attention_output.x),
-                                     .weight = weight_operand(place.attention_output.weight,
-                                                              float8.attention_output.weight),
-                                     .bias = weight(place.attention_output.bias),
-                                     .y = sublayer});
+  backend_.linear_forward(kCompute,
+                          {.x = operand(context, float8.attention_output.x),
+                           .weight = weight_operand(place.attention_output.weight,
+                                                    float8.attention_output.weight, training),
+                           .bias = weight(place.attention_output.bias),
+                           .y = sublayer});
   backend_.residual_layernorm_forward(
       kCompute,
       {.x = sublayer,
@@ -268,19 +270,19 @@ void Model::layer_forward(size_t layer, bool training) {
        .inverse_stddev = statistics(a.attention_inverse_stddev, 1, t),
        .y = attention_out,
        .y_float8 = float8.intermediate.x});
+  backend_.linear_forward(kCompute, {.x = operand(attention_out, float8.intermediate.x),
+                                     .weight = weight_operand(place.intermediate.weight,
+                                                              float8.intermediate.weight, training),
+                                     .bias = weight(place.intermediate.bias),
+                                     .activation = config_.activation,
+                                     .pre_activation = activation(a.intermediate_pre, t, i),
+                                     .y = unless_copied(intermediate, float8.output.x),
+                                     .y_float8 = float8.output.x});
   backend_.linear_forward(
-      kCompute, {.x = operand(attention_out, float8.intermediate.x),
-                 .weight = weight_operand(place.intermediate.weight, float8.intermediate.weight),
-                 .bias = weight(place.intermediate.bias),
-                 .activation = config_.activation,
-                 .pre_activation = activation(a.intermediate_pre, t, i),
-                 .y = unless_copied(intermediate, float8.output.x),
-                 .y_float8 = float8.output.x});
-  backend_.linear_forward(kCompute,
-                          {.x = operand(intermediate, float8.output.x),
-                           .weight = weight_operand(place.output.weight, float8.output.weight),
-                           .bias = weight(place.output.bias),
-                           .y = sublayer});
+      kCompute, {.x = operand(intermediate, float8.output.x),
+                 .weight = weight_operand(place.output.weight, float8.output.weight, training),
+                 .bias = weight(place.output.bias),
+                 .y = sublayer});
   backend_.residual_layernorm_forward(
       kCompute, {.x = sublayer,
                  .residual = attention_out,
@@ -626,8 +628,9 @@ Float8Copy Model::input_copy(size_t layer, bool training) const {
   return float8_of(layer, training).query_key_value.x;
 }
 
-ConstTensor Model::weight_operand(const Parameter& p, const Float8Copy& copy) {
-  if (copy) backend_.round_to_float8(kCompute, {weight(p), copy});
+ConstTensor Model::weight_operand(const Parameter& p, const Float8Copy& copy, bool training) {
+  const bool rounded = training && accumulate_;
+  if (copy && !rounded) backend_.round_to_float8(kCompute, {weight(p), copy});
   return operand(weight(p), copy);
 }
 

@@ -22,8 +22,8 @@ struct TrainingStep {
   uint64_t step = 0;
   float masked_lm_scale = 1.0f;      // d(loss)/d(one masked position's cross-entropy)
   float next_sentence_scale = 1.0f;  // d(loss)/d(one sequence's cross-entropy)
-  // Gradients are added to those that earlier micro-batches of the step left; else they overwrite
-  // whatever the arena holds.
+  // Not the step's first micro-batch: weights are the same, and gradients are added to those that
+  // are there, which the first one's overwrite.
   bool accumulate = false;
 };
 
@@ -142,8 +142,9 @@ class Model {
   Float8Encoder::Layer float8_of(size_t layer, bool training) const;
   // The same of what the layer is given.
   device::Float8Copy input_copy(size_t layer, bool training) const;
-  // A weight as the forward product takes it.
-  device::ConstTensor weight_operand(const Parameter& p, const device::Float8Copy& copy);
+  // A weight as the forward product takes it, rounded once a step.
+  device::ConstTensor weight_operand(const Parameter& p, const device::Float8Copy& copy,
+                                     bool training);
   const device::Buffer& layer_input(size_t layer) const;
 
   BertConfig config_;

@@ -116,6 +116,36 @@ TEST_P(TrainerModes, RoundingTokensUpChangesNothing) {
   EXPECT_LE(largest_loss_difference(exact, run(config)), 1e-4);
 }
 
+class RoundingDevice : public testing_support::DeferredBackend {
+ public:
+  using DeferredBackend::DeferredBackend;
+  void round_to_float8(device::Stream s, const device::RoundToFloat8& op) override {
+    ++rounded_;
+    DeferredBackend::round_to_float8(s, op);
+  }
+  int rounded() const { return rounded_; }
+
+ private:
+  int rounded_ = 0;
+};
+
+TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
+  RunConfig config = small_run();
+  config.model.precision = Precision::kFp8;
+  config.batch.round_tokens = 16;
+  config.batch.micro_batch = 4;
+  const auto cpu = make_backend(config);
+  const auto rounded_with = [&](int64_t accumulation) {
+    config.batch.gradient_accumulation_steps = accumulation;
+    RoundingDevice device(*cpu, 1);
+    train(config, device, *communicator_, *source_, 7, 5);
+    return device.rounded();
+  };
+  const int once = rounded_with(1);
+  EXPECT_GT(once, 5 * 4);
+  EXPECT_EQ(rounded_with(3), once);
+}
+
 TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
   RunConfig config = small_run();
   const TrainingHistory every = run(config, 7, 7);
