@@ -149,7 +149,11 @@ const DeviceBatch& Model::take_uploaded() {
 }
 
 void Model::begin(const TrainingStep& step) {
+  if (step.accumulate && step_ != step.step) {
+    fail("a micro-batch of step {} adds to gradients of another step", step.step);
+  }
   batch_ = &take_uploaded();
+  step_ = step.step;
   accumulate_ = step.accumulate;
   const StepValues values{.dropout_key = device::dropout_step_key(step.seed, step.step),
                           .masked_lm_scale = step.masked_lm_scale,

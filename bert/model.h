@@ -81,7 +81,8 @@ class Model {
   void upload(const data::PackedBatch& batch);
   // Forgets it.
   void discard_uploaded() { uploaded_ = false; }
-  // Makes the uploaded batch the one that is trained on. Throws Error where there is none.
+  // Makes the uploaded batch the one that is trained on. Throws Error where there is none, or where
+  // it accumulates and the last one was of another step.
   void begin(const TrainingStep& step);
   // Everything that decides what forward and backward issue for the batch that was begun: where it
   // is equal, operations kept once (Backend::keep) can be replayed.
@@ -156,6 +157,7 @@ class Model {
   size_t next_slot_ = 0;
   bool uploaded_ = false;               // slots_[next_slot_] is, and waits for its forward
   const DeviceBatch* batch_ = nullptr;  // that is worked on
+  std::optional<uint64_t> step_;        // that it is of
   bool accumulate_ = false;             // its gradients
 
   // What the operations of a step read when they run.

@@ -48,7 +48,7 @@ struct ParameterLayout {
   explicit ParameterLayout(const BertConfig& config);
 
   std::vector<Parameter> all;  // by offset
-  int64_t size = 0;            // elements of the arena; gaps between parameters stay zero
+  int64_t size = 0;  // elements of the arena; gaps between parameters stay zero, gradients' too
 
   LinearPlace transform, pooler;  // masked-LM transform, next-sentence pooler
   LayerNormPlace transform_norm;

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -27,6 +27,14 @@ void keep_benchmark(Items& items, const std::string& benchmark, const BenchmarkO
   if (items.empty()) fail("no runs of the benchmark '{}' among these", benchmark);
 }
 
+// `says_so`: what is in the picture and what is not.
+void draw(const results::Plot& plot, const std::string& output, bool says_so) {
+  results::draw(plot.picture, output);
+  if (!says_so) return;
+  for (const std::string& reason : plot.left_out) fmt::print("left out: {}\n", reason);
+  fmt::print("{}: {} drawn\n", output, plot.drawn);
+}
+
 // ---- Curves
 
 struct CurvesCommand {
@@ -42,23 +50,12 @@ int plot_curves(const CurvesCommand& command) {
   std::vector<results::Curve> curves = results::read_curves(command.paths);
   keep_benchmark(curves, command.benchmark,
                  [](const results::Curve& curve) { return curve.benchmark; });
+  const auto axis =
+      command.over == "samples" ? results::CurveAxis::kSamples : results::CurveAxis::kMinutes;
   if (!command.output.empty()) {
-    const auto axis =
-        command.over == "samples" ? results::CurveAxis::kSamples : results::CurveAxis::kMinutes;
-    results::draw(results::plot_curves(curves, {axis, command.target}), command.output);
+    draw(results::plot_curves(curves, {axis, command.target}), command.output, !command.json);
   }
-  if (command.json) {
-    fmt::print("{}", results::curves_json(curves));
-    return 0;
-  }
-  for (const results::Curve& curve : curves) {
-    if (!curve.evaluations.empty()) continue;
-    fmt::print("{}: has no evaluations, and is not in the picture\n", curve.log.string());
-  }
-  const auto drawn = std::count_if(curves.begin(), curves.end(), [](const results::Curve& curve) {
-    return !curve.evaluations.empty();
-  });
-  fmt::print("{}: {} run{}\n", command.output, drawn, drawn == 1 ? "" : "s");
+  if (command.json) fmt::print("{}", results::curves_json(curves));
   return 0;
 }
 
@@ -70,16 +67,20 @@ void add_curves_command(CLI::App& plot, int& exit_code) {
       ->add_option("PATH", options->paths,
                    "Logs, folders of result_N.txt, systems, submitters or rounds")
       ->required();
-  const auto output = command->add_option("-o,--output", options->output, kOutput);
+  command->add_option("-o,--output", options->output, kOutput);
   command->add_option("--over", options->over, "What the accuracy is drawn over (minutes)")
       ->check(CLI::IsMember({"minutes", "samples"}));
   command->add_option("--target", options->target,
                       "A line at this accuracy (default: the target that the logs name)");
   command->add_option("--benchmark", options->benchmark, kBenchmark);
   command->add_flag("--json", options->json, "Print the evaluations as JSON");
-  command->callback([options, output, &exit_code] {
-    if (output->count() == 0 && !options->json)
+  command->callback([options, &exit_code] {
+    if (options->output.empty() && !options->json) {
       fail("name a picture by --output, or ask for --json");
+    }
+    if (options->target && !std::isfinite(*options->target)) {
+      fail("--target {}: not a number that can be drawn", *options->target);
+    }
     exit_code = plot_curves(*options);
   });
 }
@@ -94,19 +95,8 @@ struct ScoresCommand {
 
 int plot_scores(const ScoresCommand& command) {
   std::vector<results::Score> scores = read_scores(command.input);
-  keep_benchmark(scores, command.benchmark,
-                 [](const results::Score& score) { return score.folder.benchmark; });
-  results::draw(results::plot_scores(scores), command.output);
-  size_t drawn = 0;
-  for (const results::Score& score : scores) {
-    if (score.time_to_train_ms) {
-      ++drawn;
-    } else {
-      fmt::print("{}: has no time to train, and is not in the picture\n",
-                 score.folder.path.string());
-    }
-  }
-  fmt::print("{}: {} result folder{}\n", command.output, drawn, drawn == 1 ? "" : "s");
+  keep_benchmark(scores, command.benchmark, results::benchmark_of);
+  draw(results::plot_scores(scores), command.output, true);
   return 0;
 }
 

@@ -90,7 +90,8 @@ class GradientBuckets {
   // Issues the update on the given stream, once a step for every bucket in arena order, when its
   // gradients are reduced (kAfterAllReduce: when all are) and backward has ended; in host memory on
   // a thread of the engine's, and where weights are then gathered without waiting for backward.
-  // What the gradients then are does not matter: the next step overwrites them.
+  // What the gradients then are does not matter where the next step overwrites them; elsewhere they
+  // stay zero where all ranks' are.
   using Update = BucketUpdate;
 
   // `gradients` [n] master dtype, laid out in the order in which backward finishes, which may pause

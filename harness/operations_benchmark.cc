@@ -218,6 +218,7 @@ class Bench {
                  kCompute, {.dy = dy, .weight = weight, .accumulate = adds, .dx = dx});
            });
     }
+    // Of a step's first micro-batch: later ones read the gradients, too.
     time("linear_weight_gradient", where, per_step, flops, bytes_of({x, dy, d_weight, d_bias}),
          [&] {
            backend_.linear_weight_gradient(

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "compliance/event_log.h"
@@ -16,83 +19,144 @@ using nlohmann::json;
 
 constexpr double kMsPerMinute = 60'000;
 
+json parsed(std::string_view text) { return json::parse(text, nullptr, false); }
+
+// A finite number, if that is what it is.
+std::optional<double> number_in(const json& value) {
+  if (!value.is_number()) return std::nullopt;
+  const double number = value;
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
 // A field of an event's metadata; null where there is none.
 json metadata_of(const compliance::Event& event, const char* field) {
-  const json metadata = json::parse(event.metadata, nullptr, false);
-  const auto found = metadata.is_object() ? metadata.find(field) : metadata.end();
-  return metadata.is_object() && found != metadata.end() ? *found : json();
+  const json metadata = parsed(event.metadata);
+  return metadata.is_object() && metadata.contains(field) ? metadata.at(field) : json();
 }
 
-Curve read_curve(const fs::path& log, std::string series) {
-  Curve curve{.log = log, .series = std::move(series)};
-  std::optional<double> start_ms;
-  const compliance::EventLog events(log, compliance::LogFormat::kMllog);
-  events.visit([&](const compliance::Event& event) {
-    if (event.key == "run_start") start_ms = event.time_ms;
-    if (event.key == "run_stop") curve.converged = metadata_of(event, "status") == "success";
+// The events of a log as they come.
+class CurveReader {
+ public:
+  explicit CurveReader(const fs::path& log) { curve_.log = log; }
+
+  // Whether there may be more.
+  bool take(const compliance::Event& event) {
     if (event.key == "submission_benchmark") {
-      const json name = json::parse(event.value, nullptr, false);
-      if (name.is_string()) curve.benchmark = name;
+      const json name = parsed(event.value);
+      if (name.is_string()) curve_.benchmark = name;
     }
-    const bool is_evaluation = event.key == "eval_accuracy" && start_ms;
-    if (!is_evaluation && event.key != "quality_target") return true;
-    const json accuracy = json::parse(event.value, nullptr, false);
-    if (!accuracy.is_number()) return true;
-    if (!is_evaluation) {
-      curve.target = accuracy;
-      return true;
+    if (event.key == "global_batch_size") batch_size_ = number_in(parsed(event.value));
+    if (event.key == "quality_target") curve_.target = number_in(parsed(event.value));
+    if (event.key == "run_start") {
+      start_ms_ = event.time_ms;
+      curve_.evaluations.clear();
     }
-    Evaluation evaluation{.minutes = (event.time_ms - *start_ms) / kMsPerMinute,
-                          .accuracy = accuracy};
-    const json samples = metadata_of(event, "epoch_num");
-    if (samples.is_number()) evaluation.samples = samples;
-    curve.evaluations.push_back(evaluation);
-    return true;
-  });
-  return curve;
+    if (!start_ms_) return true;
+    if (event.key == "eval_accuracy") add(event, (event.time_ms - *start_ms_) / kMsPerMinute);
+    if (event.key != "run_stop") return true;
+    curve_.converged = metadata_of(event, "status") == "success";
+    return false;
+  }
+
+  // `benchmark`: where the log names none.
+  Curve finish(const std::string& benchmark) {
+    if (curve_.benchmark.empty()) curve_.benchmark = benchmark;
+    // Fewer samples than a batch has are epochs.
+    const bool epochs = curve_.benchmark == "bert" && batch_size_ && !curve_.evaluations.empty() &&
+                        curve_.evaluations.back().samples.value_or(0) < *batch_size_;
+    for (Evaluation& evaluation : curve_.evaluations) {
+      if (epochs) evaluation.samples.reset();
+    }
+    return std::move(curve_);
+  }
+
+ private:
+  void add(const compliance::Event& event, double minutes) {
+    const auto accuracy = number_in(parsed(event.value));
+    if (accuracy && std::isfinite(minutes)) {
+      curve_.evaluations.push_back(
+          {minutes, number_in(metadata_of(event, "epoch_num")), *accuracy});
+    } else {
+      curve_.has_other_values = true;
+    }
+  }
+
+  Curve curve_;
+  std::optional<double> start_ms_, batch_size_;
+};
+
+Curve read_curve(const fs::path& log, const std::string& benchmark) {
+  CurveReader reader(log);
+  const compliance::EventLog events(log, compliance::LogFormat::kMllog);
+  events.visit([&](const compliance::Event& event) { return reader.take(event); });
+  return reader.finish(benchmark);
 }
 
-std::string name_of(const compliance::ResultFolder& folder) {
-  if (folder.submitter_path.empty()) return folder.path.string();
-  return fmt::format("{} {}", folder.submitter, folder.system);
+// The logs in one place, and what to call them.
+struct Place {
+  fs::path path;
+  std::string name, benchmark;
+  std::vector<fs::path> logs;
+};
+
+std::vector<Place> find_places(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) fail("{}: is not there", path.string());
+  if (!fs::is_directory(path, ignored)) return {{path, path.string(), "", {path}}};
+  std::vector<Place> places;
+  for (const compliance::ResultFolder& folder : compliance::find_result_folders(path)) {
+    const bool in_tree = !folder.submitter_path.empty();
+    places.push_back(
+        {folder.path,
+         in_tree ? fmt::format("{} {}", folder.submitter, folder.system) : folder.path.string(),
+         in_tree ? folder.benchmark : "", folder.logs});
+  }
+  if (places.empty()) {
+    fail("{}: neither it nor a folder in it holds result_N.txt files", path.string());
+  }
+  return places;
 }
 
 }  // namespace
 
 std::vector<Curve> read_curves(std::span<const fs::path> paths) {
-  std::vector<Curve> curves;
+  std::vector<Place> places;
+  std::map<std::pair<std::string, std::string>, std::set<fs::path>> of_name;
   for (const fs::path& path : paths) {
-    std::error_code ignored;
-    if (!fs::exists(path, ignored)) fail("{}: is not there", path.string());
-    if (!fs::is_directory(path, ignored)) {
-      curves.push_back(read_curve(path, path.string()));
-      continue;
+    for (Place& place : find_places(path)) {
+      of_name[{place.name, place.benchmark}].insert(fs::weakly_canonical(place.path));
+      places.push_back(std::move(place));
     }
-    const auto folders = compliance::find_result_folders(path);
-    if (folders.empty()) {
-      fail("{}: neither it nor a folder in it holds result_N.txt files", path.string());
-    }
-    for (const compliance::ResultFolder& folder : folders) {
-      for (const fs::path& log : folder.logs) curves.push_back(read_curve(log, name_of(folder)));
+  }
+  std::vector<Curve> curves;
+  std::set<fs::path> seen;
+  for (const Place& place : places) {
+    const bool alone = of_name[{place.name, place.benchmark}].size() == 1;
+    for (const fs::path& log : place.logs) {
+      if (!seen.insert(fs::weakly_canonical(log)).second) continue;
+      curves.push_back(read_curve(log, place.benchmark));
+      curves.back().series =
+          alone ? place.name : fmt::format("{} in {}", place.name, place.path.string());
     }
   }
   return curves;
 }
 
 std::string curves_json(const std::vector<Curve>& curves) {
+  const auto number = [](std::optional<double> value) { return value ? json(*value) : json(); };
   json runs = json::array();
   for (const Curve& curve : curves) {
     json evaluations = json::array();
     for (const Evaluation& evaluation : curve.evaluations) {
       evaluations.push_back({{"minutes", evaluation.minutes},
-                             {"samples", evaluation.samples ? json(*evaluation.samples) : json()},
+                             {"samples", number(evaluation.samples)},
                              {"accuracy", evaluation.accuracy}});
     }
     runs.push_back({{"log", curve.log.string()},
                     {"series", curve.series},
                     {"benchmark", curve.benchmark},
                     {"converged", curve.converged},
-                    {"target", curve.target ? json(*curve.target) : json()},
+                    {"target", number(curve.target)},
                     {"evaluations", evaluations}});
   }
   return runs.dump(2, ' ', false, json::error_handler_t::replace) + '\n';

@@ -17,15 +17,19 @@ struct Evaluation {
 
 struct Curve {
   std::filesystem::path log;
-  std::string series;            // whose run it is: submitter and system, or where the log lies
-  std::string benchmark;         // empty where not logged
-  bool converged = false;        // the last run_stop says success
+  // Whose run it is, the same for all logs of a folder: submitter and system, or where it lies.
+  std::string series;
+  std::string benchmark;         // as logged, else as its folder is called
+  bool converged = false;        // run_stop says success
   std::optional<double> target;  // quality_target, which Strata logs
   std::vector<Evaluation> evaluations;
+  bool has_other_values = false;  // eval_accuracy is not a number, as maskrcnn's
 };
 
-// A curve for each log, and for each of the result folders in a directory, in order; without
-// evaluations where the log has none. Throws Error for a path that is not there or holds no logs.
+// A curve for each log, and for each of the result folders in a directory, in order, but none
+// twice; without evaluations where the log has none. Of runs that began anew the last is meant, up
+// to the first run_stop. BERT's samples are left out where a log counts epochs. Throws Error for a
+// path that is not there or holds no logs.
 std::vector<Curve> read_curves(std::span<const std::filesystem::path> paths);
 
 // An array with an object a run.

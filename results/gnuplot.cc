@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -19,71 +21,97 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that is gone afterwards.
-class WorkFolder {
+// A file in memory.
+class MemoryFile {
  public:
-  WorkFolder() {
-    std::string pattern = (fs::temp_directory_path() / "strata_plot_XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) fail("{}: {}", pattern, std::strerror(errno));
-    path_ = pattern;
+  explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {
+    if (descriptor_ < 0) fail("no memory for what gnuplot reads and writes: {}", reason());
   }
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  // Writes `text` and goes back to its beginning.
+  void fill(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t written = ::write(descriptor_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) fail("no memory for gnuplot's script: {}", reason());
+      text.remove_prefix(static_cast<size_t>(written));
+    }
+    ::lseek(descriptor_, 0, SEEK_SET);
   }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  fs::path operator/(const char* name) const { return path_ / name; }
+  std::string contents() const { return read_file(fmt::format("/proc/self/fd/{}", descriptor_)); }
 
  private:
-  fs::path path_;
+  static const char* reason() { return std::strerror(errno); }
+
+  int descriptor_;
 };
 
-// Returns its exit code, 128 + the signal that ended it; what it says goes to `messages`.
-int run_gnuplot(const fs::path& script, const fs::path& messages) {
-  std::string program = "gnuplot", argument = script.string();
-  char* arguments[] = {program.data(), argument.data(), nullptr};
+struct Run {
+  int exit_code = 0;  // 128 + the signal that ended it
+  std::string picture, messages;
+};
+
+Run run_gnuplot(const std::string& script) {
+  MemoryFile input("script"), picture("picture"), messages("messages");
+  input.fill(script);
+  // The user's own defaults would change the picture.
+  std::string program = "gnuplot", option = "--default-settings";
+  char* arguments[] = {program.data(), option.data(), nullptr};
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 1, messages.c_str(), O_WRONLY | O_CREAT, 0600);
-  posix_spawn_file_actions_adddup2(&files, 1, 2);
+  posix_spawn_file_actions_adddup2(&files, input.descriptor(), 0);
+  posix_spawn_file_actions_adddup2(&files, picture.descriptor(), 1);
+  posix_spawn_file_actions_adddup2(&files, messages.descriptor(), 2);
   pid_t child = 0;
   const int error = posix_spawnp(&child, program.c_str(), &files, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&files);
   if (error == ENOENT) {
     fail(
-        "gnuplot draws the picture and is not installed: apt install gnuplot-nox, or ask for a .gp "
-        "file, its script, and draw that elsewhere");
+        "gnuplot draws pictures and is not installed: apt install gnuplot-nox, or name a .gp file, "
+        "its script, and draw that elsewhere");
   }
   if (error != 0) fail("gnuplot cannot be run: {}", std::strerror(error));
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  pid_t ended = 0;
+  do {
+    ended = ::waitpid(child, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  if (ended != child) fail("gnuplot's exit code is lost: {}", std::strerror(errno));
+  return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          .picture = picture.contents(),
+          .messages = messages.contents()};
 }
 
-// How gnuplot draws a picture of this name. Text is drawn as it stands.
+// How gnuplot draws a picture of this name.
 std::string terminal_for(const Picture& picture, const fs::path& output) {
   const std::string ending = output.extension().string();
   const auto pixels = [&](int per_inch) {
-    return fmt::format("noenhanced size {:.0f},{:.0f}", per_inch * picture.width,
-                       per_inch * picture.height);
+    return fmt::format("size {:.0f},{:.0f}", per_inch * picture.width, per_inch * picture.height);
   };
   if (ending == ".svg") return "svg " + pixels(100) + " font 'sans-serif,13' background 'white'";
   if (ending == ".png") return "pngcairo " + pixels(150) + " font 'sans,14'";
   if (ending == ".pdf") {
-    return fmt::format("pdfcairo noenhanced size {:.2f}in,{:.2f}in font 'sans,10'", picture.width,
+    return fmt::format("pdfcairo size {:.2f}in,{:.2f}in font 'sans,10'", picture.width,
                        picture.height);
   }
-  fail("{}: pictures are .svg, .png or .pdf; .gp is gnuplot's script", output.string());
+  fail("'{}': pictures are .svg, .png or .pdf; .gp is gnuplot's script", output.string());
 }
+
+// Text is drawn as it stands.
+constexpr char kPlainText[] = "set encoding utf8\nset termoption noenhanced\n";
 
 }  // namespace
 
 std::string gnuplot_string(std::string_view text) {
+  using nlohmann::json;
+  const std::string utf8 =
+      json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
   std::string quoted = "'";
-  for (const char c : text) {
+  for (const char c : utf8) {
     const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
     quoted += control ? ' ' : c;
     if (c == '\'') quoted += '\'';
@@ -91,22 +119,21 @@ std::string gnuplot_string(std::string_view text) {
   return quoted + '\'';
 }
 
+std::string whole_script(const Picture& picture) {
+  return fmt::format("# gnuplot -e \"set terminal {}; set output 'FILE.svg'\" THIS_FILE\n{}{}",
+                     terminal_for(picture, "FILE.svg"), kPlainText, picture.script);
+}
+
 void draw(const Picture& picture, const fs::path& output) {
-  if (output.extension() == ".gp") return write_file_atomically(output, picture.script);
-  const std::string terminal = terminal_for(picture, output);
-  const WorkFolder work;
-  const fs::path script = work / "script", drawn = work / "picture", messages = work / "messages";
-  write_file_atomically(script,
-                        fmt::format("set encoding utf8\nset terminal {}\nset output {}\n{}"
-                                    "unset output\n",
-                                    terminal, gnuplot_string(drawn.string()), picture.script));
-  const int exit_code = run_gnuplot(script, messages);
-  std::error_code ignored;
-  if (exit_code != 0 || !fs::exists(drawn, ignored)) {
-    fail("gnuplot could not draw {} (exit code {}): {}", output.string(), exit_code,
-         read_file(messages));
+  if (output.extension() == ".gp") return write_file_atomically(output, whole_script(picture));
+  const Run run =
+      run_gnuplot(fmt::format("set terminal {}\n{}{}unset output\n", terminal_for(picture, output),
+                              kPlainText, picture.script));
+  if (run.exit_code != 0 || run.picture.empty()) {
+    fail("gnuplot could not draw {} (exit code {}): {}", output.string(), run.exit_code,
+         run.messages);
   }
-  write_file_atomically(output, read_file(drawn));
+  write_file_atomically(output, run.picture);
 }
 
 }  // namespace strata::results

@@ -7,7 +7,7 @@
 
 namespace strata::results {
 
-// `text` as a string of gnuplot's language.
+// `text` as a string of gnuplot's language: one line, what is not UTF-8 replaced.
 std::string gnuplot_string(std::string_view text);
 
 // What to draw on a canvas of this size.
@@ -16,9 +16,12 @@ struct Picture {
   double width = 11, height = 6.4;  // inches
 };
 
-// Has gnuplot draw the picture `output`: .svg, .png or .pdf; or writes the script itself where that
+// The script with what it needs to be drawn elsewhere, and how to.
+std::string whole_script(const Picture& picture);
+
+// Has gnuplot draw the picture `output`: .svg, .png or .pdf; or writes the whole script where that
 // is a .gp. Throws Error for another ending, without gnuplot, where it fails, or where the picture
-// cannot be written.
+// cannot be written; `output` is then as it was.
 void draw(const Picture& picture, const std::filesystem::path& output);
 
 }  // namespace strata::results

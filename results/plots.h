@@ -18,14 +18,23 @@ struct CurvePlotOptions {
   std::optional<double> target;  // a line at this accuracy; else at what all logs say, if they do
 };
 
-// Accuracy over time or samples, a line a run, a colour a series; dashed where a run did not
-// converge; on a logarithmic axis where some runs are far longer than others. Throws Error where
-// nothing is left to draw: evaluations of one benchmark are asked for, with samples where these are
-// the axis.
-Picture plot_curves(const std::vector<Curve>& curves, const CurvePlotOptions& options = {});
+// A picture, how much is in it, and what is not and why, a line each.
+struct Plot {
+  Picture picture;
+  size_t drawn = 0;
+  std::vector<std::string> left_out;
+};
+
+// Accuracy over time or samples: a line a run, a colour a series (after eight other points as
+// well); dashed where a run did not converge; on a logarithmic axis where some runs are far longer
+// than others. Throws Error where nothing is left to draw, or runs are of several benchmarks.
+Plot plot_curves(const std::vector<Curve>& curves, const CurvePlotOptions& options = {});
+
+// The benchmark of a score's runs.
+std::string benchmark_of(const Score& score);
 
 // Bars, fastest first: minutes to train and, where known, sequences a second of an accelerator.
 // Throws Error where no folder has a time to train, or they are of several benchmarks.
-Picture plot_scores(const std::vector<Score>& scores);
+Plot plot_scores(const std::vector<Score>& scores);
 
 }  // namespace strata::results

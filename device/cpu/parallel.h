@@ -98,9 +98,8 @@ inline void write_or_add(const Context& context, bool accumulate, int64_t count,
   }
 }
 
-// destination[0, width) = what sum(begin, end, partial) adds to its zeroed partial over all rows,
-// or
-// += where `accumulate`; the order of additions depends only on rows and threads.
+// destination[0, width) = what sum(begin, end, partial) adds to its zeroed partial over all rows;
+// += where `accumulate`. The order of additions depends only on rows and threads.
 template <typename Sum>
 void parallel_sums(const Context& context, int64_t rows, int64_t width, int slot, bool accumulate,
                    float* destination, const Sum& sum) {

@@ -8,10 +8,9 @@
 namespace strata::bert {
 namespace {
 
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) difference = std::max(difference, std::abs(a[i] - b[i]));
-  return difference;
+double largest_difference(std::vector<double> a, const std::vector<double>& b) {
+  for (size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+  return largest(a);
 }
 
 // In double, with dropout.
@@ -66,9 +65,10 @@ TEST_F(Model, WithoutMaskedPositionsTheirGradientsAreZero) {
   all.spoil_gradients();
   train(all, batches, step);
   const std::vector<double> of_first = first.gradients();
-  const Parameter &bias = first.model.layout().masked_lm_bias,
-                  &transform = first.model.layout().transform.weight;
-  for (const Parameter* p : {&bias, &transform}) {
+  const ParameterLayout& layout = first.model.layout();
+  for (const Parameter* p :
+       {&layout.masked_lm_bias, &layout.transform.weight, &layout.transform.bias,
+        &layout.transform_norm.gamma, &layout.transform_norm.beta}) {
     const auto begin = of_first.begin() + p->offset;
     EXPECT_EQ(largest({begin, begin + p->size()}), 0) << p->name;
   }
@@ -139,6 +139,17 @@ TEST_F(Model, ABatchMayBeUploadedAheadOfTheLastOnesBackwardAndOfEvaluations) {
   const Losses evaluated = ahead.model.take_evaluation_losses();
   EXPECT_EQ(evaluated.next_sentence.count, std::ssize(samples));
   EXPECT_EQ(evaluated.masked_lm.count, std::ssize(samples) * std::ssize(samples[0].masked_ids));
+}
+
+TEST_F(Model, GradientsOfTwoStepsAreNotAdded) {
+  Subject subject = make_subject();
+  TrainingStep step = mean_step(golden_.batch);
+  step.accumulate = true;
+  EXPECT_THROW(subject.model.train(golden_.batch, step, {}), Error);
+  subject.model.discard_uploaded();
+  train(subject, {golden_.batch, golden_.batch}, mean_step(golden_.batch));
+  ++step.step;
+  EXPECT_THROW(subject.model.train(golden_.batch, step, {}), Error);
 }
 
 TEST_F(Model, OneBatchMayBeAheadAndOneMustBe) {

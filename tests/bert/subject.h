@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "bert/model.h"
@@ -68,9 +69,13 @@ inline TrainingStep mean_step(const data::PackedBatch& batch) {
   return step;
 }
 
+// Infinite where a value is not finite.
 inline double largest(const std::vector<double>& values) {
   double result = 0;
-  for (const double value : values) result = std::max(result, std::abs(value));
+  for (const double value : values) {
+    if (!std::isfinite(value)) return std::numeric_limits<double>::infinity();
+    result = std::max(result, std::abs(value));
+  }
   return result;
 }
 

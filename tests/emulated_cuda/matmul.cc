@@ -103,7 +103,7 @@ void multiply(const MatmulCall& call, const MatmulEpilogue& epilogue) {
 
 // Kinds of products whose alternative has been tried.
 struct Matmul::State {
-  std::set<std::tuple<int64_t, int64_t, int64_t, MatmulEpilogue::Kind>> tried;
+  std::set<std::tuple<int64_t, int64_t, int64_t, bool, MatmulEpilogue::Kind>> tried;
 };
 
 Matmul::Matmul(cudaStream_t, FusedEpilogues) : state_(std::make_unique<State>()) {}
@@ -142,7 +142,7 @@ void try_out(const MatmulCall& call, const MatmulEpilogue& epilogue,
 bool Matmul::operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
                         const Separately& separately) {
   if (call.input_dtype == DType::kBF16 && !emulated_cuda::captured &&
-      state_->tried.emplace(call.m, call.n, call.k, epilogue.kind).second) {
+      state_->tried.emplace(call.m, call.n, call.k, call.accumulate, epilogue.kind).second) {
     try_out(call, epilogue, separately);
   }
   if (call.input_dtype != DType::kBF16 || call.n % 128 != 0 || call.k == 0) {

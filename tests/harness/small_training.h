@@ -93,6 +93,25 @@ struct TrainingHistory {
   bert::HostWeights weights;
 };
 
+// Norms and updates go over them, too.
+inline void expect_gaps_between_gradients_to_be_zero(const bert::Model& model) {
+  const device::Tensor all = model.gradients();
+  std::vector<std::byte> bytes(all.bytes());
+  model.backend().copy_to_host(device::Stream::kCompute, bytes.data(), all.data, bytes.size());
+  model.backend().synchronize(device::Stream::kCompute);
+  const auto is_zero = [&](int64_t begin, int64_t end) {
+    const auto size = static_cast<int64_t>(size_of(all.dtype));
+    return std::all_of(bytes.begin() + begin * size, bytes.begin() + end * size,
+                       [](std::byte byte) { return byte == std::byte{0}; });
+  };
+  int64_t end = 0;
+  for (const bert::Parameter& parameter : model.layout().all) {
+    EXPECT_TRUE(is_zero(end, parameter.offset)) << "before " << parameter.name;
+    end = parameter.offset + parameter.size();
+  }
+  EXPECT_TRUE(is_zero(end, model.layout().size));
+}
+
 // `steps` steps from random weights, with dropout, after as much warm-up as configured.
 inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
                              comm::Communicator& communicator, const data::InstanceSource& source,
@@ -110,6 +129,7 @@ inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
   history.evaluation = evaluator.evaluate();
   trainer.gather_weights();
   history.weights = model.weights();
+  expect_gaps_between_gradients_to_be_zero(model);
   return history;
 }
 // On the configured backend.
@@ -124,7 +144,9 @@ inline double largest_loss_difference(const TrainingHistory& a, const TrainingHi
   double largest = 0;
   const auto compare = [&](const device::LossTotals& x, const device::LossTotals& y) {
     EXPECT_EQ(x.count, y.count) << "not the same global batch";
-    largest = std::max(largest, std::abs(x.loss - y.loss) / static_cast<double>(x.count));
+    const double difference = std::abs(x.loss - y.loss) / static_cast<double>(x.count);
+    EXPECT_TRUE(std::isfinite(difference));
+    largest = std::max(largest, difference);
   };
   EXPECT_EQ(a.steps.size(), b.steps.size());
   for (size_t i = 0; i < a.steps.size(); ++i) {

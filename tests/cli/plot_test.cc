@@ -1,0 +1,63 @@
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "tests/cli/process.h"
+#include "tests/compliance/bert_log.h"
+
+namespace strata::cli {
+namespace {
+
+const std::string kStrata = STRATA_BINARY;
+
+class PlotCommand : public ::testing::Test {
+ protected:
+  PlotCommand() {
+    ::strata::testing::BertLog log = ::strata::testing::BertLog::passing();
+    log_ = folder_.write("Acme/results/small/bert/result_0.txt", log.text()).string();
+  }
+  ProcessResult plot(std::vector<std::string> words, const ProcessOptions& options = {}) {
+    words.insert(words.begin(), {kStrata, "plot"});
+    return run(words, options);
+  }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  ::strata::testing::TemporaryFolder folder_;
+  std::string log_;
+};
+
+TEST_F(PlotCommand, WritesScriptsAndSaysWhatIsInThem) {
+  const ProcessResult curves = plot({"curves", log_, "-o", path("curves.gp")});
+  EXPECT_EQ(curves.exit_code, 0) << curves.err;
+  EXPECT_NE(curves.out.find("curves.gp: 1 drawn"), std::string::npos) << curves.out;
+  EXPECT_NE(read_file(path("curves.gp")).find("0.7201"), std::string::npos);
+  const ProcessResult scores = plot({"scores", path("Acme"), "-o", path("scores.gp")});
+  EXPECT_EQ(scores.exit_code, 0) << scores.err;
+  EXPECT_NE(read_file(path("scores.gp")).find("Acme small"), std::string::npos);
+  const ProcessResult json = plot({"curves", path(""), "--json"});
+  EXPECT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_NE(json.out.find("\"accuracy\": 0.7201"), std::string::npos) << json.out;
+}
+
+TEST_F(PlotCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
+  const auto refuses = [&](const std::vector<std::string>& words, const std::string& reason,
+                           const ProcessOptions& options = {}) {
+    const ProcessResult refused = plot(words, options);
+    EXPECT_EQ(refused.exit_code, 2) << refused.out;
+    EXPECT_NE(refused.err.find(reason), std::string::npos) << refused.err;
+  };
+  refuses({"curves", log_}, "--output");
+  refuses({"curves", log_, "-o", ""}, "--output");
+  refuses({"curves", log_, "-o", path("x.jpg")}, ".svg, .png or .pdf");
+  refuses({"curves", log_, "-o", path("x.gp"), "--target", "nan"}, "--target");
+  refuses({"curves", log_, "-o", path("x.gp"), "--benchmark", "ssd"}, "ssd");
+  refuses({"scores", path("Acme"), "-o", path("x.gp"), "--benchmark", "ssd"}, "ssd");
+  refuses({"curves", path("nowhere"), "-o", path("x.gp")}, "nowhere: is not there");
+  refuses({"curves", log_, "-o", path("x.svg")}, "apt install gnuplot-nox",
+          {.environment = {{"PATH", path("")}}});
+  for (const char* name : {"x.jpg", "x.gp", "x.svg"}) {
+    EXPECT_FALSE(std::filesystem::exists(path(name))) << name;
+  }
+}
+
+}  // namespace
+}  // namespace strata::cli
