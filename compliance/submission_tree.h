@@ -18,6 +18,11 @@ struct ResultFolder {
   std::string benchmark;
   bool weak_scaling = false;                // HPC
   std::vector<std::filesystem::path> logs;  // result_*.txt, in order of their numbers
+
+  // Submitter and system, for people; the path where the tree is not a submission's.
+  std::string owner() const {
+    return submitter_path.empty() ? path.string() : submitter + ' ' + system;
+  }
 };
 
 // All folders under `directory`, itself included, that hold result_*.txt files, sorted by path.

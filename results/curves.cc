@@ -10,14 +10,13 @@
 #include "base/error.h"
 #include "compliance/event_log.h"
 #include "compliance/submission_tree.h"
+#include "results/minutes.h"
 
 namespace strata::results {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr double kMsPerMinute = 60'000;
 
 json parsed(std::string_view text) { return json::parse(text, nullptr, false); }
 
@@ -106,10 +105,7 @@ std::vector<Place> find_places(const fs::path& path) {
   std::vector<Place> places;
   for (const compliance::ResultFolder& folder : compliance::find_result_folders(path)) {
     const bool in_tree = !folder.submitter_path.empty();
-    places.push_back(
-        {folder.path,
-         in_tree ? fmt::format("{} {}", folder.submitter, folder.system) : folder.path.string(),
-         in_tree ? folder.benchmark : "", folder.logs});
+    places.push_back({folder.path, folder.owner(), in_tree ? folder.benchmark : "", folder.logs});
   }
   if (places.empty()) {
     fail("{}: neither it nor a folder in it holds result_N.txt files", path.string());

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "results/minutes.h"
 
 namespace strata::results {
 namespace {
 
-constexpr double kMsPerMinute = 60'000;
 // Largest over smallest from which on an axis is logarithmic.
 constexpr double kFarApart = 20;
 // Inches of text in a picture, and the most characters of a name.
@@ -156,9 +156,7 @@ std::vector<std::string> key_of(const Lines& drawn, std::optional<double> target
 // ---- Scores
 
 std::string label_of(const Score& score) {
-  std::string label = score.folder.submitter.empty()
-                          ? score.folder.path.string()
-                          : fmt::format("{} {}", score.folder.submitter, score.folder.system);
+  std::string label = score.folder.owner();
   const SystemFacts& system = score.system;
   if (system.accelerators && !system.accelerator.empty()) {
     label += fmt::format(" ({} x {})", *system.accelerators, system.accelerator);

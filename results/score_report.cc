@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "results/minutes.h"
+
 namespace strata::results {
 namespace {
-
-constexpr double kMsPerMinute = 60'000;
 
 std::string_view mean_name(Mean mean) {
   return mean == Mean::kOlympic ? "olympic" : mean == Mean::kPlain ? "plain" : "none";

@@ -18,6 +18,7 @@
 #include "data/corpus.h"
 #include "data/instances.h"
 #include "data/vocabulary.h"
+#include "tests/support/error_of.h"
 
 namespace strata::data {
 
@@ -71,16 +72,7 @@ class FullDisk {
   void (*handler_)(int);
 };
 
-// The message of the Error that `action` throws; fails the test where it throws none.
-inline std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return "";
-}
+using testing_support::error_of;
 
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

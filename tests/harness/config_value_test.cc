@@ -3,22 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/support/error_of.h"
 
 namespace strata::harness {
 namespace {
 
+using testing_support::error_of;
+
 ConfigValue value_of(const std::string& yaml) {
   return {YAML::Load(yaml), "section.key", "run.yaml:7", "/base"};
-}
-
-template <typename Read>
-std::string error_of(Read read) {
-  try {
-    read();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(ConfigValue, NumbersAreReadWhole) {

@@ -5,19 +5,12 @@
 #include "bert/safetensors.h"
 #include "tests/harness/small_training.h"
 #include "tests/harness/temporary_directory.h"
+#include "tests/support/error_of.h"
 
 namespace strata::harness {
 namespace {
 
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no error was thrown";
-  return "";
-}
+using testing_support::error_of;
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

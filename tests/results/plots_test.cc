@@ -3,18 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <functional>
 #include <set>
 
-#include "base/error.h"
 #include "base/files.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/error_of.h"
 
 namespace strata::results {
 namespace {
 
 using ::strata::testing::BertLog;
 using ::strata::testing::TemporaryFolder;
+using testing_support::error_of;
 
 constexpr double kMinute = 60'000;
 
@@ -59,15 +59,6 @@ size_t count(const std::string& text, const std::string& part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
   return found;
-}
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST_F(Plots, CurvesAreWhatLogsSayOfEvaluations) {

@@ -4,18 +4,12 @@
 
 #include "base/error.h"
 #include "tests/device/reference/finite_differences.h"
+#include "tests/support/error_of.h"
 
 namespace strata::device::reference {
 namespace {
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using testing_support::error_of;
 
 TEST(ReferenceBackend, ComputesInDouble) {
   const auto backend = make_backend({.name = "reference", .compute_dtype = DType::kF64});
@@ -29,7 +23,7 @@ TEST(ReferenceBackend, AShapeThatDoesNotFitIsNamed) {
   const auto backend = make_reference_backend();
   Values x(6), weight(8), bias(4), y(8);
   LinearForward op{matrix(x, 2), matrix(weight, 4), vector(bias), {}, {}, matrix(y, 2)};
-  EXPECT_EQ(message_of([&] { backend->linear_forward(Stream::kCompute, op); }),
+  EXPECT_EQ(error_of([&] { backend->linear_forward(Stream::kCompute, op); }),
             "reference linear_forward: x is [2, 3], expected [2, 2]");
 }
 
@@ -38,10 +32,10 @@ TEST(ReferenceBackend, ADTypeThatDoesNotFitIsNamed) {
   Values x(4), weight(8), bias(4), y(8);
   LinearForward op{matrix(x, 2), matrix(weight, 4), vector(bias), {}, {}, matrix(y, 2)};
   op.bias.dtype = DType::kF32;
-  EXPECT_EQ(message_of([&] { backend->linear_forward(Stream::kCompute, op); }),
+  EXPECT_EQ(error_of([&] { backend->linear_forward(Stream::kCompute, op); }),
             "reference linear_forward: bias is f32, expected f64");
   op.bias = ConstTensor(nullptr, DType::kF64, 1, 4);
-  EXPECT_EQ(message_of([&] { backend->linear_forward(Stream::kCompute, op); }),
+  EXPECT_EQ(error_of([&] { backend->linear_forward(Stream::kCompute, op); }),
             "reference linear_forward: bias is absent");
 }
 
@@ -51,7 +45,7 @@ TEST(ReferenceBackend, SequencesThatDoNotCoverTheTokensAreAnError) {
   const PackedSequences sequences({1, 3});
   const AttentionForward op{matrix(qkv, 5),     sequences.view(),      1, {},
                             matrix(context, 5), matrix(log_sum_exp, 5)};
-  EXPECT_EQ(message_of([&] { backend->attention_forward(Stream::kCompute, op); }),
+  EXPECT_EQ(error_of([&] { backend->attention_forward(Stream::kCompute, op); }),
             "reference attention_forward: expected that sequences.tokens is the number of rows");
 }
 
