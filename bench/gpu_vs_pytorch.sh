@@ -26,7 +26,9 @@ done
 strata=${STRATA_BIN:-$root/build/release/cli}/strata
 [[ -x $strata ]] || { echo "no $strata; build the release preset first, or set STRATA_BIN" >&2; exit 2; }
 # PyTorch finds its own libraries: not by the path that a bundle's `run` sets for Strata's.
-pytorch=(env LD_LIBRARY_PATH="${STRATA_OUTER_LIBRARY_PATH-${LD_LIBRARY_PATH-}}" "$python")
+# Its allocator would else leave gaps that an 80 GB GPU lacks in eager steps.
+pytorch=(env LD_LIBRARY_PATH="${STRATA_OUTER_LIBRARY_PATH-${LD_LIBRARY_PATH-}}"
+  PYTORCH_CUDA_ALLOC_CONF="${PYTORCH_CUDA_ALLOC_CONF-expandable_segments:True}" "$python")
 "${pytorch[@]}" -c 'import torch, transformers' ||
   { echo "$python lacks torch or transformers; see --python" >&2; exit 2; }
 [[ $device == cpu || $device == cuda ]] || { echo "--device $device: cpu or cuda" >&2; exit 2; }

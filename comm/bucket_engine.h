@@ -16,6 +16,7 @@ class BucketEngine {
   virtual ~BucketEngine() = default;
   virtual void gradients_final(int64_t begin, int64_t end) = 0;
   virtual StepTimes finish_step() = 0;
+  virtual void time_steps(bool on) = 0;
   virtual std::optional<double> gradient_norm() = 0;
   virtual const std::vector<BucketRange>& buckets() const = 0;
   virtual const std::vector<BucketEvent>& events() const = 0;

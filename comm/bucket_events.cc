@@ -4,6 +4,35 @@
 #include <vector>
 
 namespace strata::comm {
+namespace {
+
+double seconds(int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
+
+}  // namespace
+
+StepTimes step_times(std::span<const BucketEvent> events, int64_t backward_end_ns, int64_t end_ns) {
+  StepTimes times;
+  times.wait_seconds = seconds(end_ns - backward_end_ns);
+  for (const BucketEvent& event : events) {
+    const double duration = seconds(event.end_ns - event.begin_ns);
+    switch (event.phase) {
+      case BucketPhase::kClip:
+      case BucketPhase::kNorm:
+        times.clip_seconds += duration;
+        break;
+      case BucketPhase::kUpdate:
+      case BucketPhase::kFinish:
+        times.update_seconds += duration;
+        break;
+      case BucketPhase::kReduce:
+      case BucketPhase::kGather:
+        times.communication_seconds += duration;
+        break;
+    }
+  }
+  times.exposed_communication_seconds = seconds(exposed_communication_ns(events, backward_end_ns));
+  return times;
+}
 
 // A sweep over the moments at which something starts or ends.
 int64_t exposed_communication_ns(std::span<const BucketEvent> events, int64_t begin_ns) {

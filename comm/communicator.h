@@ -28,8 +28,8 @@ class Communicator {
   // The largest over ranks, in place.
   virtual void all_reduce_max(std::span<float> values) = 0;
   // The two halves of an all-reduce of floating-point data. After the first, this rank's slice_of
-  // `count` holds the sum, the rest of `data` nothing of use, but zero where all ranks had zero; the
-  // second gives every rank's slice to all.
+  // `count` holds the sum, the rest of `data` nothing of use, but zero where all ranks had zero;
+  // the second gives every rank's slice to all.
   virtual void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) = 0;
   virtual void all_gather(void* data, int64_t count, device::DType dtype) = 0;
   virtual void broadcast(void* data, size_t bytes, int root) = 0;

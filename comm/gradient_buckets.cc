@@ -35,6 +35,8 @@ void GradientBuckets::gradients_final(int64_t begin, int64_t end) {
 
 StepTimes GradientBuckets::finish_step() { return engine_->finish_step(); }
 
+void GradientBuckets::time_steps(bool on) { engine_->time_steps(on); }
+
 std::optional<double> GradientBuckets::gradient_norm() { return engine_->gradient_norm(); }
 
 const std::vector<BucketRange>& GradientBuckets::buckets() const { return engine_->buckets(); }

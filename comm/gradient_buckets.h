@@ -69,17 +69,6 @@ struct SecondHalf {
   BucketUpdate finish;
 };
 
-// What a step cost on this rank. Waiting for other ranks counts as communication. Of device memory
-// nothing is known here, as the host does not wait for the device: all zero.
-struct StepTimes {
-  double communication_seconds = 0;  // in all-reduces, or their halves
-  // Of these, while finish_step was waiting and the engine had nothing else to do.
-  double exposed_communication_seconds = 0;
-  double wait_seconds = 0;    // in finish_step
-  double clip_seconds = 0;    // in norms, clipping and conversion
-  double update_seconds = 0;  // in the update callbacks
-};
-
 // In host memory, one thread of its own works on the device (Stream::kReduce), a second one waits
 // in reductions, a third, where there are weights to gather, in those; all sleep when there is
 // nothing to do. In device memory, everything is issued on streams and the host waits for nothing
@@ -109,10 +98,14 @@ class GradientBuckets {
   // Throws Error for a range outside the arena or reported twice.
   void gradients_final(int64_t begin, int64_t end);
 
+  // Whether the steps that follow are timed. In host memory all are; in device memory, finish_step
+  // waits for those that are, and they must not be kept (Backend::keep).
+  void time_steps(bool on);
+
   // What the compute stream is given next sees every bucket reduced and updated, and weights
-  // gathered. In host memory, waits until they are.
-  // Rethrows what the update callback or a device operation threw; the engine is then unusable.
-  // Throws Error where part of the arena was not reported.
+  // gathered. In host memory, waits until they are. All times are zero where the step was not
+  // timed. Rethrows what the update callback or a device operation threw; the engine is then
+  // unusable. Throws Error where part of the arena was not reported.
   StepTimes finish_step();
 
   // Of the last finished step, before clipping. kAfterAllReduce: of the mean over ranks. Other clip
@@ -120,7 +113,7 @@ class GradientBuckets {
   std::optional<double> gradient_norm();
 
   const std::vector<BucketRange>& buckets() const;
-  // What happened in the last finished step, in order of completion.
+  // What happened in the last finished step that was timed, in order of completion.
   const std::vector<BucketEvent>& events() const;
 
  private:

@@ -58,12 +58,18 @@ class StreamEngine final : public BucketEngine {
   StepTimes finish_step() override {
     unkept([this] {
       if (!error_) final_.check_all_reported();
+      if (timed_ && !error_) backward_end_ = stopwatch_->mark(Stream::kCompute);
       if (!error_) guarded([this] { apply(); });
       if (error_) std::rethrow_exception(error_);
       final_.begin_next_step();
       measured_ = reduced_ = 0;
     });
-    return {};
+    return timed_ ? read_times() : StepTimes();
+  }
+
+  void time_steps(bool on) override {
+    timed_ = on;
+    if (on && !stopwatch_) stopwatch_ = backend_.make_stopwatch();
   }
 
   std::optional<double> gradient_norm() override { return arithmetic_.gradient_norm(); }
@@ -117,12 +123,35 @@ class StreamEngine final : public BucketEngine {
     }
   }
 
+  // Does `body`, and notes when `stream` did.
+  template <typename Body>
+  void timed(Stream stream, int bucket, BucketPhase phase, const Body& body) {
+    if (!timed_) return body();
+    const size_t begin = stopwatch_->mark(stream);
+    body();
+    marked_.push_back({bucket, phase, begin, stopwatch_->mark(stream)});
+  }
+
+  // Of the step that has been issued.
+  StepTimes read_times() {
+    const size_t end = stopwatch_->mark(Stream::kCompute);
+    const std::vector<int64_t> times = stopwatch_->read();
+    events_.clear();
+    for (const Marked& work : marked_) {
+      events_.push_back({work.bucket, work.phase, times[work.begin], times[work.end]});
+    }
+    marked_.clear();
+    std::ranges::stable_sort(events_, {}, &BucketEvent::end_ns);
+    return step_times(events_, times[backward_end_], times[end]);
+  }
+
   void reduce_what_is_final() {
     const int count = arithmetic_.count();
     if (clip_ == ClipMode::kBeforeAllReduce) {
       for (; measured_ < count && final_.is_final(measured_); ++measured_) {
         backend_.wait(Stream::kReduce, final_.final_event(measured_));
-        arithmetic_.measure(measured_);
+        timed(Stream::kReduce, measured_, BucketPhase::kClip,
+              [this] { arithmetic_.measure(measured_); });
       }
       if (measured_ < count) return;
     }
@@ -131,13 +160,20 @@ class StreamEngine final : public BucketEngine {
 
   void reduce(int bucket) {
     backend_.wait(Stream::kReduce, final_.final_event(bucket));
-    const Tensor data = arithmetic_.prepare(bucket, staging_.data());
-    if (arithmetic_.sharded()) {
-      collectives_->reduce_scatter_sum(data.data, data.size(), data.dtype);
-    } else if (!arithmetic_.alone()) {
-      collectives_->all_reduce_sum(data.data, data.size(), data.dtype);
+    Tensor data;
+    timed(Stream::kReduce, bucket, BucketPhase::kClip,
+          [&] { data = arithmetic_.prepare(bucket, staging_.data()); });
+    if (!arithmetic_.alone()) {
+      timed(Stream::kReduce, bucket, BucketPhase::kReduce, [&] {
+        if (arithmetic_.sharded()) {
+          collectives_->reduce_scatter_sum(data.data, data.size(), data.dtype);
+        } else {
+          collectives_->all_reduce_sum(data.data, data.size(), data.dtype);
+        }
+      });
     }
-    arithmetic_.collect(bucket, staging_.data());
+    timed(Stream::kReduce, bucket, BucketPhase::kNorm,
+          [&] { arithmetic_.collect(bucket, staging_.data()); });
     collected_[static_cast<size_t>(bucket)] = backend_.record(Stream::kReduce);
   }
 
@@ -146,23 +182,26 @@ class StreamEngine final : public BucketEngine {
   void apply() {
     if (clip_ == ClipMode::kAfterAllReduce) {
       if (!arithmetic_.alone()) {
-        collectives_->all_reduce_sum(arithmetic_.global_norm_squared(), 1, device::DType::kF64);
+        timed(Stream::kReduce, kNoBucket, BucketPhase::kReduce, [this] {
+          collectives_->all_reduce_sum(arithmetic_.global_norm_squared(), 1, device::DType::kF64);
+        });
       }
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
     const bool in_halves = arithmetic_.sharded() && second_half_.sums;
     for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
       backend_.wait(Stream::kCompute, collected_[static_cast<size_t>(bucket)]);
-      issue(update_, bucket);
+      issue(update_, bucket, BucketPhase::kUpdate);
       if (arithmetic_.sharded() && !in_halves) gather(bucket);
     }
     if (in_halves) {
       backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
       const Tensor& sums = second_half_.sums;
-      collectives_->all_reduce_sum(sums.data, sums.size(), sums.dtype);
+      timed(Stream::kReduce, kNoBucket, BucketPhase::kReduce,
+            [&] { collectives_->all_reduce_sum(sums.data, sums.size(), sums.dtype); });
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
       for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
-        issue(second_half_.finish, bucket);
+        issue(second_half_.finish, bucket, BucketPhase::kFinish);
         gather(bucket);
       }
     }
@@ -171,17 +210,27 @@ class StreamEngine final : public BucketEngine {
     }
   }
 
-  void issue(const BucketUpdate& update, int bucket) {
+  void issue(const BucketUpdate& update, int bucket, BucketPhase phase) {
     ReducedGradients reduced = arithmetic_.reduced(bucket);
     reduced.stream = Stream::kCompute;
-    if (reduced.begin < reduced.end) update(reduced);
+    timed(Stream::kCompute, bucket, phase, [&] {
+      if (reduced.begin < reduced.end) update(reduced);
+    });
   }
 
   void gather(int bucket) {
     backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
     const Tensor weights = arithmetic_.gathered_weights(bucket);
-    collectives_->all_gather(weights.data, weights.size(), weights.dtype);
+    timed(Stream::kReduce, bucket, BucketPhase::kGather,
+          [&] { collectives_->all_gather(weights.data, weights.size(), weights.dtype); });
   }
+
+  // Work between two marks.
+  struct Marked {
+    int bucket;
+    BucketPhase phase;
+    size_t begin, end;
+  };
 
   device::Backend& backend_;
   const std::unique_ptr<Communicator> communicator_;
@@ -195,7 +244,11 @@ class StreamEngine final : public BucketEngine {
   int measured_ = 0, reduced_ = 0;  // buckets of this step
   std::vector<device::Event> collected_;
   std::exception_ptr error_;
-  const std::vector<BucketEvent> events_;
+  bool timed_ = false;
+  std::unique_ptr<device::Stopwatch> stopwatch_;  // null: no step has been timed
+  size_t backward_end_ = 0;
+  std::vector<Marked> marked_;  // of this step
+  std::vector<BucketEvent> events_;
 };
 
 }  // namespace

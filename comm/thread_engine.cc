@@ -1,10 +1,10 @@
-#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "base/timing.h"
 #include "comm/bucket_arithmetic.h"
 #include "comm/bucket_engine.h"
 #include "comm/final_ranges.h"
@@ -15,15 +15,7 @@ namespace {
 using device::Stream;
 using device::Tensor;
 
-constexpr int kNoBucket = -1;  // what is exchanged is of all of them
-
-int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-double seconds(int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
+int64_t now_ns() { return nanoseconds(Clock::now()); }
 
 // Conversion buffers in rotation: one in the all-reduce, one ready for it, one being emptied.
 constexpr int kStagingBuffers = 3;
@@ -37,6 +29,7 @@ class ThreadEngine final : public BucketEngine {
 
   void gradients_final(int64_t begin, int64_t end) override;
   StepTimes finish_step() override;
+  void time_steps(bool) override {}  // it always does
   // The device thread has nothing to do between steps.
   std::optional<double> gradient_norm() override { return arithmetic_.gradient_norm(); }
   const std::vector<BucketRange>& buckets() const override { return arithmetic_.buckets(); }
@@ -99,7 +92,6 @@ class ThreadEngine final : public BucketEngine {
   void finish(int bucket);
   void* staging(int bucket) const;
 
-  StepTimes summarize(int64_t wait_begin, int64_t wait_end);
   void begin_next_step();
 
   device::Backend& backend_;
@@ -178,32 +170,8 @@ StepTimes ThreadEngine::finish_step() {
   changed_.wait(lock, [this] { return error_ || finished(); });
   if (error_) std::rethrow_exception(error_);
   backend_.synchronize(Stream::kReduce);
-  const StepTimes times = summarize(wait_begin, now_ns());
+  const StepTimes times = step_times(events_, wait_begin, now_ns());
   begin_next_step();
-  return times;
-}
-
-StepTimes ThreadEngine::summarize(int64_t wait_begin, int64_t wait_end) {
-  StepTimes times;
-  times.wait_seconds = seconds(wait_end - wait_begin);
-  for (const BucketEvent& event : events_) {
-    const double duration = seconds(event.end_ns - event.begin_ns);
-    switch (event.phase) {
-      case BucketPhase::kClip:
-      case BucketPhase::kNorm:
-        times.clip_seconds += duration;
-        break;
-      case BucketPhase::kUpdate:
-      case BucketPhase::kFinish:
-        times.update_seconds += duration;
-        break;
-      case BucketPhase::kReduce:
-      case BucketPhase::kGather:
-        times.communication_seconds += duration;
-        break;
-    }
-  }
-  times.exposed_communication_seconds = seconds(exposed_communication_ns(events_, wait_begin));
   return times;
 }
 

@@ -17,11 +17,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device/dropout.h"
 #include "device/dtype.h"
 #include "device/host_device.h"
-#include "device/kernel_choices.h"
 #include "device/step_value.h"
 
 namespace strata::device {
@@ -409,6 +409,17 @@ class Recording {
   virtual void replay() = 0;
 };
 
+// Notes when streams get to points of their work.
+class Stopwatch {
+ public:
+  virtual ~Stopwatch() = default;
+  // A mark after what `stream` was given so far, not within kept work. Returns its number, from 0.
+  virtual size_t mark(Stream stream) = 0;
+  // When the streams got to each mark, in ns of std::chrono::steady_clock: waits for them, then
+  // forgets the marks.
+  virtual std::vector<int64_t> read() = 0;
+};
+
 // Operations may be called from several threads at once as long as each stream is used by one at a
 // time.
 class Backend {
@@ -450,6 +461,9 @@ class Backend {
   virtual Event record(Stream stream) = 0;            // a point after everything issued so far
   virtual void wait(Stream stream, Event event) = 0;  // what follows on `stream` runs after `event`
   virtual void synchronize(Stream stream) = 0;        // the host waits for everything issued
+
+  // This one has the host wait at every mark. Outlived by the backend.
+  virtual std::unique_ptr<Stopwatch> make_stopwatch();
 
   // Keeps what `issue` issues on kCompute, and on streams that it makes wait for kCompute, instead
   // of running it. `issue` joins those streams to kCompute again, waits for no point recorded
@@ -540,21 +554,5 @@ class HostBuffer {
   Backend* backend_;
   void* data_;
 };
-
-// The backends of this build. Throws Error for a name or dtype that this machine cannot run and
-// says why. "reference": naive loops in double, for tests. "cpu": dtype kF32 or kBF16, `threads` 0:
-// all of this process's processors. "cuda", where built with the CUDA toolkit: dtype kF32 or kBF16,
-// on GPU number `gpu` of those that the process sees, or on the one that it sees; the calling
-// thread then keeps to the processors next to it. `attention` and `epilogues`:
-// cuda's, in kBF16.
-struct BackendOptions {
-  std::string name = "cpu";
-  DType compute_dtype = DType::kF32;
-  int threads = 0;
-  int gpu = 0;
-  AttentionKernel attention = AttentionKernel::kFastest;
-  FusedEpilogues epilogues = FusedEpilogues::kFastest;
-};
-std::unique_ptr<Backend> make_backend(const BackendOptions& options);
 
 }  // namespace strata::device

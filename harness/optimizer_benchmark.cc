@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/timing.h"
 #include "bert/parameters.h"
+#include "device/backends.h"
 #include "device/cpu/plain_pass.h"
 #include "harness/setup.h"
 #include "harness/trainer.h"
@@ -32,7 +33,7 @@ int64_t memory_of(const device::Backend& backend, int64_t parameters) {
 }
 
 std::unique_ptr<device::Backend> make_cpu_backend(const RunConfig& config) {
-  if (config.device.backend != BackendKind::kCpu) {
+  if (config.device.backend != &device::find_backend("cpu")) {
     fail("device.backend={}: the optimizer's bandwidth is measured on cpu",
          name_of(config.device.backend));
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "device/backends.h"
 #include "device/kernel_choices.h"
 #include "loadbalance/cost_model.h"
 
@@ -17,7 +18,6 @@ namespace strata::harness {
 enum class Division : uint8_t { kOpen, kClosed };
 enum class SubmissionStatus : uint8_t { kOnprem, kCloud, kResearch };
 enum class Precision : uint8_t { kAuto, kFp32, kBf16, kFp8 };
-enum class BackendKind : uint8_t { kCpu, kCuda, kReference };
 enum class BalanceStrategy : uint8_t {
   kRandom,
   kExchange,
@@ -34,7 +34,7 @@ enum class ReduceDType : uint8_t { kFp32, kBf16 };
 const char* name_of(Division);
 const char* name_of(SubmissionStatus);
 const char* name_of(Precision);
-const char* name_of(BackendKind);
+const char* name_of(const device::BackendKind*);
 const char* name_of(BalanceStrategy);
 const char* name_of(OptimizerKind);
 const char* name_of(ScheduleKind);
@@ -63,7 +63,7 @@ struct ModelConfig {
 };
 
 struct DeviceConfig {
-  BackendKind backend = BackendKind::kCpu;
+  const device::BackendKind* backend = &device::find_backend("cpu");  // never null
   std::optional<int> threads;  // absent: the node's processors divided by its ranks
   bool graphs = false;
   device::AttentionKernel attention = device::AttentionKernel::kFastest;

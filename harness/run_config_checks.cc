@@ -1,8 +1,13 @@
 #include "harness/run_config_checks.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "device/backends.h"
 
 namespace strata::harness {
 namespace {
@@ -12,6 +17,15 @@ struct Conflict {
   std::string key;
   std::string reason;
 };
+
+// The names of the backends that have it.
+std::string those_with(bool device::BackendKind::*what) {
+  std::vector<const char*> names;
+  for (const device::BackendKind& kind : device::backend_kinds()) {
+    if (kind.*what) names.push_back(kind.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 Conflict find_conflict(const RunConfig& config) {
   const bool closed = config.run.division == Division::kClosed;
@@ -32,28 +46,34 @@ Conflict find_conflict(const RunConfig& config) {
                         "for another optimizer",
                         name_of(config.optimizer.name))};
   }
-  if (config.device.backend == BackendKind::kReference &&
-      config.model.precision == Precision::kBf16) {
-    return {"model.precision",
-            "device.backend reference computes in double; bf16 needs backend cpu"};
+  const device::BackendKind& backend = *config.device.backend;
+  const bool lacks_bf16 = !backend.computes_in(device::DType::kBF16);
+  const bool lacks_fp32 =
+      !backend.computes_in(device::DType::kF32) && !backend.computes_in(device::DType::kF64);
+  const Precision precision = config.model.precision;
+  if ((precision == Precision::kBf16 && lacks_bf16) ||
+      (precision == Precision::kFp32 && lacks_fp32)) {
+    return {"model.precision", fmt::format("device.backend {} computes in {}, not in {}; use auto",
+                                           backend.name, backend.dtypes(), name_of(precision))};
   }
-  if (config.model.precision == Precision::kFp8 && config.device.backend == BackendKind::kCuda &&
-      config.batch.round_tokens % 16 != 0) {
+  if (precision == Precision::kFp8 && config.batch.round_tokens % backend.float8_tokens != 0) {
     return {"batch.round_tokens",
-            fmt::format("{} is not a multiple of 16, as model.precision fp8 needs on cuda; 64 is "
+            fmt::format("{} is not a multiple of {}, as model.precision fp8 needs on {}; {} is "
                         "good for it",
-                        config.batch.round_tokens)};
+                        config.batch.round_tokens, backend.float8_tokens, backend.name,
+                        std::lcm(64, backend.float8_tokens))};
   }
-  if (config.device.graphs && config.device.backend != BackendKind::kCuda) {
-    return {"device.graphs", fmt::format("the {} backend has nothing to record; use cuda or false",
-                                         name_of(config.device.backend))};
+  if (config.device.graphs && !backend.keeps_work) {
+    return {"device.graphs",
+            fmt::format("the {} backend has nothing to record; use {} or false", backend.name,
+                        those_with(&device::BackendKind::keeps_work))};
   }
   const bool chooses_attention = config.device.attention != device::AttentionKernel::kFastest;
   const bool chooses_epilogues = config.device.epilogues != device::FusedEpilogues::kFastest;
-  if ((chooses_attention || chooses_epilogues) && config.device.backend != BackendKind::kCuda) {
+  if ((chooses_attention || chooses_epilogues) && !backend.chooses_kernels) {
     return {chooses_attention ? "device.attention" : "device.epilogues",
-            fmt::format("the {} backend has nothing to choose from; use cuda or fastest",
-                        name_of(config.device.backend))};
+            fmt::format("the {} backend has nothing to choose from; use {} or fastest",
+                        backend.name, those_with(&device::BackendKind::chooses_kernels))};
   }
   const LoadBalanceConfig& balance = config.batch.load_balance;
   const bool grouped = balance.strategy == BalanceStrategy::kStratifiedPresort ||

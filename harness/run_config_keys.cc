@@ -91,21 +91,22 @@ ConfigSection model_section() {
 ConfigSection device_section() {
   using S = DeviceConfig;
   const auto get = [](auto& config) -> auto& { return config.device; };
-  return section("device", "What a rank computes on.",
-                 {key("backend", get, &S::backend, Choice<BackendKind>{}, "Implementation."),
-                  key("threads", get, &S::threads, Maybe{Integer<int>{1, 4096}, "auto"},
-                      "Threads of each rank. `auto`: the processors of the node divided by the "
-                      "ranks on it."),
-                  key("graphs", get, &S::graphs, Flag{},
-                      "Record what a micro-batch has a GPU do (of one rank, reduction and update "
-                      "included), and replay it for later ones of the same shape (CUDA graphs): "
-                      "the host starts a few things a step instead of a thousand. Pays where "
-                      "micro-batches are small; `batch.round_tokens` makes shapes recur."),
-                  key("attention", get, &S::attention, Choice<device::AttentionKernel>{},
-                      "What cuda computes bf16 attention with."),
-                  key("epilogues", get, &S::epilogues, Choice<device::FusedEpilogues>{},
-                      "Whether cuda's bf16 products also do what follows them: GELU, its "
-                      "derivative, bias gradients.")});
+  return section(
+      "device", "What a rank computes on.",
+      {key("backend", get, &S::backend, Choice<const device::BackendKind*>{}, "Implementation."),
+       key("threads", get, &S::threads, Maybe{Integer<int>{1, 4096}, "auto"},
+           "Threads of each rank. `auto`: the processors of the node divided by the "
+           "ranks on it."),
+       key("graphs", get, &S::graphs, Flag{},
+           "Record what a micro-batch has a GPU do (of one rank, reduction and update "
+           "included), and replay it for later ones of the same shape (CUDA graphs): "
+           "the host starts a few things a step instead of a thousand. Pays where "
+           "micro-batches are small; `batch.round_tokens` makes shapes recur."),
+       key("attention", get, &S::attention, Choice<device::AttentionKernel>{},
+           "What cuda computes bf16 attention with."),
+       key("epilogues", get, &S::epilogues, Choice<device::FusedEpilogues>{},
+           "Whether cuda's bf16 products also do what follows them: GELU, its "
+           "derivative, bias gradients.")});
 }
 
 ConfigSection data_section() {

@@ -1,5 +1,7 @@
 #include "harness/run_config_names.h"
 
+#include <vector>
+
 #include "harness/run_config.h"
 
 namespace strata::harness {
@@ -19,10 +21,6 @@ constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kFp8, "fp8",
      "as `auto`, with the operands of the encoder's products rounded to 8 bits (E4M3, gradients "
      "E5M2) at scales that follow the steps before; cpu computes what they would give"}};
-constexpr NamedChoice<BackendKind> kBackends[] = {
-    {BackendKind::kCpu, "cpu", "oneDNN and vector instructions"},
-    {BackendKind::kCuda, "cuda", "an NVIDIA GPU; builds with the CUDA toolkit"},
-    {BackendKind::kReference, "reference", "plain loops in double, for tests"}};
 using device::AttentionKernel;
 constexpr NamedChoice<AttentionKernel> kAttentionKernels[] = {
     {AttentionKernel::kFastest, "fastest", "of those below, measured when it first runs"},
@@ -87,8 +85,15 @@ std::span<const NamedChoice<Precision>> choices_of() {
   return kPrecisions;
 }
 template <>
-std::span<const NamedChoice<BackendKind>> choices_of() {
-  return kBackends;
+std::span<const NamedChoice<const device::BackendKind*>> choices_of() {
+  static const auto choices = [] {
+    std::vector<NamedChoice<const device::BackendKind*>> all;
+    for (const device::BackendKind& kind : device::backend_kinds()) {
+      all.push_back({&kind, kind.name, kind.meaning});
+    }
+    return all;
+  }();
+  return choices;
 }
 template <>
 std::span<const NamedChoice<device::AttentionKernel>> choices_of() {
@@ -122,7 +127,7 @@ std::span<const NamedChoice<ReduceDType>> choices_of() {
 const char* name_of(Division value) { return find_name(value); }
 const char* name_of(SubmissionStatus value) { return find_name(value); }
 const char* name_of(Precision value) { return find_name(value); }
-const char* name_of(BackendKind value) { return find_name(value); }
+const char* name_of(const device::BackendKind* value) { return value->name; }
 const char* name_of(BalanceStrategy value) { return find_name(value); }
 const char* name_of(OptimizerKind value) { return find_name(value); }
 const char* name_of(ScheduleKind value) { return find_name(value); }

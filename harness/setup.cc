@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "data/vocabulary.h"
-#include "device/cpu/cpu_backend.h"
+#include "device/backends.h"
 
 namespace strata::harness {
 namespace {
@@ -25,11 +25,11 @@ int64_t sum_of_largest(std::span<const int32_t> values, int64_t samples) {
 
 device::DType compute_dtype(const RunConfig& config) {
   const Precision precision = config.model.precision;
-  const bool bf16_is_native =
-      config.device.backend == BackendKind::kCuda || device::cpu::bf16_is_native();
+  const device::BackendKind& backend = *config.device.backend;
   const bool bf16 =
-      precision == Precision::kBf16 || (precision != Precision::kFp32 && bf16_is_native);
-  return bf16 ? device::DType::kBF16 : device::DType::kF32;
+      precision == Precision::kBf16 || (precision != Precision::kFp32 && backend.bf16_is_native());
+  const device::DType dtype = bf16 ? device::DType::kBF16 : device::DType::kF32;
+  return backend.computes_in(dtype) ? dtype : backend.compute_dtypes.front();
 }
 
 // A checkpoint with an optimizer's state has hundreds of names.
@@ -71,21 +71,12 @@ int thread_count(const RunConfig& config, int local_ranks) {
 }
 
 std::unique_ptr<device::Backend> make_backend(const RunConfig& config, const LocalRank& local) {
-  switch (config.device.backend) {
-    case BackendKind::kReference:
-      return device::make_backend({.name = "reference", .compute_dtype = device::DType::kF64});
-    case BackendKind::kCuda:
-      return device::make_backend({.name = "cuda",
-                                   .compute_dtype = compute_dtype(config),
-                                   .gpu = local.rank,
-                                   .attention = config.device.attention,
-                                   .epilogues = config.device.epilogues});
-    case BackendKind::kCpu:
-      break;
-  }
-  return device::make_backend({.name = "cpu",
+  return device::make_backend({.name = config.device.backend->name,
                                .compute_dtype = compute_dtype(config),
-                               .threads = thread_count(config, local.count)});
+                               .threads = thread_count(config, local.count),
+                               .device = local.rank,
+                               .attention = config.device.attention,
+                               .epilogues = config.device.epilogues});
 }
 
 std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,
@@ -106,12 +97,12 @@ bert::ModelOptions model_options(const RunConfig& config, const bert::BertConfig
     options.rounding = {.tokens = std::min(tokens, model.max_positions),
                         .masked = std::max<int64_t>(tokens / 4, 1),
                         .max_length = model.max_positions};
-    if (options.float8 && config.device.backend == BackendKind::kCuda &&
-        options.rounding.tokens % 16 != 0) {
+    const device::BackendKind& backend = *config.device.backend;
+    if (options.float8 && options.rounding.tokens % backend.float8_tokens != 0) {
       fail(
-          "model.precision fp8 on cuda needs batches of a multiple of 16 tokens, which no padding "
+          "model.precision fp8 on {} needs batches of a multiple of {} tokens, which no padding "
           "of a model of {} positions gives; use bf16",
-          model.max_positions);
+          backend.name, backend.float8_tokens, model.max_positions);
     }
   }
   return options;

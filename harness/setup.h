@@ -16,13 +16,13 @@
 
 namespace strata::harness {
 
-// The ranks of this job, and how many of them share this machine.
 // One of the ranks of a machine.
 struct LocalRank {
   int rank = 0;
   int count = 1;
 };
 
+// The ranks of this job, and how many of them share this machine.
 struct Ranks {
   comm::Communicator& communicator;
   LocalRank local;
@@ -42,7 +42,7 @@ void check_vocabulary(const RunConfig& config, const bert::BertConfig& model);
 int thread_count(const RunConfig& config, int local_ranks);
 
 // `auto` precision is bf16 where the device multiplies it natively, else fp32.
-// The machine's GPUs go to its ranks in order.
+// The machine's devices go to its ranks in order.
 std::unique_ptr<device::Backend> make_backend(const RunConfig& config, const LocalRank& local = {});
 
 // Opens data.train or data.eval without reading samples. Throws Error where a sample is longer than

@@ -28,12 +28,16 @@ StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOption
   double sequences = 0, tokens = 0, flops = 0;
   for (int i = 0; i < options.steps + kUnmeasured; ++i) {
     const auto number = static_cast<size_t>(i);
-    const SyntheticTraining::Step times = training.step(number, *buckets);
+    const bool on_host = training.backend().memory_is_host();
+    SyntheticTraining::Step times =
+        on_host ? training.timed_step(number, *buckets) : training.step(number, *buckets);
+    const double whole = times.seconds;
+    if (!on_host && training.knows_phases()) times = training.timed_step(number, *buckets);
     const double peak_now = peak.flops_per_second();
     if (i < kUnmeasured) continue;
-    step.push_back(times.seconds);
-    forward.push_back(times.forward_seconds);
-    backward.push_back(times.backward_seconds);
+    step.push_back(whole);
+    forward.push_back(times.compute.forward);
+    backward.push_back(times.compute.backward);
     wait.push_back(times.reduce.wait_seconds);
     reduce.push_back(times.reduce.communication_seconds);
     update.push_back(times.reduce.update_seconds);

@@ -37,6 +37,7 @@ SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batc
   model_->set_weights(bert::random_weights(model_->layout(), 1));
   optimizer_ = make_optimizer(config, *backend_, *model_, ranks.communicator);
   float8_agreement_.emplace(*model_, ranks.communicator);
+  times_.emplace(*backend_, model_->layout());
   recordings_ = make_recordings(config, *backend_);
 }
 
@@ -45,8 +46,19 @@ std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
   return make_gradient_buckets(*backend_, communicator, *model_, options, *optimizer_);
 }
 
-SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuckets& buckets,
-                                                Timeline* timeline) {
+SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::GradientBuckets& buckets,
+                                                      Timeline* timeline) {
+  buckets.time_steps(true);
+  Step result = run(batch, buckets, &*times_);
+  buckets.time_steps(false);
+  result.compute = times_->read(timeline);
+  if (timeline) timeline->add(buckets.events());
+  return result;
+}
+
+// `times` null: not timed.
+SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuckets& buckets,
+                                               ComputeTimes* times) {
   const data::PackedBatch& batch = batches_[number];
   bert::TrainingStep scale{
       .seed = 1,
@@ -60,38 +72,16 @@ SyntheticTraining::Step SyntheticTraining::step(size_t number, comm::GradientBuc
   constexpr double kLearningRate = 1e-6;
   optimizer_->begin_step(device::Stream::kCompute, steps_, kLearningRate);
   for (int64_t micro = 0; micro < accumulation_; ++micro) {
-    const auto forward_begin = Clock::now();
+    if (times) times->begin_forward();
     model_->upload(batch);
     scale.accumulate = micro > 0;
     model_->begin(scale);
-    const bool last = micro + 1 == accumulation_;
-    if (recordings_) {
-      harness::train_micro_batch(*model_, buckets, last, recordings_.get(), nullptr);
-      continue;
-    }
-    model_->forward();
-    backend_->synchronize(device::Stream::kCompute);
-    const auto backward_begin = Clock::now();
-    BackwardSpans spans(timeline, model_->layout());
-    model_->backward([&](int64_t from, int64_t to) {
-      spans.group_final(to);
-      if (last) buckets.gradients_final(from, to);
-    });
-    backend_->synchronize(device::Stream::kCompute);
-    result.last_backward_seconds = seconds_since(backward_begin);
-    result.forward_seconds += seconds_between(forward_begin, backward_begin);
-    result.backward_seconds += result.last_backward_seconds;
-    if (timeline) timeline->add(Lane::kCompute, "forward", forward_begin, backward_begin);
+    result.reduce = train_micro_batch(*model_, buckets, micro + 1 == accumulation_,
+                                      times ? nullptr : recordings_.get(), times);
   }
-  if (!recordings_) result.reduce = buckets.finish_step();
   float8_agreement_->agree();
   backend_->synchronize(device::Stream::kCompute);
   result.seconds = seconds_since(begin);
-  // A device's own memory: what is left after backward is not seen from the host.
-  if (!backend_->memory_is_host()) {
-    result.reduce.wait_seconds = result.seconds - result.forward_seconds - result.backward_seconds;
-  }
-  if (timeline) timeline->add(buckets.events());
   ranks_.communicator.barrier();
   return result;
 }

@@ -12,6 +12,7 @@
 #include "comm/gradient_buckets.h"
 #include "data/packed_batch.h"
 #include "device/recordings.h"
+#include "harness/compute_times.h"
 #include "harness/float8_agreement.h"
 #include "harness/run_config.h"
 #include "harness/setup.h"
@@ -30,12 +31,10 @@ std::vector<int32_t> micro_batch_lengths(const RunConfig& config, int64_t micro_
 // batch.micro_batch sequences.
 class SyntheticTraining {
  public:
-  // Where micro-batches are replayed as a whole (device.graphs), only `seconds` is known.
   struct Step {
     double seconds = 0;
-    double forward_seconds = 0;        // of all micro-batches
-    double backward_seconds = 0;       // of all micro-batches
-    double last_backward_seconds = 0;  // of the last one, which communication runs beside
+    // Of steps that are timed.
+    ComputeSeconds compute;  // the upload of a micro-batch is part of its forward
     comm::StepTimes reduce;
   };
 
@@ -49,8 +48,11 @@ class SyntheticTraining {
   std::unique_ptr<comm::GradientBuckets> make_buckets(comm::Communicator& communicator,
                                                       const comm::BucketOptions& options);
 
-  // Trains on batch `batch` of those made; all ranks call together. `timeline` may be null.
-  Step step(size_t batch, comm::GradientBuckets& buckets, Timeline* timeline = nullptr);
+  // Trains on batch `batch` of those made; all ranks call together.
+  Step step(size_t batch, comm::GradientBuckets& buckets) { return run(batch, buckets, nullptr); }
+  // The same, not replayed, its parts timed, which may take a device a little longer. Adds them to
+  // `timeline`, which may be null.
+  Step timed_step(size_t batch, comm::GradientBuckets& buckets, Timeline* timeline = nullptr);
 
   device::Backend& backend() { return *backend_; }
   bert::Model& model() { return *model_; }
@@ -64,6 +66,8 @@ class SyntheticTraining {
   double flops(size_t batch) const;
 
  private:
+  Step run(size_t batch, comm::GradientBuckets& buckets, ComputeTimes* times);
+
   bert::BertConfig bert_;
   int64_t accumulation_;
   const Ranks& ranks_;
@@ -73,6 +77,7 @@ class SyntheticTraining {
   std::unique_ptr<bert::Model> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<Float8Agreement> float8_agreement_;
+  std::optional<ComputeTimes> times_;
   std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
   int64_t steps_ = 0;
 };

@@ -119,16 +119,4 @@ void Timeline::write(const std::filesystem::path& path) const {
   write_file_atomically(path, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + lines + "\n]}\n");
 }
 
-BackwardSpans::BackwardSpans(Timeline* timeline, const bert::ParameterLayout& layout)
-    : timeline_(timeline), layout_(layout) {}
-
-void BackwardSpans::group_final(int64_t end) {
-  if (!timeline_) return;
-  const auto boundary = std::lower_bound(layout_.boundaries.begin(), layout_.boundaries.end(), end);
-  const auto group = static_cast<size_t>(boundary - layout_.boundaries.begin()) - 1;
-  const auto now = Clock::now();
-  timeline_->add(Lane::kCompute, "backward " + layout_.groups[group], begin_, now);
-  begin_ = now;
-}
-
 }  // namespace strata::harness

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/timing.h"
-#include "bert/parameters.h"
 #include "comm/bucket_events.h"
 #include "comm/communicator.h"
 
@@ -23,8 +22,7 @@ enum class Lane : uint8_t {
   kGather,     // gathering of updated weights
 };
 
-// Spans of time on this rank's clock. Where a backend runs ahead
-// of the host, compute spans are when work was issued.
+// Spans of time on this rank's clock.
 class Timeline {
  public:
   // Times start where all ranks leave a barrier here, so that ranks of several machines line up
@@ -32,6 +30,8 @@ class Timeline {
   explicit Timeline(comm::Communicator& communicator);
 
   void add(Lane lane, std::string name, Clock::time_point begin, Clock::time_point end);
+  // In ns of that clock.
+  void add(Lane lane, std::string name, int64_t begin_ns, int64_t end_ns);
   // A finished step of the gradient engine.
   void add(std::span<const comm::BucketEvent> events);
 
@@ -47,26 +47,11 @@ class Timeline {
     int64_t end_ns = 0;
   };
 
-  void add(Lane lane, std::string name, int64_t begin_ns, int64_t end_ns);
   std::string to_json_events() const;
 
   comm::Communicator& communicator_;
   int64_t origin_ns_ = 0;
   std::vector<Span> spans_;
-};
-
-// Adds a compute span for every group of parameters as backward finishes it.
-class BackwardSpans {
- public:
-  // Backward begins now. `timeline` null: nothing is added.
-  BackwardSpans(Timeline* timeline, const bert::ParameterLayout& layout);
-  // The gradients up to arena element `end` are final.
-  void group_final(int64_t end);
-
- private:
-  Timeline* timeline_;
-  const bert::ParameterLayout& layout_;
-  Clock::time_point begin_ = Clock::now();
 };
 
 }  // namespace strata::harness

@@ -48,13 +48,12 @@ optim::UpdateOptions update_options(const comm::ReducedGradients& reduced) {
 
 // What train_micro_batch does where nothing is replayed.
 comm::StepTimes issue_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
-                                  Timeline* timeline) {
-  const auto forward_begin = Clock::now();
+                                  ComputeTimes* times) {
+  if (times) times->begin_forward();
   model.forward();
-  if (timeline) timeline->add(Lane::kCompute, "forward", forward_begin, Clock::now());
-  BackwardSpans spans(timeline, model.layout());
+  if (times) times->begin_backward();
   model.backward([&](int64_t from, int64_t to) {
-    spans.group_final(to);
+    if (times) times->group_final(to);
     if (last) buckets.gradients_final(from, to);
   });
   return last ? buckets.finish_step() : comm::StepTimes();
@@ -111,12 +110,12 @@ std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
 }
 
 comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
-                                  device::Recordings* recordings, Timeline* timeline) {
-  if (!recordings) return issue_micro_batch(model, buckets, last, timeline);
-  comm::StepTimes times;
+                                  device::Recordings* recordings, ComputeTimes* times) {
+  if (!recordings) return issue_micro_batch(model, buckets, last, times);
+  comm::StepTimes reduce;
   recordings->run(recording_key(model, last),
-                  [&] { times = issue_micro_batch(model, buckets, last, timeline); });
-  return times;
+                  [&] { reduce = issue_micro_batch(model, buckets, last, nullptr); });
+  return reduce;
 }
 
 bool keep_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
@@ -264,7 +263,7 @@ StepResult Trainer::step() {
     scale.accumulate = micro > 0;
     model_.begin(scale);
     result.reduce = train_micro_batch(model_, *buckets_, micro + 1 == accumulation_,
-                                      recordings_.get(), timeline_);
+                                      recordings_.get(), times_.get());
     // The device still works on this one while the next is fetched, unless someone wants to know.
     result.data_seconds += upload_next();
   }
@@ -274,11 +273,20 @@ StepResult Trainer::step() {
     result.losses = all_reduce(communicator_, model_.take_losses());
   }
   result.seconds = seconds_since(begin);
+  if (times_) times_->read(timeline_);
   if (timeline_) {
     timeline_->add(buckets_->events());
     timeline_->add(Lane::kStep, fmt::format("step {}", step_), begin, Clock::now());
   }
   return result;
+}
+
+void Trainer::record(Timeline* timeline) {
+  if (timeline == timeline_) return;
+  timeline_ = timeline;
+  const bool timed = timeline && !recordings_;
+  times_ = timed ? std::make_unique<ComputeTimes>(model_.backend(), model_.layout()) : nullptr;
+  buckets_->time_steps(timed);
 }
 
 void Trainer::gather_weights() {

@@ -15,6 +15,7 @@
 #include "data/instance_file.h"
 #include "device/backend.h"
 #include "device/recordings.h"
+#include "harness/compute_times.h"
 #include "harness/float8_agreement.h"
 #include "harness/run_config.h"
 #include "harness/timeline.h"
@@ -75,8 +76,10 @@ class Trainer {
   // before the model is saved.
   void gather_weights();
 
-  // Adds the following steps to `timeline`, which outlives them; null: to none.
-  void record(Timeline* timeline) { timeline_ = timeline; }
+  // Adds the following steps to `timeline`, which outlives them; null: to none. A device is waited
+  // for in each of them. Of micro-batches that are replayed, only the host's memory knows more than
+  // whole steps.
+  void record(Timeline* timeline);
 
   int64_t samples() const { return step_ * global_batch_; }  // trained on so far, over all ranks
   int64_t global_batch() const { return global_batch_; }     // samples of a step, over all ranks
@@ -104,6 +107,7 @@ class Trainer {
   loadbalance::PlanOptions plan_;
   int64_t step_ = 0;
   Timeline* timeline_ = nullptr;
+  std::unique_ptr<ComputeTimes> times_;  // null: steps are not timed
 
   // Two walks over the same plan: the loader's, ahead, and this one's, for the losses' divisors.
   std::unique_ptr<loadbalance::BatchPlan> loader_plan_, step_plan_;
@@ -128,10 +132,10 @@ comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& m
 std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
                                                     device::Backend& backend);
 // Forward and backward of the batch that `model` has begun and, of a step's last micro-batch,
-// reduction and update: issued, or replayed from `recordings`, which may be null. So may
-// `timeline`.
+// reduction and update: issued and, where `times` is not null, timed; or replayed from
+// `recordings`, which may be null.
 comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
-                                  device::Recordings* recordings, Timeline* timeline);
+                                  device::Recordings* recordings, ComputeTimes* times);
 // Keeps what that would issue instead; see device::Recordings::keep.
 bool keep_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
                       device::Recordings& recordings);

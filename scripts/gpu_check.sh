@@ -96,7 +96,7 @@ for key, what in (("bench_step", "issued"), ("bench_step_graphs", "replayed"), (
     if bench := result.get(key):
         print(f"bert-large, {bench['sequences_per_step']:>3} sequences a step, {what:<9}"
               f"{bench['sequences_per_second']:>8.0f} sequences/s, {1e3 * bench['seconds']['step']:.2f} ms a step, "
-              f"{100 * bench['share_of_matrix_peak']:.1f} % of the matrix peak")
+              f"{100 * bench['share_of_matrix_peak']:.1f} % of the matrix peak in bf16")
 by_kernel = {}
 for kernel, key in {"fastest": "bench_operations", "mma": "bench_attention_mma", "wgmma": "bench_attention_wgmma",
                     "ours without dropout": "bench_attention_ours_no_dropout",
@@ -171,7 +171,7 @@ run_step() {
   local name=$1 limit=$2 left=$((deadline - SECONDS)) begin=$SECONDS status=0 verdict
   shift 2
   if [[ ,$skip, == *,$name,* || ,$skip, == *,${name%%.*},* ]]; then
-    echo "skipped: by --skip, or not for this GPU" >"$work/$name.verdict"
+    echo "skipped: by --skip, or not for this machine" >"$work/$name.verdict"
     return
   fi
   ((left > 10)) || { echo "failed: the nine minutes were over" >"$work/$name.verdict"; return; }
@@ -197,8 +197,10 @@ if awk -v capability="$capability" 'BEGIN { exit !(capability + 0 < 9) }'; then
   skipping+=':*Float8*:*InEightBits*'
   skip+=,conformance.Float8,fp8,operations_fp8
 fi
-# cuDNN has no gradients with the same bits every time below 9.0.
-if [[ $capability != 9.* ]] || ! python3 -c 'import ctypes; ctypes.CDLL("libcudnn.so.9")' 2>/dev/null; then
+# cuDNN has no gradients with the same bits every time below 9.0, and the kernels only from 9.18.1 on.
+cudnn='import ctypes; library = ctypes.CDLL("libcudnn.so.9"); library.cudnnGetVersion.restype = ctypes.c_size_t
+assert library.cudnnGetVersion() >= 91801'
+if [[ $capability != 9.* ]] || ! python3 -c "$cudnn" 2>/dev/null; then
   skipping+=':*cuda_bf16_cudnn'
   skip+=,conformance.Attention.cuda_bf16_cudnn,attention_cudnn_no_dropout
 fi
@@ -206,6 +208,7 @@ if [[ $capability != 9.* ]]; then
   skipping+=':*cuda_bf16_wgmma'
   skip+=,conformance.Attention.cuda_bf16_wgmma,attention_wgmma
 fi
+python3 -c 'import ctypes; ctypes.CDLL("libnccl.so.2")' 2>/dev/null || skip+=,nccl
 for suite in "${suites[@]}"; do
   backend='cuda_*'
   [[ $suite != *.* ]] || backend=${suite#*.}

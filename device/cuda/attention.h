@@ -8,6 +8,7 @@
 #include "device/backend.h"
 #include "device/cuda/cudnn_attention.h"
 #include "device/cuda/runtime.h"
+#include "device/kernel_choices.h"
 
 namespace strata::device::cuda {
 

@@ -13,6 +13,7 @@
 #include "device/cuda/matmul.h"
 #include "device/cuda/nearest_processors.h"
 #include "device/cuda/operations.h"
+#include "device/cuda/stopwatch.h"
 #include "device/cuda/store.h"
 #include "device/dispatching_backend.h"
 
@@ -24,7 +25,8 @@ constexpr int kStreams = 3;
 // A stream with the points recorded in it, its scratch and its products.
 class StreamState {
  public:
-  explicit StreamState(FusedEpilogues epilogues) {
+  // `first`: its kernels go before other streams'.
+  explicit StreamState(FusedEpilogues epilogues, bool first = false) : stream_(make_stream(first)) {
     for (cudaEvent_t& event : events_) {
       check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
     }
@@ -52,12 +54,15 @@ class StreamState {
   cudaEvent_t event(uint64_t number) const { return events_[number % events_.size()]; }
 
  private:
-  static cudaStream_t make_stream() {
+  static cudaStream_t make_stream(bool first) {
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for streams' priorities");
     cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
+    check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, first ? greatest : least),
+          "creating a stream");
     return stream;
   }
-  cudaStream_t stream_ = make_stream();
+  cudaStream_t stream_;
   std::array<cudaEvent_t, 1024> events_{};
   std::atomic<uint64_t> recorded_{0};
   std::unique_ptr<Matmul> matmul_;
@@ -74,7 +79,8 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
         properties_(properties),
         // Only plain attention computes in f32.
         attention_(std::is_same_v<T, BFloat16> ? attention : AttentionKernel::kPlain, properties),
-        streams_{StreamState(epilogues), StreamState(epilogues), StreamState(epilogues)} {}
+        // Reductions would else queue behind all of backward's blocks.
+        streams_{StreamState(epilogues), StreamState(epilogues, true), StreamState(epilogues)} {}
   ~CudaBackend() override { cudaDeviceSynchronize(); }
 
   std::string name() const override { return "cuda"; }
@@ -111,14 +117,20 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     check(cudaDeviceSynchronize(), "clearing memory");
     return memory;
   }
-  void release(void* memory) override { cudaFree(memory); }
+  void release(void* memory) override {
+    cudaSetDevice(device_);
+    cudaFree(memory);
+  }
   void* allocate_host(size_t bytes) override {
     use_device();
     void* memory = nullptr;
     check(cudaMallocHost(&memory, std::max<size_t>(bytes, 64)), "allocating pinned memory");
     return memory;
   }
-  void release_host(void* memory) override { cudaFreeHost(memory); }
+  void release_host(void* memory) override {
+    cudaSetDevice(device_);
+    cudaFreeHost(memory);
+  }
   void copy_to_device(Stream s, void* device, const void* host, size_t bytes) override {
     check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream(s)),
           "copying to the GPU");
@@ -148,6 +160,8 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   void synchronize(Stream s) override {
     check(cudaStreamSynchronize(stream(s)), "finishing work on the GPU");
   }
+
+  std::unique_ptr<Stopwatch> make_stopwatch() override { return make_event_stopwatch(*this); }
 
   std::unique_ptr<Recording> keep(const std::function<void()>& issue) override {
     auto kept = std::make_unique<Kept>(*this);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "device/backend.h"
+#include "device/kernel_choices.h"
 
 namespace strata::device::cuda {
 

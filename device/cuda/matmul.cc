@@ -140,35 +140,16 @@ class Problem {
   // Of work of this problem's kind, best first as far as cuBLASLt can tell; none where it cannot do
   // this.
   std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle, const Work& work) const {
-    constexpr int kMost = 8;
-    Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
-    check(cublasLtMatmulPreferenceCreate(&preference.descriptor), "asking for an algorithm");
-    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
-      check(cublasLtMatmulPreferenceSetAttribute(preference.descriptor, attribute, &value,
-                                                 sizeof value),
-            "asking for an algorithm");
-    };
-    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(work.call.b));
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(work.call.a));
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(work.call.c));
-    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(work.call.c));
     // Parts are added in f32.
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     if (work.call.output_dtype == DType::kF32) reductions |= CUBLASLT_REDUCTION_SCHEME_INPLACE;
-    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
-    std::array<cublasLtMatmulHeuristicResult_t, kMost> results;
-    int found = 0;
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-        handle, operation_.descriptor, b_.descriptor, a_.descriptor, c_.descriptor, c_.descriptor,
-        preference.descriptor, kMost, results.data(), &found);
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
-    check(status, "choosing an algorithm");
-    std::vector<cublasLtMatmulAlgo_t> algorithms;
-    for (int i = 0; i < found; ++i) {
-      if (results[i].state == CUBLAS_STATUS_SUCCESS && !may_lose_terms(results[i].algo, work)) {
-        algorithms.push_back(results[i].algo);
-      }
+    std::vector<cublasLtMatmulAlgo_t> algorithms = candidates(handle, work, reductions);
+    const size_t lossy = std::erase_if(
+        algorithms, [&](const auto& algorithm) { return may_lose_terms(algorithm, work); });
+    if (lossy > 0) {
+      // Maybe none is left: those that split nothing.
+      const auto whole = candidates(handle, work, CUBLASLT_REDUCTION_SCHEME_NONE);
+      algorithms.insert(algorithms.end(), whole.begin(), whole.end());
     }
     return algorithms;
   }
@@ -196,6 +177,37 @@ class Problem {
 
  private:
   using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+
+  // Those that add up parts in these ways only.
+  std::vector<cublasLtMatmulAlgo_t> candidates(cublasLtHandle_t handle, const Work& work,
+                                               uint32_t reductions) const {
+    constexpr int kMost = 8;
+    Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
+    check(cublasLtMatmulPreferenceCreate(&preference.descriptor), "asking for an algorithm");
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+      check(cublasLtMatmulPreferenceSetAttribute(preference.descriptor, attribute, &value,
+                                                 sizeof value),
+            "asking for an algorithm");
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(work.call.b));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(work.call.a));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(work.call.c));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(work.call.c));
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions);
+    std::array<cublasLtMatmulHeuristicResult_t, kMost> results;
+    int found = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle, operation_.descriptor, b_.descriptor, a_.descriptor, c_.descriptor, c_.descriptor,
+        preference.descriptor, kMost, results.data(), &found);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
+    check(status, "choosing an algorithm");
+    std::vector<cublasLtMatmulAlgo_t> algorithms;
+    for (int i = 0; i < found; ++i) {
+      if (results[i].state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(results[i].algo);
+    }
+    return algorithms;
+  }
 
   void point(const Work& work) {
     const void* vector = vector_of(work.call, work.epilogue);
@@ -327,7 +339,7 @@ struct Matmul::State {
   cublasLtHandle_t handle = nullptr;
   void* workspace = nullptr;
   // Of neighbourhoods.
-  std::map<Kind, std::optional<cublasLtMatmulAlgo_t>> chosen;
+  std::map<Kind, cublasLtMatmulAlgo_t> chosen;
   std::map<Kind, bool> fused;
   std::map<Kind, Plan> plans;
 };
@@ -362,9 +374,14 @@ Plan& Matmul::State::plan_of(const Work& work) {
   const Kind kind = kind_of(work);
   if (const auto known = plans.find(kind); known != plans.end()) return known->second;
   if (plans.size() >= kMostPlans && !is_captured(stream)) plans.clear();
-  Plan& plan = plans.try_emplace(kind, work).first->second;
-  plan.algorithm = algorithm_of(plan.problem, work);
-  return plan;
+  const auto added = plans.try_emplace(kind, work).first;
+  try {
+    added->second.algorithm = algorithm_of(added->second.problem, work);
+  } catch (...) {
+    plans.erase(added);
+    throw;
+  }
+  return added->second;
 }
 
 std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(Problem& problem,
@@ -373,11 +390,12 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(Problem& problem
   auto known = chosen.find(neighbourhood);
   if (known == chosen.end()) {
     if (is_captured(stream)) return favourite(problem, work);  // nothing can be measured
-    known = chosen.emplace(neighbourhood, fastest(problem, work)).first;
+    const auto winner = fastest(problem, work);
+    if (!winner) return {};  // a neighbour may have one
+    known = chosen.emplace(neighbourhood, *winner).first;
   }
   // An algorithm may not suit every number of rows of its neighbourhood.
-  return known->second && problem.suits(handle, *known->second, work) ? known->second
-                                                                      : favourite(problem, work);
+  return problem.suits(handle, known->second, work) ? known->second : favourite(problem, work);
 }
 
 std::optional<cublasLtMatmulAlgo_t> Matmul::State::favourite(const Problem& problem,

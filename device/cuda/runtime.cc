@@ -7,7 +7,9 @@
 namespace strata::device::cuda {
 
 void check(cudaError_t status, const char* attempt) {
-  if (status != cudaSuccess) fail("cuda: {} failed: {}", attempt, cudaGetErrorString(status));
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // else the next to ask would be told
+  fail("cuda: {} failed: {}", attempt, cudaGetErrorString(status));
 }
 
 void require(bool condition, const char* expectation) {
@@ -23,9 +25,7 @@ void* Scratch::bytes(size_t size) {
   // At least doubling, all that is left behind is no more than what is in use.
   const size_t wanted = std::max({size + size / 8, 2 * size_, size_t{4096}});
   void* memory = nullptr;
-  const cudaError_t status = cudaMalloc(&memory, wanted);
-  if (status != cudaSuccess) cudaGetLastError();  // else the next to ask would be told
-  check(status, "allocating scratch memory");
+  check(cudaMalloc(&memory, wanted), "allocating scratch memory");
   memory_.push_back(memory);
   size_ = wanted;
   return memory;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "device/backends.h"
+
 namespace strata::bert {
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "comm/device_communicator.h"
+#include "device/backends.h"
 
 namespace strata::comm {
 namespace {

@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "comm/device_communicator.h"
 #include "comm/gradient_buckets.h"
@@ -54,28 +57,32 @@ class Descent {
             },
             second_half(c)) {}
 
-  // `recordings` may be null.
-  std::vector<float> run(device::Recordings* recordings = nullptr) {
+  // `recordings` may be null. `check` is told of every step that has been issued.
+  std::vector<float> run(device::Recordings* recordings = nullptr,
+                         const std::function<void(const StepTimes&)>& check = {}) {
     for (int step = 0; step < kSteps; ++step) {
       backend_.store(Stream::kCompute, step_.data(), &step, sizeof step);
       if (recordings) {
         recordings->run({}, [this] { issue_step(); });
       } else {
-        issue_step();
+        const StepTimes times = issue_step();
+        if (check) check(times);
       }
     }
     backend_.synchronize(Stream::kCompute);
     return {weights_.template as<float>(), weights_.template as<float>() + kGradients};
   }
 
+  GradientBuckets& buckets() { return buckets_; }
+
  private:
-  void issue_step() {
+  StepTimes issue_step() {
     backend_.fill_zero(Stream::kCompute, sums_.data(), sums_.bytes());
     for (size_t i = 1; i < kBoundaries.size(); ++i) {
       backward(kBoundaries[i - 1], kBoundaries[i]);
       buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
     }
-    buckets_.finish_step();
+    return buckets_.finish_step();
   }
 
   BucketOptions options(const Case& c) const {
@@ -184,6 +191,65 @@ TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun)
                                           device.enqueue(stream, std::move(work));
                                         });
     ASSERT_EQ(on_streams.run(), expected) << "schedule " << seed;
+  }
+}
+
+// A bucket's events follow each other, whatever streams do in between.
+void expect_in_order(const std::vector<BucketEvent>& events, int buckets, bool alone,
+                     const Case& c) {
+  std::map<std::pair<int, BucketPhase>, BucketEvent> last;
+  for (const BucketEvent& event : events) {
+    EXPECT_LE(event.begin_ns, event.end_ns);
+    last[{event.bucket, event.phase}] = event;
+  }
+  std::vector<BucketPhase> phases = {BucketPhase::kClip};
+  if (!alone) phases.push_back(BucketPhase::kReduce);
+  phases.insert(phases.end(), {BucketPhase::kNorm, BucketPhase::kUpdate});
+  if (!alone && c.in_halves) phases.push_back(BucketPhase::kFinish);
+  if (!alone && c.sharded) phases.push_back(BucketPhase::kGather);
+  for (int bucket = 0; bucket < buckets; ++bucket) {
+    for (size_t i = 0; i < phases.size(); ++i) {
+      ASSERT_TRUE(last.contains({bucket, phases[i]})) << bucket << ", phase " << i;
+      if (i == 0) continue;
+      EXPECT_LE(last.at({bucket, phases[i - 1]}).end_ns, last.at({bucket, phases[i]}).begin_ns);
+    }
+  }
+  const bool exchanged =
+      !alone && (c.clip == ClipMode::kAfterAllReduce || (c.sharded && c.in_halves));
+  EXPECT_EQ(last.contains({kNoBucket, BucketPhase::kReduce}), exchanged);
+}
+
+TEST_P(StreamEngineOverRanks, StepsThatAreTimedHaveTheSameBits) {
+  HostBackend host;
+  Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
+                                      [](Stream, const std::function<void()>& work) { work(); });
+  const std::vector<float> expected = in_host_memory.run();
+  const bool alone = world_->size() == 1;
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
+                                        [&](Stream stream, std::function<void()> work) {
+                                          device.enqueue(stream, std::move(work));
+                                        });
+    GradientBuckets& buckets = on_streams.buckets();
+    bool timed = false;
+    int step = 0;
+    // All but the first and the third.
+    const auto check = [&](const StepTimes& times) {
+      if (timed) {
+        expect_in_order(buckets.events(), static_cast<int>(buckets.buckets().size()), alone,
+                        GetParam());
+        EXPECT_GT(times.update_seconds, 0);
+        EXPECT_GE(times.wait_seconds + 1e-9, times.exposed_communication_seconds);
+        EXPECT_LE(times.exposed_communication_seconds, times.communication_seconds + 1e-9);
+        EXPECT_EQ(times.communication_seconds > 0, !alone);
+      } else {
+        EXPECT_EQ(times.wait_seconds, 0);
+      }
+      timed = step++ % 2 == 0;
+      buckets.time_steps(timed);
+    };
+    ASSERT_EQ(on_streams.run(nullptr, check), expected) << "schedule " << seed;
   }
 }
 

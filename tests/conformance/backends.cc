@@ -2,35 +2,34 @@
 
 namespace strata::device {
 
-// A vendor's backend is one more line.
 std::vector<BackendOptions> tested_backends() {
-  return {
-      {.name = "reference", .compute_dtype = DType::kF64},
-      {.name = "cpu", .compute_dtype = DType::kF32},
-      {.name = "cpu", .compute_dtype = DType::kBF16},
-#ifdef STRATA_CUDA
-      {.name = "cuda", .compute_dtype = DType::kF32},
-      {.name = "cuda", .compute_dtype = DType::kBF16},
-#endif
-  };
+  std::vector<BackendOptions> tested;
+  for (const BackendKind& kind : backend_kinds()) {
+    if (!kind.make) continue;
+    for (const DType dtype : kind.compute_dtypes) {
+      tested.push_back({.name = kind.name, .compute_dtype = dtype});
+    }
+  }
+  return tested;
 }
 
 std::vector<BackendOptions> tested_attention() {
-#ifdef STRATA_CUDA
-  return with_every_attention(tested_backends(), "cuda");
-#else
-  return tested_backends();
-#endif
+  std::vector<BackendOptions> tested = tested_backends();
+  for (const BackendKind& kind : backend_kinds()) {
+    if (kind.make && kind.chooses_kernels) tested = with_every_attention(tested, kind.name);
+  }
+  return tested;
 }
 
 std::vector<BackendOptions> tested_linear() {
-  std::vector<BackendOptions> backends = tested_backends();
-#ifdef STRATA_CUDA
-  for (const auto epilogues : {FusedEpilogues::kAlways, FusedEpilogues::kNever}) {
-    backends.push_back({.name = "cuda", .compute_dtype = DType::kBF16, .epilogues = epilogues});
+  std::vector<BackendOptions> tested = tested_backends();
+  for (const BackendKind& kind : backend_kinds()) {
+    if (!kind.make || !kind.chooses_kernels) continue;
+    for (const auto epilogues : {FusedEpilogues::kAlways, FusedEpilogues::kNever}) {
+      tested.push_back({.name = kind.name, .compute_dtype = DType::kBF16, .epilogues = epilogues});
+    }
   }
-#endif
-  return backends;
+  return tested;
 }
 
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {

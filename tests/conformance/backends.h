@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "device/backend.h"
+#include "device/backends.h"
 
 namespace strata::device {
 
@@ -23,8 +24,8 @@ std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options);
 // `backends`, and the GPU backend `name` with each of its implementations of attention.
 inline std::vector<BackendOptions> with_every_attention(std::vector<BackendOptions> backends,
                                                         const char* name) {
-  for (const auto kernel : {AttentionKernel::kPlain, AttentionKernel::kMma,
-                            AttentionKernel::kWgmma, AttentionKernel::kCudnn}) {
+  for (const auto kernel : {AttentionKernel::kPlain, AttentionKernel::kMma, AttentionKernel::kWgmma,
+                            AttentionKernel::kCudnn}) {
     backends.push_back({.name = name, .compute_dtype = DType::kBF16, .attention = kernel});
   }
   return backends;

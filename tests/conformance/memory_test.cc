@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/timing.h"
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
 
@@ -129,6 +130,32 @@ TEST_P(Memory, EventsOrderStreams) {
 TEST_P(Memory, EventZeroHasPassed) {
   backend().wait(Stream::kCompute, 0);
   backend().synchronize(Stream::kCompute);
+}
+
+// Whatever the device's clock: on the host's.
+TEST_P(Memory, MarksAreWhenStreamsGetToThem) {
+  constexpr int64_t kSize = 1 << 20, kTolerance = 1'000'000;
+  Buffer x(backend(), kSize * sizeof(float));
+  const Tensor all{x.data(), DType::kF32, 1, kSize};
+  const auto stopwatch = backend().make_stopwatch();
+  for (int round = 0; round < 2; ++round) {
+    backend().synchronize(Stream::kCompute);
+    const int64_t before = nanoseconds(Clock::now());
+    EXPECT_EQ(stopwatch->mark(Stream::kCompute), 0u);
+    backend().convert(Stream::kCompute, {all, 2.0f, all});
+    EXPECT_EQ(stopwatch->mark(Stream::kCompute), 1u);
+    backend().wait(Stream::kReduce, backend().record(Stream::kCompute));
+    backend().convert(Stream::kReduce, {all, 0.5f, all});
+    EXPECT_EQ(stopwatch->mark(Stream::kReduce), 2u);
+    const std::vector<int64_t> times = stopwatch->read();
+    const int64_t after = nanoseconds(Clock::now());
+    ASSERT_EQ(times.size(), 3u);
+    EXPECT_GT(times[0], before - kTolerance);
+    EXPECT_LT(times[0], times[1]);
+    EXPECT_LT(times[1], times[2]);
+    EXPECT_LE(times[2], after);
+  }
+  EXPECT_TRUE(stopwatch->read().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Memory, testing::ValuesIn(tested_backends()), name_of_backend);

@@ -108,6 +108,7 @@ void run_fiber() {
     require(fiber().copies.empty(), "a thread to end after its copies");
     require(fiber().products.empty(), "a thread to end after its products");
     fiber().ended = true;
+    ++ticks;
     block.threads.leave();
     block.warps[static_cast<size_t>(warp())].leave();
     block.progress = true;

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include "device/backends.h"
 #include "device/cuda/cuda_backend.h"
 #include "tests/harness/mlperf_reference_training.h"
 #include "tests/harness/small_training.h"

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bert/work.h"
+#include "device/backends.h"
 #include "harness/synthetic_batch.h"
 #include "harness/synthetic_training.h"
 #include "tests/comm/mirror_communicator.h"
@@ -53,7 +54,7 @@ TEST_F(OperationsBenchmarkTest, SharesAreOfTheLeastTimeThatThePeaksAllow) {
 
 TEST_F(OperationsBenchmarkTest, RunsOnEveryBackend) {
   RunConfig config = tiny_run(2);
-  config.device.backend = BackendKind::kReference;
+  config.device.backend = &device::find_backend("reference");
   for (const OperationTime& o : run(config).operations) {
     EXPECT_GT(o.seconds, 0) << o.operation;
     EXPECT_GT(o.bytes, 0) << o.operation;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bert/parameters.h"
+#include "device/backends.h"
 #include "tests/harness/tiny_run.h"
 
 namespace strata::harness {
@@ -53,7 +54,7 @@ TEST(OptimizerBenchmark, SaysHowMuchMemoryItTakes) {
 
 TEST(OptimizerBenchmark, TheReferenceBackendIsNotMeasured) {
   RunConfig config = run_of(OptimizerKind::kAdam);
-  config.device.backend = BackendKind::kReference;
+  config.device.backend = &device::find_backend("reference");
   EXPECT_THROW(benchmark_optimizer(config, 1), Error);
 }
 

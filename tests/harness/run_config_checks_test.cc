@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "device/backends.h"
 
 namespace strata::harness {
 namespace {
@@ -52,12 +53,12 @@ TEST(RunConfigChecks, TheClosedDivisionUpdatesWithLamb) {
 
 TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
   RunConfig config;
-  config.device.backend = BackendKind::kReference;
+  config.device.backend = &device::find_backend("reference");
   EXPECT_EQ(conflict_of(config), "");
   config.model.precision = Precision::kBf16;
   EXPECT_EQ(conflict_of(config),
-            "<model.precision>: model.precision: device.backend reference computes in double; "
-            "bf16 needs backend cpu");
+            "<model.precision>: model.precision: device.backend reference computes in f64, not in "
+            "bf16; use auto");
 }
 
 TEST(RunConfigChecks, OnlyGpusReplayGraphs) {
@@ -66,7 +67,7 @@ TEST(RunConfigChecks, OnlyGpusReplayGraphs) {
   EXPECT_EQ(conflict_of(config),
             "<device.graphs>: device.graphs: the cpu backend has nothing to record; use cuda or "
             "false");
-  config.device.backend = BackendKind::kCuda;
+  config.device.backend = &device::find_backend("cuda");
   EXPECT_EQ(conflict_of(config), "");
 }
 
@@ -80,7 +81,7 @@ TEST(RunConfigChecks, OnlyGpusHaveKernelsToChooseFrom) {
   EXPECT_EQ(conflict_of(config),
             "<device.attention>: device.attention: the cpu backend has nothing to choose from; use "
             "cuda or fastest");
-  config.device.backend = BackendKind::kCuda;
+  config.device.backend = &device::find_backend("cuda");
   EXPECT_EQ(conflict_of(config), "");
 }
 
@@ -88,7 +89,7 @@ TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInEightBits) {
   RunConfig config;
   config.model.precision = Precision::kFp8;
   EXPECT_EQ(conflict_of(config), "") << "the processor takes any number";
-  config.device.backend = BackendKind::kCuda;
+  config.device.backend = &device::find_backend("cuda");
   EXPECT_EQ(conflict_of(config),
             "<batch.round_tokens>: batch.round_tokens: 1 is not a multiple of 16, as "
             "model.precision fp8 needs on cuda; 64 is good for it");

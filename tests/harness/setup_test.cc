@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "bert/safetensors.h"
+#include "device/backends.h"
 #include "tests/harness/small_training.h"
 #include "tests/harness/temporary_directory.h"
 #include "tests/support/error_of.h"
@@ -45,12 +46,23 @@ TEST_F(Setup, TheBackendIsTheOneAskedFor) {
   config.model.precision = Precision::kFp32;
   EXPECT_EQ(make_backend(config)->name(), "cpu");
   EXPECT_EQ(make_backend(config)->compute_dtype(), device::DType::kF32);
-  config.model.precision = Precision::kBf16;
-  EXPECT_EQ(make_backend(config)->compute_dtype(), device::DType::kBF16);
-  EXPECT_EQ(make_backend(config)->master_dtype(), device::DType::kF32);
-  config.device.backend = BackendKind::kReference;
+  config.device.backend = &device::find_backend("reference");
   config.model.precision = Precision::kAuto;
   EXPECT_EQ(make_backend(config)->compute_dtype(), device::DType::kF64);
+}
+
+TEST_F(Setup, ProductsAreInBf16WhereTheProcessorHasThem) {
+  RunConfig config;
+  config.device.threads = 1;
+  config.model.precision = Precision::kBf16;
+  std::unique_ptr<device::Backend> backend;
+  try {
+    backend = make_backend(config);
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  EXPECT_EQ(backend->compute_dtype(), device::DType::kBF16);
+  EXPECT_EQ(backend->master_dtype(), device::DType::kF32);
 }
 
 TEST_F(Setup, ThereIsAThreadEvenWhereRanksOutnumberProcessors) {
@@ -115,7 +127,7 @@ TEST_F(Setup, WeightsComeFromTheCheckpointAndWhatItLacksIsTold) {
 
 TEST_F(Setup, PaddingOfProductsInEightBitsMustBePossible) {
   RunConfig config;
-  config.device.backend = BackendKind::kCuda;
+  config.device.backend = &device::find_backend("cuda");
   config.model.precision = Precision::kFp8;
   config.batch.round_tokens = 64;
   bert::BertConfig model;

@@ -112,10 +112,11 @@ inline void expect_gaps_between_gradients_to_be_zero(const bert::Model& model) {
   EXPECT_TRUE(is_zero(end, model.layout().size));
 }
 
-// `steps` steps from random weights, with dropout, after as much warm-up as configured.
+// `steps` steps from random weights, with dropout, after as much warm-up as configured. The second
+// and the third are added to `timeline`, which may be null.
 inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
                              comm::Communicator& communicator, const data::InstanceSource& source,
-                             uint64_t seed, int steps) {
+                             uint64_t seed, int steps, Timeline* timeline = nullptr) {
   bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
                     model_options(config, small_bert()));
   const bert::HostWeights weights = bert::random_weights(model.layout(), seed);
@@ -125,7 +126,10 @@ inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
   warm_up(config.initialization.warmup_steps, steps, model, weights, trainer, evaluator);
   trainer.start();
   TrainingHistory history;
-  for (int step = 0; step < steps; ++step) history.steps.push_back(trainer.step());
+  for (int step = 0; step < steps; ++step) {
+    trainer.record(step == 1 || step == 2 ? timeline : nullptr);
+    history.steps.push_back(trainer.step());
+  }
   history.evaluation = evaluator.evaluate();
   trainer.gather_weights();
   history.weights = model.weights();

@@ -73,23 +73,6 @@ TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
   EXPECT_EQ(lane_of, expected);
 }
 
-TEST_F(TimelineTest, BackwardsSpansFollowEachOtherAndNameTheirGroup) {
-  const bert::ParameterLayout layout(bert::load_bert_config("tiny"));
-  Timeline timeline(*alone_);
-  BackwardSpans backward(&timeline, layout);
-  for (size_t i = 1; i < layout.boundaries.size(); ++i) backward.group_final(layout.boundaries[i]);
-  const auto all = spans(written(timeline));
-  ASSERT_EQ(all.size(), layout.groups.size());
-  EXPECT_EQ(all.front()["name"], "backward heads");
-  EXPECT_EQ(all.back()["name"], "backward embeddings");
-  for (size_t i = 1; i < all.size(); ++i) {
-    EXPECT_EQ(all[i]["name"], "backward " + layout.groups[i]);
-    EXPECT_NEAR(all[i]["ts"].get<double>(),
-                all[i - 1]["ts"].get<double>() + all[i - 1]["dur"].get<double>(), 1e-2);
-  }
-  BackwardSpans(nullptr, layout).group_final(layout.size);
-}
-
 TEST_F(TimelineTest, APlaceThatCannotBeWrittenIsNamed) {
   write_file_atomically(directory_ / "file", "");
   EXPECT_THROW(Timeline(*alone_).write(directory_ / "file" / "timeline.json"), Error);

@@ -1,6 +1,13 @@
 // Training over ranks whose devices run late, with a stand-in for NCCL on their streams.
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
 #include "harness/trainer.h"
 #include "tests/harness/small_training.h"
 #include "tests/support/deferred_backend.h"
@@ -74,6 +81,48 @@ TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
         }
       }
     }
+  }
+}
+
+// Spans of this rank by name, and how often.
+std::map<std::string, int> spans_of(const Timeline& timeline, int rank) {
+  char name[] = "/tmp/strata_timeline_XXXXXX";
+  const int file = ::mkstemp(name);
+  ::close(file);
+  timeline.write(name);
+  std::map<std::string, int> spans;
+  if (rank == 0) {
+    const nlohmann::json trace = nlohmann::json::parse(read_file(name));
+    for (const auto& event : trace["traceEvents"]) {
+      if (event["ph"] == "X" && event["pid"] == 0) ++spans[event["name"].get<std::string>()];
+    }
+  }
+  std::filesystem::remove(name);
+  return spans;
+}
+
+TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
+  const auto cpu = make_backend(config(false, 0));
+  const TrainingHistory plain = train(config(false, 0), *cpu, *world_, *source_, 7, kSteps);
+  for (const bool graphs : {false, true}) {
+    testing_support::DeferredBackend late(*cpu, static_cast<uint64_t>(world_->rank()));
+    Timeline timeline(*world_);
+    const TrainingHistory traced =
+        train(config(graphs, 0), late, *world_, *source_, 7, kSteps, &timeline);
+    EXPECT_EQ(traced.weights, plain.weights);
+    const auto spans = spans_of(timeline, world_->rank());
+    if (world_->rank() > 0) continue;
+    EXPECT_EQ(spans.at("step 2"), 1);
+    EXPECT_FALSE(spans.contains("step 4"));
+    // Of what is replayed, nobody knows the parts.
+    EXPECT_EQ(spans.contains("forward"), !graphs);
+    if (graphs) continue;
+    for (const char* computed : {"forward", "backward embeddings"}) {
+      EXPECT_EQ(spans.at(computed), 2 * GetParam().accumulation) << computed;
+    }
+    EXPECT_EQ(spans.at("update 0"), 2);
+    EXPECT_EQ(spans.contains("reduce 0"), world_->size() > 1);
+    EXPECT_EQ(spans.contains("gather 0"), world_->size() > 1 && GetParam().sharded);
   }
 }
 

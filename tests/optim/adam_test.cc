@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "device/backends.h"
 #include "optim/optimizer.h"
 #include "tests/support/elements.h"
 

@@ -1,6 +1,7 @@
 // A device whose streams run late and in any order that events allow.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/timing.h"
 #include "device/backend.h"
 #include "loadbalance/random.h"
 
@@ -110,6 +112,10 @@ class DeferredBackend : public device::Backend {
   void synchronize(device::Stream s) override {
     if (keeping_) fail("the host waits for work that is only kept");
     while (!stream(s).empty()) run_some_stream();
+  }
+
+  std::unique_ptr<device::Stopwatch> make_stopwatch() override {
+    return std::make_unique<LateStopwatch>(*this);
   }
 
   std::unique_ptr<device::Recording> keep(const std::function<void()>& issue) override {
@@ -254,6 +260,29 @@ class DeferredBackend : public device::Backend {
     Tape tape_;
     std::vector<Point> points_;
     std::array<int, 3> joined_{};
+  };
+
+  class LateStopwatch final : public device::Stopwatch {
+   public:
+    explicit LateStopwatch(DeferredBackend& backend) : backend_(backend) {}
+
+    size_t mark(device::Stream s) override {
+      if (backend_.keeping_) fail("a mark within kept work");
+      int64_t& time = times_.emplace_back(kNotYet);
+      backend_.enqueue(s, [&time] { time = nanoseconds(Clock::now()); });
+      return times_.size() - 1;
+    }
+    std::vector<int64_t> read() override {
+      while (std::ranges::find(times_, kNotYet) != times_.end()) backend_.run_some_stream();
+      std::vector<int64_t> times(times_.begin(), times_.end());
+      times_.clear();
+      return times;
+    }
+
+   private:
+    static constexpr int64_t kNotYet = -1;
+    DeferredBackend& backend_;
+    std::deque<int64_t> times_;
   };
 
   DeferredStream& stream(device::Stream s) { return streams_[static_cast<size_t>(s)]; }

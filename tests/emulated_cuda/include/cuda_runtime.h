@@ -49,8 +49,10 @@ uint32_t shared_address(const void* pointer);
 const void* shared_memory(uint32_t address);
 // Ends the program, naming what was expected.
 void require(bool holds, const char* expectation);
-// Goes up as threads run.
+// Goes up as threads run; timing takes it for ns.
 extern thread_local uint64_t ticks;
+// Goes up with whatever may change memory, but for products.
+inline thread_local uint64_t changes = 0;
 void show(const void* mine);
 const void* shown_by(int lane);  // of this warp
 
@@ -158,6 +160,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
                                Arguments&&... arguments) {
   const std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
   return emulated_cuda::issue([kernel, values, grid = config->gridDim, block = config->blockDim] {
+    ++emulated_cuda::changes;
     emulated_cuda::run(grid, block, [&] { std::apply(kernel, values); });
   });
 }
@@ -191,8 +194,12 @@ inline cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
 template <typename Value>
 cudaError_t cudaMalloc(Value** memory, size_t bytes) {
   if (emulated_cuda::captured) return cudaErrorStreamCaptureUnsupported;
-  *memory = static_cast<Value*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
-  return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
+  const size_t size = (bytes + 255) / 256 * 256;
+  *memory = static_cast<Value*>(std::aligned_alloc(256, size));
+  if (!*memory) return cudaErrorMemoryAllocation;
+  std::memset(*memory, 0xff, size);  // nothing of use: NaN
+  ++emulated_cuda::changes;
+  return cudaSuccess;
 }
 inline cudaError_t cudaFree(void* memory) {
   std::free(memory);
@@ -208,15 +215,35 @@ inline cudaError_t cudaMemset(void* memory, int value, size_t bytes) {
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t) {
-  return emulated_cuda::issue([=] { std::memset(memory, value, bytes); });
+  return emulated_cuda::issue([=] {
+    ++emulated_cuda::changes;
+    std::memset(memory, value, bytes);
+  });
+}
+inline cudaError_t cudaMemset2DAsync(void* memory, size_t pitch, int value, size_t width,
+                                     size_t height, cudaStream_t) {
+  return emulated_cuda::issue([=] {
+    ++emulated_cuda::changes;
+    for (size_t row = 0; row < height; ++row) {
+      std::memset(static_cast<char*>(memory) + row * pitch, value, width);
+    }
+  });
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                                    cudaStream_t) {
   return emulated_cuda::issue([=] {
+    ++emulated_cuda::changes;
     if (bytes > 0) std::memcpy(to, from, bytes);
   });
 }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t*, unsigned, int) {
+  return cudaSuccess;
+}
 inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
   return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
@@ -239,7 +266,7 @@ inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
   return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
-  *milliseconds = static_cast<float>(*end - *begin);
+  *milliseconds = 1e-6f * static_cast<float>(*end - *begin);
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }

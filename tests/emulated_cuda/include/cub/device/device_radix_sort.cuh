@@ -18,6 +18,7 @@ struct DeviceRadixSort {
     bytes = 1;
     if (!temporary) return cudaSuccess;
     return emulated_cuda::issue([=] {
+      ++emulated_cuda::changes;
       const auto digits = [&](int i) { return keys[i] & ((Key{1} << end_bit) - 1); };
       std::vector<int> order(static_cast<size_t>(count));
       std::iota(order.begin(), order.end(), 0);

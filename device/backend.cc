@@ -1,0 +1,49 @@
+#include "device/backend.h"
+
+#include <new>
+#include <utility>
+
+#include "base/timing.h"
+
+namespace strata::device {
+
+namespace {
+
+constexpr std::align_val_t kHostAlignment{64};
+
+class WaitingStopwatch final : public Stopwatch {
+ public:
+  explicit WaitingStopwatch(Backend& backend) : backend_(backend) {}
+
+  size_t mark(Stream stream) override {
+    backend_.synchronize(stream);
+    times_.push_back(nanoseconds(Clock::now()));
+    return times_.size() - 1;
+  }
+  std::vector<int64_t> read() override { return std::exchange(times_, {}); }
+
+ private:
+  Backend& backend_;
+  std::vector<int64_t> times_;
+};
+
+}  // namespace
+
+void* Backend::allocate_host(size_t bytes) { return ::operator new(bytes, kHostAlignment); }
+
+void Backend::release_host(void* memory) { ::operator delete(memory, kHostAlignment); }
+
+void Backend::store(Stream stream, void* device, const void* values, size_t bytes) {
+  copy_to_device(stream, device, values, bytes);
+  synchronize(stream);
+}
+
+std::unique_ptr<Stopwatch> Backend::make_stopwatch() {
+  return std::make_unique<WaitingStopwatch>(*this);
+}
+
+std::unique_ptr<Recording> Backend::keep(const std::function<void()>&) { return nullptr; }
+
+void Backend::each_time(const std::function<void()>& call) { call(); }
+
+}  // namespace strata::device
