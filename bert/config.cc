@@ -27,19 +27,24 @@ BertConfig tiny() {
   return config;
 }
 
+// For a message. The library writes what lies inside a value by calling itself, however deep.
+std::string shown(const json& value) {
+  return value.is_structured() ? fmt::format("an {}", value.type_name()) : value.dump();
+}
+
 class Reader {
  public:
   Reader(const json& object, const std::string& file) : object_(object), file_(file) {}
 
   int64_t integer(const char* key) const {
     const json& value = required(key);
-    if (!value.is_number_integer()) fail("{}: {}: {} is not an integer", file_, key, value.dump());
+    if (!value.is_number_integer()) fail("{}: {}: {} is not an integer", file_, key, shown(value));
     return value.get<int64_t>();
   }
   float number(const char* key, float otherwise) const {
     if (!object_.contains(key)) return otherwise;
     if (!object_[key].is_number())
-      fail("{}: {}: {} is not a number", file_, key, object_[key].dump());
+      fail("{}: {}: {} is not a number", file_, key, shown(object_[key]));
     return object_[key].get<float>();
   }
   device::Activation activation(const char* key) const {
@@ -47,7 +52,7 @@ class Reader {
     if (value == "gelu") return device::Activation::kGelu;
     if (value == "gelu_new" || value == "gelu_pytorch_tanh") return device::Activation::kGeluTanh;
     fail("{}: {}: {} is not an activation of BERT; use \"gelu\" or \"gelu_new\"", file_, key,
-         value.dump());
+         shown(value));
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "bert/safetensors.h"
 
+#include <algorithm>
 #include <bit>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,13 +15,24 @@ using nlohmann::json;
 
 constexpr uint64_t kLargestHeader = 100u << 20;  // the format's own limit
 
+// The numbers of a list. The library would turn any others into these, in or out of their range.
+std::vector<uint64_t> list_of_sizes(const json& entry, const char* key) {
+  const json& list = entry.at(key);
+  const auto is_size = [](const json& value) { return value.is_number_unsigned(); };
+  if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_size)) {
+    fail("{} must be a list of integers of at least 0", key);
+  }
+  return list.get<std::vector<uint64_t>>();
+}
+
 StoredTensor parse_tensor(const std::string& file, const std::string& name, const json& entry,
                           uint64_t data_begin, uint64_t file_size) {
   StoredTensor tensor;
   try {
     tensor.dtype = entry.at("dtype").get<std::string>();
-    tensor.shape = entry.at("shape").get<std::vector<int64_t>>();
-    const auto offsets = entry.at("data_offsets").get<std::vector<uint64_t>>();
+    const std::vector<uint64_t> shape = list_of_sizes(entry, "shape");
+    tensor.shape.assign(shape.begin(), shape.end());
+    const std::vector<uint64_t> offsets = list_of_sizes(entry, "data_offsets");
     if (offsets.size() != 2 || offsets[0] > offsets[1]) fail("data_offsets must be [begin, end]");
     if (offsets[1] > file_size - data_begin) {
       fail("its data ends at byte {} but the file has {}; it is truncated, fetch it again",

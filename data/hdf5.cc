@@ -121,6 +121,29 @@ std::string DataSet::description() const {
   return fmt::format("{} {} [{}]", name_, type_name_, fmt::join(shape_, ", "));
 }
 
+bool DataSet::is_whole() const {
+  if (std::find(shape_.begin(), shape_.end(), 0) != shape_.end()) return true;
+  const Lock lock;
+  const Handle creation = own(H5Dget_create_plist(id_.get()), where_, "read the layout");
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) {
+    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
+    require(H5Dget_space_status(id_.get(), &status), where_, "read the layout");
+    return status == H5D_SPACE_STATUS_ALLOCATED;
+  }
+  // Of these the status compares bytes, and compressed ones are fewer.
+  std::vector<hsize_t> chunk(shape_.size());
+  require(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), where_,
+          "read the layout");
+  hsize_t stored = 0, needed = 1;
+  require(H5Dget_num_chunks(id_.get(), space_.get(), &stored), where_, "count the chunks");
+  for (size_t i = 0; i < chunk.size(); ++i) {
+    const hsize_t along = (shape_[i] - 1) / chunk[i] + 1;
+    if (along > stored / needed) return false;
+    needed *= along;
+  }
+  return true;
+}
+
 Handle DataSet::select(uint64_t first_row, uint64_t row_count, uint64_t columns) const {
   const hsize_t start[] = {first_row, 0};
   const hsize_t count[] = {row_count, columns};

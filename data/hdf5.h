@@ -42,6 +42,8 @@ class DataSet {
   bool is_integer() const { return kind_ == H5T_INTEGER; }
   bool is_variable() const { return kind_ == H5T_VLEN && element_kind_ == H5T_INTEGER; }
   std::string description() const;  // "name int32 [10, 512]"
+  // Whether all of it was written; the library reads one value for the rest, however much it is.
+  bool is_whole() const;
 
   // Reads the hyperslab [first_row, first_row + rows) x [0, columns) into `out`, row by row;
   // `columns` is 1 for a one-dimensional data set. Values are converted, and clamped to T.

@@ -17,7 +17,9 @@ using hdf5::DataSet;
 using hdf5::File;
 
 constexpr uint64_t kIndexRows = 1 << 14;  // rows scanned at a time
+constexpr uint64_t kIndexElements = kIndexRows * 512;
 constexpr uint64_t kMostRows = UINT32_MAX;
+constexpr uint64_t kMostColumns = 1 << 20;
 
 [[noreturn]] void fail_schema(const File& file, const DataSet& set, std::string_view expected) {
   fail("{}: data set '{}' should be {}; make the file again or check where it comes from",
@@ -49,11 +51,20 @@ uint64_t checked_rows(const File& file, const DataSet& set) {
   return set.rows();
 }
 
+// Before all of it is read: its shape alone is no sign that there is so much.
+void require_whole(const File& file, const DataSet& set) {
+  if (!set.is_whole()) {
+    fail("{}: data set '{}' was written only in part; make the file again", file.path().string(),
+         set.description());
+  }
+}
+
 // Calls visit(first_row, row_count) over blocks of [0, rows).
 template <typename Visit>
-void for_blocks(uint64_t rows, const Visit& visit) {
-  for (uint64_t row = 0; row < rows; row += kIndexRows)
-    visit(row, std::min(kIndexRows, rows - row));
+void for_blocks(uint64_t rows, uint64_t columns, const Visit& visit) {
+  const uint64_t most =
+      std::clamp<uint64_t>(kIndexElements / std::max<uint64_t>(columns, 1), 1, kIndexRows);
+  for (uint64_t row = 0; row < rows; row += most) visit(row, std::min(most, rows - row));
 }
 
 class Hdf5Shard : public InstanceShard {
@@ -61,7 +72,8 @@ class Hdf5Shard : public InstanceShard {
   std::vector<uint32_t> documents() const override {
     if (!file_.has(schema::kDocuments)) return {};
     const DataSet set = open_integers(file_, schema::kDocuments, 2);
-    if (set.shape()[1] != 2) fail_schema(file_, set, "[samples, 2]");
+    const uint64_t rows = open_integers(file_, schema::kNextSentence, 1).rows();
+    if (set.rows() != rows || set.shape()[1] != 2) fail_schema(file_, set, "[samples, 2]");
     std::vector<uint32_t> documents(2 * set.rows());
     set.read(0, set.rows(), 2, documents.data());
     return documents;
@@ -103,7 +115,8 @@ class PackedShard : public Hdf5Shard {
     ShardIndex index;
     uint64_t before[2] = {0, 0};
     std::vector<uint64_t> block;
-    for_blocks(offsets_.rows(), [&](uint64_t first, uint64_t count) {
+    require_whole(file_, offsets_);
+    for_blocks(offsets_.rows(), 2, [&](uint64_t first, uint64_t count) {
       block.resize(2 * count);
       offsets_.read(first, count, 2, block.data());
       for (uint64_t i = 0; i < count; ++i) {
@@ -179,6 +192,13 @@ class FixedShard : public Hdf5Shard {
     if (masked_positions_.shape() != masked_ids_.shape()) {
       fail_schema(file_, masked_ids_, "of the shape of masked_lm_positions");
     }
+    // Rows of no width take no room, however many.
+    if (input_ids_.shape()[1] < 1 || input_ids_.shape()[1] > kMostColumns) {
+      fail_schema(file_, input_ids_, fmt::format("1 to {} wide", kMostColumns));
+    }
+    if (masked_ids_.shape()[1] > kMostColumns) {
+      fail_schema(file_, masked_ids_, fmt::format("at most {} wide", kMostColumns));
+    }
   }
 
   ShardIndex read_index() const override {
@@ -200,7 +220,8 @@ class FixedShard : public Hdf5Shard {
     const uint64_t columns = set.shape()[1];
     std::vector<int32_t> counts;
     std::vector<int32_t> block;
-    for_blocks(set.rows(), [&](uint64_t first, uint64_t rows) {
+    require_whole(file_, set);
+    for_blocks(set.rows(), columns, [&](uint64_t first, uint64_t rows) {
       block.resize(rows * columns);
       set.read(first, rows, columns, block.data());
       for (uint64_t i = 0; i < rows; ++i) {
@@ -251,11 +272,12 @@ class VariableShard : public Hdf5Shard {
   }
 
  private:
-  static std::vector<int32_t> row_lengths(const DataSet& set) {
+  std::vector<int32_t> row_lengths(const DataSet& set) const {
     std::vector<int32_t> values;
     std::vector<size_t> block;
     std::vector<int32_t> lengths;
-    for_blocks(set.rows(), [&](uint64_t first, uint64_t rows) {
+    require_whole(file_, set);
+    for_blocks(set.rows(), 1, [&](uint64_t first, uint64_t rows) {
       set.read_variable(first, rows, values, block);
       lengths.insert(lengths.end(), block.begin(), block.end());
     });

@@ -134,5 +134,18 @@ TEST_F(Config, WhatIsNoJsonObjectIsRefused) {
   expect_error([] { load_bert_config("/nowhere/config.json"); }, {"/nowhere/config.json"});
 }
 
+// The library would write it out by calling itself.
+TEST_F(Config, AValueNestedTooDeepToBeShownIsRefused) {
+  constexpr size_t kDepth = 300'000;
+  for (const char* key : {"vocab_size", "layer_norm_eps", "hidden_act"}) {
+    object_[key] = "DEEP";
+    std::string text = object_.dump();
+    text.replace(text.find("\"DEEP\""), 6, std::string(kDepth, '[') + std::string(kDepth, ']'));
+    write_file_atomically(file_.path(), text);
+    expect_error([&] { load_bert_config(file_.name()); }, {file_.name(), key, "an array"});
+    object_[key] = 1;
+  }
+}
+
 }  // namespace
 }  // namespace strata::bert

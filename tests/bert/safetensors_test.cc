@@ -118,6 +118,11 @@ TEST_F(Safetensors, DamagedHeadersAreRefused) {
        R"({"dtype":"F33","shape":[1],"data_offsets":[0,4]})",
        R"({"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]})",
        R"({"dtype":"F32","shape":[1],"data_offsets":[0,4000]})",
+       R"({"dtype":"F32","shape":[1e300],"data_offsets":[0,4]})",
+       R"({"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]})",
+       R"({"dtype":"F32","shape":[1],"data_offsets":[0,4e300]})",
+       R"({"dtype":"F32","shape":[1],"data_offsets":[-1e300,4]})",
+       R"({"dtype":"F32","shape":[1],"data_offsets":[0.5,4.5]})",
        R"({"dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615]})"}) {
     expect_refused(with_header(entry(text), four), {"\"x\""});
   }

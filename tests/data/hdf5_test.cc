@@ -51,6 +51,32 @@ TEST_F(Hdf5, DataSetsAndAttributesComeBack) {
   EXPECT_EQ(read, (std::vector<int32_t>{2, 3, 4, 5, 6}));
 }
 
+TEST_F(Hdf5, ADataSetWithMoreRowsThanWereWrittenIsNotWhole) {
+  File made = File::create_in_memory(path_);
+  const std::vector<int32_t> values(200);
+  made.write("table", H5T_STD_I32LE, {100, 2}, values.data());
+  made.write("squeezed", H5T_STD_I32LE, {100, 2}, values.data(), true);
+  made.write("empty", H5T_STD_I32LE, {0, 2}, values.data());
+  made.write_variable("rows", H5T_STD_I32LE, {}, {0, 0, 0});
+  write(made);
+  {
+    const Handle file(H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+    const hsize_t shape[] = {3, 2}, most[] = {H5S_UNLIMITED, 2}, more[] = {4, 2};
+    const Handle space(H5Screate_simple(2, shape, most));
+    const Handle creation(H5Pcreate(H5P_DATASET_CREATE));
+    H5Pset_chunk(creation.get(), 2, shape);
+    const Handle set(H5Dcreate2(file.get(), "longer", H5T_STD_I32LE, space.get(), H5P_DEFAULT,
+                                creation.get(), H5P_DEFAULT));
+    H5Dwrite(set.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    H5Dset_extent(set.get(), more);
+  }
+  const File file = File::open(path_);
+  for (const char* name : {"table", "squeezed", "empty", "rows"}) {
+    EXPECT_TRUE(file.data_set(name).is_whole()) << name;
+  }
+  EXPECT_FALSE(file.data_set("longer").is_whole());
+}
+
 TEST_F(Hdf5, MissingForeignAndTruncatedFilesAreNamedWithTheReason) {
   EXPECT_TRUE(contains(error_of([&] { File::open(path_); }), "x.hdf5: cannot open as HDF5: "));
   EXPECT_TRUE(contains(error_of([&] { File::open(path_); }), "No such file"));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "data/instance_schema.h"
 #include "tests/data/data_test_support.h"
 #include "tests/data/instance_samples.h"
@@ -70,6 +72,33 @@ class WrongFile : public testing::Test {
     write(schema::kNextSentence, {rows}, std::vector<int32_t>(rows));
   }
 
+  // Puts data sets of these shapes, in which nothing is stored, into the place of those there.
+  using Shapes = std::vector<std::pair<const char*, std::vector<hsize_t>>>;
+  std::string error_of_unwritten(const Shapes& shapes) {
+    write_file_atomically(path_, file_.image());
+    {
+      const hdf5::Handle file(H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+      for (const auto& [name, shape] : shapes) {
+        if (H5Lexists(file.get(), name, H5P_DEFAULT) > 0) H5Ldelete(file.get(), name, H5P_DEFAULT);
+        const int rank = static_cast<int>(shape.size());
+        const hdf5::Handle space(H5Screate_simple(rank, shape.data(), nullptr));
+        const hdf5::Handle creation(H5Pcreate(H5P_DATASET_CREATE));
+        std::vector<hsize_t> chunk = shape;
+        for (hsize_t& extent : chunk) extent = std::clamp<hsize_t>(extent, 1, 2);
+        H5Pset_chunk(creation.get(), rank, chunk.data());
+        EXPECT_GE(hdf5::Handle(H5Dcreate2(file.get(), name, H5T_STD_I32LE, space.get(), H5P_DEFAULT,
+                                          creation.get(), H5P_DEFAULT))
+                      .get(),
+                  0);
+      }
+    }
+    return error_of([&] {
+      const auto shard = open_shard(path_);
+      shard->read_index();
+      shard->documents();
+    });
+  }
+
   TemporaryDirectory directory_;
   std::filesystem::path path_ = directory_ / "wrong.hdf5";
   hdf5::File file_ = hdf5::File::create_in_memory(path_);
@@ -121,6 +150,47 @@ TEST_F(WrongFile, WithFallingOffsetsNamesTheRow) {
 TEST_F(WrongFile, WithFewerTokensThanTheOffsetsSayNamesTheDataSet) {
   write_packed({0, 0, 4, 1, 9, 1}, 8, 1);
   EXPECT_TRUE(contains(error(), "data set 'tokens int32 [8]' should be 9 long"));
+}
+
+// A few kilobytes of file that would be read as billions of rows.
+TEST_F(WrongFile, WithMoreRowsThanAreStoredNamesTheDataSet) {
+  write_packed({0, 0, 4, 1}, 4, 1);
+  constexpr hsize_t kRows = UINT32_MAX;
+  EXPECT_TRUE(contains(error_of_unwritten({{schema::kOffsets, {kRows, 2}},
+                                           {schema::kFirstLengths, {kRows - 1}},
+                                           {schema::kNextSentence, {kRows - 1}}}),
+                       "wrong.hdf5: data set 'offsets int32 [4294967295, 2]' was written only in "
+                       "part; make the file again"));
+}
+
+TEST_F(WrongFile, WithAMaskThatIsNotStoredNamesIt) {
+  write_fixed({1, 1, 0, 0});
+  EXPECT_TRUE(contains(error_of_unwritten({{schema::kInputMask, {1, 4}}}),
+                       "'input_mask int32 [1, 4]' was written only in part"));
+}
+
+TEST_F(WrongFile, WithRowsOfNoWidthOrTooWideForMemoryNamesTheDataSet) {
+  write_fixed({1, 1, 0, 0});
+  const auto error_of_size = [&](hsize_t rows, hsize_t columns, hsize_t predictions) {
+    return error_of_unwritten({{schema::kInputIds, {rows, columns}},
+                               {schema::kInputMask, {rows, columns}},
+                               {schema::kSegmentIds, {rows, columns}},
+                               {schema::kMaskedPositions, {rows, predictions}},
+                               {schema::kMaskedIds, {rows, predictions}},
+                               {schema::kNextSentence, {rows}}});
+  };
+  // 2^64 elements in a block of the first.
+  for (const hsize_t columns : {hsize_t{1} << 50, hsize_t{1} << 32}) {
+    EXPECT_TRUE(contains(error_of_size(1 << 14, columns, 2), "should be 1 to 1048576 wide"));
+    EXPECT_TRUE(contains(error_of_size(1 << 14, 4, columns), "should be at most 1048576 wide"));
+  }
+  EXPECT_TRUE(contains(error_of_size(UINT32_MAX, 0, 0), "should be 1 to 1048576 wide"));
+}
+
+TEST_F(WrongFile, WithDocumentsOfOtherSamplesNamesThem) {
+  write_packed({0, 0, 4, 1}, 4, 1);
+  EXPECT_TRUE(contains(error_of_unwritten({{schema::kDocuments, {hsize_t{1} << 62, 2}}}),
+                       "'documents int32 [4611686018427387904, 2]' should be [samples, 2]"));
 }
 
 TEST_F(WrongFile, WithAFirstSegmentLongerThanTheSampleNamesTheRow) {
