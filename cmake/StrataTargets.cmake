@@ -56,3 +56,17 @@ function(strata_mpi_test folder)
                          ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
   endforeach()
 endfunction()
+
+# strata_fuzz(<target> SOURCES <files> [DEPENDS <targets>])
+# Makes the libFuzzer executable fuzz_<target> where STRATA_FUZZ is on. Clang's: see docs/compliance.md. Configure with
+#   -DCMAKE_CXX_COMPILER=clang++ -DSTRATA_FUZZ=ON -DSTRATA_SANITIZE=address,undefined,fuzzer-no-link
+option(STRATA_FUZZ "Build the fuzz targets of all readers" OFF)
+function(strata_fuzz target)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(STRATA_FUZZ)
+    add_executable(fuzz_${target} ${ARG_SOURCES})
+    target_link_libraries(fuzz_${target} PRIVATE strata_flags ${ARG_DEPENDS})
+    target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
+    target_compile_definitions(fuzz_${target} PRIVATE STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  endif()
+endfunction()

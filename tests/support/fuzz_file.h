@@ -1,0 +1,33 @@
+// What the fuzz targets of readers share: the input as a file, in memory where the system has such
+// a place.
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace strata::fuzz {
+
+class FuzzFile {
+ public:
+  explicit FuzzFile(const std::string& ending) {
+    const std::filesystem::path memory = "/dev/shm";
+    const bool has_memory = std::filesystem::is_directory(memory);
+    path_ = (has_memory ? memory : std::filesystem::temp_directory_path()) /
+            ("strata-fuzz." + std::to_string(::getpid()) + ending);
+  }
+  ~FuzzFile() { std::filesystem::remove(path_); }
+  FuzzFile(const FuzzFile&) = delete;
+  FuzzFile& operator=(const FuzzFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  void write(std::string_view bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace strata::fuzz
