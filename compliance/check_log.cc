@@ -18,35 +18,63 @@ constexpr size_t kShownBytes = 300;
 constexpr size_t kMaxRuleFiles = 64;
 constexpr uint64_t kBaseSteps = 5'000'000;
 constexpr uint64_t kStepsPerEvent = 2000;
+constexpr uint64_t kNoOffset = ~uint64_t{0};  // of nothing in the log
 
 std::string cut(std::string_view text) {
   if (text.size() <= kShownBytes) return std::string(text);
   return std::string(text.substr(0, kShownBytes)) + "...";
 }
 
+// A name from a log, fit to be printed.
+std::string printable(std::string_view name) {
+  std::string text = cut(name);
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return text;
+}
+
 // Findings by key, where a later one replaces an earlier one, in order of first appearance: the
 // official checker's book-keeping, which decides how many errors a log has.
 class KeyedFindings {
  public:
-  void put(Finding finding) {
-    const auto found = find(finding.key);
-    if (found == findings_.end()) {
-      findings_.push_back(std::move(finding));
-    } else {
-      *found = std::move(finding);
-    }
-  }
+  void put(Finding finding) { put({std::move(finding), kNoOffset}); }
+  // Of the event at this byte of the log. Its line is only counted where the finding stays.
+  void put(Finding finding, uint64_t offset) { put({std::move(finding), offset}); }
+
   void erase(const std::string& key) {
     if (const auto found = find(key); found != findings_.end()) findings_.erase(found);
   }
-  std::vector<Finding>& all() { return findings_; }
+  std::vector<Finding> all(const EventLog& log) {
+    std::vector<Finding> findings;
+    for (auto& [finding, offset] : findings_) {
+      if (offset != kNoOffset) finding.log_line = log.line_number(offset);
+      if (finding.summary.empty()) {
+        finding.summary =
+            fmt::format("CHECK for '{}' failed in line {}:", finding.key, finding.log_line);
+      }
+      findings.push_back(std::move(finding));
+    }
+    return findings;
+  }
 
  private:
-  std::vector<Finding>::iterator find(const std::string& key) {
-    return std::find_if(findings_.begin(), findings_.end(),
-                        [&](const Finding& known) { return known.key == key; });
+  struct Kept {
+    Finding finding;  // without a summary: of a check that failed
+    uint64_t offset;
+  };
+  void put(Kept kept) {
+    const auto found = find(kept.finding.key);
+    if (found == findings_.end()) {
+      findings_.push_back(std::move(kept));
+    } else {
+      *found = std::move(kept);
+    }
   }
-  std::vector<Finding> findings_;
+  std::vector<Kept>::iterator find(const std::string& key) {
+    return std::find_if(findings_.begin(), findings_.end(),
+                        [&](const Kept& known) { return known.finding.key == key; });
+  }
+  std::vector<Kept> findings_;
 };
 
 // What a log holds under one key, as far as requirements ask.
@@ -81,7 +109,8 @@ class Check {
         queue_.pop_front();
         const auto file = rules_.load(name);
         if (file == nullptr) {
-          put({"", fmt::format("Could not find config file: {}", name), "", "", "", 0, 0});
+          put({"", fmt::format("Could not find config file: {}", printable(name)), "", "", "", 0,
+               0});
           continue;
         }
         files_.push_back(file);
@@ -90,9 +119,9 @@ class Check {
     } catch (const RuleBudgetError& error) {
       put({"", fmt::format("Checking stopped: {}", error.what()), "", "", "", 0, 0});
     }
-    verdict_.errors = std::move(keyed_.all());
+    verdict_.errors = keyed_.all(log_);
     verdict_.errors.insert(verdict_.errors.end(), loose_.begin(), loose_.end());
-    verdict_.warnings = std::move(warnings_.all());
+    verdict_.warnings = warnings_.all(log_);
   }
 
  private:
@@ -240,7 +269,7 @@ class Check {
   }
 
   void count_json(Occurrences& seen, std::string_view json) {
-    if (seen.count > 0 && json == seen.first_json && json.find("NaN") == json.npos) {
+    if (seen.count > 0 && json == seen.first_json) {
       ++seen.count;
       return;
     }
@@ -286,15 +315,13 @@ class Check {
     Finding finding;
     try {
       if (evaluator.check(code.fragment)) return;
-      finding.summary =
-          fmt::format("CHECK for '{}' failed in line {}:", rule.name, line_number(offset));
       finding.found = to_repr(v, kShownBytes);
     } catch (const RuleError& error) {
       finding.summary = "Failed executing CHECK code:";
       finding.found = fmt::format("{} ({})", to_repr(v, kShownBytes), error.what());
     }
-    fill(finding, rule.name, code, offset);
-    put(std::move(finding));
+    fill(finding, rule.name, code);
+    keyed_.put(std::move(finding), offset);
   }
 
   void execute(const KeyRule& rule, const RuleCode& code, std::string_view action, uint64_t offset,
@@ -305,17 +332,16 @@ class Check {
       Finding finding;
       finding.summary = fmt::format("Failed executing code {} code triggered by line :", action);
       finding.found = fmt::format("{} ({})", cut(line), error.what());
-      fill(finding, rule.name, code, offset);
-      put(std::move(finding));
+      fill(finding, rule.name, code);
+      keyed_.put(std::move(finding), offset);
     }
   }
 
-  void fill(Finding& finding, const std::string& key, const RuleCode& code, uint64_t offset) const {
+  static void fill(Finding& finding, const std::string& key, const RuleCode& code) {
     finding.key = key;
     finding.rule = code.fragment.source;
     finding.rule_file = code.file;
     finding.rule_line = code.line;
-    finding.log_line = line_number(offset);
   }
 
   uint64_t line_number(uint64_t offset) const {
@@ -340,9 +366,15 @@ class Check {
                   const std::vector<size_t>& order) {
     for (const size_t index : order) {
       const Occurrences& seen = occurrences[index];
-      if (seen.any_met) continue;
       const KeyRule& rule = file.keys[index];
       const RuleCode& code = *rule.at_least_one_check;
+      if (seen.any_met) {
+        if (seen.any_error.empty()) continue;
+        warn({rule.name,
+              fmt::format("A value of '{}' ends the official checker with an error", rule.name),
+              code.fragment.source, seen.any_error, code.file, code.line, 0});
+        continue;
+      }
       Finding finding{"",
                       fmt::format("Failed checks for {} : {}", rule.name, code.fragment.source),
                       code.fragment.source,
@@ -434,8 +466,6 @@ class Check {
       }
     }
   }
-
-  static constexpr uint64_t kNoOffset = ~uint64_t{0};
 
   const EventLog& log_;
   RuleStore& rules_;

@@ -34,8 +34,11 @@ class Reader {
 
   void read(const Event& event) {
     const std::string_view record = event.line;
-    if (contains(record, "global_batch_size"))
+    if (contains(record, "global_batch_size")) {
+      constexpr double kNone = -1;  // to the official tool
       result_.batch_size = number(event.value, "global_batch_size");
+      if (result_.batch_size == kNone) result_.batch_size.reset();
+    }
     if (contains(record, "submission_benchmark") && event.value.starts_with('"')) {
       result_.benchmark = value_from_json(event.value, heap_).text();
     }

@@ -1,7 +1,9 @@
 #include "compliance/event_log.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -38,6 +40,27 @@ bool to_double(std::string_view text, double& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// As Python's float() reads a text: with underscores between digits, a sign, or as a word.
+bool text_to_double(std::string_view text, double& value) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  text = strip_right(text);
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool joins = text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) &&
+                       is_digit(text[i + 1]);
+    if (!joins) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
+  }
+  const bool is_word = plain == "inf" || plain == "infinity" || plain == "nan";
+  const bool is_number = !plain.empty() && (is_digit(plain.front()) || plain.front() == '.');
+  if (!is_word && !is_number) return false;
+  if (!to_double(plain, value)) return false;
+  if (negative) value = -value;
+  return true;
+}
+
 // Reads a JSON value the way float() does: numbers, booleans, and strings that hold a number.
 const char* read_time(std::string_view json, double& time_ms) {
   if (json == "true" || json == "false") {
@@ -48,9 +71,14 @@ const char* read_time(std::string_view json, double& time_ms) {
     time_ms = std::strtod(std::string(json).c_str(), nullptr);
     return nullptr;
   }
-  if (!json.empty() && json.front() == '"') json = json.substr(1, json.size() - 2);
-  while (!json.empty() && is_space(json.front())) json.remove_prefix(1);
-  return to_double(strip_right(json), time_ms) ? nullptr : "\"time_ms\" is not a number";
+  constexpr const char* kNoNumber = "\"time_ms\" is not a number";
+  if (json.starts_with('"')) {
+    const std::string text = decode_json_string(json.substr(1, json.size() - 2));
+    return text_to_double(text, time_ms) ? nullptr : kNoNumber;
+  }
+  if (!to_double(json, time_ms)) return kNoNumber;
+  const bool is_integer = json.find_first_of(".eE") == json.npos;
+  return is_integer && std::isinf(time_ms) ? "\"time_ms\" is too large" : nullptr;
 }
 
 // Parsing of one line: from the token on, stripped. On failure returns the reason.

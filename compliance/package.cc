@@ -92,6 +92,11 @@ Section check_files(const FolderVerdict& verdict, const std::string& usage) {
       section.warnings.push_back(
           fmt::format("unknown file {}; should it be called result_*.txt?", name));
   }
+  for (const fs::path& inner : subfolders(folder.path)) {
+    const std::string name = inner.filename().string();
+    if (name.starts_with("result_") && name.ends_with(".txt"))
+      section.errors.push_back(fmt::format("{} is a folder, not a log", name));
+  }
   return section;
 }
 
@@ -129,6 +134,10 @@ Section check_logs(const FolderVerdict& verdict) {
 
 Section describe_rcp(const RcpVerdict& verdict, bool bypass) {
   Section section{"Reference convergence", {}, {}, {}};
+  if (!verdict.readable) {
+    section.errors.push_back("cannot be judged: " + verdict.message);
+    return section;
+  }
   if (!verdict.judged) {
     section.notes.push_back("not judged: " + verdict.message);
     return section;
@@ -191,7 +200,8 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
   const bool check_systems = compare_versions(options.ruleset, "1.0.0") >= 0;
   for (const fs::path& file :
        check_systems ? files(directory / "systems") : std::vector<fs::path>()) {
-    if (file.extension() == ".json")
+    // As the official tool's glob, which passes over hidden files.
+    if (file.extension() == ".json" && !file.filename().string().starts_with('.'))
       package.systems.push_back(check_system_description(file, options.usage, options.ruleset));
   }
   const auto& benchmarks = round_benchmarks(options.usage, options.ruleset);

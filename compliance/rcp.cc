@@ -279,6 +279,7 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::pat
                      std::string_view usage, std::string_view ruleset, RcpPass pass) {
   RcpVerdict verdict;
   if (!folder.problem.empty()) {
+    verdict.readable = false;
     verdict.message = folder.problem;
     return verdict;
   }

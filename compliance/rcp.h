@@ -50,8 +50,9 @@ class ReferencePoints {
 enum class RcpPass { kPruned, kFull };
 
 struct RcpVerdict {
-  bool judged = false;  // false where the official tool has no points, or would crash; the message
-                        // says what is missing
+  bool judged = false;   // false where the official tool has no points, or would crash; the message
+                         // says what is missing
+  bool readable = true;  // false where logs contradict each other or lack what is needed
   bool passed = false;
   std::string message;  // the official tool's words where judged
   double scaling =

@@ -172,6 +172,8 @@ Value round_value(const Arguments& arguments, BuiltinHost& host) {
 }
 
 bool is_integer(const Value& value) {
+  const Kind kind = value.kind();
+  if (kind == Kind::kInt || kind == Kind::kBigInt || kind == Kind::kBool) return true;
   const double real = to_double(value, "is_integer()");
   if (!std::isfinite(real)) throw RuleError("is_integer(): the value is not finite");
   return std::fabs(round_half_even(real) - real) < 0.00001;

@@ -99,6 +99,7 @@ std::optional<std::string> RuleStore::read(const std::string& name) const {
 }
 
 std::shared_ptr<const RuleFile> RuleStore::load(const std::string& name) {
+  if (!is_safe_name(name)) return nullptr;
   const std::lock_guard lock(mutex_);
   if (const auto found = compiled_.find(name); found != compiled_.end()) return found->second;
   std::shared_ptr<const RuleFile> file;

@@ -13,6 +13,20 @@
 namespace strata::compliance {
 namespace {
 
+// Whether character `i` is an underscore between two digits.
+bool joins_digits(std::string_view text, size_t i) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) &&
+         is_digit(text[i + 1]);
+}
+
+// Equal for values that Python holds equal, such as 1 and 1.0.
+std::string identity_of(const Value& value) {
+  const Kind kind = value.kind();
+  const bool is_number = kind == Kind::kBool || kind == Kind::kInt || kind == Kind::kFloat;
+  return is_number ? fmt::format("{}", to_double(value, "lineno")) : to_repr(value);
+}
+
 // The integer that Python's int() makes of a seed, in decimal.
 std::optional<std::string> integer_text(const Value& seed) {
   switch (seed.kind()) {
@@ -25,9 +39,15 @@ std::optional<std::string> integer_text(const Value& seed) {
       if (!std::isfinite(seed.real())) return std::nullopt;
       return fmt::format("{:.0f}", std::trunc(seed.real()));
     case Kind::kStr: {
-      std::string_view text = seed.text();
-      while (text.starts_with(' ')) text.remove_prefix(1);
-      while (text.ends_with(' ')) text.remove_suffix(1);
+      const std::string& logged = seed.text();
+      std::string plain;
+      for (size_t i = 0; i < logged.size(); ++i) {
+        if (!joins_digits(logged, i)) plain += logged[i];
+      }
+      std::string_view text = plain;
+      constexpr std::string_view kSpace = " \t\n\v\f\r";
+      while (!text.empty() && kSpace.find(text.front()) != kSpace.npos) text.remove_prefix(1);
+      while (!text.empty() && kSpace.find(text.back()) != kSpace.npos) text.remove_suffix(1);
       const bool negative = text.starts_with('-');
       if (negative || text.starts_with('+')) text.remove_prefix(1);
       const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
@@ -69,7 +89,7 @@ LogSeeds read_seeds(const EventLog& log) {
                             : "the seed's metadata has no \"file\" and \"lineno\"");
       return false;
     }
-    seeds.records.push_back({to_repr(*file, 300), to_repr(*line, 80), *seed});
+    seeds.records.push_back({identity_of(*file), identity_of(*line), *seed});
     return true;
   });
   return seeds;

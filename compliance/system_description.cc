@@ -80,6 +80,31 @@ std::optional<Value> parse(std::string_view json, Heap& heap, std::string& reaso
   return std::nullopt;
 }
 
+// RFC 3629: no overlong forms, surrogates, or numbers above 10FFFF.
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const int more = lead < 0x80   ? 0
+                     : lead < 0xc2 ? -1
+                     : lead < 0xe0 ? 1
+                     : lead < 0xf0 ? 2
+                     : lead < 0xf5 ? 3
+                                   : -1;
+    if (more < 0 || i + static_cast<size_t>(more) >= text.size()) return false;
+    for (int j = 1; j <= more; ++j) {
+      const auto byte = static_cast<unsigned char>(text[i + static_cast<size_t>(j)]);
+      unsigned low = 0x80, high = 0xbf;
+      if (j == 1 && lead == 0xe0) low = 0xa0;
+      if (j == 1 && lead == 0xed) high = 0x9f;
+      if (j == 1 && lead == 0xf0) low = 0x90;
+      if (j == 1 && lead == 0xf4) high = 0x8f;
+      if (byte < low || byte > high) return false;
+    }
+    i += static_cast<size_t>(more) + 1;
+  }
+  return true;
+}
+
 }  // namespace
 
 Section check_system_text(std::string_view json, const std::string& name, std::string_view usage,
@@ -122,7 +147,13 @@ Section check_system_text(std::string_view json, const std::string& name, std::s
 
 Section check_system_description(const std::filesystem::path& path, std::string_view usage,
                                  std::string_view ruleset) {
-  return check_system_text(read_file(path), path.filename().string(), usage, ruleset);
+  const std::string text = read_file(path), name = path.filename().string();
+  Section section = check_system_text(text, name, usage, ruleset);
+  if (!is_utf8(text)) {
+    section.warnings.push_back(
+        fmt::format("{}: the official checker stops at bytes that are not UTF-8", name));
+  }
+  return section;
 }
 
 std::string system_division(const std::filesystem::path& path) {

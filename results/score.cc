@@ -61,8 +61,12 @@ std::optional<double> committee_scaling(const fs::path& folder) {
   if (!fs::is_regular_file(path, error)) return std::nullopt;
   const json fields = json::parse(read_file(path), nullptr, false);
   const auto factor = fields.is_object() ? fields.find("scaling_factor") : fields.end();
-  if (!fields.is_object() || factor == fields.end() || !factor->is_number()) {
-    fail("{}: \"scaling_factor\" was expected", path.string());
+  if (fields.is_discarded()) fail("{}: is not JSON; mend or remove it", path.string());
+  if (!fields.is_object() || factor == fields.end()) {
+    fail("{}: has no \"scaling_factor\"; mend or remove it", path.string());
+  }
+  if (!factor->is_number() || !std::isfinite(factor->get<double>())) {
+    fail("{}: \"scaling_factor\" is not a number; mend or remove it", path.string());
   }
   return factor->get<double>();
 }
@@ -86,6 +90,8 @@ RunScore score_run(const fs::path& path, const Score& score, compliance::RuleSto
     run.reason = "run_start is not logged";
   } else if (!times.stop_ms) {
     run.reason = "run_stop is not logged";
+  } else if (!std::isfinite(*times.stop_ms - *times.start_ms)) {
+    run.reason = "the time of run_start or run_stop is not a finite number";
   } else {
     run.counts = true;
     run.time_to_train_ms = *times.stop_ms - *times.start_ms;

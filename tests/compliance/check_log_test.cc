@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
 
@@ -9,6 +11,7 @@ namespace strata::compliance {
 namespace {
 
 using ::strata::testing::BertLog;
+using ::strata::testing::LogEvent;
 using ::strata::testing::TemporaryFolder;
 
 LogVerdict check_text(const std::string& text, const std::string& ruleset = "5.0.0",
@@ -134,9 +137,11 @@ TEST(CheckLog, RepeatedEqualValuesWarnDifferentOnesFail) {
   EXPECT_EQ(only_error(other),
             "Required EXACTLY_ONE occurrence of 'train_samples' but found 2 with different values: "
             "[1, 2]");
+  // NaN differs from itself, but the official checker's are one object.
   const LogVerdict nan =
       check(BertLog::passing().set("train_samples", "NaN").append({"train_samples", "NaN"}));
-  EXPECT_FALSE(nan.passed());  // NaN differs from itself
+  EXPECT_TRUE(nan.passed());
+  EXPECT_EQ(nan.warnings.size(), 1u);
   EXPECT_FALSE(
       check_text(BertLog::passing().append({"train_samples", "1"}).text(), "5.0.0", true).passed());
 }
@@ -211,6 +216,45 @@ TEST(CheckLog, BrokenLinesAreOneErrorWithTheirPlace) {
   ASSERT_EQ(only_error(verdict), "Log lines had parsing errors.");
   EXPECT_EQ(verdict.errors.front().log_line, 34u);
   EXPECT_NE(all(verdict.errors).find("unterminated string"), std::string::npos);
+}
+
+TEST(CheckLog, OfManyFailuresOfAKeyTheLastIsKeptWithItsLine) {
+  BertLog log = BertLog::passing();
+  const size_t before = log.events.size();
+  for (int i = 0; i < 3; ++i) log.append({"eval_accuracy", "0.5"});
+  const LogVerdict verdict = check(log);
+  EXPECT_EQ(only_error(verdict),
+            "CHECK for 'eval_accuracy' failed in line " + std::to_string(before + 3) + ":");
+  EXPECT_EQ(verdict.errors.at(0).log_line, before + 3);
+}
+
+TEST(CheckLog, NamesThatLeaveTheRulesAreErrorsOfTheLog) {
+  const std::string too_long(400, 'x');
+  for (const std::string& division : {std::string("\"../x\""), std::string("\"/x\""),
+                                      std::string("\"a\\u0000b\""), '"' + too_long + '"'}) {
+    const LogVerdict verdict = check(BertLog::passing().set("submission_division", division));
+    EXPECT_FALSE(verdict.passed());
+    const std::string errors = all(verdict.errors);
+    EXPECT_NE(errors.find("Could not find config file: training_5.0.0/"), std::string::npos)
+        << errors;
+    EXPECT_EQ(errors.find('\0'), std::string::npos);
+    EXPECT_EQ(errors.find(too_long), std::string::npos);
+  }
+}
+
+TEST(CheckLog, WhatEndsTheOfficialCheckerIsWarnedOf) {
+  BertLog log = BertLog::passing();
+  const auto accuracy = std::find_if(log.events.begin(), log.events.end(), [](const auto& event) {
+    return event.key == "eval_accuracy";
+  });
+  LogEvent text = *accuracy;
+  text.value = "\"0.5\"";
+  log.events.insert(accuracy, text);
+  const LogVerdict verdict = check(log);
+  EXPECT_TRUE(verdict.passed()) << all(verdict.errors);
+  ASSERT_EQ(verdict.warnings.size(), 1u);
+  EXPECT_EQ(verdict.warnings[0].summary,
+            "A value of 'eval_accuracy' ends the official checker with an error");
 }
 
 TEST(CheckLog, LogWithoutEventsFails) {

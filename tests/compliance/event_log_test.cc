@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
@@ -93,6 +94,32 @@ TEST(EventLog, AcceptsWhatPythonAccepts) {
                      .events()
                      .at(0)
                      .time_ms));
+}
+
+TEST(EventLog, ReadsTimesAsPythonReadsFloats) {
+  const auto read = [](const std::string& time) {
+    return parse(
+        event_line(R"({"key": "k", "value": 1, "metadata": {}, "time_ms": )" + time + "}"));
+  };
+  const std::pair<const char*, double> times[] = {{R"("+5")", 5},
+                                                  {R"("1_000")", 1000},
+                                                  {R"("1_0.5_0")", 10.5},
+                                                  {R"("1\n")", 1},
+                                                  {R"("\u0031")", 1},
+                                                  {R"(" -.5e1 ")", -5},
+                                                  {R"("-Infinity")", -INFINITY},
+                                                  {R"("1e999")", INFINITY}};
+  for (const auto& [text, value] : times) {
+    const EventLog log = read(text);
+    ASSERT_EQ(log.events().size(), 1u) << text;
+    EXPECT_EQ(log.events()[0].time_ms, value) << text;
+  }
+  EXPECT_TRUE(std::isnan(read(R"("nan")").events().at(0).time_ms));
+  for (const char* text : {"\"nan(1)\"", "\"_1\"", "\"1_\"", "\"1__0\"", "\"0x10\"", "\"+-1\"",
+                           "\"\"", "\"e5\"", "null", "[1]"}) {
+    EXPECT_EQ(read(text).bad_line_count(), 1u) << text;
+  }
+  EXPECT_EQ(read("1" + std::string(400, '0')).bad_line_count(), 1u) << "an OverflowError there";
 }
 
 TEST(EventLog, RefusesWhatWouldExhaustTheStackOrPython) {

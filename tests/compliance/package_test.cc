@@ -6,6 +6,7 @@
 #include "compliance/power.h"
 #include "compliance/report.h"
 #include "compliance/repository.h"
+#include "compliance/seeds.h"
 #include "compliance/system_description.h"
 #include "tests/compliance/bert_log.h"
 
@@ -138,6 +139,63 @@ TEST(Package, TooFastConvergenceFailsUnlessBypassed) {
   EXPECT_TRUE(check(folder).passed()) << text_of(folder);
 }
 
+// One broken log may fail, but it must not switch the check of the others off.
+TEST(Package, ConvergenceThatCannotBeJudgedFails) {
+  const auto broken = [](const char* key, const char* value, const char* metadata) {
+    const TemporaryFolder folder;
+    write_package(folder, "closed");
+    BertLog log = BertLog::passing("closed");
+    log.set("seed", "7").set("global_batch_size", "448");
+    log.at(key).metadata = metadata;
+    log.at(key).value = value;
+    folder.write(std::string(kResults) + "result_3.txt", log.text());
+    const PackageVerdict verdict = check(folder);
+    EXPECT_FALSE(verdict.passed());
+    return package_text(verdict);
+  };
+  std::string text = broken("eval_accuracy", "0.7201", "");
+  EXPECT_NE(text.find("cannot be judged: result_3.txt: an evaluation has no epoch_num"),
+            std::string::npos)
+      << text;
+  text = broken("global_batch_size", "512", "");
+  EXPECT_NE(text.find("cannot be judged: Batch sizes in files do not match"), std::string::npos)
+      << text;
+}
+
+TEST(Package, WhatOnlyLooksLikeAFileIsTold) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  folder.write("Strata/systems/._laptop.json", "of another system");
+  EXPECT_TRUE(check(folder).passed()) << text_of(folder);
+  fs::create_directories(folder.path() / kResults / "result_10.txt");
+  EXPECT_FALSE(check(folder).passed());
+  EXPECT_NE(text_of(folder).find("result_10.txt is a folder, not a log"), std::string::npos);
+}
+
+TEST(Seeds, AreComparedAsPythonCompares) {
+  const auto log_with = [](const std::string& name, const std::string& seed,
+                           const std::string& metadata) {
+    return read_seeds(EventLog::from_text(R"(:::MLLOG {"time_ms": 1, "key": "seed", "value": )" +
+                                              seed + R"(, "metadata": )" + metadata + "}\n",
+                                          name));
+  };
+  const auto same = [&](const char* seed_a, const char* at_a, const char* seed_b,
+                        const char* at_b) {
+    const Section section =
+        check_seeds({log_with("a.txt", seed_a, at_a), log_with("b.txt", seed_b, at_b)});
+    return !section.errors.empty();
+  };
+  const char* at = R"({"file": "train.cc", "lineno": 1})";
+  EXPECT_TRUE(same("7", at, "7", R"({"file": "train.cc", "lineno": 1.0})"));
+  EXPECT_TRUE(same("7", at, "7", R"({"file": "train.cc", "lineno": true})"));
+  EXPECT_FALSE(same("7", at, "7", R"({"file": "train.cc", "lineno": 2})"));
+  EXPECT_TRUE(same("100", at, R"("1_00\n")", at));
+  EXPECT_FALSE(same("100", at, R"("1_01")", at));
+  const std::string a = R"({"lineno": 1, "file": ")" + std::string(400, 'x') + "a\"}",
+                    b = R"({"lineno": 1, "file": ")" + std::string(400, 'x') + "b\"}";
+  EXPECT_FALSE(same("7", a.c_str(), "7", b.c_str()));
+}
+
 TEST(Package, WhatIsMissingIsSaid) {
   const TemporaryFolder folder;
   write_package(folder, "open");
@@ -183,6 +241,23 @@ TEST(SystemDescription, FieldsAndAvailabilityAreChecked) {
   number.replace(number.find("\"framework\": \"1\""), 16, "\"framework\": 1");
   EXPECT_TRUE(check_text(number).passed());
   EXPECT_EQ(check_text(number).warnings.size(), 1u);
+}
+
+TEST(SystemDescription, BytesThatAreNotUtf8AreWarnedOf) {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::string& name) {
+    std::string text = system_description("open");
+    text.replace(text.find("\"framework\": \"1\""), 16, "\"framework\": \"" + name + "\"");
+    folder.write("system.json", text);
+    return check_system_description(folder.path() / "system.json", "training", "5.0.0")
+        .warnings.size();
+  };
+  for (const char* good : {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    EXPECT_EQ(warnings(good), 0u) << good;
+  }
+  for (const char* bad : {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+    EXPECT_EQ(warnings(bad), 1u);
+  }
 }
 
 TEST(Power, FilesMustBeCompleteAndAsMany) {

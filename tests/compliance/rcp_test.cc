@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "tests/compliance/bert_log.h"
 
 namespace strata::compliance {
 namespace {
@@ -99,6 +100,14 @@ TEST(Rcp, WhatCannotBeJudgedSaysWhy) {
   EXPECT_FALSE(check(runs(448, {1}), RcpPass::kFull, "0.7.0").judged);
   EXPECT_EQ(check(combine({{true, 1, std::nullopt, "bert", ""}})).message,
             "Could not detect global_batch_size");
+}
+
+TEST(Rcp, ABatchSizeOfMinusOneIsNone) {
+  testing::BertLog log = testing::BertLog::passing("closed");
+  log.set("global_batch_size", "-1");
+  const RunConvergence run = read_convergence(EventLog::from_text(log.text(), "test.txt"), "5.0.0");
+  EXPECT_EQ(run.batch_size, std::nullopt);
+  EXPECT_EQ(check(combine({run})).message, "Could not detect global_batch_size");
 }
 
 TEST(Rcp, PointsThatCannotBeReadAreErrors) {

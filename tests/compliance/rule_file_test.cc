@@ -1,5 +1,6 @@
 #include "compliance/rule_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -75,8 +76,9 @@ TEST(RuleStore, BuiltInRulesCompileForEveryRound) {
             (std::vector<std::string>{"0.7.0", "1.0.0", "1.1.0", "2.0.0", "2.1.0", "3.0.0", "3.1.0",
                                       "4.0.0", "4.1.0", "5.0.0"}));
   for (const EmbeddedFile& file : embedded_files()) {
-    if (file.name.ends_with(".yaml"))
+    if (file.name.ends_with(".yaml")) {
       EXPECT_NE(rules.load(std::string(file.name.substr(6))), nullptr) << file.name;
+    }
   }
   EXPECT_FALSE(rules.has_ruleset("training", "9.9.9"));
   EXPECT_EQ(rules.load("training_9.9.9/common.yaml"), nullptr);
@@ -93,9 +95,12 @@ LogVerdict check_with(const std::string& common) {
 }
 
 TEST(RuleStore, HostileRulesAreStopped) {
-  EXPECT_THROW(check_with("- KEY: {NAME: seed, POST: \"enqueue_config('../../etc/passwd')\"}"),
-               Error);
-  EXPECT_THROW(check_with("- KEY: {NAME: seed, POST: \"enqueue_config('/etc/passwd')\"}"), Error);
+  for (const char* outside : {"../../etc/passwd", "/etc/passwd"}) {
+    const LogVerdict verdict =
+        check_with(fmt::format("- KEY: {{NAME: seed, POST: \"enqueue_config('{}')\"}}", outside));
+    ASSERT_EQ(verdict.errors.size(), 1u);
+    EXPECT_EQ(verdict.errors[0].summary, fmt::format("Could not find config file: {}", outside));
+  }
   const LogVerdict loop =
       check_with("- KEY: {NAME: seed, POST: \"enqueue_config('training_5.0.0/common.yaml')\"}");
   ASSERT_EQ(loop.errors.size(), 1u);

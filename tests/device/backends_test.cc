@@ -30,8 +30,10 @@ TEST(Backends, AreWhatTheirKindsSay) {
 
 TEST(Backends, AreFoundByName) {
   EXPECT_STREQ(find_backend("reference").name, "reference");
-  EXPECT_EQ(error_of([] { find_backend("gpu"); }),
-            "backend gpu: there is none of that name; choose of cpu, cuda, reference");
+  const std::string error = error_of([] { find_backend("gpu"); });
+  EXPECT_EQ(error.find("backend gpu: there is none of that name; choose of cpu, cuda, reference"),
+            0u)
+      << error;
 }
 
 TEST(Backends, ComputeInSomeDTypes) {
