@@ -37,10 +37,15 @@ std::string printable(std::string_view name) {
 // official checker's book-keeping, which decides how many errors a log has.
 class KeyedFindings {
  public:
-  void put(Finding finding) { put({std::move(finding), kNoOffset}); }
-  // Of the event at this byte of the log. Its line is only counted where the finding stays.
-  void put(Finding finding, uint64_t offset) { put({std::move(finding), offset}); }
-
+  // `offset`: the byte of the log that it is about, whose line is only counted where it stays.
+  void put(Finding finding, uint64_t offset = kNoOffset) {
+    const auto found = find(finding.key);
+    if (found == findings_.end()) {
+      findings_.push_back({std::move(finding), offset});
+    } else {
+      *found = {std::move(finding), offset};
+    }
+  }
   void erase(const std::string& key) {
     if (const auto found = find(key); found != findings_.end()) findings_.erase(found);
   }
@@ -62,14 +67,6 @@ class KeyedFindings {
     Finding finding;  // without a summary: of a check that failed
     uint64_t offset;
   };
-  void put(Kept kept) {
-    const auto found = find(kept.finding.key);
-    if (found == findings_.end()) {
-      findings_.push_back(std::move(kept));
-    } else {
-      *found = std::move(kept);
-    }
-  }
   std::vector<Kept>::iterator find(const std::string& key) {
     return std::find_if(findings_.begin(), findings_.end(),
                         [&](const Kept& known) { return known.finding.key == key; });

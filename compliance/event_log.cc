@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "compliance/json_scan.h"
+#include "compliance/python_digits.h"
 
 namespace strata::compliance {
 namespace {
@@ -46,15 +47,12 @@ bool text_to_double(std::string_view text, double& value) {
   text = strip_right(text);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool joins = text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) &&
-                       is_digit(text[i + 1]);
-    if (!joins) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
-  }
+  std::string plain = without_digit_separators(text);
+  for (char& c : plain) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const bool is_word = plain == "inf" || plain == "infinity" || plain == "nan";
-  const bool is_number = !plain.empty() && (is_digit(plain.front()) || plain.front() == '.');
+  const bool is_number =
+      !plain.empty() &&
+      (std::isdigit(static_cast<unsigned char>(plain.front())) || plain.front() == '.');
   if (!is_word && !is_number) return false;
   if (!to_double(plain, value)) return false;
   if (negative) value = -value;

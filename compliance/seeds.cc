@@ -8,17 +8,11 @@
 #include <optional>
 #include <tuple>
 
+#include "compliance/python_digits.h"
 #include "compliance/rule_value.h"
 
 namespace strata::compliance {
 namespace {
-
-// Whether character `i` is an underscore between two digits.
-bool joins_digits(std::string_view text, size_t i) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  return text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) &&
-         is_digit(text[i + 1]);
-}
 
 // Equal for values that Python holds equal, such as 1 and 1.0.
 std::string identity_of(const Value& value) {
@@ -39,11 +33,7 @@ std::optional<std::string> integer_text(const Value& seed) {
       if (!std::isfinite(seed.real())) return std::nullopt;
       return fmt::format("{:.0f}", std::trunc(seed.real()));
     case Kind::kStr: {
-      const std::string& logged = seed.text();
-      std::string plain;
-      for (size_t i = 0; i < logged.size(); ++i) {
-        if (!joins_digits(logged, i)) plain += logged[i];
-      }
+      const std::string plain = without_digit_separators(seed.text());
       std::string_view text = plain;
       constexpr std::string_view kSpace = " \t\n\v\f\r";
       while (!text.empty() && kSpace.find(text.front()) != kSpace.npos) text.remove_prefix(1);

@@ -3,8 +3,19 @@
 #include <string>
 
 #include "base/error.h"
+#include "device/cpu/cpu_backend.h"
+#include "device/reference/reference_backend.h"
 #include "harness/run_config.h"
 #include "tests/support/fuzz_file.h"
+
+// Configurations name backends, and make none.
+namespace strata::device {
+std::unique_ptr<Backend> make_reference_backend() { return nullptr; }
+namespace cpu {
+std::unique_ptr<Backend> make_cpu_backend(DType, int) { return nullptr; }
+bool bf16_is_native() { return false; }
+}  // namespace cpu
+}  // namespace strata::device
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace strata::harness;
