@@ -2,7 +2,7 @@
 """Counts the machine instructions of CUDA kernels, loop by loop: what bounds a kernel that waits neither for memory nor
 for tensor cores, seen without a GPU.
 
-    bench/kernel_instructions.py device/cuda/attention_wgmma.cu [--kernel NAME]... [--arch sm_90a] [--json]
+    bench/kernel_instructions.py device/cuda/attention/attention_wgmma.cu [--kernel NAME]... [--arch sm_90a] [--json]
                                  [--nvcc PATH] [--nvdisasm PATH]
 
 Prints registers a thread, instructions in all, and of every loop those between its first and its last instruction,

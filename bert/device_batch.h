@@ -4,7 +4,7 @@
 #include <compare>
 #include <optional>
 
-#include "data/packed_batch.h"
+#include "data/files/packed_batch.h"
 #include "device/backend.h"
 
 namespace strata::bert {

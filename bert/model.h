@@ -10,7 +10,7 @@
 #include "bert/device_batch.h"
 #include "bert/float8_encoder.h"
 #include "bert/parameters.h"
-#include "bert/weights.h"
+#include "bert/weights/weights.h"
 #include "device/backend.h"
 
 namespace strata::bert {

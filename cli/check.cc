@@ -12,14 +12,14 @@
 #include "base/parallel.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "compliance/check_log.h"
-#include "compliance/package.h"
-#include "compliance/power.h"
-#include "compliance/report.h"
-#include "compliance/repository.h"
-#include "compliance/rounds.h"
-#include "compliance/seeds.h"
-#include "compliance/system_description.h"
+#include "compliance/checks/check_log.h"
+#include "compliance/checks/rounds.h"
+#include "compliance/package/package.h"
+#include "compliance/package/power.h"
+#include "compliance/package/report.h"
+#include "compliance/package/repository.h"
+#include "compliance/package/seeds.h"
+#include "compliance/package/system_description.h"
 
 namespace strata::cli {
 namespace {

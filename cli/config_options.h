@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run_config.h"
+#include "config/run_config.h"
 
 namespace strata::cli {
 

@@ -8,12 +8,12 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "data/compare.h"
-#include "data/convert.h"
-#include "data/instance_file.h"
-#include "data/mlperf_data.h"
-#include "data/prepare.h"
-#include "data/vocabulary.h"
+#include "data/files/compare.h"
+#include "data/files/convert.h"
+#include "data/files/instance_file.h"
+#include "data/prepare/mlperf_data.h"
+#include "data/prepare/prepare.h"
+#include "data/text/vocabulary.h"
 
 namespace strata::cli {
 namespace {

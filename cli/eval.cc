@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/config_options.h"
 #include "cli/ranks.h"
-#include "harness/evaluation.h"
+#include "training/evaluation.h"
 
 namespace strata::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 #include "comm/mpi_runtime.h"
-#include "harness/setup.h"
+#include "training/setup.h"
 
 namespace strata::cli {
 

@@ -1,6 +1,6 @@
 # Writes OUTPUT, a C++ file that defines strata::compliance::embedded_files() with the text of every file of FILES (a
 # list of paths relative to ROOT). Run as a script: cmake -DROOT=... -DFILES=... -DOUTPUT=... -P EmbedFiles.cmake
-set(text "#include \"compliance/rule_store.h\"\n\nnamespace strata::compliance {\n\n")
+set(text "#include \"compliance/language/rule_store.h\"\n\nnamespace strata::compliance {\n\n")
 string(APPEND text "const std::vector<EmbeddedFile>& embedded_files() {\n")
 string(APPEND text "  static const std::vector<EmbeddedFile> kFiles = {\n")
 foreach(file IN LISTS FILES)

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "harness/experiment_result.h"
-#include "harness/result_tree.h"
-#include "harness/run_config.h"
-#include "harness/setup.h"
+#include "config/run_config.h"
+#include "harness/record/experiment_result.h"
+#include "harness/record/result_tree.h"
+#include "training/setup.h"
 
 namespace strata::harness {
 

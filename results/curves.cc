@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "compliance/event_log.h"
-#include "compliance/submission_tree.h"
+#include "compliance/log/event_log.h"
+#include "compliance/package/submission_tree.h"
 #include "results/minutes.h"
 
 namespace strata::results {

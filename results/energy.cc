@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compliance/rule_value.h"
-#include "compliance/submission_tree.h"
+#include "compliance/language/rule_value.h"
+#include "compliance/package/submission_tree.h"
 
 namespace strata::results {
 namespace {

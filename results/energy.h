@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "compliance/event_log.h"
+#include "compliance/log/event_log.h"
 
 namespace strata::results {
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/parallel.h"
-#include "compliance/rounds.h"
+#include "compliance/checks/rounds.h"
 #include "results/energy.h"
 
 namespace strata::results {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "compliance/check_log.h"
-#include "compliance/rcp.h"
-#include "compliance/submission_tree.h"
+#include "compliance/checks/check_log.h"
+#include "compliance/checks/rcp.h"
+#include "compliance/package/submission_tree.h"
 
 namespace strata::results {
 

@@ -23,7 +23,7 @@ grep -q '^STRATA_NVCC:.*nvcc$' "$build/CMakeCache.txt" ||
 commit=$(git -C "$root" --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null) || commit=unknown
 
 rm -rf "$folder.unfinished"
-mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts,bench}
+mkdir -p "$folder.unfinished"/{bin,lib,tests,scripts,bench/peers}
 for program in "${programs[@]}"; do
   install -s "$build/$program" "$folder.unfinished/bin/"
 done
@@ -36,9 +36,9 @@ rm -r "$folder.unfinished"/{bin,lib}
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" \
   "$root/scripts/limited_steps.sh" "$folder.unfinished/scripts/"
-cp "$root"/bench/{gpu_vs_pytorch.sh,gpu_follows_cpu.sh,pytorch_step.py,pytorch_attention.py} "$folder.unfinished/bench/"
+cp "$root"/bench/peers/{gpu_vs_pytorch.sh,gpu_follows_cpu.sh,pytorch_step.py,pytorch_attention.py} "$folder.unfinished/bench/peers/"
 printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"
-# What bench/gpu_follows_cpu.sh trains on.
+# What bench/peers/gpu_follows_cpu.sh trains on.
 if [[ -f $cache/kjv.txt ]]; then
   mkdir -p "$folder.unfinished/data-cache/minilm"
   gzip -9 <"$cache/kjv.txt" >"$folder.unfinished/data-cache/kjv.txt.gz"
@@ -67,7 +67,7 @@ if ! problem=$("$here/bin/strata" --version 2>&1); then
 fi
 echo "$commit" >&2
 if [[ -x $here/bin/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bin/$program" "$@"; fi
-if [[ -x $here/bench/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bench/$program" "$@"; fi
+if [[ -x $here/bench/peers/${1:-} && -n ${1:-} ]]; then program=$1; shift; exec "$here/bench/peers/$program" "$@"; fi
 exec "$here/scripts/gpu_check.sh" "$@"
 RUN
 chmod +x "$folder.unfinished/run"

@@ -1,8 +1,8 @@
 // Activations and their derivatives.
-#include "device/cuda/approximations.h"
-#include "device/cuda/flat.h"
-#include "device/cuda/float8_writer.h"
-#include "device/cuda/operations.h"
+#include "device/cuda/gemm/float8_writer.h"
+#include "device/cuda/runtime/approximations.h"
+#include "device/cuda/runtime/flat.h"
+#include "device/cuda/runtime/operations.h"
 
 namespace strata::device::cuda {
 namespace {

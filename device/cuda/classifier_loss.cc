@@ -1,10 +1,10 @@
 // Classifier and cross-entropy over blocks of rows: only one block's logits exist at a time.
 #include <algorithm>
 
-#include "device/cuda/column_sums.h"
 #include "device/cuda/cross_entropy.h"
-#include "device/cuda/matmul.h"
-#include "device/cuda/operations.h"
+#include "device/cuda/gemm/column_sums.h"
+#include "device/cuda/gemm/matmul.h"
+#include "device/cuda/runtime/operations.h"
 
 namespace strata::device::cuda {
 

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "device/cuda/cross_entropy.h"
-#include "device/cuda/flat.h"
+#include "device/cuda/runtime/flat.h"
 
 namespace strata::device::cuda {
 namespace {

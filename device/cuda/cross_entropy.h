@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/backend.h"
-#include "device/cuda/runtime.h"
+#include "device/cuda/runtime/runtime.h"
 
 namespace strata::device::cuda {
 

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "base/error.h"
-#include "device/cuda/attention.h"
-#include "device/cuda/graph.h"
-#include "device/cuda/matmul.h"
-#include "device/cuda/nearest_processors.h"
-#include "device/cuda/operations.h"
-#include "device/cuda/stopwatch.h"
-#include "device/cuda/store.h"
+#include "device/cuda/attention/attention.h"
+#include "device/cuda/gemm/matmul.h"
+#include "device/cuda/runtime/graph.h"
+#include "device/cuda/runtime/nearest_processors.h"
+#include "device/cuda/runtime/operations.h"
+#include "device/cuda/runtime/stopwatch.h"
+#include "device/cuda/runtime/store.h"
 #include "device/dispatching_backend.h"
 
 namespace strata::device::cuda {

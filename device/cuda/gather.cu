@@ -1,6 +1,6 @@
 // Gathering and scattering of rows.
-#include "device/cuda/kernel.h"
-#include "device/cuda/operations.h"
+#include "device/cuda/runtime/kernel.h"
+#include "device/cuda/runtime/operations.h"
 
 namespace strata::device::cuda {
 namespace {

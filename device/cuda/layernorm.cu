@@ -1,5 +1,5 @@
 #include "device/cuda/layernorm.h"
-#include "device/cuda/operations.h"
+#include "device/cuda/runtime/operations.h"
 
 namespace strata::device::cuda {
 namespace {

@@ -1,9 +1,9 @@
 // LayerNorm of a row that a warp holds in registers.
 #pragma once
 
-#include "device/cuda/column_sums.h"
-#include "device/cuda/float8_writer.h"
-#include "device/cuda/rows.h"
+#include "device/cuda/gemm/column_sums.h"
+#include "device/cuda/gemm/float8_writer.h"
+#include "device/cuda/runtime/rows.h"
 
 namespace strata::device::cuda {
 

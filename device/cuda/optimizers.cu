@@ -1,6 +1,6 @@
 // Adam and LAMB over flat ranges, one pass each.
-#include "device/cuda/flat.h"
-#include "device/cuda/operations.h"
+#include "device/cuda/runtime/flat.h"
+#include "device/cuda/runtime/operations.h"
 #include "device/gradient_moments.h"
 
 namespace strata::device::cuda {

@@ -1,7 +1,7 @@
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
-#include "device/cuda/kernel.h"
+#include "device/cuda/runtime/kernel.h"
 #include "device/cuda/sort_rows.h"
 
 namespace strata::device::cuda {

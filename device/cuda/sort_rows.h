@@ -1,7 +1,7 @@
 // The order in which rows that share a table entry are added up.
 #pragma once
 
-#include "device/cuda/runtime.h"
+#include "device/cuda/runtime/runtime.h"
 
 namespace strata::device::cuda {
 

@@ -1,6 +1,6 @@
 #include "bert/device_batch.h"
 
-#include "device/backends.h"
+#include "device/registry/backends.h"
 #include "tests/bert/errors.h"
 
 namespace strata::bert {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/backends.h"
+#include "device/registry/backends.h"
 
 namespace strata::bert {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/files.h"
-#include "bert/safetensors.h"
+#include "bert/weights/safetensors.h"
 #include "tests/support/golden_files.h"
 
 namespace strata::bert {

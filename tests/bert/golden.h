@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bert/config.h"
-#include "bert/weights.h"
-#include "data/packed_batch.h"
+#include "bert/weights/weights.h"
+#include "data/files/packed_batch.h"
 
 namespace strata::bert {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bert/model.h"
-#include "bert/weights.h"
+#include "bert/weights/weights.h"
 #include "tests/conformance/backends.h"
 
 namespace strata::bert {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "device/backends.h"
+#include "device/registry/backends.h"
 #include "tests/bert/subject.h"
 
 namespace strata::bert {

@@ -6,10 +6,10 @@
 #include <fstream>
 
 #include "base/files.h"
-#include "bert/safetensors.h"
-#include "data/hdf5.h"
-#include "data/instance_file.h"
-#include "data/instance_schema.h"
+#include "bert/weights/safetensors.h"
+#include "data/files/hdf5.h"
+#include "data/files/instance_file.h"
+#include "data/files/instance_schema.h"
 #include "tests/cli/small_benchmark.h"
 
 namespace strata::cli {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "data/instance_file.h"
+#include "data/files/instance_file.h"
 #include "tests/cli/small_benchmark.h"
 
 namespace strata::cli {

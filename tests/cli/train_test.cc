@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "tests/cli/small_benchmark.h"
-#include "tests/harness/oracle.h"
+#include "tests/training/oracle.h"
 
 namespace strata::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "comm/device_communicator.h"
-#include "device/backends.h"
+#include "device/registry/backends.h"
 
 namespace strata::comm {
 namespace {

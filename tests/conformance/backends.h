@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "device/backend.h"
-#include "device/backends.h"
+#include "device/registry/backends.h"
 
 namespace strata::device {
 

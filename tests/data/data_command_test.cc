@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
-#include "data/instance_file.h"
+#include "data/files/instance_file.h"
 #include "tests/data/data_test_support.h"
 #include "tests/data/instance_samples.h"
 

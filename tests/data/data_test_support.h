@@ -15,9 +15,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "data/corpus.h"
-#include "data/instances.h"
-#include "data/vocabulary.h"
+#include "data/text/corpus.h"
+#include "data/text/instances.h"
+#include "data/text/vocabulary.h"
 #include "tests/support/error_of.h"
 
 namespace strata::data {

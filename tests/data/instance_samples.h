@@ -4,9 +4,9 @@
 #include <numeric>
 #include <vector>
 
-#include "data/convert.h"
-#include "data/instance_file.h"
-#include "data/instances.h"
+#include "data/files/convert.h"
+#include "data/files/instance_file.h"
+#include "data/text/instances.h"
 
 namespace strata::data {
 

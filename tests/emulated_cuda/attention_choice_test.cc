@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "device/cuda/cuda_backend.h"
-#include "tests/harness/small_training.h"
+#include "tests/training/small_training.h"
 
 namespace strata::harness {
 namespace {

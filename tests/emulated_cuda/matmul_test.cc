@@ -1,5 +1,5 @@
 // What one backend remembers of products must serve the next ones, too.
-#include "device/cuda/matmul.h"
+#include "device/cuda/gemm/matmul.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // Whole training steps of the CUDA backend: issued, replayed as graphs, and on the processor. What
 // may not be captured (memory taken, the host waiting) is an error of the stand-in.
-#include "harness/trainer.h"
+#include "training/trainer.h"
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
-#include "device/backends.h"
 #include "device/cuda/cuda_backend.h"
-#include "tests/harness/mlperf_reference_training.h"
-#include "tests/harness/small_training.h"
+#include "device/registry/backends.h"
+#include "tests/training/mlperf_reference_training.h"
+#include "tests/training/small_training.h"
 
 namespace strata::harness {
 namespace {

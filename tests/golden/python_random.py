@@ -1,4 +1,4 @@
-"""Prints what tests/data/python_random_test.cc expects: numbers of random.Random.
+"""Prints what tests/data/text/python_random_test.cc expects: numbers of random.Random.
 
   python python_random.py
 """

@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "harness/result_tree.h"
-#include "tests/harness/small_training.h"
-#include "tests/harness/temporary_directory.h"
+#include "harness/record/result_tree.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/training/small_training.h"
 
 namespace strata::harness {
 namespace {

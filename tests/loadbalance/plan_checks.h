@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "loadbalance/batch_plan.h"
+#include "loadbalance/plans/batch_plan.h"
 #include "loadbalance/random.h"
 
 namespace strata::loadbalance {

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string>
 
-#include "compliance/check_log.h"
-#include "compliance/convergence.h"
-#include "compliance/seeds.h"
+#include "compliance/checks/check_log.h"
+#include "compliance/checks/convergence.h"
+#include "compliance/package/seeds.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace strata::compliance;

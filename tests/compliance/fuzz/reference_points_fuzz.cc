@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "compliance/rcp.h"
+#include "compliance/checks/rcp.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace strata::compliance;

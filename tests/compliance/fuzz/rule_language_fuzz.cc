@@ -4,9 +4,9 @@
 #include <string>
 
 #include "base/error.h"
-#include "compliance/rule_evaluator.h"
-#include "compliance/rule_file.h"
-#include "compliance/rule_parser.h"
+#include "compliance/language/rule_evaluator.h"
+#include "compliance/language/rule_file.h"
+#include "compliance/language/rule_parser.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "compliance/system_description.h"
+#include "compliance/package/system_description.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace strata::compliance;

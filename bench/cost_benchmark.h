@@ -1,0 +1,53 @@
+// What a sample costs this machine, as a function of its length.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/run_config.h"
+#include "loadbalance/cost_fit.h"
+#include "training/setup.h"
+
+namespace strata::harness {
+
+struct CostBenchmarkOptions {
+  int rounds = 5;                  // measured, after one that is not
+  int64_t micro_batch_tokens = 0;  // 0: those of batch.micro_batch samples of the longest length
+  std::function<void(size_t done, size_t total)> progress;  // in batches; may be empty
+};
+
+// Samples of one length.
+struct EqualBatch {
+  int32_t length = 0;
+  int64_t samples = 0;
+  double seconds = 0;  // forward and backward: median over the rounds, mean over the ranks
+
+  loadbalance::BatchTime time() const {
+    const auto count = static_cast<double>(samples), s = static_cast<double>(length);
+    return {count * s, count * s * s, seconds};
+  }
+};
+
+struct CostBenchmark {
+  std::string device;
+  int ranks = 1;
+  loadbalance::CostFit fit;
+  std::vector<EqualBatch> batches;
+
+  // How far the fit is above the measured time, in parts of it.
+  double relative_error(const EqualBatch& batch) const {
+    return fit.seconds(batch.time()) / batch.seconds - 1;
+  }
+};
+
+// Times forward and backward of the configured model, with random weights, on batches of
+// equally long samples: all lengths with the same number of tokens, which tells what a token's
+// length costs, and the shorter ones with half as many, which tells what a batch costs whatever it
+// holds. Rounds over all batches, so that a disturbance spoils no batch alone. Needs no data. All
+// ranks call together.
+CostBenchmark benchmark_costs(const RunConfig& config, const CostBenchmarkOptions& options,
+                              const Ranks& ranks);
+
+}  // namespace strata::harness

@@ -1,0 +1,151 @@
+#include "bench/overlap_benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "bench/synthetic_training.h"
+#include "training/trainer.h"
+
+namespace strata::harness {
+namespace {
+
+using Step = SyntheticTraining::Step;
+
+// One way to reduce gradients, and what its steps took.
+struct Contender {
+  std::string name;
+  std::unique_ptr<comm::GradientBuckets> buckets;
+  std::vector<double> step, backward, communication, exposed;
+
+  void add(const Step& times) {
+    step.push_back(times.seconds);
+    backward.push_back(times.compute.last_backward);
+    communication.push_back(times.reduce.communication_seconds);
+    exposed.push_back(times.reduce.exposed_communication_seconds);
+  }
+};
+
+double slowest(const Ranks& ranks, double seconds) {
+  // Every rank's value in its own place: a sum is all that is needed to know them all.
+  std::vector<double> all(static_cast<size_t>(ranks.size()));
+  all[static_cast<size_t>(ranks.rank())] = seconds;
+  ranks.communicator.all_reduce_sum(all.data(), ranks.size(), device::DType::kF64);
+  return *std::max_element(all.begin(), all.end());
+}
+
+double gradient_bytes(const RunConfig& config, const bert::Model& model) {
+  return static_cast<double>(model.layout().size) *
+         static_cast<double>(size_of(bucket_options(config).reduce_dtype));
+}
+
+// The speed at which all buckets' all-reduces take `seconds`.
+comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, double bytes,
+                           int64_t buckets) {
+  const double latency =
+      static_cast<double>(buckets) * comm::all_reduce_seconds({1.0, latency_seconds}, ranks, 0);
+  if (latency >= seconds) {
+    fail("{} buckets of {} s latency take longer than backward, {} s: lower the latency", buckets,
+         latency_seconds, seconds);
+  }
+  const double bytes_sent = comm::all_reduce_seconds({1.0, 0}, ranks, bytes);
+  return {bytes_sent / (seconds - latency), latency_seconds};
+}
+
+}  // namespace
+
+OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions& options,
+                                   const Ranks& ranks) {
+  if (ranks.size() == 1) {
+    fail(
+        "one rank communicates with nobody: start it on several, "
+        "scripts/mpirun.sh -n 2 strata bench overlap ...");
+  }
+  constexpr int kUnmeasured = 1;
+  // All of the state, for all contenders.
+  RunConfig unsharded = config;
+  unsharded.optimizer.sharded = false;
+  SyntheticTraining training(unsharded, options.micro_batch_tokens, options.steps + kUnmeasured,
+                             ranks);
+  if (options.link && training.backend().cuda_stream(device::Stream::kReduce)) {
+    fail("device.backend={}: a slower link than NCCL's cannot be emulated; use --real-network",
+         training.backend().name());
+  }
+  const comm::BucketOptions configured = bucket_options(config);
+  const auto alone = comm::make_single_communicator();
+  Contender without{.name = "no communication",
+                    .buckets = training.make_buckets(*alone, configured)};
+
+  OverlapBenchmark result{.device = training.backend().description(),
+                          .ranks = ranks.size(),
+                          .buckets = std::ssize(without.buckets->buckets()),
+                          .bytes = gradient_bytes(config, training.model()),
+                          .link = options.link};
+  if (result.link && result.link->bytes_per_second == 0) {
+    for (size_t batch = 0; batch < 3; ++batch) {
+      without.add(training.timed_step(batch % training.batches(), *without.buckets));
+    }
+    const double backward = slowest(ranks, median(without.backward));
+    result.link =
+        link_that_takes(options.communication_share * backward, result.link->latency_seconds,
+                        ranks.size(), result.bytes, result.buckets);
+    without = {.name = without.name, .buckets = std::move(without.buckets)};
+  }
+  const auto network = result.link
+                           ? comm::make_slow_link(ranks.communicator.duplicate(), *result.link)
+                           : ranks.communicator.duplicate();
+
+  std::vector<Contender> contenders;
+  for (const ClipMode mode : {ClipMode::kNone, ClipMode::kAfterAllReduce,
+                              ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce}) {
+    RunConfig of_mode = config;
+    of_mode.clip.mode = mode;
+    contenders.push_back({name_of(mode), training.make_buckets(*network, bucket_options(of_mode))});
+  }
+  if (config.optimizer.name == OptimizerKind::kAdam) {  // LAMB's whole state works on whole tensors
+    comm::BucketOptions sharded = configured;
+    sharded.clip = comm::ClipMode::kBucketBeforeAllReduce;
+    sharded.gathered_weights = training.model().compute_weights();
+    contenders.push_back(
+        {fmt::format("{}, sharded state", name_of(ClipMode::kBucketBeforeAllReduce)),
+         training.make_buckets(*network, sharded)});
+  }
+
+  Timeline timeline(ranks.communicator);
+  const int steps = options.steps + kUnmeasured;
+  for (int i = 0; i < steps; ++i) {
+    const auto batch = static_cast<size_t>(i);
+    const bool measured = i >= kUnmeasured, last = i + 1 == steps;
+    const auto run = [&](Contender& contender) {
+      const auto begin = Clock::now();
+      const Step times = training.timed_step(batch, *contender.buckets, last ? &timeline : nullptr);
+      if (last) timeline.add(Lane::kStep, contender.name, begin, Clock::now());
+      if (measured) contender.add(times);
+    };
+    run(without);
+    for (Contender& contender : contenders) run(contender);
+    result.tokens +=
+        measured ? training.accumulation() * std::ssize(training.batch(batch).tokens) : 0;
+    if (options.progress) options.progress(batch + 1, static_cast<size_t>(steps));
+  }
+  if (!options.timeline.empty()) timeline.write(options.timeline);
+
+  std::vector<int64_t> tokens = {result.tokens};
+  ranks.communicator.all_reduce_sum(tokens);
+  result.tokens = tokens[0] / options.steps;
+  const double step_without_link = slowest(ranks, median(without.step));
+  for (const Contender& contender : contenders) {
+    result.modes.push_back({.name = contender.name,
+                            .step = slowest(ranks, median(contender.step)),
+                            .backward = slowest(ranks, median(contender.backward)),
+                            .communication = slowest(ranks, median(contender.communication)),
+                            .exposed = slowest(ranks, median(contender.exposed)),
+                            .step_without_link = step_without_link});
+  }
+  return result;
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,71 @@
+#include "bench/step_benchmark.h"
+
+#include <array>
+
+#include "bench/device_peaks.h"
+#include "bench/synthetic_training.h"
+#include "training/trainer.h"
+
+namespace strata::harness {
+StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOptions& options,
+                              const Ranks& ranks) {
+  constexpr int kUnmeasured = 2;
+  SyntheticTraining training(config, options.micro_batch_tokens, options.steps + kUnmeasured,
+                             ranks);
+  const auto buckets =
+      training.make_buckets(ranks.communicator, bucket_options(config, training.model()));
+  const MatrixPeak peak(training.backend());
+  if (!training.backend().memory_is_host()) {
+    // Libraries choose their algorithms, and graphs are recorded, one in each of the model's slots.
+    constexpr int kTimes = 4;
+    for (int i = 0; i < kTimes * (options.steps + kUnmeasured); ++i) {
+      training.step(static_cast<size_t>(i / kTimes), *buckets);
+    }
+  }
+
+  std::vector<std::vector<int32_t>> lengths;
+  std::vector<double> step, forward, backward, wait, reduce, update, peaks;
+  double sequences = 0, tokens = 0, flops = 0;
+  for (int i = 0; i < options.steps + kUnmeasured; ++i) {
+    const auto number = static_cast<size_t>(i);
+    const bool on_host = training.backend().memory_is_host();
+    SyntheticTraining::Step times =
+        on_host ? training.timed_step(number, *buckets) : training.step(number, *buckets);
+    const double whole = times.seconds;
+    if (!on_host && training.knows_phases()) times = training.timed_step(number, *buckets);
+    const double peak_now = peak.flops_per_second();
+    if (i < kUnmeasured) continue;
+    step.push_back(whole);
+    forward.push_back(times.compute.forward);
+    backward.push_back(times.compute.backward);
+    wait.push_back(times.reduce.wait_seconds);
+    reduce.push_back(times.reduce.communication_seconds);
+    update.push_back(times.reduce.update_seconds);
+    peaks.push_back(peak_now);
+    lengths.push_back(training.lengths(number));
+    const auto accumulation = static_cast<double>(training.accumulation());
+    sequences += accumulation * static_cast<double>(training.lengths(number).size());
+    tokens += accumulation * static_cast<double>(training.batch(number).tokens.size());
+    flops += training.flops(number);
+  }
+  std::array<double, 4> sums{sequences, tokens, flops, median(peaks)};
+  ranks.communicator.all_reduce_sum(sums.data(), std::ssize(sums), device::DType::kF64);
+  const double steps = options.steps;
+  return {.ranks = ranks.size(),
+          .device = training.backend().description(),
+          .knows_phases = training.knows_phases(),
+          .lengths = std::move(lengths),
+          .sequences = static_cast<int64_t>(sums[0] / steps + 0.5),
+          .tokens = static_cast<int64_t>(sums[1] / steps + 0.5),
+          .flops = sums[2] / steps,
+          .step = median(step),
+          .forward = median(forward),
+          .backward = median(backward),
+          .wait = median(wait),
+          .reduce = median(reduce),
+          .update = median(update),
+          .peak_flops_per_second = sums[3],
+          .peak_size = peak.size()};
+}
+
+}  // namespace strata::harness

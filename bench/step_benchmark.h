@@ -1,0 +1,47 @@
+// How fast training steps are on this machine, phase by phase, against its own matrix peak.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/run_config.h"
+#include "training/setup.h"
+
+namespace strata::harness {
+
+struct StepBenchmarkOptions {
+  int steps = 10;                  // measured, after two that are not
+  int64_t micro_batch_tokens = 0;  // 0: batch.micro_batch sequences, whatever their tokens
+};
+
+// Medians over the measured steps, on one rank unless said otherwise. Seconds.
+struct StepBenchmark {
+  int ranks = 1;
+  std::string device;
+  bool knows_phases = true;  // false: no forward, backward, wait, reduce and update
+  std::vector<std::vector<int32_t>> lengths;  // of this rank's micro-batches that were measured
+  int64_t sequences = 0;                      // a step, over all ranks
+  int64_t tokens = 0;                         // a step, over all ranks
+  double flops = 0;                           // model FLOPs a step, over all ranks
+  double step = 0;                            // whole step, slowest rank
+  double forward = 0;                         // upload, forward, losses and their gradients
+  double backward = 0;                        // until the last gradient is final
+  double wait = 0;                            // then, until every bucket is reduced and updated
+  double reduce = 0;                          // all-reduces, most of it beside backward
+  double update = 0;                          // optimizer, beside backward too
+  double peak_flops_per_second =
+      0;                  // of all ranks' matrix products at once, measured between the steps
+  int64_t peak_size = 0;  // rows and columns of these products
+
+  double tokens_per_second() const { return static_cast<double>(tokens) / step; }
+  double sequences_per_second() const { return static_cast<double>(sequences) / step; }
+  double flops_per_second() const { return flops / step; }
+};
+
+// Trains on made-up batches with MLPerf Wikipedia's mix of lengths and random weights; needs no
+// data. All ranks call together.
+StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOptions& options,
+                              const Ranks& ranks);
+
+}  // namespace strata::harness

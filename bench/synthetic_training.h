@@ -1,0 +1,85 @@
+// Training steps on made-up batches and random weights, for measuring; needs no data.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/timing.h"
+#include "bert/model.h"
+#include "comm/buckets/gradient_buckets.h"
+#include "config/run_config.h"
+#include "data/files/packed_batch.h"
+#include "device/graph_cache.h"
+#include "optim/optimizer.h"
+#include "training/amax_agreement.h"
+#include "training/setup.h"
+#include "training/trace/compute_times.h"
+#include "training/trace/timeline.h"
+
+namespace strata::harness {
+
+// Lengths of the sequences of a micro-batch: batch.micro_batch of them, or as many as fill
+// `micro_batch_tokens` where that is not 0.
+std::vector<int32_t> micro_batch_lengths(const RunConfig& config, int64_t micro_batch_tokens,
+                                         const bert::BertConfig& bert, uint64_t seed);
+
+// The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths, other
+// ones on every rank. Steps are as in training: batch.gradient_accumulation_steps micro-batches of
+// batch.micro_batch sequences.
+class SyntheticTraining {
+ public:
+  struct Step {
+    double seconds = 0;
+    // Of steps that are timed.
+    ComputeSeconds compute;  // the upload of a micro-batch is part of its forward
+    comm::StepTimes reduce;
+  };
+
+  // `batches` different ones. `micro_batch_tokens` 0: batch.micro_batch sequences, whatever their
+  // tokens. All ranks construct together.
+  SyntheticTraining(const RunConfig& config, int64_t micro_batch_tokens, int batches,
+                    const Ranks& ranks);
+
+  // What reduces, clips and updates gradients in these steps; there may be several, used in turn,
+  // but with device.graphs only one.
+  std::unique_ptr<comm::GradientBuckets> make_buckets(comm::Communicator& communicator,
+                                                      const comm::BucketOptions& options);
+
+  // Trains on batch `batch` of those made; all ranks call together.
+  Step step(size_t batch, comm::GradientBuckets& buckets) { return run(batch, buckets, nullptr); }
+  // The same, not replayed, its parts timed, which may take a device a little longer. Adds them to
+  // `timeline`, which may be null.
+  Step timed_step(size_t batch, comm::GradientBuckets& buckets, Timeline* timeline = nullptr);
+
+  device::Backend& backend() { return *backend_; }
+  bert::Model& model() { return *model_; }
+  bool knows_phases() const { return !recordings_; }
+  int64_t accumulation() const { return accumulation_; }
+  size_t batches() const { return batches_.size(); }
+  // Of a micro-batch of this rank.
+  const std::vector<int32_t>& lengths(size_t batch) const { return lengths_[batch]; }
+  const data::PackedBatch& batch(size_t batch) const { return batches_[batch]; }
+  // Model FLOPs of a step of this rank.
+  double flops(size_t batch) const;
+
+ private:
+  Step run(size_t batch, comm::GradientBuckets& buckets, ComputeTimes* times);
+
+  bert::BertConfig bert_;
+  int64_t accumulation_;
+  const Ranks& ranks_;
+  std::vector<std::vector<int32_t>> lengths_;
+  std::vector<data::PackedBatch> batches_;
+  std::unique_ptr<device::Backend> backend_;
+  std::unique_ptr<bert::Model> model_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::optional<Float8Agreement> float8_agreement_;
+  std::optional<ComputeTimes> times_;
+  std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
+  int64_t steps_ = 0;
+};
+
+}  // namespace strata::harness

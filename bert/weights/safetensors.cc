@@ -1,0 +1,111 @@
+#include "bert/weights/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace strata::bert {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kLargestHeader = 100u << 20;  // the format's own limit
+
+// The numbers of a list. The library would turn any others into these, in or out of their range.
+std::vector<uint64_t> list_of_sizes(const json& entry, const char* key) {
+  const json& list = entry.at(key);
+  const auto is_size = [](const json& value) { return value.is_number_unsigned(); };
+  if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_size)) {
+    fail("{} must be a list of integers of at least 0", key);
+  }
+  return list.get<std::vector<uint64_t>>();
+}
+
+StoredTensor parse_tensor(const std::string& file, const std::string& name, const json& entry,
+                          uint64_t data_begin, uint64_t file_size) {
+  StoredTensor tensor;
+  try {
+    tensor.dtype = entry.at("dtype").get<std::string>();
+    const std::vector<uint64_t> shape = list_of_sizes(entry, "shape");
+    tensor.shape.assign(shape.begin(), shape.end());
+    const std::vector<uint64_t> offsets = list_of_sizes(entry, "data_offsets");
+    if (offsets.size() != 2 || offsets[0] > offsets[1]) fail("data_offsets must be [begin, end]");
+    if (offsets[1] > file_size - data_begin) {
+      fail("its data ends at byte {} but the file has {}; it is truncated, fetch it again",
+           offsets[1] + data_begin, file_size);
+    }
+    tensor.begin = data_begin + offsets[0];
+    tensor.end = data_begin + offsets[1];
+    const uint64_t bytes = tensor_bytes(tensor.dtype, tensor.shape, file_size);
+    if (bytes != tensor.end - tensor.begin) {
+      fail("its shape {} needs {} bytes, its data_offsets give {}", json(tensor.shape).dump(),
+           bytes, tensor.end - tensor.begin);
+    }
+  } catch (const json::exception& error) {
+    fail("{}: tensor \"{}\": wrong header entry: {}", file, name, error.what());
+  } catch (const Error& error) {
+    fail("{}: tensor \"{}\": {}", file, name, error.what());
+  }
+  return tensor;
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : TensorFile(path) {
+  const std::string file = path.string();
+  std::ifstream in(path, std::ios::binary);
+  std::error_code error;
+  const uint64_t file_size = std::filesystem::file_size(path, error);
+  if (!in || error) fail("{}: cannot open this safetensors file; check model.checkpoint", file);
+  uint64_t header_size = 0;
+  static_assert(std::endian::native == std::endian::little);
+  in.read(reinterpret_cast<char*>(&header_size), sizeof header_size);
+  if (!in) fail("{}: {} bytes is too short for a safetensors file", file, file_size);
+  if (header_size > kLargestHeader || header_size > file_size - sizeof header_size) {
+    fail("{}: its header claims {} bytes but the file has {}: truncated, or not a safetensors file",
+         file, header_size, file_size);
+  }
+  std::string header(header_size, '\0');
+  in.read(header.data(), static_cast<std::streamsize>(header_size));
+  if (!in) fail("{}: cannot read its header", file);
+  const json entries = json::parse(header, nullptr, false);
+  if (entries.is_discarded() || !entries.is_object()) {
+    fail("{}: the header at byte 8 is not a JSON object: not a safetensors file", file);
+  }
+  for (const auto& [name, entry] : entries.items()) {
+    if (name == "__metadata__") continue;
+    tensors_.emplace(name,
+                     parse_tensor(file, name, entry, sizeof header_size + header_size, file_size));
+  }
+}
+
+std::string SafetensorsFile::read_bytes(const std::string& name, const StoredTensor& tensor) const {
+  return read_tensor_bytes(path_, name, tensor.begin, tensor.end);
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {
+  json header = {{"__metadata__", {{"format", "pt"}}}};
+  uint64_t offset = 0;
+  for (const NamedTensor& tensor : tensors) {
+    const uint64_t bytes = tensor.values.size_bytes();
+    header[tensor.name] = {
+        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');  // readers map tensors in place: keep them aligned
+  const uint64_t size = text.size();
+  std::string file(reinterpret_cast<const char*>(&size), sizeof size);
+  file.reserve(sizeof size + text.size() + offset);
+  file += text;
+  for (const NamedTensor& tensor : tensors) {
+    file.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size_bytes());
+  }
+  write_file_atomically(path, file);
+}
+
+}  // namespace strata::bert

@@ -1,0 +1,197 @@
+#include "bert/weights/weights.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <set>
+
+#include "base/error.h"
+#include "bert/weights/safetensors.h"
+#include "bert/weights/tensorflow_checkpoint.h"
+#include "device/dropout.h"
+
+namespace strata::bert {
+namespace {
+
+// Uniform in (0, 1), from a counter.
+double uniform(uint64_t key, uint64_t counter) {
+  return (static_cast<double>(device::splitmix64(key ^ device::splitmix64(counter)) >> 11) + 0.5) *
+         0x1p-53;
+}
+
+// Box-Muller; values beyond two deviations are drawn again from the next counters.
+float truncated_normal(uint64_t key, uint64_t element) {
+  for (uint64_t draw = 0;; ++draw) {
+    const uint64_t counter = (element << 16) + 2 * draw;
+    const double value = std::sqrt(-2.0 * std::log(uniform(key, counter))) *
+                         std::cos(2.0 * std::numbers::pi * uniform(key, counter + 1));
+    if (std::abs(value) <= 2.0) return static_cast<float>(0.02 * value);
+  }
+}
+
+bool is_gain(const Parameter& p) { return p.name.ends_with("/gamma"); }
+
+void initialise(const Parameter& p, uint64_t seed, HostWeights& weights) {
+  float* values = weights.data() + p.offset;
+  for (int64_t i = 0; i < p.size(); ++i) {
+    values[i] = p.decay      ? truncated_normal(seed, static_cast<uint64_t>(p.offset + i))
+                : is_gain(p) ? 1.0f
+                             : 0.0f;
+  }
+}
+
+bool may_be_missing(const Parameter& p) {
+  return p.name.starts_with("cls/") || p.name.starts_with("bert/pooler/");
+}
+
+// In safetensors. Files of BertModel lack the "bert." prefix; old ones call LayerNorm's vectors
+// gamma and beta.
+std::vector<std::string> spellings(const Parameter& p) {
+  std::vector<std::string> names{p.hugging_face};
+  const auto add_variants = [&](const std::string& from, const std::string& to) {
+    const size_t count = names.size();
+    for (size_t i = 0; i < count; ++i) {
+      const size_t at = names[i].rfind(from);
+      if (at == std::string::npos) continue;
+      names.push_back(std::string(names[i]).replace(at, from.size(), to));
+    }
+  };
+  if (p.name.find("LayerNorm") != std::string::npos) {
+    add_variants("LayerNorm.weight", "LayerNorm.gamma");
+    add_variants("LayerNorm.bias", "LayerNorm.beta");
+  }
+  if (p.hugging_face.starts_with("bert.")) {
+    const size_t count = names.size();
+    for (size_t i = 0; i < count; ++i) names.push_back(names[i].substr(5));
+  }
+  return names;
+}
+
+std::vector<int64_t> shape_of(const Parameter& p) {
+  const bool vector = p.rows == 1;
+  return vector ? std::vector<int64_t>{p.cols} : std::vector<int64_t>{p.rows, p.cols};
+}
+
+// `from` is [rows, cols], `to` [cols, rows].
+void transpose(const float* from, int64_t rows, int64_t cols, float* to) {
+  constexpr int64_t kTile = 32;  // a tile's lines stay in the first-level cache
+  for (int64_t top = 0; top < rows; top += kTile) {
+    for (int64_t left = 0; left < cols; left += kTile) {
+      for (int64_t col = left; col < std::min(left + kTile, cols); ++col) {
+        for (int64_t row = top; row < std::min(top + kTile, rows); ++row) {
+          to[col * rows + row] = from[row * cols + col];
+        }
+      }
+    }
+  }
+}
+
+// A file of weights by the names and in the shapes of its format.
+struct WeightFile {
+  std::unique_ptr<TensorFile> tensors;
+  bool is_tensorflow = false;
+
+  std::vector<std::string> names_of(const Parameter& p) const {
+    return is_tensorflow ? std::vector<std::string>{p.name} : spellings(p);
+  }
+  // TensorFlow multiplies by matrices of [in, out].
+  bool transposes(const Parameter& p) const { return is_tensorflow && p.name.ends_with("/kernel"); }
+  std::vector<int64_t> shape_of(const Parameter& p) const {
+    return transposes(p) ? std::vector<int64_t>{p.cols, p.rows} : bert::shape_of(p);
+  }
+  void read(const std::string& name, const Parameter& p, float* values) const {
+    const auto size = static_cast<size_t>(p.size());
+    if (!transposes(p)) return tensors->read(name, {values, size});
+    std::vector<float> stored(size);
+    tensors->read(name, stored);
+    transpose(stored.data(), p.cols, p.rows, values);
+  }
+};
+
+WeightFile open_weights(const std::filesystem::path& path) {
+  std::filesystem::path prefix = path;
+  if (path.extension() == ".index" || path.extension().string().starts_with(".data-")) {
+    prefix.replace_extension();
+  }
+  if (TensorFlowCheckpoint::exists(prefix)) {
+    return {std::make_unique<TensorFlowCheckpoint>(prefix), true};
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    fail(
+        "{}: neither a safetensors file nor, with .index behind it, a TensorFlow checkpoint; check "
+        "model.checkpoint",
+        path.string());
+  }
+  return {std::make_unique<SafetensorsFile>(path), false};
+}
+
+}  // namespace
+
+HostWeights random_weights(const ParameterLayout& layout, uint64_t seed) {
+  HostWeights weights(static_cast<size_t>(layout.size), 0.0f);
+  for (const Parameter& p : layout.all) initialise(p, seed, weights);
+  return weights;
+}
+
+LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
+                           uint64_t seed) {
+  const WeightFile file = open_weights(path);
+  const std::map<std::string, StoredTensor>& tensors = file.tensors->tensors();
+  LoadedWeights loaded{HostWeights(static_cast<size_t>(layout.size), 0.0f), {}, {}};
+  std::set<std::string> used;
+  for (const Parameter& p : layout.all) {
+    std::string stored;
+    const std::vector<std::string> names = file.names_of(p);
+    for (const std::string& name : names) {
+      if (tensors.contains(name)) stored = name;
+    }
+    if (stored.empty()) {
+      if (!may_be_missing(p)) {
+        fail(
+            "{}: lacks the tensor \"{}\" of this model; do model.config and model.checkpoint "
+            "belong together?",
+            path.string(), names.front());
+      }
+      loaded.initialised.push_back(p.name);
+      initialise(p, seed, loaded.values);
+      continue;
+    }
+    const std::vector<int64_t> shape = tensors.at(stored).shape, wanted = file.shape_of(p);
+    if (shape != wanted) {
+      fail(
+          "{}: tensor \"{}\" has shape [{}], the model's is [{}]; do model.config and "
+          "model.checkpoint "
+          "belong together?",
+          path.string(), stored, fmt::join(shape, ", "), fmt::join(wanted, ", "));
+    }
+    file.read(stored, p, loaded.values.data() + p.offset);
+    used.insert(stored);
+  }
+  for (const std::string& name : loaded.initialised) {
+    if (name != layout.transform.weight.name) continue;
+    float* transform = loaded.values.data() + layout.transform.weight.offset;
+    const int64_t hidden = layout.transform.weight.cols;
+    for (int64_t i = 0; i < hidden * hidden; ++i)
+      transform[i] = i % (hidden + 1) == 0 ? 1.0f : 0.0f;
+  }
+  for (const auto& [name, tensor] : tensors) {
+    if (!used.contains(name)) loaded.unused.push_back(name);
+  }
+  return loaded;
+}
+
+void save_weights(const ParameterLayout& layout, const HostWeights& weights,
+                  const std::filesystem::path& path) {
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& p : layout.all) {
+    tensors.push_back(
+        {p.hugging_face, shape_of(p), {weights.data() + p.offset, static_cast<size_t>(p.size())}});
+  }
+  write_safetensors(path, tensors);
+}
+
+}  // namespace strata::bert

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/bench/bench.h"
+#include "cli/progress.h"
+#include "config/cost_file.h"
+#include "config/yaml_document.h"
+#include "data/files/instance_file.h"
+#include "loadbalance/length_histogram.h"
+#include "loadbalance/plans/imbalance.h"
+
+namespace strata::cli {
+namespace {
+
+struct BenchBalanceOptions {
+  std::string lengths;
+  size_t samples = 1 << 20;
+  std::vector<int> ranks = {8, 64, 1024, 4096};
+  std::vector<std::string> strategies = loadbalance::strategies();
+  std::string cost = "auto";
+  int steps = 100;
+  loadbalance::PlanOptions plan{.batch_per_rank = 16};
+  bool json = false;
+};
+
+struct Measured {
+  loadbalance::PlanOptions plan;
+  loadbalance::ImbalanceReport report;
+};
+
+std::vector<int32_t> lengths_of_data_set(const std::filesystem::path& path) {
+  constexpr int32_t kAny = std::numeric_limits<int32_t>::max();
+  const auto source = data::open_instances(path, {kAny, kAny});
+  return {source->lengths().begin(), source->lengths().end()};
+}
+
+std::vector<int32_t> read_lengths(const BenchBalanceOptions& options) {
+  const std::filesystem::path path = options.lengths;
+  if (data::is_named_as_data(path) || std::filesystem::is_directory(path)) {
+    return lengths_of_data_set(path);
+  }
+  return loadbalance::lengths_in_proportion(path.empty() ? loadbalance::mlperf_wikipedia_histogram()
+                                                         : loadbalance::read_length_histogram(path),
+                                            options.samples);
+}
+
+loadbalance::CostModel read_cost_option(const std::string& text) {
+  harness::ConfigValue value;
+  value.node = harness::parse_yaml(text, "--cost");
+  value.key = "cost model";
+  value.source = "--cost";
+  value.base = std::filesystem::current_path();
+  return harness::read_cost(value, "{linear: A, quadratic: B}, a path or auto");
+}
+
+std::vector<Measured> measure(const BenchBalanceOptions& options) {
+  const std::vector<int32_t> lengths = read_lengths(options);
+  loadbalance::PlanOptions plan = options.plan;
+  plan.cost = read_cost_option(options.cost);
+  Progress progress("measuring plans");
+  const size_t total = options.ranks.size() * options.strategies.size();
+  std::vector<Measured> results;
+  for (const int ranks : options.ranks) {
+    for (const std::string& strategy : options.strategies) {
+      plan.ranks = ranks;
+      plan.strategy = strategy;
+      progress.update(results.size(), total);
+      results.push_back({plan, loadbalance::measure_imbalance(plan, lengths, options.steps)});
+    }
+  }
+  return results;
+}
+
+void print_json(const std::vector<Measured>& results) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const auto& [plan, report] : results) {
+    rows.push_back({{"ranks", plan.ranks},
+                    {"batch_per_rank", plan.batch_per_rank},
+                    {"strategy", plan.strategy},
+                    {"group_ranks", loadbalance::effective_group_ranks(plan)},
+                    {"mean_imbalance", report.mean_imbalance},
+                    {"p99_imbalance", report.p99_imbalance},
+                    {"mean_group_bound", report.mean_group_bound},
+                    {"bytes_received_per_rank_and_step", report.bytes_per_step},
+                    {"planning_seconds_per_step", report.planning_seconds_per_step}});
+  }
+  fmt::print("{}\n", rows.dump(2));
+}
+
+// Markdown, so that it can stand in a report as it is.
+void print_table(const std::vector<Measured>& results) {
+  fmt::print(
+      "| ranks | strategy           | groups of | mean imbalance | 99th percentile | bytes a step "
+      "| planning ms |\n"
+      "| ----: | ------------------ | --------: | -------------: | --------------: | -----------: "
+      "| ----------: |\n");
+  for (const auto& [plan, report] : results) {
+    fmt::print("| {:5} | {:18} | {:9} | {:14.4f} | {:15.4f} | {:12.0f} | {:11.3f} |\n", plan.ranks,
+               plan.strategy, loadbalance::effective_group_ranks(plan), report.mean_imbalance,
+               report.p99_imbalance, report.bytes_per_step, 1e3 * report.planning_seconds_per_step);
+  }
+}
+
+}  // namespace
+
+void add_bench_balance(CLI::App& bench) {
+  const auto options = std::make_shared<BenchBalanceOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "balance",
+      "What every load-balance strategy leaves uneven between ranks (the dearest rank's cost over "
+      "the mean), what it sends a rank, and how long planning takes; simulated, needs no data");
+  command->add_option("--lengths", options->lengths,
+                      "Sample lengths: a file of lines 'LENGTH WEIGHT', or a data set, one file or "
+                      "a directory of them. Default: MLPerf's BERT Wikipedia");
+  command
+      ->add_option("--samples", options->samples,
+                   "Samples in the lengths' proportions, for a file of weights")
+      ->check(CLI::Range(size_t{1}, size_t{1} << 30))
+      ->capture_default_str();
+  command->add_option("--ranks", options->ranks, "Numbers of ranks to simulate")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--batch", options->plan.batch_per_rank, "Samples a rank takes in a step")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--strategies", options->strategies, "Strategies to compare")
+      ->delimiter(',')
+      ->check(CLI::IsMember(loadbalance::strategies()))
+      ->capture_default_str();
+  command->add_option("--steps", options->steps, "Steps to simulate of each")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command
+      ->add_option("--group-ranks", options->plan.group_ranks,
+                   "Neighbouring ranks that share their samples; 0: 8 for stratified+presort, all "
+                   "for planned")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  command
+      ->add_option("--strata", options->plan.strata_bounds,
+                   "Upper ends of the length strata in tokens, rising")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option("--cost", options->cost,
+                   "A sample's cost: a file that 'strata bench cost' wrote, '{linear: A, "
+                   "quadratic: B}', or auto, BERT-large's arithmetic")
+      ->capture_default_str();
+  command->add_option("--seed", options->plan.seed, "Seed of the draws")->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] {
+    const std::vector<Measured> results = measure(*options);
+    options->json ? print_json(results) : print_table(results);
+  });
+}
+
+}  // namespace strata::cli

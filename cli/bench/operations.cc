@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/operations_benchmark.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/step_options.h"
+#include "cli/config_options.h"
+#include "cli/ranks.h"
+
+namespace strata::cli {
+namespace {
+
+struct BenchOperationsOptions {
+  ConfigOptions run;
+  harness::OperationsBenchmarkOptions benchmark;
+  bool json = false;
+};
+
+void print_json(const harness::OperationsBenchmark& b) {
+  nlohmann::ordered_json operations = nlohmann::ordered_json::array();
+  for (const harness::OperationTime& o : b.operations) {
+    operations.push_back({{"operation", o.operation},
+                          {"where", o.where},
+                          {"per_step", o.per_step},
+                          {"seconds", o.seconds},
+                          {"flops", o.flops},
+                          {"bytes", o.bytes},
+                          {"share_of_peak", b.share_of_peak(o)}});
+  }
+  const nlohmann::ordered_json result = {
+      {"device", b.device},
+      {"lengths", b.lengths},
+      {"tokens", b.tokens},
+      {"matrix_peak_flops_per_second", b.matrix_peak_flops_per_second},
+      {"copy_peak_bytes_per_second", b.copy_peak_bytes_per_second},
+      {"operations", operations}};
+  fmt::print("{}\n", result.dump(2));
+}
+
+void print_table(const harness::OperationsBenchmark& b) {
+  fmt::print("{}; {} sequences, {} tokens\n", b.device, b.lengths.size(), b.tokens);
+  fmt::print("{:<62}{:>8}{:>11}{:>11}{:>10}{:>10}\n", "operation", "a step", "ms once", "GFLOP/s",
+             "GB/s", "of peak");
+  double step = 0;
+  for (const harness::OperationTime& o : b.operations) {
+    step += static_cast<double>(o.per_step) * o.seconds;
+    const std::string rate =
+        o.flops > 0 ? fmt::format("{:.0f}", 1e-9 * o.flops / o.seconds) : std::string("-");
+    fmt::print("{:<62}{:>8}{:>11.4f}{:>11}{:>10.1f}{:>8.1f} %\n",
+               o.where.empty() ? o.operation : fmt::format("{} ({})", o.operation, o.where),
+               o.per_step, 1e3 * o.seconds, rate, 1e-9 * o.bytes / o.seconds,
+               100 * b.share_of_peak(o));
+  }
+  fmt::print("{:<62}{:>8}{:>11.2f}\n", "all of these in a step", "", 1e3 * step);
+  fmt::print("matrix peak {:.0f} GFLOP/s (products of {} x {}), copy peak {:.1f} GB/s\n",
+             1e-9 * b.matrix_peak_flops_per_second, b.matrix_peak_size, b.matrix_peak_size,
+             1e-9 * b.copy_peak_bytes_per_second);
+}
+
+}  // namespace
+
+void add_bench_operations(CLI::App& bench) {
+  const auto options = std::make_shared<BenchOperationsOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "operations",
+      "Every operation of the backend on the model's shapes, against the device's "
+      "matrix and copy peaks; needs no data");
+  add_config_options(*command, options->run, ": model, precision, batch, device",
+                     "model.precision=bf16")
+      ->required();
+  add_step_options(*command, "Rounds of every operation", options->benchmark.rounds,
+                   options->benchmark.micro_batch_tokens);
+  command->add_option("--only", options->benchmark.only,
+                      "Only operations whose names begin like this: --only attention");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] {
+    on_all_ranks([&](const harness::Ranks& ranks) {
+      const auto result = harness::benchmark_operations(
+          options->run.load(), options->benchmark, ranks,
+          [](const std::string& next) { fmt::print(stderr, "measuring {}\n", next); });
+      options->json ? print_json(result) : print_table(result);
+    });
+  });
+}
+
+}  // namespace strata::cli

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/optimizer_benchmark.h"
+#include "cli/bench/bench.h"
+#include "config/run_config_names.h"
+#include "harness/progress.h"
+
+namespace strata::cli {
+namespace {
+
+struct BenchOptimizerOptions {
+  std::string config;
+  std::string model = "bert-large";
+  std::string optimizer, precision;  // empty: as configured
+  int threads = 0;                   // 0: as configured
+  int rounds = 11;
+  bool json = false;
+};
+
+template <typename Enum>
+std::vector<std::string> names_of() {
+  std::vector<std::string> names;
+  for (const auto& choice : harness::choices_of<Enum>()) names.emplace_back(choice.name);
+  return names;
+}
+
+// Leaves `value` where `name` is empty.
+template <typename Enum>
+void choose(const std::string& name, Enum& value) {
+  for (const auto& choice : harness::choices_of<Enum>()) {
+    if (choice.name == name) value = choice.value;
+  }
+}
+
+harness::RunConfig run_config(const BenchOptimizerOptions& options) {
+  harness::RunConfig config;
+  if (options.config.empty()) {
+    config.model.config = options.model;
+  } else {
+    config = harness::load_run_config(options.config);
+  }
+  choose(options.optimizer, config.optimizer.name);
+  choose(options.precision, config.model.precision);
+  if (options.threads > 0) config.device.threads = options.threads;
+  return config;
+}
+
+void print_json(const harness::RunConfig& config, const harness::OptimizerBenchmark& b) {
+  const nlohmann::ordered_json result = {{"device", b.device},
+                                         {"optimizer", name_of(config.optimizer.name)},
+                                         {"parameters", b.parameters},
+                                         {"memory_bytes", b.memory_bytes},
+                                         {"update_bytes", b.update_bytes},
+                                         {"seconds",
+                                          {{"norm", b.norm},
+                                           {"update", b.update},
+                                           {"norm_and_update", b.norm_and_update},
+                                           {"plain", b.plain}}},
+                                         {"update_bytes_per_second", b.update_bytes_per_second()},
+                                         {"plain_bytes_per_second", b.plain_bytes_per_second()},
+                                         {"share_of_plain", b.share_of_plain()}};
+  fmt::print("{}\n", result.dump(2));
+}
+
+void print_table(const harness::RunConfig& config, const harness::OptimizerBenchmark& b) {
+  fmt::print("{}\n", b.device);
+  fmt::print("{}, {:.1f} M parameters, {:.1f} bytes read and written for each\n",
+             name_of(config.optimizer.name), static_cast<double>(b.parameters) / 1e6,
+             static_cast<double>(b.update_bytes) / static_cast<double>(b.parameters));
+  fmt::print("norm            {:9.2f} ms\n", b.norm * 1e3);
+  fmt::print("update          {:9.2f} ms  {:7.2f} GB/s   clip, update, compute weights\n",
+             b.update * 1e3, b.update_bytes_per_second() / 1e9);
+  fmt::print("norm and update {:9.2f} ms\n", b.norm_and_update * 1e3);
+  fmt::print("plain loop      {:9.2f} ms  {:7.2f} GB/s   same reads and writes, no arithmetic\n",
+             b.plain * 1e3, b.plain_bytes_per_second() / 1e9);
+  fmt::print("update / plain  {:9.1f} %              of the plain loop's bandwidth\n",
+             100 * b.share_of_plain());
+}
+
+void run(const BenchOptimizerOptions& options) {
+  const harness::RunConfig config = run_config(options);
+  harness::Progress progress({.label = "bench", .unit = "rounds", .total_steps = options.rounds});
+  progress.print(
+      fmt::format("{}: {:.0f} MB of memory", config.model.config,
+                  static_cast<double>(harness::optimizer_benchmark_bytes(config)) / 1e6));
+  const auto result = harness::benchmark_optimizer(
+      config, options.rounds, [&](int done) { progress.update({.step = done, .items = done}); });
+  progress.finish();
+  options.json ? print_json(config, result) : print_table(config, result);
+}
+
+}  // namespace
+
+void add_bench_optimizer(CLI::App& bench) {
+  const auto options = std::make_shared<BenchOptimizerOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "optimizer",
+      "The optimizer's pass over a whole model, against a plain loop over the same memory, round "
+      "by "
+      "round; needs no data. bert-large takes 6 GB of memory, 18 bytes a parameter");
+  CLI::Option* model =
+      command
+          ->add_option("--model", options->model,
+                       "bert-large, tiny, or a model's config.json; one that fits into the caches "
+                       "measures them")
+          ->capture_default_str();
+  command
+      ->add_option("--config", options->config,
+                   "A run's YAML file: model, precision, threads, optimizer")
+      ->excludes(model);
+  command->add_option("--optimizer", options->optimizer, "In place of the configured one (adam)")
+      ->check(CLI::IsMember(names_of<harness::OptimizerKind>()));
+  command
+      ->add_option("--precision", options->precision,
+                   "Of the weights compute reads, in place of the configured one (auto)")
+      ->check(CLI::IsMember(names_of<harness::Precision>()));
+  command->add_option("--threads", options->threads, "Threads [default: one a processor]")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--rounds", options->rounds, "Rounds to measure, after one that is not")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace strata::cli

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/overlap_benchmark.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/step_options.h"
+#include "cli/config_options.h"
+#include "cli/progress.h"
+#include "cli/ranks.h"
+
+namespace strata::cli {
+namespace {
+
+struct BenchOverlapOptions {
+  ConfigOptions run;
+  harness::OverlapOptions benchmark;
+  bool real_network = false;
+  double gigabits_per_second = 0;
+  double latency_microseconds = 0;
+  bool json = false;
+};
+
+constexpr double kBytesPerGigabit = 1e9 / 8;
+
+void print_json(const harness::OverlapBenchmark& b) {
+  nlohmann::ordered_json result = {{"device", b.device},
+                                   {"ranks", b.ranks},
+                                   {"tokens_per_step", b.tokens},
+                                   {"buckets", b.buckets},
+                                   {"gradient_bytes_per_step", b.bytes}};
+  if (b.link) {
+    result["emulated_link"] = {{"gigabits_per_second", b.link->bytes_per_second / kBytesPerGigabit},
+                               {"latency_seconds", b.link->latency_seconds}};
+  }
+  for (const harness::ModeOverlap& mode : b.modes) {
+    result["modes"].push_back({{"mode", mode.name},
+                               {"step_seconds", mode.step},
+                               {"step_seconds_without_communication", mode.step_without_link},
+                               {"backward_seconds", mode.backward},
+                               {"communication_seconds", mode.communication},
+                               {"exposed_communication_seconds", mode.exposed},
+                               {"hidden_share", mode.hidden_share()}});
+  }
+  fmt::print("{}\n", result.dump(2));
+}
+
+void print_table(const harness::OverlapBenchmark& b) {
+  fmt::print("{}, {} ranks, {} tokens a step\n", b.device, b.ranks, b.tokens);
+  fmt::print("{:.1f} MB of gradients a step in {} buckets over {}\n", b.bytes / 1e6, b.buckets,
+             b.link ? fmt::format("an emulated link of {:.3f} Gbit/s, {:.0f} us",
+                                  b.link->bytes_per_second / kBytesPerGigabit,
+                                  b.link->latency_seconds * 1e6)
+                    : "the real network");
+  fmt::print("{:<38}{:>9}{:>10}{:>15}{:>10}{:>9}\n", "ms", "step", "backward", "communication",
+             "exposed", "hidden");
+  fmt::print("{:<38}{:>9.1f}\n", "no communication", b.modes.front().step_without_link * 1e3);
+  for (const harness::ModeOverlap& mode : b.modes) {
+    fmt::print("{:<38}{:>9.1f}{:>10.1f}{:>15.1f}{:>10.1f}{:>8.1f}%\n", mode.name, mode.step * 1e3,
+               mode.backward * 1e3, mode.communication * 1e3, mode.exposed * 1e3,
+               100 * mode.hidden_share());
+  }
+}
+
+harness::OverlapOptions benchmark_options(const BenchOverlapOptions& options) {
+  harness::OverlapOptions benchmark = options.benchmark;
+  benchmark.link.reset();
+  if (!options.real_network) {
+    benchmark.link = comm::Link{options.gigabits_per_second * kBytesPerGigabit,
+                                options.latency_microseconds * 1e-6};
+  }
+  return benchmark;
+}
+
+}  // namespace
+
+void add_bench_overlap(CLI::App& bench) {
+  const auto options = std::make_shared<BenchOverlapOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "overlap",
+      "Every clip mode's steps over a slow link, and how much communication backward hides");
+  add_config_options(*command, options->run, ": model, precision, batch, optimizer, reduce",
+                     "reduce.dtype=bf16")
+      ->required();
+  add_step_options(*command, "Steps of every mode to measure", options->benchmark.steps,
+                   options->benchmark.micro_batch_tokens);
+  CLI::Option* real = command->add_flag("--real-network", options->real_network,
+                                        "Measure the network as it is, emulate nothing");
+  CLI::Option* speed =
+      command
+          ->add_option("--gbits", options->gigabits_per_second,
+                       "Speed of the emulated link of every rank in Gbit/s; without it, the speed "
+                       "at which communication takes as long as backward")
+          ->check(CLI::PositiveNumber)
+          ->excludes(real);
+  command
+      ->add_option("--latency-us", options->latency_microseconds,
+                   "Latency of the emulated link in microseconds")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes(real)
+      ->capture_default_str();
+  command
+      ->add_option("--share", options->benchmark.communication_share,
+                   "Communication to emulate, as a share of backward's time")
+      ->check(CLI::PositiveNumber)
+      ->excludes(real)
+      ->excludes(speed)
+      ->capture_default_str();
+  command->add_option("--timeline", options->benchmark.timeline,
+                      "Write the last step of every mode as Chrome trace JSON, for "
+                      "ui.perfetto.dev");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "Needs several ranks: scripts/mpirun.sh -n 2 strata bench overlap --config FILE\n"
+      "Exposed is communication left after backward while no bucket is clipped or updated.");
+  command->callback([options] {
+    on_all_ranks([&](const harness::Ranks& ranks) {
+      Progress progress("measuring clip modes");
+      harness::OverlapOptions benchmark = benchmark_options(*options);
+      if (ranks.first()) {
+        benchmark.progress = [&](size_t done, size_t total) { progress.update(done, total); };
+      }
+      const auto result = harness::benchmark_overlap(options->run.load(), benchmark, ranks);
+      if (ranks.first()) options->json ? print_json(result) : print_table(result);
+    });
+  });
+}
+
+}  // namespace strata::cli

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/step_benchmark.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/step_options.h"
+#include "cli/config_options.h"
+#include "cli/ranks.h"
+
+namespace strata::cli {
+namespace {
+
+struct BenchStepOptions {
+  ConfigOptions run;
+  harness::StepBenchmarkOptions benchmark;
+  bool json = false;
+};
+
+void print_json(const harness::StepBenchmark& b) {
+  nlohmann::ordered_json seconds = {{"step", b.step}};
+  if (b.knows_phases) {
+    seconds.update({{"forward", b.forward},
+                    {"backward", b.backward},
+                    {"exposed_reduce_and_update", b.wait},
+                    {"reduce", b.reduce},
+                    {"update", b.update}});
+  }
+  const nlohmann::ordered_json result = {
+      {"device", b.device},
+      {"ranks", b.ranks},
+      {"sequences_per_step", b.sequences},
+      {"tokens_per_step", b.tokens},
+      {"model_flops_per_step", b.flops},
+      {"tokens_per_second", b.tokens_per_second()},
+      {"sequences_per_second", b.sequences_per_second()},
+      {"model_flops_per_second", b.flops_per_second()},
+      {"matrix_peak_flops_per_second", b.peak_flops_per_second},
+      {"share_of_matrix_peak", b.flops_per_second() / b.peak_flops_per_second},
+      {"seconds", seconds},
+      {"lengths", b.lengths}};
+  fmt::print("{}\n", result.dump(2));
+}
+
+void print_table(const harness::StepBenchmark& b) {
+  fmt::print("{}, {} rank{}\n", b.device, b.ranks, b.ranks == 1 ? "" : "s");
+  fmt::print("step            {:10.1f} ms   {} sequences, {} tokens\n", b.step * 1e3, b.sequences,
+             b.tokens);
+  const auto phase = [&](const char* name, double seconds, const char* note) {
+    fmt::print("  {:<13} {:10.1f} ms   {:5.1f} %{}\n", name, seconds * 1e3, 100 * seconds / b.step,
+               note);
+  };
+  if (b.knows_phases) {
+    phase("forward", b.forward, "");
+    phase("backward", b.backward, "");
+    phase("exposed", b.wait, "   reduce and update left after backward");
+    phase("reduce", b.reduce, "   all of it, beside backward");
+    phase("update", b.update, "   all of it, beside backward");
+  } else {
+    fmt::print("  replayed as a whole: its phases are not known\n");
+  }
+  fmt::print("tokens/s        {:10.0f}\n", b.tokens_per_second());
+  fmt::print("sequences/s     {:10.2f}\n", b.sequences_per_second());
+  fmt::print("model GFLOP/s   {:10.1f}\n", b.flops_per_second() / 1e9);
+  fmt::print("matrix peak     {:10.1f}    GFLOP/s, products of {} x {} between the steps\n",
+             b.peak_flops_per_second / 1e9, b.peak_size, b.peak_size);
+  fmt::print("share of peak   {:10.1f} %\n", 100 * b.flops_per_second() / b.peak_flops_per_second);
+}
+
+}  // namespace
+
+void add_bench_step(CLI::App& bench) {
+  const auto options = std::make_shared<BenchStepOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "step", "Training steps on made-up batches, phase by phase; needs no data");
+  add_config_options(*command, options->run, ": model, precision, batch, clip, reduce",
+                     "model.precision=bf16")
+      ->required();
+  add_step_options(*command, "Steps to measure", options->benchmark.steps,
+                   options->benchmark.micro_batch_tokens);
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] {
+    on_all_ranks([&](const harness::Ranks& ranks) {
+      const auto config = options->run.load();
+      const auto result = harness::benchmark_steps(config, options->benchmark, ranks);
+      if (ranks.first()) options->json ? print_json(result) : print_table(result);
+    });
+  });
+}
+
+}  // namespace strata::cli

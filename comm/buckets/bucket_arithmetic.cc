@@ -1,0 +1,145 @@
+#include "comm/buckets/bucket_arithmetic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace strata::comm {
+namespace {
+
+using device::Stream;
+using device::Tensor;
+
+Tensor part_of(const Tensor& arena, const BucketRange& range) {
+  return {arena.as<char>() + range.begin * static_cast<int64_t>(size_of(arena.dtype)), arena.dtype,
+          1, range.size()};
+}
+
+}  // namespace
+
+BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator& communicator,
+                                   Tensor gradients, std::span<const int64_t> boundaries,
+                                   const BucketOptions& options)
+    : backend_(backend),
+      communicator_(communicator),
+      gradients_(gradients),
+      options_(options),
+      buckets_(make_buckets(boundaries, options)),
+      norms_(backend, (buckets_.size() + 1) * sizeof(double)) {
+  if (buckets_.back().end != gradients.size()) {
+    fail("bucket boundaries end at {}, the gradients at {}", buckets_.back().end, gradients.size());
+  }
+  if (options.clip != ClipMode::kNone && !(options.max_norm > 0)) {
+    fail("max_norm is {}: clipping needs a norm above 0", options.max_norm);
+  }
+  if (options.gathered_weights && options.gathered_weights.size() != gradients.size()) {
+    fail("{} weights to gather for {} gradients: they must be equally many",
+         options.gathered_weights.size(), gradients.size());
+  }
+}
+
+size_t BucketArithmetic::staging_bytes() const {
+  int64_t largest = 0;
+  for (const BucketRange& bucket : buckets_) largest = std::max(largest, bucket.size());
+  return static_cast<size_t>(largest) * size_of(options_.reduce_dtype);
+}
+
+void BucketArithmetic::measure(int bucket) {
+  if (bucket == 0) backend_.fill_zero(Stream::kReduce, global_norm_squared(), sizeof(double));
+  add_norm(buckets_[bucket], global_norm_squared());
+}
+
+Tensor BucketArithmetic::prepare(int bucket, void* staging) {
+  if (options_.clip == ClipMode::kBeforeAllReduce) {
+    clip(bucket, global_norm_squared(), options_.max_norm);
+  }
+  if (options_.clip == ClipMode::kBucketBeforeAllReduce) {
+    backend_.fill_zero(Stream::kReduce, norm_squared(bucket), sizeof(double));
+    add_norm(buckets_[bucket], norm_squared(bucket));
+    clip(bucket, norm_squared(bucket),
+         options_.max_norm / std::sqrt(static_cast<float>(buckets_.size())));
+  }
+  const Tensor data = travelling(bucket, staging);
+  if (converts()) {
+    backend_.convert(Stream::kReduce, {.source = gradients(buckets_[bucket]), .destination = data});
+  }
+  return data;
+}
+
+// Each rank measures its own slice; adding the slices gives every rank the same bits, however its
+// device adds them up.
+void BucketArithmetic::collect(int bucket, void* staging) {
+  if (converts()) {
+    const BucketRange range = updated_range(bucket);
+    const int64_t begin = range.begin - buckets_[bucket].begin;
+    backend_.convert(Stream::kReduce,
+                     {.source = part_of(travelling(bucket, staging), {begin, begin + range.size()}),
+                      .destination = gradients(range)});
+  }
+  if (options_.clip == ClipMode::kAfterAllReduce) {
+    if (bucket == 0) backend_.fill_zero(Stream::kReduce, global_norm_squared(), sizeof(double));
+    add_norm(own_slice(buckets_[bucket], communicator_), global_norm_squared());
+  }
+}
+
+ReducedGradients BucketArithmetic::reduced(int bucket) const {
+  const auto ranks = static_cast<float>(communicator_.size());
+  const BucketRange range = updated_range(bucket);
+  ReducedGradients reduced{.begin = range.begin, .end = range.end, .gradient_scale = 1.0f / ranks};
+  if (options_.clip == ClipMode::kAfterAllReduce) {
+    reduced.norm_squared = global_norm_squared();
+    reduced.max_norm = options_.max_norm * ranks;
+  }
+  return reduced;
+}
+
+Tensor BucketArithmetic::gathered_weights(int bucket) const {
+  return part_of(options_.gathered_weights, buckets_[bucket]);
+}
+
+std::optional<double> BucketArithmetic::gradient_norm() {
+  if (options_.clip == ClipMode::kNone) return std::nullopt;
+  std::vector<double> norms(buckets_.size() + 1);
+  backend_.copy_to_host(Stream::kReduce, norms.data(), norms_.data(), norms_.bytes());
+  backend_.synchronize(Stream::kReduce);
+  const double all = norms.back();
+  norms.pop_back();
+  switch (options_.clip) {
+    case ClipMode::kBucketBeforeAllReduce: {
+      double sum = 0;
+      for (const double norm : norms) sum += norm;
+      return std::sqrt(sum);
+    }
+    case ClipMode::kAfterAllReduce:
+      return std::sqrt(all) / communicator_.size();
+    default:
+      return std::sqrt(all);
+  }
+}
+
+Tensor BucketArithmetic::gradients(const BucketRange& range) const {
+  return part_of(gradients_, range);
+}
+
+Tensor BucketArithmetic::travelling(int bucket, void* staging) const {
+  if (!converts()) return gradients(buckets_[bucket]);
+  return {staging, options_.reduce_dtype, 1, buckets_[bucket].size()};
+}
+
+BucketRange BucketArithmetic::updated_range(int bucket) const {
+  return sharded() ? own_slice(buckets_[bucket], communicator_) : buckets_[bucket];
+}
+
+void BucketArithmetic::add_norm(const BucketRange& range, double* norm_squared) {
+  if (range.size() == 0) return;
+  backend_.l2_norm_squared(Stream::kReduce, {.x = gradients(range), .norm_squared = norm_squared});
+}
+
+void BucketArithmetic::clip(int bucket, double* norm_squared, float max_norm) {
+  backend_.clip_to_norm(
+      Stream::kReduce,
+      {.x = gradients(buckets_[bucket]), .norm_squared = norm_squared, .max_norm = max_norm});
+}
+
+}  // namespace strata::comm

@@ -1,0 +1,42 @@
+// What works behind GradientBuckets: one engine for host memory, one for device memory.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "comm/buckets/gradient_buckets.h"
+
+namespace strata::comm {
+
+// See GradientBuckets, whose functions these are.
+class BucketEngine {
+ public:
+  virtual ~BucketEngine() = default;
+  virtual void gradients_final(int64_t begin, int64_t end) = 0;
+  virtual StepTimes finish_step() = 0;
+  virtual void time_steps(bool on) = 0;
+  virtual std::optional<double> gradient_norm() = 0;
+  virtual const std::vector<BucketRange>& buckets() const = 0;
+  virtual const std::vector<BucketEvent>& events() const = 0;
+};
+
+// Threads of its own reduce in host memory and wait for the device.
+std::unique_ptr<BucketEngine> make_thread_engine(device::Backend& backend,
+                                                 Communicator& communicator,
+                                                 device::Tensor gradients,
+                                                 std::span<const int64_t> boundaries,
+                                                 const BucketOptions& options, BucketUpdate update,
+                                                 SecondHalf second_half);
+
+// Everything is issued on the device's streams by whoever calls: buckets are clipped and reduced on
+// Stream::kReduce beside backward, then updated on Stream::kCompute as they arrive.
+std::unique_ptr<BucketEngine> make_stream_engine(device::Backend& backend,
+                                                 Communicator& communicator,
+                                                 device::Tensor gradients,
+                                                 std::span<const int64_t> boundaries,
+                                                 const BucketOptions& options, BucketUpdate update,
+                                                 SecondHalf second_half);
+
+}  // namespace strata::comm

@@ -1,0 +1,46 @@
+#include "comm/buckets/bucket_ranges.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace strata::comm {
+namespace {
+
+void append_parts(BucketRange range, int64_t bucket_elements, std::vector<BucketRange>& buckets) {
+  constexpr int64_t kAlignment = 64;
+  const int64_t parts = std::max<int64_t>(1, range.size() / bucket_elements);
+  int64_t begin = range.begin;
+  for (int64_t part = 1; part < parts; ++part) {
+    const int64_t cut = range.size() * part / parts / kAlignment * kAlignment + range.begin;
+    if (cut == begin) continue;
+    buckets.push_back({begin, cut});
+    begin = cut;
+  }
+  buckets.push_back({begin, range.end});
+}
+
+}  // namespace
+
+std::vector<BucketRange> make_buckets(std::span<const int64_t> boundaries,
+                                      int64_t bucket_elements) {
+  if (boundaries.size() < 2 || boundaries.front() != 0) {
+    fail("bucket boundaries must start at 0 and end at the arena's size, found {} of them",
+         boundaries.size());
+  }
+  if (bucket_elements < 1) fail("a bucket of {} elements: it needs at least 1", bucket_elements);
+  std::vector<BucketRange> buckets;
+  int64_t begin = 0;
+  for (size_t i = 1; i < boundaries.size(); ++i) {
+    if (boundaries[i] <= boundaries[i - 1]) {
+      fail("bucket boundaries must rise, found {} after {}", boundaries[i], boundaries[i - 1]);
+    }
+    if (boundaries[i] - begin >= bucket_elements || i + 1 == boundaries.size()) {
+      append_parts({begin, boundaries[i]}, bucket_elements, buckets);
+      begin = boundaries[i];
+    }
+  }
+  return buckets;
+}
+
+}  // namespace strata::comm

@@ -1,0 +1,32 @@
+// Which buckets backward has finished.
+#pragma once
+
+#include <vector>
+
+#include "comm/buckets/bucket_ranges.h"
+#include "device/backend.h"
+
+namespace strata::comm {
+
+class FinalRanges {
+ public:
+  explicit FinalRanges(const std::vector<BucketRange>& buckets);
+
+  // Elements [begin, end) were final when `event` was recorded. Throws Error for a range outside
+  // the arena or reported twice.
+  void report(int64_t begin, int64_t end, device::Event event);
+  bool is_final(int bucket) const { return missing_[static_cast<size_t>(bucket)] == 0; }
+  bool all_final() const;
+  // When the last part of a bucket was.
+  device::Event final_event(int bucket) const { return events_[static_cast<size_t>(bucket)]; }
+  // Throws Error where part of a bucket was not reported.
+  void check_all_reported() const;
+  void begin_next_step();
+
+ private:
+  std::vector<BucketRange> buckets_;
+  std::vector<int64_t> missing_;  // elements of every bucket not reported
+  std::vector<device::Event> events_;
+};
+
+}  // namespace strata::comm

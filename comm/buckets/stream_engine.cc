@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "comm/buckets/bucket_arithmetic.h"
+#include "comm/buckets/bucket_engine.h"
+#include "comm/buckets/bucket_readiness.h"
+#include "comm/device_communicator.h"
+
+namespace strata::comm {
+namespace {
+
+using device::Stream;
+using device::Tensor;
+
+class StreamEngine final : public BucketEngine {
+ public:
+  StreamEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
+               std::span<const int64_t> boundaries, const BucketOptions& options,
+               BucketUpdate update, SecondHalf second_half)
+      : backend_(backend),
+        communicator_(communicator.duplicate()),
+        clip_(options.clip),
+        update_(std::move(update)),
+        second_half_(std::move(second_half)),
+        arithmetic_(backend, *communicator_, gradients, boundaries, options),
+        final_(arithmetic_.buckets()),
+        collected_(arithmetic_.buckets().size()) {
+    if (!arithmetic_.alone()) {
+      collectives_ = make_device_communicator(*communicator_, backend, Stream::kReduce);
+      connect(options.reduce_dtype, options.gathered_weights.dtype);
+    }
+    if (arithmetic_.converts()) staging_ = device::Buffer(backend, arithmetic_.staging_bytes());
+  }
+  // Streams may still use what it owns. Where an error is on its way, they may wait for ranks that
+  // never come: the communicator then ends that.
+  ~StreamEngine() override {
+    if (collectives_ && std::uncaught_exceptions() > 0) {
+      collectives_.reset();
+      return;
+    }
+    try {
+      backend_.synchronize(Stream::kReduce);
+      backend_.synchronize(Stream::kCompute);
+    } catch (...) {
+      // Whoever uses the device next meets its error again.
+    }
+  }
+
+  void gradients_final(int64_t begin, int64_t end) override {
+    unkept([this, begin, end] {
+      final_.report(begin, end, backend_.record(Stream::kCompute));
+      // An error is finish_step's to tell.
+      if (!error_) guarded([this] { reduce_what_is_final(); });
+    });
+  }
+
+  StepTimes finish_step() override {
+    unkept([this] {
+      if (!error_) final_.check_all_reported();
+      if (timed_ && !error_) backward_end_ = stopwatch_->mark(Stream::kCompute);
+      if (!error_) guarded([this] { apply(); });
+      if (error_) std::rethrow_exception(error_);
+      final_.begin_next_step();
+      measured_ = reduced_ = 0;
+    });
+    return timed_ ? read_times() : StepTimes();
+  }
+
+  void time_steps(bool on) override {
+    timed_ = on;
+    if (on && !stopwatch_) stopwatch_ = backend_.make_stopwatch();
+  }
+
+  std::optional<double> gradient_norm() override { return arithmetic_.gradient_norm(); }
+  const std::vector<BucketRange>& buckets() const override { return arithmetic_.buckets(); }
+  const std::vector<BucketEvent>& events() const override { return events_; }
+
+ private:
+  // Libraries make the connections that they need for some collective and some size when they first
+  // need them: here, on zeros, rather than in the first step.
+  void connect(device::DType reduced, device::DType gathered) {
+    const auto sizes = std::minmax_element(
+        buckets().begin(), buckets().end(),
+        [](const BucketRange& a, const BucketRange& b) { return a.size() < b.size(); });
+    const auto widest = std::max({size_of(reduced), size_of(gathered), sizeof(double)});
+    const int64_t most = std::max(sizes.second->size(), second_half_.sums.size());
+    const device::Buffer zeros(backend_, static_cast<size_t>(most) * widest);
+    for (const int64_t size : {sizes.first->size(), sizes.second->size()}) {
+      if (arithmetic_.sharded()) {
+        collectives_->reduce_scatter_sum(zeros.data(), size, reduced);
+        collectives_->all_gather(zeros.data(), size, gathered);
+      } else {
+        collectives_->all_reduce_sum(zeros.data(), size, reduced);
+      }
+    }
+    if (clip_ == ClipMode::kAfterAllReduce) {
+      collectives_->all_reduce_sum(zeros.data(), 1, device::DType::kF64);
+    }
+    if (arithmetic_.sharded() && second_half_.sums) {
+      collectives_->all_reduce_sum(zeros.data(), second_half_.sums.size(), device::DType::kF64);
+    }
+    backend_.synchronize(Stream::kReduce);
+  }
+
+  // What ranks do together is never part of kept work: NCCL wants all of them to keep and to replay
+  // it at once, which they do not, as their batches differ in shape.
+  template <typename Body>
+  void unkept(const Body& body) {
+    if (arithmetic_.alone()) {
+      body();
+    } else {
+      backend_.each_time(body);
+    }
+  }
+
+  template <typename Body>
+  void guarded(const Body& body) {
+    try {
+      body();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+
+  // Does `body`, and notes when `stream` did.
+  template <typename Body>
+  void timed(Stream stream, int bucket, BucketPhase phase, const Body& body) {
+    if (!timed_) return body();
+    const size_t begin = stopwatch_->mark(stream);
+    body();
+    marked_.push_back({bucket, phase, begin, stopwatch_->mark(stream)});
+  }
+
+  // Of the step that has been issued.
+  StepTimes read_times() {
+    const size_t end = stopwatch_->mark(Stream::kCompute);
+    const std::vector<int64_t> times = stopwatch_->read();
+    events_.clear();
+    for (const Marked& work : marked_) {
+      events_.push_back({work.bucket, work.phase, times[work.begin], times[work.end]});
+    }
+    marked_.clear();
+    std::ranges::stable_sort(events_, {}, &BucketEvent::end_ns);
+    return step_times(events_, times[backward_end_], times[end]);
+  }
+
+  void reduce_what_is_final() {
+    const int count = arithmetic_.count();
+    if (clip_ == ClipMode::kBeforeAllReduce) {
+      for (; measured_ < count && final_.is_final(measured_); ++measured_) {
+        backend_.wait(Stream::kReduce, final_.final_event(measured_));
+        timed(Stream::kReduce, measured_, BucketPhase::kClip,
+              [this] { arithmetic_.measure(measured_); });
+      }
+      if (measured_ < count) return;
+    }
+    for (; reduced_ < count && final_.is_final(reduced_); ++reduced_) reduce(reduced_);
+  }
+
+  void reduce(int bucket) {
+    backend_.wait(Stream::kReduce, final_.final_event(bucket));
+    Tensor data;
+    timed(Stream::kReduce, bucket, BucketPhase::kClip,
+          [&] { data = arithmetic_.prepare(bucket, staging_.data()); });
+    if (!arithmetic_.alone()) {
+      timed(Stream::kReduce, bucket, BucketPhase::kReduce, [&] {
+        if (arithmetic_.sharded()) {
+          collectives_->reduce_scatter_sum(data.data, data.size(), data.dtype);
+        } else {
+          collectives_->all_reduce_sum(data.data, data.size(), data.dtype);
+        }
+      });
+    }
+    timed(Stream::kReduce, bucket, BucketPhase::kNorm,
+          [&] { arithmetic_.collect(bucket, staging_.data()); });
+    collected_[static_cast<size_t>(bucket)] = backend_.record(Stream::kReduce);
+  }
+
+  // Backward has been issued, so updates may follow it on its stream: the first run while the last
+  // buckets are still reduced.
+  void apply() {
+    if (clip_ == ClipMode::kAfterAllReduce) {
+      if (!arithmetic_.alone()) {
+        timed(Stream::kReduce, kNoBucket, BucketPhase::kReduce, [this] {
+          collectives_->all_reduce_sum(arithmetic_.global_norm_squared(), 1, device::DType::kF64);
+        });
+      }
+      backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
+    }
+    const bool in_halves = arithmetic_.sharded() && second_half_.sums;
+    for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
+      backend_.wait(Stream::kCompute, collected_[static_cast<size_t>(bucket)]);
+      issue(update_, bucket, BucketPhase::kUpdate);
+      if (arithmetic_.sharded() && !in_halves) gather(bucket);
+    }
+    if (in_halves) {
+      backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
+      const Tensor& sums = second_half_.sums;
+      timed(Stream::kReduce, kNoBucket, BucketPhase::kReduce,
+            [&] { collectives_->all_reduce_sum(sums.data, sums.size(), sums.dtype); });
+      backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
+      for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
+        issue(second_half_.finish, bucket, BucketPhase::kFinish);
+        gather(bucket);
+      }
+    }
+    if (arithmetic_.sharded()) {
+      backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
+    }
+  }
+
+  void issue(const BucketUpdate& update, int bucket, BucketPhase phase) {
+    ReducedGradients reduced = arithmetic_.reduced(bucket);
+    reduced.stream = Stream::kCompute;
+    timed(Stream::kCompute, bucket, phase, [&] {
+      if (reduced.begin < reduced.end) update(reduced);
+    });
+  }
+
+  void gather(int bucket) {
+    backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
+    const Tensor weights = arithmetic_.gathered_weights(bucket);
+    timed(Stream::kReduce, bucket, BucketPhase::kGather,
+          [&] { collectives_->all_gather(weights.data, weights.size(), weights.dtype); });
+  }
+
+  // Work between two marks.
+  struct Marked {
+    int bucket;
+    BucketPhase phase;
+    size_t begin, end;
+  };
+
+  device::Backend& backend_;
+  const std::unique_ptr<Communicator> communicator_;
+  const ClipMode clip_;
+  const BucketUpdate update_;
+  const SecondHalf second_half_;
+  BucketArithmetic arithmetic_;
+  std::unique_ptr<DeviceCommunicator> collectives_;  // null for one rank
+  device::Buffer staging_;
+  FinalRanges final_;
+  int measured_ = 0, reduced_ = 0;  // buckets of this step
+  std::vector<device::Event> collected_;
+  std::exception_ptr error_;
+  bool timed_ = false;
+  std::unique_ptr<device::Stopwatch> stopwatch_;  // null: no step has been timed
+  size_t backward_end_ = 0;
+  std::vector<Marked> marked_;  // of this step
+  std::vector<BucketEvent> events_;
+};
+
+}  // namespace
+
+std::unique_ptr<BucketEngine> make_stream_engine(device::Backend& backend,
+                                                 Communicator& communicator, Tensor gradients,
+                                                 std::span<const int64_t> boundaries,
+                                                 const BucketOptions& options, BucketUpdate update,
+                                                 SecondHalf second_half) {
+  return std::make_unique<StreamEngine>(backend, communicator, gradients, boundaries, options,
+                                        std::move(update), std::move(second_half));
+}
+
+}  // namespace strata::comm

@@ -1,0 +1,447 @@
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/timing.h"
+#include "comm/buckets/bucket_arithmetic.h"
+#include "comm/buckets/bucket_engine.h"
+#include "comm/buckets/bucket_readiness.h"
+
+namespace strata::comm {
+namespace {
+
+using device::Stream;
+using device::Tensor;
+
+int64_t now_ns() { return nanoseconds(Clock::now()); }
+
+// Conversion buffers in rotation: one in the all-reduce, one ready for it, one being emptied.
+constexpr int kStagingBuffers = 3;
+
+class ThreadEngine final : public BucketEngine {
+ public:
+  ThreadEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
+               std::span<const int64_t> boundaries, const BucketOptions& options,
+               BucketUpdate update, SecondHalf second_half);
+  ~ThreadEngine() override;
+
+  void gradients_final(int64_t begin, int64_t end) override;
+  StepTimes finish_step() override;
+  void time_steps(bool) override {}  // it always does
+  // The device thread has nothing to do between steps.
+  std::optional<double> gradient_norm() override { return arithmetic_.gradient_norm(); }
+  const std::vector<BucketRange>& buckets() const override { return arithmetic_.buckets(); }
+  const std::vector<BucketEvent>& events() const override { return finished_events_; }
+
+ private:
+  // What the device thread can do next.
+  enum class Work : uint8_t {
+    kNone,
+    kMeasure,
+    kPrepare,
+    kCollect,
+    kPublishNorm,
+    kUpdate,
+    kPublishSums,
+    kFinish
+  };
+
+  // How many buckets have passed each stage in this step; they pass in order.
+  struct Progress {
+    int measured = 0;   // in this rank's own norm (kBeforeAllReduce)
+    int prepared = 0;   // clipped, converted: may be reduced
+    int reduced = 0;    // summed over ranks
+    int collected = 0;  // back in the arena, and in the global norm (kAfterAllReduce)
+    int updated = 0;
+    int finished = 0;             // by the second half, where there is one
+    int gathered = 0;             // weights of all ranks are here
+    bool norm_published = false;  // this rank's part of the global norm is on the host
+    bool norm_known = false;      // the global norm is
+    bool sums_published = false;  // this rank's part of the second half's sums is on the host
+    bool sums_known = false;      // the sums are
+  };
+
+  int count() const { return arithmetic_.count(); }
+  bool alone() const { return arithmetic_.alone(); }
+  bool sharded() const { return arithmetic_.sharded(); }
+  bool in_halves() const { return sharded() && second_half_.sums; }
+  bool finished() const { return (sharded() ? progress_.gathered : progress_.updated) == count(); }
+  int gatherable() const { return in_halves() ? progress_.finished : progress_.updated; }
+
+  template <typename Body>
+  void run_thread(Body body);
+  void device_loop();
+  void reduce_loop();
+  void gather_loop();
+  Work next_device_work() const;
+  bool may_prepare(int bucket) const;
+  bool may_update(int bucket) const;
+  void perform(Work work);
+  void complete(Work work);
+  template <typename Body>
+  void timed(int bucket, BucketPhase phase, Body body);
+
+  void measure(int bucket);
+  void prepare(int bucket);
+  void collect(int bucket);
+  void publish_norm();
+  void update(int bucket);
+  void publish_sums();
+  void finish(int bucket);
+  void* staging(int bucket) const;
+
+  void begin_next_step();
+
+  device::Backend& backend_;
+  const std::unique_ptr<Communicator> communicator_;
+  const std::unique_ptr<Communicator> gather_communicator_;  // null: every rank updates everything
+  const ClipMode clip_;
+  const BucketUpdate update_;
+  const SecondHalf second_half_;
+  BucketArithmetic arithmetic_;
+  std::vector<device::Buffer> staging_;
+  std::vector<Tensor> travelling_;  // what is reduced of every bucket
+  double host_norm_squared_ = 0;
+  std::vector<double> host_sums_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  FinalRanges final_;
+  Progress progress_;
+  std::vector<BucketEvent> events_;
+  std::exception_ptr error_;
+  bool stop_ = false;
+
+  std::vector<BucketEvent> finished_events_;
+  std::thread device_thread_;
+  std::thread reduce_thread_;
+  std::thread gather_thread_;
+};
+
+ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
+                           std::span<const int64_t> boundaries, const BucketOptions& options,
+                           BucketUpdate update, SecondHalf second_half)
+    : backend_(backend),
+      communicator_(communicator.duplicate()),
+      gather_communicator_(
+          options.gathered_weights && communicator.size() > 1 ? communicator.duplicate() : nullptr),
+      clip_(options.clip),
+      update_(std::move(update)),
+      second_half_(std::move(second_half)),
+      arithmetic_(backend, *communicator_, gradients, boundaries, options),
+      travelling_(arithmetic_.buckets().size()),
+      final_(arithmetic_.buckets()) {
+  for (int i = 0; arithmetic_.converts() && i < std::min(kStagingBuffers, count()); ++i) {
+    staging_.emplace_back(backend, arithmetic_.staging_bytes());
+  }
+  device_thread_ = std::thread([this] { run_thread([this] { device_loop(); }); });
+  if (!alone()) reduce_thread_ = std::thread([this] { run_thread([this] { reduce_loop(); }); });
+  if (sharded()) gather_thread_ = std::thread([this] { run_thread([this] { gather_loop(); }); });
+}
+
+ThreadEngine::~ThreadEngine() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  device_thread_.join();
+  if (reduce_thread_.joinable()) reduce_thread_.join();
+  if (gather_thread_.joinable()) gather_thread_.join();
+}
+
+// ---- The compute thread's side.
+
+void ThreadEngine::gradients_final(int64_t begin, int64_t end) {
+  const device::Event event = backend_.record(Stream::kCompute);
+  {
+    const std::lock_guard lock(mutex_);
+    final_.report(begin, end, event);
+  }
+  changed_.notify_all();
+}
+
+StepTimes ThreadEngine::finish_step() {
+  const int64_t wait_begin = now_ns();
+  std::unique_lock lock(mutex_);
+  if (!error_) final_.check_all_reported();
+  changed_.wait(lock, [this] { return error_ || finished(); });
+  if (error_) std::rethrow_exception(error_);
+  backend_.synchronize(Stream::kReduce);
+  const StepTimes times = step_times(events_, wait_begin, now_ns());
+  begin_next_step();
+  return times;
+}
+
+void ThreadEngine::begin_next_step() {
+  final_.begin_next_step();
+  progress_ = {};
+  finished_events_ = std::exchange(events_, {});
+}
+
+// ---- The engine's threads.
+
+template <typename Body>
+void ThreadEngine::run_thread(Body body) {
+  try {
+    body();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    stop_ = true;
+  }
+  changed_.notify_all();
+}
+
+void ThreadEngine::device_loop() {
+  for (;;) {
+    Work work = Work::kNone;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] {
+        work = next_device_work();
+        return stop_ || work != Work::kNone;
+      });
+      if (stop_) return;
+    }
+    perform(work);
+    {
+      const std::lock_guard lock(mutex_);
+      complete(work);
+    }
+    changed_.notify_all();
+  }
+}
+
+// Feeding the all-reduce comes first: it has the longest way to go.
+ThreadEngine::Work ThreadEngine::next_device_work() const {
+  const Progress& p = progress_;
+  const bool global_norm = clip_ == ClipMode::kAfterAllReduce;
+  if (clip_ == ClipMode::kBeforeAllReduce && p.measured < count() && final_.is_final(p.measured)) {
+    return Work::kMeasure;
+  }
+  if (p.prepared < count() && may_prepare(p.prepared)) return Work::kPrepare;
+  if (p.collected < p.reduced) return Work::kCollect;
+  if (global_norm && p.collected == count() && !p.norm_published) return Work::kPublishNorm;
+  if (p.updated < count() && may_update(p.updated)) return Work::kUpdate;
+  if (in_halves() && p.updated == count() && !p.sums_published) return Work::kPublishSums;
+  if (p.sums_known && p.finished < count()) return Work::kFinish;
+  return Work::kNone;
+}
+
+bool ThreadEngine::may_prepare(int bucket) const {
+  if (clip_ == ClipMode::kBeforeAllReduce && progress_.measured < count()) return false;
+  if (arithmetic_.converts() && bucket - progress_.collected >= static_cast<int>(staging_.size()))
+    return false;
+  return final_.is_final(bucket);
+}
+
+// Updates take from backward the cores and the bandwidth it needs; after it they fill the wait for
+// the last all-reduces. Weights that can be gathered once they are updated cannot wait.
+bool ThreadEngine::may_update(int bucket) const {
+  if (clip_ == ClipMode::kAfterAllReduce) return progress_.norm_known;
+  const bool at_once = sharded() && !in_halves();
+  return bucket < progress_.collected && (at_once || final_.all_final());
+}
+
+void ThreadEngine::perform(Work work) {
+  switch (work) {
+    case Work::kMeasure:
+      return timed(progress_.measured, BucketPhase::kClip, [this] { measure(progress_.measured); });
+    case Work::kPrepare:
+      return timed(progress_.prepared, BucketPhase::kClip, [this] { prepare(progress_.prepared); });
+    case Work::kCollect:
+      return timed(progress_.collected, BucketPhase::kNorm,
+                   [this] { collect(progress_.collected); });
+    case Work::kPublishNorm:
+      return publish_norm();
+    case Work::kUpdate:
+      return timed(progress_.updated, BucketPhase::kUpdate, [this] { update(progress_.updated); });
+    case Work::kPublishSums:
+      return publish_sums();
+    case Work::kFinish:
+      return timed(progress_.finished, BucketPhase::kFinish,
+                   [this] { finish(progress_.finished); });
+    case Work::kNone:
+      return;
+  }
+}
+
+void ThreadEngine::complete(Work work) {
+  switch (work) {
+    case Work::kMeasure:
+      ++progress_.measured;
+      return;
+    case Work::kPrepare:
+      ++progress_.prepared;
+      if (alone()) ++progress_.reduced;
+      return;
+    case Work::kCollect:
+      ++progress_.collected;
+      return;
+    case Work::kPublishNorm:
+      progress_.norm_published = true;
+      if (alone()) progress_.norm_known = true;
+      return;
+    case Work::kUpdate:
+      ++progress_.updated;
+      return;
+    case Work::kPublishSums:
+      progress_.sums_published = true;
+      return;
+    case Work::kFinish:
+      ++progress_.finished;
+      return;
+    case Work::kNone:
+      return;
+  }
+}
+
+void ThreadEngine::reduce_loop() {
+  for (;;) {
+    bool norm = false, sums = false;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] {
+        norm = progress_.norm_published && !progress_.norm_known;
+        sums = progress_.sums_published && !progress_.sums_known;
+        return stop_ || norm || sums || progress_.reduced < progress_.prepared;
+      });
+      if (stop_) return;
+    }
+    if (sums) {
+      timed(kNoBucket, BucketPhase::kReduce, [this] {
+        communicator_->all_reduce_sum(host_sums_.data(), std::ssize(host_sums_),
+                                      device::DType::kF64);
+      });
+    } else if (norm) {
+      timed(kNoBucket, BucketPhase::kReduce,
+            [this] { communicator_->all_reduce_sum(&host_norm_squared_, 1, device::DType::kF64); });
+    } else {
+      const int bucket = progress_.reduced;
+      timed(bucket, BucketPhase::kReduce, [&] {
+        const Tensor& data = travelling_[static_cast<size_t>(bucket)];
+        if (sharded()) {
+          communicator_->reduce_scatter_sum(data.data, data.size(), data.dtype);
+        } else {
+          communicator_->all_reduce_sum(data.data, data.size(), data.dtype);
+        }
+      });
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (sums) {
+        progress_.sums_known = true;
+      } else if (norm) {
+        progress_.norm_known = true;
+      } else {
+        ++progress_.reduced;
+      }
+    }
+    changed_.notify_all();
+  }
+}
+
+// On a communicator of its own: which of the next reduction and the next gathering comes first
+// differs from rank to rank.
+void ThreadEngine::gather_loop() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stop_ || progress_.gathered < gatherable(); });
+      if (stop_) return;
+    }
+    const int bucket = progress_.gathered;
+    timed(bucket, BucketPhase::kGather, [&] {
+      const Tensor weights = arithmetic_.gathered_weights(bucket);
+      gather_communicator_->all_gather(weights.data, weights.size(), weights.dtype);
+    });
+    {
+      const std::lock_guard lock(mutex_);
+      ++progress_.gathered;
+    }
+    changed_.notify_all();
+  }
+}
+
+template <typename Body>
+void ThreadEngine::timed(int bucket, BucketPhase phase, Body body) {
+  const int64_t begin = now_ns();
+  body();
+  const int64_t end = now_ns();
+  const std::lock_guard lock(mutex_);
+  events_.push_back({bucket, phase, begin, end});
+}
+
+// ---- What happens to a bucket, in order.
+
+void ThreadEngine::measure(int bucket) {
+  backend_.wait(Stream::kReduce, final_.final_event(bucket));
+  arithmetic_.measure(bucket);
+}
+
+void ThreadEngine::prepare(int bucket) {
+  backend_.wait(Stream::kReduce, final_.final_event(bucket));
+  travelling_[static_cast<size_t>(bucket)] = arithmetic_.prepare(bucket, staging(bucket));
+  if (!alone()) backend_.synchronize(Stream::kReduce);
+}
+
+void ThreadEngine::collect(int bucket) {
+  arithmetic_.collect(bucket, staging(bucket));
+  // The staging memory is another bucket's from here on.
+  if (arithmetic_.converts()) backend_.synchronize(Stream::kReduce);
+}
+
+void ThreadEngine::publish_norm() {
+  if (alone()) return;
+  backend_.copy_to_host(Stream::kReduce, &host_norm_squared_, arithmetic_.global_norm_squared(),
+                        sizeof(double));
+  backend_.synchronize(Stream::kReduce);
+}
+
+void ThreadEngine::update(int bucket) {
+  if (clip_ == ClipMode::kAfterAllReduce && bucket == 0 && !alone()) {
+    backend_.copy_to_device(Stream::kReduce, arithmetic_.global_norm_squared(), &host_norm_squared_,
+                            sizeof(double));
+  }
+  const ReducedGradients reduced = arithmetic_.reduced(bucket);
+  if (reduced.begin < reduced.end) update_(reduced);
+  if (sharded() && !in_halves()) backend_.synchronize(Stream::kReduce);
+}
+
+void ThreadEngine::publish_sums() {
+  const Tensor& sums = second_half_.sums;
+  host_sums_.resize(static_cast<size_t>(sums.size()));
+  backend_.copy_to_host(Stream::kReduce, host_sums_.data(), sums.data, sums.bytes());
+  backend_.synchronize(Stream::kReduce);
+}
+
+void ThreadEngine::finish(int bucket) {
+  if (bucket == 0) {
+    const Tensor& sums = second_half_.sums;
+    backend_.copy_to_device(Stream::kReduce, sums.data, host_sums_.data(), sums.bytes());
+  }
+  const ReducedGradients reduced = arithmetic_.reduced(bucket);
+  if (reduced.begin < reduced.end) second_half_.finish(reduced);
+  backend_.synchronize(Stream::kReduce);
+}
+
+void* ThreadEngine::staging(int bucket) const {
+  if (staging_.empty()) return nullptr;
+  return staging_[static_cast<size_t>(bucket) % staging_.size()].data();
+}
+
+}  // namespace
+
+std::unique_ptr<BucketEngine> make_thread_engine(device::Backend& backend,
+                                                 Communicator& communicator, Tensor gradients,
+                                                 std::span<const int64_t> boundaries,
+                                                 const BucketOptions& options, BucketUpdate update,
+                                                 SecondHalf second_half) {
+  return std::make_unique<ThreadEngine>(backend, communicator, gradients, boundaries, options,
+                                        std::move(update), std::move(second_half));
+}
+
+}  // namespace strata::comm

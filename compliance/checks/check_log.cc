@@ -1,0 +1,540 @@
+#include "compliance/checks/check_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "compliance/checks/rounds.h"
+#include "compliance/language/rule_evaluator.h"
+
+namespace strata::compliance {
+namespace {
+
+constexpr size_t kShownBytes = 300;
+constexpr size_t kMaxRuleFiles = 64;
+constexpr uint64_t kBaseSteps = 5'000'000;
+constexpr uint64_t kStepsPerEvent = 2000;
+constexpr uint64_t kNoOffset = ~uint64_t{0};  // of nothing in the log
+
+std::string cut(std::string_view text) {
+  if (text.size() <= kShownBytes) return std::string(text);
+  return std::string(text.substr(0, kShownBytes)) + "...";
+}
+
+// A name from a log, fit to be printed.
+std::string printable(std::string_view name) {
+  std::string text = cut(name);
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return text;
+}
+
+// Findings by key, where a later one replaces an earlier one, in order of first appearance: the
+// official checker's book-keeping, which decides how many errors a log has.
+class KeyedFindings {
+ public:
+  // `offset`: the byte of the log that it is about, whose line is only counted where it stays.
+  void put(Finding finding, uint64_t offset = kNoOffset) {
+    const auto found = find(finding.key);
+    if (found == findings_.end()) {
+      findings_.push_back({std::move(finding), offset});
+    } else {
+      *found = {std::move(finding), offset};
+    }
+  }
+  void erase(const std::string& key) {
+    if (const auto found = find(key); found != findings_.end()) findings_.erase(found);
+  }
+  std::vector<Finding> all(const EventLog& log) {
+    std::vector<Finding> findings;
+    for (auto& [finding, offset] : findings_) {
+      if (offset != kNoOffset) finding.log_line = log.line_number(offset);
+      if (finding.summary.empty()) {
+        finding.summary =
+            fmt::format("CHECK for '{}' failed in line {}:", finding.key, finding.log_line);
+      }
+      findings.push_back(std::move(finding));
+    }
+    return findings;
+  }
+
+ private:
+  struct Kept {
+    Finding finding;  // without a summary: of a check that failed
+    uint64_t offset;
+  };
+  std::vector<Kept>::iterator find(const std::string& key) {
+    return std::find_if(findings_.begin(), findings_.end(),
+                        [&](const Kept& known) { return known.finding.key == key; });
+  }
+  std::vector<Kept> findings_;
+};
+
+// What a log holds under one key, as far as requirements ask.
+struct Occurrences {
+  uint64_t count = 0;
+  std::string first_json;
+  Value first;
+  bool all_same = true;
+  std::set<std::string> distinct;  // the first few, as text
+  bool executed = false;           // for submission_ keys, whose code runs once
+  bool first_checked = false;
+  bool any_met = false;  // ATLEAST_ONE_CHECK
+  bool any_tried = false;
+  std::string any_error;
+  std::string last_json;  // of the last value an ATLEAST_ONE_CHECK saw
+  uint64_t last_offset = 0;
+};
+
+class Check {
+ public:
+  Check(const EventLog& log, RuleStore& rules, LogVerdict& verdict, bool werror)
+      : log_(log), rules_(rules), verdict_(verdict), werror_(werror) {}
+
+  void run() {
+    try {
+      if (log_.bad_line_count() > 0) report_bad_lines();
+      if (log_.event_count() == 0) put({"", "No log lines detected", "", "", "", 0, 0});
+      queue_.push_back(fmt::format("{}_{}/common.yaml", verdict_.usage, verdict_.ruleset));
+      for (size_t done = 0; !queue_.empty(); ++done) {
+        if (done == kMaxRuleFiles) throw RuleBudgetError("the rules ask for too many rule files");
+        const std::string name = queue_.front();
+        queue_.pop_front();
+        const auto file = rules_.load(name);
+        if (file == nullptr) {
+          put({"", fmt::format("Could not find config file: {}", printable(name)), "", "", "", 0,
+               0});
+          continue;
+        }
+        files_.push_back(file);
+        apply(*file);
+      }
+    } catch (const RuleBudgetError& error) {
+      put({"", fmt::format("Checking stopped: {}", error.what()), "", "", "", 0, 0});
+    }
+    verdict_.errors = keyed_.all(log_);
+    verdict_.errors.insert(verdict_.errors.end(), loose_.begin(), loose_.end());
+    verdict_.warnings = warnings_.all(log_);
+  }
+
+ private:
+  void report_bad_lines() {
+    const auto& bad = log_.bad_lines();
+    Finding finding{"", "Log lines had parsing errors.", "", "", "", 0, 0};
+    finding.log_line = log_.line_number(bad.front().offset);
+    finding.found = cut(bad.front().text);
+    finding.rule = fmt::format(
+        "{}{}", bad.front().reason,
+        log_.bad_line_count() == 1 ? "" : fmt::format(" ({} such lines)", log_.bad_line_count()));
+    put(std::move(finding));
+  }
+
+  void put(Finding finding) {
+    if (finding.key.empty()) {
+      loose_.push_back(std::move(finding));
+    } else {
+      keyed_.put(std::move(finding));
+    }
+  }
+  void warn(Finding finding) {
+    werror_ ? put(std::move(finding)) : warnings_.put(std::move(finding));
+  }
+
+  // One pass of one rule file over the log.
+  void apply(const RuleFile& file) {
+    RuleHost host;
+    host.event_count = log_.event_count() + added_.size();
+    host.enqueue_config = [&](std::string_view name) {
+      if (queue_.size() >= kMaxRuleFiles)
+        throw RuleBudgetError("the rules ask for too many rule files");
+      queue_.emplace_back(name);
+    };
+    host.append_event = [&](const Value& line) {
+      added_.push_back(line);
+      host.event_count = log_.event_count() + added_.size();
+    };
+    const uint64_t steps = kBaseSteps + kStepsPerEvent * (log_.event_count() + added_.size());
+    Evaluator evaluator(heap_, host, steps);
+    host.visit_events = [&](const std::function<void(const Value&)>& visit) {
+      log_.visit([&](const Event& event) { return visit(line_of(event, value_of(event))), true; });
+      for (size_t i = 0; i < added_.size(); ++i) visit(Value(added_[i]));
+    };
+
+    if (file.begin) begin(*file.begin, evaluator);
+    for (const KeyRule& rule : file.keys) keyed_.erase(rule.name);
+    std::vector<Occurrences> occurrences(file.keys.size());
+    std::vector<size_t> any_order;
+    log_.visit([&](const Event& event) {
+      const auto found = file.by_key.find(event.key);
+      if (found == file.by_key.end()) return true;
+      visit_event(file.keys[found->second], occurrences[found->second], event, evaluator);
+      note_any(file.keys[found->second], occurrences[found->second], found->second, any_order);
+      return true;
+    });
+    for (size_t i = 0; i < added_.size(); ++i)
+      visit_added(file, Value(added_[i]), occurrences, any_order, evaluator);
+    report_any(file, occurrences, any_order);
+    report_requirements(file, occurrences);
+    end(file, evaluator);
+  }
+
+  void begin(const RuleCode& code, Evaluator& evaluator) {
+    try {
+      evaluator.execute(code.fragment);
+    } catch (const RuleError& error) {
+      put({"", "Failed executing BEGIN code", code.fragment.source, error.what(), code.file,
+           code.line, 0});
+    }
+  }
+
+  static void note_any(const KeyRule& rule, Occurrences& seen, size_t index,
+                       std::vector<size_t>& order) {
+    if (!rule.at_least_one_check || seen.any_tried) return;
+    seen.any_tried = true;
+    order.push_back(index);
+  }
+
+  Value value_of(const Event& event) {
+    if (event.metadata.empty()) return value_from_json(event.value, heap_);  // round 0.6
+    Value v = heap_.dict();
+    v.dict().insert(name_value_) = value_from_json(event.value, heap_);
+    v.dict().insert(name_metadata_) = value_from_json(event.metadata, heap_);
+    return v;
+  }
+
+  Value line_of(const Event& event, const Value& v) {
+    Value value = heap_.line();
+    Line& line = value.line();
+    line.key = std::string(event.key);
+    line.full_string = std::string(event.line);
+    line.timestamp = event.time_ms;
+    line.lineno = static_cast<int64_t>(event.offset);
+    line.value = v;
+    return value;
+  }
+
+  void visit_event(const KeyRule& rule, Occurrences& seen, const Event& event,
+                   Evaluator& evaluator) {
+    Value v;
+    if (event.metadata.empty()) {
+      // In the format of round 0.6 an event without a "value" is passed over.
+      v = value_of(event);
+      const Value* inner = v.kind() == Kind::kDict ? v.dict().find("value") : nullptr;
+      if (inner == nullptr) return;
+      count_value(seen, *inner);
+    } else {
+      if (rule.requirement.kind == Requirement::kExactlyOne) {
+        count_json(seen, event.value);
+      } else {
+        ++seen.count;
+      }
+      if (!rule.has_code()) return;
+      v = value_of(event);
+    }
+    const bool first_only = rule.name.find("submission_") != std::string::npos;
+    const bool needs_line = uses_line(rule);
+    evaluator.set_line(v, needs_line ? line_of(event, v) : Value());
+    run_code(rule, seen, first_only, event.offset, event.line, v, evaluator);
+  }
+
+  void visit_added(const RuleFile& file, const Value& line, std::vector<Occurrences>& occurrences,
+                   std::vector<size_t>& any_order, Evaluator& evaluator) {
+    const auto found = file.by_key.find(line.line().key);
+    if (found == file.by_key.end()) return;
+    const KeyRule& rule = file.keys[found->second];
+    Occurrences& seen = occurrences[found->second];
+    const Value v = line.line().value;
+    const Value* inner = v.kind() == Kind::kDict ? v.dict().find("value") : nullptr;
+    if (inner == nullptr) return;
+    count_value(seen, *inner);
+    evaluator.set_line(v, line);
+    run_code(rule, seen, rule.name.find("submission_") != std::string::npos, kNoOffset,
+             line.line().full_string, v, evaluator);
+    note_any(rule, seen, found->second, any_order);
+  }
+
+  static bool uses_line(const KeyRule& rule) {
+    const auto uses = [](const std::optional<RuleCode>& code) { return code && code->uses_line; };
+    return uses(rule.pre) || uses(rule.post) || uses(rule.first_check) ||
+           uses(rule.at_least_one_check) ||
+           std::any_of(rule.checks.begin(), rule.checks.end(),
+                       [](const RuleCode& code) { return code.uses_line; });
+  }
+
+  void count_json(Occurrences& seen, std::string_view json) {
+    if (seen.count > 0 && json == seen.first_json) {
+      ++seen.count;
+      return;
+    }
+    if (seen.count == 0) seen.first_json = std::string(json);
+    count_value(seen, value_from_json(json, heap_));
+  }
+
+  static void count_value(Occurrences& seen, const Value& value) {
+    constexpr size_t kMaxDistinct = 8;
+    if (seen.count++ == 0) {
+      seen.first = value;
+    } else if (!safe_equal(value, seen.first)) {
+      seen.all_same = false;
+    }
+    if (seen.distinct.size() < kMaxDistinct) seen.distinct.insert(to_str(value, kShownBytes));
+  }
+
+  static bool safe_equal(const Value& a, const Value& b) {
+    try {
+      return equal(a, b);
+    } catch (const RuleError&) {
+      return false;
+    }
+  }
+
+  void run_code(const KeyRule& rule, Occurrences& seen, bool first_only, uint64_t offset,
+                std::string_view line, const Value& v, Evaluator& evaluator) {
+    if (!first_only || !seen.executed) {
+      if (rule.pre) execute(rule, *rule.pre, "PRE", offset, line, evaluator);
+      for (const RuleCode& code : rule.checks) check(rule, code, offset, v, evaluator);
+      if (rule.post) execute(rule, *rule.post, "POST", offset, line, evaluator);
+    }
+    if (rule.first_check && !seen.first_checked) {
+      seen.first_checked = true;
+      check(rule, *rule.first_check, offset, v, evaluator);
+    }
+    if (rule.at_least_one_check) try_any(*rule.at_least_one_check, seen, offset, v, evaluator);
+    seen.executed = true;
+  }
+
+  void check(const KeyRule& rule, const RuleCode& code, uint64_t offset, const Value& v,
+             Evaluator& evaluator) {
+    Finding finding;
+    try {
+      if (evaluator.check(code.fragment)) return;
+      finding.found = to_repr(v, kShownBytes);
+    } catch (const RuleError& error) {
+      finding.summary = "Failed executing CHECK code:";
+      finding.found = fmt::format("{} ({})", to_repr(v, kShownBytes), error.what());
+    }
+    fill(finding, rule.name, code);
+    keyed_.put(std::move(finding), offset);
+  }
+
+  void execute(const KeyRule& rule, const RuleCode& code, std::string_view action, uint64_t offset,
+               std::string_view line, Evaluator& evaluator) {
+    try {
+      evaluator.execute(code.fragment);
+    } catch (const RuleError& error) {
+      Finding finding;
+      finding.summary = fmt::format("Failed executing code {} code triggered by line :", action);
+      finding.found = fmt::format("{} ({})", cut(line), error.what());
+      fill(finding, rule.name, code);
+      keyed_.put(std::move(finding), offset);
+    }
+  }
+
+  static void fill(Finding& finding, const std::string& key, const RuleCode& code) {
+    finding.key = key;
+    finding.rule = code.fragment.source;
+    finding.rule_file = code.file;
+    finding.rule_line = code.line;
+  }
+
+  uint64_t line_number(uint64_t offset) const {
+    return offset == kNoOffset ? 0 : log_.line_number(offset);
+  }
+
+  void try_any(const RuleCode& code, Occurrences& seen, uint64_t offset, const Value& v,
+               Evaluator& evaluator) {
+    if (seen.any_met) return;
+    try {
+      seen.any_met = evaluator.check(code.fragment);
+    } catch (const RuleError& error) {
+      seen.any_error = error.what();
+    }
+    if (seen.any_met) return;
+    seen.last_offset = offset;
+    const Value* inner = v.kind() == Kind::kDict ? v.dict().find("value") : nullptr;
+    seen.last_json = inner == nullptr ? std::string() : to_repr(*inner, kShownBytes);
+  }
+
+  void report_any(const RuleFile& file, const std::vector<Occurrences>& occurrences,
+                  const std::vector<size_t>& order) {
+    for (const size_t index : order) {
+      const Occurrences& seen = occurrences[index];
+      const KeyRule& rule = file.keys[index];
+      const RuleCode& code = *rule.at_least_one_check;
+      if (seen.any_met) {
+        if (seen.any_error.empty()) continue;
+        warn({rule.name,
+              fmt::format("A value of '{}' ends the official checker with an error", rule.name),
+              code.fragment.source, seen.any_error, code.file, code.line, 0});
+        continue;
+      }
+      Finding finding{"",
+                      fmt::format("Failed checks for {} : {}", rule.name, code.fragment.source),
+                      code.fragment.source,
+                      fmt::format("the last of {} values: {}", seen.count, seen.last_json),
+                      code.file,
+                      code.line,
+                      line_number(seen.last_offset)};
+      if (!seen.any_error.empty()) finding.found += fmt::format(" ({})", seen.any_error);
+      put(std::move(finding));
+    }
+  }
+
+  void report_requirements(const RuleFile& file, const std::vector<Occurrences>& occurrences) {
+    std::set<std::set<std::string>> alternatives;
+    for (size_t i = 0; i < file.keys.size(); ++i) {
+      const KeyRule& rule = file.keys[i];
+      const Occurrences& seen = occurrences[i];
+      Finding finding{rule.name,
+                      "",
+                      rule.requirement.text,
+                      fmt::format("{} occurrences", seen.count),
+                      rule.file,
+                      rule.line,
+                      0};
+      switch (rule.requirement.kind) {
+        case Requirement::kNone:
+          break;
+        case Requirement::kExactlyOne:
+          if (seen.count == 1) break;
+          finding.summary = fmt::format("Required EXACTLY_ONE occurrence of '{}' but found {}",
+                                        rule.name, seen.count);
+          if (seen.count > 0 && seen.all_same) {
+            warn(std::move(finding));
+            break;
+          }
+          if (seen.count > 0) {
+            finding.found = fmt::format("{} occurrences with different values: [{}]", seen.count,
+                                        fmt::join(seen.distinct, ", "));
+            finding.summary +=
+                fmt::format(" with different values: [{}]", fmt::join(seen.distinct, ", "));
+          }
+          put(std::move(finding));
+          break;
+        case Requirement::kAtLeast:
+          if (seen.count >= rule.requirement.least) break;
+          finding.summary = fmt::format("Required {} occurrence of '{}' but found {}",
+                                        rule.requirement.text, rule.name, seen.count);
+          put(std::move(finding));
+          break;
+        case Requirement::kAtLeastOneOr: {
+          std::set<std::string> keys(rule.requirement.alternatives.begin(),
+                                     rule.requirement.alternatives.end());
+          keys.insert(rule.name);
+          if (!alternatives.insert(keys).second) break;
+          const bool any = std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+            const auto found = file.by_key.find(key);
+            return found != file.by_key.end() && occurrences[found->second].count > 0;
+          });
+          if (any) break;
+          finding.key.clear();
+          finding.summary =
+              fmt::format("Required AT_LEAST_ONE occurrence of '{}'", fmt::join(keys, "' or '"));
+          finding.found = "no occurrence";
+          put(std::move(finding));
+          break;
+        }
+      }
+    }
+  }
+
+  void end(const RuleFile& file, Evaluator& evaluator) {
+    if (file.end_pre) {
+      try {
+        evaluator.execute(file.end_pre->fragment);
+      } catch (const RuleError& error) {
+        put({"", "Failed executing END PRE code", file.end_pre->fragment.source, error.what(),
+             file.end_pre->file, file.end_pre->line, 0});
+      }
+    }
+    for (const RuleCode& code : file.end_checks) {
+      try {
+        if (evaluator.check(code.fragment, file.end_pre.has_value())) continue;
+        put({"", fmt::format("failed test: {}", code.fragment.source), code.fragment.source,
+             fmt::format("state s = {}", to_repr(evaluator.state(), kShownBytes)), code.file,
+             code.line, 0});
+      } catch (const RuleError& error) {
+        put({"", "Failed executing CHECK code:", code.fragment.source, error.what(), code.file,
+             code.line, 0});
+      }
+    }
+  }
+
+  const EventLog& log_;
+  RuleStore& rules_;
+  LogVerdict& verdict_;
+  bool werror_;
+  std::vector<std::shared_ptr<const RuleFile>>
+      files_;  // outlive the heap, whose values may refer to their constants
+  Heap heap_;
+  const Value name_value_ = heap_.str("value");
+  const Value name_metadata_ = heap_.str("metadata");
+  std::deque<std::string> queue_;
+  std::vector<Value> added_;
+  KeyedFindings keyed_;
+  KeyedFindings warnings_;
+  std::vector<Finding> loose_;
+};
+
+}  // namespace
+
+LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& usage,
+                     const std::string& ruleset, bool werror) {
+  LogVerdict verdict;
+  verdict.path = log.path();
+  verdict.usage = usage;
+  verdict.ruleset = ruleset;
+  verdict.ground = "given";
+  verdict.benchmark = logged_benchmark(log);
+  verdict.event_count = log.event_count();
+  if (!verdict.benchmark.empty() && !rules.covers(verdict.benchmark)) {
+    verdict.judged = false;
+    verdict.errors.push_back({"",
+                              fmt::format("Strata's own rules cover BERT; for benchmark '{}' give "
+                                          "--rules with the official rule files",
+                                          verdict.benchmark),
+                              "", "", "", 0, 0});
+    return verdict;
+  }
+  Check(log, rules, verdict, werror).run();
+  return verdict;
+}
+
+LogVerdict check_log(const std::filesystem::path& path, RuleStore& rules,
+                     const CheckOptions& options) {
+  const LogFormat format = options.ruleset == "0.6.0" ? LogFormat::kMll : LogFormat::kMllog;
+  EventLog log(path, format);
+  RulesetChoice choice = infer_ruleset(log, options.usage, options.ruleset);
+  if (choice.ruleset == "0.6.0" && format != LogFormat::kMll) log = EventLog(path, LogFormat::kMll);
+  if (!rules.has_ruleset(choice.usage, choice.ruleset)) {
+    fail("{}: {} have no ruleset {} for {} (chosen: {}); there are: {}", path.string(),
+         rules.description(), choice.ruleset, choice.usage, choice.ground,
+         fmt::join(rules.rulesets(choice.usage), ", "));
+  }
+  LogVerdict verdict = check_log(log, rules, choice.usage, choice.ruleset, options.werror);
+  verdict.ground = choice.ground;
+  return verdict;
+}
+
+LogVerdict check_log(const std::filesystem::path& path, const CheckOptions& options) {
+  RuleStore rules;
+  return check_log(path, rules, options);
+}
+
+std::string describe(const Finding& finding) {
+  std::string text;
+  if (finding.log_line > 0) text += fmt::format("line {}: ", finding.log_line);
+  text += finding.summary;
+  if (!finding.rule.empty() && finding.summary.find(finding.rule) == std::string::npos)
+    text += fmt::format("\n  wanted: {}", finding.rule);
+  if (!finding.found.empty()) text += fmt::format("\n  found:  {}", finding.found);
+  if (finding.rule_line > 0)
+    text += fmt::format("\n  rule:   {}:{}", finding.rule_file, finding.rule_line);
+  return text;
+}
+
+}  // namespace strata::compliance

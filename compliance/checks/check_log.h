@@ -1,0 +1,61 @@
+// The verdict on one log: which rules it breaks, where, and what they wanted.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compliance/language/rule_store.h"
+#include "compliance/log/event_log.h"
+
+namespace strata::compliance {
+
+// One broken rule (an error) or doubtful point (a warning).
+struct Finding {
+  std::string key;      // the event's key; empty for findings about the whole log
+  std::string summary;  // one line; for errors of the rules the official checker's own words
+  std::string rule;     // the code or requirement that failed: what was wanted
+  std::string found;    // the value found, cut to a readable length
+  std::string rule_file;
+  int rule_line = 0;      // 1-based; 0 where no rule file is concerned
+  uint64_t log_line = 0;  // 1-based; 0 where no single line is concerned
+};
+
+struct LogVerdict {
+  std::filesystem::path path;
+  std::string usage;      // "training" or "hpc"
+  std::string ruleset;    // "2.1.0"
+  std::string ground;     // why this ruleset: "given", or what it was inferred from
+  std::string benchmark;  // as logged; empty where not
+  bool judged = true;     // false where the rules do not cover the benchmark; errors then say so
+  uint64_t event_count = 0;
+  std::vector<Finding> errors;
+  std::vector<Finding> warnings;
+
+  bool passed() const { return errors.empty(); }
+};
+
+struct CheckOptions {
+  std::string usage;    // "training" or "hpc"; empty: inferred from the benchmark
+  std::string ruleset;  // empty: inferred (see infer_ruleset)
+  bool werror = false;  // warnings count as errors
+};
+
+// Checks a log that is already read. A log that cannot be judged (no rules for it, rules that ask
+// for too much) has an error that says so. Throws Error for rule files that cannot be compiled.
+LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& usage,
+                     const std::string& ruleset, bool werror = false);
+
+// Reads and checks one log. Throws Error where the file cannot be read or no ruleset fits.
+LogVerdict check_log(const std::filesystem::path& path, RuleStore& rules,
+                     const CheckOptions& options = {});
+
+// As above, against Strata's own rules.
+LogVerdict check_log(const std::filesystem::path& path, const CheckOptions& options = {});
+
+// A finding as text of a few lines: log line, summary, what was found and wanted, and the rule's
+// place.
+std::string describe(const Finding& finding);
+
+}  // namespace strata::compliance

@@ -1,0 +1,153 @@
+#include "compliance/checks/convergence.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "compliance/checks/rounds.h"
+#include "compliance/language/rule_value.h"
+
+namespace strata::compliance {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) {
+  return ::memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
+}
+
+bool counts_samples(std::string_view benchmark) {
+  for (const std::string_view name :
+       {"llama2_70b_lora", "flux1", "llama31_405b", "llama31_8b", "gpt_oss_20b", "deepseekv3_671b",
+        "qwen35_397b_grpo", "dlrmv4"}) {
+    if (benchmark == name) return true;
+  }
+  return false;
+}
+
+// Reads events as the official convergence checker does: an event concerns it where its record,
+// anywhere, names the key.
+class Reader {
+ public:
+  explicit Reader(std::string_view ruleset)
+      : step_unit_(ruleset == "3.1.0" ? "step_num" : "samples_count") {}
+
+  void read(const Event& event) {
+    const std::string_view record = event.line;
+    if (contains(record, "global_batch_size")) {
+      constexpr double kNone = -1;  // to the official tool
+      result_.batch_size = number(event.value, "global_batch_size");
+      if (result_.batch_size == kNone) result_.batch_size.reset();
+    }
+    if (contains(record, "submission_benchmark") && event.value.starts_with('"')) {
+      result_.benchmark = value_from_json(event.value, heap_).text();
+    }
+    if (contains(record, "eval_error") || contains(record, "eval_accuracy")) read_evaluation(event);
+    if (event.key == "run_stop") read_stop(event);
+  }
+
+  RunConvergence finish() { return std::move(result_); }
+
+ private:
+  void read_evaluation(const Event& event) {
+    if (result_.benchmark == "stable_diffusion") {
+      const std::optional<Value> step = metadata(event, step_unit_);
+      const std::optional<Value> metric = metadata(event, "metric");
+      if (!step || !metric || metric->kind() != Kind::kStr) return;
+      image_scores_[to_double(*step, step_unit_)][metric->text()] =
+          number(event.value, "eval_accuracy");
+      return;
+    }
+    const bool samples = counts_samples(result_.benchmark);
+    const std::optional<Value> count = metadata(event, samples ? "samples_count" : "epoch_num");
+    if (!count) {
+      throw RuleError(
+          fmt::format("an evaluation has no {}", samples ? "samples_count" : "epoch_num"));
+    }
+    const double epochs = to_double(*count, "epoch_num");
+    // Rounded to three places as Python rounds.
+    const bool integer = samples || count->kind() == Kind::kInt;
+    latest_ = integer ? epochs : std::strtod(fmt::format("{:.3f}", epochs).c_str(), nullptr);
+  }
+
+  void read_stop(const Event& event) {
+    const std::optional<Value> status = metadata(event, "status");
+    if (!status) throw RuleError("run_stop has no status");
+    result_.converged = status->kind() == Kind::kStr && status->text() == "success";
+    result_.epochs = kNeverConverged;
+    if (!result_.converged) return;
+    if (result_.benchmark == "stable_diffusion") {
+      latest_.reset();
+      for (const auto& [step, scores] : image_scores_) {
+        const auto fid = scores.find("FID");
+        const auto clip = scores.find("CLIP");
+        if (fid == scores.end() || clip == scores.end())
+          throw RuleError("an evaluation lacks FID or CLIP");
+        if (fid->second > 90.0 || clip->second < 0.15) continue;
+        if (!latest_ || step < *latest_) latest_ = step;
+      }
+    }
+    if (!latest_)
+      throw RuleError("run_stop says success before any evaluation that could have succeeded");
+    result_.epochs = *latest_;
+  }
+
+  double number(std::string_view json, std::string_view what) {
+    return to_double(value_from_json(json, heap_), what);
+  }
+
+  std::optional<Value> metadata(const Event& event, std::string_view name) {
+    const Value fields = value_from_json(event.metadata, heap_);
+    if (fields.kind() != Kind::kDict) return std::nullopt;
+    const Value* found = fields.dict().find(name);
+    return found == nullptr ? std::nullopt : std::optional<Value>(*found);
+  }
+
+  std::string_view step_unit_;
+  Heap heap_;
+  RunConvergence result_;
+  std::optional<double> latest_;
+  std::map<double, std::map<std::string, double>> image_scores_;
+};
+
+}  // namespace
+
+RunConvergence read_convergence(const EventLog& log, std::string_view ruleset) {
+  Reader reader(ruleset);
+  std::string problem;
+  try {
+    log.visit([&](const Event& event) {
+      if (!event.metadata.empty()) reader.read(event);
+      return true;
+    });
+  } catch (const std::runtime_error& error) {
+    problem = fmt::format("{}: {}", log.path().filename().string(), error.what());
+  }
+  RunConvergence result = reader.finish();
+  result.problem = std::move(problem);
+  return result;
+}
+
+FolderConvergence combine(const std::vector<RunConvergence>& runs) {
+  FolderConvergence folder;
+  int failed = 0;
+  for (const RunConvergence& run : runs) {
+    if (!run.problem.empty() && folder.problem.empty()) folder.problem = run.problem;
+    folder.epochs.push_back(run.epochs);
+    failed += run.converged ? 0 : 1;
+    if (!folder.batch_size) {
+      folder.batch_size = run.batch_size;
+    } else if (folder.batch_size != run.batch_size) {
+      folder.problem = "Batch sizes in files do not match";
+    }
+    if (folder.benchmark.empty()) {
+      folder.benchmark = run.benchmark;
+    } else if (folder.benchmark != run.benchmark) {
+      folder.problem = "Benchmark names in files do not match";
+    }
+  }
+  folder.enough = failed <= dropped_runs(folder.benchmark);
+  return folder;
+}
+
+}  // namespace strata::compliance

@@ -1,0 +1,331 @@
+#include "compliance/checks/rcp.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "compliance/checks/rounds.h"
+#include "compliance/language/rule_store.h"
+#include "compliance/language/rule_value.h"
+#include "compliance/log/json_scan.h"
+
+namespace strata::compliance {
+namespace {
+
+constexpr double kAlpha = 0.05;
+constexpr double kTolerance = 0.0001;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Runs of a submission; 0 for the benchmarks that the official checker has no number for and stops
+// at.
+int submission_runs(std::string_view usage, std::string_view benchmark) {
+  for (const std::string_view unknown : {"dlrm", "minigo", "gnmt", "transformer", "ncf"}) {
+    if (benchmark == unknown) return 0;
+  }
+  return result_file_count(usage, benchmark);
+}
+
+// Sums as NumPy does, so that means agree to the last bit: eight interleaved partial sums from
+// eight values on.
+double pairwise_sum(const double* values, size_t count) {
+  if (count < 8) {
+    double sum = 0;
+    for (size_t i = 0; i < count; ++i) sum += values[i];
+    return sum;
+  }
+  if (count > 128) {
+    size_t half = count / 2;
+    half -= half % 8;
+    return pairwise_sum(values, half) + pairwise_sum(values + half, count - half);
+  }
+  double part[8];
+  std::copy(values, values + 8, part);
+  size_t i = 8;
+  for (; i + 8 <= count; i += 8) {
+    for (size_t j = 0; j < 8; ++j) part[j] += values[i + j];
+  }
+  double sum =
+      ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+  for (; i < count; ++i) sum += values[i];
+  return sum;
+}
+
+double standard_deviation(const std::vector<double>& values) {
+  if (values.empty()) return kNaN;
+  const auto count = static_cast<double>(values.size());
+  const double mean = pairwise_sum(values.data(), values.size()) / count;
+  std::vector<double> squares;
+  for (const double value : values) squares.push_back((value - mean) * (value - mean));
+  return std::sqrt(pairwise_sum(squares.data(), squares.size()) / count);
+}
+
+// The smallest mean that the t-test does not call faster than the reference, by bisection.
+double least_acceptable_mean(double mean, double stdev, double reference_count,
+                             int submission_runs) {
+  if (stdev == 0) return mean;
+  const double submission_count = submission_runs - 2;
+  double high = mean;
+  double low = 0;
+  double middle = (low + high) / 2;
+  while (high - low > kTolerance) {
+    const double p =
+        one_sided_p_value(middle, stdev, reference_count, mean, stdev, submission_count);
+    (p > kAlpha ? high : low) = middle;
+    const double next = (low + high) / 2;
+    if (next == middle) break;
+    middle = next;
+  }
+  return middle;
+}
+
+const ReferencePoint* find_exact(const std::vector<ReferencePoint>& points, double batch_size) {
+  const auto found = std::find_if(points.begin(), points.end(), [&](const ReferencePoint& point) {
+    return point.batch_size == batch_size;
+  });
+  return found == points.end() ? nullptr : &*found;
+}
+
+const ReferencePoint* find_below(const std::vector<ReferencePoint>& points, double batch_size) {
+  const ReferencePoint* best = nullptr;
+  for (const ReferencePoint& point : points) {
+    if (point.batch_size < batch_size && (best == nullptr || point.batch_size > best->batch_size))
+      best = &point;
+  }
+  return best;
+}
+
+const ReferencePoint* find_above(const std::vector<ReferencePoint>& points, double batch_size) {
+  const ReferencePoint* best = nullptr;
+  for (const ReferencePoint& point : points) {
+    if (point.batch_size > batch_size && (best == nullptr || point.batch_size < best->batch_size))
+      best = &point;
+  }
+  return best;
+}
+
+// Compares the submission's mean with one point; fills everything but the message.
+void judge(const ReferencePoint& point, const ReferencePoints& points, std::vector<double> epochs,
+           RcpVerdict& verdict) {
+  double max_speedup = point.max_speedup;
+  if (points.benchmark() == "llama31_405b" && compare_versions(points.ruleset(), "5.0.0") >= 0) {
+    // This benchmark may be faster by one evaluation interval.
+    constexpr double kEvaluationInterval = 46080;
+    max_speedup = point.mean / (point.mean / point.max_speedup - kEvaluationInterval);
+  }
+  std::sort(epochs.begin(), epochs.end());
+  const double mean = olympic_mean(epochs, dropped_runs(points.benchmark()));
+  const double factor = point.mean / mean;
+  verdict.submission_mean = mean;
+  verdict.reference_mean = point.mean;
+  verdict.least_mean = point.mean / max_speedup;
+  verdict.scaling = factor < 1 ? 1 : factor;
+  verdict.passed = mean >= *verdict.least_mean;
+}
+
+// A round without a file of its own has kept the points of the round before.
+std::optional<ReferencePoints> load_built_in(std::string_view usage, std::string_view ruleset,
+                                             std::string_view benchmark) {
+  const auto& rounds = round_benchmarks(usage, ruleset);
+  if (std::find(rounds.begin(), rounds.end(), benchmark) == rounds.end()) return std::nullopt;
+  std::optional<ReferencePoints> latest;
+  for (const std::string_view round : known_rulesets(usage)) {
+    if (compare_versions(round, ruleset) > 0) break;
+    const std::string name = fmt::format("rcp/{}_{}/rcps_{}.json", usage, round, benchmark);
+    if (const auto text = find_embedded(name))
+      latest.emplace(*text, name, usage, ruleset, benchmark);
+  }
+  return latest;
+}
+
+std::string format_batch_size(double batch_size) {
+  return batch_size == std::floor(batch_size) ? fmt::format("{:.0f}", batch_size)
+                                              : fmt::format("{}", batch_size);
+}
+
+}  // namespace
+
+double olympic_mean(const std::vector<double>& sorted, int dropped) {
+  const auto cut = static_cast<size_t>(dropped);
+  if (sorted.size() <= 2 * cut) return kNaN;
+  const size_t count = sorted.size() - 2 * cut;
+  return pairwise_sum(sorted.data() + cut, count) / static_cast<double>(count);
+}
+
+double one_sided_p_value(double mean1, double stdev1, double count1, double mean2, double stdev2,
+                         double count2) {
+  const double freedom = count1 + count2 - 2;
+  const double variance =
+      ((count1 - 1) * stdev1 * stdev1 + (count2 - 1) * stdev2 * stdev2) / freedom;
+  const double t = (mean1 - mean2) / std::sqrt(variance * (1 / count1 + 1 / count2));
+  if (!(freedom > 0) || std::isnan(t)) return kNaN;
+  if (std::isinf(t)) return t < 0 ? 0 : 1;
+  const boost::math::students_t_distribution<double> student(freedom);
+  return boost::math::cdf(student, t);
+}
+
+ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
+                                 std::string_view usage, std::string_view ruleset,
+                                 std::string_view benchmark)
+    : benchmark_(benchmark),
+      ruleset_(ruleset),
+      submission_runs_(submission_runs(usage, benchmark)) {
+  JsonScanner scanner(json);
+  scanner.skip_space();
+  if (!scanner.skip_value()) fail("{}: byte {}: {}", source, scanner.position(), scanner.error());
+  scanner.skip_space();
+  if (!scanner.at_end()) fail("{}: byte {}: extra data", source, scanner.position());
+  Heap heap;
+  const size_t start = json.find_first_not_of(" \t\r\n");
+  const Value records = value_from_json(json.substr(start), heap);
+  if (records.kind() != Kind::kDict)
+    fail("{}: an object with a record a batch size was expected", source);
+  const int dropped = dropped_runs(benchmark);
+  for (const auto& entry : records.dict().entries) {
+    const Value& name = entry.first;
+    const Value& record = entry.second;
+    const auto field = [&](std::string_view key) -> const Value& {
+      const Value* found = record.kind() == Kind::kDict ? record.dict().find(key) : nullptr;
+      if (found == nullptr) fail("{}: record '{}' has no \"{}\"", source, to_str(name), key);
+      return *found;
+    };
+    const bool samples = benchmark == "llama2_70b_lora" || benchmark == "flux1";
+    const Value& counts = field(samples ? "samples to converge" : "Epochs to converge");
+    if (counts.kind() != Kind::kList)
+      fail("{}: record '{}': its runs are not a list", source, to_str(name));
+    ReferencePoint point;
+    try {
+      point.batch_size = to_double(field("BS"), "BS");
+      for (const Value& count : counts.items()) point.epochs.push_back(to_double(count, "epochs"));
+    } catch (const RuleError& error) {
+      fail("{}: record '{}': {}", source, to_str(name), error.what());
+    }
+    std::sort(point.epochs.begin(), point.epochs.end());
+    point.mean = olympic_mean(point.epochs, dropped);
+    point.stdev = standard_deviation(point.epochs);
+    if (std::isnan(point.mean)) fail("{}: record '{}' has too few runs", source, to_str(name));
+    const double count = static_cast<double>(point.epochs.size()) - 2.0 * dropped;
+    point.max_speedup =
+        point.mean / least_acceptable_mean(point.mean, point.stdev, count, submission_runs_);
+    full_.push_back(std::move(point));
+  }
+  if (full_.empty()) fail("{}: holds no reference points", source);
+  std::stable_sort(
+      full_.begin(), full_.end(),
+      [](const ReferencePoint& a, const ReferencePoint& b) { return a.batch_size < b.batch_size; });
+  prune();
+}
+
+ReferencePoint ReferencePoints::interpolate(double batch_size, const ReferencePoint& low,
+                                            const ReferencePoint& high) const {
+  const auto at = [&](double from, double to) {
+    return (to - from) / (high.batch_size - low.batch_size) * (batch_size - low.batch_size) + from;
+  };
+  ReferencePoint point;
+  point.batch_size = batch_size;
+  point.mean = at(low.mean, high.mean);
+  point.stdev = at(low.stdev, high.stdev);
+  point.max_speedup = point.mean / least_acceptable_mean(point.mean, point.stdev,
+                                                         submission_runs_ * 2.0, submission_runs_);
+  return point;
+}
+
+// First all points with a batch smaller than that of the fastest go, then every point slower than
+// the line through its neighbours.
+void ReferencePoints::prune() {
+  const auto fastest = std::min_element(
+      full_.begin(), full_.end(),
+      [](const ReferencePoint& a, const ReferencePoint& b) { return a.mean < b.mean; });
+  const double smallest = fastest->batch_size;
+  std::copy_if(full_.begin(), full_.end(), std::back_inserter(pruned_),
+               [&](const ReferencePoint& point) { return point.batch_size >= smallest; });
+  for (size_t i = 1; i + 1 < pruned_.size();) {
+    const ReferencePoint& low = pruned_[i - 1];
+    const ReferencePoint& high = pruned_[i + 1];
+    const double share =
+        (pruned_[i].batch_size - low.batch_size) / (high.batch_size - low.batch_size);
+    const double line = low.mean + share * (high.mean - low.mean);
+    if (pruned_[i].mean > line) {
+      pruned_.erase(pruned_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
+std::optional<ReferencePoints> load_reference_points(const std::filesystem::path& directory,
+                                                     std::string_view usage,
+                                                     std::string_view ruleset,
+                                                     std::string_view benchmark) {
+  if (submission_runs(usage, benchmark) == 0) return std::nullopt;
+  const std::string name = fmt::format("{}_{}/rcps_{}.json", usage, ruleset, benchmark);
+  if (directory.empty()) {
+    return load_built_in(usage, ruleset, benchmark);
+  }
+  std::error_code error;
+  for (const char* inner : {"", "rcp_checker", "mlperf_logging/rcp_checker"}) {
+    const auto path = directory / inner / name;
+    if (!std::filesystem::is_regular_file(path, error)) continue;
+    return ReferencePoints(read_file(path), path.string(), usage, ruleset, benchmark);
+  }
+  return std::nullopt;
+}
+
+RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::path& directory,
+                     std::string_view usage, std::string_view ruleset, RcpPass pass) {
+  RcpVerdict verdict;
+  if (!folder.problem.empty()) {
+    verdict.readable = false;
+    verdict.message = folder.problem;
+    return verdict;
+  }
+  if (compare_versions(ruleset, "1.0.0") < 0) {
+    verdict.message = fmt::format(
+        "There are no reference convergence points before round 1.0 (ruleset {})", ruleset);
+    return verdict;
+  }
+  const auto points = load_reference_points(directory, usage, ruleset, folder.benchmark);
+  if (!points) {
+    verdict.message =
+        fmt::format("There are no reference convergence points for benchmark '{}' in {} {}",
+                    folder.benchmark, usage, ruleset);
+    return verdict;
+  }
+  verdict.judged = true;
+  if (!folder.batch_size) {
+    verdict.message = "Could not detect global_batch_size";
+    return verdict;
+  }
+  if (!folder.enough) {
+    verdict.message = "Insufficient convergence";
+    return verdict;
+  }
+  const auto& candidates = pass == RcpPass::kPruned ? points->pruned() : points->full();
+  const double batch_size = *folder.batch_size;
+  const std::string missing =
+      fmt::format("Missing RCP, please submit RCP with BS = {}", format_batch_size(batch_size));
+  if (const ReferencePoint* exact = find_exact(candidates, batch_size)) {
+    verdict.message = "RCP found";
+    judge(*exact, *points, folder.epochs, verdict);
+    return verdict;
+  }
+  const ReferencePoint* low = find_below(candidates, batch_size);
+  const ReferencePoint* high = find_above(candidates, batch_size);
+  if (low != nullptr && high != nullptr) {
+    verdict.message = "RCP Interpolation";
+    judge(points->interpolate(batch_size, *low, *high), *points, folder.epochs, verdict);
+  } else if (high != nullptr) {
+    judge(*high, *points, folder.epochs, verdict);
+    verdict.message =
+        verdict.passed ? "RCP not found but slower convergence on smaller batch size" : missing;
+  } else {
+    verdict.message = missing;
+  }
+  return verdict;
+}
+
+}  // namespace strata::compliance

@@ -1,0 +1,84 @@
+// Reference convergence points (RCP): a submission may not converge statistically faster than the
+// reference does at its batch size. The method is the official rcp_checker's.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compliance/checks/convergence.h"
+
+namespace strata::compliance {
+
+struct ReferencePoint {
+  double batch_size = 0;
+  std::vector<double> epochs;  // to converge, one a reference run, sorted
+  double mean = 0;             // olympic
+  double stdev = 0;            // of all runs, population
+  double max_speedup = 1;      // mean / least acceptable mean
+};
+
+// The reference points of one benchmark in one round, sorted by batch size.
+class ReferencePoints {
+ public:
+  // `json`: the official format, a record a batch size with Benchmark, BS and "Epochs to converge"
+  // (or "samples to converge"). Throws Error, naming `source`, where it is not.
+  ReferencePoints(std::string_view json, std::string_view source, std::string_view usage,
+                  std::string_view ruleset, std::string_view benchmark);
+
+  const std::vector<ReferencePoint>& full() const { return full_; }
+  // Without the points that other points dominate.
+  const std::vector<ReferencePoint>& pruned() const { return pruned_; }
+  // The point for a batch size between two others.
+  ReferencePoint interpolate(double batch_size, const ReferencePoint& low,
+                             const ReferencePoint& high) const;
+  std::string_view benchmark() const { return benchmark_; }
+  std::string_view ruleset() const { return ruleset_; }
+
+ private:
+  void prune();
+
+  std::string benchmark_;
+  std::string ruleset_;
+  int submission_runs_;
+  std::vector<ReferencePoint> full_;
+  std::vector<ReferencePoint> pruned_;
+};
+
+enum class RcpPass { kPruned, kFull };
+
+struct RcpVerdict {
+  bool judged = false;   // false where the official tool has no points, or would crash; the message
+                         // says what is missing
+  bool readable = true;  // false where logs contradict each other or lack what is needed
+  bool passed = false;
+  std::string message;  // the official tool's words where judged
+  double scaling =
+      1;  // factor on the score of a run faster than the reference mean but not too fast
+  std::optional<double> submission_mean;  // olympic mean of epochs to converge
+  std::optional<double> reference_mean;
+  std::optional<double> least_mean;  // below which the check fails
+};
+
+// Where reference points come from: the built-in ones (BERT), or a directory such as the official
+// package's rcp_checker. Null where there are none for the benchmark. Throws Error for a file that
+// cannot be read.
+std::optional<ReferencePoints> load_reference_points(const std::filesystem::path& directory,
+                                                     std::string_view usage,
+                                                     std::string_view ruleset,
+                                                     std::string_view benchmark);
+
+// Judges the runs of one folder.
+RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::path& directory,
+                     std::string_view usage, std::string_view ruleset, RcpPass pass);
+
+// The mean without the `dropped` smallest and largest of sorted values; NaN where nothing is left.
+double olympic_mean(const std::vector<double>& sorted, int dropped);
+// One-sided p-value of Student's t-test with equal variances that the first mean is not below the
+// second.
+double one_sided_p_value(double mean1, double stdev1, double count1, double mean2, double stdev2,
+                         double count2);
+
+}  // namespace strata::compliance

@@ -1,0 +1,256 @@
+#include "compliance/checks/rounds.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <regex>
+
+#include "base/error.h"
+#include "compliance/language/rule_value.h"
+
+namespace strata::compliance {
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+struct Round {
+  std::string_view ruleset;
+  double last_day_ms;  // runs of the round were made until about this time (publication), ms since
+                       // the epoch
+  Names benchmarks;
+};
+
+constexpr double kDay = 86'400'000.0;
+// Days since 1970 of the publication of each round's results.
+const std::vector<Round>& rounds_of(std::string_view usage) {
+  static const Names kFirst = {"bert",   "dlrm", "maskrcnn", "minigo",
+                               "resnet", "ssd",  "rnnt",     "unet3d"};
+  static const std::vector<Round> kTraining = {
+      {"0.6.0",
+       18087 * kDay,
+       {"resnet", "ssd", "maskrcnn", "gnmt", "transformer", "ncf", "minigo"}},
+      {"0.7.0",
+       18472 * kDay,
+       {"bert", "dlrm", "gnmt", "maskrcnn", "minigo", "resnet", "ssd", "transformer"}},
+      {"1.0.0", 18808 * kDay, kFirst},
+      {"1.1.0", 18962 * kDay, kFirst},
+      {"2.0.0", 19172 * kDay, kFirst},
+      {"2.1.0", 19305 * kDay, kFirst},
+      {"3.0.0",
+       19535 * kDay,
+       {"bert", "dlrm_dcnv2", "gpt3", "maskrcnn", "resnet", "ssd", "rnnt", "unet3d"}},
+      {"3.1.0",
+       19669 * kDay,
+       {"bert", "dlrm_dcnv2", "gpt3", "maskrcnn", "resnet", "ssd", "rnnt", "unet3d",
+        "stable_diffusion"}},
+      {"4.0.0",
+       19886 * kDay,
+       {"bert", "dlrm_dcnv2", "gpt3", "resnet", "ssd", "unet3d", "stable_diffusion",
+        "llama2_70b_lora", "gnn"}},
+      {"4.1.0",
+       20040 * kDay,
+       {"bert", "dlrm_dcnv2", "gpt3", "ssd", "stable_diffusion", "llama2_70b_lora", "gnn"}},
+      {"5.0.0",
+       20243 * kDay,
+       {"bert", "dlrm_dcnv2", "retinanet", "stable_diffusion", "llama2_70b_lora", "rgat",
+        "llama31_405b"}},
+      {"5.1.0",
+       20404 * kDay,
+       {"llama31_8b", "dlrm_dcnv2", "retinanet", "flux1", "llama2_70b_lora", "rgat",
+        "llama31_405b"}},
+      {"6.0.0",
+       20620 * kDay,
+       {"llama31_8b", "dlrm_dcnv2", "flux1", "llama2_70b_lora", "llama31_405b", "gpt_oss_20b",
+        "deepseekv3_671b"}},
+      {"6.1.0",
+       1e300,
+       {"llama31_8b", "flux1", "llama2_70b_lora", "gpt_oss_20b", "deepseekv3_671b",
+        "qwen35_397b_grpo", "dlrmv4"}}};
+  static const std::vector<Round> kHpc = {
+      {"0.7.0", 18583 * kDay, {"cosmoflow", "deepcam"}},
+      {"1.0.0", 18946 * kDay, {"cosmoflow", "deepcam", "oc20"}},
+      {"2.0.0", 19305 * kDay, {"cosmoflow", "deepcam", "oc20"}},
+      {"3.0.0", 1e300, {"cosmoflow", "deepcam", "oc20", "openfold"}}};
+  static const std::vector<Round> kNone;
+  return usage == "training" ? kTraining : usage == "hpc" ? kHpc : kNone;
+}
+
+bool holds(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const Round* find_round(std::string_view usage, std::string_view ruleset) {
+  for (const Round& round : rounds_of(usage)) {
+    if (round.ruleset == ruleset) return &round;
+  }
+  return nullptr;
+}
+
+bool is_hpc_benchmark(std::string_view benchmark) {
+  return holds(rounds_of("hpc").back().benchmarks, benchmark);
+}
+
+// What a log says about itself.
+struct Identity {
+  std::string benchmark;
+  std::optional<double> first_ms;
+};
+
+Identity identify(const EventLog& log) {
+  Identity identity;
+  log.visit([&](const Event& event) {
+    if (!identity.first_ms && std::isfinite(event.time_ms)) identity.first_ms = event.time_ms;
+    if (event.key == "submission_benchmark" && event.value.size() > 2 &&
+        event.value.front() == '"') {
+      identity.benchmark = std::string(event.value.substr(1, event.value.size() - 2));
+      return false;
+    }
+    return true;
+  });
+  return identity;
+}
+
+std::string date_of(double ms) {
+  const int64_t days = static_cast<int64_t>(std::floor(ms / kDay)) + 719468;
+  const int64_t era = days / 146097;
+  const int64_t day_of_era = days % 146097;
+  const int64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const int64_t day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const int64_t month_index = (5 * day_of_year + 2) / 153;
+  const int64_t day = day_of_year - (153 * month_index + 2) / 5 + 1;
+  const int64_t month = month_index < 10 ? month_index + 3 : month_index - 9;
+  return fmt::format("{:04}-{:02}-{:02}", year_of_era + era * 400 + (month <= 2 ? 1 : 0), month,
+                     day);
+}
+
+}  // namespace
+
+int result_file_count(std::string_view usage, std::string_view benchmark) {
+  static const std::map<std::string_view, int> kTraining = {{"bert", 10},
+                                                            {"dlrm", 5},
+                                                            {"dlrm_dcnv2", 10},
+                                                            {"gnmt", 10},
+                                                            {"gpt3", 3},
+                                                            {"maskrcnn", 5},
+                                                            {"minigo", 10},
+                                                            {"resnet", 5},
+                                                            {"ssd", 5},
+                                                            {"retinanet", 5},
+                                                            {"stable_diffusion", 10},
+                                                            {"transformer", 10},
+                                                            {"ncf", 10},
+                                                            {"rnnt", 10},
+                                                            {"unet3d", 40},
+                                                            {"gnn", 10},
+                                                            {"rgat", 10},
+                                                            {"llama2_70b_lora", 10},
+                                                            {"llama31_405b", 3},
+                                                            {"llama31_8b", 10},
+                                                            {"flux1", 10},
+                                                            {"gpt_oss_20b", 10},
+                                                            {"deepseekv3_671b", 3},
+                                                            {"qwen35_397b_grpo", 3},
+                                                            {"dlrmv4", 10}};
+  static const std::map<std::string_view, int> kHpc = {
+      {"deepcam", 5}, {"cosmoflow", 10}, {"oc20", 5}, {"openfold", 10}};
+  const auto& counts = usage == "hpc" ? kHpc : kTraining;
+  const auto found = counts.find(benchmark);
+  return found == counts.end() ? 0 : found->second;
+}
+
+const std::vector<std::string_view>& round_benchmarks(std::string_view usage,
+                                                      std::string_view ruleset) {
+  static const Names kNone;
+  const Round* round = find_round(usage, ruleset);
+  return round == nullptr ? kNone : round->benchmarks;
+}
+
+std::vector<std::string_view> known_rulesets(std::string_view usage) {
+  Names names;
+  for (const Round& round : rounds_of(usage)) names.push_back(round.ruleset);
+  return names;
+}
+
+int compare_versions(std::string_view a, std::string_view b) {
+  const auto next_number = [](std::string_view& text) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    text.remove_prefix(error == std::errc() ? static_cast<size_t>(end - text.data()) : text.size());
+    if (text.starts_with('.')) text.remove_prefix(1);
+    return number;
+  };
+  while (!a.empty() || !b.empty()) {
+    const int x = next_number(a);
+    const int y = next_number(b);
+    if (x != y) return x < y ? -1 : 1;
+  }
+  return 0;
+}
+
+int dropped_runs(std::string_view benchmark) { return benchmark == "unet3d" ? 4 : 1; }
+
+std::string logged_benchmark(const EventLog& log) { return identify(log).benchmark; }
+
+RulesetChoice infer_ruleset_from_path(const std::filesystem::path& path, const std::string& usage) {
+  static const std::regex kRound(R"((?:(training|hpc)_results_)?v?(\d)\.(\d)(?:\.0)?)");
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  RulesetChoice choice{usage, "", ""};
+  for (const auto& part : error ? path : absolute) {
+    std::smatch match;
+    const std::string name = part.string();
+    if (!std::regex_match(name, match, kRound)) continue;
+    const std::string found_usage =
+        usage.empty() ? (match[1].matched ? match[1].str() : "training") : usage;
+    const std::string ruleset = match[2].str() + "." + match[3].str() + ".0";
+    if (find_round(found_usage, ruleset) == nullptr) continue;
+    choice = {found_usage, ruleset, fmt::format("folder '{}' in the path", name)};
+  }
+  return choice;
+}
+
+RulesetChoice infer_ruleset(const EventLog& log, const std::string& usage,
+                            const std::string& ruleset) {
+  if (!ruleset.empty() && !usage.empty()) return {usage, ruleset, "given"};
+  const Identity identity = identify(log);
+  const std::string chosen_usage = !usage.empty()                         ? usage
+                                   : is_hpc_benchmark(identity.benchmark) ? "hpc"
+                                                                          : "training";
+  if (!ruleset.empty()) return {chosen_usage, ruleset, "given"};
+  if (RulesetChoice choice = infer_ruleset_from_path(log.path(), chosen_usage);
+      !choice.ruleset.empty())
+    return choice;
+
+  const auto& rounds = rounds_of(chosen_usage);
+  const double when = identity.first_ms.value_or(1e299);
+  const std::string run_date = identity.first_ms && when > 0 && when < 1e14
+                                   ? fmt::format("run of {}", date_of(when))
+                                   : "no date";
+  const Round* by_benchmark =
+      nullptr;  // the last round before the date's own that has the benchmark, or the first after
+  for (const Round& round : rounds) {
+    if (!holds(round.benchmarks, identity.benchmark)) continue;
+    by_benchmark = &round;
+    if (when <= round.last_day_ms) break;
+  }
+  if (by_benchmark != nullptr) {
+    return {chosen_usage, std::string(by_benchmark->ruleset),
+            fmt::format("{}, benchmark '{}'", run_date, identity.benchmark)};
+  }
+  if (!identity.first_ms) {
+    fail(
+        "{}: no ruleset could be inferred: the log holds no events and its path names no round; "
+        "give --ruleset",
+        log.path().string());
+  }
+  const auto by_date = std::find_if(rounds.begin(), rounds.end(),
+                                    [&](const Round& round) { return when <= round.last_day_ms; });
+  return {chosen_usage, std::string(by_date->ruleset),
+          fmt::format("{}; the log names no benchmark that a round has", run_date)};
+}
+
+}  // namespace strata::compliance

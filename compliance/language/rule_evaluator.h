@@ -1,0 +1,90 @@
+// Runs compiled fragments over the state of one rule file and one log.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compliance/language/rule_builtins.h"
+#include "compliance/language/rule_tree.h"
+
+namespace strata::compliance {
+
+// What the code can reach outside its own values. Both calls may be made while a fragment runs.
+struct RuleHost {
+  // Calls `visit` with every event of the log as a Line value.
+  std::function<void(const std::function<void(const Value&)>& visit)> visit_events;
+  std::function<void(std::string_view)> enqueue_config;
+  std::function<void(const Value&)> append_event;
+  size_t event_count = 0;
+};
+
+// Values may refer to constants of the fragments that made them, so fragments must outlive the
+// heap.
+class Evaluator : private BuiltinHost {
+ public:
+  // At most `max_steps` tree nodes are evaluated over the evaluator's life; then RuleBudgetError.
+  Evaluator(Heap& heap, RuleHost& host, uint64_t max_steps);
+
+  // The values of `v` and `ll` for the fragments that follow.
+  void set_line(Value v, Value ll);
+  // Both throw RuleError where Python would throw. Locals of the fragment start unset, unless
+  // `keep_locals`.
+  bool check(const Fragment& fragment, bool keep_locals = false);
+  // The value of an expression's fragment.
+  Value value_of(const Fragment& fragment, bool keep_locals = false);
+  void execute(const Fragment& fragment, bool keep_locals = false);
+
+  const Value& state() const { return state_; }
+
+ private:
+  Heap& heap() override { return heap_; }
+  void spend(size_t steps) override;
+  void enqueue_config(std::string_view name) override { host_.enqueue_config(name); }
+  size_t event_count() override { return host_.event_count; }
+  void append_event(const Value& line) override;
+
+  void prepare_locals(const Fragment& fragment, bool keep);
+  void run(const Block& block);
+  void run(const ExpressionStatement& statement);
+  void run(const Assignment& statement);
+  void run(const If& statement);
+  void run(const For& statement);
+  void assign(const Expression& target, Value value);
+
+  Value evaluate(const Expression& expression);
+  Value evaluate(const Constant& node) { return node.value; }
+  Value evaluate(const HostVariable& node);
+  Value evaluate(const LocalVariable& node);
+  Value evaluate(const Display& node);
+  Value evaluate(const DictDisplay& node);
+  Value evaluate(const Subscript& node);
+  Value evaluate(const Attribute& node);
+  Value evaluate(const Call& node);
+  Value evaluate(const Unary& node);
+  Value evaluate(const Binary& node);
+  Value evaluate(const Logical& node);
+  Value evaluate(const Compare& node);
+  Value evaluate(const InConstants& node);
+  Value evaluate(const Conditional& node);
+
+  Value binary(BinaryOperator op, const Value& left, const Value& right);
+  Value arithmetic(BinaryOperator op, const Value& left, const Value& right);
+  bool compare_once(Comparison op, const Value& left, const Value& right);
+  bool contains(const Value& container, const Value& item);
+
+  struct Local {
+    bool set = false;
+    Value value;
+  };
+
+  Heap& heap_;
+  RuleHost& host_;
+  uint64_t steps_left_;
+  Value state_;
+  Value v_;
+  Value ll_;
+  std::vector<Local> locals_;
+};
+
+}  // namespace strata::compliance

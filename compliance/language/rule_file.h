@@ -1,0 +1,66 @@
+// A file of rules: a YAML list of BEGIN, KEY and END records, compiled. docs/compliance.md
+// describes the format.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compliance/language/rule_tree.h"
+
+namespace strata::compliance {
+
+// How often a key must occur.
+struct Requirement {
+  enum Kind { kNone, kExactlyOne, kAtLeast, kAtLeastOneOr } kind = kNone;
+  uint64_t least = 0;                     // of kAtLeast
+  std::vector<std::string> alternatives;  // of kAtLeastOneOr: the other keys that will do
+  std::string text;                       // as written
+};
+
+struct RuleCode {
+  Fragment fragment;
+  std::string file;
+  int line = 0;            // 1-based, in the rule file
+  bool uses_line = false;  // whether it names `ll`
+};
+
+struct KeyRule {
+  std::string name;
+  std::string file;
+  int line = 0;
+  Requirement requirement;
+  std::optional<RuleCode> pre;
+  std::vector<RuleCode> checks;
+  std::optional<RuleCode> post;
+  std::optional<RuleCode> first_check;
+  std::optional<RuleCode> at_least_one_check;
+
+  bool has_code() const {
+    return pre || !checks.empty() || post || first_check || at_least_one_check;
+  }
+};
+
+struct RuleFile {
+  std::string name;
+  std::optional<RuleCode> begin;
+  std::vector<KeyRule> keys;  // in order of first appearance; the last record of a name counts
+  std::unordered_map<std::string_view, size_t> by_key;
+  std::optional<RuleCode> end_pre;
+  std::vector<RuleCode> end_checks;
+
+  RuleFile() = default;
+  RuleFile(RuleFile&&) = default;
+};
+
+// Compiles the text of a rule file. `read` gives the text of files named by INCLUDE records, which
+// stand for that file's records. Throws Error that names file, rule, line and column for anything
+// not understood.
+RuleFile compile_rule_file(const std::string& name, std::string_view text,
+                           const std::function<std::string(const std::string&)>& read);
+
+}  // namespace strata::compliance

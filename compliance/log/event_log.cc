@@ -1,0 +1,361 @@
+#include "compliance/log/event_log.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "compliance/log/json_scan.h"
+#include "compliance/log/python_digits.h"
+
+namespace strata::compliance {
+namespace {
+
+std::string_view token_of(LogFormat format) {
+  return format == LogFormat::kMllog ? ":::MLLOG " : ":::MLL";
+}
+
+// What Python's str.strip() removes of a Latin-1 text.
+bool is_space(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte >= 9 && byte <= 13) || (byte >= 28 && byte <= 32) || byte == 0x85 || byte == 0xA0;
+}
+
+std::string_view strip_right(std::string_view text) {
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool to_double(std::string_view text, double& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) {  // 1e999 is infinity to Python
+    value = std::strtod(std::string(text).c_str(), nullptr);
+    return true;
+  }
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// As Python's float() reads a text: with underscores between digits, a sign, or as a word.
+bool text_to_double(std::string_view text, double& value) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  text = strip_right(text);
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  std::string plain = without_digit_separators(text);
+  for (char& c : plain) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const bool is_word = plain == "inf" || plain == "infinity" || plain == "nan";
+  const bool is_number =
+      !plain.empty() &&
+      (std::isdigit(static_cast<unsigned char>(plain.front())) || plain.front() == '.');
+  if (!is_word && !is_number) return false;
+  if (!to_double(plain, value)) return false;
+  if (negative) value = -value;
+  return true;
+}
+
+// Reads a JSON value the way float() does: numbers, booleans, and strings that hold a number.
+const char* read_time(std::string_view json, double& time_ms) {
+  if (json == "true" || json == "false") {
+    time_ms = json == "true" ? 1 : 0;
+    return nullptr;
+  }
+  if (json == "NaN" || json == "Infinity" || json == "-Infinity") {
+    time_ms = std::strtod(std::string(json).c_str(), nullptr);
+    return nullptr;
+  }
+  constexpr const char* kNoNumber = "\"time_ms\" is not a number";
+  if (json.starts_with('"')) {
+    const std::string text = decode_json_string(json.substr(1, json.size() - 2));
+    return text_to_double(text, time_ms) ? nullptr : kNoNumber;
+  }
+  if (!to_double(json, time_ms)) return kNoNumber;
+  const bool is_integer = json.find_first_of(".eE") == json.npos;
+  return is_integer && std::isinf(time_ms) ? "\"time_ms\" is too large" : nullptr;
+}
+
+// Parsing of one line: from the token on, stripped. On failure returns the reason.
+class LineParser {
+ public:
+  explicit LineParser(std::deque<std::string>& decoded_keys) : decoded_keys_(decoded_keys) {}
+
+  const char* parse(std::string_view line, LogFormat format, Event& event) {
+    event.line = line;
+    line.remove_prefix(std::min(line.size(), token_of(format).size()));
+    return format == LogFormat::kMllog ? parse_mllog(line, event) : parse_mll(line, event);
+  }
+
+ private:
+  const char* parse_mllog(std::string_view json, Event& event) {
+    JsonScanner scanner(json);
+    scanner.skip_space();
+    if (!scanner.consume('{')) {
+      scanner.skip_value();
+      return scanner.error() != nullptr ? scanner.error() : "the record is not a JSON object";
+    }
+    std::string_view time;
+    std::string_view key;
+    event.value = event.metadata = {};
+    scanner.skip_space();
+    if (!scanner.consume('}')) {
+      for (;;) {
+        std::string_view name;
+        std::string_view span;
+        bool plain;
+        if (scanner.peek() != '"') return "a property name in double quotes was expected";
+        if (!scanner.skip_string(name, plain)) return scanner.error();
+        scanner.skip_space();
+        if (!scanner.consume(':')) return "':' was expected";
+        scanner.skip_space();
+        if (!scanner.skip_value(span, 1)) return scanner.error();
+        if (plain) {
+          store_field(name, span, time, key, event);
+        } else {
+          store_field(decode_json_string(name), span, time, key, event);
+        }
+        scanner.skip_space();
+        if (scanner.consume('}')) break;
+        if (!scanner.consume(',')) return "',' or '}' was expected";
+        scanner.skip_space();
+      }
+    }
+    scanner.skip_space();
+    if (!scanner.at_end()) return "extra data after the JSON record";
+    if (time.empty()) return "the record has no \"time_ms\"";
+    if (key.empty()) return "the record has no \"key\"";
+    if (event.value.empty()) return "the record has no \"value\"";
+    if (event.metadata.empty()) return "the record has no \"metadata\"";
+    event.key = decode_key(key);
+    return read_time(time, event.time_ms);
+  }
+
+  static void store_field(std::string_view name, std::string_view span, std::string_view& time,
+                          std::string_view& key, Event& event) {
+    if (name == "time_ms") time = span;
+    if (name == "key") key = span;
+    if (name == "value") event.value = span;
+    if (name == "metadata") event.metadata = span;
+  }
+
+  // The format of round 0.6: ` seconds key: json`.
+  const char* parse_mll(std::string_view text, Event& event) {
+    constexpr const char* kMismatch = "the line is not ':::MLL seconds key: json'";
+    if (text.empty() || text.front() != ' ') return kMismatch;
+    text.remove_prefix(1);
+    const size_t time_size = text.find_first_not_of("0123456789.");
+    if (time_size == 0 || time_size == text.npos || text[time_size] != ' ') return kMismatch;
+    const std::string_view time = text.substr(0, time_size);
+    text.remove_prefix(time_size + 1);
+    size_t key_size = 0;
+    while (
+        key_size < text.size() &&
+        (std::isalnum(static_cast<unsigned char>(text[key_size])) != 0 || text[key_size] == '_')) {
+      ++key_size;
+    }
+    if (key_size == 0) return kMismatch;
+    event.key = text.substr(0, key_size);
+    text.remove_prefix(key_size);
+    if (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    if (text.size() < 2 || text.front() != ':' || !is_space(text[1])) return kMismatch;
+    text.remove_prefix(1);
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    if (!to_double(time, event.time_ms)) return "the time is not a number";
+    JsonScanner scanner(text);
+    event.metadata = {};
+    if (!scanner.skip_value(event.value)) return scanner.error();
+    scanner.skip_space();
+    return scanner.at_end() ? nullptr : "extra data after the JSON record";
+  }
+
+  std::string_view decode_key(std::string_view json) {
+    if (json.front() != '"') return {};
+    const std::string_view content = json.substr(1, json.size() - 2);
+    const bool plain = std::all_of(content.begin(), content.end(), [](char c) {
+      return c != '\\' && static_cast<unsigned char>(c) < 128;
+    });
+    if (plain) return content;
+    return decoded_keys_.emplace_back(decode_json_string(content));
+  }
+
+  std::deque<std::string>& decoded_keys_;
+};
+
+size_t find_line_end(std::string_view text, size_t from) {
+  const char* start = text.data() + from;
+  const size_t size = text.size() - from;
+  const void* newline = std::memchr(start, '\n', size);
+  const size_t limit =
+      newline != nullptr ? static_cast<size_t>(static_cast<const char*>(newline) - start) : size;
+  const void* carriage = std::memchr(start, '\r', limit);
+  if (carriage != nullptr)
+    return from + static_cast<size_t>(static_cast<const char*>(carriage) - start);
+  return newline != nullptr ? from + limit : text.npos;
+}
+
+size_t find_token(std::string_view text, std::string_view token, size_t from) {
+  if (from >= text.size()) return text.npos;
+  const void* found = ::memmem(text.data() + from, text.size() - from, token.data(), token.size());
+  if (found == nullptr) return text.npos;
+  return static_cast<size_t>(static_cast<const char*>(found) - text.data());
+}
+
+// The last token that starts in [first, end), where there is one at `first`.
+size_t find_last_token(std::string_view text, std::string_view token, size_t first, size_t end) {
+  const std::string_view line = text.substr(0, end);
+  for (size_t next = first; next != line.npos; next = find_token(line, token, next + token.size()))
+    first = next;
+  return first;
+}
+
+}  // namespace
+
+EventLog::EventLog(const std::filesystem::path& path, LogFormat format)
+    : path_(path), format_(format) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  whole_ = error || size <= kWholeFileBytes;
+  if (whole_) {
+    text_ = read_file(path);
+    scan_text();
+  } else {
+    scan_file([this](const Event&) { return ++event_count_, true; }, true);
+  }
+}
+
+EventLog EventLog::from_text(std::string text, std::string name, LogFormat format) {
+  EventLog log;
+  log.path_ = std::move(name);
+  log.format_ = format;
+  log.text_ = std::move(text);
+  log.scan_text();
+  return log;
+}
+
+void EventLog::add_bad_line(uint64_t offset, std::string_view text, const char* reason) {
+  constexpr size_t kShownBytes = 160;
+  ++bad_line_count_;
+  if (bad_lines_.size() >= kMaxBadLines) return;
+  bad_lines_.push_back({offset, std::string(text.substr(0, kShownBytes)), reason});
+}
+
+void EventLog::scan_text() {
+  const std::string_view token = token_of(format_);
+  const std::string_view text = text_;
+  LineParser parser(decoded_keys_);
+  for (size_t at = find_token(text, token, 0); at != text.npos;) {
+    const size_t line_end = std::min(find_line_end(text, at), text.size());
+    const size_t last = find_last_token(text, token, at, line_end);
+    const std::string_view line = strip_right(text.substr(last, line_end - last));
+    Event event;
+    event.offset = last;
+    if (const char* reason = parser.parse(line, format_, event)) {
+      add_bad_line(last, line, reason);
+    } else {
+      events_.push_back(event);
+    }
+    at = find_token(text, token, line_end);
+  }
+  event_count_ = events_.size();
+}
+
+void EventLog::visit(const std::function<bool(const Event&)>& visit) const {
+  if (!whole_) {
+    const_cast<EventLog*>(this)->scan_file(visit, false);
+    return;
+  }
+  for (const Event& event : events_) {
+    if (!visit(event)) return;
+  }
+}
+
+void EventLog::scan_file(const std::function<bool(const Event&)>& visit, bool count_bad_lines) {
+  constexpr size_t kPieceBytes = 1u << 20;
+  const std::string_view token = token_of(format_);
+  std::ifstream file(path_, std::ios::binary);
+  if (!file) fail("{}: cannot open", path_.string());
+  std::string buffer;
+  uint64_t base = 0;  // file offset of buffer[0]
+  bool at_end = false;
+  const auto read_more = [&](size_t keep_from) {
+    base += keep_from;
+    buffer.erase(0, keep_from);
+    const size_t kept = buffer.size();
+    buffer.resize(kept + kPieceBytes);
+    file.read(buffer.data() + kept, kPieceBytes);
+    buffer.resize(kept + static_cast<size_t>(file.gcount()));
+    at_end = file.gcount() == 0;
+    if (file.bad()) fail("{}: cannot read beyond byte {}", path_.string(), base + kept);
+  };
+  read_more(0);
+  size_t from = 0;
+  for (;;) {
+    const size_t at = find_token(buffer, token, from);
+    if (at == buffer.npos) {
+      if (at_end) return;
+      read_more(std::max(from, buffer.size() - std::min(buffer.size(), token.size() - 1)));
+      from = 0;
+      continue;
+    }
+    size_t line_end = find_line_end(buffer, at);
+    if (line_end == buffer.npos && !at_end && buffer.size() - at <= kMaxLineBytes) {
+      read_more(at);
+      from = 0;
+      continue;
+    }
+    if (line_end == buffer.npos && !at_end) {
+      if (count_bad_lines)
+        add_bad_line(base + at, std::string_view(buffer).substr(at), "the line is too long");
+      // The rest of the line is skipped; a token in it is not looked for.
+      while ((line_end = find_line_end(buffer, 0)) == buffer.npos && !at_end)
+        read_more(buffer.size());
+      if (line_end == buffer.npos) return;
+      from = line_end;
+      continue;
+    }
+    line_end = std::min(line_end, buffer.size());
+    const std::string_view text(buffer);
+    const size_t last = find_last_token(text, token, at, line_end);
+    const std::string_view line = strip_right(text.substr(last, line_end - last));
+    std::deque<std::string> decoded_keys;
+    Event event;
+    event.offset = base + last;
+    if (const char* reason = LineParser(decoded_keys).parse(line, format_, event)) {
+      if (count_bad_lines) add_bad_line(event.offset, line, reason);
+    } else if (!visit(event)) {
+      return;
+    }
+    from = line_end;
+  }
+}
+
+uint64_t EventLog::line_number(uint64_t offset) const {
+  uint64_t lines = 1;
+  char previous = '\0';
+  const auto count = [&](std::string_view piece) {
+    for (const char c : piece) {
+      lines += c == '\r' || (c == '\n' && previous != '\r');
+      previous = c;
+    }
+  };
+  if (whole_) {
+    count(std::string_view(text_).substr(0, offset));
+    return lines;
+  }
+  std::ifstream file(path_, std::ios::binary);
+  std::string piece(1u << 20, '\0');
+  for (uint64_t left = offset; left > 0 && file;) {
+    file.read(piece.data(), static_cast<std::streamsize>(std::min<uint64_t>(left, piece.size())));
+    const auto read = static_cast<uint64_t>(file.gcount());
+    if (read == 0) break;
+    count(std::string_view(piece).substr(0, read));
+    left -= read;
+  }
+  return lines;
+}
+
+}  // namespace strata::compliance

@@ -1,0 +1,302 @@
+#include "compliance/package/package.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/parallel.h"
+#include "compliance/checks/rounds.h"
+#include "compliance/package/power.h"
+#include "compliance/package/system_description.h"
+
+namespace strata::compliance {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Everything one reading of a log gives.
+struct LogFacts {
+  LogVerdict verdict;
+  RunConvergence convergence;
+  LogSeeds seeds;
+};
+
+// Permissions that a submitter was given, in a file beside results.
+struct Bypass {
+  bool rcp = false;
+  bool seeds = false;
+};
+
+Bypass read_bypass(const fs::path& folder) {
+  Bypass bypass;
+  const fs::path path = folder / "package_checker_params";
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return bypass;
+  std::istringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    bypass.rcp |= line == "rcp-bypass";
+    bypass.seeds |= line == "seed-checker-bypass";
+  }
+  return bypass;
+}
+
+bool is_closed(const FolderVerdict& folder) { return folder.division == "closed"; }
+
+// The folders of a submission that may hold results, whether or not they do.
+std::vector<ResultFolder> list_folders(const fs::path& directory, const std::string& usage) {
+  std::vector<ResultFolder> found;
+  for (const fs::path& system : subfolders(directory / "results")) {
+    const auto add = [&](const fs::path& path, bool weak) {
+      ResultFolder folder;
+      folder.path = path;
+      folder.submitter_path = directory;
+      folder.submitter = directory.filename().string();
+      folder.system = system.filename().string();
+      folder.benchmark = path.filename().string();
+      folder.weak_scaling = weak;
+      folder.logs = result_logs(path);
+      found.push_back(std::move(folder));
+    };
+    for (const fs::path& inner : subfolders(system)) {
+      if (usage != "hpc") {
+        add(inner, false);
+        continue;
+      }
+      for (const fs::path& benchmark : subfolders(inner))
+        add(benchmark, inner.filename() == "weak");
+    }
+  }
+  return found;
+}
+
+Section check_files(const FolderVerdict& verdict, const std::string& usage) {
+  const ResultFolder& folder = verdict.folder;
+  Section section{"Result files", {}, {}, {}};
+  const auto wanted = static_cast<size_t>(result_file_count(usage, folder.benchmark));
+  const size_t found = folder.logs.size();
+  if (folder.weak_scaling ? found < wanted : found != wanted) {
+    section.errors.push_back(fmt::format("found {} files result_*.txt, wanted {}{}", found,
+                                         folder.weak_scaling ? "at least " : "", wanted));
+  }
+  for (const fs::path& file : files(folder.path)) {
+    const std::string name = file.filename().string();
+    const bool known =
+        std::find(folder.logs.begin(), folder.logs.end(), file) != folder.logs.end() ||
+        name == "package_checker_params" || name == "scaling.json";
+    if (!known)
+      section.warnings.push_back(
+          fmt::format("unknown file {}; should it be called result_*.txt?", name));
+  }
+  for (const fs::path& inner : subfolders(folder.path)) {
+    const std::string name = inner.filename().string();
+    if (name.starts_with("result_") && name.ends_with(".txt"))
+      section.errors.push_back(fmt::format("{} is a folder, not a log", name));
+  }
+  return section;
+}
+
+// At most as many logs may fail as olympic scoring drops.
+Section check_logs(const FolderVerdict& verdict) {
+  Section section{"Logs", {}, {}, {}};
+  if (!verdict.logs.empty() && !verdict.logs.front().judged) {
+    section.errors.push_back(verdict.logs.front().errors.front().summary);
+    return section;
+  }
+  std::set<std::string> failed;
+  for (const LogVerdict& log : verdict.logs) {
+    if (!log.passed()) failed.insert(log.path.stem().string());
+  }
+  std::error_code error;
+  const fs::path power = verdict.folder.path / "power";
+  if (fs::exists(power, error)) {
+    PowerVerdict checked = check_power(power, verdict.folder.logs);
+    for (auto* texts : {&checked.section.errors, &checked.section.warnings}) {
+      section.warnings.insert(section.warnings.end(), texts->begin(), texts->end());
+    }
+    failed.merge(checked.failed_runs);
+  }
+  if (failed.empty()) return section;
+  const auto allowed = static_cast<size_t>(dropped_runs(verdict.folder.benchmark));
+  const std::string names = fmt::format("{} of {} runs fail: {}", failed.size(),
+                                        verdict.logs.size(), fmt::join(failed, ", "));
+  if (failed.size() <= allowed) {
+    section.warnings.push_back(names + "; accepted, since olympic scoring drops as many");
+  } else {
+    section.errors.push_back(fmt::format("{}; at most {} may", names, allowed));
+  }
+  return section;
+}
+
+Section describe_rcp(const RcpVerdict& verdict, bool bypass) {
+  Section section{"Reference convergence", {}, {}, {}};
+  if (!verdict.readable) {
+    section.errors.push_back("cannot be judged: " + verdict.message);
+    return section;
+  }
+  if (!verdict.judged) {
+    section.notes.push_back("not judged: " + verdict.message);
+    return section;
+  }
+  std::string text = verdict.message;
+  if (verdict.submission_mean && verdict.reference_mean) {
+    text += fmt::format(": mean {:.6g} to converge, reference {:.6g}, at least {:.6g} wanted",
+                        *verdict.submission_mean, *verdict.reference_mean, *verdict.least_mean);
+  }
+  if (verdict.passed) {
+    if (verdict.scaling > 1)
+      text += fmt::format("; the score is scaled by {:.6f}", verdict.scaling);
+    section.notes.push_back(std::move(text));
+  } else if (bypass && verdict.message != "Insufficient convergence" &&
+             verdict.message != "Could not detect global_batch_size") {
+    section.warnings.push_back(text + "; accepted by rcp-bypass, to be reviewed");
+  } else {
+    section.errors.push_back(std::move(text));
+  }
+  return section;
+}
+
+void judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts, const Bypass& system_bypass,
+                  const PackageOptions& options) {
+  std::vector<RunConvergence> convergence;
+  std::vector<LogSeeds> seeds;
+  for (LogFacts& fact : facts) {
+    verdict.logs.push_back(std::move(fact.verdict));
+    convergence.push_back(std::move(fact.convergence));
+    seeds.push_back(std::move(fact.seeds));
+  }
+  verdict.sections.push_back(check_files(verdict, options.usage));
+  verdict.sections.push_back(check_logs(verdict));
+  if (!is_closed(verdict) || compare_versions(options.ruleset, "1.0.0") < 0) return;
+  const Bypass bypass = read_bypass(verdict.folder.path);
+  if (system_bypass.seeds || bypass.seeds) {
+    verdict.sections.push_back({"Seeds", {}, {}, {"not checked: seed-checker-bypass"}});
+  } else {
+    verdict.sections.push_back(check_seeds(seeds));
+    verdict.seeds_passed = verdict.sections.back().passed();
+  }
+  if (verdict.folder.benchmark == "minigo" || verdict.logs.empty()) return;
+  verdict.rcp = check_rcp(combine(convergence), options.rcp, options.usage, options.ruleset,
+                          options.rcp_pass);
+  verdict.sections.push_back(describe_rcp(verdict.rcp, system_bypass.rcp || bypass.rcp));
+}
+
+// A package whose folders are known but whose logs are not yet read.
+PackageVerdict begin_package(const fs::path& directory, const PackageOptions& options) {
+  std::error_code error;
+  if (!fs::is_directory(directory / "results", error) ||
+      !fs::is_directory(directory / "systems", error)) {
+    fail("{}: a submission holds results/ and systems/", directory.string());
+  }
+  PackageVerdict package;
+  package.path = fs::absolute(directory, error).lexically_normal();
+  if (!package.path.has_filename()) package.path = package.path.parent_path();
+  package.submitter = package.path.filename().string();
+  // Before round 1.0 system descriptions were not checked.
+  const bool check_systems = compare_versions(options.ruleset, "1.0.0") >= 0;
+  for (const fs::path& file :
+       check_systems ? files(directory / "systems") : std::vector<fs::path>()) {
+    // As the official tool's glob, which passes over hidden files.
+    if (file.extension() == ".json" && !file.filename().string().starts_with('.'))
+      package.systems.push_back(check_system_description(file, options.usage, options.ruleset));
+  }
+  const auto& benchmarks = round_benchmarks(options.usage, options.ruleset);
+  for (ResultFolder& folder : list_folders(package.path, options.usage)) {
+    FolderVerdict verdict;
+    verdict.skipped =
+        std::find(benchmarks.begin(), benchmarks.end(), folder.benchmark) == benchmarks.end();
+    const fs::path system = package.path / "systems" / (folder.system + ".json");
+    verdict.division = system_division(system);
+    if (!fs::is_regular_file(system, error)) {
+      verdict.sections.push_back(
+          {"System", {fmt::format("systems/{}.json is missing", folder.system)}, {}, {}});
+    }
+    if (verdict.skipped) {
+      verdict.sections.push_back({"Benchmark",
+                                  {},
+                                  {fmt::format("'{}' is not a benchmark of {} {}: skipped",
+                                               folder.benchmark, options.usage, options.ruleset)},
+                                  {}});
+    }
+    verdict.folder = std::move(folder);
+    package.folders.push_back(std::move(verdict));
+  }
+  return package;
+}
+
+void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
+                     const PackageOptions& options) {
+  if (!rules.has_ruleset(options.usage, options.ruleset)) {
+    fail("{} have no ruleset '{}' for {}; there are: {}", rules.description(), options.ruleset,
+         options.usage, fmt::join(rules.rulesets(options.usage), ", "));
+  }
+  struct Job {
+    FolderVerdict* folder;
+    std::vector<LogFacts>* facts;
+    size_t log;
+  };
+  std::vector<std::vector<std::vector<LogFacts>>> facts(packages.size());
+  std::vector<Job> jobs;
+  for (size_t p = 0; p < packages.size(); ++p) {
+    facts[p].resize(packages[p].folders.size());
+    for (size_t f = 0; f < packages[p].folders.size(); ++f) {
+      FolderVerdict& folder = packages[p].folders[f];
+      if (folder.skipped) continue;
+      facts[p][f].resize(folder.folder.logs.size());
+      for (size_t log = 0; log < folder.folder.logs.size(); ++log)
+        jobs.push_back({&folder, &facts[p][f], log});
+    }
+  }
+  const LogFormat format = options.ruleset == "0.6.0" ? LogFormat::kMll : LogFormat::kMllog;
+  std::atomic<size_t> done{0};
+  parallel_for(jobs.size(), options.threads, [&](size_t i) {
+    const Job& job = jobs[i];
+    const EventLog log(job.folder->folder.logs[job.log], format);
+    LogFacts& fact = (*job.facts)[job.log];
+    fact.verdict = check_log(log, rules, options.usage, options.ruleset, options.werror);
+    fact.convergence = read_convergence(log, options.ruleset);
+    fact.seeds = read_seeds(log);
+    if (options.progress) options.progress(++done, jobs.size());
+  });
+  for (size_t p = 0; p < packages.size(); ++p) {
+    for (size_t f = 0; f < packages[p].folders.size(); ++f) {
+      FolderVerdict& folder = packages[p].folders[f];
+      if (folder.skipped) continue;
+      const Bypass bypass = read_bypass(packages[p].path / "results" / folder.folder.system);
+      judge_folder(folder, std::move(facts[p][f]), bypass, options);
+    }
+  }
+}
+
+}  // namespace
+
+bool PackageVerdict::passed() const {
+  return systems_passed() &&
+         std::all_of(folders.begin(), folders.end(),
+                     [](const FolderVerdict& folder) { return folder.passed(); });
+}
+
+PackageVerdict check_package(const fs::path& directory, RuleStore& rules,
+                             const PackageOptions& options) {
+  std::vector<PackageVerdict> packages;
+  packages.push_back(begin_package(directory, options));
+  finish_packages(packages, rules, options);
+  return std::move(packages.front());
+}
+
+std::vector<PackageVerdict> check_round(const fs::path& directory, RuleStore& rules,
+                                        const PackageOptions& options) {
+  std::vector<PackageVerdict> packages;
+  for (const fs::path& submitter : find_submitters(directory))
+    packages.push_back(begin_package(submitter, options));
+  if (packages.empty())
+    fail("{}: holds no submitter (a folder with results/ and systems/)", directory.string());
+  finish_packages(packages, rules, options);
+  return packages;
+}
+
+}  // namespace strata::compliance

@@ -1,0 +1,59 @@
+// The check of a whole submission: everything in one submitter's folder.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compliance/checks/check_log.h"
+#include "compliance/checks/rcp.h"
+#include "compliance/package/section.h"
+#include "compliance/package/seeds.h"
+#include "compliance/package/submission_tree.h"
+
+namespace strata::compliance {
+
+struct PackageOptions {
+  std::string usage = "training";
+  std::string ruleset;
+  bool werror = false;
+  std::filesystem::path rcp;  // directory of reference points; empty: built in
+  RcpPass rcp_pass = RcpPass::kPruned;
+  unsigned threads = 0;                                     // 0: one a core
+  std::function<void(size_t done, size_t total)> progress;  // after each log, from any thread
+};
+
+// One result folder of a submission.
+struct FolderVerdict {
+  ResultFolder folder;
+  std::string division;
+  bool skipped = false;  // a benchmark that the round does not have
+  std::vector<Section> sections;
+  std::vector<LogVerdict> logs;
+  RcpVerdict rcp;  // of closed submissions
+  bool seeds_passed = true;
+
+  bool passed() const { return all_passed(sections); }
+};
+
+struct PackageVerdict {
+  std::filesystem::path path;
+  std::string submitter;
+  std::vector<Section> systems;  // a description each
+  std::vector<FolderVerdict> folders;
+
+  bool systems_passed() const { return all_passed(systems); }
+  bool passed() const;
+};
+
+// Throws Error where `directory` has no results/ and systems/, or the rules do not have the
+// ruleset.
+PackageVerdict check_package(const std::filesystem::path& directory, RuleStore& rules,
+                             const PackageOptions& options);
+
+// All submitters of a round, in order of their names.
+std::vector<PackageVerdict> check_round(const std::filesystem::path& directory, RuleStore& rules,
+                                        const PackageOptions& options);
+
+}  // namespace strata::compliance

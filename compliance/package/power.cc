@@ -1,0 +1,97 @@
+#include "compliance/package/power.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "compliance/package/submission_tree.h"
+
+namespace strata::compliance {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The files whose names start with `prefix`: how many, and whether their numbers are 0 to n-1.
+struct Numbered {
+  size_t count = 0;
+  bool complete = true;
+};
+
+Numbered number_files(const std::vector<fs::path>& all, std::string_view prefix) {
+  Numbered found;
+  std::set<long> numbers;
+  for (const fs::path& file : all) {
+    if (!file.filename().string().starts_with(prefix)) continue;
+    ++found.count;
+    const std::string stem = file.stem().string();
+    const size_t underscore = stem.rfind('_');
+    const char* first = stem.data() + (underscore == stem.npos ? 0 : underscore + 1);
+    long number = -1;
+    const auto [end, error] = std::from_chars(first, stem.data() + stem.size(), number);
+    if (error != std::errc() || end != stem.data() + stem.size()) number = -1;
+    found.complete = found.complete && number >= 0;
+    numbers.insert(number);
+  }
+  found.complete = found.complete && numbers.size() == found.count &&
+                   (numbers.empty() || *numbers.rbegin() == static_cast<long>(found.count) - 1);
+  return found;
+}
+
+// Reports the runs whose number of files is not the commonest one.
+void check_equal(const std::map<std::string, size_t>& counts, std::string_view what,
+                 PowerVerdict& verdict) {
+  std::map<size_t, size_t> times;
+  for (const auto& [run, count] : counts) ++times[count];
+  size_t commonest = 0;
+  size_t most = 0;
+  for (const auto& [count, how_often] : times) {
+    if (how_often > most) std::tie(commonest, most) = std::pair(count, how_often);
+  }
+  for (const auto& [run, count] : counts) {
+    if (count == commonest) continue;
+    verdict.failed_runs.insert(run);
+    verdict.section.errors.push_back(
+        fmt::format("{}: {} {} files, the other runs have {}", run, count, what, commonest));
+  }
+}
+
+}  // namespace
+
+PowerVerdict check_power(const fs::path& power_folder, const std::vector<fs::path>& logs) {
+  PowerVerdict verdict;
+  verdict.section.title = "Power";
+  std::map<std::string, size_t> nodes;
+  std::map<std::string, size_t> switches;
+  const auto fail_run = [&](const std::string& run, const std::string& reason) {
+    verdict.failed_runs.insert(run);
+    verdict.section.errors.push_back(fmt::format("{}: {}", run, reason));
+  };
+  for (const fs::path& log : logs) {
+    const std::string run = log.stem().string();
+    std::error_code error;
+    if (!fs::is_directory(power_folder / run, error)) {
+      fail_run(run, fmt::format("has no power logs: {} is missing", (power_folder / run).string()));
+      continue;
+    }
+    const auto all = files(power_folder / run);
+    const Numbered node = number_files(all, "node");
+    const Numbered sw = number_files(all, "sw");
+    if (all.size() > node.count + sw.count) {
+      verdict.section.warnings.push_back(
+          fmt::format("{}: files that are neither node_N.txt nor sw_N.txt", run));
+    }
+    if (!node.complete)
+      fail_run(run, fmt::format("node files are not node_0 to node_{}", node.count - 1));
+    if (!sw.complete)
+      fail_run(run, fmt::format("switch files are not sw_0 to sw_{}", sw.count - 1));
+    nodes[run] = node.count;
+    switches[run] = sw.count;
+  }
+  check_equal(nodes, "node", verdict);
+  check_equal(switches, "switch", verdict);
+  return verdict;
+}
+
+}  // namespace strata::compliance

@@ -1,0 +1,190 @@
+#include "compliance/package/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace strata::compliance {
+namespace {
+
+using nlohmann::json;
+
+std::string_view word(bool passed) { return passed ? "PASS" : "FAIL"; }
+
+std::string indented(std::string text, const std::string& indent) {
+  for (size_t at = 0; (at = text.find('\n', at)) != text.npos; at += indent.size() + 1)
+    text.insert(at + 1, indent);
+  return indent + text;
+}
+
+std::string findings_text(const std::vector<Finding>& findings, std::string_view kind) {
+  std::string text;
+  for (const Finding& finding : findings)
+    text += indented(fmt::format("{}: {}", kind, describe(finding)), "  ") + '\n';
+  return text;
+}
+
+json to_json(const std::vector<Finding>& findings) {
+  json out = json::array();
+  for (const Finding& finding : findings) {
+    out.push_back({{"key", finding.key},
+                   {"summary", finding.summary},
+                   {"wanted", finding.rule},
+                   {"found", finding.found},
+                   {"rule_file", finding.rule_file},
+                   {"rule_line", finding.rule_line},
+                   {"log_line", finding.log_line}});
+  }
+  return out;
+}
+
+json to_json(const LogVerdict& verdict) {
+  return {{"log", verdict.path.string()},      {"passed", verdict.passed()},
+          {"judged", verdict.judged},          {"usage", verdict.usage},
+          {"ruleset", verdict.ruleset},        {"ruleset_ground", verdict.ground},
+          {"benchmark", verdict.benchmark},    {"events", verdict.event_count},
+          {"errors", to_json(verdict.errors)}, {"warnings", to_json(verdict.warnings)}};
+}
+
+json to_json(const Section& section) {
+  return {{"title", section.title},
+          {"passed", section.passed()},
+          {"errors", section.errors},
+          {"warnings", section.warnings},
+          {"notes", section.notes}};
+}
+
+json to_json(const std::vector<Section>& sections) {
+  json out = json::array();
+  for (const Section& section : sections) out.push_back(to_json(section));
+  return out;
+}
+
+json to_json(const RcpVerdict& rcp) {
+  return {{"judged", rcp.judged},
+          {"passed", rcp.passed},
+          {"message", rcp.message},
+          {"scaling", rcp.scaling}};
+}
+
+json to_json(const PackageVerdict& package) {
+  json folders = json::array();
+  for (const FolderVerdict& folder : package.folders) {
+    json logs = json::array();
+    for (const LogVerdict& log : folder.logs) logs.push_back(to_json(log));
+    folders.push_back({{"path", folder.folder.path.string()},
+                       {"system", folder.folder.system},
+                       {"benchmark", folder.folder.benchmark},
+                       {"division", folder.division},
+                       {"skipped", folder.skipped},
+                       {"passed", folder.passed()},
+                       {"sections", to_json(folder.sections)},
+                       {"rcp", to_json(folder.rcp)},
+                       {"seeds_passed", folder.seeds_passed},
+                       {"logs", logs}});
+  }
+  return {{"submitter", package.submitter},
+          {"path", package.path.string()},
+          {"passed", package.passed()},
+          {"systems", to_json(package.systems)},
+          {"folders", folders}};
+}
+
+std::string dump(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+std::string folder_text(const FolderVerdict& folder) {
+  std::string text =
+      fmt::format("{} results/{}/{} ({})\n", folder.skipped ? "SKIP" : word(folder.passed()),
+                  folder.folder.system, folder.folder.benchmark,
+                  folder.division.empty() ? "division unknown" : folder.division);
+  for (const Section& section : folder.sections) text += section_text(section, "  ");
+  for (const LogVerdict& log : folder.logs) {
+    if (!log.passed() && log.judged) text += indented(log_text(log), "    ") + '\n';
+  }
+  while (text.ends_with("\n    \n")) text.erase(text.size() - 5);
+  return text;
+}
+
+}  // namespace
+
+std::string log_text(const LogVerdict& verdict) {
+  std::string text = fmt::format("{} {}\n", word(verdict.passed()), verdict.path.string());
+  if (verdict.ground != "given") {
+    text += fmt::format("  ruleset: {} {} (from the {}; --ruleset overrides)\n", verdict.usage,
+                        verdict.ruleset, verdict.ground);
+  }
+  return text + findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
+}
+
+std::string log_json(const std::vector<LogVerdict>& verdicts) {
+  json out = json::array();
+  for (const LogVerdict& verdict : verdicts) out.push_back(to_json(verdict));
+  return dump(out);
+}
+
+std::string section_text(const Section& section, const std::string& indent) {
+  std::string text = fmt::format("{}{} {}\n", indent, word(section.passed()), section.title);
+  for (const std::string& error : section.errors)
+    text += fmt::format("{}  error: {}\n", indent, error);
+  for (const std::string& warning : section.warnings)
+    text += fmt::format("{}  warning: {}\n", indent, warning);
+  for (const std::string& note : section.notes) text += fmt::format("{}  {}\n", indent, note);
+  return text;
+}
+
+std::string section_json(const std::vector<Section>& sections) { return dump(to_json(sections)); }
+
+std::string package_text(const PackageVerdict& package) {
+  std::string text;
+  for (const Section& system : package.systems) text += section_text(system);
+  for (const FolderVerdict& folder : package.folders) text += folder_text(folder);
+  return text + fmt::format("{} {}\n", word(package.passed()), package.path.string());
+}
+
+std::string round_text(const std::vector<PackageVerdict>& packages) {
+  size_t width = 9;
+  for (const PackageVerdict& package : packages) width = std::max(width, package.submitter.size());
+  std::string text =
+      fmt::format("{:<{}}  verdict  systems  folders  failed  logs   failed\n", "submitter", width);
+  for (const PackageVerdict& package : packages) {
+    size_t failed_folders = 0;
+    size_t logs = 0;
+    size_t failed_logs = 0;
+    for (const FolderVerdict& folder : package.folders) {
+      failed_folders += folder.passed() ? 0 : 1;
+      logs += folder.logs.size();
+      failed_logs +=
+          static_cast<size_t>(std::count_if(folder.logs.begin(), folder.logs.end(),
+                                            [](const LogVerdict& log) { return !log.passed(); }));
+    }
+    text += fmt::format("{:<{}}  {:<7}  {:<7}  {:<7}  {:<6}  {:<5}  {}\n", package.submitter, width,
+                        word(package.passed()), word(package.systems_passed()),
+                        package.folders.size(), failed_folders, logs, failed_logs);
+  }
+  for (const PackageVerdict& package : packages) {
+    if (package.passed()) continue;
+    text += fmt::format("\n{}\n", package.submitter);
+    for (const Section& system : package.systems) {
+      if (!system.passed()) text += section_text(system, "  ");
+    }
+    for (const FolderVerdict& folder : package.folders) {
+      if (folder.passed()) continue;
+      text += fmt::format("  {}/{}\n", folder.folder.system, folder.folder.benchmark);
+      for (const Section& section : folder.sections) {
+        if (!section.passed()) text += section_text(section, "    ");
+      }
+    }
+  }
+  return text;
+}
+
+std::string package_json(const std::vector<PackageVerdict>& packages) {
+  json out = json::array();
+  for (const PackageVerdict& package : packages) out.push_back(to_json(package));
+  return dump(out);
+}
+
+}  // namespace strata::compliance

@@ -1,0 +1,30 @@
+// Seeds: every run logs at least one, and no two runs log the same seed at the same place in the
+// source.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "compliance/log/event_log.h"
+#include "compliance/package/section.h"
+
+namespace strata::compliance {
+
+struct SeedRecord {
+  std::string file;  // of the metadata, as text
+  std::string line;
+  std::string seed;  // decimal
+};
+
+// The seeds of one log, or why they cannot be read.
+struct LogSeeds {
+  std::filesystem::path path;
+  std::vector<SeedRecord> records;
+  std::string problem;
+};
+LogSeeds read_seeds(const EventLog& log);
+
+Section check_seeds(const std::vector<LogSeeds>& logs);
+
+}  // namespace strata::compliance

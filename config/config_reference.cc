@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include <string>
+
+#include "config/run_config.h"
+#include "config/run_config_keys.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr char kIntroduction[] =
+    "# Run configuration\n"
+    "\n"
+    "`strata train --config FILE` reads one YAML file. Its keys, by section; a key that is absent "
+    "has its default.\n"
+    "Unknown keys, wrong types and combinations that cannot run are errors that name file, line, "
+    "key and reason.\n"
+    "`--set section.key=VALUE` overrides the file and may be repeated; VALUE is YAML, for example\n"
+    "`--set optimizer.lr=1e-3 --set batch.load_balance.strata=[64,128]`.\n"
+    "Paths are relative to the directory of the file, or, in `--set`, to the current directory.\n"
+    "A quoted text is never one of the words `auto` and `none`.\n"
+    "The configuration a run used, complete and with absolute paths, lies beside its log as "
+    "`result_N.yaml`.\n"
+    "\n"
+    "`strata train --describe-config` prints this page.\n";
+
+}  // namespace
+
+std::string config_reference() {
+  const RunConfig defaults;
+  std::string page = kIntroduction;
+  for (const ConfigSection& section : config_sections()) {
+    page += fmt::format("\n## `{}`\n\n{}\n\n", section.name, section.description);
+    page += "| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
+    for (const ConfigKey& key : section.keys) {
+      const std::string standard =
+          key.required ? "*required*" : fmt::format("`{}`", key.write(defaults));
+      page +=
+          fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.type, standard, key.description);
+    }
+  }
+  return page;
+}
+
+}  // namespace strata::harness

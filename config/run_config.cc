@@ -1,0 +1,188 @@
+#include "config/run_config.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "config/config_value.h"
+#include "config/evaluation_interval.h"
+#include "config/run_config_checks.h"
+#include "config/run_config_keys.h"
+#include "config/yaml_document.h"
+
+namespace strata::harness {
+namespace {
+
+using Values = std::map<std::string, ConfigValue>;
+
+bool is_key(std::string_view name) {
+  for (const ConfigSection& section : config_sections()) {
+    for (const ConfigKey& key : section.keys) {
+      if (key.name == name) return true;
+    }
+  }
+  return false;
+}
+
+bool is_section(std::string_view name) {
+  return std::any_of(config_sections().begin(), config_sections().end(),
+                     [name](const ConfigSection& section) { return section.name == name; });
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+// The known name that `name` was probably meant to be; empty where none is near.
+std::string nearest_name(const std::string& name) {
+  constexpr size_t kLongestName = 100;
+  std::string best;
+  size_t best_distance = std::max<size_t>(2, name.size() / 4) + 1;
+  if (name.size() > kLongestName) return best;
+  const auto consider = [&](const std::string& known) {
+    const bool same_key = last_part(known) == last_part(name);
+    const size_t distance = same_key ? 1 : edit_distance(name, known);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = known;
+    }
+  };
+  for (const ConfigSection& section : config_sections()) {
+    consider(section.name);
+    for (const ConfigKey& key : section.keys) consider(key.name);
+  }
+  return best;
+}
+
+[[noreturn]] void reject_unknown(const ConfigValue& value) {
+  const std::string nearest = nearest_name(value.key);
+  fail("{}: {}: unknown key; {}", value.source, value.key,
+       nearest.empty() ? "see docs/config.md or 'strata train --describe-config'"
+                       : fmt::format("did you mean {}?", nearest));
+}
+
+std::string source_at(const std::string& file, const YAML::Node& node) {
+  return node.Mark().is_null() ? file : fmt::format("{}:{}", file, node.Mark().line + 1);
+}
+
+// Adds to `values` every key below `value`, which is a section or a key. `with_lines`: sources name
+// the line of each key.
+void collect(const ConfigValue& value, bool with_lines, Values& values) {
+  if (is_key(value.key)) {
+    // Assigning to a node would change every alias of what it was.
+    values.erase(value.key);
+    values.emplace(value.key, value);
+    return;
+  }
+  if (!value.key.empty() && !is_section(value.key)) reject_unknown(value);
+  if (value.node.IsNull()) return;
+  if (!value.node.IsMap()) value.reject("a section of 'key: value' lines");
+  std::vector<std::string> seen;
+  for (const auto& entry : value.node) {
+    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "?";
+    ConfigValue child = value;
+    child.node.reset(entry.second);
+    child.key = value.key.empty() ? name : value.key + "." + name;
+    const std::string file = value.source.substr(0, value.source.rfind(':'));
+    if (with_lines) child.source = source_at(file, entry.first);
+    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+      fail("{}: {}: stands here a second time; keep one", child.source, child.key);
+    }
+    seen.push_back(name);
+    collect(child, with_lines, values);
+  }
+}
+
+void collect_file(const std::filesystem::path& path, Values& values) {
+  ConfigValue root;
+  root.node = parse_yaml(read_file(path), path.string());
+  root.source = path.string() + ":1";
+  root.base = std::filesystem::absolute(path).parent_path();
+  if (!root.node.IsMap()) {
+    fail("{}: holds no configuration; sections of 'key: value' lines are expected", path.string());
+  }
+  collect(root, true, values);
+}
+
+void collect_override(const std::string& text, Values& values) {
+  const size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    fail("--set {}: must read key=value, for example optimizer.lr=1e-3", text);
+  }
+  ConfigValue value;
+  value.key = text.substr(0, equals);
+  value.source = "--set";
+  value.node = parse_yaml(text.substr(equals + 1), "--set " + text);
+  value.base = std::filesystem::current_path();
+  collect(value, false, values);
+}
+
+}  // namespace
+
+RunConfig load_run_config(const std::filesystem::path& path,
+                          std::span<const std::string> overrides) {
+  Values values;
+  collect_file(path, values);
+  for (const std::string& text : overrides) collect_override(text, values);
+
+  RunConfig config;
+  config.run.output = std::filesystem::absolute(path).parent_path() / config.run.output;
+  for (const ConfigSection& section : config_sections()) {
+    for (const ConfigKey& key : section.keys) {
+      const auto found = values.find(key.name);
+      if (found != values.end()) {
+        key.read(found->second, config);
+      } else if (key.required) {
+        fail("{}: {}: is missing; give {}", path.string(), key.name, key.type);
+      }
+    }
+  }
+  check_combinations(config, [&](const std::string& key) {
+    const auto found = values.find(key);
+    return found == values.end() ? path.string() : found->second.source;
+  });
+  return config;
+}
+
+std::string to_yaml(const RunConfig& config) {
+  std::string text;
+  for (const ConfigSection& section : config_sections()) {
+    const size_t depth = std::count(section.name.begin(), section.name.end(), '.');
+    text += fmt::format("{:{}}{}:\n", "", 2 * depth, last_part(section.name));
+    for (const ConfigKey& key : section.keys) {
+      text +=
+          fmt::format("{:{}}{}: {}\n", "", 2 * depth + 2, last_part(key.name), key.write(config));
+    }
+  }
+  return text;
+}
+
+int64_t global_batch_size(const RunConfig& config, int ranks) {
+  return int64_t{config.batch.micro_batch} * config.batch.gradient_accumulation_steps * ranks;
+}
+
+int64_t max_steps(const RunConfig& config) {
+  return config.target.max_steps.value_or(config.schedule.training_steps);
+}
+
+int64_t eval_interval_samples(const RunConfig& config, int ranks) {
+  const std::optional<int64_t>& configured = config.target.eval_interval_samples;
+  return configured ? *configured : mlperf_evaluation_interval(global_batch_size(config, ranks));
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,178 @@
+// What describes a run: plain structs read from one YAML file. Every key is listed, with its type,
+// default and meaning, in docs/config.md, which config_reference() writes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/kernel_choices.h"
+#include "device/registry/backends.h"
+#include "loadbalance/cost_model.h"
+
+namespace strata::harness {
+
+enum class Division : uint8_t { kOpen, kClosed };
+enum class SubmissionStatus : uint8_t { kOnprem, kCloud, kResearch };
+enum class Precision : uint8_t { kAuto, kFp32, kBf16, kFp8 };
+enum class BalanceStrategy : uint8_t {
+  kRandom,
+  kExchange,
+  kStratified,
+  kStratifiedPresort,
+  kPlanned
+};
+enum class OptimizerKind : uint8_t { kAdam, kLamb };
+enum class ScheduleKind : uint8_t { kWarmupThenPolynomialDecay, kPolynomialDecay };
+enum class ClipMode : uint8_t { kNone, kAfterAllReduce, kBeforeAllReduce, kBucketBeforeAllReduce };
+enum class ReduceDType : uint8_t { kFp32, kBf16 };
+
+// The name of a value as it is written in the YAML file.
+const char* name_of(Division);
+const char* name_of(SubmissionStatus);
+const char* name_of(Precision);
+const char* name_of(const device::BackendKind*);
+const char* name_of(BalanceStrategy);
+const char* name_of(OptimizerKind);
+const char* name_of(ScheduleKind);
+const char* name_of(ClipMode);
+const char* name_of(ReduceDType);
+
+struct SubmissionConfig {
+  std::string organization = "Strata";
+  std::optional<std::string> system;    // absent: named after the processor and the ranks
+  std::optional<std::string> platform;  // absent: the system's name
+  Division division = Division::kOpen;
+  SubmissionStatus status = SubmissionStatus::kOnprem;
+  std::filesystem::path output = "runs";
+  int experiments = 1;
+  std::optional<uint64_t> seed;  // absent: from the system, a new one for every experiment
+  std::string notes;
+};
+
+struct ModelConfig {
+  std::string config;                               // a preset's name or an absolute path
+  std::optional<std::filesystem::path> vocab;       // absent: not checked
+  std::optional<std::filesystem::path> checkpoint;  // absent: random weights
+  std::optional<double> hidden_dropout;             // absent: what `config` says
+  std::optional<double> attention_dropout;          // absent: what `config` says
+  Precision precision = Precision::kAuto;
+};
+
+struct DeviceConfig {
+  const device::BackendKind* backend = &device::find_backend("cpu");  // never null
+  std::optional<int> threads;  // absent: the node's processors divided by its ranks
+  bool graphs = false;
+  device::AttentionKernel attention = device::AttentionKernel::kFastest;
+  device::FusedEpilogues epilogues = device::FusedEpilogues::kFastest;
+};
+
+struct DataConfig {
+  std::vector<std::filesystem::path> train;  // files or directories
+  std::vector<std::filesystem::path> eval;
+  int64_t eval_samples = 0;  // 0: all
+};
+
+struct LoadBalanceConfig {
+  BalanceStrategy strategy = BalanceStrategy::kStratified;
+  std::vector<int> strata = {128, 256, 384, 512};  // upper ends in tokens, rising
+  std::optional<int> group_ranks;  // absent: 8 for stratified+presort, all for planned
+  loadbalance::CostModel cost;
+};
+
+struct BatchConfig {
+  int micro_batch = 8;  // samples a rank takes at once
+  int gradient_accumulation_steps = 1;
+  int round_tokens = 1;
+  LoadBalanceConfig load_balance;
+};
+
+struct OptimizerConfig {
+  OptimizerKind name = OptimizerKind::kAdam;
+  double lr = 5e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.98;
+  double epsilon = 1e-6;
+  double weight_decay = 0.01;
+  bool sharded = false;
+};
+
+struct ScheduleConfig {
+  ScheduleKind name = ScheduleKind::kWarmupThenPolynomialDecay;
+  int64_t warmup_steps = 20;
+  int64_t start_warmup_step = 0;  // may be negative: the first step is then already warm
+  int64_t training_steps = 1000;
+  double end_lr = 0.0;
+  double power = 1.0;
+};
+
+struct ClipConfig {
+  ClipMode mode = ClipMode::kBucketBeforeAllReduce;
+  double max_norm = 1.0;
+};
+
+struct ReduceConfig {
+  ReduceDType dtype = ReduceDType::kFp32;
+  double bucket_megabytes = 25.0;  // of the reduced dtype, 1e6 bytes
+};
+
+struct TargetConfig {
+  double masked_lm_accuracy = 0.72;
+  std::optional<int64_t> eval_interval_samples;  // absent: MLPerf's formula
+  int64_t start_eval_at_sample = 0;
+  std::optional<int64_t> max_steps;  // absent: schedule.training_steps
+};
+
+struct InitializationConfig {
+  int warmup_steps = 2;
+  bool clear_whole_cache = true;
+};
+
+struct LogConfig {
+  bool step_trace = false;
+  int timeline_steps = 0;
+  int loss_interval_steps = 1;
+  bool save_checkpoint = false;
+};
+
+struct RunConfig {
+  SubmissionConfig run;
+  ModelConfig model;
+  DeviceConfig device;
+  DataConfig data;
+  BatchConfig batch;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  ClipConfig clip;
+  ReduceConfig reduce;
+  TargetConfig target;
+  InitializationConfig initialization;
+  LogConfig log;
+};
+
+// Reads `path`, then applies `overrides` ("optimizer.lr=1e-3", values in YAML). Relative paths are
+// relative to the file's directory, in overrides to the current one; all are absolute in the
+// result. Throws Error naming file, line, key, value and reason: unknown keys (with the nearest
+// known one), wrong types, values out of range, missing keys, combinations that cannot run.
+RunConfig load_run_config(const std::filesystem::path& path,
+                          std::span<const std::string> overrides = {});
+
+// Every key with its value, such that load_run_config reads back the same configuration.
+std::string to_yaml(const RunConfig& config);
+
+// docs/config.md: every key with its type, default and meaning, in Markdown.
+std::string config_reference();
+
+// Samples in one optimizer step over all ranks.
+int64_t global_batch_size(const RunConfig& config, int ranks);
+
+// The last step of a run that misses its target.
+int64_t max_steps(const RunConfig& config);
+
+// Samples between evaluations: as configured, else MLPerf's formula for this global batch size.
+int64_t eval_interval_samples(const RunConfig& config, int ranks);
+
+}  // namespace strata::harness

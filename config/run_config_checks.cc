@@ -1,0 +1,109 @@
+#include "config/run_config_checks.h"
+
+#include <fmt/ranges.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "device/registry/backends.h"
+
+namespace strata::harness {
+namespace {
+
+// The key at fault and why.
+struct Conflict {
+  std::string key;
+  std::string reason;
+};
+
+// The names of the backends that have it.
+std::string those_with(bool device::BackendKind::*what) {
+  std::vector<const char*> names;
+  for (const device::BackendKind& kind : device::backend_kinds()) {
+    if (kind.*what) names.push_back(kind.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Conflict find_conflict(const RunConfig& config) {
+  const bool closed = config.run.division == Division::kClosed;
+  if (closed && config.clip.mode == ClipMode::kBucketBeforeAllReduce) {
+    return {"clip.mode",
+            "bucket_before_allreduce is for the open division (run.division is closed); use "
+            "after_allreduce"};
+  }
+  if (closed && config.target.masked_lm_accuracy < 0.72) {
+    return {"target.masked_lm_accuracy",
+            fmt::format("the closed division asks for at least 0.72, not {}; set run.division to "
+                        "open for another target",
+                        config.target.masked_lm_accuracy)};
+  }
+  if (closed && config.optimizer.name != OptimizerKind::kLamb) {
+    return {"optimizer.name",
+            fmt::format("the closed division updates with lamb, not {}; set run.division to open "
+                        "for another optimizer",
+                        name_of(config.optimizer.name))};
+  }
+  const device::BackendKind& backend = *config.device.backend;
+  const bool lacks_bf16 = !backend.computes_in(device::DType::kBF16);
+  const bool lacks_fp32 =
+      !backend.computes_in(device::DType::kF32) && !backend.computes_in(device::DType::kF64);
+  const Precision precision = config.model.precision;
+  if ((precision == Precision::kBf16 && lacks_bf16) ||
+      (precision == Precision::kFp32 && lacks_fp32)) {
+    return {"model.precision", fmt::format("device.backend {} computes in {}, not in {}; use auto",
+                                           backend.name, backend.dtypes(), name_of(precision))};
+  }
+  if (precision == Precision::kFp8 && config.batch.round_tokens % backend.float8_tokens != 0) {
+    return {"batch.round_tokens",
+            fmt::format("{} is not a multiple of {}, as model.precision fp8 needs on {}; {} is "
+                        "good for it",
+                        config.batch.round_tokens, backend.float8_tokens, backend.name,
+                        std::lcm(64, backend.float8_tokens))};
+  }
+  if (config.device.graphs && !backend.keeps_work) {
+    return {"device.graphs",
+            fmt::format("the {} backend has nothing to record; use {} or false", backend.name,
+                        those_with(&device::BackendKind::keeps_work))};
+  }
+  const bool chooses_attention = config.device.attention != device::AttentionKernel::kFastest;
+  const bool chooses_epilogues = config.device.epilogues != device::FusedEpilogues::kFastest;
+  if ((chooses_attention || chooses_epilogues) && !backend.chooses_kernels) {
+    return {chooses_attention ? "device.attention" : "device.epilogues",
+            fmt::format("the {} backend has nothing to choose from; use {} or fastest",
+                        backend.name, those_with(&device::BackendKind::chooses_kernels))};
+  }
+  const LoadBalanceConfig& balance = config.batch.load_balance;
+  const bool grouped = balance.strategy == BalanceStrategy::kStratifiedPresort ||
+                       balance.strategy == BalanceStrategy::kPlanned;
+  if (balance.group_ranks && !grouped) {
+    return {"batch.load_balance.group_ranks",
+            fmt::format("strategy {} has no groups of ranks; use stratified+presort or planned, or "
+                        "leave group_ranks at auto",
+                        name_of(balance.strategy))};
+  }
+  if (config.optimizer.lr < config.schedule.end_lr) {
+    return {"schedule.end_lr", fmt::format("{} is above optimizer.lr, {}; the rate would rise",
+                                           config.schedule.end_lr, config.optimizer.lr)};
+  }
+  if (config.schedule.training_steps <= config.schedule.warmup_steps) {
+    return {"schedule.training_steps",
+            fmt::format("{} leaves no step after schedule.warmup_steps, {}",
+                        config.schedule.training_steps, config.schedule.warmup_steps)};
+  }
+  return {};
+}
+
+}  // namespace
+
+void check_combinations(const RunConfig& config,
+                        const std::function<std::string(const std::string&)>& source_of) {
+  const Conflict conflict = find_conflict(config);
+  if (!conflict.key.empty()) {
+    fail("{}: {}: {}", source_of(conflict.key), conflict.key, conflict.reason);
+  }
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,282 @@
+#include "config/run_config_keys.h"
+
+#include <utility>
+
+#include "config/config_kinds.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr int64_t kMillion = 1'000'000;
+constexpr int64_t kTrillion = kMillion * kMillion;
+
+// A key of the section whose struct `get` finds in a RunConfig. Names get their section's prefix
+// when the section is made.
+template <typename Get, typename Member, typename Kind>
+ConfigKey key(const char* name, Get get, Member member, Kind kind, std::string description) {
+  if constexpr (requires { kind.meanings(); }) description += fmt::format(" {}", kind.meanings());
+  return {
+      name,
+      kind.type(),
+      std::move(description),
+      false,
+      [get, member, kind](const ConfigValue& value, RunConfig& config) {
+        get(config).*member = kind.parse(value, kind.type());
+      },
+      [get, member, kind](const RunConfig& config) { return kind.format(get(config).*member); }};
+}
+
+ConfigKey required(ConfigKey key) {
+  key.required = true;
+  return key;
+}
+
+ConfigSection section(std::string name, std::string description, std::vector<ConfigKey> keys) {
+  for (ConfigKey& key : keys) key.name = name + "." + key.name;
+  return {std::move(name), std::move(description), std::move(keys)};
+}
+
+ConfigSection run_section() {
+  using S = SubmissionConfig;
+  const auto get = [](auto& config) -> auto& { return config.run; };
+  return section(
+      "run", "Who runs what, and where the results go.",
+      {key("organization", get, &S::organization, FileName{},
+           "The submitter; a directory of the result tree."),
+       key("system", get, &S::system, Maybe{FileName{}, "auto"},
+           "The system's name, a directory of the result tree. `auto`: made from the processor, "
+           "the nodes and the ranks."),
+       key("platform", get, &S::platform, Maybe{Text{}, "auto"},
+           "The system's name for people, logged as submission_platform. `auto`: as `system`."),
+       key("division", get, &S::division, Choice<Division>{}, "MLPerf division."),
+       key("status", get, &S::status, Choice<SubmissionStatus>{}, "Availability of the system."),
+       key("output", get, &S::output, Path{},
+           "Directory of the result tree "
+           "`<organization>/{results/<system>/bert/result_N.txt,systems/<system>.json}`. Results "
+           "that are there already are never overwritten: the run refuses to start."),
+       key("experiments", get, &S::experiments, Integer<int>{1, 1000},
+           "How many times to run; MLPerf asks for 10. Experiment N writes `result_N.txt`."),
+       key("seed", get, &S::seed, Maybe{Integer<uint64_t>{0, kTrillion}, "auto"},
+           "Seed of weights, dropout and data order; experiment N uses seed + N. `auto`: from the "
+           "system's randomness, another one in every experiment, as MLPerf asks."),
+       key("notes", get, &S::notes, Text{}, "Free text for the system description.")});
+}
+
+ConfigSection model_section() {
+  using S = ModelConfig;
+  const auto get = [](auto& config) -> auto& { return config.model; };
+  const auto probability = Number::below(0, 1);
+  return section(
+      "model", "Which model, and the weights it starts from.",
+      {required(
+           key("config", get, &S::config, PresetOrPath{{"bert-large", "tiny"}},
+               "The model's shape: a `config.json` or `bert_config.json`, or a preset. "
+               "`bert-large` is MLPerf's model, with GELU in the tanh form as its reference has "
+               "it; in files that is `gelu_new`, and `gelu` the exact one. `tiny` is for "
+               "tests.")),
+       key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
+           "WordPiece vocabulary, one piece a line. Its size must be the model's."),
+       key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},
+           "Weights to start from: a safetensors file, or a TensorFlow 1 checkpoint by its prefix, "
+           "such as MLPerf's `model.ckpt-28252`. Tensors it lacks are initialised and listed. "
+           "`none`: random weights."),
+       key("hidden_dropout", get, &S::hidden_dropout, Maybe{probability, "auto"},
+           "Dropout probability of embeddings and layer outputs. `auto`: what `config` says."),
+       key("attention_dropout", get, &S::attention_dropout, Maybe{probability, "auto"},
+           "Dropout probability of attention weights. `auto`: what `config` says."),
+       key("precision", get, &S::precision, Choice<Precision>{},
+           "Type of weights and activations in the matrix products.")});
+}
+
+ConfigSection device_section() {
+  using S = DeviceConfig;
+  const auto get = [](auto& config) -> auto& { return config.device; };
+  return section(
+      "device", "What a rank computes on.",
+      {key("backend", get, &S::backend, Choice<const device::BackendKind*>{}, "Implementation."),
+       key("threads", get, &S::threads, Maybe{Integer<int>{1, 4096}, "auto"},
+           "Threads of each rank. `auto`: the processors of the node divided by the "
+           "ranks on it."),
+       key("graphs", get, &S::graphs, Flag{},
+           "Record what a micro-batch has a GPU do (of one rank, reduction and update "
+           "included), and replay it for later ones of the same shape (CUDA graphs): "
+           "the host starts a few things a step instead of a thousand. Pays where "
+           "micro-batches are small; `batch.round_tokens` makes shapes recur."),
+       key("attention", get, &S::attention, Choice<device::AttentionKernel>{},
+           "What cuda computes bf16 attention with."),
+       key("epilogues", get, &S::epilogues, Choice<device::FusedEpilogues>{},
+           "Whether cuda's bf16 products also do what follows them: GELU, its "
+           "derivative, bias gradients.")});
+}
+
+ConfigSection data_section() {
+  using S = DataConfig;
+  const auto get = [](auto& config) -> auto& { return config.data; };
+  return section(
+      "data", "HDF5 files of pretraining instances, as `strata data` writes them.",
+      {required(key("train", get, &S::train, Paths{}, "Training set: files or directories.")),
+       required(key("eval", get, &S::eval, Paths{},
+                    "Evaluation set: files or directories, none of which is trained on.")),
+       key("eval_samples", get, &S::eval_samples, Integer<int64_t>{0, kTrillion},
+           "How many samples of the evaluation set to use, from its beginning; 0: all. MLPerf "
+           "uses 10000.")});
+}
+
+ConfigSection batch_section() {
+  using S = BatchConfig;
+  const auto get = [](auto& config) -> auto& { return config.batch; };
+  return section(
+      "batch",
+      "What a step takes. The global batch is `micro_batch` x "
+      "`gradient_accumulation_steps` x ranks.",
+      {key("micro_batch", get, &S::micro_batch, Integer<int>{1, kMillion},
+           "Samples a rank computes at once."),
+       key("gradient_accumulation_steps", get, &S::gradient_accumulation_steps,
+           Integer<int>{1, kMillion}, "Micro-batches a rank sums before an optimizer step."),
+       key("round_tokens", get, &S::round_tokens, Integer<int>{1, 512},
+           "Round the tokens of a micro-batch up to a multiple of this with a sequence of padding, "
+           "and its masked positions to a quarter of it, so that few shapes occur. Changes "
+           "neither losses nor gradients.")});
+}
+
+ConfigSection load_balance_section() {
+  using S = LoadBalanceConfig;
+  const auto get = [](auto& config) -> auto& { return config.batch.load_balance; };
+  return section(
+      "batch.load_balance", "Which samples a rank takes, so that no rank waits for a longer batch.",
+      {key("strategy", get, &S::strategy, Choice<BalanceStrategy>{}, "How samples are drawn."),
+       key("strata", get, &S::strata, RisingIntegers{1 << 20},
+           "Upper ends of the strata in tokens, for `stratified`, `stratified+presort` and "
+           "`planned`; the last must hold the longest sample."),
+       key("group_ranks", get, &S::group_ranks, Maybe{Integer<int>{1, kMillion}, "auto"},
+           "Neighbouring ranks that share their samples. `auto`: 8 for `stratified+presort`, all "
+           "for `planned`."),
+       key("cost", get, &S::cost, Cost{},
+           "What `planned` divides evenly: linear * s + quadratic * s^2 for a sample of s tokens, "
+           "of which only the ratio matters. `auto`: that of BERT-large's arithmetic. A file's "
+           "values are read when the run starts and written into `result_N.yaml`.")});
+}
+
+ConfigSection optimizer_section() {
+  using S = OptimizerConfig;
+  const auto get = [](auto& config) -> auto& { return config.optimizer; };
+  return section(
+      "optimizer", "How a gradient becomes an update.",
+      {key("name", get, &S::name, Choice<OptimizerKind>{}, "Update rule."),
+       key("lr", get, &S::lr, Number::above(0), "Learning rate at the end of the warm-up."),
+       key("beta1", get, &S::beta1, Number::below(0, 1), "Decay of the first moment."),
+       key("beta2", get, &S::beta2, Number::below(0, 1), "Decay of the second moment."),
+       key("epsilon", get, &S::epsilon, Number::above(0),
+           "Added to the root of the second moment."),
+       key("weight_decay", get, &S::weight_decay, Number::at_least(0),
+           "Decoupled weight decay; biases and LayerNorm have none."),
+       key("sharded", get, &S::sharded, Flag{},
+           "Share the moments and the optimizer's work out among the ranks (ZeRO stage 1): each "
+           "gets "
+           "the sum of its part of every bucket, updates it, and gathers the other ranks' new "
+           "weights. A rank's share of the memory; Adam's weights have the same bits, LAMB's all "
+           "but "
+           "the last, as ranks add up its norms.")});
+}
+
+ConfigSection schedule_section() {
+  using S = ScheduleConfig;
+  const auto get = [](auto& config) -> auto& { return config.schedule; };
+  return section(
+      "schedule", "How the learning rate changes from step to step.",
+      {key("name", get, &S::name, Choice<ScheduleKind>{}, "Shape after the linear warm-up."),
+       key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
+           "Steps from rate 0 to `optimizer.lr`."),
+       key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
+           "Step at which the warm-up begins; negative: the first step is part of the way up."),
+       key("training_steps", get, &S::training_steps, Integer<int64_t>{1, kTrillion},
+           "Step at which the rate reaches `end_lr`, and stays there."),
+       key("end_lr", get, &S::end_lr, Number::at_least(0), "Learning rate after the decay."),
+       key("power", get, &S::power, Number::above(0), "Power of the polynomial; 1: linear.")});
+}
+
+ConfigSection clip_section() {
+  using S = ClipConfig;
+  const auto get = [](auto& config) -> auto& { return config.clip; };
+  return section(
+      "clip", "Gradient-norm clipping.",
+      {key("mode", get, &S::mode, Choice<ClipMode>{}, "Whose norm is limited, and when."),
+       key("max_norm", get, &S::max_norm, Number::above(0),
+           "Largest norm of the whole gradient.")});
+}
+
+ConfigSection reduce_section() {
+  using S = ReduceConfig;
+  const auto get = [](auto& config) -> auto& { return config.reduce; };
+  return section(
+      "reduce", "How gradients are summed over the ranks.",
+      {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they travel in."),
+       key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
+           "Size of a bucket in that type, in 10^6 bytes; a bucket is reduced while backward fills "
+           "the next.")});
+}
+
+ConfigSection target_section() {
+  using S = TargetConfig;
+  const auto get = [](auto& config) -> auto& { return config.target; };
+  return section(
+      "target", "When a run ends.",
+      {key("masked_lm_accuracy", get, &S::masked_lm_accuracy, Number::up_to(0, 1),
+           "Share of masked tokens of the evaluation set that must be predicted; MLPerf: 0.72. "
+           "Reached: the run ends with status `success`."),
+       key("eval_interval_samples", get, &S::eval_interval_samples,
+           Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
+           "Training samples between evaluations. `auto`: MLPerf's "
+           "floor(0.05 x (230.23 x global batch + 3000000) / 25000) x 25000."),
+       key("start_eval_at_sample", get, &S::start_eval_at_sample, Integer<int64_t>{0, kTrillion},
+           "No evaluation before this many training samples; 0: untrained weights are evaluated "
+           "too."),
+       key("max_steps", get, &S::max_steps, Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
+           "Steps after which a run that misses its target ends with status `aborted`. `auto`: "
+           "`schedule.training_steps`.")});
+}
+
+ConfigSection initialization_section() {
+  using S = InitializationConfig;
+  const auto get = [](auto& config) -> auto& { return config.initialization; };
+  return section("initialization", "What happens before the timed region.",
+                 {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
+                      "Steps on synthetic data that bring code and memory into place. On a GPU, "
+                      "micro-batches of the shapes to come, with made-up contents, go with them: "
+                      "it tries on them what is fastest and records what `device.graphs` replays. "
+                      "The weights are restored after them. 0: nothing of this."),
+                  key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
+                      "Empty the operating system's whole page cache, where permitted (root). "
+                      "`false`: only the data files leave it, which spares what else the machine "
+                      "is doing.")});
+}
+
+ConfigSection log_section() {
+  using S = LogConfig;
+  const auto get = [](auto& config) -> auto& { return config.log; };
+  return section("log", "What a run writes besides `result_N.txt` and `result_N.yaml`.",
+                 {key("step_trace", get, &S::step_trace, Flag{},
+                      "Write `result_N.steps.jsonl`: one JSON line a step."),
+                  key("timeline_steps", get, &S::timeline_steps, Integer<int>{0, 10000},
+                      "Write `result_N.timeline.json`: what every rank did when in so many first "
+                      "steps, as a picture for ui.perfetto.dev or chrome://tracing. 0: none."),
+                  key("loss_interval_steps", get, &S::loss_interval_steps, Integer<int>{1, 100000},
+                      "Read the training loss once in so many steps, as the mean over them; only "
+                      "then does the host wait for a GPU."),
+                  key("save_checkpoint", get, &S::save_checkpoint, Flag{},
+                      "Write the trained weights as `result_N.safetensors`, after the timed "
+                      "region.")});
+}
+
+}  // namespace
+
+const std::vector<ConfigSection>& config_sections() {
+  static const std::vector<ConfigSection> kSections = {
+      run_section(),   model_section(),        device_section(),    data_section(),
+      batch_section(), load_balance_section(), optimizer_section(), schedule_section(),
+      clip_section(),  reduce_section(),       target_section(),    initialization_section(),
+      log_section()};
+  return kSections;
+}
+
+}  // namespace strata::harness

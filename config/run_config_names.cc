@@ -1,0 +1,137 @@
+#include "config/run_config_names.h"
+
+#include <vector>
+
+#include "config/run_config.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr NamedChoice<Division> kDivisions[] = {
+    {Division::kOpen, "open", "free model, optimizer and data order"},
+    {Division::kClosed, "closed", "the reference's mathematics"}};
+constexpr NamedChoice<SubmissionStatus> kStatuses[] = {
+    {SubmissionStatus::kOnprem, "onprem", "a system anyone can buy"},
+    {SubmissionStatus::kCloud, "cloud", "a system anyone can rent"},
+    {SubmissionStatus::kResearch, "research", "anything else"}};
+constexpr NamedChoice<Precision> kPrecisions[] = {
+    {Precision::kAuto, "auto", "bf16 where the processor has it, else fp32"},
+    {Precision::kFp32, "fp32", "32-bit floats"},
+    {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"},
+    {Precision::kFp8, "fp8",
+     "as `auto`, with the operands of the encoder's products rounded to 8 bits (E4M3, gradients "
+     "E5M2) at scales that follow the steps before; cpu computes what they would give"}};
+using device::AttentionKernel;
+constexpr NamedChoice<AttentionKernel> kAttentionKernels[] = {
+    {AttentionKernel::kFastest, "fastest", "of those below, measured when it first runs"},
+    {AttentionKernel::kPlain, "plain", "a warp a query, to check the others"},
+    {AttentionKernel::kMma, "mma", "tensor cores, heads of 32 or 64 units"},
+    {AttentionKernel::kWgmma, "wgmma", "those of Hopper, heads of 64 units; others as `mma`"},
+    {AttentionKernel::kCudnn, "cudnn",
+     "cuDNN's where nothing is dropped, as in evaluations; else as `fastest`"}};
+using device::FusedEpilogues;
+constexpr NamedChoice<FusedEpilogues> kFusedEpilogues[] = {
+    {FusedEpilogues::kFastest, "fastest", "where that is measured to be faster"},
+    {FusedEpilogues::kAlways, "always", "wherever cuBLASLt can"},
+    {FusedEpilogues::kNever, "never", "kernels of their own"}};
+constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
+    {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
+    {BalanceStrategy::kExchange, "exchange",
+     "a random global batch, sorted by length and dealt to all ranks"},
+    {BalanceStrategy::kStratified, "stratified",
+     "each rank draws the same share from every stratum of lengths"},
+    {BalanceStrategy::kStratifiedPresort, "stratified+presort",
+     "then groups of ranks sort and deal their samples"},
+    {BalanceStrategy::kPlanned, "planned",
+     "groups of ranks draw the same share from every stratum and divide it by cost"}};
+constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
+    {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
+    {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"}};
+constexpr NamedChoice<ScheduleKind> kSchedules[] = {
+    {ScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
+     "the decay starts from the full rate where the warm-up ends"},
+    {ScheduleKind::kPolynomialDecay, "polynomial_decay",
+     "the decay runs from step 0, as in MLPerf's reference; the warm-up replaces its beginning"}};
+constexpr NamedChoice<ClipMode> kClipModes[] = {
+    {ClipMode::kNone, "none", "no clipping"},
+    {ClipMode::kAfterAllReduce, "after_allreduce", "by the norm of the reduced gradient"},
+    {ClipMode::kBeforeAllReduce, "before_allreduce", "each rank by the norm of its own gradient"},
+    {ClipMode::kBucketBeforeAllReduce, "bucket_before_allreduce",
+     "each rank, bucket by bucket, as soon as backward has filled it; open division only"}};
+constexpr NamedChoice<ReduceDType> kReduceDTypes[] = {
+    {ReduceDType::kFp32, "fp32", "32-bit floats"},
+    {ReduceDType::kBf16, "bf16", "half the traffic, rounded once"}};
+
+template <typename Enum>
+const char* find_name(Enum value) {
+  for (const NamedChoice<Enum>& choice : choices_of<Enum>()) {
+    if (choice.value == value) return choice.name;
+  }
+  return "";
+}
+
+}  // namespace
+
+template <>
+std::span<const NamedChoice<Division>> choices_of() {
+  return kDivisions;
+}
+template <>
+std::span<const NamedChoice<SubmissionStatus>> choices_of() {
+  return kStatuses;
+}
+template <>
+std::span<const NamedChoice<Precision>> choices_of() {
+  return kPrecisions;
+}
+template <>
+std::span<const NamedChoice<const device::BackendKind*>> choices_of() {
+  static const auto choices = [] {
+    std::vector<NamedChoice<const device::BackendKind*>> all;
+    for (const device::BackendKind& kind : device::backend_kinds()) {
+      all.push_back({&kind, kind.name, kind.meaning});
+    }
+    return all;
+  }();
+  return choices;
+}
+template <>
+std::span<const NamedChoice<device::AttentionKernel>> choices_of() {
+  return kAttentionKernels;
+}
+template <>
+std::span<const NamedChoice<device::FusedEpilogues>> choices_of() {
+  return kFusedEpilogues;
+}
+template <>
+std::span<const NamedChoice<BalanceStrategy>> choices_of() {
+  return kStrategies;
+}
+template <>
+std::span<const NamedChoice<OptimizerKind>> choices_of() {
+  return kOptimizers;
+}
+template <>
+std::span<const NamedChoice<ScheduleKind>> choices_of() {
+  return kSchedules;
+}
+template <>
+std::span<const NamedChoice<ClipMode>> choices_of() {
+  return kClipModes;
+}
+template <>
+std::span<const NamedChoice<ReduceDType>> choices_of() {
+  return kReduceDTypes;
+}
+
+const char* name_of(Division value) { return find_name(value); }
+const char* name_of(SubmissionStatus value) { return find_name(value); }
+const char* name_of(Precision value) { return find_name(value); }
+const char* name_of(const device::BackendKind* value) { return value->name; }
+const char* name_of(BalanceStrategy value) { return find_name(value); }
+const char* name_of(OptimizerKind value) { return find_name(value); }
+const char* name_of(ScheduleKind value) { return find_name(value); }
+const char* name_of(ClipMode value) { return find_name(value); }
+const char* name_of(ReduceDType value) { return find_name(value); }
+
+}  // namespace strata::harness

@@ -1,0 +1,30 @@
+// From one form of instance file to another.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "data/files/instance_file.h"
+#include "data/files/packed_batch.h"
+#include "data/text/instances.h"
+
+namespace strata::data {
+
+// Appends the samples of `batch`, without documents. Throws Error for a sample whose segments are
+// not 0 ... 0 1 ... 1.
+void append_samples(const PackedBatch& batch, Instances& out);
+
+// All samples of `source`, in order, with their documents where the files name them. Throws as
+// append_samples does.
+Instances load_instances(const InstanceSource& source);
+
+// Rewrites a data set as one file of the form `form`; what the first file says about its origin is
+// kept. Sizes that no file states are those of the data: the longest sample, the most predictions.
+// The whole data set is held in memory: convert large ones shard by shard. Returns the samples
+// written.
+uint64_t convert_instances(std::span<const std::filesystem::path> from,
+                           const std::filesystem::path& to, InstanceForm form,
+                           int32_t vocabulary_size);
+
+}  // namespace strata::data

@@ -1,0 +1,388 @@
+#include "data/files/hdf5.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/error.h"
+
+namespace strata::data::hdf5 {
+namespace {
+
+constexpr size_t kMemoryFileGrowth = size_t{1} << 24;
+constexpr uint64_t kRowsPerChunk = 64;
+constexpr unsigned kDeflateLevel = 1;
+constexpr size_t kChunkCacheBytes = size_t{1} << 24;
+// The library clears its whole conversion buffer, 1 MiB unless told otherwise, in every read that
+// converts: 20 us for a sample's tokens instead of 1.
+constexpr size_t kConversionBytes = 8192;
+constexpr size_t kChunkCacheSlots = 12421;  // a prime well above the number of chunks that fit
+
+// Recursive, because handles are closed both by and beside the functions that hold it.
+std::recursive_mutex& library_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+// Held during every sequence of library calls; keeps the library from printing its errors.
+class Lock {
+ public:
+  Lock() : guard_(library_mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+ private:
+  std::lock_guard<std::recursive_mutex> guard_;
+};
+
+// The innermost message of the library's error stack, which tells the cause, in one line.
+std::string library_reason() {
+  std::string reason = "unknown cause";
+  const auto keep_first = [](unsigned depth, const H5E_error2_t* error, void* out) -> herr_t {
+    if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
+  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  return reason;
+}
+
+void require(herr_t status, const std::string& where, std::string_view what) {
+  if (status < 0) fail("{}: cannot {}: {}", where, what, library_reason());
+}
+
+Handle own(hid_t id, const std::string& where, std::string_view what) {
+  if (id < 0) fail("{}: cannot {}: {}", where, what, library_reason());
+  return Handle(id);
+}
+
+Handle simple_space(const std::vector<uint64_t>& shape, const std::string& where) {
+  const std::vector<hsize_t> extent(shape.begin(), shape.end());
+  return own(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), where,
+             "make a data space");
+}
+
+Handle scalar_space(const std::string& where) {
+  return own(H5Screate(H5S_SCALAR), where, "make a data space");
+}
+
+std::string type_name(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return fmt::format("{}int{}", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "",
+                         8 * H5Tget_size(type));
+    case H5T_FLOAT:
+      return fmt::format("float{}", 8 * H5Tget_size(type));
+    case H5T_STRING:
+      return "string";
+    case H5T_VLEN:
+      return "variable-length " + type_name(Handle(H5Tget_super(type)).get());
+    default:
+      return "compound or other";
+  }
+}
+
+}  // namespace
+
+Handle& Handle::operator=(Handle&& other) noexcept {
+  std::swap(id_, other.id_);
+  return *this;
+}
+
+void Handle::close() noexcept {
+  if (id_ < 0) return;
+  const Lock lock;
+  H5Idec_ref(id_);
+}
+
+template <>
+hid_t memory_type<int8_t>() {
+  return H5T_NATIVE_INT8;
+}
+template <>
+hid_t memory_type<uint8_t>() {
+  return H5T_NATIVE_UINT8;
+}
+template <>
+hid_t memory_type<int32_t>() {
+  return H5T_NATIVE_INT32;
+}
+template <>
+hid_t memory_type<uint32_t>() {
+  return H5T_NATIVE_UINT32;
+}
+template <>
+hid_t memory_type<int64_t>() {
+  return H5T_NATIVE_INT64;
+}
+template <>
+hid_t memory_type<uint64_t>() {
+  return H5T_NATIVE_UINT64;
+}
+
+std::string DataSet::description() const {
+  return fmt::format("{} {} [{}]", name_, type_name_, fmt::join(shape_, ", "));
+}
+
+bool DataSet::is_whole() const {
+  if (std::find(shape_.begin(), shape_.end(), 0) != shape_.end()) return true;
+  const Lock lock;
+  const Handle creation = own(H5Dget_create_plist(id_.get()), where_, "read the layout");
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) {
+    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
+    require(H5Dget_space_status(id_.get(), &status), where_, "read the layout");
+    return status == H5D_SPACE_STATUS_ALLOCATED;
+  }
+  // Of these the status compares bytes, and compressed ones are fewer.
+  std::vector<hsize_t> chunk(shape_.size());
+  require(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), where_,
+          "read the layout");
+  hsize_t stored = 0, needed = 1;
+  require(H5Dget_num_chunks(id_.get(), space_.get(), &stored), where_, "count the chunks");
+  for (size_t i = 0; i < chunk.size(); ++i) {
+    const hsize_t along = (shape_[i] - 1) / chunk[i] + 1;
+    if (along > stored / needed) return false;
+    needed *= along;
+  }
+  return true;
+}
+
+Handle DataSet::select(uint64_t first_row, uint64_t row_count, uint64_t columns) const {
+  const hsize_t start[] = {first_row, 0};
+  const hsize_t count[] = {row_count, columns};
+  require(H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, start, nullptr, count, nullptr), where_,
+          "select rows");
+  return simple_space({row_count * (shape_.size() == 1 ? 1 : columns)}, where_);
+}
+
+void DataSet::read_bytes(uint64_t first_row, uint64_t row_count, uint64_t columns, hid_t type,
+                         void* out) const {
+  if (row_count == 0 || columns == 0) return;
+  const Lock lock;
+  const Handle memory = select(first_row, row_count, columns);
+  require(H5Dread(id_.get(), type, memory.get(), space_.get(), transfer_.get(), out), where_,
+          fmt::format("read {} row(s) from row {}", row_count, first_row));
+}
+
+void DataSet::read_variable(uint64_t first_row, uint64_t row_count, std::vector<int32_t>& values,
+                            std::vector<size_t>& lengths) const {
+  values.clear();
+  lengths.clear();
+  const Lock lock;
+  const Handle memory = select(first_row, row_count, 1);
+  const Handle type = own(H5Tvlen_create(H5T_NATIVE_INT32), where_, "make a row type");
+  std::vector<hvl_t> rows(row_count, hvl_t{0, nullptr});
+  const herr_t status =
+      H5Dread(id_.get(), type.get(), memory.get(), space_.get(), transfer_.get(), rows.data());
+  const std::string reason = status < 0 ? library_reason() : "";
+  for (const hvl_t& row : rows) {
+    if (status < 0 || row.len == 0) {
+      lengths.push_back(0);
+      continue;
+    }
+    const auto* first = static_cast<const int32_t*>(row.p);
+    values.insert(values.end(), first, first + row.len);
+    lengths.push_back(row.len);
+  }
+  H5Dvlen_reclaim(type.get(), memory.get(), H5P_DEFAULT, rows.data());
+  if (status < 0) {
+    fail("{}: cannot read {} row(s) from row {}: {}", where_, row_count, first_row, reason);
+  }
+}
+
+File File::open(const std::filesystem::path& path) {
+  const Lock lock;
+  File file;
+  file.path_ = path;
+  const std::string where = path.string();
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    fail("{}: is a directory, an HDF5 file was expected", where);
+  }
+  const Handle access = own(H5Pcreate(H5P_FILE_ACCESS), where, "make access properties");
+  // Read-only file systems and many network file systems refuse the lock; nobody writes meanwhile.
+  require(H5Pset_file_locking(access.get(), false, true), where, "set file locking");
+  require(H5Pset_cache(access.get(), 0, kChunkCacheSlots, kChunkCacheBytes, 0.75), where,
+          "set the chunk cache");
+  const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
+  if (id < 0) {
+    fail("{}: cannot open as HDF5: {}; make the file with 'strata data prepare' or copy it again",
+         where, library_reason());
+  }
+  file.id_ = Handle(id);
+  return file;
+}
+
+File File::create_in_memory(const std::filesystem::path& path) {
+  const Lock lock;
+  File file;
+  file.path_ = path;
+  const std::string where = path.string();
+  const Handle access = own(H5Pcreate(H5P_FILE_ACCESS), where, "make access properties");
+  require(H5Pset_fapl_core(access.get(), kMemoryFileGrowth, false), where, "set the memory driver");
+  file.id_ = own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), where,
+                 "create in memory");
+  return file;
+}
+
+bool File::has(const std::string& name) const {
+  const Lock lock;
+  return H5Lexists(id_.get(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+std::vector<std::string> File::names() const {
+  const Lock lock;
+  H5G_info_t group;
+  require(H5Gget_info(id_.get(), &group), path_.string(), "list the data sets");
+  std::vector<std::string> names;
+  for (hsize_t i = 0; i < group.nlinks; ++i) {
+    const auto name_at = [&](char* out, size_t size) {
+      return H5Lget_name_by_idx(id_.get(), ".", H5_INDEX_NAME, H5_ITER_INC, i, out, size,
+                                H5P_DEFAULT);
+    };
+    const ssize_t size = name_at(nullptr, 0);
+    if (size < 0) fail("{}: cannot list the data sets: {}", path_.string(), library_reason());
+    std::string name(static_cast<size_t>(size), '\0');
+    name_at(name.data(), name.size() + 1);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+DataSet File::data_set(const std::string& name) const {
+  const Lock lock;
+  DataSet set;
+  set.where_ = fmt::format("{}: data set '{}'", path_.string(), name);
+  set.name_ = name;
+  set.id_ = own(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), set.where_, "open");
+  set.transfer_ = own(H5Pcreate(H5P_DATASET_XFER), set.where_, "make transfer properties");
+  require(H5Pset_buffer(set.transfer_.get(), kConversionBytes, nullptr, nullptr), set.where_,
+          "set the conversion buffer");
+  set.space_ = own(H5Dget_space(set.id_.get()), set.where_, "read the shape");
+  const Handle type = own(H5Dget_type(set.id_.get()), set.where_, "read the type");
+  set.type_name_ = type_name(type.get());
+  set.kind_ = H5Tget_class(type.get());
+  set.element_kind_ =
+      set.kind_ == H5T_VLEN ? H5Tget_class(Handle(H5Tget_super(type.get())).get()) : set.kind_;
+  const int rank = H5Sget_simple_extent_ndims(set.space_.get());
+  require(rank, set.where_, "read the shape");
+  std::vector<hsize_t> shape(static_cast<size_t>(rank));
+  require(H5Sget_simple_extent_dims(set.space_.get(), shape.data(), nullptr), set.where_,
+          "read the shape");
+  set.shape_.assign(shape.begin(), shape.end());
+  return set;
+}
+
+std::optional<int64_t> File::integer_attribute(const std::string& name) const {
+  const Lock lock;
+  if (H5Aexists(id_.get(), name.c_str()) <= 0) return std::nullopt;
+  const std::string where = fmt::format("{}: attribute '{}'", path_.string(), name);
+  const Handle attribute = own(H5Aopen(id_.get(), name.c_str(), H5P_DEFAULT), where, "open");
+  const Handle type = own(H5Aget_type(attribute.get()), where, "read the type");
+  const Handle space = own(H5Aget_space(attribute.get()), where, "read the shape");
+  if (H5Tget_class(type.get()) != H5T_INTEGER || H5Sget_simple_extent_npoints(space.get()) != 1) {
+    fail("{}: is not one integer; make the file again", where);
+  }
+  int64_t value = 0;
+  require(H5Aread(attribute.get(), H5T_NATIVE_INT64, &value), where, "read");
+  return value;
+}
+
+std::optional<std::string> File::string_attribute(const std::string& name) const {
+  const Lock lock;
+  if (H5Aexists(id_.get(), name.c_str()) <= 0) return std::nullopt;
+  const std::string where = fmt::format("{}: attribute '{}'", path_.string(), name);
+  const Handle attribute = own(H5Aopen(id_.get(), name.c_str(), H5P_DEFAULT), where, "open");
+  const Handle type = own(H5Aget_type(attribute.get()), where, "read the type");
+  const Handle space = own(H5Aget_space(attribute.get()), where, "read the shape");
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0 ||
+      H5Sget_simple_extent_npoints(space.get()) != 1) {
+    fail("{}: is not one fixed-length string; make the file again", where);
+  }
+  std::string value(H5Tget_size(type.get()), '\0');
+  require(H5Aread(attribute.get(), type.get(), value.data()), where, "read");
+  value.resize(std::min(value.find('\0'), value.size()));
+  return value;
+}
+
+void File::set_attribute(const std::string& name, int64_t value) {
+  const Lock lock;
+  const std::string where = fmt::format("{}: attribute '{}'", path_.string(), name);
+  const Handle space = scalar_space(where);
+  const Handle attribute =
+      own(H5Acreate2(id_.get(), name.c_str(), H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+          where, "create");
+  require(H5Awrite(attribute.get(), H5T_NATIVE_INT64, &value), where, "write");
+}
+
+void File::set_attribute(const std::string& name, std::string_view value) {
+  const Lock lock;
+  const std::string where = fmt::format("{}: attribute '{}'", path_.string(), name);
+  const std::string terminated(value);
+  const Handle type = own(H5Tcopy(H5T_C_S1), where, "make a string type");
+  require(H5Tset_size(type.get(), terminated.size() + 1), where, "size a string type");
+  require(H5Tset_cset(type.get(), H5T_CSET_UTF8), where, "make a UTF-8 type");
+  const Handle space = scalar_space(where);
+  const Handle attribute =
+      own(H5Acreate2(id_.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+          where, "create");
+  require(H5Awrite(attribute.get(), type.get(), terminated.c_str()), where, "write");
+}
+
+Handle File::create_data_set(const std::string& name, hid_t file_type,
+                             const std::vector<uint64_t>& shape, bool compressed) {
+  const std::string where = fmt::format("{}: data set '{}'", path_.string(), name);
+  const Handle space = simple_space(shape, where);
+  const Handle creation = own(H5Pcreate(H5P_DATASET_CREATE), where, "make creation properties");
+  // Times would make equal data differ in its bytes.
+  require(H5Pset_obj_track_times(creation.get(), false), where, "leave out times");
+  if (compressed && shape[0] > 0) {
+    std::vector<hsize_t> chunk(shape.begin(), shape.end());
+    chunk[0] = std::min<hsize_t>(chunk[0], kRowsPerChunk);
+    require(H5Pset_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), where,
+            "set chunks");
+    require(H5Pset_deflate(creation.get(), kDeflateLevel), where, "set compression");
+  }
+  return own(H5Dcreate2(id_.get(), name.c_str(), file_type, space.get(), H5P_DEFAULT,
+                        creation.get(), H5P_DEFAULT),
+             where, "create");
+}
+
+void File::write_bytes(const std::string& name, hid_t file_type, const std::vector<uint64_t>& shape,
+                       hid_t memory, const void* values, bool compressed) {
+  const Lock lock;
+  const Handle set = create_data_set(name, file_type, shape, compressed);
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return;
+  require(H5Dwrite(set.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), path_.string(),
+          "write data set " + name);
+}
+
+void File::write_variable(const std::string& name, hid_t file_type,
+                          const std::vector<int32_t>& values,
+                          const std::vector<uint64_t>& offsets) {
+  const Lock lock;
+  const std::string where = path_.string();
+  const Handle stored = own(H5Tvlen_create(file_type), where, "make a row type");
+  const Handle memory = own(H5Tvlen_create(H5T_NATIVE_INT32), where, "make a row type");
+  std::vector<hvl_t> rows(offsets.size() - 1);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    // The library takes rows to write by pointers that are not const.
+    rows[i] = {offsets[i + 1] - offsets[i], const_cast<int32_t*>(values.data() + offsets[i])};
+  }
+  const Handle set = create_data_set(name, stored.get(), {rows.size()}, false);
+  if (rows.empty()) return;
+  require(H5Dwrite(set.get(), memory.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), where,
+          "write data set " + name);
+}
+
+std::string File::image() {
+  const Lock lock;
+  const std::string where = path_.string();
+  require(H5Fflush(id_.get(), H5F_SCOPE_GLOBAL), where, "finish in memory");
+  const ssize_t size = H5Fget_file_image(id_.get(), nullptr, 0);
+  if (size < 0) fail("{}: cannot finish in memory: {}", where, library_reason());
+  std::string bytes(static_cast<size_t>(size), '\0');
+  if (H5Fget_file_image(id_.get(), bytes.data(), bytes.size()) < 0) {
+    fail("{}: cannot finish in memory: {}", where, library_reason());
+  }
+  return bytes;
+}
+
+}  // namespace strata::data::hdf5

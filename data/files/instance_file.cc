@@ -1,0 +1,263 @@
+#include "data/files/instance_file.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "data/files/hdf5.h"
+#include "data/files/instance_schema.h"
+#include "data/files/instance_shard.h"
+#include "data/files/part_name.h"
+#include "data/files/tfrecord_shard.h"
+
+namespace strata::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::pair<InstanceForm, std::string_view>, 4> kForms = {{
+    {InstanceForm::kPacked, "packed"},
+    {InstanceForm::kMlperfFixed, "mlperf-fixed"},
+    {InstanceForm::kMlperfVariable, "mlperf-varlen"},
+    {InstanceForm::kMlperfTfrecord, "mlperf-tfrecord"},
+}};
+
+// MLPerf's data sets have thousands of shards; a process may often open only a thousand files.
+constexpr size_t kMostOpenShards = 256;
+
+std::vector<fs::path> list_files(std::span<const fs::path> paths) {
+  std::vector<fs::path> files;
+  for (const fs::path& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<fs::path> inside = list_directory(path);
+    std::erase_if(inside, [](const fs::path& file) { return !is_named_as_data(file); });
+    if (inside.empty()) {
+      fail(
+          "{}: holds no *.hdf5, *.h5, *.tfrecord or part-* file; make one with 'strata data "
+          "prepare'",
+          path.string());
+    }
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+class ShardedSource : public InstanceSource {
+ public:
+  ShardedSource(std::vector<fs::path> files, const InstanceLimits& limits)
+      : files_(std::move(files)),
+        limits_(limits),
+        shards_(files_.size()),
+        last_use_(files_.size()) {
+    for (size_t file = 0; file < files_.size(); ++file) {
+      const ShardIndex index = shard(file)->read_index();
+      check_index(file, index);
+      starts_.push_back(lengths_.size());
+      lengths_.insert(lengths_.end(), index.lengths.begin(), index.lengths.end());
+      masked_counts_.insert(masked_counts_.end(), index.masked_counts.begin(),
+                            index.masked_counts.end());
+    }
+    if (lengths_.empty()) {
+      fail("{}: the data set has no samples; make it again from more text",
+           files_.empty() ? "no path" : files_.front().string());
+    }
+    if (lengths_.size() > UINT32_MAX) {
+      fail("{}: the data set has {} samples, more than 4294967295; give fewer shards",
+           files_.front().string(), lengths_.size());
+    }
+  }
+
+  std::span<const int32_t> lengths() const override { return lengths_; }
+  std::span<const int32_t> masked_counts() const override { return masked_counts_; }
+
+  void read(std::span<const uint32_t> sample_indices, PackedBatch& out) const override {
+    out.tokens.clear();
+    out.segments.clear();
+    out.positions.clear();
+    out.cu_seqlens.assign(1, 0);
+    out.masked_positions.clear();
+    out.masked_ids.clear();
+    out.next_sentence.clear();
+    out.sample_ids.clear();
+    RawSample sample;
+    for (const uint32_t index : sample_indices) {
+      if (index >= lengths_.size()) {
+        fail("{}: sample {} was asked for, the data set has {}", files_.front().string(), index,
+             lengths_.size());
+      }
+      const auto next = std::upper_bound(starts_.begin(), starts_.end(), index);
+      const size_t file = static_cast<size_t>(next - starts_.begin()) - 1;
+      const auto row = static_cast<uint32_t>(index - starts_[file]);
+      shard(file)->read(row, lengths_[index], masked_counts_[index], sample);
+      check_sample(file, row, sample);
+      append(index, sample, out);
+    }
+  }
+
+  std::vector<uint32_t> documents() const override {
+    std::vector<uint32_t> documents;
+    for (size_t file = 0; file < files_.size(); ++file) {
+      const std::vector<uint32_t> part = shard(file)->documents();
+      documents.insert(documents.end(), part.begin(), part.end());
+    }
+    if (documents.size() != 2 * lengths_.size()) documents.clear();
+    return documents;
+  }
+
+ private:
+  // Keeps the most recently used shards open.
+  std::shared_ptr<const InstanceShard> shard(size_t file) const {
+    const std::lock_guard lock(mutex_);
+    last_use_[file] = ++uses_;
+    if (shards_[file]) return shards_[file];
+    if (open_shards_ == kMostOpenShards) {
+      size_t oldest = file;
+      for (size_t i = 0; i < shards_.size(); ++i) {
+        if (shards_[i] && shards_[i]->is_open() && last_use_[i] < last_use_[oldest]) oldest = i;
+      }
+      shards_[oldest].reset();
+      --open_shards_;
+    }
+    shards_[file] = open_shard(files_[file]);
+    if (shards_[file]->is_open()) ++open_shards_;
+    return shards_[file];
+  }
+
+  void check_index(size_t file, const ShardIndex& index) const {
+    for (size_t row = 0; row < index.lengths.size(); ++row) {
+      const int32_t length = index.lengths[row];
+      if (length < 1 || length > limits_.max_length) {
+        fail(
+            "{}: row {} has {} tokens; samples of 1 to {} tokens can be used, give a model with "
+            "more positions or other data",
+            files_[file].string(), row, length, limits_.max_length);
+      }
+      if (index.masked_counts[row] > length) {
+        fail("{}: row {} has {} masked positions but only {} tokens; make the file again",
+             files_[file].string(), row, index.masked_counts[row], length);
+      }
+    }
+  }
+
+  void check_sample(size_t file, uint32_t row, const RawSample& sample) const {
+    const std::string& name = files_[file].string();
+    const auto check_ids = [&](const std::vector<int32_t>& ids, std::string_view what) {
+      for (size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] < 0 || ids[i] >= limits_.vocabulary_size) {
+          fail(
+              "{}: row {} has the {} {} at position {}, beyond the vocabulary of {} entries; use "
+              "the vocabulary the file was made with",
+              name, row, what, ids[i], i, limits_.vocabulary_size);
+        }
+      }
+    };
+    check_ids(sample.tokens, "token id");
+    check_ids(sample.masked_ids, "masked token id");
+    for (size_t i = 0; i < sample.segments.size(); ++i) {
+      if (sample.segments[i] != 0 && sample.segments[i] != 1) {
+        fail("{}: row {} has the segment {} at position {}; it must be 0 or 1", name, row,
+             sample.segments[i], i);
+      }
+    }
+    int32_t before = -1;
+    for (size_t i = 0; i < sample.masked_positions.size(); ++i) {
+      const int32_t position = sample.masked_positions[i];
+      if (position <= before || static_cast<size_t>(position) >= sample.tokens.size()) {
+        fail(
+            "{}: row {} has {} as masked position number {}; they must rise and be below the "
+            "sample's {} tokens",
+            name, row, position, i, sample.tokens.size());
+      }
+      before = position;
+    }
+    if (sample.next_sentence != 0 && sample.next_sentence != 1) {
+      fail("{}: row {} has the next-sentence label {}; it must be 0 or 1", name, row,
+           sample.next_sentence);
+    }
+  }
+
+  static void append(uint32_t index, const RawSample& sample, PackedBatch& out) {
+    const auto first = static_cast<int32_t>(out.tokens.size());
+    out.tokens.insert(out.tokens.end(), sample.tokens.begin(), sample.tokens.end());
+    out.segments.insert(out.segments.end(), sample.segments.begin(), sample.segments.end());
+    for (size_t i = 0; i < sample.tokens.size(); ++i) {
+      out.positions.push_back(static_cast<int32_t>(i));
+    }
+    out.cu_seqlens.push_back(static_cast<int32_t>(out.tokens.size()));
+    for (const int32_t position : sample.masked_positions) {
+      out.masked_positions.push_back(first + position);
+    }
+    out.masked_ids.insert(out.masked_ids.end(), sample.masked_ids.begin(), sample.masked_ids.end());
+    out.next_sentence.push_back(sample.next_sentence);
+    out.sample_ids.push_back(index);
+  }
+
+  std::vector<fs::path> files_;
+  InstanceLimits limits_;
+  std::vector<size_t> starts_;  // first sample of each file
+  std::vector<int32_t> lengths_;
+  std::vector<int32_t> masked_counts_;
+
+  mutable std::mutex mutex_;
+  mutable std::vector<std::shared_ptr<const InstanceShard>> shards_;  // null while closed
+  mutable std::vector<uint64_t> last_use_;
+  mutable uint64_t uses_ = 0;
+  mutable size_t open_shards_ = 0;
+};
+
+}  // namespace
+
+bool is_named_as_data(const fs::path& path) {
+  const fs::path extension = path.extension();
+  return extension == ".hdf5" || extension == ".h5" || extension == ".tfrecord" ||
+         parse_part(path.filename().string());
+}
+
+std::string_view form_name(InstanceForm form) {
+  const auto is_form = [&](const auto& entry) { return entry.first == form; };
+  return std::find_if(kForms.begin(), kForms.end(), is_form)->second;
+}
+
+InstanceForm parse_form(std::string_view name) {
+  for (const auto& [form, known] : kForms) {
+    if (known == name && form != InstanceForm::kMlperfTfrecord) return form;
+  }
+  fail("format '{}' is unknown; use packed, mlperf-fixed or mlperf-varlen", name);
+}
+
+std::unique_ptr<InstanceSource> open_instances(std::span<const fs::path> paths,
+                                               const InstanceLimits& limits) {
+  return std::make_unique<ShardedSource>(list_files(paths), limits);
+}
+
+std::unique_ptr<InstanceSource> open_instances(const fs::path& path, const InstanceLimits& limits) {
+  return open_instances(std::span(&path, 1), limits);
+}
+
+InstanceFileInfo describe_instance_file(const fs::path& path) {
+  if (is_tfrecord(path)) return TfrecordShard(path).describe();
+  const hdf5::File file = hdf5::File::open(path);
+  InstanceFileInfo info;
+  info.form = detect_form(file);
+  info.samples = file.data_set(schema::kNextSentence).rows();
+  const auto integer = [&](const char* name) { return file.integer_attribute(name).value_or(0); };
+  info.vocabulary_size = static_cast<int32_t>(integer(schema::kVocabularySizeAttribute));
+  info.max_length = static_cast<int32_t>(integer(schema::kMaxLengthAttribute));
+  info.max_predictions = static_cast<int32_t>(integer(schema::kMaxPredictionsAttribute));
+  info.seed = static_cast<uint64_t>(integer(schema::kSeedAttribute));
+  info.text_hash = file.string_attribute(schema::kTextHashAttribute).value_or("");
+  info.made_from = file.string_attribute(schema::kMadeFromAttribute).value_or("");
+  for (const std::string& name : file.names()) {
+    info.data_sets.push_back(file.data_set(name).description());
+  }
+  return info;
+}
+
+}  // namespace strata::data

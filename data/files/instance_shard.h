@@ -1,0 +1,73 @@
+// One file of instances in any supported form; what is in it tells which.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "data/files/hdf5.h"
+#include "data/files/instance_file.h"
+
+namespace strata::data {
+
+// One sample as it stands in the file, not yet checked against anything but the file's schema.
+struct RawSample {
+  std::vector<int32_t> tokens;            // [length]
+  std::vector<int32_t> segments;          // [length]
+  std::vector<int32_t> masked_positions;  // [masked count]
+  std::vector<int32_t> masked_ids;        // [masked count]
+  int32_t next_sentence = 0;
+};
+
+// Tokens and masked positions of a file's samples, in order.
+struct ShardIndex {
+  std::vector<int32_t> lengths;
+  std::vector<int32_t> masked_counts;
+};
+
+class InstanceShard {
+ public:
+  virtual ~InstanceShard() = default;
+  virtual ShardIndex read_index() const = 0;
+
+  // Reads row `row`, of the length and masked count the index gave. Throws Error naming the file
+  // and the row where the file no longer agrees with the index.
+  virtual void read(uint32_t row, int32_t length, int32_t masked_count, RawSample& out) const = 0;
+
+  // [2 * rows] or empty.
+  virtual std::vector<uint32_t> documents() const = 0;
+
+  // Whether it keeps a file open.
+  virtual bool is_open() const { return true; }
+};
+
+// The values of a row before its padding of zeros. Throws Error, naming `what`, where others come
+// after it.
+template <typename Number>
+int32_t count_leading(std::span<const Number> row, std::string_view what) {
+  const auto padding = std::find(row.begin(), row.end(), Number{0});
+  const auto stray =
+      std::find_if(padding, row.end(), [](Number value) { return value != Number{0}; });
+  if (stray != row.end()) {
+    fail("{} has {} at column {} after the zero at column {}; padding must come last", what, *stray,
+         stray - row.begin(), padding - row.begin());
+  }
+  return static_cast<int32_t>(padding - row.begin());
+}
+
+// Opens a file of any form. Throws Error naming what is missing or of the wrong type or shape.
+std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path);
+
+// Whether a file is to be read as TFRecords, by its name or its beginning. Throws Error for a file
+// with MLPerf's name for them that begins as neither they nor HDF5 do.
+bool is_tfrecord(const std::filesystem::path& path);
+
+// The form an HDF5 file's data sets show. Throws Error where they show none.
+InstanceForm detect_form(const hdf5::File& file);
+
+}  // namespace strata::data

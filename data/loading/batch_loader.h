@@ -1,0 +1,58 @@
+// Packs the next micro-batches on a thread of its own while the model computes.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "data/files/instance_file.h"
+#include "data/files/packed_batch.h"
+
+namespace strata::data {
+
+// Names the samples of the next micro-batch, or returns false when there are no more. Called on the
+// loader's thread only, one call at a time.
+using NextSamples = std::function<bool(std::vector<uint32_t>& sample_indices)>;
+
+// One producer thread, one consumer. Nothing is read before start().
+class BatchLoader {
+ public:
+  // `source` and whatever `next_samples` refers to must outlive the loader. At most `depth` packed
+  // micro-batches wait for the consumer.
+  BatchLoader(const InstanceSource& source, NextSamples next_samples, size_t depth = 4);
+  ~BatchLoader();  // stops the thread, also in the middle of a data set
+  BatchLoader(const BatchLoader&) = delete;
+  BatchLoader& operator=(const BatchLoader&) = delete;
+
+  // Starts reading ahead. Calling it again has no effect.
+  void start();
+
+  // Waits for the next micro-batch and exchanges it for `batch`, whose memory is used again.
+  // Returns false after the last one. Rethrows what the thread threw once the micro-batches before
+  // it have been taken. Throws Error before start().
+  bool next(PackedBatch& batch);
+
+ private:
+  void run();
+  void produce();
+
+  const InstanceSource& source_;
+  NextSamples next_samples_;
+  size_t depth_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<PackedBatch> ready_;
+  std::vector<PackedBatch> spare_;
+  bool stopping_ = false;
+  bool finished_ = false;
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+}  // namespace strata::data

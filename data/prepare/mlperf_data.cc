@@ -1,0 +1,201 @@
+#include "data/prepare/mlperf_data.h"
+
+#include <algorithm>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/parallel.h"
+#include "base/timing.h"
+#include "data/files/part_name.h"
+#include "data/prepare/md5.h"
+#include "data/prepare/provenance.h"
+
+namespace strata::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kRecipeVersion = 1;  // rises whenever the same text and options give other instances
+
+// github.com/mlcommons/training, retired_benchmarks/bert/README.md.
+constexpr std::string_view kOfficialEval = "2a220f790517261547b1b45ed3ada07a";
+constexpr std::string_view kOfficialVocabulary = "64800d5d8528ce344256daf115d4965e";
+
+// A file to make.
+struct Task {
+  fs::path text;
+  fs::path out;
+  bool is_eval = false;
+};
+
+std::vector<Task> list_tasks(const MlperfDataOptions& options) {
+  std::vector<fs::path> parts;
+  uint32_t count = 0;
+  for (const fs::path& path : list_directory(options.text)) {
+    if (const auto part = parse_part(path.filename().string())) {
+      if (count != 0 && part->count != count) {
+        fail("{}: parts of {} and of {} files lie side by side; give a directory of one text",
+             options.text.string(), count, part->count);
+      }
+      count = part->count;
+      parts.push_back(path);
+    }
+  }
+  const fs::path eval = options.text / "eval.txt";
+  std::error_code error;
+  const bool has_eval = fs::exists(eval, error);
+  if (parts.empty() && !(options.incomplete && has_eval)) {
+    fail("{}: holds no part-NNNNN-of-NNNNN; give the directory of MLPerf's text",
+         options.text.string());
+  }
+  if (!options.incomplete && !has_eval) {
+    fail("{}: missing; fetch it, or go on without with --incomplete", eval.string());
+  }
+  for (uint32_t i = 0; i < count && !options.incomplete; ++i) {
+    const fs::path expected = options.text / fmt::format("part-{:05}-of-{:05}", i, count);
+    if (i >= parts.size() || parts[i] != expected) {
+      fail("{}: missing, as {} of {} parts are; fetch it, or go on without with --incomplete",
+           expected.string(), count - parts.size(), count);
+    }
+  }
+  // Evaluation first: what is wrong with the text shows early.
+  std::vector<Task> tasks;
+  if (has_eval) tasks.push_back({eval, options.out / "eval.hdf5", true});
+  for (const fs::path& part : parts) {
+    fs::path out = options.out / "train" / part.filename();
+    tasks.push_back({part, out += ".hdf5", false});
+  }
+  return tasks;
+}
+
+// All that lies in `directory` will be trained on.
+void refuse_others(const fs::path& directory, const std::vector<Task>& tasks) {
+  for (const fs::path& path : list_directory(directory)) {
+    const auto is_made = [&](const Task& task) { return task.out == path; };
+    if (is_named_as_data(path) && std::none_of(tasks.begin(), tasks.end(), is_made)) {
+      fail("{}: is of another text than is given; move it away, or choose another --out",
+           path.string());
+    }
+  }
+}
+
+class Maker {
+ public:
+  Maker(const MlperfDataOptions& options, const Vocabulary& vocabulary)
+      : options_(options), vocabulary_(vocabulary) {}
+
+  struct Made {
+    uint64_t samples = 0;
+    bool skipped = false;
+  };
+  Made make(const Task& task) const {
+    const std::string text_hash = to_hex(hash_files(std::span(&task.text, 1)));
+    const std::string made_from = provenance(task, text_hash);
+    if (!options_.force && is_made_from(task.out, made_from)) {
+      return {describe_instance_file(task.out).samples, true};
+    }
+    const Corpus corpus = read_raw_text(std::span(&task.text, 1), vocabulary_, 1);
+    Instances instances = make_reference_instances(corpus, options_.recipe, vocabulary_);
+    if (task.is_eval) instances = pick_eval_samples(instances, options_.eval_samples);
+    InstanceFileInfo info = info_of(options_.recipe, vocabulary_, text_hash);
+    info.form = options_.form;
+    info.made_from = made_from;
+    write_instances(task.out, instances, info);
+    return {instances.size(), false};
+  }
+
+ private:
+  std::string provenance(const Task& task, const std::string& text_hash) const {
+    nlohmann::ordered_json inputs = {{"recipe", "mlperf reference"},
+                                     {"recipe_version", kRecipeVersion},
+                                     {"text", task.text.filename().string()},
+                                     {"text_hash", text_hash},
+                                     {"vocabulary_hash", to_hex(vocabulary_.hash())},
+                                     {"format", form_name(options_.form)}};
+    inputs.update(to_json(options_.recipe));
+    if (task.is_eval) inputs["eval_samples"] = options_.eval_samples;
+    return inputs.dump();
+  }
+
+  const MlperfDataOptions& options_;
+  const Vocabulary& vocabulary_;
+};
+
+// How far the work has come, in a line; may be called from one thread at a time.
+class Report {
+ public:
+  Report(size_t total, const std::function<void(std::string_view)>& print)
+      : total_(total), print_(print) {}
+
+  void add(const Task& task, const Maker::Made& made) {
+    ++(made.skipped ? skipped_ : made_);
+    const size_t done = skipped_ + made_;
+    std::string line = fmt::format("{} of {}: {}, {} samples", done, total_,
+                                   task.out.filename().string(), made.samples);
+    if (made.skipped) line += ", already there";
+    if (made_ > 0 && done < total_) line += fmt::format("; {} left", time_left(total_ - done));
+    print_(line);
+  }
+  size_t skipped() const { return skipped_; }
+
+ private:
+  std::string time_left(size_t files) const {
+    const double seconds =
+        seconds_since(started_) / static_cast<double>(made_) * static_cast<double>(files);
+    return seconds < 90 ? fmt::format("{:.0f} s", seconds)
+                        : fmt::format("{:.0f} min", seconds / 60);
+  }
+
+  Clock::time_point started_ = Clock::now();
+  size_t total_, made_ = 0, skipped_ = 0;
+  const std::function<void(std::string_view)>& print_;
+};
+
+}  // namespace
+
+Instances pick_eval_samples(const Instances& all, uint32_t count) {
+  const double ratio = static_cast<double>(all.size()) / count;
+  Instances out;
+  for (uint32_t i = 0; i < count; ++i) out.append(all, static_cast<size_t>(i * ratio));
+  return out;
+}
+
+MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
+                                   const std::function<void(std::string_view)>& report) {
+  const auto started = Clock::now();
+  check_recipe(options.recipe);
+  const std::vector<Task> tasks = list_tasks(options);
+  const Vocabulary vocabulary = Vocabulary::read(options.vocabulary);
+  require_writable_directory(options.out);
+  require_writable_directory(options.out / "train");
+  refuse_others(options.out / "train", tasks);
+
+  MlperfDataSummary summary;
+  summary.files = tasks.size();
+  const auto check_md5 = [&](const fs::path& path, std::string_view official) {
+    const std::string found = md5(read_file(path));
+    if (found == official) return;
+    summary.unofficial.push_back(
+        fmt::format("{}: MD5 {}, MLPerf's is {}", path.string(), found, official));
+    report("not MLPerf's own: " + summary.unofficial.back());
+  };
+  check_md5(options.vocabulary, kOfficialVocabulary);
+  if (tasks.front().is_eval) check_md5(tasks.front().text, kOfficialEval);
+
+  const Maker maker(options, vocabulary);
+  Report lines(tasks.size(), report);
+  std::mutex mutex;  // of `lines` and `summary`
+  parallel_for(tasks.size(), options.threads, [&](size_t i) {
+    const Maker::Made made = maker.make(tasks[i]);
+    const std::lock_guard lock(mutex);
+    (tasks[i].is_eval ? summary.eval_samples : summary.train_samples) += made.samples;
+    lines.add(tasks[i], made);
+  });
+  summary.skipped = lines.skipped();
+  summary.seconds = seconds_since(started);
+  return summary;
+}
+
+}  // namespace strata::data

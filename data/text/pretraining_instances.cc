@@ -1,0 +1,263 @@
+#include "data/text/pretraining_instances.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "data/text/python_random.h"
+#include "data/text/random.h"
+
+namespace strata::data {
+namespace {
+
+constexpr int32_t kSpecialTokens = 3;  // [CLS] first [SEP] second [SEP]
+constexpr double kMaskedAsMask = 0.8;
+constexpr double kMaskedAsItself = 0.5;  // of the rest; the others become a random token
+constexpr int kTriesForAnotherDocument = 10;
+
+// Consecutive tokens of a document.
+struct Segment {
+  uint32_t document = 0;
+  std::span<const int32_t> tokens;
+};
+
+// Keys of the independent random streams a seed gives.
+enum Stream : uint64_t { kDocumentStream = 1, kShuffleStream = 2 };
+
+// Moves `count` random ones of `candidates` to the front, rising.
+void choose(std::vector<int32_t>& candidates, size_t count, Random& random) {
+  for (size_t i = 0; i < count; ++i) {
+    std::swap(candidates[i], candidates[i + random.below(candidates.size() - i)]);
+  }
+  std::sort(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(count));
+}
+
+// The same, in random order.
+void choose(std::vector<int32_t>& candidates, size_t, PythonRandom& random) {
+  shuffle(candidates, random);
+}
+
+// Makes the instances of one document at a time; holds what every document needs.
+template <typename Generator>
+class DocumentCutter {
+ public:
+  DocumentCutter(const Corpus& corpus, const Recipe& recipe, const Vocabulary& vocabulary,
+                 Instances& out)
+      : corpus_(corpus), recipe_(recipe), vocabulary_(vocabulary), out_(out) {}
+
+  // Fills chunks of sentences up to a target length and cuts each chunk in two. Sentences given up
+  // for a random second half start the next chunk.
+  void cut(size_t document, Generator& random) {
+    const int64_t most_tokens = recipe_.max_length - kSpecialTokens;
+    const int64_t target =
+        random.chance(recipe_.short_seq_prob) ? random.between(2, most_tokens) : most_tokens;
+    const size_t end = corpus_.document_offsets[document + 1];
+    size_t chunk_begin = corpus_.document_offsets[document];
+    for (size_t s = chunk_begin; s < end; ++s) {
+      if (s + 1 < end && tokens_between(chunk_begin, s + 1) < target) continue;
+      s = cut_chunk(document, chunk_begin, s + 1, target, random) - 1;
+      chunk_begin = s + 1;
+    }
+  }
+
+ private:
+  // Returns the sentence after the last one used.
+  size_t cut_chunk(size_t document, size_t begin, size_t end, int64_t target, Generator& random) {
+    size_t middle = begin + 1;
+    if (end - begin >= 2) {
+      middle =
+          begin + static_cast<size_t>(random.between(1, static_cast<int64_t>(end - begin) - 1));
+    }
+    Segment first{corpus_.document_numbers[document], tokens_of(begin, middle)};
+    const bool is_random = end - begin == 1 || random.chance(0.5);
+    const int64_t wanted = target - static_cast<int64_t>(first.tokens.size());
+    Segment second = is_random ? random_segment(document, wanted, random)
+                               : Segment{first.document, tokens_of(middle, end)};
+    truncate(first, second, random);
+    emit(first, second, is_random, random);
+    return is_random ? middle : end;
+  }
+
+  Segment random_segment(size_t not_from, int64_t wanted, Generator& random) const {
+    size_t document = not_from;
+    for (int tries = 0; tries < kTriesForAnotherDocument && document == not_from; ++tries) {
+      document = random.below(corpus_.documents());
+    }
+    const size_t begin = corpus_.document_offsets[document];
+    const size_t end = corpus_.document_offsets[document + 1];
+    const size_t start = begin + random.below(end - begin);
+    size_t stop = start + 1;
+    while (stop < end && tokens_between(start, stop) < wanted) ++stop;
+    return {corpus_.document_numbers[document], tokens_of(start, stop)};
+  }
+
+  // Shortens the longer segment by one token, at its front or back, until both fit.
+  void truncate(Segment& first, Segment& second, Generator& random) const {
+    const size_t most_tokens = static_cast<size_t>(recipe_.max_length - kSpecialTokens);
+    while (first.tokens.size() + second.tokens.size() > most_tokens) {
+      auto& longer = first.tokens.size() > second.tokens.size() ? first.tokens : second.tokens;
+      longer = random.chance(0.5) ? longer.subspan(1) : longer.first(longer.size() - 1);
+    }
+  }
+
+  void emit(const Segment& first, const Segment& second, bool is_random, Generator& random) {
+    const size_t begin = out_.tokens.size();
+    out_.tokens.push_back(vocabulary_.classification());
+    out_.tokens.insert(out_.tokens.end(), first.tokens.begin(), first.tokens.end());
+    out_.tokens.push_back(vocabulary_.separator());
+    out_.first_lengths.push_back(static_cast<int32_t>(out_.tokens.size() - begin));
+    out_.tokens.insert(out_.tokens.end(), second.tokens.begin(), second.tokens.end());
+    out_.tokens.push_back(vocabulary_.separator());
+    out_.token_offsets.push_back(out_.tokens.size());
+    out_.next_sentence.push_back(is_random);
+    out_.documents.push_back(first.document);
+    out_.documents.push_back(second.document);
+    mask(std::span(out_.tokens).subspan(begin), random);
+  }
+
+  void mask(std::span<int32_t> tokens, Generator& random) {
+    candidates_.clear();
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      const bool special =
+          tokens[i] == vocabulary_.classification() || tokens[i] == vocabulary_.separator();
+      if (!special) candidates_.push_back(static_cast<int32_t>(i));
+    }
+    // Rounds half to even, as the recipe's published code does.
+    const double share =
+        std::nearbyint(static_cast<double>(tokens.size()) * recipe_.masked_lm_prob);
+    const size_t count =
+        std::min({static_cast<size_t>(std::max(1.0, share)),
+                  static_cast<size_t>(recipe_.max_predictions), candidates_.size()});
+    choose(candidates_, count, random);
+    candidates_.resize(count);
+    masked_.clear();
+    for (const int32_t position : candidates_) {
+      int32_t& token = tokens[static_cast<size_t>(position)];
+      masked_.emplace_back(position, token);
+      if (random.chance(kMaskedAsMask)) {
+        token = vocabulary_.mask();
+      } else if (!random.chance(kMaskedAsItself)) {
+        token = static_cast<int32_t>(random.below(static_cast<uint64_t>(vocabulary_.size())));
+      }
+    }
+    std::sort(masked_.begin(), masked_.end());
+    for (const auto& [position, token] : masked_) {
+      out_.masked_positions.push_back(position);
+      out_.masked_ids.push_back(token);
+    }
+    out_.masked_offsets.push_back(out_.masked_ids.size());
+  }
+
+  std::span<const int32_t> tokens_of(size_t begin, size_t end) const {
+    return std::span(corpus_.tokens)
+        .subspan(corpus_.sentence_offsets[begin],
+                 corpus_.sentence_offsets[end] - corpus_.sentence_offsets[begin]);
+  }
+  int64_t tokens_between(size_t begin, size_t end) const {
+    return static_cast<int64_t>(tokens_of(begin, end).size());
+  }
+
+  const Corpus& corpus_;
+  const Recipe& recipe_;
+  const Vocabulary& vocabulary_;
+  Instances& out_;
+  std::vector<int32_t> candidates_;
+  std::vector<std::pair<int32_t, int32_t>> masked_;  // positions and the tokens that stood there
+};
+
+// Where instance `index` of the concatenation of `parts` stands.
+struct Place {
+  uint32_t part, index;
+};
+
+template <typename Generator>
+Instances shuffle_together(const std::vector<Instances>& parts, Generator& random) {
+  std::vector<Place> places;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    for (size_t i = 0; i < parts[part].size(); ++i) {
+      places.push_back({static_cast<uint32_t>(part), static_cast<uint32_t>(i)});
+    }
+  }
+  shuffle(places, random);
+  Instances out;
+  for (const Place place : places) out.append(parts[place.part], place.index);
+  return out;
+}
+
+Corpus shuffle_documents(const Corpus& corpus, PythonRandom& random) {
+  std::vector<size_t> order(corpus.documents());
+  std::iota(order.begin(), order.end(), size_t{0});
+  shuffle(order, random);
+  Corpus out;
+  for (const size_t document : order) {
+    for (size_t s = corpus.document_offsets[document]; s < corpus.document_offsets[document + 1];
+         ++s) {
+      out.append_sentence(corpus.sentence(s));
+    }
+    out.finish_document(corpus.document_numbers[document]);
+  }
+  return out;
+}
+
+}  // namespace
+
+void check_recipe(const Recipe& recipe) {
+  const auto in_unit = [](double value) { return value >= 0.0 && value <= 1.0; };
+  if (recipe.max_length < kSpecialTokens + 2 || recipe.max_length > 65535) {
+    fail("max-length is {}; it must be 5 to 65535", recipe.max_length);
+  }
+  if (recipe.max_predictions < 1 || recipe.max_predictions > recipe.max_length) {
+    fail("max-predictions is {}; it must be 1 to max-length, {}", recipe.max_predictions,
+         recipe.max_length);
+  }
+  if (recipe.dupe_factor < 1) fail("dupe-factor is {}; it must be 1 or more", recipe.dupe_factor);
+  if (!in_unit(recipe.masked_lm_prob)) {
+    fail("masked-lm-prob is {}; it must be 0 to 1", recipe.masked_lm_prob);
+  }
+  if (!in_unit(recipe.short_seq_prob)) {
+    fail("short-seq-prob is {}; it must be 0 to 1", recipe.short_seq_prob);
+  }
+}
+
+Instances make_instances(const Corpus& corpus, const Recipe& recipe, const Vocabulary& vocabulary,
+                         unsigned threads) {
+  check_recipe(recipe);
+  const size_t documents = corpus.documents();
+  const size_t passes = static_cast<size_t>(recipe.dupe_factor);
+  const auto make_range = [&](size_t begin, size_t end) {
+    Instances out;
+    DocumentCutter<Random> cutter(corpus, recipe, vocabulary, out);
+    for (size_t task = begin; task < end; ++task) {
+      const size_t document = task % documents;
+      Random random(
+          {recipe.seed, kDocumentStream, task / documents, corpus.document_numbers[document]});
+      cutter.cut(document, random);
+    }
+    return out;
+  };
+  const auto parts = map_ranges<Instances>(documents * passes, threads, make_range);
+  Random random({recipe.seed, kShuffleStream});
+  return shuffle_together(parts, random);
+}
+
+Instances make_reference_instances(const Corpus& corpus, const Recipe& recipe,
+                                   const Vocabulary& vocabulary) {
+  check_recipe(recipe);
+  PythonRandom random(recipe.seed);
+  const Corpus shuffled = shuffle_documents(corpus, random);
+  std::vector<Instances> all(1);
+  DocumentCutter<PythonRandom> cutter(shuffled, recipe, vocabulary, all[0]);
+  for (int32_t pass = 0; pass < recipe.dupe_factor; ++pass) {
+    for (size_t document = 0; document < shuffled.documents(); ++document) {
+      cutter.cut(document, random);
+    }
+  }
+  return shuffle_together(all, random);
+}
+
+}  // namespace strata::data

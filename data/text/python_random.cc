@@ -1,0 +1,62 @@
+#include "data/text/python_random.h"
+
+#include <algorithm>
+
+namespace strata::data {
+namespace {
+
+constexpr size_t kWords = 624;
+constexpr size_t kMiddle = 397;
+
+// What a word of the state adds to another: `high` gives the highest bit, `low` the others.
+uint32_t twist(uint32_t high, uint32_t low) {
+  const uint32_t joined = (high & 0x80000000u) | (low & 0x7fffffffu);
+  return joined >> 1 ^ (low & 1 ? 0x9908b0dfu : 0);
+}
+
+}  // namespace
+
+// The generator's init_by_array, with the seed's 32-bit words, lowest first, as the key.
+PythonRandom::PythonRandom(uint64_t seed) {
+  const std::array<uint32_t, 2> key{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+  const size_t key_words = key[1] != 0 ? 2 : 1;
+  state_[0] = 19650218;
+  for (size_t i = 1; i < kWords; ++i) {
+    state_[i] = 1812433253u * (state_[i - 1] ^ state_[i - 1] >> 30) + static_cast<uint32_t>(i);
+  }
+  size_t i = 1;
+  const auto mix = [&](uint32_t factor) { return (state_[i - 1] ^ state_[i - 1] >> 30) * factor; };
+  const auto advance = [&] {
+    if (++i < kWords) return;
+    state_[0] = state_[kWords - 1];
+    i = 1;
+  };
+  for (size_t k = 0; k < kWords; ++k) {
+    const size_t j = k % key_words;
+    state_[i] = (state_[i] ^ mix(1664525)) + key[j] + static_cast<uint32_t>(j);
+    advance();
+  }
+  for (size_t k = 1; k < kWords; ++k) {
+    state_[i] = (state_[i] ^ mix(1566083941)) - static_cast<uint32_t>(i);
+    advance();
+  }
+  state_[0] = 0x80000000u;
+}
+
+void PythonRandom::refill() {
+  for (size_t i = 0; i < kWords; ++i) {
+    state_[i] = state_[(i + kMiddle) % kWords] ^ twist(state_[i], state_[(i + 1) % kWords]);
+  }
+  used_ = 0;
+}
+
+uint32_t PythonRandom::next() {
+  if (used_ == kWords) refill();
+  uint32_t word = state_[used_++];
+  word ^= word >> 11;
+  word ^= word << 7 & 0x9d2c5680u;
+  word ^= word << 15 & 0xefc60000u;
+  return word ^ word >> 18;
+}
+
+}  // namespace strata::data

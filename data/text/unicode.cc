@@ -1,0 +1,186 @@
+#include "data/text/unicode.h"
+
+#include <utf8proc.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace strata::data {
+namespace {
+
+constexpr char32_t kCapitalSigma = 0x03A3;
+constexpr char32_t kSmallSigma = 0x03C3;
+constexpr char32_t kFinalSigma = 0x03C2;
+
+utf8proc_category_t category(char32_t code_point) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
+}
+
+bool in_range(char32_t code_point, char32_t first, char32_t last) {
+  return code_point >= first && code_point <= last;
+}
+
+// Bytes of the sequence a lead byte opens and the range of the byte after it (Unicode, table 3-7);
+// length 0 where no sequence starts so.
+struct Lead {
+  int length;
+  unsigned char low, high;
+};
+
+Lead classify_lead(unsigned char byte) {
+  if (byte < 0x80) return {1, 0, 0};
+  if (byte < 0xC2 || byte > 0xF4) return {0, 0, 0};
+  if (byte < 0xE0) return {2, 0x80, 0xBF};
+  if (byte == 0xE0) return {3, 0xA0, 0xBF};
+  if (byte == 0xED) return {3, 0x80, 0x9F};
+  if (byte < 0xF0) return {3, 0x80, 0xBF};
+  if (byte == 0xF0) return {4, 0x90, 0xBF};
+  if (byte == 0xF4) return {4, 0x80, 0x8F};
+  return {4, 0x80, 0xBF};
+}
+
+// The properties Cased and Case_Ignorable (Unicode, D135 and D136), as far as general categories
+// and case mappings tell.
+bool is_cased(char32_t code_point) {
+  switch (category(code_point)) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+      return true;
+    default:
+      return utf8proc_isupper(static_cast<utf8proc_int32_t>(code_point)) != 0 ||
+             utf8proc_islower(static_cast<utf8proc_int32_t>(code_point)) != 0;
+  }
+}
+
+bool is_case_ignorable(char32_t code_point) {
+  static constexpr std::u32string_view kMidWord =
+      U"'.:\u00B7\u0387\u055F\u05F4\u2018\u2019\u2024\u2027\uFE13\uFE52\uFE55\uFF07\uFF0E\uFF1A";
+  switch (category(code_point)) {
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_SK:
+      return true;
+    default:
+      return kMidWord.find(code_point) != std::u32string_view::npos;
+  }
+}
+
+bool ends_cased_run(std::u32string_view word, size_t sigma) {
+  size_t before = sigma;
+  while (before > 0 && is_case_ignorable(word[before - 1])) --before;
+  if (before == 0 || !is_cased(word[before - 1])) return false;
+  size_t after = sigma + 1;
+  while (after < word.size() && is_case_ignorable(word[after])) ++after;
+  return after == word.size() || !is_cased(word[after]);
+}
+
+}  // namespace
+
+std::u32string decode_utf8(std::string_view bytes) {
+  std::u32string out;
+  out.reserve(bytes.size());
+  for (size_t i = 0; i < bytes.size();) {
+    const auto first = static_cast<unsigned char>(bytes[i++]);
+    const Lead lead = classify_lead(first);
+    if (lead.length == 0) continue;
+    char32_t code_point = lead.length == 1 ? first : first & (0x7F >> lead.length);
+    int taken = 1;
+    for (; taken < lead.length && i < bytes.size(); ++taken, ++i) {
+      const auto byte = static_cast<unsigned char>(bytes[i]);
+      const bool expected =
+          taken == 1 ? byte >= lead.low && byte <= lead.high : (byte & 0xC0) == 0x80;
+      if (!expected) break;
+      code_point = code_point << 6 | (byte & 0x3F);
+    }
+    if (taken == lead.length) out.push_back(code_point);
+  }
+  return out;
+}
+
+void append_utf8(char32_t code_point, std::string& out) {
+  utf8proc_uint8_t bytes[4];
+  const auto count = utf8proc_encode_char(static_cast<utf8proc_int32_t>(code_point), bytes);
+  out.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
+}
+
+bool is_space(char32_t code_point) {
+  if (code_point < 0x80) {
+    return code_point == ' ' || in_range(code_point, 0x09, 0x0D) ||
+           in_range(code_point, 0x1C, 0x1F);
+  }
+  if (code_point == 0x85) return true;
+  const auto kind = category(code_point);
+  return kind == UTF8PROC_CATEGORY_ZS || kind == UTF8PROC_CATEGORY_ZL ||
+         kind == UTF8PROC_CATEGORY_ZP;
+}
+
+bool is_dropped(char32_t code_point) {
+  if (code_point == '\t' || code_point == '\n' || code_point == '\r') return false;
+  if (code_point == 0 || code_point == 0xFFFD) return true;
+  const auto kind = category(code_point);
+  return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF;
+}
+
+bool is_punctuation(char32_t code_point) {
+  if (in_range(code_point, 33, 47) || in_range(code_point, 58, 64) ||
+      in_range(code_point, 91, 96) || in_range(code_point, 123, 126)) {
+    return true;
+  }
+  switch (category(code_point)) {
+    case UTF8PROC_CATEGORY_PC:
+    case UTF8PROC_CATEGORY_PD:
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF:
+    case UTF8PROC_CATEGORY_PO:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_cjk(char32_t code_point) {
+  return in_range(code_point, 0x4E00, 0x9FFF) || in_range(code_point, 0x3400, 0x4DBF) ||
+         in_range(code_point, 0x20000, 0x2A6DF) || in_range(code_point, 0x2A700, 0x2B73F) ||
+         in_range(code_point, 0x2B740, 0x2B81F) || in_range(code_point, 0x2B820, 0x2CEAF) ||
+         in_range(code_point, 0xF900, 0xFAFF) || in_range(code_point, 0x2F800, 0x2FA1F);
+}
+
+std::u32string lower_case(std::u32string_view word) {
+  std::u32string out;
+  out.reserve(word.size());
+  for (size_t i = 0; i < word.size(); ++i) {
+    if (word[i] == kCapitalSigma) {
+      out.push_back(ends_cased_run(word, i) ? kFinalSigma : kSmallSigma);
+    } else {
+      out.push_back(
+          static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(word[i]))));
+    }
+  }
+  return out;
+}
+
+std::u32string strip_accents(std::u32string_view word) {
+  std::string bytes;
+  for (const char32_t code_point : word) append_utf8(code_point, bytes);
+  constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
+  const auto* text = reinterpret_cast<const utf8proc_uint8_t*>(bytes.data());
+  const auto size = static_cast<utf8proc_ssize_t>(bytes.size());
+  const utf8proc_ssize_t count = utf8proc_decompose(text, size, nullptr, 0, kOptions);
+  if (count < 0) return std::u32string(word);
+  std::vector<utf8proc_int32_t> decomposed(static_cast<size_t>(count));
+  utf8proc_decompose(text, size, decomposed.data(), count, kOptions);
+  std::u32string out;
+  for (const utf8proc_int32_t code_point : decomposed) {
+    if (category(static_cast<char32_t>(code_point)) != UTF8PROC_CATEGORY_MN) {
+      out.push_back(static_cast<char32_t>(code_point));
+    }
+  }
+  return out;
+}
+
+}  // namespace strata::data

@@ -1,0 +1,38 @@
+// BERT's uncased WordPiece tokenization (Devlin et al. 2018, and its published tokenizer): clean,
+// space out ideographs, lower-case, strip accents, split at punctuation, then match the longest
+// pieces first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "data/text/vocabulary.h"
+
+namespace strata::data {
+
+// Remembers the pieces of words seen before, so keep one for each thread.
+class WordPiece {
+ public:
+  // Longer words, in code points, are unknown.
+  static constexpr size_t kLongestWord = 200;
+
+  explicit WordPiece(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+
+  // Appends the token ids of UTF-8 `text`. Malformed bytes are left out. Special tokens such as
+  // [MASK] written in the text are ordinary text.
+  void tokenize(std::string_view text, std::vector<int32_t>& out);
+
+ private:
+  void tokenize_chunk(std::string_view chunk, std::vector<int32_t>& out);
+  void tokenize_word(std::u32string_view word, std::vector<int32_t>& out);
+  void match_pieces(std::u32string_view word, std::vector<int32_t>& out);
+
+  const Vocabulary& vocabulary_;
+  std::unordered_map<std::string, std::vector<int32_t>> seen_;
+};
+
+}  // namespace strata::data

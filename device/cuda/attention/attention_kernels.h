@@ -1,0 +1,636 @@
+// Self-attention in tiles of 64 queries x 64 keys on tensor cores. A block's four warps take 16
+// rows of a tile each; the tiles of the other side pass by in shared memory, the next one on its
+// way while one is multiplied. `Products`: MmaProducts or WgmmaProducts, of a head size.
+#pragma once
+
+#include <type_traits>
+
+#include "device/cuda/attention/attention.h"
+#include "device/cuda/attention/attention_tile.h"
+#include "device/cuda/gemm/float8_writer.h"
+#include "device/cuda/runtime/approximations.h"
+#include "device/cuda/runtime/rows.h"
+
+namespace strata::device::cuda {
+
+inline constexpr float kLn2 = 0.693147180559945309f;
+// How many powers of two a score may exceed what its row's exponentials are relative to.
+inline constexpr float kMostGrowth = 8.0f;
+
+enum QkvPart { kQuery = 0, kKey = 1, kValue = 2 };
+
+// One head of one sequence.
+struct Head {
+  int first, length;  // tokens
+  int index, hidden;
+  uint64_t sample_id;
+
+  __device__ Head(const Sequences& sequences, int sequence, int index_, int hidden_)
+      : first(sequences.cu_seqlens[sequence]),
+        length(sequences.cu_seqlens[sequence + 1] - first),
+        index(index_),
+        hidden(hidden_),
+        sample_id(sequences.sample_ids[sequence]) {}
+
+  // Where the head's part of token `at`'s row begins in qkv [T, 3 hidden], and in [T, hidden].
+  template <int kSize>
+  __device__ int64_t in_qkv(int at, QkvPart part) const {
+    return (int64_t{first} + at) * 3 * hidden + part * hidden + index * kSize;
+  }
+  template <int kSize>
+  __device__ int64_t in_context(int at) const {
+    return (int64_t{first} + at) * hidden + index * kSize;
+  }
+  __device__ int64_t statistic(int heads, int at) const {
+    return (int64_t{first} + at) * heads + index;
+  }
+};
+
+// Writes `scale` times this warp's rows of c that lie below `rows` to element `begin` and on of a
+// matrix of `stride`, where that has memory, and of its copy.
+template <int kSize, typename Writer>
+__device__ inline void store_rows(const Accumulator<kSize / 8>& c, const float (&scale)[2],
+                                  int rows, BFloat16* to, Writer& copy, int64_t begin, int stride) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = warp() * kWarpRows + row_of(2 * half);
+    if (row >= rows) continue;
+    const int64_t at = begin + row * stride + column_of(0, 0);
+#pragma unroll
+    for (int t = 0; t < kSize / 8; ++t) {
+      const float two[2] = {c[t][2 * half] * scale[half], c[t][2 * half + 1] * scale[half]};
+      // Without products in 8 bits there is.
+      if (!kHasFloat8 || to) store(to + at + 8 * t, two);
+      copy.write(at + 8 * t, two);
+    }
+  }
+}
+
+// ---- Rows
+
+// The four threads that share a row of an accumulator agree on a sum or a maximum.
+__device__ inline float row_group_sum(float x) {
+  x += __shfl_xor_sync(0xffffffffu, x, 1);
+  return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+__device__ inline float row_group_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+
+// A block's place: x counts tiles of queries (or keys), y heads, z sequences. Many have nothing to
+// do where sequences are shorter than the longest.
+__device__ inline Head head_of_block(const Sequences& sequences, int hidden) {
+  return {sequences, static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y), hidden};
+}
+
+// warp(), which compilers do not know to be the same for all of its threads.
+__device__ inline int uniform_warp() { return __shfl_sync(0xffffffffu, warp(), 0); }
+
+__device__ inline int smaller(int a, int b) { return a < b ? a : b; }
+
+// Makes probabilities of keys from `keys` on 0. kColumns: a multiple of 4.
+template <int kColumns>
+__device__ inline void hide_beyond(int keys, Accumulator<kColumns>& scores) {
+  if (keys >= 8 * kColumns) return;
+#pragma unroll
+  for (int t = 0; t < kColumns; ++t) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (tile_row_of(t, i) >= keys) scores[t][i] = -INFINITY;
+    }
+  }
+}
+
+__device__ inline float keep_scale_of(const Dropout& dropout) {
+  return dropout.probability > 0.0f ? dropout.keep_scale() : 1.0f;
+}
+
+// What attention drops in one head.
+struct HeadDropout {
+  // In shared memory: there they take no registers while tiles are multiplied.
+  const DropoutRoundKeys& keys;
+  uint64_t sample_id;
+  uint32_t threshold, first_row;
+  float keep_scale;
+  bool drops;
+
+  // Before a __syncthreads that comes before any use.
+  __device__ HeadDropout(const Dropout& dropout, const Head& head, DropoutRoundKeys& shared_keys)
+      : keys(shared_keys),
+        sample_id(head.sample_id),
+        threshold(dropout.threshold()),
+        first_row(static_cast<uint32_t>(head.index) * 65536u),
+        keep_scale(keep_scale_of(dropout)),
+        drops(dropout.probability > 0.0f) {
+    if (drops && threadIdx.x == 0) shared_keys = dropout_round_keys(dropout.key());
+  }
+
+  // Of keys [8 block, 8 block + 8).
+  __device__ DropoutBits bits(int query, int block) const {
+    return {keys, sample_id, first_row + static_cast<uint32_t>(query),
+            static_cast<uint32_t>(block)};
+  }
+};
+
+// Clears the elements of p that dropout drops. kColumns: a multiple of 4; `query`: of the warp's
+// first row; `first_key`: of p's first columns. Calls note(half, block, mask) with what is kept of
+// the eight keys of a block in the rows of elements 2 half and on.
+template <int kColumns, typename Note>
+__device__ inline void drop(const HeadDropout& dropout, int query, int first_key,
+                            Accumulator<kColumns>& p, const Note& note) {
+  if (!dropout.drops) return;
+#pragma unroll
+  for (int group = 0; group < kColumns / 4; ++group) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int block = first_key / 8 + 4 * group + lane() % 4;
+      const DropoutBits bits = dropout.bits(query + row_of(2 * half), block);
+      uint32_t mask = 0;
+#pragma unroll
+      for (int key = 0; key < 8; ++key) {
+        const bool kept = bits.reach(static_cast<uint32_t>(key), dropout.threshold);
+        float& element = p[4 * group + key / 2][2 * half + key % 2];
+        element = kept ? element : 0.0f;
+        mask |= kept ? 1u << key : 0u;
+      }
+      note(half, block, mask);
+    }
+  }
+}
+
+// A head's keys and values, tile after tile.
+template <typename Tile>
+class KeysAndValues {
+ public:
+  __device__ KeysAndValues(const BFloat16* qkv, const Head& head)
+      : next_keys_(qkv + head.in_qkv<Tile::kSize>(0, kKey) + Tile::part(3 * head.hidden)),
+        hidden_(head.hidden) {}
+
+  // Starts copying the next tile, of which so many keys are left.
+  __device__ void load_next(Tile& keys, Tile& values, int keys_left) {
+    const int stride = 3 * hidden_;
+    keys.load_later(next_keys_, stride, keys_left);
+    values.load_later(next_keys_ + (kValue - kKey) * hidden_, stride, keys_left);
+    next_keys_ += kTile * stride;
+  }
+
+ private:
+  const BFloat16* next_keys_;  // this thread's part
+  int hidden_;
+};
+
+// Where a kernel runs whose products this code has not: better no result than a wrong one.
+__device__ inline void stop_without_products() {
+#ifdef __CUDA_ARCH__
+  __trap();
+#endif
+}
+
+// ---- Forward
+
+template <typename Products>
+__global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(AttentionForward op) {
+  if constexpr (!Products::kCompiled) return stop_without_products();
+  using Tile = typename Products::Tile;
+  constexpr int kSize = Tile::kSize;
+  __shared__ Tile keys[2], values[2];  // a tile in use, and the next one on its way
+  __shared__ DropoutRoundKeys round_keys;
+  const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
+  const int first_query = static_cast<int>(blockIdx.x) * kTile;
+  if (first_query >= head.length) return;
+  const auto* qkv = op.qkv.as<BFloat16>();
+  const int stride = 3 * head.hidden, part_of_qkv = Tile::part(stride);
+  const int rows = smaller(kTile, head.length - first_query);
+  // But for copying tiles, and multiplying them where warps do so together.
+  const bool idle = uniform_warp() * kWarpRows >= rows;
+  KeysAndValues<Tile> others(qkv, head);
+  others.load_next(keys[0], values[0], head.length);
+  // The block's own rows pass through the memory of what comes second.
+  keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part_of_qkv, stride,
+                           rows);
+  const HeadDropout dropout(op.dropout, head, round_keys);
+  Products::wait_for_tiles();
+  __syncthreads();
+  LeftRows<kSize> queries;
+  queries.load(keys[1].own());
+
+  // Scores are in powers of two: exp(x) = 2^(x log2 e).
+  const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
+  Accumulator<kSize / 8> sums = {};
+  float highest[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
+  const Products products;
+  const auto to_probabilities = [&]<int kColumns>(int first_key, Accumulator<kColumns>& scores) {
+    hide_beyond<kColumns>(head.length - first_key, scores);
+    float tops[2];
+    bool grow = false;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float top = scores[0][2 * half];
+#pragma unroll
+      for (int t = 0; t < kColumns; ++t) {
+        top = fmaxf(top, fmaxf(scores[t][2 * half], scores[t][2 * half + 1]));
+      }
+      tops[half] = row_group_max(top);
+      grow |= (tops[half] - highest[half]) * scale > kMostGrowth;
+    }
+    // Sums so far are made smaller only where powers would grow large without that.
+    if (__any_sync(0xffffffffu, grow)) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float top = fmaxf(tops[half], highest[half]);
+        const float shrink = exp2_approximately((highest[half] - top) * scale);
+        highest[half] = top;
+        total[half] *= shrink;
+#pragma unroll
+        for (int t = 0; t < kSize / 8; ++t) {
+          sums[t][2 * half] *= shrink;
+          sums[t][2 * half + 1] *= shrink;
+        }
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float shift = -highest[half] * scale;
+#pragma unroll
+      for (int t = 0; t < kColumns; ++t) {
+#pragma unroll
+        for (int i = 2 * half; i < 2 * half + 2; ++i) {
+          scores[t][i] = exp2_approximately(fmaf(scores[t][i], scale, shift));
+          total[half] += scores[t][i];  // this thread's part of the row
+        }
+      }
+    }
+    drop<kColumns>(dropout, first_query + warp() * kWarpRows, first_key, scores,
+                   [](int, int, uint32_t) {});
+  };
+  // To the tile's columns [0, 8 kColumns).
+  const auto attend = [&](int stage, int first_key, auto columns_here) {
+    constexpr int kColumns = columns_here();
+    Accumulator<kColumns> scores;
+    products.multiply_transposed(queries, keys[stage], 0, scores);
+    products.template finish<kColumns>(scores);
+    if (!idle) to_probabilities.template operator()<kColumns>(first_key, scores);
+    products.multiply_add(scores, values[stage], 0, sums);
+    products.template finish<kSize / 8>(sums);
+  };
+  int stage = 0;
+#pragma unroll 1
+  for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
+    // What this thread waited for, all see; and nobody reads what comes next over.
+    __syncthreads();
+    const int keys_here = head.length - first_key;
+    const bool more = keys_here > kTile;
+    if (more) others.load_next(keys[stage ^ 1], values[stage ^ 1], keys_here - kTile);
+    if (Products::kWarpsTogether || !idle) {
+      if (keys_here > kTile / 2) {
+        attend(stage, first_key, std::integral_constant<int, kTile / 8>{});
+      } else {
+        attend(stage, first_key, std::integral_constant<int, kTile / 16>{});
+      }
+    }
+    if (more) Products::wait_for_tiles();
+  }
+
+  const float of_rows[2] = {row_group_sum(total[0]), row_group_sum(total[1])};
+  const float inverse[2] = {dropout.keep_scale / of_rows[0], dropout.keep_scale / of_rows[1]};
+  Float8Writer<E4M3> copy(op.context_float8);
+  store_rows<kSize>(sums, inverse, rows, op.context.as<BFloat16>(), copy,
+                    head.in_context<kSize>(first_query), head.hidden);
+  copy.finish();
+  if (lane() % 4 != 0) return;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = warp() * kWarpRows + row_of(2 * half);
+    if (row < rows) {
+      op.log_sum_exp.as<float>()[head.statistic(op.heads, first_query + row)] =
+          highest[half] * scale * kLn2 + logf(of_rows[half]);
+    }
+  }
+}
+
+// ---- Backward. The gradient of a score is p (d keep_scale - delta), but for the factor
+// 1 / sqrt(size), where p is its probability and d what the context's gradient makes that of the
+// probability, 0 where dropout drops it: keep_scale p (d - delta / keep_scale).
+
+inline constexpr int kBackwardBlocks = 3;  // that a multiprocessor is to have registers for
+
+// What scores of a query are made gradients with, [T, heads]. Zeros, of queries beyond a sequence's
+// end, do no harm: everything else of theirs is 0.
+struct alignas(8) QueryStatistics {
+  float shift;        // -log_sum_exp log2(e)
+  float minus_delta;  // -(context . d_context) / keep_scale
+};
+
+// A thread takes 8 units of a head of a query.
+template <int kSize>
+__global__ void __launch_bounds__(kAttentionThreads)
+    attention_statistics_kernel(AttentionBackward op, QueryStatistics* statistics) {
+  constexpr int kThreadsAHead = kSize / 8;
+  const int64_t thread = int64_t{blockIdx.x} * kAttentionThreads + threadIdx.x,
+                pair = thread / kThreadsAHead;
+  const bool there = pair < op.context.rows * op.heads;
+  float sum = 0.0f;
+  if (there) {
+    float context[8], d_context[8];
+    load(op.context.as<BFloat16>() + thread * 8, context);
+    load(op.d_context.as<BFloat16>() + thread * 8, d_context);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sum += context[i] * d_context[i];
+  }
+#pragma unroll
+  for (int distance = 1; distance < kThreadsAHead; distance *= 2) {
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  }
+  if (there && lane() % kThreadsAHead == 0) {
+    statistics[pair] = {-op.log_sum_exp.as<float>()[pair] * kLog2E,
+                        -sum / keep_scale_of(op.dropout)};
+  }
+}
+
+// Which probabilities dropout keeps, of every head, query and 8 keys a byte, written by the first
+// kernel for the second.
+struct KeptMap {
+  uint8_t* masks;  // [heads, T, width]: bit key % 8 of mask key / 8
+  int64_t tokens;
+  int width;  // a multiple of 8
+
+  __device__ uint8_t* of(const Head& head, int query) const {
+    return masks + (head.index * tokens + head.first + query) * width;
+  }
+};
+
+// A block a tile of queries: d_query.
+template <typename Products>
+__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
+    query_gradient_kernel(AttentionBackward op, const QueryStatistics* statistics, KeptMap kept) {
+  if constexpr (!Products::kCompiled) return stop_without_products();
+  using Tile = typename Products::Tile;
+  constexpr int kSize = Tile::kSize;
+  __shared__ Tile keys[2], values[2];
+  __shared__ DropoutRoundKeys round_keys;
+  const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
+  const int first_query = static_cast<int>(blockIdx.x) * kTile;
+  if (first_query >= head.length) return;
+  const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
+  const int stride = 3 * head.hidden, part_of_qkv = Tile::part(stride);
+  const int rows = smaller(kTile, head.length - first_query);
+  // But for copying tiles, and multiplying them where warps do so together.
+  const bool idle = uniform_warp() * kWarpRows >= rows;
+  KeysAndValues<Tile> others(qkv, head);
+  others.load_next(keys[0], values[0], head.length);
+  keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part_of_qkv, stride,
+                           rows);
+  values[1].own().load_later(
+      d_context + head.in_context<kSize>(first_query) + Tile::part(head.hidden), head.hidden, rows);
+  const HeadDropout dropout(op.dropout, head, round_keys);
+  Products::wait_for_tiles();
+  __syncthreads();
+  LeftRows<kSize> queries, d_contexts;
+  queries.load(keys[1].own());
+  d_contexts.load(values[1].own());
+
+  const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
+  QueryStatistics of_rows[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = warp() * kWarpRows + row_of(2 * half);
+    of_rows[half] = statistics[head.statistic(op.heads, first_query + smaller(row, rows - 1))];
+  }
+  uint8_t* const kept_here = kept.of(head, first_query + warp() * kWarpRows + row_of(0));
+  Accumulator<kSize / 8> d_query = {};
+  const Products products;
+  int stage = 0;
+#pragma unroll 1
+  for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
+    __syncthreads();
+    const int keys_here = head.length - first_key;
+    const bool more = keys_here > kTile;
+    if (more) others.load_next(keys[stage ^ 1], values[stage ^ 1], keys_here - kTile);
+    constexpr int kPart = Products::kQueryPart;
+    const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
+                                  Accumulator<kPart>& d_scores) {
+      drop<kPart>(dropout, first_query + warp() * kWarpRows, first_key + 8 * part, d_scores,
+                  [&](int half, int block, uint32_t mask) {
+                    if (warp() * kWarpRows + row_of(2 * half) < rows) {
+                      kept_here[half * 8 * kept.width + block] = static_cast<uint8_t>(mask);
+                    }
+                  });
+      hide_beyond<kPart>(keys_here - 8 * part, scores);
+#pragma unroll
+      for (int t = 0; t < kPart; ++t) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float p = exp2_approximately(fmaf(scores[t][i], scale, of_rows[i / 2].shift));
+          d_scores[t][i] = p * (d_scores[t][i] + of_rows[i / 2].minus_delta);
+        }
+      }
+    };
+#pragma unroll Products::kQueryUnroll
+    for (int part = 0; part < kTile / 8 && 8 * part < keys_here; part += kPart) {
+      if (!Products::kWarpsTogether && idle) break;
+      Accumulator<kPart> scores, d_scores;
+      products.multiply_transposed(queries, keys[stage], part, scores);
+      products.multiply_transposed(d_contexts, values[stage], part, d_scores);
+      products.template finish<kPart, kPart>(scores, d_scores);
+      if (!idle) to_gradients(part, scores, d_scores);
+      products.multiply_add(d_scores, keys[stage], part, d_query);
+      products.template finish<kSize / 8>(d_query);
+    }
+    if (more) Products::wait_for_tiles();
+  }
+  const float back = dropout.keep_scale * rsqrtf(static_cast<float>(kSize));
+  Float8Writer<E5M2> copy(op.d_qkv_float8);
+  store_rows<kSize>(d_query, {back, back}, rows, op.d_qkv.as<BFloat16>(), copy,
+                    head.in_qkv<kSize>(first_query, kQuery), stride);
+  copy.finish();
+}
+
+// x where `bit` of `mask` is set, else 0.
+__device__ inline float unless_cleared(float x, uint32_t mask, uint32_t bit) {
+#ifdef __CUDA_ARCH__
+  // Compilers shift the bit down first.
+  float result;
+  asm("{ .reg .pred set; .reg .b32 one; and.b32 one, %2, %3; setp.ne.b32 set, one, 0;"
+      " selp.f32 %0, %1, 0f00000000, set; }"
+      : "=f"(result)
+      : "f"(x), "r"(mask), "r"(bit));
+  return result;
+#else
+  return (mask & bit) != 0 ? x : 0.0f;
+#endif
+}
+
+// The masks of 64 queries and 64 keys.
+struct KeptTile {
+  alignas(8) uint8_t masks[kTile][8];
+
+  // Of this warp's 16 keys.
+  __device__ uint32_t of_warp(int query) const {
+    return *reinterpret_cast<const uint16_t*>(masks[query] + 2 * warp());
+  }
+};
+
+// Of a tile's queries; those of neighbours are read together.
+struct alignas(16) SharedStatistics {
+  QueryStatistics of_queries[kTile];
+};
+
+// A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
+template <typename Products>
+__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
+    key_value_gradient_kernel(AttentionBackward op, const QueryStatistics* statistics,
+                              KeptMap kept) {
+  if constexpr (!Products::kCompiled) return stop_without_products();
+  using Tile = typename Products::Tile;
+  constexpr int kSize = Tile::kSize;
+  __shared__ Tile queries[2], d_contexts[2];
+  __shared__ SharedStatistics shared_statistics[2];
+  __shared__ KeptTile kept_tiles[2];
+  const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
+  const int first_key = static_cast<int>(blockIdx.x) * kTile;
+  if (first_key >= head.length) return;
+  const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
+  const int stride = 3 * head.hidden;
+  const int rows = smaller(kTile, head.length - first_key);
+  const bool idle = uniform_warp() * kWarpRows >= rows;
+  const bool drops = op.dropout.probability > 0.0f;
+  const float keep_scale = keep_scale_of(op.dropout);
+  const int query_of_thread = static_cast<int>(threadIdx.x), part_of_qkv = Tile::part(stride);
+  const BFloat16* next_queries = qkv + head.in_qkv<kSize>(0, kQuery) + part_of_qkv;
+  const BFloat16* next_d_contexts = d_context + head.in_context<kSize>(0) + Tile::part(head.hidden);
+  const QueryStatistics* next_statistics = statistics + head.statistic(op.heads, query_of_thread);
+  const uint8_t* next_kept = kept.of(head, query_of_thread) + first_key / 8;
+  const auto load_next = [&](int stage, int queries_here) {
+    queries[stage].load_later(next_queries, stride, queries_here);
+    d_contexts[stage].load_later(next_d_contexts, head.hidden, queries_here);
+    next_queries += kTile * stride;
+    next_d_contexts += kTile * head.hidden;
+    if (query_of_thread >= kTile) return;
+    const bool there = query_of_thread < queries_here;
+    copy_later<8>(&shared_statistics[stage].of_queries[query_of_thread], next_statistics, there);
+    next_statistics += kTile * op.heads;
+    if (drops) {
+      copy_later<8>(kept_tiles[stage].masks[query_of_thread], next_kept, there);
+      next_kept += kTile * kept.width;
+    }
+  };
+  load_next(0, head.length);
+  queries[1].own().load_later(qkv + head.in_qkv<kSize>(first_key, kKey) + part_of_qkv, stride,
+                              rows);
+  d_contexts[1].own().load_later(qkv + head.in_qkv<kSize>(first_key, kValue) + part_of_qkv, stride,
+                                 rows);
+  Products::wait_for_tiles();
+  __syncthreads();
+  // Of this thread's rows in KeptTile::of_warp.
+  const uint32_t bits[2] = {1u << lane() / 4, 256u << lane() / 4};
+  LeftRows<kSize> keys, values;
+  keys.load(queries[1].own());
+  values.load(d_contexts[1].own());
+
+  const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
+  Accumulator<kSize / 8> d_key = {}, d_value = {};
+  const Products products;
+  int stage = 0;
+#pragma unroll 1
+  for (int first_query = 0; first_query < head.length; first_query += kTile, stage ^= 1) {
+    __syncthreads();
+    const int queries_here = head.length - first_query;
+    const bool more = queries_here > kTile;
+    if (more) load_next(stage ^ 1, queries_here - kTile);
+    constexpr int kPart = Products::kKeyPart;
+    const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
+                                  Accumulator<kPart>& d_scores) {
+#pragma unroll
+      for (int t = 0; t < kPart; ++t) {
+        // This thread's two queries, one after the other.
+        const int query = tile_row_of(part + t, 0);
+        const auto of_two =
+            *reinterpret_cast<const Pack<float, 4>*>(shared_statistics[stage].of_queries + query);
+        uint32_t masks[2] = {0xffffffffu, 0xffffffffu};
+        if (drops) {
+#pragma unroll
+          for (int i = 0; i < 2; ++i) masks[i] = kept_tiles[stage].of_warp(query + i);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float p = exp2_approximately(fmaf(scores[t][i], scale, of_two.values[i % 2 * 2]));
+          const float kept_p = unless_cleared(p, masks[i % 2], bits[i / 2]);
+          d_scores[t][i] = fmaf(kept_p, d_scores[t][i], p * of_two.values[i % 2 * 2 + 1]);
+          scores[t][i] = kept_p;
+        }
+      }
+    };
+#pragma unroll Products::kKeyUnroll
+    for (int part = 0; part < kTile / 8; part += kPart) {
+      if ((!Products::kWarpsTogether && idle) || part / 4 * 32 >= queries_here) break;
+      Accumulator<kPart> scores, d_scores;
+      products.multiply_transposed(keys, queries[stage], part, scores);
+      products.multiply_transposed(values, d_contexts[stage], part, d_scores);
+      products.template finish<kPart, kPart>(scores, d_scores);
+      if (!idle) to_gradients(part, scores, d_scores);
+      products.multiply_add(scores, d_contexts[stage], part, d_value);
+      products.multiply_add(d_scores, queries[stage], part, d_key);
+      products.template finish<kSize / 8, kSize / 8>(d_value, d_key);
+    }
+    if (more) Products::wait_for_tiles();
+  }
+  const float back = keep_scale * rsqrtf(static_cast<float>(kSize));
+  auto* d_qkv = op.d_qkv.as<BFloat16>();
+  Float8Writer<E5M2> copy(op.d_qkv_float8);
+  store_rows<kSize>(d_key, {back, back}, rows, d_qkv, copy, head.in_qkv<kSize>(first_key, kKey),
+                    stride);
+  store_rows<kSize>(d_value, {keep_scale, keep_scale}, rows, d_qkv, copy,
+                    head.in_qkv<kSize>(first_key, kValue), stride);
+  copy.finish();
+}
+
+// ---- What a backend calls, with Products for its heads' size
+
+inline dim3 tiles_of(const Sequences& sequences, int32_t heads) {
+  require(sequences.count < 65536, "the cuda backend takes micro-batches of up to 65535 sequences");
+  return {static_cast<unsigned>(ceil_div(sequences.max_length, kTile)),
+          static_cast<unsigned>(heads), static_cast<unsigned>(sequences.count)};
+}
+
+// Has a multiprocessor's memory be shared memory, not cache, where these kernels run: what they
+// read passes through there, of as many blocks as there are registers for.
+class SharedMemoryFirst {
+ public:
+  template <typename... Kernels>
+  explicit SharedMemoryFirst(Kernels... kernels) {
+    (check(cudaFuncSetAttribute(kernels, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                cudaSharedmemCarveoutMaxShared),
+           "asking for shared memory"),
+     ...);
+  }
+};
+
+template <typename Products>
+void launch_attention_forward(const Context& context, const AttentionForward& op) {
+  static const SharedMemoryFirst once(attention_forward_kernel<Products>);
+  launch(context.stream, tiles_of(op.sequences, op.heads), kAttentionThreads,
+         attention_forward_kernel<Products>, op);
+}
+
+template <typename Products>
+void launch_attention_backward(const Context& context, const AttentionBackward& op) {
+  static const SharedMemoryFirst once(query_gradient_kernel<Products>,
+                                      key_value_gradient_kernel<Products>);
+  constexpr int kSize = Products::Tile::kSize;
+  const dim3 tiles = tiles_of(op.sequences, op.heads);
+  const int64_t pairs = op.context.rows * op.heads;
+  auto* statistics = context.scratch[0].get<QueryStatistics>(pairs);
+  KeptMap kept{.tokens = op.context.rows, .width = static_cast<int>(tiles.x) * (kTile / 8)};
+  if (op.dropout.probability > 0.0f) {
+    kept.masks = context.scratch[2].get<uint8_t>(op.heads * kept.tokens * kept.width);
+  }
+  launch(context.stream, ceil_div(pairs * kSize / 8, kAttentionThreads), kAttentionThreads,
+         attention_statistics_kernel<kSize>, op, statistics);
+  launch(context.stream, tiles, kAttentionThreads, query_gradient_kernel<Products>, op, statistics,
+         kept);
+  launch(context.stream, tiles, kAttentionThreads, key_value_gradient_kernel<Products>, op,
+         statistics, kept);
+}
+
+}  // namespace strata::device::cuda

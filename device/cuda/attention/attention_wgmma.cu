@@ -1,0 +1,14 @@
+#include "device/cuda/attention/attention_kernels.h"
+#include "device/cuda/attention/wgmma_gemm.h"
+
+namespace strata::device::cuda {
+
+void wgmma_attention_forward(const Context& context, const AttentionForward& op) {
+  launch_attention_forward<WgmmaProducts<64>>(context, op);
+}
+
+void wgmma_attention_backward(const Context& context, const AttentionBackward& op) {
+  launch_attention_backward<WgmmaProducts<64>>(context, op);
+}
+
+}  // namespace strata::device::cuda

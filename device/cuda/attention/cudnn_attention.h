@@ -1,0 +1,37 @@
+// cuDNN's fused attention. It draws random numbers by a sample's place in the batch, Strata by the
+// sample, so that losses do not depend on how samples are dealt out: cuDNN's serves where nothing
+// is dropped, as in evaluations.
+#pragma once
+
+#include <memory>
+
+#include "device/backend.h"
+#include "device/cuda/runtime/runtime.h"
+
+namespace strata::device::cuda {
+
+class CudnnAttention {
+ public:
+  // Throws Error where cuDNN cannot be used, and says why.
+  explicit CudnnAttention(const cudaDeviceProp& gpu);
+  ~CudnnAttention();
+
+  // Whether this is for cuDNN, bf16 with rows that are 16-byte aligned: without dropout or codes of
+  // 8 bits, and without empty sequences unless its version computes them.
+  bool is_for(const AttentionForward& op) const;
+  bool is_for(const AttentionBackward& op) const;
+  // Makes a plan for what is for cuDNN, unless there is one, which takes a third of a second.
+  // Throws Error where cuDNN has none, or now is no time to make one, since a graph is recorded.
+  void prepare(const Context& context, const AttentionForward& op);
+  void prepare(const Context& context, const AttentionBackward& op);
+
+  // What was prepared. The same bits every time. Throws Error where cuDNN fails.
+  void forward(const Context& context, const AttentionForward& op);
+  void backward(const Context& context, const AttentionBackward& op);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace strata::device::cuda

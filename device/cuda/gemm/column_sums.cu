@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "device/cuda/gemm/column_sums.h"
+#include "device/cuda/runtime/kernel.h"
+
+namespace strata::device::cuda {
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / kWarpSize;
+// Enough to fill any GPU several times; the same everywhere, as the order of sums follows from it.
+constexpr int64_t kBlocks = 1024, kFewestRows = 32;
+
+// A block sums rows_per_block rows of 32 V neighbouring columns: a lane takes V of them, a warp
+// every eighth row, and the warps' sums are added in order.
+template <int V, typename T>
+__global__ void __launch_bounds__(kThreads)
+    part_sums_kernel(const T* x, int64_t rows, int64_t columns, int64_t stride,
+                     int64_t column_blocks, int64_t rows_per_block, float* parts) {
+  __shared__ float of_warps[kWarps][kWarpSize * V];
+  const int64_t row_block = blockIdx.x / column_blocks;
+  const int64_t first_column = blockIdx.x % column_blocks * kWarpSize * V;
+  const int64_t column = first_column + lane() * V;
+  const int64_t begin = row_block * rows_per_block;
+  const int64_t end = begin + rows_per_block < rows ? begin + rows_per_block : rows;
+  float sums[V] = {};
+  if (column < columns) {
+#pragma unroll 4
+    for (int64_t row = begin + warp(); row < end; row += kWarps) {
+      float values[V];
+      load(x + row * stride + column, values);
+#pragma unroll
+      for (int i = 0; i < V; ++i) sums[i] += values[i];
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < V; ++i) of_warps[warp()][lane() * V + i] = sums[i];
+  __syncthreads();
+  const int i = static_cast<int>(threadIdx.x);
+  if (i >= kWarpSize * V || first_column + i >= columns) return;
+  float sum = 0.0f;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) sum += of_warps[w][i];
+  parts[row_block * columns + first_column + i] = sum;
+}
+
+// A block adds up the rows of 32 columns, in the same manner.
+__global__ void __launch_bounds__(kThreads)
+    sum_parts_kernel(const float* parts, int64_t rows, int64_t columns, int64_t column_blocks,
+                     int64_t stride, SumsOutput output, float* next_sums) {
+  __shared__ float of_warps[kWarps][kWarpSize];
+  int64_t column_block = blockIdx.x;
+  if (column_block >= column_blocks) {
+    column_block -= column_blocks;
+    parts += columns;
+    output.sums = next_sums;
+  }
+  const int64_t column = column_block * kWarpSize + lane();
+  float sum = 0.0f;
+  if (column < columns) {
+#pragma unroll 8
+    for (int64_t row = warp(); row < rows; row += kWarps) sum += parts[row * stride + column];
+  }
+  of_warps[warp()][lane()] = sum;
+  __syncthreads();
+  if (warp() != 0 || column >= columns) return;
+  float total = 0.0f;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) total += of_warps[w][lane()];
+  float& sum_of_column = output.sums[column];
+  sum_of_column = output.accumulate ? sum_of_column + total : total;
+}
+
+}  // namespace
+
+template <typename T>
+void sum_columns(const Context& context, const T* x, int64_t rows, int64_t columns, int64_t stride,
+                 const SumsOutput& output, int slot) {
+  constexpr int V = kVector<T>;
+  const bool aligned = rows_are_aligned(columns, V, x) && stride % V == 0;
+  const int64_t column_blocks = ceil_div(columns, kWarpSize * (aligned ? V : 1));
+  const int64_t rows_per_block =
+      std::max(kFewestRows, ceil_div(rows, std::max<int64_t>(kBlocks / column_blocks, 1)));
+  const int64_t row_blocks = ceil_div(rows, rows_per_block);
+  float* parts = context.scratch[slot].get<float>(row_blocks * columns);
+  if (rows > 0) {
+    launch(context.stream, row_blocks * column_blocks, kThreads,
+           aligned ? part_sums_kernel<V, T> : part_sums_kernel<1, T>, x, rows, columns, stride,
+           column_blocks, rows_per_block, parts);
+  }
+  sum_parts(context, parts, row_blocks, columns, columns, output);
+}
+
+void sum_parts(const Context& context, const float* parts, int64_t rows, int64_t columns,
+               int64_t stride, const SumsOutput& output, float* next_sums) {
+  const int64_t blocks = ceil_div(columns, kWarpSize);
+  launch(context.stream, next_sums ? 2 * blocks : blocks, kThreads, sum_parts_kernel, parts, rows,
+         columns, blocks, stride, output, next_sums);
+}
+
+template void sum_columns(const Context&, const float*, int64_t, int64_t, int64_t,
+                          const SumsOutput&, int);
+template void sum_columns(const Context&, const BFloat16*, int64_t, int64_t, int64_t,
+                          const SumsOutput&, int);
+
+}  // namespace strata::device::cuda

@@ -1,0 +1,180 @@
+// Linear layers: one product each, with what follows it in cuBLASLt's epilogue where that is
+// faster.
+#include "device/cuda/gemm/column_sums.h"
+#include "device/cuda/gemm/float8.h"
+#include "device/cuda/gemm/matmul.h"
+#include "device/cuda/runtime/operations.h"
+
+namespace strata::device::cuda {
+namespace {
+
+// Scratch slots: of transposed operands, of outputs that have only a shape, of sums.
+constexpr int kFirst = 2, kSecond = 3, kOutput = 4, kSums = 1;
+
+// The transpose of an operand of 8 bits.
+const uint8_t* transposed(const Context& context, const ConstTensor& x, int slot) {
+  auto* codes = context.scratch[slot].get<uint8_t>(x.size());
+  transpose_codes(context, x, codes);
+  return codes;
+}
+
+}  // namespace
+
+template <typename T>
+void Operations<T>::linear_forward(const Context& context, const LinearForward& op) {
+  const MatmulCall call{.transpose_b = true,
+                        .m = op.x.rows,
+                        .n = op.weight.rows,
+                        .k = op.weight.cols,
+                        .a = op.x.data,
+                        .lda = op.x.cols,
+                        .b = op.weight.data,
+                        .ldb = op.weight.cols,
+                        .c = op.y.data,
+                        .ldc = op.weight.rows,
+                        .bias = op.bias.data,
+                        .input_dtype = dtype_of<T>(),
+                        .output_dtype = dtype_of<T>()};
+  const bool in_float8 = is_float8(op.x.dtype);
+  const auto multiply = [&](const MatmulCall& product) {
+    if (!in_float8) return context.matmul(product);
+    if (product.m == 0) return;
+    context.matmul(product, {.a_factor = op.x.scale + 1, .b_factor = op.weight.scale + 1});
+  };
+  if (op.activation == Activation::kNone) {
+    const Tensor y = place_of_output(context, op.y, kOutput);
+    MatmulCall product = call;
+    product.c = y.data;
+    multiply(product);
+    return write_float8_copy<T>(context, y, op.y_float8);
+  }
+  const auto separately = [&](const MatmulCall& product, const MatmulEpilogue& epilogue) {
+    Tensor y = op.y;
+    y.data = product.c;
+    Tensor pre_activation = y;
+    if (epilogue.pre_activation) pre_activation.data = epilogue.pre_activation;
+    pre_activation = place_of_output(context, pre_activation, kOutput);
+    MatmulCall plain = product;
+    plain.c = pre_activation.data;
+    multiply(plain);
+    activation_forward(context, op.activation, pre_activation, y, op.y_float8);
+  };
+  const MatmulEpilogue gelu{.kind = MatmulEpilogue::Kind::kGelu,
+                            .pre_activation = op.pre_activation.data};
+  if (op.activation == Activation::kGeluTanh && !in_float8 && !op.y_float8) {
+    context.matmul(call, gelu, separately);
+  } else {
+    separately(call, gelu);
+  }
+}
+
+template <typename T>
+void Operations<T>::linear_data_gradient(const Context& context, const LinearDataGradient& op) {
+  const MatmulCall call{.m = op.dy.rows,
+                        .n = op.weight.cols,
+                        .k = op.weight.rows,
+                        .a = op.dy.data,
+                        .lda = op.dy.cols,
+                        .b = op.weight.data,
+                        .ldb = op.weight.cols,
+                        .c = op.dx.data,
+                        .ldc = op.weight.cols,
+                        .accumulate = op.accumulate,
+                        .input_dtype = dtype_of<T>(),
+                        .output_dtype = dtype_of<T>()};
+  const bool in_float8 = is_float8(op.dy.dtype);
+  const auto multiply = [&](MatmulCall product) {
+    if (!in_float8) return context.matmul(product);
+    if (product.m == 0) return;
+    product.b = transposed(context, op.weight, kSecond);
+    product.transpose_b = true;
+    product.ldb = product.k;
+    context.matmul(product, {.a = Float8Operands::Format::kE5M2,
+                             .a_factor = op.dy.scale + 1,
+                             .b_factor = op.weight.scale + 1});
+  };
+  const auto into_place = [&](const MatmulCall& product) {
+    Tensor dx = op.dx;
+    dx.data = product.c;
+    dx = place_of_output(context, dx, kOutput);
+    MatmulCall placed = product;
+    placed.c = dx.data;
+    multiply(placed);
+    return dx;
+  };
+  if (op.activation == Activation::kNone) {
+    return write_float8_copy<T>(context, into_place(call), op.dx_float8);
+  }
+  const auto separately = [&](const MatmulCall& product, const MatmulEpilogue&) {
+    const Tensor dy = into_place(product);
+    Tensor dx = op.dx;
+    dx.data = product.c;
+    activation_backward(
+        context,
+        {.activation = op.activation, .dy = dy, .pre_activation = op.pre_activation, .dx = dx},
+        op.dx_float8);
+  };
+  const MatmulEpilogue gradient{.kind = MatmulEpilogue::Kind::kGeluGradient,
+                                .pre_activation = const_cast<void*>(op.pre_activation.data)};
+  if (op.activation == Activation::kGeluTanh && !in_float8 && !op.dx_float8) {
+    context.matmul(call, gradient, separately);
+  } else {
+    separately(call, gradient);
+  }
+}
+
+template <typename T>
+void Operations<T>::linear_weight_gradient(const Context& context, const LinearWeightGradient& op) {
+  const int64_t out = op.dy.cols, in = op.x.cols;
+  const MatmulCall call{.transpose_a = true,
+                        .m = out,
+                        .n = in,
+                        .k = op.x.rows,
+                        .a = op.dy.data,
+                        .lda = out,
+                        .b = op.x.data,
+                        .ldb = in,
+                        .c = op.d_weight.data,
+                        .ldc = in,
+                        .accumulate = op.accumulate,
+                        .input_dtype = dtype_of<T>(),
+                        .output_dtype = DType::kF32};
+  const SumsOutput d_bias{op.d_bias.as<float>(), op.accumulate};
+  if (is_float8(op.dy.dtype) && op.dy.rows > 0) {
+    auto* dy_transposed = context.scratch[kFirst].get<uint8_t>(op.dy.size());
+    transpose_and_sum_codes(context, op.dy, dy_transposed, d_bias, kSums);
+    MatmulCall product = call;
+    product.a = dy_transposed;
+    product.b = transposed(context, op.x, kSecond);
+    product.transpose_a = false;
+    product.transpose_b = true;
+    product.lda = product.ldb = product.k;
+    context.matmul(product, {.a = Float8Operands::Format::kE5M2,
+                             .a_factor = op.dy.scale + 1,
+                             .b_factor = op.x.scale + 1});
+    return;
+  }
+  // cuBLASLt does not add to the sums that it finds.
+  float* sums = op.accumulate ? context.scratch[kSums].get<float>(out) : d_bias.sums;
+  const auto separately = [&](const MatmulCall& product, const MatmulEpilogue& epilogue) {
+    context.matmul(product);
+    // A trial must leave the gradients alone.
+    const bool trial = epilogue.column_sums != sums;
+    sum_columns(context, op.dy.as<T>(), op.dy.rows, out, out,
+                {trial ? epilogue.column_sums : d_bias.sums, op.accumulate}, 0);
+  };
+  const bool fused = context.matmul(
+      call, {.kind = MatmulEpilogue::Kind::kColumnSums, .column_sums = sums}, separately);
+  if (fused && op.accumulate) sum_parts(context, sums, 1, out, out, d_bias);
+}
+
+template void Operations<float>::linear_forward(const Context&, const LinearForward&);
+template void Operations<BFloat16>::linear_forward(const Context&, const LinearForward&);
+template void Operations<float>::linear_data_gradient(const Context&, const LinearDataGradient&);
+template void Operations<BFloat16>::linear_data_gradient(const Context&, const LinearDataGradient&);
+template void Operations<float>::linear_weight_gradient(const Context&,
+                                                        const LinearWeightGradient&);
+template void Operations<BFloat16>::linear_weight_gradient(const Context&,
+                                                           const LinearWeightGradient&);
+
+}  // namespace strata::device::cuda

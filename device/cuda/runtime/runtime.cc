@@ -1,0 +1,34 @@
+#include "device/cuda/runtime/runtime.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace strata::device::cuda {
+
+void check(cudaError_t status, const char* attempt) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // else the next to ask would be told
+  fail("cuda: {} failed: {}", attempt, cudaGetErrorString(status));
+}
+
+void require(bool condition, const char* expectation) {
+  if (!condition) fail("{}", expectation);
+}
+
+Scratch::~Scratch() {
+  for (void* memory : memory_) cudaFree(memory);
+}
+
+void* Scratch::bytes(size_t size) {
+  if (!memory_.empty() && size <= size_) return memory_.back();
+  // At least doubling, all that is left behind is no more than what is in use.
+  const size_t wanted = std::max({size + size / 8, 2 * size_, size_t{4096}});
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, wanted), "allocating scratch memory");
+  memory_.push_back(memory);
+  size_ = wanted;
+  return memory;
+}
+
+}  // namespace strata::device::cuda

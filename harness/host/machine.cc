@@ -1,0 +1,193 @@
+#include "harness/host/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace strata::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\"");
+  if (first == std::string_view::npos) return "";
+  return std::string(text.substr(first, text.find_last_not_of(" \t\"") - first + 1));
+}
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return trimmed(line);
+}
+
+double number_in(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// The entries of a directory by name; none where it cannot be read.
+std::vector<fs::path> entries(const fs::path& directory) {
+  std::error_code error;
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(directory, error)) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+// "24 GiB"; one decimal below 10.
+std::string binary_size(double bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, bytes < 10 && bytes != static_cast<int>(bytes) ? 1 : 0,
+                     units[unit]);
+}
+
+// Equal texts counted: "2x 256 GiB, 1x 1 TiB".
+std::string counted(const std::vector<std::string>& texts) {
+  std::map<std::string, int> counts;
+  for (const std::string& text : texts) ++counts[text];
+  std::string result;
+  for (const auto& [text, times] : counts) {
+    result += fmt::format("{}{}x {}", result.empty() ? "" : ", ", times, text);
+  }
+  return result;
+}
+
+void read_processors(const fs::path& root, Machine& machine) {
+  std::ifstream file(root / "proc/cpuinfo");
+  std::set<std::string> sockets;
+  std::set<std::string> cores;
+  std::string socket;
+  std::string line;
+  double mhz = 0;
+  int processors = 0;
+  while (std::getline(file, line)) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string name = trimmed(line.substr(0, colon));
+    const std::string value = trimmed(line.substr(colon + 1));
+    if (name == "processor") ++processors;
+    if (name == "model name") machine.processor_model = value;
+    if (name == "cpu MHz") mhz = std::max(mhz, number_in(value));
+    if (name == "physical id") sockets.insert(socket = value);
+    if (name == "core id") cores.insert(socket + ":" + value);
+  }
+  machine.processors = std::max(1, processors);
+  machine.sockets = std::max<int>(1, static_cast<int>(sockets.size()));
+  machine.cores = cores.empty() ? machine.processors : static_cast<int>(cores.size());
+  const double top_khz =
+      number_in(first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"));
+  if (top_khz > 0) {
+    machine.frequency = fmt::format("{:.2f} GHz (highest)", top_khz / 1e6);
+  } else if (mhz > 0) {
+    machine.frequency = fmt::format("{:.2f} GHz", mhz / 1e3);
+  }
+}
+
+// "L1d 48 KiB, L1i 64 KiB, L2 2 MiB, L3 480 MiB": of the first processor.
+void read_caches(const fs::path& root, Machine& machine) {
+  for (const fs::path& cache : entries(root / "sys/devices/system/cpu/cpu0/cache")) {
+    const std::string type = first_line(cache / "type");
+    const double kibibytes = number_in(first_line(cache / "size"));
+    if (kibibytes <= 0) continue;
+    machine.caches +=
+        fmt::format("{}L{}{} {}", machine.caches.empty() ? "" : ", ", first_line(cache / "level"),
+                    type == "Data"          ? "d"
+                    : type == "Instruction" ? "i"
+                                            : "",
+                    binary_size(kibibytes * 1024));
+  }
+}
+
+void read_memory(const fs::path& root, Machine& machine) {
+  std::ifstream file(root / "proc/meminfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with("MemTotal:")) continue;
+    machine.memory = binary_size(number_in(trimmed(line.substr(9))) * 1024);
+  }
+}
+
+void read_storage(const fs::path& root, Machine& machine) {
+  std::vector<std::string> types;
+  std::vector<std::string> sizes;
+  for (const fs::path& disk : entries(root / "sys/block")) {
+    const std::string name = disk.filename();
+    const bool is_disk = name.starts_with("nvme") || name.starts_with("sd") ||
+                         name.starts_with("vd") || name.starts_with("xvd") ||
+                         name.starts_with("mmcblk");
+    const double bytes = number_in(first_line(disk / "size")) * 512;
+    if (!is_disk || bytes <= 0) continue;
+    const bool rotates = first_line(disk / "queue/rotational") == "1";
+    const bool is_virtual = name.starts_with("vd") || name.starts_with("xvd");
+    types.push_back(name.starts_with("nvme") ? "NVMe SSD"
+                    : is_virtual             ? "virtual disk"
+                    : rotates                ? "HDD"
+                                             : "SSD");
+    sizes.push_back(binary_size(bytes) + " " + types.back());
+  }
+  std::sort(types.begin(), types.end());
+  types.erase(std::unique(types.begin(), types.end()), types.end());
+  machine.storage_type = fmt::format("{}", fmt::join(types, ", "));
+  machine.storage_capacity = counted(sizes);
+}
+
+void read_network(const fs::path& root, Machine& machine) {
+  std::vector<std::string> adapters;
+  for (const fs::path& adapter : entries(root / "sys/class/net")) {
+    std::error_code error;
+    if (!fs::exists(adapter / "device", error)) continue;
+    const std::string kind = first_line(adapter / "type") == "32" ? "InfiniBand" : "Ethernet";
+    const double megabits = number_in(first_line(adapter / "speed"));
+    adapters.push_back(megabits > 0 ? fmt::format("{} {:g} Gb/s", kind, megabits / 1e3) : kind);
+  }
+  machine.networking = counted(adapters);
+}
+
+void read_operating_system(const fs::path& root, Machine& machine) {
+  std::ifstream file(root / "etc/os-release");
+  std::string line;
+  while (std::getline(file, line)) {
+    constexpr std::string_view kName = "PRETTY_NAME=";
+    if (line.starts_with(kName)) machine.operating_system = trimmed(line.substr(kName.size()));
+  }
+  const std::string kernel = first_line(root / "proc/sys/kernel/osrelease");
+  if (!kernel.empty()) {
+    machine.operating_system +=
+        fmt::format("{}Linux {}", machine.operating_system.empty() ? "" : ", ", kernel);
+  }
+}
+
+std::string compiler_of_this_build() {
+#ifdef __clang__
+  return "Clang " __clang_version__;
+#else
+  return "GCC " __VERSION__;
+#endif
+}
+
+}  // namespace
+
+Machine inspect_machine(const fs::path& root) {
+  Machine machine;
+  read_processors(root, machine);
+  read_caches(root, machine);
+  read_memory(root, machine);
+  read_storage(root, machine);
+  read_network(root, machine);
+  read_operating_system(root, machine);
+  machine.compiler = compiler_of_this_build();
+  return machine;
+}
+
+}  // namespace strata::harness

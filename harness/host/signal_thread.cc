@@ -1,0 +1,41 @@
+#include "harness/host/signal_thread.h"
+
+#include <system_error>
+
+#include "base/error.h"
+
+namespace strata::harness {
+
+SignalThread::SignalThread() {
+  sigset_t blocked;
+  sigfillset(&blocked);
+  // What a thread does to itself must reach it.
+  for (const int own :
+       {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGXFSZ})
+    sigdelset(&blocked, own);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  try {
+    thread_ = std::thread([this] { sleep(); });
+  } catch (const std::system_error& error) {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    fail("cannot start a thread that receives signals: {}", error.what());
+  }
+}
+
+SignalThread::~SignalThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void SignalThread::sleep() {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stopping_; });
+}
+
+}  // namespace strata::harness

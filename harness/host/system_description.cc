@@ -1,0 +1,121 @@
+#include "harness/host/system_description.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace strata::harness {
+namespace {
+
+const char* availability(SubmissionStatus status) {
+  switch (status) {
+    case SubmissionStatus::kOnprem:
+      return "Available on-premise";
+    case SubmissionStatus::kCloud:
+      return "Available cloud";
+    case SubmissionStatus::kResearch:
+      return "Research, Development, or Internal (RDI)";
+  }
+  return "";
+}
+
+std::string known(const std::string& text) { return text.empty() ? "N/A" : text; }
+
+std::string count(int number) { return std::to_string(number); }
+
+// Letters and digits with single underscores between them.
+std::string file_name_of(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      name += c;
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+  }
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  return name;
+}
+
+std::string without_marks(std::string model) {
+  for (const char* mark : {"(R)", "(TM)", "(r)", "(tm)"}) {
+    for (size_t at = model.find(mark); at != std::string::npos; at = model.find(mark)) {
+      model.erase(at, std::string_view(mark).size());
+    }
+  }
+  return model;
+}
+
+nlohmann::ordered_json software_stack(const Machine& machine, const SystemFacts& facts) {
+  nlohmann::ordered_json stack;
+  stack["compiler"] = known(machine.compiler);
+  for (const auto& [name, version] : facts.libraries) stack[name] = version;
+  return stack;
+}
+
+void add_host(nlohmann::ordered_json& json, const Machine& machine) {
+  const int sockets = std::max(1, machine.sockets);
+  json["host_processors_per_node"] = count(sockets);
+  json["host_processor_model_name"] = known(machine.processor_model);
+  json["host_processor_core_count"] = count(machine.cores / sockets);
+  json["host_processor_vcpu_count"] = count(machine.processors / sockets);
+  json["host_processor_frequency"] = known(machine.frequency);
+  json["host_processor_caches"] = known(machine.caches);
+  json["host_processor_interconnect"] = "N/A";
+  json["host_memory_capacity"] = known(machine.memory);
+  json["host_memory_configuration"] = "N/A";
+  json["host_storage_type"] = known(machine.storage_type);
+  json["host_storage_capacity"] = known(machine.storage_capacity);
+  json["host_networking"] = known(machine.networking);
+  json["host_networking_topology"] = "N/A";
+}
+
+void add_accelerators(nlohmann::ordered_json& json, const SystemFacts& facts) {
+  json["accelerators_per_node"] = count(facts.accelerator ? facts.ranks / facts.nodes : 0);
+  for (const char* field : {"accelerator_model_name", "accelerator_host_interconnect",
+                            "accelerator_frequency", "accelerator_on-chip_memories",
+                            "accelerator_memory_configuration", "accelerator_memory_capacity",
+                            "accelerator_interconnect", "accelerator_interconnect_topology"}) {
+    json[field] = "N/A";
+  }
+  if (!facts.accelerator) return;
+  json["accelerator_model_name"] = facts.accelerator->name;
+  json["accelerator_memory_capacity"] = fmt::format(
+      "{} GB", std::lround(1e-9 * static_cast<double>(facts.accelerator->memory_bytes)));
+}
+
+}  // namespace
+
+std::string system_name(const RunConfig& config, const Machine& machine, const SystemFacts& facts) {
+  if (config.run.system) return *config.run.system;
+  const std::string& model = facts.accelerator ? facts.accelerator->name : machine.processor_model;
+  std::string name = file_name_of(without_marks(model)).substr(0, 80);
+  if (name.empty()) name = "unknown_processor";
+  if (facts.nodes > 1) name = fmt::format("{}x{}", facts.nodes, name);
+  return fmt::format("{}_{}rank{}", name, facts.ranks, facts.ranks == 1 ? "" : "s");
+}
+
+std::string system_description_json(const RunConfig& config, const Machine& machine,
+                                    const SystemFacts& facts) {
+  nlohmann::ordered_json json;
+  json["submitter"] = config.run.organization;
+  json["division"] = name_of(config.run.division);
+  json["status"] = availability(config.run.status);
+  json["system_name"] = system_name(config, machine, facts);
+  json["number_of_nodes"] = count(facts.nodes);
+  add_host(json, machine);
+  add_accelerators(json, facts);
+  json["cooling"] = "N/A";
+  json["hw_notes"] = facts.device;
+  json["framework"] = "Strata " STRATA_VERSION;
+  json["other_software_stack"] = software_stack(machine, facts);
+  json["operating_system"] = known(machine.operating_system);
+  json["sw_notes"] = fmt::format("{} rank{}{}{}", facts.ranks, facts.ranks == 1 ? "" : "s",
+                                 config.run.notes.empty() ? "" : "; ", config.run.notes);
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,31 @@
+// The MLPerf description of the system a run ran on, filled from the machine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/run_config.h"
+#include "device/backend.h"
+#include "harness/host/machine.h"
+
+namespace strata::harness {
+
+// What the run knows and the machine does not.
+struct SystemFacts {
+  int nodes = 1;
+  int ranks = 1;
+  std::string device;                                          // Backend::description()
+  std::optional<device::Accelerator> accelerator;              // of every rank
+  std::vector<std::pair<std::string, std::string>> libraries;  // name and version
+};
+
+// run.system, or a name made of nodes, processor or accelerators, and ranks, fit for a file.
+std::string system_name(const RunConfig& config, const Machine& machine, const SystemFacts& facts);
+
+// systems/<system_name>.json with every field that the official checker asks for.
+std::string system_description_json(const RunConfig& config, const Machine& machine,
+                                    const SystemFacts& facts);
+
+}  // namespace strata::harness

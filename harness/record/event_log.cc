@@ -1,0 +1,152 @@
+#include "harness/record/event_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "harness/record/log_keys.h"
+
+namespace strata::harness {
+namespace {
+
+// Disk space is held beyond the log's end, this much at a time; the last of it is kept for
+// run_stop, so that a run which finds the disk full can still say how it ended.
+constexpr int64_t kReservedAtOnce = 1 << 16;
+constexpr int64_t kKeptForTheEnd = 1 << 12;
+
+int64_t system_time_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string to_json(const EventValue& value) {
+  const nlohmann::json json = std::visit(
+      [](const auto& held) -> nlohmann::json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
+          return nullptr;
+        } else {
+          return held;
+        }
+      },
+      value);
+  return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+// The path of a source file below the root of the source tree.
+std::string_view below_source_root(std::string_view file) {
+  constexpr std::string_view kThisFile = "harness/event_log.cc";
+  const std::string_view here = std::source_location::current().file_name();
+  const std::string_view root = here.substr(0, here.size() - kThisFile.size());
+  return file.starts_with(root) ? file.substr(root.size()) : file;
+}
+
+}  // namespace
+
+EventLog::EventLog(std::filesystem::path path, Clock clock)
+    : path_(std::move(path)), clock_(clock ? std::move(clock) : Clock(system_time_ms)) {
+  std::error_code error;
+  if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), error);
+  if (error) fail("{}: cannot make its directory: {}", path_.string(), error.message());
+  const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) fail("{}: cannot open for writing: {}", path_.string(), std::strerror(errno));
+  struct stat status;
+  if (::fstat(fd, &status) == 0 && status.st_size > 0) {
+    ::close(fd);
+    fail("{}: exists already; move it away or choose another run.output", path_.string());
+  }
+  fd_ = fd;
+  reserve(kReservedAtOnce);
+}
+
+EventLog::~EventLog() { close(); }
+
+EventLog::EventLog(EventLog&& other) noexcept { *this = std::move(other); }
+
+EventLog& EventLog::operator=(EventLog&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  path_ = std::move(other.path_);
+  clock_ = std::move(other.clock_);
+  fd_ = std::exchange(other.fd_, -1);
+  bytes_ = other.bytes_;
+  reserved_ = other.reserved_;
+  last_time_ms_ = other.last_time_ms_;
+  return *this;
+}
+
+// Not every file system can; the log works without.
+bool EventLog::reserve(int64_t bytes) noexcept {
+  if (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0) return false;
+  reserved_ = bytes;
+  return true;
+}
+
+void EventLog::close() noexcept {
+  if (fd_ < 0) return;
+  // Gives back what was reserved.
+  (void)!::ftruncate(fd_, bytes_);
+  ::close(fd_);
+  fd_ = -1;
+}
+
+void EventLog::start(std::string_view key, const EventMetadata& metadata,
+                     std::source_location where) {
+  write_line("INTERVAL_START", key, {}, metadata, where);
+}
+
+void EventLog::end(std::string_view key, const EventValue& value, const EventMetadata& metadata,
+                   std::source_location where) {
+  write_line("INTERVAL_END", key, value, metadata, where);
+  if (enabled() && key == log_keys::kRunStop && ::fsync(fd_) != 0 && errno != EINVAL) {
+    fail("{}: cannot flush the log to disk: {}", path_.string(), std::strerror(errno));
+  }
+}
+
+void EventLog::event(std::string_view key, const EventValue& value, const EventMetadata& metadata,
+                     std::source_location where) {
+  write_line("POINT_IN_TIME", key, value, metadata, where);
+}
+
+void EventLog::write_line(std::string_view type, std::string_view key, const EventValue& value,
+                          const EventMetadata& metadata, const std::source_location& where) {
+  if (!enabled()) return;
+  last_time_ms_ = std::max(last_time_ms_, clock_());
+  std::string line = fmt::format(
+      ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"{}\", \"key\": {}, "
+      "\"value\": {}, \"metadata\": {{\"file\": {}, \"lineno\": {}",
+      last_time_ms_, type, to_json(std::string(key)), to_json(value),
+      to_json(std::string(below_source_root(where.file_name()))), where.line());
+  for (const EventField& field : metadata) {
+    line += fmt::format(", {}: {}", to_json(std::string(field.key)), to_json(field.value));
+  }
+  line += "}}\n";
+
+  const bool last = key == log_keys::kRunStop;
+  const int64_t needed = bytes_ + static_cast<int64_t>(line.size()) + kKeptForTheEnd;
+  ssize_t written = -1;
+  if (last || reserved_ == 0 || needed <= reserved_ || reserve(reserved_ + kReservedAtOnce)) {
+    do {
+      written = ::write(fd_, line.data(), line.size());
+    } while (written < 0 && errno == EINTR);
+  }
+  if (written == static_cast<ssize_t>(line.size())) {
+    bytes_ += written;
+    return;
+  }
+  const int reason = written < 0 ? errno : ENOSPC;
+  (void)!::ftruncate(fd_, bytes_);
+  fail(
+      "{}: cannot write event '{}': {}; the log is whole up to the event before. Free space, or "
+      "choose another run.output",
+      path_.string(), key, std::strerror(reason));
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,84 @@
+#include "harness/record/experiment_log.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "base/error.h"
+#include "harness/record/log_keys.h"
+
+namespace strata::harness {
+
+RunLog::RunLog(std::filesystem::path path)
+    : log_(std::move(path)), interruption_(std::make_unique<Interruption>()) {
+  watcher_ = std::thread([this] { watch(); });
+}
+
+RunLog::~RunLog() {
+  finished_ = true;
+  if (watcher_.joinable()) watcher_.join();
+  try {
+    close();
+  } catch (const Error&) {
+    // An exception that says why is on its way already: nothing else leaves a run unfinished.
+  }
+}
+
+void RunLog::write(const std::function<void(EventLog&)>& write) {
+  const std::lock_guard lock(mutex_);
+  if (!closed_) write(log_);
+}
+
+void RunLog::run_start() {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  log_.start(log_keys::kRunStart);
+  started_ = running_ = true;
+}
+
+void RunLog::run_stop(bool success, int64_t samples) {
+  const std::lock_guard lock(mutex_);
+  if (!running_) return;
+  running_ = false;
+  log_.end(log_keys::kRunStop, {},
+           {{log_keys::kStatus, success ? log_keys::kSuccess : log_keys::kAborted},
+            {log_keys::kEpochNum, samples}});
+}
+
+bool RunLog::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  if (!started_ && log_.enabled()) std::filesystem::remove(log_.path());
+  if (running_) {
+    running_ = false;
+    log_.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
+  }
+  return started_;
+}
+
+void RunLog::watch() {
+  while (!finished_) {
+    if (interruption_->requested()) {
+      int exit_code = 128 + interruption_->signal();
+      std::string message;
+      try {
+        message = close() ? fmt::format(
+                                "\nstrata: interrupted; {} ends with run_stop aborted. To run "
+                                "again, move it away, and keep other results with --continue.\n",
+                                log_.path().string())
+                          : "\nstrata: interrupted before the run began; it left no log\n";
+      } catch (const Error& error) {
+        message = fmt::format("\nstrata: interrupted, and {}\n", error.what());
+        exit_code = 2;
+      }
+      // Another thread may wait in a collective for a rank that is gone: leave without its help.
+      std::fputs(message.c_str(), stderr);
+      ::_exit(exit_code);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+}  // namespace strata::harness

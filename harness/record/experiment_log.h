@@ -1,0 +1,49 @@
+// The log of one experiment on the rank that writes it, closed properly whatever ends the run.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "harness/host/interruption.h"
+#include "harness/record/event_log.h"
+
+namespace strata::harness {
+
+// Events of one experiment in MLPerf's order. A thread of its own watches for SIGINT and SIGTERM (a
+// launcher sends the latter when another rank dies, while this one waits in a collective): it
+// writes run_stop with status aborted where the run was on, says so on standard error, and ends the
+// process.
+class RunLog {
+ public:
+  // A log that writes nothing and watches for nothing: for every rank but the first.
+  RunLog() = default;
+  explicit RunLog(std::filesystem::path path);
+  // A run left by an exception ends its log as aborted; one that never started leaves no log, so
+  // that it can be tried again.
+  ~RunLog();
+  RunLog(const RunLog&) = delete;
+  RunLog& operator=(const RunLog&) = delete;
+
+  // Calls write(log), never at the same time as the watching thread writes.
+  void write(const std::function<void(EventLog&)>& write);
+  void run_start();
+  void run_stop(bool success, int64_t samples);
+
+ private:
+  void watch();
+  bool close();  // whether the run had begun
+
+  EventLog log_;
+  std::mutex mutex_;
+  bool started_ = false;
+  bool running_ = false;  // between run_start and run_stop
+  bool closed_ = false;   // what comes after is lost: training goes on until the process ends
+  std::unique_ptr<Interruption> interruption_;
+  std::atomic<bool> finished_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace strata::harness

@@ -1,0 +1,83 @@
+#include "harness/record/result_tree.h"
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace strata::harness {
+namespace {
+
+std::filesystem::path result(const ResultTree& tree, int experiment, const char* ending) {
+  return tree.results() / fmt::format("result_{}{}", experiment, ending);
+}
+
+void check_writable(const std::filesystem::path& directory) {
+  const std::filesystem::path probe = directory / fmt::format(".probe.{}", ::getpid());
+  try {
+    write_file_atomically(probe, "x");
+  } catch (const Error& error) {
+    fail("{}: cannot write results here ({}); choose another run.output", directory.string(),
+         error.what());
+  }
+  std::filesystem::remove(probe);
+}
+
+}  // namespace
+
+std::filesystem::path ResultTree::results() const {
+  return output / organization / "results" / system / "bert";
+}
+
+std::filesystem::path ResultTree::system_description() const {
+  return output / organization / "systems" / (system + ".json");
+}
+
+std::filesystem::path ResultTree::log(int experiment) const {
+  return result(*this, experiment, ".txt");
+}
+
+std::filesystem::path ResultTree::config(int experiment) const {
+  return result(*this, experiment, ".yaml");
+}
+
+std::filesystem::path ResultTree::step_trace(int experiment) const {
+  return result(*this, experiment, ".steps.jsonl");
+}
+
+std::filesystem::path ResultTree::timeline(int experiment) const {
+  return result(*this, experiment, ".timeline.json");
+}
+
+std::filesystem::path ResultTree::checkpoint(int experiment) const {
+  return result(*this, experiment, ".safetensors");
+}
+
+std::vector<ExperimentResult> prepare_result_tree(const ResultTree& tree, int experiments,
+                                                  ExistingResults existing) {
+  for (const auto& directory : {tree.results(), tree.system_description().parent_path()}) {
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    if (error) {
+      fail("{}: cannot make this directory: {}; choose another run.output", directory.string(),
+           error.message());
+    }
+    check_writable(directory);
+  }
+  std::vector<ExperimentResult> kept;
+  for (int experiment = 0; experiment < experiments; ++experiment) {
+    const std::filesystem::path log = tree.log(experiment);
+    std::error_code error;
+    if (!std::filesystem::exists(log, error)) continue;
+    if (existing == ExistingResults::kRefuse) {
+      fail(
+          "{}: exists already; move it away, choose another run.output, or have the results that "
+          "are there kept with --continue",
+          log.string());
+    }
+    kept.push_back(read_experiment_result(log, experiment));
+  }
+  return kept;
+}
+
+}  // namespace strata::harness

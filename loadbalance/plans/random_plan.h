@@ -1,0 +1,36 @@
+// The strategy "random": every rank draws from its own shard.
+#pragma once
+
+#include <vector>
+
+#include "loadbalance/plans/batch_plan.h"
+#include "loadbalance/plans/epoch_sampler.h"
+#include "loadbalance/sample.h"
+
+namespace strata::loadbalance {
+
+// A shard is a random share of the samples, dealt anew every epoch, and is drawn from in random
+// order. Dealing a shuffled epoch to the ranks as they draw gives the same distribution, for any
+// number of samples.
+class RandomDraw {
+ public:
+  RandomDraw(const PlanOptions& options, std::span<const int32_t> lengths);
+  // The next global batch, rank by rank. Valid until the next call.
+  std::span<const Sample> next_step();
+
+ private:
+  ShuffledDeck deck_;
+  std::vector<Sample> drawn_;
+};
+
+class RandomPlan final : public BatchPlan {
+ public:
+  RandomPlan(const PlanOptions& options, std::span<const int32_t> lengths);
+  std::span<const uint32_t> next_step() override;
+
+ private:
+  RandomDraw draw_;
+  std::vector<uint32_t> batch_;
+};
+
+}  // namespace strata::loadbalance

@@ -1,0 +1,82 @@
+#include "bench/operations_benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "bench/synthetic_training.h"
+#include "bert/flops.h"
+#include "device/registry/backends.h"
+#include "tests/comm/mirror_communicator.h"
+#include "tests/training/tiny_run.h"
+#include "training/synthetic_batch.h"
+
+namespace strata::harness {
+namespace {
+
+class OperationsBenchmarkTest : public testing::Test {
+ protected:
+  OperationsBenchmark run(RunConfig config, const char* only = "") {
+    return benchmark_operations(config, {.rounds = 1, .micro_batch_tokens = 200, .only = only},
+                                Ranks{*communicator_},
+                                [this](const std::string& next) { described_.push_back(next); });
+  }
+
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
+  std::vector<std::string> described_;
+};
+
+// What its operations are said to compute in a step is what the model is said to.
+TEST_F(OperationsBenchmarkTest, OperationsAddUpToTheModelsStep) {
+  const RunConfig config = tiny_run(2);
+  const OperationsBenchmark result = run(config);
+  const bert::BertConfig model = make_bert_config(config);
+  const auto lengths = micro_batch_lengths(config, 200, model, 1);
+  const auto masked = std::ssize(synthetic_batch(model, lengths, 1).masked_ids);
+  // The head's transform is not measured.
+  const double transform =
+      6.0 * static_cast<double>(masked * model.hidden_size * model.hidden_size);
+  double flops = 0;
+  for (const OperationTime& o : result.operations)
+    flops += static_cast<double>(o.per_step) * o.flops;
+  const double expected = bert::training_flops(model, lengths, masked) - transform;
+  EXPECT_NEAR(flops, expected, 1e-9 * expected);
+  EXPECT_EQ(result.tokens, 200);
+  EXPECT_EQ(described_.size(), result.operations.size() + 1);
+}
+
+TEST_F(OperationsBenchmarkTest, SharesAreOfTheLeastTimeThatThePeaksAllow) {
+  OperationsBenchmark b;
+  b.matrix_peak_flops_per_second = 1000;
+  b.copy_peak_bytes_per_second = 100;
+  EXPECT_DOUBLE_EQ(b.share_of_peak({.seconds = 4, .flops = 2000, .bytes = 100}), 0.5);
+  EXPECT_DOUBLE_EQ(b.share_of_peak({.seconds = 4, .bytes = 100}), 0.25);
+}
+
+TEST_F(OperationsBenchmarkTest, RunsOnEveryBackend) {
+  RunConfig config = tiny_run(2);
+  config.device.backend = &device::find_backend("reference");
+  for (const OperationTime& o : run(config).operations) {
+    EXPECT_GT(o.seconds, 0) << o.operation;
+    EXPECT_GT(o.bytes, 0) << o.operation;
+  }
+}
+
+TEST_F(OperationsBenchmarkTest, OnlyWhatWasAskedForIsMeasured) {
+  const auto only = [&](const char* name) {
+    std::vector<std::string> operations;
+    for (const OperationTime& o : run(tiny_run(2), name).operations)
+      operations.push_back(o.operation);
+    return operations;
+  };
+  EXPECT_EQ(only("attention"),
+            (std::vector<std::string>{"attention_forward", "attention_backward"}));
+  EXPECT_THROW(only("attentions"), Error);
+}
+
+TEST_F(OperationsBenchmarkTest, SeveralRanksAreRefused) {
+  comm::MirrorCommunicator two;
+  EXPECT_THROW(benchmark_operations(tiny_run(2), {}, Ranks{two}, [](const std::string&) {}), Error);
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,62 @@
+#include "bench/optimizer_benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "bert/parameters.h"
+#include "device/registry/backends.h"
+#include "tests/training/tiny_run.h"
+
+namespace strata::harness {
+namespace {
+
+RunConfig run_of(OptimizerKind optimizer) {
+  RunConfig config = tiny_run(1);
+  config.optimizer.name = optimizer;
+  return config;
+}
+
+int64_t elements(bool decay) {
+  const bert::ParameterLayout layout(bert::load_bert_config("tiny"));
+  int64_t sum = 0;
+  for (const bert::ParameterSegment& segment : layout.segments()) {
+    if (segment.decay == decay) sum += segment.size;
+  }
+  return sum;
+}
+
+TEST(OptimizerBenchmark, AdamReadsFourArraysAndWritesThree) {
+  std::vector<int> rounds;
+  const OptimizerBenchmark result = benchmark_optimizer(run_of(OptimizerKind::kAdam), 3,
+                                                        [&](int done) { rounds.push_back(done); });
+  EXPECT_EQ(rounds, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(result.parameters, elements(true) + elements(false));
+  EXPECT_EQ(result.memory_bytes, 16 * result.parameters);
+  EXPECT_EQ(result.update_bytes, 28 * result.parameters);
+  for (const double seconds : {result.norm, result.update, result.norm_and_update, result.plain}) {
+    EXPECT_GT(seconds, 0);
+  }
+  EXPECT_DOUBLE_EQ(result.share_of_plain(),
+                   result.update_bytes_per_second() / result.plain_bytes_per_second());
+}
+
+// w, g, m, v are read and m, v and, in g's place, u written; then w and u are read and w written.
+TEST(OptimizerBenchmark, LambPassesTwiceOverWhatDecays) {
+  const RunConfig config = run_of(OptimizerKind::kLamb);
+  EXPECT_EQ(benchmark_optimizer(config, 1).update_bytes,
+            40 * elements(true) + 28 * elements(false));
+}
+
+TEST(OptimizerBenchmark, SaysHowMuchMemoryItTakes) {
+  const RunConfig config = run_of(OptimizerKind::kAdam);
+  EXPECT_EQ(optimizer_benchmark_bytes(config), 16 * (elements(true) + elements(false)));
+}
+
+TEST(OptimizerBenchmark, TheReferenceBackendIsNotMeasured) {
+  RunConfig config = run_of(OptimizerKind::kAdam);
+  config.device.backend = &device::find_backend("reference");
+  EXPECT_THROW(benchmark_optimizer(config, 1), Error);
+}
+
+}  // namespace
+}  // namespace strata::harness

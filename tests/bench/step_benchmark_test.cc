@@ -1,0 +1,39 @@
+#include "bench/step_benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include "bert/flops.h"
+#include "tests/training/tiny_run.h"
+
+namespace strata::harness {
+namespace {
+
+TEST(StepBenchmark, CountsWhatAStepComputes) {
+  const auto communicator = comm::make_single_communicator();
+  const StepBenchmark result =
+      benchmark_steps(tiny_run(2), {.steps = 2, .micro_batch_tokens = 300}, Ranks{*communicator});
+  EXPECT_EQ(result.ranks, 1);
+  EXPECT_EQ(result.tokens, 300);
+  EXPECT_GE(result.sequences, 1);
+  // Between the least and the most that 300 tokens can cost.
+  const bert::BertConfig model = bert::load_bert_config("tiny");
+  const int32_t one[] = {300};
+  EXPECT_LT(result.flops, bert::training_flops(model, one, 46));
+  EXPECT_GT(result.flops, 6.0 * 300 * 2 * (4 * 64 * 64 + 2 * 64 * 128));
+}
+
+TEST(StepBenchmark, PhasesAreMeasuredAndAddUp) {
+  const auto communicator = comm::make_single_communicator();
+  const StepBenchmark result = benchmark_steps(tiny_run(2), {.steps = 3}, Ranks{*communicator});
+  EXPECT_EQ(result.sequences, 2);
+  for (const double seconds : {result.step, result.forward, result.backward, result.update}) {
+    EXPECT_GT(seconds, 0);
+  }
+  EXPECT_LE(result.forward, result.step);
+  EXPECT_GT(result.peak_flops_per_second, 0);
+  EXPECT_DOUBLE_EQ(result.tokens_per_second(), static_cast<double>(result.tokens) / result.step);
+  EXPECT_DOUBLE_EQ(result.flops_per_second(), result.flops / result.step);
+}
+
+}  // namespace
+}  // namespace strata::harness

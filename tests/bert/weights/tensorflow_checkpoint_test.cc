@@ -1,0 +1,142 @@
+#include "bert/weights/tensorflow_checkpoint.h"
+
+#include <cstring>
+#include <protozero/buffer_string.hpp>
+#include <protozero/varint.hpp>
+
+#include "base/crc32c.h"
+#include "base/files.h"
+#include "bert/weights/weights.h"
+#include "tests/bert/errors.h"
+#include "tests/bert/mlperf_reference.h"
+
+namespace strata::bert {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A copy of the checkpoint that tests/golden/mlperf_reference.py had TensorFlow write.
+class TensorFlowCheckpointTest : public testing::Test {
+ protected:
+  TensorFlowCheckpointTest() {
+    fs::copy_file(reference_checkpoint() + kIndex, index(), fs::copy_options::overwrite_existing);
+    fs::copy_file(reference_checkpoint() + kData, data(), fs::copy_options::overwrite_existing);
+  }
+  ~TensorFlowCheckpointTest() override {
+    fs::remove(index());
+    fs::remove(data());
+  }
+
+  fs::path prefix() const { return file_.path(); }
+  fs::path index() const { return prefix().string() + kIndex; }
+  fs::path data() const { return prefix().string() + kData; }
+  void change(const fs::path& path, const std::function<void(std::string&)>& change) {
+    std::string bytes = read_file(path);
+    change(bytes);
+    write_file_atomically(path, bytes);
+  }
+  std::vector<float> read(const std::string& name, size_t size) {
+    std::vector<float> values(size);
+    TensorFlowCheckpoint(prefix()).read(name, values);
+    return values;
+  }
+
+  static constexpr const char* kIndex = ".index";
+  static constexpr const char* kData = ".data-00000-of-00001";
+  TemporaryFile file_{".ckpt"};
+};
+
+TEST_F(TensorFlowCheckpointTest, ListsVariablesAsTensorFlowWroteThem) {
+  const TensorFlowCheckpoint file(prefix());
+  const auto shape = [&](const char* name) { return file.tensors().at(name).shape; };
+  EXPECT_EQ(shape("bert/embeddings/word_embeddings"), (std::vector<int64_t>{182, 32}));
+  EXPECT_EQ(shape("bert/encoder/layer_1/intermediate/dense/kernel"),
+            (std::vector<int64_t>{32, 64}));
+  EXPECT_EQ(shape("global_step"), std::vector<int64_t>{});
+  EXPECT_EQ(file.tensors().at("global_step").dtype, "I64");
+  EXPECT_EQ(file.tensors().at("global_step").size(), 1);
+  EXPECT_EQ(file.tensors().at("cls/predictions/output_bias").dtype, "F32");
+}
+
+TEST_F(TensorFlowCheckpointTest, ADamagedTensorIsRefusedWhenItIsRead) {
+  const std::string name = "bert/pooler/dense/kernel";
+  const std::vector<float> values = read(name, 32 * 32);
+  const uint64_t begin = TensorFlowCheckpoint(prefix()).tensors().at(name).begin;
+  change(data(), [&](std::string& bytes) { bytes[begin + 5] ^= 0x10; });
+  expect_error([&] { read(name, 32 * 32); },
+               {data().string(), name, "bytes " + std::to_string(begin), "checksum"});
+  read("bert/pooler/dense/bias", 32);
+}
+
+TEST_F(TensorFlowCheckpointTest, ATruncatedFileIsRefused) {
+  change(data(), [](std::string& bytes) { bytes.resize(bytes.size() - 1); });
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; },
+               {index().string(), "ends at byte", data().string(), "truncated"});
+  change(index(), [](std::string& bytes) { bytes.resize(bytes.size() / 2); });
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
+  change(index(), [](std::string& bytes) { bytes.resize(20); });
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
+}
+
+// LevelDB would take what they say for granted. They are four numbers, and have no checksum.
+TEST_F(TensorFlowCheckpointTest, DamagedNumbersAtTheEndOfTheIndexAreRefused) {
+  const std::string whole = read_file(index());
+  const uint64_t blocks = whole.size() - 48;
+  const std::vector<std::vector<uint64_t>> numbers = {{0, 0, 0, uint64_t{1} << 36},
+                                                      {0, 0, 0, uint64_t{1} << 63},
+                                                      {0, 0, 0, ~uint64_t{0} - 4},
+                                                      {0, 0, ~uint64_t{0} - 7, 8},
+                                                      {0, 0, ~uint64_t{0} - 999, 1500},
+                                                      {0, 0, 0, blocks},
+                                                      {0, 0, blocks + 1, 0},
+                                                      {0, ~uint64_t{0} - 4, 0, 8},
+                                                      {~uint64_t{0}, 5, ~uint64_t{0}, 5}};
+  for (const auto& four : numbers) {
+    change(index(), [&](std::string& bytes) {
+      std::string footer;
+      for (const uint64_t number : four) protozero::add_varint_to_buffer(&footer, number);
+      footer.resize(40);
+      bytes = whole.substr(0, blocks) + footer + whole.substr(whole.size() - 8);
+    });
+    expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
+  }
+  change(index(), [&](std::string& bytes) {
+    bytes = whole.substr(0, blocks) + std::string(40, '\xff') + whole.substr(whole.size() - 8);
+  });
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
+}
+
+TEST_F(TensorFlowCheckpointTest, EachDamagedByteOfTheIndexIsRefusedOrHarmless) {
+  const std::string whole = read_file(index());
+  const TensorFlowCheckpoint undamaged(prefix());
+  int refused = 0;
+  for (size_t at = 0; at < whole.size(); ++at) {
+    change(index(), [&](std::string& bytes) {
+      bytes = whole;
+      bytes[at] ^= 0x41;
+    });
+    try {
+      const TensorFlowCheckpoint file(prefix());
+      EXPECT_EQ(file.tensors().size(), undamaged.tensors().size()) << "byte " << at;
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, static_cast<int>(whole.size()) * 9 / 10);
+}
+
+TEST_F(TensorFlowCheckpointTest, WhatIsMissingIsNamed) {
+  fs::remove(data());
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), data().string()});
+  fs::remove(index());
+  EXPECT_FALSE(TensorFlowCheckpoint::exists(prefix()));
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string()});
+}
+
+TEST_F(TensorFlowCheckpointTest, NothingElseIsTakenForOne) {
+  write_file_atomically(index(), std::string(4000, 'x'));
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string(), "fetch it again"});
+}
+
+}  // namespace
+}  // namespace strata::bert

@@ -1,0 +1,163 @@
+#include "bert/weights/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "bert/weights/safetensors.h"
+#include "tests/bert/errors.h"
+
+namespace strata::bert {
+namespace {
+
+BertConfig small() {
+  BertConfig config;
+  config.vocab_size = 50;
+  config.hidden_size = 64;
+  config.layers = 2;
+  config.heads = 2;
+  config.intermediate_size = 64;
+  config.max_positions = 16;
+  return config;
+}
+
+// A file's tensors by name, to be changed and written again.
+using Tensors = std::map<std::string, std::pair<std::vector<int64_t>, std::vector<float>>>;
+
+Tensors read_all(const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  Tensors tensors;
+  for (const auto& [name, stored] : file.tensors()) {
+    std::vector<float> values(static_cast<size_t>(stored.size()));
+    file.read(name, values);
+    tensors[name] = {stored.shape, values};
+  }
+  return tensors;
+}
+
+void write_all(const std::filesystem::path& path, const Tensors& tensors) {
+  std::vector<NamedTensor> named;
+  for (const auto& [name, tensor] : tensors) named.push_back({name, tensor.first, tensor.second});
+  write_safetensors(path, named);
+}
+
+class Weights : public testing::Test {
+ protected:
+  // A whole file of random weights, changed by `change`.
+  void write_file(const std::function<void(Tensors&)>& change) {
+    save_weights(layout_, weights_, file_.path());
+    Tensors tensors = read_all(file_.path());
+    change(tensors);
+    write_all(file_.path(), tensors);
+  }
+  LoadedWeights load() { return load_weights(layout_, file_.path(), 9); }
+
+  const ParameterLayout layout_{small()};
+  const HostWeights weights_ = random_weights(layout_, 1);
+  TemporaryFile file_{".safetensors"};
+};
+
+void rename(Tensors& tensors, const std::string& from, const std::string& to) {
+  Tensors renamed;
+  for (auto& [name, tensor] : tensors) {
+    std::string other = name;
+    if (const size_t at = other.find(from); at != std::string::npos) {
+      other.replace(at, from.size(), to);
+    }
+    renamed[other] = tensor;
+  }
+  tensors = renamed;
+}
+
+TEST_F(Weights, RandomOnesHaveTheReferencesDistribution) {
+  ParameterLayout layout(load_bert_config("tiny"));
+  const HostWeights weights = random_weights(layout, 5);
+  const Parameter& p = layout.word_embeddings;
+  double sum = 0, squares = 0, largest = 0;
+  for (int64_t i = 0; i < p.size(); ++i) {
+    const double value = weights[static_cast<size_t>(p.offset + i)];
+    sum += value;
+    squares += value * value;
+    largest = std::max(largest, std::abs(value));
+  }
+  const double count = static_cast<double>(p.size());
+  EXPECT_NEAR(sum / count, 0, 1e-4);
+  // A normal cut at two deviations has 0.8796 of its deviation.
+  EXPECT_NEAR(std::sqrt(squares / count), 0.02 * 0.87962566, 5e-5);
+  EXPECT_LE(largest, 0.04);
+  EXPECT_GT(largest, 0.0399);
+}
+
+TEST_F(Weights, RandomBiasesAreZeroAndGainsOne) {
+  for (const Parameter& p : layout_.all) {
+    if (p.decay) continue;
+    const float expected = p.name.ends_with("/gamma") ? 1.0f : 0.0f;
+    for (int64_t i = 0; i < p.size(); ++i) ASSERT_EQ(weights_[p.offset + i], expected) << p.name;
+  }
+}
+
+TEST_F(Weights, TheSeedDecidesEveryBit) {
+  EXPECT_EQ(random_weights(layout_, 1), weights_);
+  EXPECT_NE(random_weights(layout_, 2), weights_);
+}
+
+TEST_F(Weights, SavedOnesAreLoadedAgain) {
+  save_weights(layout_, weights_, file_.path());
+  const LoadedWeights loaded = load();
+  EXPECT_EQ(loaded.values, weights_);
+  EXPECT_TRUE(loaded.initialised.empty());
+  EXPECT_TRUE(loaded.unused.empty());
+}
+
+TEST_F(Weights, AnEncodersFileLacksTheHeads) {
+  write_file([](Tensors& tensors) {
+    std::erase_if(tensors, [](const auto& entry) {
+      return entry.first.starts_with("cls.") || entry.first.find("pooler") != std::string::npos;
+    });
+    rename(tensors, "bert.", "");
+    tensors["embeddings.position_ids"] = {{1, 16}, std::vector<float>(16)};
+  });
+  const LoadedWeights loaded = load();
+  EXPECT_EQ(loaded.unused, std::vector<std::string>{"embeddings.position_ids"});
+  EXPECT_EQ(loaded.initialised.size(), 9u);
+
+  // The encoder is the file's, the transform the identity, the rest as random_weights(9) draws it.
+  const HostWeights fresh = random_weights(layout_, 9);
+  for (const Parameter& p : layout_.all) {
+    const bool missing = p.name.starts_with("cls/") || p.name.starts_with("bert/pooler/");
+    EXPECT_EQ(std::count(loaded.initialised.begin(), loaded.initialised.end(), p.name), missing)
+        << p.name;
+    for (int64_t i = 0; i < p.size(); ++i) {
+      const float expected = p.name == layout_.transform.weight.name
+                                 ? (i / p.cols == i % p.cols ? 1.0f : 0.0f)
+                             : missing ? fresh[p.offset + i]
+                                       : weights_[p.offset + i];
+      ASSERT_EQ(loaded.values[p.offset + i], expected) << p.name << " " << i;
+    }
+  }
+}
+
+TEST_F(Weights, OldNamesOfLayerNormAreKnown) {
+  write_file([](Tensors& tensors) {
+    rename(tensors, "LayerNorm.weight", "LayerNorm.gamma");
+    rename(tensors, "LayerNorm.bias", "LayerNorm.beta");
+  });
+  EXPECT_EQ(load().values, weights_);
+}
+
+TEST_F(Weights, AMissingEncoderTensorIsNamed) {
+  const std::string name = "bert.encoder.layer.1.output.dense.weight";
+  write_file([&](Tensors& tensors) { tensors.erase(name); });
+  expect_error([&] { load(); }, {file_.name(), name, "model.checkpoint"});
+}
+
+TEST_F(Weights, AnotherShapeIsNamed) {
+  const std::string name = "bert.embeddings.word_embeddings.weight";
+  write_file([&](Tensors& tensors) { tensors[name] = {{49, 64}, std::vector<float>(49 * 64)}; });
+  expect_error([&] { load(); }, {file_.name(), name, "[49, 64]", "[50, 64]"});
+  write_file([&](Tensors& tensors) { tensors[name] = {{64, 50}, std::vector<float>(64 * 50)}; });
+  expect_error([&] { load(); }, {name, "[64, 50]"});
+}
+
+}  // namespace
+}  // namespace strata::bert

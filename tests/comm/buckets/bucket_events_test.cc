@@ -1,0 +1,38 @@
+#include "comm/buckets/bucket_events.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace strata::comm {
+namespace {
+
+constexpr auto kReduce = BucketPhase::kReduce;
+constexpr auto kGather = BucketPhase::kGather;
+constexpr auto kUpdate = BucketPhase::kUpdate;
+
+TEST(ExposedCommunication, IsWhatRunsBesideNothing) {
+  const std::vector<BucketEvent> events = {{0, kReduce, 100, 200}, {1, kReduce, 200, 350}};
+  EXPECT_EQ(exposed_communication_ns(events, 0), 250);
+  EXPECT_EQ(exposed_communication_ns(events, 150), 200) << "backward ended at 150";
+  EXPECT_EQ(exposed_communication_ns(events, 350), 0);
+  EXPECT_EQ(exposed_communication_ns({}, 0), 0);
+}
+
+TEST(ExposedCommunication, IsNotWhatRunsBesideAnUpdate) {
+  const std::vector<BucketEvent> events = {{0, kUpdate, 120, 150},
+                                           {1, kReduce, 100, 200},
+                                           {0, BucketPhase::kNorm, 190, 260},
+                                           {2, kReduce, 200, 300}};
+  EXPECT_EQ(exposed_communication_ns(events, 0), 200 - 30 - 70);
+  EXPECT_EQ(exposed_communication_ns(events, 130), 170 - 20 - 70);
+}
+
+TEST(ExposedCommunication, CountsReductionsAndGatheringsAtTheSameTimeOnce) {
+  const std::vector<BucketEvent> events = {
+      {1, kReduce, 0, 100}, {0, kGather, 50, 150}, {2, BucketPhase::kClip, 140, 145}};
+  EXPECT_EQ(exposed_communication_ns(events, 0), 145);
+}
+
+}  // namespace
+}  // namespace strata::comm

@@ -1,0 +1,250 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/buckets/gradient_buckets.h"
+#include "tests/comm/buckets/bucket_step.h"
+
+namespace strata::comm {
+namespace {
+
+using device::BFloat16;
+using device::DType;
+
+struct Case {
+  ClipMode clip;
+  DType reduce_dtype;
+  DType master_dtype = DType::kF32;
+  bool memory_is_host = true;  // decides which engine works
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const bool memory_is_host : {true, false}) {
+    for (const ClipMode clip : {ClipMode::kNone, ClipMode::kAfterAllReduce,
+                                ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce}) {
+      for (const DType reduce_dtype : {DType::kF32, DType::kBF16}) {
+        all.push_back({clip, reduce_dtype, DType::kF32, memory_is_host});
+      }
+    }
+    all.push_back({ClipMode::kAfterAllReduce, DType::kF64, DType::kF64, memory_is_host});
+    all.push_back({ClipMode::kBucketBeforeAllReduce, DType::kF32, DType::kF64, memory_is_host});
+  }
+  return all;
+}
+
+class GradientBucketsOverRanks : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr float kMaxNorm = 1.5f;
+  static constexpr int kMicroBatches = 2;
+
+  GradientBucketsOverRanks()
+      : step_(GetParam().master_dtype, GetParam().memory_is_host),
+        buckets_(step_.backend, *world_, step_.gradients(), kBoundaries,
+                 {.clip = GetParam().clip,
+                  .max_norm = kMaxNorm,
+                  .reduce_dtype = GetParam().reduce_dtype,
+                  .bucket_bytes =
+                      kBucketElements * static_cast<int64_t>(size_of(GetParam().reduce_dtype))},
+                 step_.update()) {}
+
+  // One step of two micro-batches; backward reports its ranges during the last.
+  StepTimes run_step(int step) {
+    std::fill(step_.applied.begin(), step_.applied.end(), 0.0);
+    for (int micro = 0; micro < kMicroBatches; ++micro) {
+      step_.set(gradient_of(world_->rank(), step, micro), micro > 0);
+    }
+    for (size_t i = 1; i < kBoundaries.size(); ++i) {
+      buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+    }
+    return buckets_.finish_step();
+  }
+
+  // As it stands in the arena of `rank` after both micro-batches.
+  std::vector<double> accumulated(int rank, int step) const {
+    const std::vector<float> first = gradient_of(rank, step, 0),
+                             second = gradient_of(rank, step, 1);
+    std::vector<double> sum(kGradients);
+    for (int64_t i = 0; i < kGradients; ++i) {
+      sum[i] = GetParam().master_dtype == DType::kF64 ? double{first[i]} + double{second[i]}
+                                                      : double{first[i] + second[i]};
+    }
+    return sum;
+  }
+
+  std::vector<std::vector<double>> all_ranks(int step) const {
+    std::vector<std::vector<double>> result;
+    for (int rank = 0; rank < world_->size(); ++rank) result.push_back(accumulated(rank, step));
+    return result;
+  }
+
+  std::unique_ptr<Communicator> world_ = make_mpi_communicator();
+  BucketStep step_;
+  GradientBuckets buckets_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, GradientBucketsOverRanks, testing::ValuesIn(cases()),
+                         [](const auto& param) {
+                           return name_of(param.param.clip) + "_" +
+                                  device::name_of(param.param.reduce_dtype) + "_of_" +
+                                  device::name_of(param.param.master_dtype) +
+                                  (param.param.memory_is_host ? "_on_host" : "_on_device");
+                         });
+
+// How far each element may be from the definition: the roundings of its clipped contributions and
+// of their sum in reduce_dtype; in f32 those of the norm and the factors too.
+std::vector<double> tolerances(std::vector<std::vector<double>> ranks, const Case& c,
+                               const std::vector<double>& expected,
+                               const std::vector<BucketRange>& buckets, double max_norm) {
+  const bool after = c.clip == ClipMode::kAfterAllReduce;
+  const double factor =
+      after ? norm_of(expected) / norm_of(expected_gradient(ranks, ClipMode::kNone, 0, {})) : 1.0;
+  const bool converted = c.reduce_dtype == DType::kBF16 && ranks.size() > 1;
+  for (auto& gradient : ranks) {
+    for (double& value : gradient) value = std::abs(value);
+  }
+  auto result = expected_gradient(ranks, after ? ClipMode::kNone : c.clip, max_norm, buckets);
+  // bf16: half a unit in the last of 8 significant bits, twice.
+  for (double& value : result) value *= factor * (converted ? 2 * 0x1p-8 * 1.01 : 1e-6);
+  return result;
+}
+
+TEST_P(GradientBucketsOverRanks, ApplyWhatTheModeDefines) {
+  for (int step = 0; step < 3; ++step) {
+    run_step(step);
+    const auto ranks = all_ranks(step);
+    const auto expected = expected_gradient(ranks, GetParam().clip, kMaxNorm, buckets_.buckets());
+    const auto tolerance = tolerances(ranks, GetParam(), expected, buckets_.buckets(), kMaxNorm);
+    for (int64_t i = 0; i < kGradients; ++i) {
+      ASSERT_NEAR(step_.applied[i], expected[i], tolerance[i])
+          << "step " << step << " element " << i;
+    }
+  }
+}
+
+TEST_P(GradientBucketsOverRanks, EndEveryStepWithTheSameBits) {
+  for (int step = 0; step < 3; ++step) {
+    run_step(step);
+    std::vector<double> first = step_.applied;
+    world_->broadcast(first.data(), first.size() * sizeof(double), 0);
+    EXPECT_EQ(std::memcmp(first.data(), step_.applied.data(), first.size() * sizeof(double)), 0);
+  }
+}
+
+TEST_P(GradientBucketsOverRanks, ReportTheNormBeforeClipping) {
+  run_step(7);
+  const std::optional<double> norm = buckets_.gradient_norm();
+  const auto ranks = all_ranks(7);
+  if (GetParam().clip == ClipMode::kNone) {
+    EXPECT_FALSE(norm);
+    return;
+  }
+  const auto mean = expected_gradient(ranks, ClipMode::kNone, kMaxNorm, {});
+  const double expected =
+      norm_of(GetParam().clip == ClipMode::kAfterAllReduce ? mean : ranks[world_->rank()]);
+  ASSERT_TRUE(norm);
+  const bool rounded = GetParam().clip == ClipMode::kAfterAllReduce &&
+                       GetParam().reduce_dtype == DType::kBF16 && world_->size() > 1;
+  EXPECT_NEAR(*norm, expected, expected * (rounded ? 0x1p-8 : 1e-6));
+}
+
+// Plain gradient descent over an engine of its own, on the same gradients as any other.
+class Descent {
+ public:
+  Descent(Communicator& world, const Case& c, bool sharded)
+      : step_(c.master_dtype, c.memory_is_host),
+        rank_(world.rank()),
+        memory_(step_.backend, kGradients * sizeof(double)),
+        buckets_(step_.backend, world, step_.gradients(), kBoundaries, options(c, sharded),
+                 [this](const ReducedGradients& reduced) {
+                   apply_(reduced);
+                   for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+                     weights()[i] -= 0.25 * step_.applied[static_cast<size_t>(i)];
+                     ++updates_;
+                   }
+                 }) {}
+
+  void run_step(int step) {
+    std::fill(step_.applied.begin(), step_.applied.end(), 0.0);
+    step_.set(gradient_of(rank_, step));
+    for (size_t i = 1; i < kBoundaries.size(); ++i) {
+      buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+    }
+    buckets_.finish_step();
+  }
+
+  std::span<double> weights() const { return {memory_.as<double>(), kGradients}; }
+  int64_t updates() const { return updates_; }
+  int64_t gathers() const {
+    return std::count_if(buckets_.events().begin(), buckets_.events().end(),
+                         [](const BucketEvent& e) { return e.phase == BucketPhase::kGather; });
+  }
+  size_t bucket_count() const { return buckets_.buckets().size(); }
+
+ private:
+  BucketOptions options(const Case& c, bool sharded) const {
+    BucketOptions options{
+        .clip = c.clip,
+        .max_norm = 1.5f,
+        .reduce_dtype = c.reduce_dtype,
+        .bucket_bytes = kBucketElements * static_cast<int64_t>(size_of(c.reduce_dtype))};
+    if (sharded) options.gathered_weights = {memory_.data(), DType::kF64, 1, kGradients};
+    return options;
+  }
+
+  BucketStep step_;
+  int rank_;
+  GradientBuckets::Update apply_ = step_.update();
+  int64_t updates_ = 0;
+  device::Buffer memory_;
+  GradientBuckets buckets_;
+};
+
+TEST_P(GradientBucketsOverRanks, SharedOutStateGivesTheSameWeightsFromAShareOfTheUpdates) {
+  Descent whole(*world_, GetParam(), false), shared_out(*world_, GetParam(), true);
+  for (int step = 0; step < 3; ++step) {
+    whole.run_step(step);
+    shared_out.run_step(step);
+    ASSERT_TRUE(std::ranges::equal(whole.weights(), shared_out.weights())) << "step " << step;
+  }
+  const int ranks = world_->size();
+  EXPECT_EQ(whole.updates(), 3 * kGradients);
+  EXPECT_NEAR(static_cast<double>(shared_out.updates()), 3.0 * kGradients / ranks,
+              3.0 * static_cast<double>(whole.bucket_count()));
+  std::vector<int64_t> updates = {shared_out.updates()};
+  world_->all_reduce_sum(updates);
+  EXPECT_EQ(updates[0], 3 * kGradients);
+  EXPECT_EQ(whole.gathers(), 0);
+  if (!GetParam().memory_is_host) return;  // nothing is timed
+  EXPECT_EQ(shared_out.gathers(), ranks > 1 ? static_cast<int64_t>(whole.bucket_count()) : 0);
+}
+
+// Without clipping the arithmetic is known to the bit.
+TEST(GradientBucketsOverRanksUnclipped, SumInRankOrderAndRoundBF16Once) {
+  const auto world = make_mpi_communicator();
+  BucketStep step;
+  std::vector<float> sums(kGradients);
+  GradientBuckets buckets(
+      step.backend, *world, step.gradients(), kBoundaries,
+      {.clip = ClipMode::kNone, .reduce_dtype = DType::kBF16, .bucket_bytes = 2 * kBucketElements},
+      [&](const ReducedGradients& reduced) {
+        for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+          sums[i] = step.gradients().as<float>()[i];
+        }
+      });
+  step.set(gradient_of(world->rank(), 0));
+  buckets.gradients_final(0, kGradients);
+  buckets.finish_step();
+  std::vector<std::vector<float>> gradients;
+  for (int rank = 0; rank < world->size(); ++rank) gradients.push_back(gradient_of(rank, 0));
+  for (int64_t i = 0; i < kGradients; ++i) {
+    float sum = 0;
+    for (const auto& gradient : gradients) sum += BFloat16(gradient[i]);
+    const float expected = world->size() == 1 ? gradients[0][i] : float{BFloat16(sum)};
+    ASSERT_EQ(sums[i], expected) << i;
+  }
+}
+
+}  // namespace
+}  // namespace strata::comm

@@ -1,0 +1,306 @@
+// Gradient buckets on a device whose streams run late and in any order that their events allow,
+// reduced by a stand-in for NCCL (fake_nccl.cc): the weights must have the bits that host memory
+// gives.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "comm/buckets/gradient_buckets.h"
+#include "comm/device_communicator.h"
+#include "device/graph_cache.h"
+#include "tests/comm/buckets/bucket_step.h"
+#include "tests/support/deferred_backend.h"
+#include "tests/support/host_backend.h"
+
+namespace strata::comm {
+namespace {
+
+using device::DType;
+using device::Stream;
+using testing_support::DeferredBackend;
+using testing_support::HostBackend;
+
+constexpr int kSteps = 4;
+constexpr int64_t kSums = 2;
+
+struct Case {
+  ClipMode clip;
+  DType reduce_dtype;
+  bool sharded;
+  bool in_halves = false;
+};
+
+// Plain gradient descent over kSteps, in halves by a step whose length all ranks know together,
+// whose weights are final once its streams are synchronized.
+template <typename AnyBackend>
+class Descent {
+ public:
+  using Enqueue = std::function<void(Stream, std::function<void()>)>;
+
+  Descent(AnyBackend& backend, Communicator& world, const Case& c, Enqueue enqueue)
+      : backend_(backend),
+        rank_(world.rank()),
+        enqueue_(std::move(enqueue)),
+        step_(backend, sizeof(int)),
+        gradients_(backend, kGradients * sizeof(float)),
+        weights_(backend, kGradients * sizeof(float)),
+        sums_(backend, kSums * sizeof(double)),
+        buckets_(
+            backend, world, {gradients_.data(), DType::kF32, 1, kGradients}, kBoundaries,
+            options(c),
+            [this, halves = c.in_halves && world.size() > 1](const ReducedGradients& reduced) {
+              halves ? add_up(reduced) : update(reduced);
+            },
+            second_half(c)) {}
+
+  // `recordings` may be null. `check` is told of every step that has been issued.
+  std::vector<float> run(device::Recordings* recordings = nullptr,
+                         const std::function<void(const StepTimes&)>& check = {}) {
+    for (int step = 0; step < kSteps; ++step) {
+      backend_.store(Stream::kCompute, step_.data(), &step, sizeof step);
+      if (recordings) {
+        recordings->run({}, [this] { issue_step(); });
+      } else {
+        const StepTimes times = issue_step();
+        if (check) check(times);
+      }
+    }
+    backend_.synchronize(Stream::kCompute);
+    return {weights_.template as<float>(), weights_.template as<float>() + kGradients};
+  }
+
+  GradientBuckets& buckets() { return buckets_; }
+
+ private:
+  StepTimes issue_step() {
+    backend_.fill_zero(Stream::kCompute, sums_.data(), sums_.bytes());
+    for (size_t i = 1; i < kBoundaries.size(); ++i) {
+      backward(kBoundaries[i - 1], kBoundaries[i]);
+      buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+    }
+    return buckets_.finish_step();
+  }
+
+  BucketOptions options(const Case& c) const {
+    BucketOptions options{
+        .clip = c.clip,
+        .max_norm = 1.5f,
+        .reduce_dtype = c.reduce_dtype,
+        .bucket_bytes = kBucketElements * static_cast<int64_t>(size_of(c.reduce_dtype))};
+    if (c.sharded) options.gathered_weights = {weights_.data(), DType::kF32, 1, kGradients};
+    return options;
+  }
+
+  // Gradients that depend on the weights: nothing that is late goes unnoticed.
+  void backward(int64_t begin, int64_t end) {
+    enqueue_(Stream::kCompute, [=, this] {
+      const std::vector<float> fresh = gradient_of(rank_, *step_.template as<int>());
+      for (int64_t i = begin; i < end; ++i) {
+        gradients_.template as<float>()[i] =
+            fresh[static_cast<size_t>(i)] + 0.5f * weights_.template as<float>()[i];
+      }
+    });
+  }
+
+  SecondHalf second_half(const Case& c) {
+    if (!c.in_halves) return {};
+    return {{sums_.data(), DType::kF64, 1, kSums},
+            [this](const ReducedGradients& reduced) { finish(reduced); }};
+  }
+
+  static float scale_of(const ReducedGradients& reduced) {
+    if (!reduced.norm_squared) return reduced.gradient_scale;
+    return reduced.gradient_scale *
+           static_cast<float>(std::min(1.0, reduced.max_norm / std::sqrt(*reduced.norm_squared)));
+  }
+
+  // Sums of both kinds of elements.
+  void add_up(const ReducedGradients& reduced) {
+    enqueue_(reduced.stream, [=, this] {
+      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+        float& gradient = gradients_.template as<float>()[i];
+        gradient *= scale_of(reduced);
+        sums_.template as<double>()[i % kSums] += gradient * gradient;
+      }
+    });
+  }
+  void finish(const ReducedGradients& reduced) {
+    enqueue_(reduced.stream, [=, this] {
+      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+        const float gradient = gradients_.template as<float>()[i];
+        const auto length = static_cast<float>(std::sqrt(sums_.template as<double>()[i % kSums]));
+        weights_.template as<float>()[i] -= 0.25f * gradient / (1 + length);
+      }
+    });
+  }
+
+  void update(const ReducedGradients& reduced) {
+    enqueue_(reduced.stream, [=, this] {
+      const float scale = scale_of(reduced);
+      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+        weights_.template as<float>()[i] -= 0.25f * scale * gradients_.template as<float>()[i];
+      }
+    });
+  }
+
+  AnyBackend& backend_;
+  int rank_;
+  Enqueue enqueue_;
+  device::Buffer step_, gradients_, weights_, sums_;
+  GradientBuckets buckets_;
+};
+
+class StreamEngineOverRanks : public testing::TestWithParam<Case> {
+ protected:
+  std::unique_ptr<Communicator> world_ = make_mpi_communicator();
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const ClipMode clip : {ClipMode::kNone, ClipMode::kAfterAllReduce,
+                              ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce}) {
+    for (const DType reduce_dtype : {DType::kF32, DType::kBF16}) {
+      for (const bool sharded : {false, true}) all.push_back({clip, reduce_dtype, sharded});
+      all.push_back({clip, reduce_dtype, true, true});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, StreamEngineOverRanks, testing::ValuesIn(cases()),
+                         [](const auto& param) {
+                           return name_of(param.param.clip) + "_" +
+                                  device::name_of(param.param.reduce_dtype) +
+                                  (param.param.sharded ? "_sharded" : "") +
+                                  (param.param.in_halves ? "_in_halves" : "");
+                         });
+
+TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun) {
+  HostBackend host;
+  Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
+                                      [](Stream, const std::function<void()>& work) { work(); });
+  const std::vector<float> expected = in_host_memory.run();
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
+                                        [&](Stream stream, std::function<void()> work) {
+                                          device.enqueue(stream, std::move(work));
+                                        });
+    ASSERT_EQ(on_streams.run(), expected) << "schedule " << seed;
+  }
+}
+
+// A bucket's events follow each other, whatever streams do in between.
+void expect_in_order(const std::vector<BucketEvent>& events, int buckets, bool alone,
+                     const Case& c) {
+  std::map<std::pair<int, BucketPhase>, BucketEvent> last;
+  for (const BucketEvent& event : events) {
+    EXPECT_LE(event.begin_ns, event.end_ns);
+    last[{event.bucket, event.phase}] = event;
+  }
+  std::vector<BucketPhase> phases = {BucketPhase::kClip};
+  if (!alone) phases.push_back(BucketPhase::kReduce);
+  phases.insert(phases.end(), {BucketPhase::kNorm, BucketPhase::kUpdate});
+  if (!alone && c.in_halves) phases.push_back(BucketPhase::kFinish);
+  if (!alone && c.sharded) phases.push_back(BucketPhase::kGather);
+  for (int bucket = 0; bucket < buckets; ++bucket) {
+    for (size_t i = 0; i < phases.size(); ++i) {
+      ASSERT_TRUE(last.contains({bucket, phases[i]})) << bucket << ", phase " << i;
+      if (i == 0) continue;
+      EXPECT_LE(last.at({bucket, phases[i - 1]}).end_ns, last.at({bucket, phases[i]}).begin_ns);
+    }
+  }
+  const bool exchanged =
+      !alone && (c.clip == ClipMode::kAfterAllReduce || (c.sharded && c.in_halves));
+  EXPECT_EQ(last.contains({kNoBucket, BucketPhase::kReduce}), exchanged);
+}
+
+TEST_P(StreamEngineOverRanks, StepsThatAreTimedHaveTheSameBits) {
+  HostBackend host;
+  Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
+                                      [](Stream, const std::function<void()>& work) { work(); });
+  const std::vector<float> expected = in_host_memory.run();
+  const bool alone = world_->size() == 1;
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
+                                        [&](Stream stream, std::function<void()> work) {
+                                          device.enqueue(stream, std::move(work));
+                                        });
+    GradientBuckets& buckets = on_streams.buckets();
+    bool timed = false;
+    int step = 0;
+    // All but the first and the third.
+    const auto check = [&](const StepTimes& times) {
+      if (timed) {
+        expect_in_order(buckets.events(), static_cast<int>(buckets.buckets().size()), alone,
+                        GetParam());
+        EXPECT_GT(times.update_seconds, 0);
+        EXPECT_GE(times.wait_seconds + 1e-9, times.exposed_communication_seconds);
+        EXPECT_LE(times.exposed_communication_seconds, times.communication_seconds + 1e-9);
+        EXPECT_EQ(times.communication_seconds > 0, !alone);
+      } else {
+        EXPECT_EQ(times.wait_seconds, 0);
+      }
+      timed = step++ % 2 == 0;
+      buckets.time_steps(timed);
+    };
+    ASSERT_EQ(on_streams.run(nullptr, check), expected) << "schedule " << seed;
+  }
+}
+
+// Connections take long to make where there are many ranks.
+TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
+  if (world_->size() == 1) GTEST_SKIP() << "one rank has nothing to exchange";
+  void* nccl = ::dlopen("libnccl.so.2", RTLD_NOW);
+  const auto collectives = reinterpret_cast<int (*)()>(::dlsym(nccl, "fakeNcclCollectives"));
+  const auto all_reduces = reinterpret_cast<int (*)()>(::dlsym(nccl, "fakeNcclAllReduces"));
+  ASSERT_TRUE(collectives && all_reduces);
+  const int before = collectives(), all_reduces_before = all_reduces();
+  HostBackend host;
+  DeferredBackend device(host, 1);
+  Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
+                                      [](Stream, const std::function<void()>&) {});
+  const Case& c = GetParam();
+  const int of_buckets = 2, of_norms = c.clip == ClipMode::kAfterAllReduce ? 1 : 0;
+  EXPECT_EQ(all_reduces() - all_reduces_before,
+            (c.sharded ? 0 : of_buckets) + of_norms + (c.in_halves ? 1 : 0));
+  // The halves of an all-reduce.
+  EXPECT_GE(collectives() - before, c.sharded ? 2 * of_buckets : of_buckets);
+}
+
+TEST(NcclOverRanks, FindsTheLargest) {
+  const auto world = make_mpi_communicator();
+  HostBackend host;
+  DeferredBackend device(host, 1);
+  const auto nccl = make_nccl_communicator(*world, device, Stream::kCompute);
+  std::vector<float> values{static_cast<float>(world->rank()), -1.0f};
+  nccl->all_reduce_max(values.data(), 2);
+  device.synchronize(Stream::kCompute);
+  EXPECT_EQ(values, (std::vector<float>{static_cast<float>(world->size() - 1), -1.0f}));
+}
+
+// Ranks may replay while others still issue: their collectives are not kept.
+TEST_P(StreamEngineOverRanks, GivesTheSameBitsWhenStepsAreReplayed) {
+  HostBackend host;
+  Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
+                                      [](Stream, const std::function<void()>& work) { work(); });
+  const std::vector<float> expected = in_host_memory.run();
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
+                                        [&](Stream stream, std::function<void()> work) {
+                                          device.enqueue(stream, std::move(work));
+                                        });
+    device::Recordings recordings(device, world_->rank() == 0 ? 1 : 0);
+    ASSERT_EQ(on_streams.run(&recordings), expected) << "schedule " << seed;
+    ASSERT_EQ(recordings.replayed(), world_->rank() == 0 ? kSteps - 2 : 0);
+  }
+}
+
+}  // namespace
+}  // namespace strata::comm

@@ -1,0 +1,298 @@
+#include "compliance/checks/check_log.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "tests/compliance/bert_log.h"
+
+namespace strata::compliance {
+namespace {
+
+using ::strata::testing::BertLog;
+using ::strata::testing::LogEvent;
+using ::strata::testing::TemporaryFolder;
+
+LogVerdict check_text(const std::string& text, const std::string& ruleset = "5.0.0",
+                      bool werror = false) {
+  RuleStore rules;
+  return check_log(EventLog::from_text(text, "test.txt"), rules, "training", ruleset, werror);
+}
+
+LogVerdict check(const BertLog& log, const std::string& ruleset = "5.0.0") {
+  return check_text(log.text(), ruleset);
+}
+
+std::string all(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) text += describe(finding) + "\n";
+  return text;
+}
+
+// The one error of a verdict, or a description of what there is instead.
+std::string only_error(const LogVerdict& verdict) {
+  return verdict.errors.size() == 1 ? verdict.errors.front().summary
+                                    : "not one error:\n" + all(verdict.errors);
+}
+
+TEST(CheckLog, OpenLogPassesInEveryRoundWithBert) {
+  for (const char* ruleset :
+       {"1.0.0", "1.1.0", "2.0.0", "2.1.0", "3.0.0", "3.1.0", "4.0.0", "4.1.0", "5.0.0"}) {
+    const LogVerdict verdict = check(BertLog::passing(), ruleset);
+    EXPECT_TRUE(verdict.passed()) << ruleset << "\n" << all(verdict.errors);
+    EXPECT_TRUE(verdict.warnings.empty()) << ruleset << "\n" << all(verdict.warnings);
+  }
+}
+
+TEST(CheckLog, ClosedLogPassesWhereNoWeightsAreAskedFor) {
+  for (const char* ruleset : {"0.7.0", "1.0.0", "3.0.0", "3.1.0", "4.0.0", "4.1.0", "5.0.0"}) {
+    const LogVerdict verdict = check(BertLog::passing("closed"), ruleset);
+    EXPECT_TRUE(verdict.passed()) << ruleset << "\n" << all(verdict.errors);
+  }
+}
+
+TEST(CheckLog, ClosedRoundsWithWeightsWantEveryTensorOnce) {
+  BertLog log = BertLog::passing("closed");
+  EXPECT_EQ(check(log, "2.0.0").errors.size(),
+            2u);  // no weights_initialization, and not the right tensors
+  std::vector<std::string> tensors = {"bert/embeddings/word_embeddings",
+                                      "bert/embeddings/position_embeddings",
+                                      "bert/embeddings/token_type_embeddings",
+                                      "bert/embeddings/LayerNorm/gamma",
+                                      "bert/embeddings/LayerNorm/beta",
+                                      "bert/pooler/dense/kernel",
+                                      "bert/pooler/dense/bias",
+                                      "cls/predictions/output_bias",
+                                      "cls/predictions/transform/dense/kernel",
+                                      "cls/predictions/transform/dense/bias",
+                                      "cls/predictions/transform/LayerNorm/gamma",
+                                      "cls/predictions/transform/LayerNorm/beta",
+                                      "cls/seq_relationship/output_weights",
+                                      "cls/seq_relationship/output_bias"};
+  for (int layer = 0; layer < 24; ++layer) {
+    for (const char* part :
+         {"attention/self/query/kernel", "attention/self/query/bias", "attention/self/key/kernel",
+          "attention/self/key/bias", "attention/self/value/kernel", "attention/self/value/bias",
+          "attention/output/dense/kernel", "attention/output/dense/bias",
+          "attention/output/LayerNorm/gamma", "attention/output/LayerNorm/beta",
+          "intermediate/dense/kernel", "intermediate/dense/bias", "output/dense/kernel",
+          "output/dense/bias", "output/LayerNorm/gamma", "output/LayerNorm/beta"}) {
+      tensors.push_back("bert/encoder/layer_" + std::to_string(layer) + "/" + part);
+    }
+  }
+  for (const std::string& tensor : tensors)
+    log.append({"weights_initialization", "null", "\"tensor\": \"" + tensor + "\""});
+  EXPECT_TRUE(check(log, "2.0.0").passed()) << all(check(log, "2.0.0").errors);
+  log.append({"weights_initialization", "null", R"("tensor": "bert/pooler/dense/bias")"});
+  EXPECT_NE(only_error(check(log, "2.0.0")).find("failed test: sorted("), std::string::npos);
+}
+
+TEST(CheckLog, ClosedTargetMustBeReachedOnceAndIsExplained) {
+  BertLog log = BertLog::passing("closed", 0.7199);
+  const LogVerdict verdict = check(log);
+  ASSERT_EQ(verdict.errors.size(), 1u) << all(verdict.errors);
+  const Finding& finding = verdict.errors.front();
+  EXPECT_EQ(finding.rule, "0.720 <= v['value'] < 1.0");
+  EXPECT_EQ(finding.rule_file, "shared/bert_target.yaml");
+  EXPECT_GT(finding.rule_line, 0);
+  EXPECT_EQ(finding.log_line, 29u);
+  EXPECT_NE(finding.found.find("0.7199"), std::string::npos) << finding.found;
+  log.append({"eval_accuracy", "0.72", R"("epoch_num": 1280)"});
+  EXPECT_TRUE(check(log).passed());
+}
+
+TEST(CheckLog, TargetOfRound07DependsOnTheBatch) {
+  BertLog log = BertLog::passing("closed", 0.707);
+  EXPECT_FALSE(check(log, "0.7.0").passed());
+  log.set("global_batch_size", "8192");
+  EXPECT_TRUE(check(log, "0.7.0").passed()) << all(check(log, "0.7.0").errors);
+}
+
+TEST(CheckLog, EveryRequiredKeyIsMissedWhenAbsent) {
+  for (const char* key : {"cache_clear", "init_stop", "run_start", "run_stop", "train_samples",
+                          "eval_samples", "submission_division", "gradient_accumulation_steps",
+                          "global_batch_size", "opt_lamb_epsilon", "opt_base_learning_rate",
+                          "opt_lamb_beta_1", "opt_lamb_beta_2", "opt_lamb_weight_decay_rate",
+                          "opt_learning_rate_training_steps", "opt_learning_rate_warmup_steps",
+                          "num_warmup_steps", "start_warmup_step", "eval_accuracy"}) {
+    const LogVerdict verdict = check(BertLog::passing("closed").without(key));
+    EXPECT_FALSE(verdict.passed()) << key;
+    EXPECT_NE(all(verdict.errors).find(std::string("'") + key + "'"), std::string::npos)
+        << key << all(verdict.errors);
+  }
+  for (const char* key : {"submission_org", "submission_platform", "submission_status"}) {
+    EXPECT_FALSE(check(BertLog::passing().without(key), "4.0.0").passed()) << key;
+    EXPECT_TRUE(check(BertLog::passing().without(key), "5.0.0").passed()) << key;
+  }
+}
+
+TEST(CheckLog, RepeatedEqualValuesWarnDifferentOnesFail) {
+  const LogVerdict same = check(BertLog::passing().append({"train_samples", "1"}));
+  EXPECT_TRUE(same.passed());
+  EXPECT_EQ(same.warnings.size(), 1u);
+  const LogVerdict equal = check(BertLog::passing().append({"train_samples", "1.0"}));  // 1 == 1.0
+  EXPECT_TRUE(equal.passed());
+  const LogVerdict other = check(BertLog::passing().append({"train_samples", "2"}));
+  EXPECT_EQ(only_error(other),
+            "Required EXACTLY_ONE occurrence of 'train_samples' but found 2 with different values: "
+            "[1, 2]");
+  // NaN differs from itself, but the official checker's are one object.
+  const LogVerdict nan =
+      check(BertLog::passing().set("train_samples", "NaN").append({"train_samples", "NaN"}));
+  EXPECT_TRUE(nan.passed());
+  EXPECT_EQ(nan.warnings.size(), 1u);
+  EXPECT_FALSE(
+      check_text(BertLog::passing().append({"train_samples", "1"}).text(), "5.0.0", true).passed());
+}
+
+TEST(CheckLog, OrderOfTheTimelineIsChecked) {
+  EXPECT_FALSE(check(BertLog::passing().move_before("run_start", "init_stop")).passed());
+  EXPECT_FALSE(check(BertLog::passing().move_before("init_stop", "init_start")).passed());
+  EXPECT_FALSE(check(BertLog::passing().move_before("run_stop", "run_start")).passed());
+  EXPECT_FALSE(check(BertLog::passing().move_before("block_start", "run_start")).passed());
+}
+
+TEST(CheckLog, InitialisationIsLimitedByDivisionAndRound) {
+  const auto with_minutes = [](const std::string& division, double minutes) {
+    BertLog log = BertLog::passing(division);
+    log.at("init_stop").time_ms = log.at("init_start").time_ms + minutes * 60'000;
+    return log;
+  };
+  EXPECT_TRUE(check(with_minutes("closed", 29.9)).passed());
+  EXPECT_NE(only_error(check(with_minutes("closed", 30))).find("init_stop"), std::string::npos);
+  EXPECT_TRUE(check(with_minutes("open", 239.9)).passed());
+  EXPECT_FALSE(check(with_minutes("open", 240)).passed());
+  EXPECT_TRUE(check(with_minutes("open", 29.9), "1.0.0").passed());
+  EXPECT_FALSE(check(with_minutes("open", 30), "1.0.0").passed());
+  EXPECT_FALSE(check(with_minutes("closed", 20), "0.7.0").passed());
+}
+
+TEST(CheckLog, FieldsThatEventsMustCarry) {
+  for (const char* key : {"run_stop", "block_start", "block_stop", "epoch_start", "epoch_stop",
+                          "eval_start", "eval_stop", "eval_accuracy"}) {
+    BertLog log = BertLog::passing();
+    log.at(key).metadata.clear();
+    const LogVerdict verdict = check(log);
+    EXPECT_NE(only_error(verdict).find(key), std::string::npos) << key << all(verdict.errors);
+  }
+  BertLog log = BertLog::passing();
+  log.at("block_start").metadata = R"("first_epoch_num": 1, "epoch_count": 0)";
+  EXPECT_FALSE(check(log).passed());
+}
+
+TEST(CheckLog, SamplesMayStandForEpochsFromRound4) {
+  BertLog log = BertLog::passing();
+  for (const char* key : {"block_start", "block_stop", "eval_start", "eval_stop"})
+    log.at(key).metadata = R"("samples_count": 0)";
+  EXPECT_TRUE(check(log, "4.0.0").passed()) << all(check(log, "4.0.0").errors);
+  EXPECT_FALSE(check(log, "3.0.0").passed());
+  log.at("epoch_start").metadata = R"("samples_count": 0)";
+  EXPECT_TRUE(check(log, "5.0.0").passed());
+  EXPECT_FALSE(check(log, "4.1.0").passed());
+  log.at("block_start").metadata = R"("samples_count": -1)";
+  EXPECT_FALSE(check(log, "5.0.0").passed());
+}
+
+TEST(CheckLog, WrongValuesFail) {
+  EXPECT_FALSE(check(BertLog::passing().set("submission_division", "\"ajar\"")).passed());
+  EXPECT_FALSE(check(BertLog::passing().set("submission_org", "\"\""), "4.0.0").passed());
+  EXPECT_FALSE(check(BertLog::passing().set("submission_status", "\"garage\""), "4.0.0").passed());
+  EXPECT_FALSE(check(BertLog::passing("closed").set("gradient_accumulation_steps", "0")).passed());
+  EXPECT_FALSE(check(BertLog::passing().set("eval_accuracy", "1.0")).passed());
+  EXPECT_FALSE(check(BertLog::passing("closed").set("eval_accuracy", "NaN")).passed());
+  EXPECT_FALSE(check(BertLog::passing("closed").set("eval_accuracy", "\"0.73\"")).passed());
+  EXPECT_TRUE(
+      check(BertLog::passing("closed").set("seed", "123456789012345678901234567890")).passed());
+  EXPECT_TRUE(
+      check(BertLog::passing("closed").set("gradient_accumulation_steps", "99999999999999999999"))
+          .passed());
+}
+
+TEST(CheckLog, BrokenLinesAreOneErrorWithTheirPlace) {
+  std::string text = BertLog::passing().text();
+  text += "noise\n:::MLLOG {\"key\": \"eval_acc";
+  const LogVerdict verdict = check_text(text);
+  ASSERT_EQ(only_error(verdict), "Log lines had parsing errors.");
+  EXPECT_EQ(verdict.errors.front().log_line, 34u);
+  EXPECT_NE(all(verdict.errors).find("unterminated string"), std::string::npos);
+}
+
+TEST(CheckLog, OfManyFailuresOfAKeyTheLastIsKeptWithItsLine) {
+  BertLog log = BertLog::passing();
+  const size_t before = log.events.size();
+  for (int i = 0; i < 3; ++i) log.append({"eval_accuracy", "0.5"});
+  const LogVerdict verdict = check(log);
+  EXPECT_EQ(only_error(verdict),
+            "CHECK for 'eval_accuracy' failed in line " + std::to_string(before + 3) + ":");
+  EXPECT_EQ(verdict.errors.at(0).log_line, before + 3);
+}
+
+TEST(CheckLog, NamesThatLeaveTheRulesAreErrorsOfTheLog) {
+  const std::string too_long(400, 'x');
+  for (const std::string& division : {std::string("\"../x\""), std::string("\"/x\""),
+                                      std::string("\"a\\u0000b\""), '"' + too_long + '"'}) {
+    const LogVerdict verdict = check(BertLog::passing().set("submission_division", division));
+    EXPECT_FALSE(verdict.passed());
+    const std::string errors = all(verdict.errors);
+    EXPECT_NE(errors.find("Could not find config file: training_5.0.0/"), std::string::npos)
+        << errors;
+    EXPECT_EQ(errors.find('\0'), std::string::npos);
+    EXPECT_EQ(errors.find(too_long), std::string::npos);
+  }
+}
+
+TEST(CheckLog, WhatEndsTheOfficialCheckerIsWarnedOf) {
+  BertLog log = BertLog::passing();
+  const auto accuracy = std::find_if(log.events.begin(), log.events.end(), [](const auto& event) {
+    return event.key == "eval_accuracy";
+  });
+  LogEvent text = *accuracy;
+  text.value = "\"0.5\"";
+  log.events.insert(accuracy, text);
+  const LogVerdict verdict = check(log);
+  EXPECT_TRUE(verdict.passed()) << all(verdict.errors);
+  ASSERT_EQ(verdict.warnings.size(), 1u);
+  EXPECT_EQ(verdict.warnings[0].summary,
+            "A value of 'eval_accuracy' ends the official checker with an error");
+}
+
+TEST(CheckLog, LogWithoutEventsFails) {
+  const LogVerdict verdict = check_text("no events here\n");
+  ASSERT_FALSE(verdict.passed());
+  EXPECT_EQ(verdict.errors.size(), 14u) << all(verdict.errors);
+}
+
+TEST(CheckLog, OtherBenchmarksAreNotJudgedByOwnRules) {
+  const LogVerdict verdict =
+      check(BertLog::passing().set("submission_benchmark", "\"resnet\""), "2.0.0");
+  EXPECT_FALSE(verdict.judged);
+  EXPECT_NE(only_error(verdict).find("--rules"), std::string::npos);
+}
+
+TEST(CheckLog, RulesetIsInferredAndItsGroundGiven) {
+  const TemporaryFolder folder;
+  const std::string text = BertLog::passing().text();  // a run of November 2023
+  RuleStore rules;
+  const LogVerdict by_date = check_log(folder.write("a.txt", text), rules);
+  EXPECT_EQ(by_date.ruleset, "4.0.0");
+  EXPECT_NE(by_date.ground.find("2023-11-14"), std::string::npos) << by_date.ground;
+  const LogVerdict by_path = check_log(folder.write("training_results_v2.1/x.txt", text), rules);
+  EXPECT_EQ(by_path.ruleset, "2.1.0");
+  EXPECT_NE(by_path.ground.find("training_results_v2.1"), std::string::npos);
+  const LogVerdict given = check_log(folder.write("b.txt", text), rules, {.ruleset = "3.1.0"});
+  EXPECT_EQ(given.ruleset, "3.1.0");
+  EXPECT_EQ(given.ground, "given");
+  EXPECT_THROW(check_log(folder.write("c.txt", text), rules, {.ruleset = "9.9.0"}), Error);
+  EXPECT_THROW(check_log(folder.path() / "absent.txt", rules), Error);
+}
+
+TEST(CheckLog, RunsOfTodayAreJudgedByTheLastRoundWithBert) {
+  BertLog log = BertLog::passing();
+  for (auto& event : log.events) event.time_ms += 3e11;
+  const TemporaryFolder folder;
+  EXPECT_EQ(check_log(folder.write("a.txt", log.text())).ruleset, "5.0.0");
+}
+
+}  // namespace
+}  // namespace strata::compliance

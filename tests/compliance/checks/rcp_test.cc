@@ -1,0 +1,122 @@
+#include "compliance/checks/rcp.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "tests/compliance/bert_log.h"
+
+namespace strata::compliance {
+namespace {
+
+FolderConvergence runs(double batch_size, std::vector<double> epochs) {
+  std::vector<RunConvergence> all;
+  for (const double epoch : epochs) all.push_back({true, epoch, batch_size, "bert", ""});
+  return combine(all);
+}
+
+RcpVerdict check(const FolderConvergence& folder, RcpPass pass = RcpPass::kPruned,
+                 const char* ruleset = "2.0.0") {
+  return check_rcp(folder, {}, "training", ruleset, pass);
+}
+
+// The built-in points of round 2.0, pruned and full.
+const ReferencePoints& points() {
+  static const ReferencePoints loaded = *load_reference_points({}, "training", "2.0.0", "bert");
+  return loaded;
+}
+
+// scipy.stats.ttest_ind_from_stats(m1, s1, n1, m2, s2, n2), one-sided.
+TEST(Rcp, TTestAgreesWithScipy) {
+  EXPECT_NEAR(one_sided_p_value(9, 1, 10, 10, 1.5, 8), 0.05471849295521927, 1e-9);
+  EXPECT_NEAR(one_sided_p_value(10, 1, 10, 9, 1.5, 8), 1 - 0.05471849295521927, 1e-9);
+  EXPECT_DOUBLE_EQ(one_sided_p_value(10, 1, 10, 10, 1, 8), 0.5);
+  EXPECT_TRUE(std::isnan(one_sided_p_value(1, 1, 1, 2, 1, 1)));
+}
+
+TEST(Rcp, OlympicMeanDropsBothEnds) {
+  EXPECT_DOUBLE_EQ(olympic_mean({1, 2, 3, 100}, 1), 2.5);
+  EXPECT_TRUE(std::isnan(olympic_mean({1, 2}, 1)));
+}
+
+TEST(Rcp, BuiltInPointsExistForEveryRoundWithBert) {
+  for (const char* ruleset :
+       {"1.0.0", "1.1.0", "2.0.0", "2.1.0", "3.0.0", "3.1.0", "4.0.0", "4.1.0", "5.0.0"}) {
+    EXPECT_TRUE(load_reference_points({}, "training", ruleset, "bert")) << ruleset;
+  }
+  EXPECT_FALSE(load_reference_points({}, "training", "5.1.0", "bert"));
+  EXPECT_FALSE(load_reference_points({}, "training", "2.0.0", "resnet"));
+}
+
+TEST(Rcp, ConvergenceAtTheReferencePasses) {
+  const ReferencePoint& point = points().pruned().front();
+  const RcpVerdict verdict = check(runs(point.batch_size, std::vector<double>(10, point.mean)));
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_EQ(verdict.message, "RCP found");
+  EXPECT_DOUBLE_EQ(verdict.scaling, 1);
+}
+
+TEST(Rcp, FasterInsideTheSpreadIsScaledBeyondItFails) {
+  const ReferencePoint& point = points().pruned().front();
+  const double least = point.mean / point.max_speedup;
+  const RcpVerdict inside = check(runs(point.batch_size, std::vector<double>(10, least * 1.0001)));
+  EXPECT_TRUE(inside.passed);
+  EXPECT_NEAR(inside.scaling, point.mean / (least * 1.0001), 1e-12);
+  EXPECT_FALSE(check(runs(point.batch_size, std::vector<double>(10, least * 0.999))).passed);
+}
+
+TEST(Rcp, BatchBetweenPointsIsInterpolatedAndOutsideIsMissing) {
+  const auto& pruned = points().pruned();
+  const double between = (pruned[0].batch_size + pruned[1].batch_size) / 2 + 0.5;
+  EXPECT_EQ(check(runs(between, std::vector<double>(10, 1e9))).message, "RCP Interpolation");
+  const RcpVerdict above = check(runs(1e6, std::vector<double>(10, 1e9)));
+  EXPECT_FALSE(above.passed);
+  EXPECT_EQ(above.message, "Missing RCP, please submit RCP with BS = 1000000");
+  const RcpVerdict slow = check(runs(8, std::vector<double>(10, 1e9)));
+  EXPECT_TRUE(slow.passed);
+  EXPECT_EQ(slow.message, "RCP not found but slower convergence on smaller batch size");
+  EXPECT_EQ(check(runs(8, std::vector<double>(10, 1))).message,
+            "Missing RCP, please submit RCP with BS = 8");
+}
+
+TEST(Rcp, OneRunMayFailToConverge) {
+  FolderConvergence folder =
+      runs(points().pruned().front().batch_size, std::vector<double>(9, 1e8));
+  std::vector<RunConvergence> all(8, {true, 1e8, 448.0, "bert", ""});
+  all.push_back({false, kNeverConverged, 448.0, "bert", ""});
+  EXPECT_TRUE(combine(all).enough);
+  all.push_back({false, kNeverConverged, 448.0, "bert", ""});
+  EXPECT_FALSE(combine(all).enough);
+  EXPECT_EQ(check(combine(all)).message, "Insufficient convergence");
+}
+
+TEST(Rcp, WhatCannotBeJudgedSaysWhy) {
+  EXPECT_FALSE(check(combine({{true, 1, 8.0, "bert", ""}, {true, 1, 9.0, "bert", ""}})).judged);
+  EXPECT_EQ(check(combine({{true, 1, 8.0, "bert", ""}, {true, 1, 9.0, "bert", ""}})).message,
+            "Batch sizes in files do not match");
+  EXPECT_NE(check(combine({{true, 1, 8.0, "minigo", ""}})).message.find("minigo"),
+            std::string::npos);
+  EXPECT_FALSE(check(runs(448, {1}), RcpPass::kFull, "0.7.0").judged);
+  EXPECT_EQ(check(combine({{true, 1, std::nullopt, "bert", ""}})).message,
+            "Could not detect global_batch_size");
+}
+
+TEST(Rcp, ABatchSizeOfMinusOneIsNone) {
+  testing::BertLog log = testing::BertLog::passing("closed");
+  log.set("global_batch_size", "-1");
+  const RunConvergence run = read_convergence(EventLog::from_text(log.text(), "test.txt"), "5.0.0");
+  EXPECT_EQ(run.batch_size, std::nullopt);
+  EXPECT_EQ(check(combine({run})).message, "Could not detect global_batch_size");
+}
+
+TEST(Rcp, PointsThatCannotBeReadAreErrors) {
+  for (const char* json : {"", "{", "[]", "{}", R"({"a": 1})", R"({"a": {"BS": 1}})",
+                           R"({"a": {"BS": 1, "Epochs to converge": [1, 2]}})",
+                           R"({"a": {"BS": "x", "Epochs to converge": [1, 2, 3]}})"}) {
+    EXPECT_THROW(ReferencePoints(json, "test.json", "training", "2.0.0", "bert"), Error) << json;
+  }
+}
+
+}  // namespace
+}  // namespace strata::compliance

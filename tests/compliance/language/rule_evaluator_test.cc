@@ -1,0 +1,189 @@
+#include "compliance/language/rule_evaluator.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "compliance/language/rule_parser.h"
+
+namespace strata::compliance {
+namespace {
+
+constexpr uint64_t kSteps = 1'000'000;
+
+// The repr() of an expression's value or of the state after statements; ERROR where the code raises
+// or does not compile.
+std::string run(const std::string& kind, const std::string& code) {
+  Fragment fragment;
+  Heap heap;
+  RuleHost host;
+  host.enqueue_config = [](std::string_view) {};
+  Evaluator evaluator(heap, host, kSteps);
+  try {
+    const auto locals = std::make_shared<Locals>();
+    if (kind == "eval") {
+      fragment = compile_expression(code, FragmentPlace::kEnd, locals);
+      return to_repr(evaluator.value_of(fragment));
+    }
+    fragment = compile_statements(code, FragmentPlace::kEnd, locals);
+    evaluator.execute(fragment);
+    return to_repr(evaluator.state());
+  } catch (const RuleError&) {
+    return "ERROR";
+  } catch (const SyntaxFault&) {
+    return "ERROR";
+  }
+}
+
+std::string unescape(std::string text) {
+  for (size_t at = 0; (at = text.find("\\n", at)) != text.npos; ++at) text.replace(at, 2, "\n");
+  return text;
+}
+
+// What is left out of the language on purpose, so that the answer differs from Python's.
+bool is_left_out(const std::string& code) {
+  return code == "s['a'] = s['b'] = 1" ||  // chained assignment
+         code == "{'a':1} | {'a':1}" || code.find("'abc' %") != code.npos ||
+         code.find("'' %") != code.npos ||  // formatting with %
+         code.find("9223372036854775807 *") != code.npos ||
+         code.find("* 9223372036854775807") != code.npos;
+}
+
+// Sequences times integers, and integers beyond 64 bits, which become floats.
+bool is_beyond(const std::string& code, const std::string& expected) {
+  if (expected.size() > 18 && expected.find_first_not_of("-0123456789") == expected.npos)
+    return true;
+  const bool sequence =
+      code.find('[') != code.npos || code.find('(') != code.npos || code.find('\'') != code.npos;
+  return sequence && code.find(" * ") != code.npos && code.find("**") == code.npos;
+}
+
+// Python is the oracle: tests/golden/rule_language.py.
+TEST(RuleEvaluator, AgreesWithPython) {
+  std::ifstream golden(std::string(STRATA_SOURCE_DIR) +
+                       "/tests/compliance/golden/rule_language.tsv");
+  ASSERT_TRUE(golden.is_open());
+  size_t count = 0;
+  size_t differ = 0;
+  for (std::string line; std::getline(golden, line);) {
+    const size_t first = line.find('\t');
+    const size_t second = line.rfind('\t');
+    const std::string kind = line.substr(0, first);
+    const std::string code = unescape(line.substr(first + 1, second - first - 1));
+    const std::string expected = line.substr(second + 1);
+    if (is_left_out(code) || is_beyond(code, expected)) continue;
+    ++count;
+    const std::string result = run(kind, code);
+    if (result == expected) continue;
+    if (++differ < 40)
+      ADD_FAILURE() << kind << " " << code << "\n  Python: " << expected
+                    << "\n  Strata: " << result;
+  }
+  EXPECT_EQ(differ, 0u);
+  EXPECT_GT(count, 5000u);
+}
+
+std::string fault(const std::string& code, bool expression = true) {
+  try {
+    const auto locals = std::make_shared<Locals>();
+    expression ? compile_expression(code, FragmentPlace::kLine, locals)
+               : compile_statements(code, FragmentPlace::kLine, locals);
+    return "";
+  } catch (const SyntaxFault& at) {
+    return std::to_string(at.line) + ":" + std::to_string(at.column) + " " + at.reason;
+  }
+}
+
+TEST(RuleParser, UnsupportedSyntaxIsRefusedWithItsPlace) {
+  EXPECT_EQ(fault("v['value'][1:2]"), "1:13 slices are not supported");
+  EXPECT_EQ(fault("[x for x in v]"), "1:4 comprehensions are not supported");
+  EXPECT_EQ(fault("lambda: 1"), "1:1 'lambda' is not supported");
+  EXPECT_EQ(fault("open('/etc/passwd')"), "1:1 'open' is not a name that can be used here");
+  EXPECT_EQ(fault("v.__class__"), "1:3 attribute '__class__' is not supported");
+  EXPECT_EQ(fault("f'{v}'"), "1:2 string prefix 'f' is not supported");
+  EXPECT_EQ(fault("'''a'''"), "1:1 triple-quoted strings are not supported");
+  EXPECT_EQ(fault("math.gamma(1)"), "1:6 'math.gamma' is not supported");
+  EXPECT_EQ(fault("loglines"), "1:1 'loglines' is not a name that can be used here");
+  EXPECT_EQ(fault("v['value'] > "), "1:13 a value was expected, found the end of the line");
+  EXPECT_EQ(fault("1\n2"), "2:1 an expression must stand on one line");
+  EXPECT_EQ(fault("~1"), "1:1 '~' is not supported");
+  EXPECT_EQ(fault("1 << 2"), "1:3 '<<' is not supported");
+  EXPECT_EQ(fault("1 $ 2"), "1:3 unexpected character '$'");
+  EXPECT_EQ(fault("min(*v)"), "1:5 unpacking is not supported");
+  EXPECT_EQ(fault("round(1, ndigits=2)"), "1:10 'ndigits' is not a name that can be used here");
+  EXPECT_EQ(fault("while True: pass", false), "1:1 'while' is not supported");
+  EXPECT_EQ(fault("import os", false), "1:1 importing 'os' from 'os' is not supported");
+  EXPECT_EQ(fault("def f(): pass", false), "1:1 'def' is not supported");
+  EXPECT_EQ(fault("s['a'], s['b'] = 1, 2", false), "1:7 unexpected ','");
+  EXPECT_EQ(fault("s['a'] = 1\n  s['b'] = 2", false).substr(0, 2), "2:");
+  EXPECT_EQ(fault("min(1) = 2", false), "1:1 this cannot be assigned to");
+}
+
+TEST(RuleParser, NestingIsBounded) {
+  const std::string open(10'000, '(');
+  EXPECT_NE(fault(open + "1" + std::string(10'000, ')')), "");
+  std::string chain = "1";
+  for (int i = 0; i < 100'000; ++i) chain += "+1";
+  EXPECT_NE(fault(chain), "");
+  std::string nots;
+  for (int i = 0; i < 100'000; ++i) nots += "not ";
+  EXPECT_NE(fault(nots + "1"), "");
+  EXPECT_NE(fault(std::string(100'000, '-') + "1"), "");
+  std::string ternary = "1";
+  for (int i = 0; i < 10'000; ++i) ternary += " if 1 else 1";
+  EXPECT_NE(fault(ternary), "");
+  std::string blocks;
+  for (int i = 0; i < 1000; ++i) blocks += std::string(static_cast<size_t>(i), ' ') + "if 1:\n";
+  EXPECT_NE(fault(blocks, false), "");
+}
+
+// Runs `code` as statements until it ends or a budget stops it.
+void expect_stopped(const std::string& code) {
+  const Fragment fragment =
+      compile_statements(code, FragmentPlace::kEnd, std::make_shared<Locals>());
+  Heap heap(16u << 20);
+  RuleHost host;
+  Evaluator evaluator(heap, host, kSteps);
+  EXPECT_THROW(evaluator.execute(fragment), RuleBudgetError) << code;
+}
+
+TEST(RuleEvaluator, HostileCodeIsStopped) {
+  expect_stopped("for a in range(1000000):\n    for b in range(1000000): pass");
+  expect_stopped("s['x'] = 'aaaaaaaa'\nfor i in range(100): s['x'] = s['x'] + s['x']");
+  expect_stopped("s['x'] = [0]\nfor i in range(100): s['x'] += s['x']");
+  expect_stopped("s['x'] = []\nfor i in range(100000): s['x'].append(range(1000))");
+  expect_stopped("for i in range(1000000): s[i] = i");
+}
+
+TEST(RuleEvaluator, CyclesAndDepthAreHarmless) {
+  EXPECT_EQ(run("exec", "s['s'] = s; s['l'] = []; s['l'].append(s['l'])"),
+            "ERROR");  // repr of a cycle is too deep
+  EXPECT_EQ(run("exec", "s['x'] = []\nfor i in range(5000): s['x'] = [s['x']]\ns['x'] = 1"),
+            "{'x': 1}");
+  EXPECT_EQ(run("eval", "10 ** 100000"), "ERROR");
+}
+
+TEST(RuleEvaluator, RuleCodeSeesTheLine) {
+  Heap heap;
+  RuleHost host;
+  std::string enqueued;
+  host.enqueue_config = [&](std::string_view name) { enqueued = name; };
+  Evaluator evaluator(heap, host, kSteps);
+  Value v = value_from_json(R"({"value": "open", "metadata": {"epoch_num": 3}})", heap);
+  Value line = heap.line();
+  line.line().timestamp = 12.5;
+  line.line().value = v;
+  evaluator.set_line(v, line);
+  const auto check = [&](const char* code) {
+    return evaluator.check(
+        compile_expression(code, FragmentPlace::kLine, std::make_shared<Locals>()));
+  };
+  EXPECT_TRUE(check("v['value'] == 'open' and ll.timestamp == 12.5 and ll.value is v"));
+  EXPECT_TRUE(check("'epoch_num' in v['metadata'] and 'step' not in v['metadata']"));
+  evaluator.execute(compile_statements("enqueue_config('training/{}.yaml'.format(v['value']))",
+                                       FragmentPlace::kLine, std::make_shared<Locals>()));
+  EXPECT_EQ(enqueued, "training/open.yaml");
+}
+
+}  // namespace
+}  // namespace strata::compliance

@@ -1,0 +1,148 @@
+#include "compliance/language/rule_file.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "compliance/checks/check_log.h"
+#include "compliance/language/rule_store.h"
+#include "tests/compliance/bert_log.h"
+
+namespace strata::compliance {
+namespace {
+
+using ::strata::testing::BertLog;
+using ::strata::testing::TemporaryFolder;
+
+RuleFile compile(const std::string& text) {
+  return compile_rule_file("test.yaml", text, [](const std::string&) {
+    return std::string("- KEY: {NAME: included}\n");
+  });
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    compile(text);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(RuleFile, RecordsAreReadAndTheLastOfANameCounts) {
+  const RuleFile file = compile(
+      "- BEGIN: {CODE: \"s['a'] = 1\"}\n- KEY: {NAME: x, REQ: EXACTLY_ONE}\n- KEY: {NAME: y, REQ: "
+      "AT_LEAST(2)}\n"
+      "- KEY: {NAME: x, REQ: \"AT_LEAST_ONE_OR(y, z)\", CHECK: [\"1\", \"2\"]}\n- INCLUDE: "
+      "other.yaml\n- END: {CHECK: \"True\"}\n");
+  ASSERT_EQ(file.keys.size(), 3u);
+  EXPECT_EQ(file.keys[0].name, "x");
+  EXPECT_EQ(file.keys[0].requirement.alternatives, (std::vector<std::string>{"y", "z"}));
+  EXPECT_EQ(file.keys[0].checks.size(), 2u);
+  EXPECT_EQ(file.keys[0].line, 4);
+  EXPECT_EQ(file.keys[1].requirement.least, 2u);
+  EXPECT_EQ(file.keys[2].name, "included");
+  EXPECT_TRUE(file.begin.has_value());
+  EXPECT_EQ(file.end_checks.size(), 1u);
+}
+
+TEST(RuleFile, WhatIsNotUnderstoodIsNamed) {
+  EXPECT_NE(error_of("- KEY: {NAME: k, CHECK: \"v[0:1]\"}")
+                .find("test.yaml:1: rule 'k', CHECK, line 1 column 4"),
+            std::string::npos);
+  EXPECT_NE(error_of("- KEY: {NAME: k, REQ: SOMETIMES}").find("unknown REQ 'SOMETIMES'"),
+            std::string::npos);
+  EXPECT_NE(error_of("- KEY: {NAME: k, REQ: AT_LEAST(x)}").find("holds no number"),
+            std::string::npos);
+  EXPECT_NE(error_of("- KEY: {REQ: EXACTLY_ONE}").find("no NAME"), std::string::npos);
+  EXPECT_NE(error_of("- KEY: {NAME: k, CHEKC: \"1\"}").find("unknown field 'CHEKC'"),
+            std::string::npos);
+  EXPECT_NE(error_of("- KEYS: {NAME: k}").find("unknown record 'KEYS'"), std::string::npos);
+  EXPECT_NE(error_of("- BEGIN: {CODE: a}\n- BEGIN: {CODE: a}").find("a"), std::string::npos);
+  EXPECT_NE(error_of("a: 1").find("a list"), std::string::npos);
+  EXPECT_NE(error_of("- [").find("not valid YAML"), std::string::npos);
+  EXPECT_NE(error_of("- KEY: {NAME: k, CHECK: \"\"}").find("the code is empty"), std::string::npos);
+  EXPECT_EQ(error_of(""), "");
+}
+
+TEST(RuleFile, IncludesCannotRunAway) {
+  const auto self = [](const std::string&) { return std::string("- INCLUDE: self.yaml\n"); };
+  EXPECT_THROW(compile_rule_file("self.yaml", "- INCLUDE: self.yaml\n", self), Error);
+}
+
+TEST(RuleStore, BuiltInRulesCompileForEveryRound) {
+  RuleStore rules;
+  EXPECT_EQ(rules.rulesets("training"),
+            (std::vector<std::string>{"0.7.0", "1.0.0", "1.1.0", "2.0.0", "2.1.0", "3.0.0", "3.1.0",
+                                      "4.0.0", "4.1.0", "5.0.0"}));
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.name.ends_with(".yaml")) {
+      EXPECT_NE(rules.load(std::string(file.name.substr(6))), nullptr) << file.name;
+    }
+  }
+  EXPECT_FALSE(rules.has_ruleset("training", "9.9.9"));
+  EXPECT_EQ(rules.load("training_9.9.9/common.yaml"), nullptr);
+}
+
+// A directory with one rule file, checked against a passing log.
+LogVerdict check_with(const std::string& common) {
+  const TemporaryFolder folder;
+  folder.write("training_5.0.0/common.yaml", common);
+  folder.write("secret.yaml", "- KEY: {NAME: secret, REQ: EXACTLY_ONE}");
+  RuleStore rules(folder.path());
+  return check_log(EventLog::from_text(BertLog::passing().text(), "test"), rules, "training",
+                   "5.0.0");
+}
+
+TEST(RuleStore, HostileRulesAreStopped) {
+  for (const char* outside : {"../../etc/passwd", "/etc/passwd"}) {
+    const LogVerdict verdict =
+        check_with(fmt::format("- KEY: {{NAME: seed, POST: \"enqueue_config('{}')\"}}", outside));
+    ASSERT_EQ(verdict.errors.size(), 1u);
+    EXPECT_EQ(verdict.errors[0].summary, fmt::format("Could not find config file: {}", outside));
+  }
+  const LogVerdict loop =
+      check_with("- KEY: {NAME: seed, POST: \"enqueue_config('training_5.0.0/common.yaml')\"}");
+  ASSERT_EQ(loop.errors.size(), 1u);
+  EXPECT_NE(loop.errors[0].summary.find("too many rule files"), std::string::npos);
+  const LogVerdict memory = check_with(
+      "- BEGIN:\n    CODE: |\n      s['x'] = 'abcdefgh'\n      for i in range(64): s['x'] = s['x'] "
+      "+ s['x']\n");
+  ASSERT_EQ(memory.errors.size(), 1u);
+  EXPECT_NE(memory.errors[0].summary.find("stopped"), std::string::npos);
+  const LogVerdict endless = check_with(
+      "- BEGIN:\n    CODE: |\n      for line in loglines: loglines.append(line)\n"
+      "      for a in range(99999):\n        for b in range(99999): pass\n");
+  ASSERT_FALSE(endless.passed());
+}
+
+TEST(RuleStore, MissingRuleFileIsAnError) {
+  const LogVerdict verdict =
+      check_with("- KEY: {NAME: seed, POST: \"enqueue_config('absent.yaml')\"}");
+  ASSERT_EQ(verdict.errors.size(), 1u);
+  EXPECT_EQ(verdict.errors[0].summary, "Could not find config file: absent.yaml");
+}
+
+TEST(RuleStore, RulesMayAddEventsForLaterFiles) {
+  const TemporaryFolder folder;
+  folder.write(
+      "training_5.0.0/common.yaml",
+      "- BEGIN:\n    CODE: |\n      from dataclasses import replace\n      for line in loglines:\n"
+      "          if line.key == 'eval_accuracy':\n              copy = replace(line)\n             "
+      " copy.key = 'aggregate'\n"
+      "              copy.value = {'value': line.value['value'] + 1, 'metadata': {}}\n             "
+      " loglines.append(copy)\n"
+      "- KEY: {NAME: aggregate, REQ: EXACTLY_ONE, CHECK: \"1.72 <= v['value'] <= 1.73\"}\n");
+  RuleStore rules(folder.path());
+  const LogVerdict verdict =
+      check_log(EventLog::from_text(BertLog::passing().text(), "test"), rules, "training", "5.0.0");
+  EXPECT_TRUE(verdict.passed()) << describe(verdict.errors.front());
+}
+
+TEST(RuleStore, DirectoryWithoutRulesIsAnError) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(RuleStore{folder.path()}, Error);
+}
+
+}  // namespace
+}  // namespace strata::compliance

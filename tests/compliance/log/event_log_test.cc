@@ -1,0 +1,192 @@
+#include "compliance/log/event_log.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "tests/compliance/bert_log.h"
+
+namespace strata::compliance {
+namespace {
+
+using ::strata::testing::TemporaryFolder;
+
+constexpr const char* kRecord =
+    R"({"time_ms": 5, "key": "seed", "value": 7, "metadata": {"a": [1, {}]}})";
+
+std::string event_line(const std::string& record = kRecord) { return ":::MLLOG " + record + "\n"; }
+
+EventLog parse(const std::string& text) { return EventLog::from_text(text, "test"); }
+
+TEST(EventLog, ReadsTheFieldsOfARecord) {
+  const EventLog log = parse(event_line());
+  ASSERT_EQ(log.events().size(), 1u);
+  EXPECT_EQ(log.events()[0].key, "seed");
+  EXPECT_EQ(log.events()[0].value, "7");
+  EXPECT_EQ(log.events()[0].metadata, R"({"a": [1, {}]})");
+  EXPECT_EQ(log.events()[0].time_ms, 5);
+}
+
+TEST(EventLog, TakesTheLastTokenOfALine) {
+  const EventLog log = parse("rank 0: :::MLLOG {\"broken\": rank 1: " + event_line());
+  EXPECT_EQ(log.events().size(), 1u);
+  EXPECT_EQ(log.bad_line_count(), 0u);
+}
+
+TEST(EventLog, EndsLinesAtCarriageReturnToo) {
+  std::string crlf = ":::MLLOG " + std::string(kRecord) + "\r\n";
+  std::string cr = ":::MLLOG " + std::string(kRecord) + "\r";
+  const EventLog log = parse(crlf + cr + cr + event_line());
+  EXPECT_EQ(log.events().size(), 4u);
+  EXPECT_EQ(log.bad_line_count(), 0u);
+  EXPECT_EQ(log.line_number(log.events()[3].offset), 4u);
+}
+
+TEST(EventLog, LetsNoiseNulsAndLatin1Pass) {
+  std::string noise(1000, '\0');
+  noise += "caf\xE9 \xFF\xFE\n";
+  const EventLog log = parse(noise + event_line(R"({"time_ms": 5, "key": "caf\u00e9", "value": ")"
+                                                "\xE9"
+                                                R"(", "metadata": {}})"));
+  ASSERT_EQ(log.events().size(), 1u);
+  EXPECT_EQ(log.events()[0].key, "caf\xC3\xA9");
+}
+
+TEST(EventLog, ReportsEveryKindOfBrokenRecord) {
+  for (const char* record :
+       {"", "{", "[1]", "7", "{\"time_ms\": 5}", R"({"time_ms": 5, "key": "k", "value": 1})",
+        R"({"time_ms": 5, "key": "k", "metadata": {}})",
+        R"({"time_ms": "x", "key": "k", "value": 1, "metadata": {}})",
+        R"({"time_ms": 5, "key": "k", "value": 1, "metadata": {}} x)",
+        R"({"time_ms": 5, "key": "k", "value": 01, "metadata": {}})",
+        R"({"time_ms": 5, "key": "k", "value": 1., "metadata": {}})",
+        R"({"time_ms": 5, "key": "k", "value": .5, "metadata": {}})",
+        R"({"time_ms": 5, "key": "k", "value": "a	b", "metadata": {}})",
+        R"({"time_ms": 5, "key": "k", "value": "\x", "metadata": {}})",
+        R"({"time_ms": 5, "key": "k", "value": 1, "metadata": {},})",
+        R"({'time_ms': 5, "key": "k", "value": 1, "metadata": {}})",
+        R"({"time_ms": 5, "key": "k", "value": True, "metadata": {}})"}) {
+    const EventLog log = parse(":::MLLOG " + std::string(record) + "\n" + event_line());
+    EXPECT_EQ(log.bad_line_count(), 1u) << record;
+    EXPECT_EQ(log.events().size(), 1u) << record;
+  }
+}
+
+TEST(EventLog, AcceptsWhatPythonAccepts) {
+  for (const char* value :
+       {"NaN", "Infinity", "-Infinity", "123456789012345678901234567890", "1e999", "-0", "1E+5",
+        "null", "\"\\ud800\"", "\"\\/\"", "{\"a\": 1, \"a\": 2}"}) {
+    const EventLog log = parse(event_line(
+        std::string(R"({"time_ms": 5, "key": "k", "metadata": null, "value": )") + value + "}"));
+    EXPECT_EQ(log.bad_line_count(), 0u) << value;
+    ASSERT_EQ(log.events().size(), 1u) << value;
+    EXPECT_EQ(log.events()[0].value, value);
+  }
+  EXPECT_EQ(parse(event_line(R"({"time_ms": "5", "key": "k", "value": 1, "metadata": {}})"))
+                .events()
+                .at(0)
+                .time_ms,
+            5);
+  EXPECT_TRUE(
+      std::isinf(parse(event_line(R"({"time_ms": 1e999, "key": "k", "value": 1, "metadata": {}})"))
+                     .events()
+                     .at(0)
+                     .time_ms));
+}
+
+TEST(EventLog, ReadsTimesAsPythonReadsFloats) {
+  const auto read = [](const std::string& time) {
+    return parse(
+        event_line(R"({"key": "k", "value": 1, "metadata": {}, "time_ms": )" + time + "}"));
+  };
+  const std::pair<const char*, double> times[] = {{R"("+5")", 5},
+                                                  {R"("1_000")", 1000},
+                                                  {R"("1_0.5_0")", 10.5},
+                                                  {R"("1\n")", 1},
+                                                  {R"("\u0031")", 1},
+                                                  {R"(" -.5e1 ")", -5},
+                                                  {R"("-Infinity")", -INFINITY},
+                                                  {R"("1e999")", INFINITY}};
+  for (const auto& [text, value] : times) {
+    const EventLog log = read(text);
+    ASSERT_EQ(log.events().size(), 1u) << text;
+    EXPECT_EQ(log.events()[0].time_ms, value) << text;
+  }
+  EXPECT_TRUE(std::isnan(read(R"("nan")").events().at(0).time_ms));
+  for (const char* text : {"\"nan(1)\"", "\"_1\"", "\"1_\"", "\"1__0\"", "\"0x10\"", "\"+-1\"",
+                           "\"\"", "\"e5\"", "null", "[1]"}) {
+    EXPECT_EQ(read(text).bad_line_count(), 1u) << text;
+  }
+  EXPECT_EQ(read("1" + std::string(400, '0')).bad_line_count(), 1u) << "an OverflowError there";
+}
+
+TEST(EventLog, RefusesWhatWouldExhaustTheStackOrPython) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_EQ(
+      parse(event_line(R"({"time_ms": 5, "key": "k", "metadata": {}, "value": )" + deep + "}"))
+          .bad_line_count(),
+      1u);
+  const std::string digits(4301, '1');
+  EXPECT_EQ(
+      parse(event_line(R"({"time_ms": 5, "key": "k", "metadata": {}, "value": )" + digits + "}"))
+          .bad_line_count(),
+      1u);
+}
+
+TEST(EventLog, ReadsTheFormatOfRound06) {
+  const EventLog log = EventLog::from_text(
+      ":::MLL 1558631910.748 eval_accuracy: {\"value\": 0.5, \"metadata\": {}}\n:::MLL x: 1\n",
+      "test", LogFormat::kMll);
+  ASSERT_EQ(log.events().size(), 1u);
+  EXPECT_EQ(log.events()[0].key, "eval_accuracy");
+  EXPECT_DOUBLE_EQ(log.events()[0].time_ms, 1558631910.748);
+  EXPECT_EQ(log.bad_line_count(), 1u);
+}
+
+TEST(EventLog, LargeFilesAreReadInPiecesWithTheSameResult) {
+  const TemporaryFolder folder;
+  std::string text;
+  size_t events = 0;
+  while (text.size() < EventLog::kWholeFileBytes + 3'000'000) {
+    text += std::string(997 + events % 13, 'n') + "\nrank 3 " + event_line();
+    ++events;
+    if (events % 1000 == 0) text += ":::MLLOG {broken\n";
+  }
+  text += ":::MLLOG {\"truncated";
+  const EventLog whole = parse(text);
+  const EventLog pieces(folder.write("large.txt", text), LogFormat::kMllog);
+  EXPECT_FALSE(pieces.is_whole());
+  EXPECT_EQ(pieces.event_count(), events);
+  EXPECT_EQ(pieces.event_count(), whole.event_count());
+  EXPECT_EQ(pieces.bad_line_count(), whole.bad_line_count());
+  size_t at = 0;
+  bool same = true;
+  pieces.visit([&](const Event& event) {
+    const Event& other = whole.events()[at++];
+    same = same && event.offset == other.offset && event.line == other.line;
+    return true;
+  });
+  EXPECT_TRUE(same);
+  EXPECT_EQ(at, events);
+  EXPECT_EQ(pieces.line_number(whole.events().back().offset),
+            whole.line_number(whole.events().back().offset));
+}
+
+TEST(EventLog, EndlessLineIsOneBadLine) {
+  const TemporaryFolder folder;
+  const std::string text = ":::MLLOG {\"key\": \"" +
+                           std::string(EventLog::kMaxLineBytes + 4'000'000, 'x') + "\n" +
+                           event_line();
+  const EventLog log(folder.write("endless.txt", text), LogFormat::kMllog);
+  EXPECT_EQ(log.bad_line_count(), 1u);
+  EXPECT_EQ(log.event_count(), 1u);
+}
+
+TEST(EventLog, MissingFileIsAnError) {
+  EXPECT_THROW(EventLog("/nonexistent/log.txt", LogFormat::kMllog), Error);
+}
+
+}  // namespace
+}  // namespace strata::compliance

@@ -1,0 +1,295 @@
+#include "compliance/package/package.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "compliance/package/power.h"
+#include "compliance/package/report.h"
+#include "compliance/package/repository.h"
+#include "compliance/package/seeds.h"
+#include "compliance/package/system_description.h"
+#include "tests/compliance/bert_log.h"
+
+namespace strata::compliance {
+namespace {
+
+namespace fs = std::filesystem;
+using ::strata::testing::BertLog;
+using ::strata::testing::TemporaryFolder;
+
+constexpr const char* kResults = "Strata/results/laptop/bert/";
+
+std::string system_description(const std::string& division,
+                               const std::string& status = "Available on-premise") {
+  std::string json = "{\"division\": \"" + division + "\", \"status\": \"" + status + "\"";
+  for (const char* field : {"submitter",
+                            "system_name",
+                            "number_of_nodes",
+                            "host_processors_per_node",
+                            "host_processor_model_name",
+                            "host_processor_core_count",
+                            "host_processor_vcpu_count",
+                            "host_processor_frequency",
+                            "host_processor_caches",
+                            "host_processor_interconnect",
+                            "host_memory_capacity",
+                            "host_storage_type",
+                            "host_storage_capacity",
+                            "host_networking",
+                            "host_networking_topology",
+                            "host_memory_configuration",
+                            "accelerators_per_node",
+                            "accelerator_model_name",
+                            "accelerator_host_interconnect",
+                            "accelerator_frequency",
+                            "accelerator_on-chip_memories",
+                            "accelerator_memory_configuration",
+                            "accelerator_memory_capacity",
+                            "accelerator_interconnect",
+                            "accelerator_interconnect_topology",
+                            "cooling",
+                            "hw_notes",
+                            "framework",
+                            "other_software_stack",
+                            "operating_system",
+                            "sw_notes"}) {
+    json += std::string(", \"") + field + "\": \"1\"";
+  }
+  return json + "}";
+}
+
+// A submission that passes: ten runs with seeds of their own, slower than any reference.
+void write_package(const TemporaryFolder& folder, const std::string& division, int logs = 10) {
+  for (int i = 0; i < logs; ++i) {
+    BertLog log = BertLog::passing(division);
+    log.set("seed", std::to_string(100 + i)).set("global_batch_size", "448");
+    log.at("eval_accuracy").metadata = "\"epoch_num\": 99000000";
+    folder.write(std::string(kResults) + "result_" + std::to_string(i) + ".txt", log.text());
+  }
+  folder.write("Strata/systems/laptop.json", system_description(division));
+}
+
+PackageVerdict check(const TemporaryFolder& folder, const std::string& ruleset = "5.0.0") {
+  RuleStore rules;
+  PackageOptions options;
+  options.ruleset = ruleset;
+  return check_package(folder.path() / "Strata", rules, options);
+}
+
+std::string text_of(const TemporaryFolder& folder) { return package_text(check(folder)); }
+
+TEST(Package, CompleteSubmissionsPass) {
+  for (const char* division : {"open", "closed"}) {
+    const TemporaryFolder folder;
+    write_package(folder, division);
+    const PackageVerdict verdict = check(folder);
+    EXPECT_TRUE(verdict.passed()) << package_text(verdict);
+    ASSERT_EQ(verdict.folders.size(), 1u);
+    EXPECT_EQ(verdict.folders[0].rcp.judged, std::string(division) == "closed");
+    EXPECT_EQ(verdict.submitter, "Strata");
+  }
+}
+
+TEST(Package, NumberOfResultFilesMustBeExact) {
+  for (const int logs : {9, 11}) {
+    const TemporaryFolder folder;
+    write_package(folder, "open", logs);
+    EXPECT_FALSE(check(folder).passed()) << logs;
+    EXPECT_NE(text_of(folder).find("wanted 10"), std::string::npos);
+  }
+}
+
+TEST(Package, OneLogMayFailTwoMayNot) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  folder.write(std::string(kResults) + "result_3.txt",
+               BertLog::passing().without("run_stop").set("seed", "1000").text());
+  EXPECT_TRUE(check(folder).passed()) << text_of(folder);
+  EXPECT_NE(text_of(folder).find("accepted"), std::string::npos);
+  folder.write(std::string(kResults) + "result_4.txt",
+               BertLog::passing().without("run_stop").set("seed", "1001").text());
+  EXPECT_FALSE(check(folder).passed());
+}
+
+TEST(Package, ClosedSeedsMustDiffer) {
+  const TemporaryFolder folder;
+  write_package(folder, "closed");
+  BertLog log = BertLog::passing("closed");
+  log.set("seed", "100").set("global_batch_size", "448");
+  log.at("eval_accuracy").metadata = "\"epoch_num\": 99000000";
+  folder.write(std::string(kResults) + "result_7.txt", log.text());
+  const PackageVerdict verdict = check(folder);
+  EXPECT_FALSE(verdict.passed());
+  EXPECT_FALSE(verdict.folders[0].seeds_passed);
+  EXPECT_NE(package_text(verdict).find("seed 100"), std::string::npos);
+  folder.write(std::string(kResults) + "package_checker_params", "seed-checker-bypass\n");
+  EXPECT_TRUE(check(folder).passed()) << text_of(folder);
+}
+
+TEST(Package, TooFastConvergenceFailsUnlessBypassed) {
+  const TemporaryFolder folder;
+  write_package(folder, "closed");
+  for (int i = 0; i < 10; ++i) {
+    BertLog log = BertLog::passing("closed");
+    log.set("seed", std::to_string(i)).set("global_batch_size", "448");
+    folder.write(std::string(kResults) + "result_" + std::to_string(i) + ".txt", log.text());
+  }
+  EXPECT_FALSE(check(folder).passed());
+  folder.write("Strata/results/laptop/package_checker_params", "rcp-bypass");
+  EXPECT_TRUE(check(folder).passed()) << text_of(folder);
+}
+
+// One broken log may fail, but it must not switch the check of the others off.
+TEST(Package, ConvergenceThatCannotBeJudgedFails) {
+  const auto broken = [](const char* key, const char* value, const char* metadata) {
+    const TemporaryFolder folder;
+    write_package(folder, "closed");
+    BertLog log = BertLog::passing("closed");
+    log.set("seed", "7").set("global_batch_size", "448");
+    log.at(key).metadata = metadata;
+    log.at(key).value = value;
+    folder.write(std::string(kResults) + "result_3.txt", log.text());
+    const PackageVerdict verdict = check(folder);
+    EXPECT_FALSE(verdict.passed());
+    return package_text(verdict);
+  };
+  std::string text = broken("eval_accuracy", "0.7201", "");
+  EXPECT_NE(text.find("cannot be judged: result_3.txt: an evaluation has no epoch_num"),
+            std::string::npos)
+      << text;
+  text = broken("global_batch_size", "512", "");
+  EXPECT_NE(text.find("cannot be judged: Batch sizes in files do not match"), std::string::npos)
+      << text;
+}
+
+TEST(Package, WhatOnlyLooksLikeAFileIsTold) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  folder.write("Strata/systems/._laptop.json", "of another system");
+  EXPECT_TRUE(check(folder).passed()) << text_of(folder);
+  fs::create_directories(folder.path() / kResults / "result_10.txt");
+  EXPECT_FALSE(check(folder).passed());
+  EXPECT_NE(text_of(folder).find("result_10.txt is a folder, not a log"), std::string::npos);
+}
+
+TEST(Seeds, AreComparedAsPythonCompares) {
+  const auto log_with = [](const std::string& name, const std::string& seed,
+                           const std::string& metadata) {
+    return read_seeds(EventLog::from_text(R"(:::MLLOG {"time_ms": 1, "key": "seed", "value": )" +
+                                              seed + R"(, "metadata": )" + metadata + "}\n",
+                                          name));
+  };
+  const auto same = [&](const char* seed_a, const char* at_a, const char* seed_b,
+                        const char* at_b) {
+    const Section section =
+        check_seeds({log_with("a.txt", seed_a, at_a), log_with("b.txt", seed_b, at_b)});
+    return !section.errors.empty();
+  };
+  const char* at = R"({"file": "train.cc", "lineno": 1})";
+  EXPECT_TRUE(same("7", at, "7", R"({"file": "train.cc", "lineno": 1.0})"));
+  EXPECT_TRUE(same("7", at, "7", R"({"file": "train.cc", "lineno": true})"));
+  EXPECT_FALSE(same("7", at, "7", R"({"file": "train.cc", "lineno": 2})"));
+  EXPECT_TRUE(same("100", at, R"("1_00\n")", at));
+  EXPECT_FALSE(same("100", at, R"("1_01")", at));
+  const std::string a = R"({"lineno": 1, "file": ")" + std::string(400, 'x') + "a\"}",
+                    b = R"({"lineno": 1, "file": ")" + std::string(400, 'x') + "b\"}";
+  EXPECT_FALSE(same("7", a.c_str(), "7", b.c_str()));
+}
+
+TEST(Package, WhatIsMissingIsSaid) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  fs::remove(folder.path() / "Strata/systems/laptop.json");
+  EXPECT_NE(text_of(folder).find("systems/laptop.json is missing"), std::string::npos);
+  RuleStore rules;
+  PackageOptions options;
+  options.ruleset = "5.0.0";
+  EXPECT_THROW(check_package(folder.path(), rules, options), Error);
+  EXPECT_THROW(check_round(folder.path() / "Strata/results", rules, options), Error);
+  options.ruleset = "7.7.7";
+  EXPECT_THROW(check_package(folder.path() / "Strata", rules, options), Error);
+}
+
+TEST(Package, RoundListsItsSubmitters) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  folder.write("Other/systems/x.json", "{}");
+  fs::create_directories(folder.path() / "Other/results");
+  RuleStore rules;
+  PackageOptions options;
+  options.ruleset = "5.0.0";
+  const auto packages = check_round(folder.path(), rules, options);
+  ASSERT_EQ(packages.size(), 2u);
+  EXPECT_FALSE(packages[0].passed());
+  EXPECT_TRUE(packages[1].passed());
+  EXPECT_NE(round_text(packages).find("missing field \"submitter\""), std::string::npos);
+  EXPECT_NE(package_json(packages).find("\"submitter\": \"Strata\""), std::string::npos);
+}
+
+TEST(SystemDescription, FieldsAndAvailabilityAreChecked) {
+  const auto check_text = [](const std::string& json, const char* ruleset = "5.0.0") {
+    return check_system_text(json, "x.json", "training", ruleset);
+  };
+  EXPECT_TRUE(check_text(system_description("open")).passed());
+  EXPECT_EQ(check_text("{}").errors.size(), 33u);
+  EXPECT_FALSE(check_text("[]").passed());
+  EXPECT_FALSE(check_text("{\"a\": 1,}").passed());
+  EXPECT_FALSE(check_text("").passed());
+  EXPECT_FALSE(check_text(system_description("open", "onprem")).passed());
+  EXPECT_TRUE(check_text(system_description("open", "onprem"), "3.1.0").passed());
+  std::string number = system_description("open");
+  number.replace(number.find("\"framework\": \"1\""), 16, "\"framework\": 1");
+  EXPECT_TRUE(check_text(number).passed());
+  EXPECT_EQ(check_text(number).warnings.size(), 1u);
+}
+
+TEST(SystemDescription, BytesThatAreNotUtf8AreWarnedOf) {
+  const TemporaryFolder folder;
+  const auto warnings = [&](const std::string& name) {
+    std::string text = system_description("open");
+    text.replace(text.find("\"framework\": \"1\""), 16, "\"framework\": \"" + name + "\"");
+    folder.write("system.json", text);
+    return check_system_description(folder.path() / "system.json", "training", "5.0.0")
+        .warnings.size();
+  };
+  for (const char* good : {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    EXPECT_EQ(warnings(good), 0u) << good;
+  }
+  for (const char* bad : {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+    EXPECT_EQ(warnings(bad), 1u);
+  }
+}
+
+TEST(Power, FilesMustBeCompleteAndAsMany) {
+  const TemporaryFolder folder;
+  std::vector<fs::path> logs;
+  for (int i = 0; i < 3; ++i) {
+    const std::string run = "result_" + std::to_string(i);
+    logs.push_back(folder.path() / (run + ".txt"));
+    for (const char* name : {"node_0.txt", "node_1.txt", "sw_0.txt"})
+      folder.write("power/" + run + "/" + name, "");
+  }
+  EXPECT_TRUE(check_power(folder.path() / "power", logs).failed_runs.empty());
+  folder.write("power/result_1/node_5.txt", "");
+  folder.write("power/result_2/sw_1.txt", "");
+  EXPECT_EQ(check_power(folder.path() / "power", logs).failed_runs,
+            (std::set<std::string>{"result_1", "result_2"}));
+  logs.push_back(folder.path() / "result_9.txt");
+  EXPECT_EQ(check_power(folder.path() / "power", logs).failed_runs.count("result_9"), 1u);
+}
+
+TEST(Repository, NamesSizesAndLinks) {
+  const TemporaryFolder folder;
+  folder.write("good/file.txt", "x");
+  EXPECT_TRUE(check_repository(folder.path()).passed());
+  fs::create_symlink("file.txt", folder.path() / "good/link");
+  EXPECT_TRUE(check_repository(folder.path()).passed());
+  folder.write("bad name.txt", "x");
+  folder.write(".hidden", "x");
+  fs::create_symlink("nowhere", folder.path() / "dangling");
+  fs::resize_file(folder.write("large", "x"), kMaxRepositoryFileBytes + 1);
+  EXPECT_EQ(check_repository(folder.path()).errors.size(), 4u);
+}
+
+}  // namespace
+}  // namespace strata::compliance

@@ -1,0 +1,28 @@
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "config/run_config.h"
+#include "config/run_config_keys.h"
+
+namespace strata::harness {
+namespace {
+
+TEST(ConfigReference, TheDocumentIsWhatTheCodeSays) {
+  EXPECT_EQ(read_file(std::filesystem::path(STRATA_SOURCE_DIR) / "docs" / "config.md"),
+            config_reference())
+      << "docs/config.md is old; write it again with: strata train --describe-config > "
+         "docs/config.md";
+}
+
+TEST(ConfigReference, EveryKeyIsThereWithADescription) {
+  const std::string page = config_reference();
+  for (const ConfigSection& section : config_sections()) {
+    for (const ConfigKey& key : section.keys) {
+      EXPECT_NE(page.find("| `" + key.name + "` | "), std::string::npos) << key.name;
+      EXPECT_TRUE(key.description.ends_with('.')) << key.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::harness

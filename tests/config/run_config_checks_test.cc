@@ -1,0 +1,130 @@
+#include "config/run_config_checks.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "device/registry/backends.h"
+
+namespace strata::harness {
+namespace {
+
+std::string conflict_of(const RunConfig& config) {
+  try {
+    check_combinations(config, [](const std::string& key) { return "<" + key + ">"; });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RunConfigChecks, TheDefaultsAgreeWithEachOther) { EXPECT_EQ(conflict_of({}), ""); }
+
+TEST(RunConfigChecks, TheClosedDivisionClipsAsTheReferenceDoes) {
+  RunConfig config;
+  config.run.division = Division::kClosed;
+  EXPECT_EQ(conflict_of(config),
+            "<clip.mode>: clip.mode: bucket_before_allreduce is for the open division "
+            "(run.division is closed); use after_allreduce");
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  config.optimizer.name = OptimizerKind::kLamb;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, TheClosedDivisionHasMlperfsTarget) {
+  RunConfig config;
+  config.run.division = Division::kClosed;
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  config.target.masked_lm_accuracy = 0.3;
+  EXPECT_EQ(conflict_of(config),
+            "<target.masked_lm_accuracy>: target.masked_lm_accuracy: the closed division asks for "
+            "at least 0.72, not 0.3; set run.division to open for another target");
+}
+
+TEST(RunConfigChecks, TheClosedDivisionUpdatesWithLamb) {
+  RunConfig config;
+  config.run.division = Division::kClosed;
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  EXPECT_EQ(conflict_of(config),
+            "<optimizer.name>: optimizer.name: the closed division updates with lamb, not adam; "
+            "set run.division to open for another optimizer");
+  config.optimizer.name = OptimizerKind::kLamb;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
+  RunConfig config;
+  config.device.backend = &device::find_backend("reference");
+  EXPECT_EQ(conflict_of(config), "");
+  config.model.precision = Precision::kBf16;
+  EXPECT_EQ(conflict_of(config),
+            "<model.precision>: model.precision: device.backend reference computes in f64, not in "
+            "bf16; use auto");
+}
+
+TEST(RunConfigChecks, OnlyGpusReplayGraphs) {
+  RunConfig config;
+  config.device.graphs = true;
+  EXPECT_EQ(conflict_of(config),
+            "<device.graphs>: device.graphs: the cpu backend has nothing to record; use cuda or "
+            "false");
+  config.device.backend = &device::find_backend("cuda");
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, OnlyGpusHaveKernelsToChooseFrom) {
+  RunConfig config;
+  config.device.epilogues = device::FusedEpilogues::kNever;
+  EXPECT_EQ(conflict_of(config),
+            "<device.epilogues>: device.epilogues: the cpu backend has nothing to choose from; use "
+            "cuda or fastest");
+  config.device.attention = device::AttentionKernel::kMma;
+  EXPECT_EQ(conflict_of(config),
+            "<device.attention>: device.attention: the cpu backend has nothing to choose from; use "
+            "cuda or fastest");
+  config.device.backend = &device::find_backend("cuda");
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInEightBits) {
+  RunConfig config;
+  config.model.precision = Precision::kFp8;
+  EXPECT_EQ(conflict_of(config), "") << "the processor takes any number";
+  config.device.backend = &device::find_backend("cuda");
+  EXPECT_EQ(conflict_of(config),
+            "<batch.round_tokens>: batch.round_tokens: 1 is not a multiple of 16, as "
+            "model.precision fp8 needs on cuda; 64 is good for it");
+  config.batch.round_tokens = 48;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, OnlyStrategiesThatShareSamplesHaveGroups) {
+  RunConfig config;
+  config.batch.load_balance.group_ranks = 4;
+  EXPECT_EQ(conflict_of(config),
+            "<batch.load_balance.group_ranks>: batch.load_balance.group_ranks: strategy stratified "
+            "has no groups of ranks; use stratified+presort or planned, or leave group_ranks at "
+            "auto");
+  for (const auto strategy : {BalanceStrategy::kStratifiedPresort, BalanceStrategy::kPlanned}) {
+    config.batch.load_balance.strategy = strategy;
+    EXPECT_EQ(conflict_of(config), "");
+  }
+}
+
+TEST(RunConfigChecks, TheLearningRateNeverRisesAfterTheWarmUp) {
+  RunConfig config;
+  config.schedule.end_lr = 1;
+  EXPECT_EQ(conflict_of(config),
+            "<schedule.end_lr>: schedule.end_lr: 1 is above optimizer.lr, 0.0005; the rate would "
+            "rise");
+}
+
+TEST(RunConfigChecks, TheWarmUpEndsBeforeTheTraining) {
+  RunConfig config;
+  config.schedule.warmup_steps = config.schedule.training_steps;
+  EXPECT_EQ(conflict_of(config),
+            "<schedule.training_steps>: schedule.training_steps: 1000 leaves no step after "
+            "schedule.warmup_steps, 1000");
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,271 @@
+#include "config/run_config.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "config/run_config_keys.h"
+#include "config/run_config_names.h"
+#include "loadbalance/plans/batch_plan.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr char kSmallest[] =
+    "model:\n"
+    "  config: tiny\n"
+    "data:\n"
+    "  train: train.hdf5\n"
+    "  eval: [a.hdf5, /b]\n";
+
+class RunConfigTest : public TemporaryDirectory {
+ protected:
+  RunConfig load(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
+    write_file_atomically(file_, yaml);
+    return load_run_config(file_, overrides);
+  }
+
+  // The message, with the file's directory taken away.
+  std::string error_of(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
+    try {
+      load(yaml, overrides);
+    } catch (const Error& error) {
+      std::string message = error.what();
+      const std::string directory = directory_.string() + "/";
+      for (size_t at; (at = message.find(directory)) != std::string::npos;) {
+        message.erase(at, directory.size());
+      }
+      return message;
+    }
+    return "no error";
+  }
+
+  const std::filesystem::path file_ = directory_ / "run.yaml";
+};
+
+TEST_F(RunConfigTest, AbsentKeysHaveTheirDefaults) {
+  const RunConfig config = load(kSmallest);
+  EXPECT_EQ(config.model.config, "tiny");
+  EXPECT_EQ(config.optimizer.lr, OptimizerConfig{}.lr);
+  EXPECT_EQ(config.model.checkpoint, std::nullopt);
+  EXPECT_EQ(config.run.seed, std::nullopt);
+}
+
+TEST_F(RunConfigTest, RelativePathsAreRelativeToTheFile) {
+  const RunConfig config = load(kSmallest);
+  const std::vector<std::filesystem::path> eval = {directory_ / "a.hdf5", "/b"};
+  EXPECT_EQ(config.data.train, std::vector{directory_ / "train.hdf5"});
+  EXPECT_EQ(config.data.eval, eval);
+  EXPECT_EQ(config.run.output, directory_ / "runs");
+}
+
+TEST_F(RunConfigTest, OverridesWinAndTheirPathsAreRelativeToTheCurrentDirectory) {
+  const RunConfig config =
+      load(std::string(kSmallest) + "optimizer: {lr: 1e-4}\n",
+           {"optimizer.lr=1e-3", "batch.load_balance={strategy: random, strata: [64, 128]}",
+            "optimizer.lr=2e-3", "data.train=x", "run.seed=auto", "clip.mode=none"});
+  EXPECT_EQ(config.optimizer.lr, 2e-3);
+  EXPECT_EQ(config.batch.load_balance.strategy, BalanceStrategy::kRandom);
+  EXPECT_EQ(config.batch.load_balance.strata, (std::vector{64, 128}));
+  EXPECT_EQ(config.data.train, std::vector{std::filesystem::current_path() / "x"});
+  EXPECT_EQ(config.clip.mode, ClipMode::kNone);
+}
+
+// The file may change or go; what the run used stays in its result.
+TEST_F(RunConfigTest, AMeasuredCostIsResolvedWhenItIsRead) {
+  write_file_atomically(directory_ / "cost.json", "{\"linear\": 3e-05, \"quadratic\": 1.5e-08}");
+  const std::string yaml =
+      to_yaml(load(kSmallest, {"batch.load_balance={strategy: planned, group_ranks: 16}",
+                               "batch.load_balance.cost=" + (directory_ / "cost.json").string()}));
+  EXPECT_NE(yaml.find("    group_ranks: 16\n    cost: {linear: 3e-05, quadratic: 1.5e-08}\n"),
+            std::string::npos)
+      << yaml;
+  const RunConfig again = load(yaml);
+  EXPECT_EQ(again.batch.load_balance.group_ranks, 16);
+  EXPECT_EQ(again.batch.load_balance.cost.linear, 3e-5);
+  EXPECT_EQ(again.batch.load_balance.cost.quadratic, 1.5e-8);
+}
+
+TEST_F(RunConfigTest, EveryLoadBalanceStrategyCanBeNamed) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices_of<BalanceStrategy>()) names.push_back(choice.name);
+  EXPECT_EQ(names, loadbalance::strategies());
+}
+
+TEST_F(RunConfigTest, AnOverrideLeavesAliasesOfTheOverriddenValueAlone) {
+  const RunConfig config =
+      load(std::string(kSmallest) + "optimizer: {lr: &rate 0.5, weight_decay: *rate}\n",
+           {"optimizer.lr=0.25"});
+  EXPECT_EQ(config.optimizer.lr, 0.25);
+  EXPECT_EQ(config.optimizer.weight_decay, 0.5);
+}
+
+TEST_F(RunConfigTest, UnknownKeysAreErrorsThatNameTheNearestKnownOne) {
+  EXPECT_EQ(error_of(std::string(kSmallest) + "optimizer:\n  lrr: 1\n"),
+            "run.yaml:7: optimizer.lrr: unknown key; did you mean optimizer.lr?");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "lr: 1\n"),
+            "run.yaml:6: lr: unknown key; did you mean optimizer.lr?");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "optimiser: {}\n"),
+            "run.yaml:6: optimiser: unknown key; did you mean optimizer?");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "weather: fine\n"),
+            "run.yaml:6: weather: unknown key; see docs/config.md or 'strata train "
+            "--describe-config'");
+  EXPECT_EQ(error_of(kSmallest, {"clip.max_normm=1"}),
+            "--set: clip.max_normm: unknown key; did you mean clip.max_norm?");
+}
+
+TEST_F(RunConfigTest, WrongValuesAreErrorsThatNameFileLineKeyAndReason) {
+  EXPECT_EQ(error_of(std::string(kSmallest) + "optimizer:\n  lr: fast\n"),
+            "run.yaml:7: optimizer.lr: 'fast' is not a number above 0");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "optimizer: {beta1: 1}\n"),
+            "run.yaml:6: optimizer.beta1: '1' is not a number of at least 0 and below 1");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "batch: {micro_batch: 0}\n"),
+            "run.yaml:6: batch.micro_batch: '0' is not an integer from 1 to 1000000");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "clip: {mode: before}\n"),
+            "run.yaml:6: clip.mode: 'before' is not one of `none`, `after_allreduce`, "
+            "`before_allreduce`, `bucket_before_allreduce`");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "batch: {load_balance: {strata: [256, 128]}}\n"),
+            "run.yaml:6: batch.load_balance.strata: '128' is not a list of rising integers from 1 "
+            "to 1048576");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "run: {organization: a/b}\n"),
+            "run.yaml:6: run.organization: 'a/b' is not a name fit for a directory");
+  EXPECT_EQ(error_of(kSmallest, {"run.seed=-1"}),
+            "--set: run.seed: '-1' is not an integer from 0 to 1000000000000, or `auto`");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "optimizer: 3\n"),
+            "run.yaml:6: optimizer: '3' is not a section of 'key: value' lines");
+  EXPECT_EQ(error_of(std::string(kSmallest) + "clip:\n  mode:\n"),
+            "run.yaml:7: clip.mode: nothing is not one of `none`, `after_allreduce`, "
+            "`before_allreduce`, `bucket_before_allreduce`");
+}
+
+TEST_F(RunConfigTest, AKeyThatStandsTwiceIsAnError) {
+  EXPECT_EQ(error_of(std::string(kSmallest) + "clip:\n  max_norm: 1\n  max_norm: 2\n"),
+            "run.yaml:8: clip.max_norm: stands here a second time; keep one");
+}
+
+TEST_F(RunConfigTest, AMissingKeyIsNamed) {
+  EXPECT_EQ(error_of("model: {config: tiny}\ndata: {eval: x}\n"),
+            "run.yaml: data.train: is missing; give a path or a list of paths");
+}
+
+TEST_F(RunConfigTest, WhatIsNoYamlOrNoConfigurationIsAnError) {
+  EXPECT_NE(error_of("run: [1\n").find("run.yaml:2: not valid YAML"), std::string::npos)
+      << error_of("run: [1\n");
+  EXPECT_NE(error_of("").find("run.yaml: holds no configuration"), std::string::npos);
+  EXPECT_NE(error_of("- a\n- b\n").find("run.yaml: holds no configuration"), std::string::npos);
+  EXPECT_NE(error_of(std::string(5000, '[')).find("not valid YAML"), std::string::npos);
+  EXPECT_NE(error_of(std::string("\0\xff\xfe\x80", 4)), "no error");
+  EXPECT_NE(error_of("{? [a]: b}"), "no error");
+  EXPECT_THROW(load_run_config(directory_ / "absent.yaml"), Error);
+}
+
+TEST_F(RunConfigTest, AnOverrideMustReadKeyEqualsValue) {
+  EXPECT_EQ(error_of(kSmallest, {"optimizer.lr"}),
+            "--set optimizer.lr: must read key=value, for example optimizer.lr=1e-3");
+  EXPECT_NE(error_of(kSmallest, {"=1"}).find("must read key=value"), std::string::npos);
+  EXPECT_NE(error_of(kSmallest, {"optimizer.lr=[1"}).find("not valid YAML"), std::string::npos);
+}
+
+// Every key, with a value other than its default, survives being written and read.
+TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
+  RunConfig config = load(kSmallest);
+  config.run.organization = "Org: \"x\"";
+  config.run.system = "auto";
+  config.run.platform = "2 x box";
+  config.run.status = SubmissionStatus::kResearch;
+  config.run.seed = 123456789012;
+  config.run.notes = "a\nb";
+  config.model.config = "/models/tiny";
+  config.model.vocab = "/v";
+  config.model.checkpoint = "/none";
+  config.model.hidden_dropout = 0.0;
+  config.model.attention_dropout = 0.25;
+  config.device.threads = 3;
+  config.optimizer.epsilon = 1e-9;
+  config.schedule.start_warmup_step = -16;
+  config.target.eval_interval_samples = 77;
+  config.target.max_steps = 5;
+  config.log.step_trace = true;
+  config.log.timeline_steps = 5;
+  config.log.loss_interval_steps = 3;
+  config.optimizer.sharded = true;
+  const std::string yaml = to_yaml(config);
+  const RunConfig again = load(yaml);
+  EXPECT_EQ(to_yaml(again), yaml);
+  EXPECT_EQ(again.run.organization, config.run.organization);
+  EXPECT_EQ(again.run.system, config.run.system);
+  EXPECT_EQ(again.run.seed, config.run.seed);
+  EXPECT_EQ(again.model.checkpoint, config.model.checkpoint);
+  EXPECT_EQ(again.model.hidden_dropout, 0.0);
+  EXPECT_EQ(again.optimizer.epsilon, 1e-9);
+  EXPECT_EQ(again.target.eval_interval_samples, 77);
+}
+
+// The table names members by hand: every key must have one of its own.
+TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
+  const char* const kCandidates[] = {"7",
+                                     "0.5",
+                                     "[7]",
+                                     "true",
+                                     "false",
+                                     "closed",
+                                     "none",
+                                     "cloud",
+                                     "bf16",
+                                     "random",
+                                     "reference",
+                                     "plain",
+                                     "never",
+                                     "polynomial_decay",
+                                     "{linear: 1, quadratic: 1}"};
+  const RunConfig before = load(kSmallest);
+  for (const ConfigSection& section : config_sections()) {
+    for (const ConfigKey& key : section.keys) {
+      if (key.name == "optimizer.name") continue;  // has a single choice
+      RunConfig after = before;
+      for (const char* candidate : kCandidates) {
+        try {
+          key.read({YAML::Load(candidate), key.name, "test", "/"}, after);
+        } catch (const Error&) {
+          continue;
+        }
+        if (key.write(after) != key.write(before)) break;
+      }
+      std::vector<std::string> changed;
+      for (const ConfigSection& other_section : config_sections()) {
+        for (const ConfigKey& other : other_section.keys) {
+          if (other.write(after) != other.write(before)) changed.push_back(other.name);
+        }
+      }
+      EXPECT_EQ(changed, std::vector{key.name});
+    }
+  }
+}
+
+TEST_F(RunConfigTest, DerivedValues) {
+  RunConfig config = load(kSmallest);
+  config.batch.micro_batch = 8;
+  config.batch.gradient_accumulation_steps = 3;
+  config.schedule.training_steps = 99;
+  EXPECT_EQ(global_batch_size(config, 2), 48);
+  EXPECT_EQ(max_steps(config), 99);
+  EXPECT_EQ(eval_interval_samples(config, 2), 150'000);
+  config.target.max_steps = 7;
+  config.target.eval_interval_samples = 400;
+  EXPECT_EQ(max_steps(config), 7);
+  EXPECT_EQ(eval_interval_samples(config, 2), 400);
+}
+
+TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(STRATA_SOURCE_DIR "/scripts/configs")) {
+    EXPECT_NO_THROW(load_run_config(entry.path())) << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 5);
+}
+
+}  // namespace
+}  // namespace strata::harness

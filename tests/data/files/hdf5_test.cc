@@ -1,0 +1,127 @@
+#include "data/files/hdf5.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/data/data_test_support.h"
+
+namespace strata::data::hdf5 {
+namespace {
+
+class Hdf5 : public testing::Test {
+ protected:
+  void write(File& file) { write_file_atomically(path_, file.image()); }
+
+  TemporaryDirectory directory_;
+  std::filesystem::path path_ = directory_ / "x.hdf5";
+};
+
+TEST_F(Hdf5, DataSetsAndAttributesComeBack) {
+  File made = File::create_in_memory(path_);
+  const std::vector<int32_t> values = {1, 2, 3, 4, 5, 6};
+  made.write("table", H5T_STD_U16LE, {3, 2}, values.data());
+  made.write("squeezed", H5T_STD_I32LE, {3, 2}, values.data(), true);
+  made.write_variable("rows", H5T_STD_I16LE, values, {0, 1, 1, 6});
+  made.set_attribute("number", int64_t{-5});
+  made.set_attribute("text", std::string_view("caf\u00e9"));
+  made.set_attribute("nothing", std::string_view(""));
+  write(made);
+
+  const File file = File::open(path_);
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"rows", "squeezed", "table"}));
+  EXPECT_EQ(file.integer_attribute("number"), -5);
+  EXPECT_EQ(file.integer_attribute("other"), std::nullopt);
+  EXPECT_EQ(file.string_attribute("text"), "caf\u00e9");
+  EXPECT_EQ(file.string_attribute("nothing"), "");
+  for (const char* name : {"table", "squeezed"}) {
+    const DataSet table = file.data_set(name);
+    EXPECT_TRUE(table.is_integer());
+    std::vector<int32_t> read(4);
+    table.read(1, 2, 2, read.data());
+    EXPECT_EQ(read, (std::vector<int32_t>{3, 4, 5, 6}));
+  }
+  EXPECT_EQ(file.data_set("table").description(), "table uint16 [3, 2]");
+  const DataSet rows = file.data_set("rows");
+  EXPECT_EQ(rows.description(), "rows variable-length int16 [3]");
+  std::vector<int32_t> read;
+  std::vector<size_t> lengths;
+  rows.read_variable(1, 2, read, lengths);
+  EXPECT_EQ(lengths, (std::vector<size_t>{0, 5}));
+  EXPECT_EQ(read, (std::vector<int32_t>{2, 3, 4, 5, 6}));
+}
+
+TEST_F(Hdf5, ADataSetWithMoreRowsThanWereWrittenIsNotWhole) {
+  File made = File::create_in_memory(path_);
+  const std::vector<int32_t> values(200);
+  made.write("table", H5T_STD_I32LE, {100, 2}, values.data());
+  made.write("squeezed", H5T_STD_I32LE, {100, 2}, values.data(), true);
+  made.write("empty", H5T_STD_I32LE, {0, 2}, values.data());
+  made.write_variable("rows", H5T_STD_I32LE, {}, {0, 0, 0});
+  write(made);
+  {
+    const Handle file(H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+    const hsize_t shape[] = {3, 2}, most[] = {H5S_UNLIMITED, 2}, more[] = {4, 2};
+    const Handle space(H5Screate_simple(2, shape, most));
+    const Handle creation(H5Pcreate(H5P_DATASET_CREATE));
+    H5Pset_chunk(creation.get(), 2, shape);
+    const Handle set(H5Dcreate2(file.get(), "longer", H5T_STD_I32LE, space.get(), H5P_DEFAULT,
+                                creation.get(), H5P_DEFAULT));
+    H5Dwrite(set.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    H5Dset_extent(set.get(), more);
+  }
+  const File file = File::open(path_);
+  for (const char* name : {"table", "squeezed", "empty", "rows"}) {
+    EXPECT_TRUE(file.data_set(name).is_whole()) << name;
+  }
+  EXPECT_FALSE(file.data_set("longer").is_whole());
+}
+
+TEST_F(Hdf5, MissingForeignAndTruncatedFilesAreNamedWithTheReason) {
+  EXPECT_TRUE(contains(error_of([&] { File::open(path_); }), "x.hdf5: cannot open as HDF5: "));
+  EXPECT_TRUE(contains(error_of([&] { File::open(path_); }), "No such file"));
+  write_file_atomically(path_, "not HDF5 at all");
+  EXPECT_TRUE(contains(error_of([&] { File::open(path_); }), "file signature not found"));
+  File made = File::create_in_memory(path_);
+  const std::vector<int32_t> values(1000);
+  made.write("values", H5T_STD_I32LE, {1000}, values.data());
+  const std::string whole = made.image();
+  write_file_atomically(path_, whole.substr(0, whole.size() / 2));
+  EXPECT_TRUE(contains(error_of([&] { File::open(path_); }), "truncated file"));
+  EXPECT_TRUE(contains(error_of([&] { File::open(directory_.path()); }), "is a directory"));
+}
+
+TEST_F(Hdf5, AMissingDataSetAndRowsBeyondTheEndAreNamed) {
+  File made = File::create_in_memory(path_);
+  const std::vector<int32_t> values(10);
+  made.write("values", H5T_STD_I32LE, {10}, values.data());
+  write(made);
+  const File file = File::open(path_);
+  EXPECT_TRUE(
+      contains(error_of([&] { file.data_set("none"); }), "x.hdf5: data set 'none': cannot open"));
+  std::vector<int32_t> read(20);
+  EXPECT_TRUE(contains(error_of([&] { file.data_set("values").read(0, 20, 1, read.data()); }),
+                       "x.hdf5: data set 'values': cannot read 20 row(s) from row 0"));
+}
+
+TEST_F(Hdf5, ThreadsMayReadAtTheSameTime) {
+  File made = File::create_in_memory(path_);
+  std::vector<int32_t> values(1000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i);
+  made.write("values", H5T_STD_I32LE, {1000}, values.data());
+  write(made);
+  const auto read_all = [&] {
+    for (uint64_t row = 0; row < 1000; row += 50) {
+      const File file = File::open(path_);
+      int32_t value = -1;
+      file.data_set("values").read(row, 1, 1, &value);
+      EXPECT_EQ(value, static_cast<int32_t>(row));
+    }
+  };
+  std::thread other(read_all);
+  read_all();
+  other.join();
+}
+
+}  // namespace
+}  // namespace strata::data::hdf5

@@ -1,0 +1,89 @@
+#include "device/cuda/attention/cudnn_graphs.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace strata::device::cuda {
+namespace {
+
+struct Gpu {
+  int version;  // 10 * compute capability
+  const char* name;
+  int multiprocessors;
+  int shared_memory;  // the most a block may have, bytes
+};
+constexpr Gpu kGpus[] = {{80, "NVIDIA A100", 108, 166912}, {90, "NVIDIA H200", 132, 232448}};
+
+// A GPU as cuDNN writes it down, so that one need not be there.
+std::shared_ptr<cudnn_frontend::DeviceProperties> properties_of(const Gpu& gpu) {
+  const std::string text = fmt::format(
+      R"({{"cudaDeviceId": 0, "deviceVer": {}, "driverVer": 13000, "cudaDriverVer": 13000,
+      "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64],
+      "regsPerBlock": 65536, "multiProcessorCount": {}, "warpSize": 32,
+      "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": {},
+      "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536, "maxCtasPerSM": 32,
+      "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
+      "supportCoopLaunch": 1, "smClockRateKHz": 1500000, "memClockRateKHz": 2000000,
+      "l2CacheSize": 41943040, "deviceName": "{}", "totalGlobalMem": 80000000000}})",
+      10 * gpu.version, gpu.multiprocessors, gpu.shared_memory, gpu.name);
+  auto properties = std::make_shared<cudnn_frontend::DeviceProperties>();
+  check(properties->deserialize({text.begin(), text.end()}), "reading a GPU's properties");
+  return properties;
+}
+
+class CudnnGraphs : public testing::TestWithParam<Gpu> {
+ protected:
+  void SetUp() override {
+    // cuDNN wants a driver to be there; the toolkit's, which can do nothing, will do.
+    if (!dlopen("libcuda.so.1", RTLD_NOW) && !dlopen(STRATA_CUDA_STUB, RTLD_NOW)) {
+      GTEST_SKIP() << dlerror();
+    }
+    try {
+      load_cudnn();
+      properties_ = properties_of(GetParam());
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  // How many ways cuDNN says it has.
+  int64_t plans(void (*describe)(CudnnGraph&, const CudnnShape&), const CudnnShape& shape) {
+    CudnnGraph graph;
+    graph.set_device_properties(properties_).set_sm_version(GetParam().version);
+    describe(graph, shape);
+    find_plans(graph, nullptr);
+    return graph.get_execution_plan_count();
+  }
+
+  std::shared_ptr<cudnn_frontend::DeviceProperties> properties_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Gpus, CudnnGraphs, testing::ValuesIn(kGpus),
+                         [](const auto& test) { return fmt::format("sm_{}", test.param.version); });
+
+TEST_P(CudnnGraphs, AreWhatCudnnHasKernelsFor) {
+  for (const int64_t sequences : {1, 3, 97}) {
+    for (const int64_t max_length : {128, 512}) {
+      for (const int64_t head_size : {32, 64}) {
+        const CudnnShape shape{sequences, max_length, 16, head_size};
+        SCOPED_TRACE(fmt::format("{} x {}, heads of {}", sequences, max_length, head_size));
+        EXPECT_GE(plans(describe_forward, shape), 1);
+        if (GetParam().version == 80) {
+          EXPECT_THROW(plans(describe_backward, shape), Error) << "has other bits every time";
+        } else {
+          EXPECT_GE(plans(describe_backward, shape), 1);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CudnnGraphs, WhatCudnnHasNoKernelsForIsAnError) {
+  EXPECT_THROW(plans(describe_forward, {3, 512, 16, 20}), Error);
+}
+
+}  // namespace
+}  // namespace strata::device::cuda

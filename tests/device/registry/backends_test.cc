@@ -1,0 +1,49 @@
+#include "device/registry/backends.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "device/backend.h"
+#include "tests/support/error_of.h"
+
+namespace strata::device {
+namespace {
+
+using testing_support::error_of;
+
+TEST(Backends, AreWhatTheirKindsSay) {
+  for (const BackendKind& kind : backend_kinds()) {
+    if (!kind.make) continue;
+    for (const DType dtype : kind.compute_dtypes) {
+      std::unique_ptr<Backend> backend;
+      try {
+        backend = make_backend({.name = kind.name, .compute_dtype = dtype});
+      } catch (const Error&) {
+        continue;  // of a device that this machine lacks
+      }
+      EXPECT_EQ(backend->name(), kind.name);
+      EXPECT_EQ(backend->compute_dtype(), dtype) << kind.name;
+      EXPECT_EQ(backend->keep([] {}) != nullptr, kind.keeps_work) << kind.name;
+    }
+  }
+}
+
+TEST(Backends, AreFoundByName) {
+  EXPECT_STREQ(find_backend("reference").name, "reference");
+  const std::string error = error_of([] { find_backend("gpu"); });
+  EXPECT_EQ(error.find("backend gpu: there is none of that name; choose of cpu, cuda, reference"),
+            0u)
+      << error;
+}
+
+TEST(Backends, ComputeInSomeDTypes) {
+  const BackendKind& cpu = find_backend("cpu");
+  EXPECT_TRUE(cpu.computes_in(DType::kF32));
+  EXPECT_FALSE(cpu.computes_in(DType::kF64));
+  EXPECT_EQ(cpu.dtypes(), "f32, bf16");
+  EXPECT_EQ(error_of([] { make_backend({.name = "cpu", .compute_dtype = DType::kF64}); }),
+            "backend cpu: computes in f32, bf16, not in f64");
+}
+
+}  // namespace
+}  // namespace strata::device

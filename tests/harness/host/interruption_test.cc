@@ -1,0 +1,55 @@
+#include "harness/host/interruption.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <type_traits>
+
+namespace strata::harness {
+namespace {
+
+TEST(Interruption, TheFirstSignalIsAFlag) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const Interruption interruption;
+    EXPECT_FALSE(interruption.requested());
+    std::raise(number);
+    EXPECT_TRUE(interruption.requested());
+    EXPECT_EQ(interruption.signal(), number);
+  }
+}
+
+TEST(Interruption, TheSameCtrlCMayArriveTwice) {
+  const Interruption interruption;
+  std::raise(SIGINT);
+  std::raise(SIGTERM);
+  EXPECT_EQ(interruption.signal(), SIGINT);
+}
+
+TEST(InterruptionDeathTest, AnotherOneLaterEndsTheProcess) {
+  EXPECT_EXIT(
+      {
+        const Interruption interruption;
+        for (int i = 0; i < 100; ++i) {
+          std::raise(SIGINT);
+          ::usleep(50'000);
+        }
+        ::_exit(0);
+      },
+      testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(Interruption, HandlersAreRestored) {
+  const auto handler = [](int) {};
+  const auto previous = std::signal(SIGTERM, handler);
+  { const Interruption interruption; }
+  EXPECT_EQ(std::signal(SIGTERM, previous), static_cast<void (*)(int)>(handler));
+}
+
+TEST(Interruption, AFailedWriteIsNoFatalSignal) {
+  const Interruption interruption;
+  for (const int number : {SIGXFSZ, SIGPIPE}) EXPECT_EQ(std::raise(number), 0);
+  EXPECT_FALSE(interruption.requested());
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,63 @@
+#include "harness/host/page_cache.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr size_t kPages = 64;
+
+class PageCache : public TemporaryDirectory {
+ protected:
+  PageCache() { write_file_atomically(path_, std::string(kPages * 4096, 'x')); }
+
+  // Pages of the file that are in memory.
+  size_t resident() const {
+    const int fd = ::open(path_.c_str(), O_RDONLY);
+    void* memory = ::mmap(nullptr, kPages * 4096, PROT_READ, MAP_SHARED, fd, 0);
+    unsigned char pages[kPages];
+    ::mincore(memory, kPages * 4096, pages);
+    ::munmap(memory, kPages * 4096);
+    ::close(fd);
+    size_t count = 0;
+    for (const unsigned char page : pages) count += page & 1;
+    return count;
+  }
+
+  // Files on tmpfs and overlays of it live in the cache alone.
+  bool on_a_disk() const {
+    constexpr long kTmpfs = 0x01021994;
+    struct statfs status;
+    return ::statfs(path_.c_str(), &status) == 0 && status.f_type != kTmpfs;
+  }
+
+  const std::filesystem::path path_ = directory_ / "data";
+};
+
+TEST_F(PageCache, FilesLeaveIt) {
+  if (!on_a_disk()) GTEST_SKIP() << "the temporary directory has no disk beneath";
+  read_file(path_);
+  ASSERT_GT(resident(), 0u);
+  EXPECT_EQ(clear_page_cache(std::span(&path_, 1), false), "1 data files");
+  EXPECT_EQ(resident(), 0u);
+  EXPECT_EQ(read_file(path_).size(), kPages * 4096) << "the file itself stays";
+}
+
+TEST_F(PageCache, FilesInDirectoriesLeaveIt) {
+  write_file_atomically(directory_ / "more", "x");
+  EXPECT_EQ(clear_page_cache(std::span(&directory_, 1), false), "2 data files");
+}
+
+TEST_F(PageCache, WhatIsNotThereIsNotCounted) {
+  const std::filesystem::path nowhere = directory_ / "nowhere";
+  EXPECT_EQ(clear_page_cache(std::span(&nowhere, 1), false), "0 data files");
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,83 @@
+#include "harness/host/system_description.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/training/oracle.h"
+
+namespace strata::harness {
+namespace {
+
+class SystemDescription : public TemporaryDirectory {
+ protected:
+  const SystemFacts facts_{
+      .nodes = 1, .ranks = 2, .device = "cpu: AVX-512", .libraries = {{"mpi", "Open MPI 4.1.4"}}};
+
+  // By the official checker.
+  void expect_passed(const SystemFacts& facts) {
+    const auto path = directory_ / "system.json";
+    write_file_atomically(path, system_description_json({}, inspect_machine(), facts));
+    for (const char* ruleset : {"2.0.0", "4.1.0", "5.0.0", "5.1.0"}) {
+      const CommandResult result = run_command(
+          std::string(oracle_python()) + " -m mlperf_logging.system_desc_checker " + path.string() +
+          " training " + ruleset + " --log_output " + (directory_ / "check.log").string());
+      EXPECT_NE(result.output.find("System description checker passed"), std::string::npos)
+          << ruleset << "\n"
+          << result.output;
+    }
+  }
+};
+
+TEST_F(SystemDescription, NodesAreCountedPerProcessor) {
+  Machine machine;
+  machine.processor_model = "CPU";
+  machine.sockets = 2;
+  machine.cores = 64;
+  machine.processors = 128;
+  const auto json = nlohmann::json::parse(system_description_json({}, machine, facts_));
+  EXPECT_EQ(json["host_processors_per_node"], "2");
+  EXPECT_EQ(json["host_processor_core_count"], "32");
+  EXPECT_EQ(json["host_processor_vcpu_count"], "64");
+  EXPECT_EQ(json["host_memory_capacity"], "N/A");
+  EXPECT_EQ(json["accelerators_per_node"], "0");
+  EXPECT_EQ(json["status"], "Available on-premise");
+  EXPECT_EQ(json["division"], "open");
+  EXPECT_EQ(json["other_software_stack"]["mpi"], "Open MPI 4.1.4");
+  EXPECT_EQ(json["system_name"], "CPU_2ranks");
+}
+
+TEST_F(SystemDescription, ANameIsMadeFromTheProcessorUnlessGiven) {
+  Machine machine;
+  machine.processor_model = "Intel(R) Xeon(R) Gold 6248R CPU @ 3.00GHz";
+  EXPECT_EQ(system_name({}, machine, facts_), "Intel_Xeon_Gold_6248R_CPU_3_00GHz_2ranks");
+  EXPECT_EQ(system_name({}, machine, {.nodes = 4, .ranks = 1}),
+            "4xIntel_Xeon_Gold_6248R_CPU_3_00GHz_1rank");
+  EXPECT_EQ(system_name({}, {}, facts_), "unknown_processor_2ranks");
+  RunConfig config;
+  config.run.system = "mine";
+  EXPECT_EQ(system_name(config, machine, facts_), "mine");
+}
+
+TEST_F(SystemDescription, AcceleratorsAreCountedAndNamed) {
+  Machine machine;
+  machine.processor_model = "CPU";
+  SystemFacts facts{.nodes = 4, .ranks = 32, .device = "cuda"};
+  facts.accelerator = {"NVIDIA H200", 150'000'000'000};
+  const auto json = nlohmann::json::parse(system_description_json({}, machine, facts));
+  EXPECT_EQ(json["accelerators_per_node"], "8");
+  EXPECT_EQ(json["accelerator_model_name"], "NVIDIA H200");
+  EXPECT_EQ(json["accelerator_memory_capacity"], "150 GB");
+  EXPECT_EQ(json["host_processor_model_name"], "CPU");
+  EXPECT_EQ(json["system_name"], "4xNVIDIA_H200_32ranks");
+}
+
+TEST_F(SystemDescription, TheOfficialCheckerPassesThisMachine) {
+  if (!oracle_python()) GTEST_SKIP() << kNoOracle;
+  SystemFacts with_gpus = facts_;
+  with_gpus.accelerator = {"NVIDIA H200", 150'000'000'000};
+  for (const SystemFacts& facts : {facts_, with_gpus}) expect_passed(facts);
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,176 @@
+#include "harness/record/event_log.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "harness/record/log_keys.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr std::string_view kPrefix = ":::MLLOG ";
+
+// The events of a log, every line of which must be whole.
+std::vector<nlohmann::json> events_of(const std::filesystem::path& path) {
+  const std::string text = read_file(path);
+  EXPECT_TRUE(text.empty() || text.back() == '\n') << "the last line is not whole";
+  std::vector<nlohmann::json> events;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(line.starts_with(kPrefix)) << line;
+    events.push_back(nlohmann::json::parse(line.substr(kPrefix.size())));
+  }
+  return events;
+}
+
+template <typename Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class EventLogTest : public TemporaryDirectory {
+ protected:
+  const std::filesystem::path path_ = directory_ / "org" / "result_0.txt";
+};
+
+TEST_F(EventLogTest, ALineHasTheOfficialForm) {
+  EventLog log(path_, [] { return 1700000000123; });
+  const int line = __LINE__ + 1;
+  log.event(log_keys::kEvalAccuracy, 0.25, {{log_keys::kEpochNum, 640}});
+  EXPECT_EQ(read_file(path_),
+            ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1700000000123, \"event_type\": "
+            "\"POINT_IN_TIME\", \"key\": \"eval_accuracy\", \"value\": 0.25, \"metadata\": "
+            "{\"file\": \"tests/harness/event_log_test.cc\", \"lineno\": " +
+                std::to_string(line) + ", \"epoch_num\": 640}}\n");
+}
+
+TEST_F(EventLogTest, EveryTypeOfValueIsWrittenAsJson) {
+  EventLog log(path_);
+  log.start(log_keys::kRunStart);
+  log.event("text", "a \"b\" \\ \n \xff");
+  log.event("flag", true);
+  log.event("integer", -5);
+  log.event("large", ~uint64_t{0});
+  log.event("small", 1e-9);
+  log.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kSuccess}});
+  const auto events = events_of(path_);
+  ASSERT_EQ(events.size(), 7u);
+  EXPECT_EQ(events[0]["event_type"], "INTERVAL_START");
+  EXPECT_TRUE(events[0]["value"].is_null());
+  EXPECT_EQ(events[1]["value"], "a \"b\" \\ \n \xef\xbf\xbd");
+  EXPECT_EQ(events[2]["value"], true);
+  EXPECT_EQ(events[3]["value"], -5);
+  EXPECT_EQ(events[4]["value"], ~uint64_t{0});
+  EXPECT_EQ(events[5]["value"], 1e-9);
+  EXPECT_EQ(events[6]["event_type"], "INTERVAL_END");
+  EXPECT_EQ(events[6]["metadata"]["status"], "success");
+}
+
+TEST_F(EventLogTest, TimesNeverFall) {
+  int64_t now = 100;
+  EventLog log(path_, [&now] { return now; });
+  log.start("a");
+  now = 50;
+  log.end("a");
+  now = 200;
+  log.event("b", 1);
+  const auto events = events_of(path_);
+  EXPECT_EQ(events[0]["time_ms"], 100);
+  EXPECT_EQ(events[1]["time_ms"], 100);
+  EXPECT_EQ(events[2]["time_ms"], 200);
+}
+
+TEST_F(EventLogTest, ADefaultLogWritesNothing) {
+  EventLog log;
+  log.start("a");
+  log.end(log_keys::kRunStop);
+  EXPECT_FALSE(log.enabled());
+}
+
+TEST_F(EventLogTest, AMovedLogGoesOnInTheSameFile) {
+  EventLog first(path_);
+  first.start("a");
+  EventLog second(std::move(first));
+  first.end("lost");
+  second.end("a");
+  EXPECT_EQ(events_of(path_).size(), 2u);
+}
+
+TEST_F(EventLogTest, AnExistingLogIsNeverTouched) {
+  { EventLog(path_).start("a"); }
+  const std::string before = read_file(path_);
+  EXPECT_EQ(error_of([&] { EventLog log(path_); }),
+            path_.string() + ": exists already; move it away or choose another run.output");
+  EXPECT_EQ(read_file(path_), before);
+}
+
+TEST_F(EventLogTest, APlaceThatCannotBeWrittenIsNamed) {
+  write_file_atomically(directory_ / "file", "x");
+  EXPECT_NE(error_of([&] {
+              EventLog log(directory_ / "file" / "log");
+            }).find("file/log: cannot make its directory"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { EventLog log(directory_); }).find("cannot open for writing"),
+            std::string::npos);
+}
+
+TEST_F(EventLogTest, AFullDeviceIsReported) {
+  EventLog log("/dev/full");
+  const std::string error = error_of([&] { log.start(log_keys::kRunStart); });
+  EXPECT_NE(error.find("/dev/full: cannot write event 'run_start': No space left on device"),
+            std::string::npos)
+      << error;
+}
+
+// A file-size limit that falls inside a line makes that line's write stop half way.
+TEST_F(EventLogTest, WhereTheDiskFillsUpWholeLinesRemain) {
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limited{1000, before.rlim_max};
+  EventLog log(path_);
+  setrlimit(RLIMIT_FSIZE, &limited);
+  std::string error;
+  int written = 0;
+  for (; error.empty() && written < 100; ++written) {
+    error = error_of([&] { log.event("key", written); });
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, previous);
+  EXPECT_NE(error.find(path_.string() + ": cannot write event 'key'"), std::string::npos) << error;
+  const auto events = events_of(path_);
+  EXPECT_EQ(static_cast<int>(events.size()), written - 1);
+  EXPECT_GT(events.size(), 1u);
+
+  // Space is back: the run can still say how it ended.
+  log.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
+  EXPECT_EQ(events_of(path_).back()["metadata"]["status"], "aborted");
+}
+
+TEST_F(EventLogTest, AKilledProcessLeavesEveryLineItWrote) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    EventLog log(path_);
+    for (int i = 0; i < 50; ++i) log.event("key", i);
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(events_of(path_).size(), 50u);
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,122 @@
+#include "harness/record/experiment_log.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "harness/record/log_keys.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::harness {
+namespace {
+
+class RunLogTest : public TemporaryDirectory {
+ protected:
+  std::vector<nlohmann::json> events() const {
+    std::vector<nlohmann::json> result;
+    std::istringstream lines(read_file(path_));
+    for (std::string line; std::getline(lines, line);) {
+      result.push_back(nlohmann::json::parse(line.substr(line.find('{'))));
+    }
+    return result;
+  }
+  void expect_last_is_run_stop(const std::string& status) const {
+    const auto last = events().back();
+    EXPECT_EQ(last["key"], "run_stop");
+    EXPECT_EQ(last["metadata"]["status"], status);
+  }
+
+  const std::filesystem::path path_ = directory_ / "result_0.txt";
+};
+
+TEST_F(RunLogTest, ARunThatEndsSaysHowAndOnlyOnce) {
+  for (const bool success : {true, false}) {
+    {
+      RunLog log(path_);
+      log.run_start();
+      log.run_stop(success, 640);
+      log.run_stop(!success, 1);
+    }
+    EXPECT_EQ(events().size(), 2u);
+    expect_last_is_run_stop(success ? "success" : "aborted");
+    EXPECT_EQ(events().back()["metadata"]["epoch_num"], 640);
+    std::filesystem::remove(path_);
+  }
+}
+
+TEST_F(RunLogTest, ARunLeftByAnExceptionIsAborted) {
+  try {
+    RunLog log(path_);
+    log.run_start();
+    log.write([](EventLog& events) { events.event("seed", int64_t{1}); });
+    fail("the data went away");
+  } catch (const Error&) {
+  }
+  EXPECT_EQ(events().size(), 3u);
+  expect_last_is_run_stop("aborted");
+}
+
+TEST_F(RunLogTest, ARunThatNeverStartedLeavesNoLog) {
+  try {
+    RunLog log(path_);
+    log.write([](EventLog& events) { events.start(log_keys::kInitStart); });
+    EXPECT_TRUE(std::filesystem::exists(path_));
+    fail("no such checkpoint");
+  } catch (const Error&) {
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(RunLogTest, ALogThatIsThereAlreadyIsNotTouched) {
+  write_file_atomically(path_, "an older result\n");
+  EXPECT_THROW(RunLog{path_}, Error);
+  EXPECT_EQ(read_file(path_), "an older result\n");
+}
+
+TEST_F(RunLogTest, WithoutAPathNothingIsWritten) {
+  RunLog log;
+  log.run_start();
+  log.run_stop(true, 1);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+// How a process ends that is signalled while it runs (or, without `start`, before).
+int signalled(int number, bool start, const std::filesystem::path& path) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    RunLog log(path);
+    log.write([](EventLog& events) { events.start(log_keys::kInitStart); });
+    if (start) log.run_start();
+    ::raise(number);
+    // Training goes on until the watching thread ends the process.
+    for (int i = 0; i < 100'000; ++i) {
+      log.write([](EventLog& events) { events.event("seed", int64_t{1}); });
+      ::usleep(200);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(RunLogTest, ASignalEndsTheProcessWithTheLogAborted) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    EXPECT_EQ(signalled(number, true, path_), 128 + number);
+    EXPECT_GE(events().size(), 3u);
+    expect_last_is_run_stop("aborted");
+    std::filesystem::remove(path_);
+  }
+}
+
+TEST_F(RunLogTest, ASignalBeforeTheRunLeavesNoLog) {
+  EXPECT_EQ(signalled(SIGTERM, false, path_), 128 + SIGTERM);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,70 @@
+#include "loadbalance/plans/stratified_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "tests/loadbalance/plan_checks.h"
+
+namespace strata::loadbalance {
+namespace {
+
+std::vector<int> counts_per_stratum(std::span<const uint32_t> local_batch,
+                                    const std::vector<int32_t>& lengths) {
+  std::vector<int> counts(4);
+  for (const uint32_t sample : local_batch) ++counts[(lengths[sample] - 1) / 128];
+  return counts;
+}
+
+// MLPerf Wikipedia's shares at 16 samples a rank.
+TEST(StratifiedPlan, EveryLocalBatchHoldsWholeSharesExactly) {
+  std::vector<int32_t> lengths;
+  for (int i = 0; i < 1600; ++i) {
+    lengths.push_back(i % 16 < 6 ? 100 : i % 16 < 9 ? 200 : i % 16 < 11 ? 300 : 512);
+  }
+  StratifiedPlan plan({.ranks = 7, .batch_per_rank = 16, .seed = 3}, lengths);
+  for (int step = 0; step < 50; ++step) {
+    const auto batch = plan.next_step();
+    for (int rank = 0; rank < 7; ++rank) {
+      EXPECT_EQ(counts_per_stratum(batch.subspan(rank * 16, 16), lengths),
+                (std::vector<int>{6, 3, 2, 5}));
+    }
+  }
+}
+
+TEST(StratifiedPlan, EveryLocalBatchIsWithinOneOfFractionalShares) {
+  Random random(9);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int ranks = 1 + static_cast<int>(random.below(6));
+    const int batch = 1 + static_cast<int>(random.below(24));
+    const auto lengths = random_lengths(ranks * batch + random.below(300), trial);
+    std::vector<double> share(4);
+    for (const int32_t length : lengths) {
+      share[(length - 1) / 128] += static_cast<double>(batch) / static_cast<double>(lengths.size());
+    }
+    StratifiedPlan plan({.ranks = ranks, .batch_per_rank = batch, .seed = 3}, lengths);
+    for (int step = 0; step < 40; ++step) {
+      const auto drawn = plan.next_step();
+      for (int rank = 0; rank < ranks; ++rank) {
+        const auto counts = counts_per_stratum(drawn.subspan(rank * batch, batch), lengths);
+        for (int k = 0; k < 4; ++k) {
+          ASSERT_LT(std::abs(counts[k] - share[k]), 1.0 + 1e-9) << "trial " << trial;
+        }
+      }
+    }
+  }
+}
+
+TEST(StratifiedPlan, ASampleAboveTheLastBoundIsNamed) {
+  const std::vector<int32_t> lengths = {5, 513};
+  try {
+    StratifiedPlan plan({}, lengths);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("sample 1 has 513 tokens"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace strata::loadbalance

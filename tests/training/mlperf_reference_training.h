@@ -1,0 +1,56 @@
+// Training beside MLCommons' program, which took the same steps of LAMB, each on all samples, from
+// the same checkpoint (tests/golden/mlperf_reference.py). It computes in f32.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "bert/weights/weights.h"
+#include "comm/communicator.h"
+#include "data/files/instance_file.h"
+#include "tests/bert/mlperf_reference.h"
+#include "tests/training/small_training.h"
+#include "training/setup.h"
+#include "training/trainer.h"
+
+namespace strata::harness {
+
+// Expects the reference's losses at its first `steps` steps, at most.
+inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
+                                               comm::Communicator& communicator, size_t steps,
+                                               bool sharded = false) {
+  const nlohmann::json golden = bert::reference_results().at("training");
+  const bert::BertConfig bert = bert::reference_config();
+  const auto source =
+      data::open_instances(testing_support::golden_file("mlperf_reference.tfrecord"),
+                           {.vocabulary_size = static_cast<int32_t>(bert.vocab_size),
+                            .max_length = static_cast<int32_t>(bert.max_positions)});
+  RunConfig config = small_run();
+  config.batch.micro_batch = static_cast<int>(source->size()) / communicator.size();
+  config.optimizer = {.name = OptimizerKind::kLamb,
+                      .lr = golden.at("rate"),
+                      .beta1 = 0.9,
+                      .beta2 = 0.999,
+                      .epsilon = 1e-6,
+                      .weight_decay = 0.01,
+                      .sharded = sharded};
+  config.schedule.name = ScheduleKind::kPolynomialDecay;
+  config.schedule.warmup_steps = golden.at("warmup_steps");
+  config.schedule.training_steps = golden.at("steps");
+  config.schedule.end_lr = 0;
+  config.clip = {ClipMode::kAfterAllReduce, 1.0};
+  bert::Model model(bert, backend, capacity_of(*source, config.batch.micro_batch));
+  model.set_weights(bert::load_weights(model.layout(), bert::reference_checkpoint(), 0).values);
+  Trainer trainer(config, backend, model, communicator, *source, 1);
+  trainer.start();
+  for (size_t i = 0; i < std::min(steps, golden.at("losses").size()); ++i) {
+    const nlohmann::json& expected = golden.at("losses")[i];
+    const StepResult step = trainer.step();
+    ASSERT_TRUE(step.losses);
+    EXPECT_NEAR(step.losses->masked_lm.mean(), expected[0], 5e-5) << "step " << step.step;
+    EXPECT_NEAR(step.losses->next_sentence.mean(), expected[1], 5e-5) << "step " << step.step;
+  }
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,163 @@
+// A training run small enough for a test: two layers, 45 words, sequences that can be learnt.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "bert/model.h"
+#include "comm/communicator.h"
+#include "config/run_config.h"
+#include "data/files/instance_file.h"
+#include "training/setup.h"
+#include "training/trainer.h"
+#include "training/warm_up.h"
+
+namespace strata::harness {
+
+inline constexpr int32_t kSmallVocabulary = 45;
+inline constexpr int32_t kSmallestWord = 5;
+
+inline bert::BertConfig small_bert() {
+  bert::BertConfig config;
+  config.vocab_size = kSmallVocabulary;
+  config.hidden_size = 64;
+  config.layers = 2;
+  config.heads = 2;
+  config.intermediate_size = 64;
+  config.max_positions = 32;
+  return config;
+}
+
+// Every token is the one before plus one, so masked ones can be told from their neighbours. Half
+// of the samples have up to 16 tokens and half have 17 to 32: any stratified batch of an even
+// number of samples takes as many of these as of those.
+inline data::Instances counting_instances(int samples) {
+  data::Instances out;
+  for (int i = 0; i < samples; ++i) {
+    const int32_t length = i % 2 == 0 ? 6 + i % 11 : 17 + i % 16;
+    for (int32_t t = 0; t < length; ++t) {
+      const int32_t word = kSmallestWord + (i * 7 + t) % (kSmallVocabulary - kSmallestWord);
+      if (t % 4 == 1 + i % 3) {
+        out.masked_positions.push_back(t);
+        out.masked_ids.push_back(word);
+      }
+      out.tokens.push_back(t % 4 == 1 + i % 3 ? 4 : word);
+    }
+    out.token_offsets.push_back(out.tokens.size());
+    out.masked_offsets.push_back(out.masked_ids.size());
+    out.first_lengths.push_back(length / 2);
+    out.next_sentence.push_back(static_cast<uint8_t>(i / 2 % 2));
+  }
+  return out;
+}
+
+// The instances through a file, which is opened and then unlinked.
+inline std::unique_ptr<data::InstanceSource> open_small(const data::Instances& instances) {
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    ("strata.small." + std::to_string(::getpid()) + ".hdf5");
+  data::InstanceFileInfo info;
+  info.vocabulary_size = kSmallVocabulary;
+  info.max_length = 32;
+  info.max_predictions = 8;
+  data::write_instances(path, instances, info);
+  auto source = data::open_instances(path, {kSmallVocabulary, 32});
+  std::filesystem::remove(path);
+  return source;
+}
+
+inline RunConfig small_run() {
+  RunConfig config;
+  config.model.precision = Precision::kFp32;
+  config.device.threads = 1;
+  config.batch.micro_batch = 8;
+  config.batch.load_balance = {BalanceStrategy::kRandom, {16, 32}};
+  config.optimizer.lr = 2e-3;
+  config.optimizer.epsilon = 1e-2;  // large, so that Adam sees how large gradients are
+  config.schedule.warmup_steps = 4;
+  config.schedule.training_steps = 40;
+  config.clip = {ClipMode::kNone, 1.0};
+  config.reduce.bucket_megabytes = 0.05;  // several buckets
+  config.initialization.warmup_steps = 0;
+  return config;
+}
+
+struct TrainingHistory {
+  std::vector<StepResult> steps;
+  bert::Losses evaluation;  // of all the data, in the end
+  bert::HostWeights weights;
+};
+
+// Norms and updates go over them, too.
+inline void expect_gaps_between_gradients_to_be_zero(const bert::Model& model) {
+  const device::Tensor all = model.gradients();
+  std::vector<std::byte> bytes(all.bytes());
+  model.backend().copy_to_host(device::Stream::kCompute, bytes.data(), all.data, bytes.size());
+  model.backend().synchronize(device::Stream::kCompute);
+  const auto is_zero = [&](int64_t begin, int64_t end) {
+    const auto size = static_cast<int64_t>(size_of(all.dtype));
+    return std::all_of(bytes.begin() + begin * size, bytes.begin() + end * size,
+                       [](std::byte byte) { return byte == std::byte{0}; });
+  };
+  int64_t end = 0;
+  for (const bert::Parameter& parameter : model.layout().all) {
+    EXPECT_TRUE(is_zero(end, parameter.offset)) << "before " << parameter.name;
+    end = parameter.offset + parameter.size();
+  }
+  EXPECT_TRUE(is_zero(end, model.layout().size));
+}
+
+// `steps` steps from random weights, with dropout, after as much warm-up as configured. The second
+// and the third are added to `timeline`, which may be null.
+inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
+                             comm::Communicator& communicator, const data::InstanceSource& source,
+                             uint64_t seed, int steps, Timeline* timeline = nullptr) {
+  bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
+                    model_options(config, small_bert()));
+  const bert::HostWeights weights = bert::random_weights(model.layout(), seed);
+  model.set_weights(weights);
+  Trainer trainer(config, backend, model, communicator, source, seed);
+  Evaluator evaluator(model, source, 0, config.batch.micro_batch, communicator);
+  warm_up(config.initialization.warmup_steps, steps, model, weights, trainer, evaluator);
+  trainer.start();
+  TrainingHistory history;
+  for (int step = 0; step < steps; ++step) {
+    trainer.record(step == 1 || step == 2 ? timeline : nullptr);
+    history.steps.push_back(trainer.step());
+  }
+  history.evaluation = evaluator.evaluate();
+  trainer.gather_weights();
+  history.weights = model.weights();
+  expect_gaps_between_gradients_to_be_zero(model);
+  return history;
+}
+// On the configured backend.
+inline TrainingHistory train(const RunConfig& config, comm::Communicator& communicator,
+                             const data::InstanceSource& source, uint64_t seed, int steps) {
+  const auto backend = make_backend(config, {communicator.rank(), communicator.size()});
+  return train(config, *backend, communicator, source, seed, steps);
+}
+
+// Of both losses, over all steps.
+inline double largest_loss_difference(const TrainingHistory& a, const TrainingHistory& b) {
+  double largest = 0;
+  const auto compare = [&](const device::LossTotals& x, const device::LossTotals& y) {
+    EXPECT_EQ(x.count, y.count) << "not the same global batch";
+    const double difference = std::abs(x.loss - y.loss) / static_cast<double>(x.count);
+    EXPECT_TRUE(std::isfinite(difference));
+    largest = std::max(largest, difference);
+  };
+  EXPECT_EQ(a.steps.size(), b.steps.size());
+  for (size_t i = 0; i < a.steps.size(); ++i) {
+    compare(a.steps[i].losses->masked_lm, b.steps[i].losses->masked_lm);
+    compare(a.steps[i].losses->next_sentence, b.steps[i].losses->next_sentence);
+  }
+  return largest;
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,76 @@
+#include "training/step_trace.h"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::harness {
+namespace {
+
+class StepTraceTest : public TemporaryDirectory {};
+
+StepResult a_step() {
+  StepResult step;
+  step.step = 3;
+  step.losses = bert::Losses{{12.0, 2, 8}, {3.0, 1, 4}};
+  step.learning_rate = 5e-4;
+  step.tokens = 99;
+  step.seconds = 0.5;
+  return step;
+}
+
+TEST_F(StepTraceTest, IsOneJsonLineAStep) {
+  StepTrace trace(directory_ / "steps.jsonl");
+  StepResult step = a_step();
+  trace.add(step);
+  step.gradient_norm = 2.5;
+  step.losses.reset();
+  trace.add(step);
+  trace.finish();
+  std::istringstream lines(read_file(directory_ / "steps.jsonl"));
+  std::string first, second, third;
+  ASSERT_TRUE(std::getline(lines, first) && std::getline(lines, second));
+  EXPECT_FALSE(std::getline(lines, third));
+  const auto json = nlohmann::json::parse(first);
+  EXPECT_EQ(json["step"], 3);
+  EXPECT_EQ(json["masked_lm_loss"], 1.5);
+  EXPECT_EQ(json["next_sentence_loss"], 0.75);
+  EXPECT_EQ(json["masked_lm_accuracy"], 0.25);
+  EXPECT_EQ(json["learning_rate"], 5e-4);
+  EXPECT_EQ(json["tokens"], 99);
+  EXPECT_EQ(json["seconds"], 0.5);
+  EXPECT_FALSE(json.contains("gradient_norm")) << "none was computed";
+  const auto without_losses = nlohmann::json::parse(second);
+  EXPECT_EQ(without_losses["gradient_norm"], 2.5);
+  EXPECT_EQ(without_losses["seconds"], 0.5);
+  EXPECT_FALSE(without_losses.contains("masked_lm_loss"));
+}
+
+TEST_F(StepTraceTest, EveryLineIsThereAtOnce) {
+  StepTrace trace(directory_ / "steps.jsonl");
+  trace.add(a_step());
+  EXPECT_EQ(read_file(directory_ / "steps.jsonl").back(), '\n');
+}
+
+TEST_F(StepTraceTest, WithoutAPathNothingIsWritten) {
+  StepTrace trace("");
+  trace.add(a_step());
+  EXPECT_NO_THROW(trace.finish());
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+TEST_F(StepTraceTest, APlaceThatCannotBeWrittenIsNamed) {
+  EXPECT_THROW(StepTrace(directory_ / "missing" / "steps.jsonl"), Error);
+}
+
+TEST_F(StepTraceTest, AFullDiskIsReportedAtTheEnd) {
+  StepTrace trace("/dev/full");
+  EXPECT_NO_THROW(trace.add(a_step())) << "a trace is no reason to end a run";
+  EXPECT_THROW(trace.finish(), Error);
+}
+
+}  // namespace
+}  // namespace strata::harness

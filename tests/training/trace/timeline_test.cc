@@ -1,0 +1,82 @@
+#include "training/trace/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::harness {
+namespace {
+
+using nlohmann::json;
+using std::chrono::microseconds;
+
+class TimelineTest : public TemporaryDirectory {
+ protected:
+  json written(const Timeline& timeline) {
+    timeline.write(directory_ / "timeline.json");
+    return json::parse(read_file(directory_ / "timeline.json"));
+  }
+
+  static std::vector<json> spans(const json& trace) {
+    std::vector<json> result;
+    for (const json& event : trace["traceEvents"]) {
+      if (event["ph"] == "X") result.push_back(event);
+    }
+    return result;
+  }
+
+  std::unique_ptr<comm::Communicator> alone_ = comm::make_single_communicator();
+};
+
+TEST_F(TimelineTest, IsAChromeTraceOfMicroseconds) {
+  Timeline timeline(*alone_);
+  const auto begin = Clock::now();
+  timeline.add(Lane::kCompute, "forward", begin, begin + microseconds(1500));
+  const json trace = written(timeline);
+  const auto all = spans(trace);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["name"], "forward");
+  EXPECT_EQ(all[0]["pid"], 0);
+  EXPECT_NEAR(all[0]["dur"].get<double>(), 1500, 1e-6);
+  EXPECT_GE(all[0]["ts"].get<double>(), 0) << "time starts with the timeline";
+}
+
+TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
+  Timeline timeline(*alone_);
+  const std::vector<comm::BucketEvent> events = {
+      {3, comm::BucketPhase::kClip, 10, 20},    {3, comm::BucketPhase::kReduce, 20, 30},
+      {-1, comm::BucketPhase::kReduce, 30, 35}, {3, comm::BucketPhase::kNorm, 35, 36},
+      {3, comm::BucketPhase::kUpdate, 36, 40},  {3, comm::BucketPhase::kGather, 40, 50}};
+  timeline.add(events);
+  timeline.add(Lane::kStep, "step 1", Clock::now(), Clock::now());
+  timeline.add(Lane::kCompute, "forward", Clock::now(), Clock::now());
+  const json trace = written(timeline);
+  std::map<int, std::string> lanes;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["name"] == "thread_name") lanes[event["tid"]] = event["args"]["name"];
+  }
+  std::map<std::string, std::string> lane_of;
+  for (const json& span : spans(trace)) lane_of[span["name"]] = lanes.at(span["tid"]);
+  const std::map<std::string, std::string> expected = {{"clip 3", "clip and update"},
+                                                       {"reduce 3", "all-reduce"},
+                                                       {"exchange norms", "all-reduce"},
+                                                       {"norm 3", "clip and update"},
+                                                       {"update 3", "clip and update"},
+                                                       {"gather 3", "gather weights"},
+                                                       {"step 1", "step"},
+                                                       {"forward", "compute"}};
+  EXPECT_EQ(lane_of, expected);
+}
+
+TEST_F(TimelineTest, APlaceThatCannotBeWrittenIsNamed) {
+  write_file_atomically(directory_ / "file", "");
+  EXPECT_THROW(Timeline(*alone_).write(directory_ / "file" / "timeline.json"), Error);
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,279 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "device/cpu/matmul.h"
+#include "tests/support/deferred_backend.h"
+#include "tests/training/mlperf_reference_training.h"
+#include "tests/training/small_training.h"
+#include "training/trainer.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr int kSteps = 20, kSamples = 48, kGlobalBatch = 16;
+
+struct Mode {
+  ClipMode clip;
+  double max_norm;
+  BalanceStrategy strategy;
+  ReduceDType reduce;
+  // Of a loss's difference from one rank with the whole batch, over all steps.
+  double bound = 0;
+  OptimizerKind optimizer = OptimizerKind::kAdam;
+};
+
+RunConfig run_of(const Mode& mode, int micro_batch, int accumulation) {
+  RunConfig config = small_run();
+  config.clip = {mode.clip, mode.max_norm};
+  config.optimizer.name = mode.optimizer;
+  config.reduce.dtype = mode.reduce;
+  config.batch.load_balance.strategy = mode.strategy;
+  config.batch.micro_batch = micro_batch;
+  config.batch.gradient_accumulation_steps = accumulation;
+  return config;
+}
+
+class TrainerOverRanks : public testing::TestWithParam<Mode> {
+ protected:
+  TrainingHistory on_all_ranks(uint64_t seed = 7, int steps = kSteps) {
+    return train(run_of(GetParam(), kGlobalBatch / world_->size(), 1), *world_, *source_, seed,
+                 steps);
+  }
+  // `accumulation` micro-batches, without any other rank.
+  TrainingHistory alone(int accumulation) {
+    return train(run_of(GetParam(), kGlobalBatch / accumulation, accumulation), *single_, *source_,
+                 7, kSteps);
+  }
+
+  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
+  std::unique_ptr<comm::Communicator> single_ = comm::make_single_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
+};
+
+constexpr double kNeverClips = 1e6, kClips = 0.3;
+// Gradients that travel in bf16 are off by up to 2^-9 of themselves.
+constexpr double kFp32 = 1e-4, kBf16 = 1e-3;
+constexpr auto kRandom = BalanceStrategy::kRandom, kExchange = BalanceStrategy::kExchange,
+               kStratified = BalanceStrategy::kStratified,
+               kPresort = BalanceStrategy::kStratifiedPresort, kPlanned = BalanceStrategy::kPlanned;
+constexpr auto kLamb = OptimizerKind::kLamb;
+constexpr auto kF32 = ReduceDType::kFp32, kBF16 = ReduceDType::kBf16;
+
+std::string name_of_mode(const testing::TestParamInfo<Mode>& test) {
+  const Mode& mode = test.param;
+  std::string strategy = name_of(mode.strategy);
+  std::replace(strategy.begin(), strategy.end(), '+', '_');
+  return fmt::format("{}_{}_{}_{}_{}", name_of(mode.optimizer), name_of(mode.clip),
+                     mode.max_norm == kNeverClips ? "loose" : "tight", strategy,
+                     name_of(mode.reduce));
+}
+
+// Where an update is a function of the global batch alone.
+const auto kShared = testing::Values(
+    Mode{ClipMode::kNone, 1, kRandom, kF32, kFp32}, Mode{ClipMode::kNone, 1, kRandom, kBF16, kBf16},
+    Mode{ClipMode::kNone, 1, kStratified, kF32, kFp32},
+    Mode{ClipMode::kNone, 1, kExchange, kF32, kFp32},
+    Mode{ClipMode::kNone, 1, kPresort, kF32, kFp32},
+    Mode{ClipMode::kNone, 1, kPlanned, kF32, kFp32},
+    Mode{ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32},
+    Mode{ClipMode::kAfterAllReduce, kClips, kRandom, kBF16, kBf16},
+    Mode{ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32},
+    Mode{ClipMode::kBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
+    Mode{ClipMode::kBucketBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
+    Mode{ClipMode::kBucketBeforeAllReduce, kNeverClips, kStratified, kF32, kFp32},
+    Mode{ClipMode::kNone, 1, kRandom, kF32, kFp32, kLamb},
+    Mode{ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32, kLamb});
+// Where each rank clips its own gradient, so that the number of ranks matters.
+const auto kOwn =
+    testing::Values(Mode{ClipMode::kBeforeAllReduce, kClips, kRandom, kF32},
+                    Mode{ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32},
+                    Mode{ClipMode::kBucketBeforeAllReduce, kClips, kRandom, kBF16},
+                    Mode{ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32, 0, kLamb});
+
+class SharedUpdate : public TrainerOverRanks {};
+INSTANTIATE_TEST_SUITE_P(Modes, SharedUpdate, kShared, name_of_mode);
+INSTANTIATE_TEST_SUITE_P(SharedModes, TrainerOverRanks, kShared, name_of_mode);
+INSTANTIATE_TEST_SUITE_P(OwnModes, TrainerOverRanks, kOwn, name_of_mode);
+
+// Dropout is keyed by sample, so where a sample is computed makes no difference.
+TEST_P(SharedUpdate, LossesAreThoseOfOneRankWithTheWholeBatch) {
+  const TrainingHistory shared = on_all_ranks(), whole = alone(1), accumulated = alone(2);
+  const double difference = largest_loss_difference(shared, whole);
+  EXPECT_LE(difference, GetParam().bound);
+  EXPECT_LE(largest_loss_difference(accumulated, whole), 1e-4);
+  if (world_->rank() == 0) RecordProperty("difference", fmt::format("{}", difference));
+}
+
+// Two strategies that draw the same global batches and divide them differently. Half of the data
+// are in each stratum, so that what `planned` draws for all ranks is what `stratified` draws for
+// each.
+TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
+  const auto world = comm::make_mpi_communicator();
+  const auto source = open_small(counting_instances(kSamples));
+  const std::pair<BalanceStrategy, BalanceStrategy> pairs[] = {
+      {kRandom, kExchange}, {kStratified, kPresort}, {kStratified, kPlanned}};
+  for (const auto& [drawn, assigned] : pairs) {
+    const auto losses = [&](BalanceStrategy strategy) {
+      const Mode mode{ClipMode::kAfterAllReduce, kClips, strategy, kF32};
+      return train(run_of(mode, kGlobalBatch / world->size(), 1), *world, *source, 7, kSteps);
+    };
+    const TrainingHistory as_drawn = losses(drawn), as_assigned = losses(assigned);
+    EXPECT_LE(largest_loss_difference(as_drawn, as_assigned), kFp32) << name_of(assigned);
+    if (world->size() == 1) continue;
+    std::vector<int64_t> tokens[2];
+    for (int step = 0; step < kSteps; ++step) {
+      tokens[0].push_back(as_drawn.steps[step].tokens);
+      tokens[1].push_back(as_assigned.steps[step].tokens);
+    }
+    EXPECT_NE(tokens[0], tokens[1]) << name_of(assigned) << " assigns as " << name_of(drawn);
+  }
+}
+
+// A device that no library for collectives knows: buckets travel through the host.
+class LateDevice : public testing_support::DeferredBackend {
+ public:
+  using DeferredBackend::DeferredBackend;
+  void* cuda_stream(device::Stream) override { return nullptr; }
+};
+
+TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
+  for (const bool sharded : {false, true}) {
+    RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
+    config.optimizer.sharded = sharded;
+    config.batch.round_tokens = 32;
+    const TrainingHistory in_host_memory = train(config, *world_, *source_, 7, 6);
+    const auto cpu = make_backend(config);
+    for (const bool graphs : {false, true}) {
+      config.device.graphs = graphs;
+      LateDevice late(*cpu, static_cast<uint64_t>(world_->rank()));
+      const TrainingHistory on_device = train(config, late, *world_, *source_, 7, 6);
+      EXPECT_EQ(on_device.weights, in_host_memory.weights)
+          << (sharded ? "sharded" : "") << (graphs ? ", replayed" : "");
+      int64_t replays[] = {late.replays()};  // a rank may have no shape that recurs
+      world_->all_reduce_sum(replays);
+      EXPECT_EQ(replays[0] > 0, graphs);
+    }
+    config.initialization.warmup_steps = 2;
+    LateDevice prepared(*cpu, static_cast<uint64_t>(world_->rank()));
+    EXPECT_EQ(train(config, prepared, *world_, *source_, 7, 6).weights, in_host_memory.weights)
+        << (sharded ? "sharded" : "") << ", recorded before the first step";
+    EXPECT_EQ(prepared.replays(), 6);
+  }
+}
+
+// Scales in 8 bits come from the largest values of all ranks.
+class TrainerInEightBits : public testing::Test {
+ protected:
+  RunConfig config(int micro_batch) const {
+    RunConfig config = run_of({ClipMode::kNone, 1, kStratified, kF32}, micro_batch, 1);
+    config.model.precision = Precision::kFp8;
+    return config;
+  }
+
+  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
+  std::unique_ptr<comm::Communicator> single_ = comm::make_single_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
+};
+
+TEST_F(TrainerInEightBits, RanksAgreeOnTheLargestValues) {
+  const RunConfig config = this->config(kGlobalBatch / world_->size());
+  const auto cpu = make_backend(config);
+  LateDevice late(*cpu, static_cast<uint64_t>(world_->rank()));
+  for (device::Backend* backend : {cpu.get(), static_cast<device::Backend*>(&late)}) {
+    bert::Model model(small_bert(), *backend, capacity_of(*source_, config.batch.micro_batch),
+                      model_options(config, small_bert()));
+    model.set_weights(bert::random_weights(model.layout(), 7));
+    Trainer trainer(config, *backend, model, *world_, *source_, 7);
+    trainer.start();
+    std::vector<std::vector<float>> steps;
+    for (int step = 0; step < 3; ++step) {
+      trainer.step();
+      const device::Tensor largest = model.float8_largest();
+      std::vector<float> mine(static_cast<size_t>(largest.size()));
+      backend->copy_to_host(device::Stream::kCompute, mine.data(), largest.data, largest.bytes());
+      backend->synchronize(device::Stream::kCompute);
+      std::vector<float> of_first = mine;
+      world_->broadcast(of_first.data(), of_first.size() * sizeof(float), 0);
+      EXPECT_EQ(mine, of_first);
+      EXPECT_GT(*std::min_element(mine.begin(), mine.end()), 0.0f) << "of every operand";
+      steps.push_back(mine);
+    }
+    EXPECT_NE(steps[0], steps[1]);
+  }
+}
+
+TEST_F(TrainerInEightBits, LossesAreThoseOfOneRankWithTheWholeBatch) {
+  const TrainingHistory shared =
+      train(config(kGlobalBatch / world_->size()), *world_, *source_, 7, kSteps);
+  const TrainingHistory whole = train(config(kGlobalBatch), *single_, *source_, 7, kSteps);
+  EXPECT_LE(largest_loss_difference(shared, whole), kFp32);
+}
+
+TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
+  const TrainingHistory mine = on_all_ranks(7, 6);
+  bert::HostWeights first = mine.weights;
+  world_->broadcast(first.data(), first.size() * sizeof(float), 0);
+  EXPECT_EQ(first, mine.weights);
+  for (const StepResult& step : mine.steps) {
+    double loss = step.losses->mean_loss();
+    world_->broadcast(&loss, sizeof loss, 0);
+    EXPECT_EQ(loss, step.losses->mean_loss());
+  }
+}
+
+TEST(TrainingOverRanks, FollowsMlperfsReference) {
+  const auto cpu = make_backend(small_run());
+  for (const bool sharded : {false, true}) {
+    expect_to_follow_mlperfs_reference(*cpu, *comm::make_mpi_communicator(), 12, sharded);
+  }
+}
+
+// Every sample once, whichever rank evaluates it.
+TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
+  const auto world = comm::make_mpi_communicator(), alone = comm::make_single_communicator();
+  const auto source = open_small(counting_instances(21));
+  const auto cpu = make_backend(small_run());
+  bert::Model model(small_bert(), *cpu, capacity_of(*source, 4));
+  model.set_weights(bert::random_weights(model.layout(), 3));
+  for (const int64_t samples : {0, 3}) {
+    const bert::Losses shared = Evaluator(model, *source, samples, 4, *world).evaluate();
+    const bert::Losses whole = Evaluator(model, *source, samples, 4, *alone).evaluate();
+    EXPECT_EQ(shared.masked_lm.count, whole.masked_lm.count);
+    EXPECT_EQ(shared.masked_lm.correct, whole.masked_lm.correct);
+    EXPECT_EQ(shared.next_sentence.count, whole.next_sentence.count);
+    EXPECT_NEAR(shared.mean_loss(), whole.mean_loss(), 1e-5);
+  }
+}
+
+// The optimizer's state in shares: the same weights from a share of the work. Of LAMB, ranks add up
+// the norms of tensors, which one rank adds up alone: the last bits may differ.
+TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
+  const bool is_lamb = GetParam().optimizer == kLamb;
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
+    config.model.precision = precision;
+    if (precision == Precision::kBf16 && device::cpu::bf16_unavailable_reason()[0]) continue;
+    const TrainingHistory whole = train(config, *world_, *source_, 7, 6);
+    config.optimizer.sharded = true;
+    const TrainingHistory sharded = train(config, *world_, *source_, 7, 6);
+    double difference = 0, largest = 0;
+    for (size_t i = 0; i < whole.weights.size(); ++i) {
+      difference = std::max<double>(difference, std::abs(whole.weights[i] - sharded.weights[i]));
+      largest = std::max<double>(largest, std::abs(whole.weights[i]));
+    }
+    const double bound = !is_lamb ? 0 : precision == Precision::kFp32 ? 1e-5 : 1e-3;
+    EXPECT_LE(largest_loss_difference(whole, sharded), bound) << name_of(precision);
+    EXPECT_LE(difference, bound * largest) << name_of(precision);
+    EXPECT_NEAR(whole.evaluation.mean_loss(), sharded.evaluation.mean_loss(), bound);
+  }
+}
+
+TEST_P(TrainerOverRanks, TheSameSeedGivesTheSameBits) {
+  const TrainingHistory first = on_all_ranks(7, 6), second = on_all_ranks(7, 6);
+  EXPECT_EQ(largest_loss_difference(first, second), 0);
+  EXPECT_EQ(first.weights, second.weights);
+  EXPECT_NE(first.weights, on_all_ranks(8, 6).weights);
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,130 @@
+// Training over ranks whose devices run late, with a stand-in for NCCL on their streams.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "tests/support/deferred_backend.h"
+#include "tests/training/small_training.h"
+#include "training/trainer.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr int kSteps = 6, kGlobalBatch = 12;
+
+struct Case {
+  const char* name;
+  ClipMode clip;
+  Precision precision;
+  bool sharded;
+  OptimizerKind optimizer = OptimizerKind::kAdam;
+  int accumulation = 1;
+};
+
+class TrainerOnStreams : public testing::TestWithParam<Case> {
+ protected:
+  RunConfig config(bool graphs, int warmup_steps) const {
+    RunConfig config = small_run();
+    config.clip = {GetParam().clip, 0.3};
+    config.model.precision = GetParam().precision;
+    config.optimizer.sharded = GetParam().sharded;
+    config.optimizer.name = GetParam().optimizer;
+    config.batch.micro_batch = kGlobalBatch / world_->size() / GetParam().accumulation;
+    config.batch.gradient_accumulation_steps = GetParam().accumulation;
+    config.batch.round_tokens = 32;
+    config.log.loss_interval_steps = 3;
+    config.device.graphs = graphs;
+    config.initialization.warmup_steps = warmup_steps;
+    return config;
+  }
+
+  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(48));
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, TrainerOnStreams,
+    testing::Values(Case{"clipped", ClipMode::kAfterAllReduce, Precision::kFp32, false},
+                    Case{"bucket_clipped", ClipMode::kBucketBeforeAllReduce, Precision::kFp32,
+                         false, OptimizerKind::kAdam, 3},
+                    Case{"sharded", ClipMode::kBucketBeforeAllReduce, Precision::kFp32, true},
+                    Case{"lamb", ClipMode::kAfterAllReduce, Precision::kFp32, false,
+                         OptimizerKind::kLamb},
+                    Case{"lamb_sharded", ClipMode::kAfterAllReduce, Precision::kFp32, true,
+                         OptimizerKind::kLamb},
+                    Case{"fp8", ClipMode::kNone, Precision::kFp8, false, OptimizerKind::kAdam, 2},
+                    Case{"fp8_sharded", ClipMode::kBeforeAllReduce, Precision::kFp8, true}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
+  const auto cpu = make_backend(config(false, 0));
+  const TrainingHistory in_host_memory =
+      train(config(false, 0), *cpu, *world_, *source_, 7, kSteps);
+  for (const bool graphs : {false, true}) {
+    for (const int warmup_steps : {0, 2}) {
+      for (uint64_t schedule = 0; schedule < 4; ++schedule) {
+        testing_support::DeferredBackend late(
+            *cpu, 10 * schedule + static_cast<uint64_t>(world_->rank()));
+        const TrainingHistory on_device =
+            train(config(graphs, warmup_steps), late, *world_, *source_, 7, kSteps);
+        EXPECT_EQ(on_device.weights, in_host_memory.weights)
+            << (graphs ? "replayed, " : "") << warmup_steps << " steps of warm-up";
+        EXPECT_EQ(on_device.steps[2].losses->mean_loss(),
+                  in_host_memory.steps[2].losses->mean_loss());
+        if (graphs && warmup_steps > 0) {
+          EXPECT_GE(late.replays(), (kSteps - 1) * GetParam().accumulation);
+        }
+      }
+    }
+  }
+}
+
+// Spans of this rank by name, and how often.
+std::map<std::string, int> spans_of(const Timeline& timeline, int rank) {
+  char name[] = "/tmp/strata_timeline_XXXXXX";
+  const int file = ::mkstemp(name);
+  ::close(file);
+  timeline.write(name);
+  std::map<std::string, int> spans;
+  if (rank == 0) {
+    const nlohmann::json trace = nlohmann::json::parse(read_file(name));
+    for (const auto& event : trace["traceEvents"]) {
+      if (event["ph"] == "X" && event["pid"] == 0) ++spans[event["name"].get<std::string>()];
+    }
+  }
+  std::filesystem::remove(name);
+  return spans;
+}
+
+TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
+  const auto cpu = make_backend(config(false, 0));
+  const TrainingHistory plain = train(config(false, 0), *cpu, *world_, *source_, 7, kSteps);
+  for (const bool graphs : {false, true}) {
+    testing_support::DeferredBackend late(*cpu, static_cast<uint64_t>(world_->rank()));
+    Timeline timeline(*world_);
+    const TrainingHistory traced =
+        train(config(graphs, 0), late, *world_, *source_, 7, kSteps, &timeline);
+    EXPECT_EQ(traced.weights, plain.weights);
+    const auto spans = spans_of(timeline, world_->rank());
+    if (world_->rank() > 0) continue;
+    EXPECT_EQ(spans.at("step 2"), 1);
+    EXPECT_FALSE(spans.contains("step 4"));
+    // Of what is replayed, nobody knows the parts.
+    EXPECT_EQ(spans.contains("forward"), !graphs);
+    if (graphs) continue;
+    for (const char* computed : {"forward", "backward embeddings"}) {
+      EXPECT_EQ(spans.at(computed), 2 * GetParam().accumulation) << computed;
+    }
+    EXPECT_EQ(spans.at("update 0"), 2);
+    EXPECT_EQ(spans.contains("reduce 0"), world_->size() > 1);
+    EXPECT_EQ(spans.contains("gather 0"), world_->size() > 1 && GetParam().sharded);
+  }
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,281 @@
+#include "training/trainer.h"
+
+#include <numeric>
+
+#include "base/error.h"
+#include "tests/support/deferred_backend.h"
+#include "tests/training/small_training.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr int kSteps = 20, kSamples = 48;
+
+class TrainerTest : public testing::Test {
+ protected:
+  TrainingHistory run(const RunConfig& config, uint64_t seed = 7, int steps = kSteps) {
+    return train(config, *communicator_, *source_, seed, steps);
+  }
+
+  void expect_bits_of_issued_steps_when_replayed(RunConfig config) {
+    config.batch.round_tokens = 32;
+    config.batch.micro_batch = 4;
+    const auto cpu = make_backend(config);
+    const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, kSteps);
+    config.device.graphs = true;
+    testing_support::DeferredBackend late(*cpu, 1);
+    EXPECT_EQ(train(config, late, *communicator_, *source_, 7, kSteps).weights, issued.weights);
+    EXPECT_GT(late.replays(), 5);
+  }
+
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
+};
+
+struct Mode {
+  ClipMode clip;
+  BalanceStrategy strategy;
+};
+class TrainerModes : public TrainerTest, public testing::WithParamInterface<Mode> {
+ protected:
+  RunConfig mode_config() const {
+    RunConfig config = small_run();
+    config.clip = {GetParam().clip, 0.3};
+    config.batch.load_balance.strategy = GetParam().strategy;
+    return config;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TrainerModes,
+    testing::Values(Mode{ClipMode::kNone, BalanceStrategy::kRandom},
+                    Mode{ClipMode::kAfterAllReduce, BalanceStrategy::kRandom},
+                    Mode{ClipMode::kBeforeAllReduce, BalanceStrategy::kRandom},
+                    Mode{ClipMode::kBucketBeforeAllReduce, BalanceStrategy::kRandom},
+                    Mode{ClipMode::kNone, BalanceStrategy::kStratified},
+                    Mode{ClipMode::kBucketBeforeAllReduce, BalanceStrategy::kStratified}),
+    [](const auto& test) {
+      return std::string(name_of(test.param.clip)) + "_" + name_of(test.param.strategy);
+    });
+
+TEST_P(TrainerModes, AccumulatedMicroBatchesAreOneBatch) {
+  RunConfig config = mode_config();
+  const TrainingHistory whole = run(config);
+  config.batch.micro_batch = 4;
+  config.batch.gradient_accumulation_steps = 2;
+  EXPECT_LE(largest_loss_difference(whole, run(config)), 1e-4);
+}
+
+TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
+  RunConfig config = mode_config();
+  const TrainingHistory first = run(config, 7, 5), second = run(config, 7, 5);
+  EXPECT_EQ(largest_loss_difference(first, second), 0);
+  EXPECT_EQ(first.weights, second.weights);
+}
+
+// What a device works on late, and in whatever order its streams' events allow, has the same bits.
+TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
+  RunConfig config = mode_config();
+  config.batch.micro_batch = 4;
+  config.batch.gradient_accumulation_steps = 2;
+  config.log.loss_interval_steps = 5;
+  const auto cpu = make_backend(config);
+  const TrainingHistory at_once = train(config, *cpu, *communicator_, *source_, 7, 10);
+  for (uint64_t schedule = 0; schedule < 3; ++schedule) {
+    testing_support::DeferredBackend late(*cpu, schedule);
+    const TrainingHistory history = train(config, late, *communicator_, *source_, 7, 10);
+    EXPECT_EQ(history.weights, at_once.weights) << "schedule " << schedule;
+    EXPECT_EQ(history.steps[4].losses->mean_loss(), at_once.steps[4].losses->mean_loss());
+  }
+}
+
+// What a device replays has the bits of what it is given anew, wherever in a step it stands.
+TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
+  RunConfig config = mode_config();
+  config.batch.micro_batch = 4;
+  config.batch.gradient_accumulation_steps = 3;
+  config.batch.round_tokens = 32;
+  config.log.loss_interval_steps = 5;
+  const auto cpu = make_backend(config);
+  const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, 20);
+  config.device.graphs = true;
+  for (uint64_t schedule = 0; schedule < 3; ++schedule) {
+    testing_support::DeferredBackend late(*cpu, schedule);
+    const TrainingHistory replayed = train(config, late, *communicator_, *source_, 7, 20);
+    EXPECT_EQ(replayed.weights, issued.weights) << "schedule " << schedule;
+    EXPECT_EQ(replayed.steps[19].losses->mean_loss(), issued.steps[19].losses->mean_loss());
+    EXPECT_EQ(replayed.steps[19].gradient_norm, issued.steps[19].gradient_norm);
+    EXPECT_GT(late.replays(), 10);
+  }
+}
+
+TEST_P(TrainerModes, RoundingTokensUpChangesNothing) {
+  RunConfig config = mode_config();
+  const TrainingHistory exact = run(config);
+  config.batch.round_tokens = 32;
+  EXPECT_LE(largest_loss_difference(exact, run(config)), 1e-4);
+}
+
+class RoundingDevice : public testing_support::DeferredBackend {
+ public:
+  using DeferredBackend::DeferredBackend;
+  void round_to_float8(device::Stream s, const device::RoundToFloat8& op) override {
+    ++rounded_;
+    DeferredBackend::round_to_float8(s, op);
+  }
+  int rounded() const { return rounded_; }
+
+ private:
+  int rounded_ = 0;
+};
+
+TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
+  RunConfig config = small_run();
+  config.model.precision = Precision::kFp8;
+  config.batch.round_tokens = 16;
+  config.batch.micro_batch = 4;
+  const auto cpu = make_backend(config);
+  const auto rounded_with = [&](int64_t accumulation) {
+    config.batch.gradient_accumulation_steps = accumulation;
+    RoundingDevice device(*cpu, 1);
+    train(config, device, *communicator_, *source_, 7, 5);
+    return device.rounded();
+  };
+  // Four weights a layer, in every step (the first looks at them) and micro-batch of an evaluation.
+  const int64_t weights = 4 * small_bert().layers;
+  EXPECT_EQ(rounded_with(1), weights * (5 + kSamples / 4));
+  EXPECT_EQ(rounded_with(3), weights * (5 + kSamples / 4));
+}
+
+TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInEightBits) {
+  RunConfig config = small_run();
+  config.model.precision = Precision::kFp8;
+  config.batch.round_tokens = 16;
+  const TrainingHistory whole = run(config);
+  config.batch.micro_batch = 2;
+  config.batch.gradient_accumulation_steps = 4;
+  EXPECT_LE(largest_loss_difference(whole, run(config)), 1e-4);
+}
+
+TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
+  RunConfig config = small_run();
+  const TrainingHistory every = run(config, 7, 7);
+  config.log.loss_interval_steps = 3;
+  const TrainingHistory third = run(config, 7, 7);
+  EXPECT_EQ(third.weights, every.weights);
+  for (size_t step = 0; step < 7; ++step) {
+    ASSERT_EQ(third.steps[step].losses.has_value(), step == 2 || step == 5) << step;
+    if (!third.steps[step].losses) continue;
+    bert::Losses sum;
+    for (size_t i = step - 2; i <= step; ++i) sum += *every.steps[i].losses;
+    EXPECT_NEAR(third.steps[step].losses->mean_loss(), sum.mean_loss(), 1e-12);
+    EXPECT_EQ(third.steps[step].losses->masked_lm.count, sum.masked_lm.count);
+  }
+}
+
+TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
+  RunConfig config = small_run();
+  config.optimizer.lr = 5e-3;
+  const TrainingHistory history = run(config, 7, 40);
+  EXPECT_LT(history.steps.back().losses->mean_loss(),
+            0.8 * history.steps.front().losses->mean_loss());
+}
+
+TEST_F(TrainerTest, LearnsInEightBitsWhatItLearnsInThirtyTwo) {
+  RunConfig config = small_run();
+  config.optimizer.lr = 5e-3;
+  const TrainingHistory exact = run(config, 7, 40);
+  config.model.precision = Precision::kFp8;
+  const TrainingHistory rounded = run(config, 7, 40);
+  EXPECT_NE(rounded.weights, exact.weights);
+  EXPECT_NEAR(rounded.steps.back().losses->mean_loss() / exact.steps.back().losses->mean_loss(), 1,
+              0.05);
+}
+
+TEST_F(TrainerTest, LambLearnsToo) {
+  RunConfig config = small_run();
+  config.optimizer.name = OptimizerKind::kLamb;
+  config.optimizer.lr = 0.1;  // of a tensor's own norm
+  config.optimizer.epsilon = 1e-6;
+  const TrainingHistory history = run(config, 7, 40);
+  EXPECT_LT(history.steps.back().losses->mean_loss(),
+            0.8 * history.steps.front().losses->mean_loss());
+}
+
+TEST_F(TrainerTest, LambsStepsMayBeReplayed) {
+  RunConfig config = small_run();
+  config.optimizer.name = OptimizerKind::kLamb;
+  expect_bits_of_issued_steps_when_replayed(config);
+}
+
+TEST_F(TrainerTest, StepsInEightBitsMayBeReplayed) {
+  RunConfig config = small_run();
+  config.model.precision = Precision::kFp8;
+  expect_bits_of_issued_steps_when_replayed(config);
+}
+
+TEST_F(TrainerTest, AnotherSeedGivesOtherWeightsDataAndDropout) {
+  const TrainingHistory a = run(small_run(), 7, 2), b = run(small_run(), 8, 2);
+  EXPECT_NE(a.weights, b.weights);
+  EXPECT_NE(a.steps[0].losses->masked_lm.loss, b.steps[0].losses->masked_lm.loss);
+}
+
+TEST_F(TrainerTest, ClippingMatters) {
+  RunConfig config = small_run();
+  const TrainingHistory free = run(config, 7, 8);
+  config.clip = {ClipMode::kAfterAllReduce, 0.3};
+  const TrainingHistory clipped = run(config, 7, 8);
+  // Adam does not see a constant factor, but the norm, and with it the factor, changes.
+  EXPECT_NE(free.weights, clipped.weights);
+  EXPECT_GT(*clipped.steps[0].gradient_norm, 0.3);
+  EXPECT_FALSE(free.steps[0].gradient_norm);
+}
+
+TEST_F(TrainerTest, AStepSaysWhatItTrainedOn) {
+  RunConfig config = small_run();
+  const TrainingHistory history = run(config, 7, kSamples / config.batch.micro_batch);
+  int64_t tokens = 0, masked = 0;
+  for (size_t i = 0; i < history.steps.size(); ++i) {
+    const StepResult& step = history.steps[i];
+    EXPECT_EQ(step.step, static_cast<int64_t>(i) + 1);
+    EXPECT_EQ(step.losses->next_sentence.count, config.batch.micro_batch);
+    tokens += step.tokens;
+    masked += step.losses->masked_lm.count;
+  }
+  // One epoch: every sample once.
+  const auto sum = [](std::span<const int32_t> values) {
+    return std::accumulate(values.begin(), values.end(), int64_t{0});
+  };
+  EXPECT_EQ(tokens, sum(source_->lengths()));
+  EXPECT_EQ(masked, sum(source_->masked_counts()));
+}
+
+TEST_F(TrainerTest, TheLearningRateFollowsTheSchedule) {
+  const RunConfig config = small_run();
+  const TrainingHistory history = run(config, 7, 6);
+  EXPECT_NEAR(history.steps[0].learning_rate, 2e-3 * 1 / 4, 1e-12);
+  EXPECT_NEAR(history.steps[1].learning_rate, 2e-3 * 2 / 4, 1e-12);
+  EXPECT_NEAR(history.steps[5].learning_rate, 2e-3 * (1 - 2.0 / 36), 1e-4);
+}
+
+TEST_F(TrainerTest, RefusesABatchThatCannotBeFilled) {
+  RunConfig config = small_run();
+  config.batch.micro_batch = kSamples + 1;
+  EXPECT_THROW(run(config), Error);
+}
+
+TEST_F(TrainerTest, AnErrorInTheDataReachesTheCaller) {
+  data::Instances instances = counting_instances(kSamples);
+  instances.tokens[3] = kSmallVocabulary;
+  source_ = open_small(instances);
+  try {
+    run(small_run(), 7, kSamples / small_run().batch.micro_batch);
+    FAIL() << "no error was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("row 0"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("45"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace strata::harness

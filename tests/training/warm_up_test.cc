@@ -1,0 +1,144 @@
+#include "training/warm_up.h"
+
+#include <set>
+
+#include "tests/support/deferred_backend.h"
+#include "tests/training/small_training.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr int kSteps = 8;
+
+struct Case {
+  const char* name;
+  OptimizerKind optimizer;
+  ClipMode clip;
+  Precision precision;
+  int accumulation;
+};
+
+class WarmUpTest : public testing::TestWithParam<Case> {
+ protected:
+  RunConfig config(int warmup_steps) const {
+    RunConfig config = small_run();
+    config.optimizer.name = GetParam().optimizer;
+    config.clip = {GetParam().clip, 0.3};
+    config.model.precision = GetParam().precision;
+    config.batch.micro_batch = 4;
+    config.batch.gradient_accumulation_steps = GetParam().accumulation;
+    config.batch.round_tokens = 16;
+    config.initialization.warmup_steps = warmup_steps;
+    return config;
+  }
+  TrainingHistory run(const RunConfig& config, device::Backend& backend) const {
+    return train(config, backend, *communicator_, *source_, 7, kSteps);
+  }
+
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(48));
+  std::unique_ptr<device::Backend> cpu_ = make_backend(small_run());
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, WarmUpTest,
+    testing::Values(
+        Case{"adam", OptimizerKind::kAdam, ClipMode::kNone, Precision::kFp32, 1},
+        Case{"adam_clipped", OptimizerKind::kAdam, ClipMode::kBucketBeforeAllReduce,
+             Precision::kFp32, 3},
+        Case{"adam_fp8", OptimizerKind::kAdam, ClipMode::kBeforeAllReduce, Precision::kFp8, 2},
+        Case{"lamb", OptimizerKind::kLamb, ClipMode::kAfterAllReduce, Precision::kFp32, 1}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(WarmUpTest, LeavesNoTrace) {
+  const TrainingHistory cold = run(config(0), *cpu_), warm = run(config(3), *cpu_);
+  EXPECT_EQ(warm.weights, cold.weights);
+  EXPECT_EQ(largest_loss_difference(warm, cold), 0);
+  EXPECT_EQ(warm.evaluation.masked_lm.count, cold.evaluation.masked_lm.count);
+  EXPECT_EQ(warm.evaluation.mean_loss(), cold.evaluation.mean_loss());
+}
+
+TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
+  const TrainingHistory issued = run(config(0), *cpu_);
+  RunConfig replayed = config(1);
+  replayed.device.graphs = true;
+  testing_support::DeferredBackend late(*cpu_, 3);
+  EXPECT_EQ(run(replayed, late).weights, issued.weights);
+  const int first_is_issued = GetParam().precision == Precision::kFp8 ? 1 : 0;  // it only looks
+  EXPECT_EQ(late.replays(), (kSteps - first_is_issued) * GetParam().accumulation);
+}
+
+// Notes what it has not been given before: kinds of products, and their numbers of rows. Counts how
+// often memory is taken.
+class TryingDevice : public testing_support::DeferredBackend {
+ public:
+  using DeferredBackend::DeferredBackend;
+
+  int tries() const { return static_cast<int>(tried_.size()); }
+  int allocations() const { return allocations_; }
+
+  void* allocate(size_t bytes) override {
+    ++allocations_;
+    return DeferredBackend::allocate(bytes);
+  }
+  void* allocate_host(size_t bytes) override {
+    ++allocations_;
+    return DeferredBackend::allocate_host(bytes);
+  }
+
+  int64_t rows_tried_together() const override { return 16; }
+  void linear_forward(device::Stream s, const device::LinearForward& op) override {
+    meet(1, op.x, op.y);
+    DeferredBackend::linear_forward(s, op);
+  }
+  void linear_data_gradient(device::Stream s, const device::LinearDataGradient& op) override {
+    meet(2, op.dy, op.dx);
+    DeferredBackend::linear_data_gradient(s, op);
+  }
+  void linear_weight_gradient(device::Stream s, const device::LinearWeightGradient& op) override {
+    meet(op.accumulate ? 3 : 4, op.dy, op.x);
+    DeferredBackend::linear_weight_gradient(s, op);
+  }
+  void classifier_loss(device::Stream s, const device::ClassifierLoss& op) override {
+    meet(!op.d_x ? 5 : op.accumulate ? 6 : 7, op.x, op.weight);
+    DeferredBackend::classifier_loss(s, op);
+  }
+
+ private:
+  void meet(int64_t operation, const device::ConstTensor& in, const device::ConstTensor& out) {
+    tried_.insert({operation, static_cast<int64_t>(in.dtype), in.cols, out.cols,
+                   (in.rows + rows_tried_together() - 1) / rows_tried_together()});
+  }
+  std::set<std::array<int64_t, 5>> tried_;
+  int allocations_ = 0;
+};
+
+TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
+  RunConfig cold = config(0);
+  for (const int64_t round_tokens : {1, 16}) {
+    cold.batch.round_tokens = round_tokens;
+    const bert::ModelOptions options = model_options(cold, small_bert());
+    TryingDevice device(*cpu_, 1);
+    bert::Model model(small_bert(), device, capacity_of(*source_, 8), options);
+    const bert::HostWeights weights = bert::random_weights(model.layout(), 7);
+    model.set_weights(weights);
+    Trainer trainer(cold, device, model, *communicator_, *source_, 7);
+    Evaluator evaluator(model, *source_, 0, 8, *communicator_);
+    const WarmUp result = warm_up(1, kSteps, model, weights, trainer, evaluator);
+    EXPECT_GT(result.tried, 4);
+    EXPECT_EQ(result.kept, 0);
+    const int tries = device.tries();
+    EXPECT_GT(tries, 20);
+    const int allocations = device.allocations();
+    trainer.start();
+    for (int step = 0; step < kSteps; ++step) trainer.step();
+    EXPECT_EQ(device.tries(), tries) << "in training";
+    EXPECT_EQ(device.allocations(), allocations) << "in training";
+    evaluator.evaluate();
+    EXPECT_EQ(device.tries(), tries) << "in an evaluation";
+    EXPECT_EQ(device.allocations(), allocations) << "in an evaluation";
+  }
+}
+
+}  // namespace
+}  // namespace strata::harness

@@ -1,0 +1,62 @@
+#include "training/evaluation.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "training/batch_shapes.h"
+#include "training/losses.h"
+
+namespace strata::harness {
+namespace {
+
+// Longest first and dealt round robin: ranks get nearly the same work.
+std::vector<std::vector<uint32_t>> own_micro_batches(std::span<const int32_t> lengths,
+                                                     int64_t samples, int64_t micro_batch,
+                                                     const comm::Communicator& communicator) {
+  std::vector<uint32_t> order(static_cast<size_t>(samples));
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return lengths[a] > lengths[b]; });
+  std::vector<std::vector<uint32_t>> batches;
+  for (auto i = static_cast<size_t>(communicator.rank()); i < order.size();
+       i += static_cast<size_t>(communicator.size())) {
+    if (batches.empty() || std::ssize(batches.back()) == micro_batch) batches.emplace_back();
+    batches.back().push_back(order[i]);
+  }
+  return batches;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
+                     int64_t micro_batch, comm::Communicator& communicator)
+    : model_(model),
+      source_(source),
+      samples_(samples == 0 ? source.size() : samples),
+      communicator_(communicator) {
+  if (samples_ > source.size()) {
+    fail("data.eval_samples={}: the evaluation set has only {} samples", samples_, source.size());
+  }
+  micro_batches_ = own_micro_batches(source.lengths(), samples_, micro_batch, communicator);
+  for (const auto& indices : micro_batches_) {
+    batches_.emplace_back(model.backend(), capacity_of(source, indices), model.rounding());
+  }
+}
+
+bert::Losses Evaluator::evaluate() {
+  if (!uploaded_) upload_samples();
+  for (const bert::DeviceBatch& batch : batches_) model_.evaluate(batch);
+  return all_reduce(communicator_, model_.take_evaluation_losses());
+}
+
+void Evaluator::upload_samples() {
+  data::PackedBatch batch;
+  for (size_t i = 0; i < batches_.size(); ++i) {
+    source_.read(micro_batches_[i], batch);
+    batches_[i].upload(device::Stream::kCompute, batch);
+  }
+  uploaded_ = true;
+}
+
+}  // namespace strata::harness

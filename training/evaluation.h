@@ -1,0 +1,41 @@
+// Masked-LM accuracy over the evaluation set, shared out among the ranks.
+#pragma once
+
+#include <vector>
+
+#include "bert/model.h"
+#include "comm/communicator.h"
+#include "data/files/instance_file.h"
+
+namespace strata::harness {
+
+class Evaluator {
+ public:
+  // Evaluates `model` on the first `samples` samples of `source` (0: all) in micro-batches of at
+  // most `micro_batch`. Takes device memory for all of them, but reads nothing until the first
+  // evaluation. The referred must outlive it.
+  Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
+            int64_t micro_batch, comm::Communicator& communicator);
+
+  int64_t samples() const { return samples_; }
+  const data::InstanceSource& source() const { return source_; }
+  // The samples of this rank's micro-batches.
+  const std::vector<std::vector<uint32_t>>& micro_batches() const { return micro_batches_; }
+
+  // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
+  // the device.
+  bert::Losses evaluate();
+
+ private:
+  void upload_samples();
+
+  bert::Model& model_;
+  const data::InstanceSource& source_;
+  int64_t samples_;
+  comm::Communicator& communicator_;
+  std::vector<std::vector<uint32_t>> micro_batches_;
+  std::vector<bert::DeviceBatch> batches_;  // of the same
+  bool uploaded_ = false;
+};
+
+}  // namespace strata::harness

@@ -1,0 +1,135 @@
+#include "training/setup.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "data/text/vocabulary.h"
+#include "device/registry/backends.h"
+
+namespace strata::harness {
+namespace {
+
+// The sum of the `samples` largest values: what the fullest micro-batch could need.
+int64_t sum_of_largest(std::span<const int32_t> values, int64_t samples) {
+  std::vector<int32_t> largest(values.begin(), values.end());
+  const auto count = static_cast<size_t>(std::min<int64_t>(samples, std::ssize(largest)));
+  std::partial_sort(largest.begin(), largest.begin() + static_cast<int64_t>(count), largest.end(),
+                    std::greater<>());
+  return std::accumulate(largest.begin(), largest.begin() + static_cast<int64_t>(count),
+                         int64_t{0});
+}
+
+device::DType compute_dtype(const RunConfig& config) {
+  const Precision precision = config.model.precision;
+  const device::BackendKind& backend = *config.device.backend;
+  const bool bf16 =
+      precision == Precision::kBf16 || (precision != Precision::kFp32 && backend.bf16_is_native());
+  const device::DType dtype = bf16 ? device::DType::kBF16 : device::DType::kF32;
+  return backend.computes_in(dtype) ? dtype : backend.compute_dtypes.front();
+}
+
+// A checkpoint with an optimizer's state has hundreds of names.
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 8;
+  const std::span shown = std::span(names).first(std::min(names.size(), kMost));
+  std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
+}  // namespace
+
+bert::BertConfig make_bert_config(const RunConfig& config) {
+  bert::BertConfig model = bert::load_bert_config(config.model.config);
+  if (config.model.hidden_dropout)
+    model.hidden_dropout = static_cast<float>(*config.model.hidden_dropout);
+  if (config.model.attention_dropout) {
+    model.attention_dropout = static_cast<float>(*config.model.attention_dropout);
+  }
+  bert::validate(model, config.model.config);
+  return model;
+}
+
+void check_vocabulary(const RunConfig& config, const bert::BertConfig& model) {
+  if (config.model.vocab) {
+    const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
+    if (vocabulary.size() != model.vocab_size) {
+      fail(
+          "{}: has {} entries, the model {} has vocab_size={}; use the vocabulary it was made with",
+          config.model.vocab->string(), vocabulary.size(), config.model.config, model.vocab_size);
+    }
+  }
+}
+
+int thread_count(const RunConfig& config, int local_ranks) {
+  const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  return config.device.threads.value_or(std::max(1, processors / local_ranks));
+}
+
+std::unique_ptr<device::Backend> make_backend(const RunConfig& config, const LocalRank& local) {
+  return device::make_backend({.name = config.device.backend->name,
+                               .compute_dtype = compute_dtype(config),
+                               .threads = thread_count(config, local.count),
+                               .device = local.rank,
+                               .attention = config.device.attention,
+                               .epilogues = config.device.epilogues});
+}
+
+std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,
+                                                const bert::BertConfig& model) {
+  return data::open_instances(paths, {.vocabulary_size = static_cast<int32_t>(model.vocab_size),
+                                      .max_length = static_cast<int32_t>(model.max_positions)});
+}
+
+bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples) {
+  return {.tokens = sum_of_largest(source.lengths(), samples),
+          .sequences = samples,
+          .masked = std::max<int64_t>(sum_of_largest(source.masked_counts(), samples), 1)};
+}
+
+bert::ModelOptions model_options(const RunConfig& config, const bert::BertConfig& model) {
+  bert::ModelOptions options{.float8 = config.model.precision == Precision::kFp8};
+  if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
+    options.rounding = {.tokens = std::min(tokens, model.max_positions),
+                        .masked = std::max<int64_t>(tokens / 4, 1),
+                        .max_length = model.max_positions};
+    const device::BackendKind& backend = *config.device.backend;
+    if (options.float8 && options.rounding.tokens % backend.float8_tokens != 0) {
+      fail(
+          "model.precision fp8 on {} needs batches of a multiple of {} tokens, which no padding "
+          "of a model of {} positions gives; use bf16",
+          backend.name, backend.float8_tokens, model.max_positions);
+    }
+  }
+  return options;
+}
+
+bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b) {
+  return {std::max(a.tokens, b.tokens), std::max(a.sequences, b.sequences),
+          std::max(a.masked, b.masked)};
+}
+
+bert::HostWeights make_weights(const RunConfig& config, const bert::ParameterLayout& layout,
+                               uint64_t seed,
+                               const std::function<void(const std::string&)>& describe) {
+  if (!config.model.checkpoint) {
+    describe("weights: random (model.checkpoint is not set)");
+    return bert::random_weights(layout, seed);
+  }
+  bert::LoadedWeights loaded = bert::load_weights(layout, *config.model.checkpoint, seed);
+  describe(fmt::format("weights: {}", config.model.checkpoint->string()));
+  if (!loaded.initialised.empty()) {
+    describe(fmt::format("weights: the file lacks, so they start anew: {}",
+                         first_of(loaded.initialised)));
+  }
+  if (!loaded.unused.empty()) {
+    describe(fmt::format("weights: the model has no place for: {}", first_of(loaded.unused)));
+  }
+  return std::move(loaded.values);
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,67 @@
+// From a run configuration to the objects that do the work.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bert/config.h"
+#include "bert/device_batch.h"
+#include "bert/model.h"
+#include "bert/weights/weights.h"
+#include "comm/communicator.h"
+#include "config/run_config.h"
+#include "data/files/instance_file.h"
+#include "device/backend.h"
+
+namespace strata::harness {
+
+// One of the ranks of a machine.
+struct LocalRank {
+  int rank = 0;
+  int count = 1;
+};
+
+// The ranks of this job, and how many of them share this machine.
+struct Ranks {
+  comm::Communicator& communicator;
+  LocalRank local;
+
+  int rank() const { return communicator.rank(); }
+  int size() const { return communicator.size(); }
+  bool first() const { return rank() == 0; }
+};
+
+// model.config with the dropout that the configuration overrides.
+bert::BertConfig make_bert_config(const RunConfig& config);
+
+// Throws Error where model.vocab is given and is not a vocabulary of this model's size.
+void check_vocabulary(const RunConfig& config, const bert::BertConfig& model);
+
+// Threads of each rank: as configured, or the machine's processors divided by its ranks.
+int thread_count(const RunConfig& config, int local_ranks);
+
+// `auto` precision is bf16 where the device multiplies it natively, else fp32.
+// The machine's devices go to its ranks in order.
+std::unique_ptr<device::Backend> make_backend(const RunConfig& config, const LocalRank& local = {});
+
+// Opens data.train or data.eval without reading samples. Throws Error where a sample is longer than
+// the model's positions.
+std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,
+                                                const bert::BertConfig& model);
+
+// The most a micro-batch of `samples` samples of `source` can hold.
+bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples);
+// The larger of the two in every respect.
+bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
+
+// batch.round_tokens and model.precision. Throws Error where they do not suit the model.
+bert::ModelOptions model_options(const RunConfig& config, const bert::BertConfig& model);
+
+// model.checkpoint, or random weights. `describe` receives lines for people: what was read, what
+// the file lacks and how that starts.
+bert::HostWeights make_weights(const RunConfig& config, const bert::ParameterLayout& layout,
+                               uint64_t seed,
+                               const std::function<void(const std::string&)>& describe);
+
+}  // namespace strata::harness

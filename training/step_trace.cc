@@ -1,0 +1,41 @@
+#include "training/step_trace.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace strata::harness {
+
+StepTrace::StepTrace(const std::filesystem::path& path) : path_(path) {
+  if (path_.empty()) return;
+  file_.open(path_);
+  if (!file_) fail("{}: cannot create the step trace", path_.string());
+}
+
+void StepTrace::add(const StepResult& step) {
+  if (path_.empty()) return;
+  nlohmann::ordered_json line = {{"step", step.step}};
+  if (step.losses) {
+    line.update({{"masked_lm_loss", step.losses->masked_lm.mean()},
+                 {"next_sentence_loss", step.losses->next_sentence.mean()},
+                 {"masked_lm_accuracy", step.losses->masked_lm_accuracy()}});
+  }
+  line.update({{"learning_rate", step.learning_rate},
+               {"tokens", step.tokens},
+               {"seconds", step.seconds},
+               {"data_seconds", step.data_seconds},
+               {"communication_seconds", step.reduce.communication_seconds},
+               {"exposed_communication_seconds", step.reduce.exposed_communication_seconds},
+               {"update_seconds", step.reduce.update_seconds}});
+  if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
+  file_ << line.dump() << '\n' << std::flush;
+}
+
+void StepTrace::finish() {
+  if (path_.empty()) return;
+  file_.close();
+  if (!file_)
+    fail("{}: the step trace could not be written whole; is the disk full?", path_.string());
+}
+
+}  // namespace strata::harness

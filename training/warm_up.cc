@@ -1,0 +1,130 @@
+#include "training/warm_up.h"
+
+#include <algorithm>
+
+#include "base/timing.h"
+#include "training/batch_shapes.h"
+#include "training/synthetic_batch.h"
+
+namespace strata::harness {
+namespace {
+
+// Steps to come whose shapes are looked at: those that draw so many samples over all ranks, at
+// most, and at least a few. It takes a second.
+constexpr int64_t kMostSamples = int64_t{1} << 23, kFewSteps = 1000;
+
+// A micro-batch whose lengths, over all steps, run through every block size that products are
+// compiled for, as far as there is room.
+data::PackedBatch batch_of_many_lengths(const bert::Model& model, int step, int steps) {
+  bert::BatchCapacity room = model.capacity();
+  std::vector<int32_t> lengths, masked;
+  for (int64_t i = 0; i < room.sequences && room.tokens > 0; ++i) {
+    const int64_t length = 32 * ((i * steps + step) % 16 + 1) - step % 7;
+    lengths.push_back(
+        static_cast<int32_t>(std::min({length, model.config().max_positions, room.tokens})));
+    masked.push_back(
+        static_cast<int32_t>(std::min<int64_t>(std::max(lengths.back() / 7, 1), room.masked)));
+    room.tokens -= lengths.back();
+    room.masked -= masked.back();
+  }
+  return synthetic_batch(model.config(), lengths, masked, static_cast<uint64_t>(step));
+}
+
+class Preparation {
+ public:
+  Preparation(int64_t planned_steps, bert::Model& model, Trainer& trainer,
+              const Evaluator& evaluator)
+      : model_(model),
+        trainer_(trainer),
+        evaluation_data_(evaluator.source()),
+        first_step_(trainer.data(), model.rounding()),
+        training_(trainer.data(), model.rounding()),
+        evaluation_(evaluator.source(), model.rounding()) {
+    const int64_t most_steps = std::max(kMostSamples / trainer.global_batch(), kFewSteps);
+    trainer.visit_micro_batches(std::min(planned_steps, most_steps),
+                                [&](int64_t step, std::span<const uint32_t> samples) {
+                                  training_.add(samples);
+                                  if (step == 1) first_step_.add(samples);
+                                });
+    for (const auto& samples : evaluator.micro_batches()) evaluation_.add(samples);
+  }
+
+  // Has the device try what is fastest for all numbers of rows. Returns on how many micro-batches.
+  int try_out(int64_t rows) {
+    const auto trained = training_.covering(rows), evaluated = evaluation_.covering(rows);
+    // In 8 bits from the second step on.
+    if (model_.in_float8()) {
+      begin_step();
+      for (const auto& samples : first_step_.covering(rows)) train(training_batch(samples));
+    }
+    begin_step();
+    for (const auto& samples : trained) train(training_batch(samples));
+    for (const auto& samples : evaluated) {
+      model_.evaluate(stand_in(model_.config(), evaluation_data_, samples));
+    }
+    return static_cast<int>(trained.size() + evaluated.size());
+  }
+
+  void rehearse(const data::PackedBatch& batch) {
+    begin_step();
+    trainer_.rehearse(batch, step_);
+    model_.evaluate(batch);
+  }
+
+  // Keeps as many shapes as there is room for, after a step. Returns how many.
+  int keep() {
+    begin_step();
+    int kept = 0;
+    for (const auto& samples : training_.most_frequent()) {
+      const data::PackedBatch batch = training_batch(samples);
+      train(batch);
+      if (!trainer_.keep(batch, step_)) break;
+      ++kept;
+    }
+    return kept;
+  }
+
+ private:
+  void begin_step() { ++step_.step; }
+  data::PackedBatch training_batch(std::span<const uint32_t> samples) const {
+    return stand_in(model_.config(), trainer_.data(), samples);
+  }
+  // As a step's first micro-batch and, where steps have several, as a later one.
+  void train(const data::PackedBatch& batch) {
+    bert::TrainingStep micro_batch = step_;
+    model_.train(batch, micro_batch, {});
+    micro_batch.accumulate = true;
+    if (trainer_.accumulates()) model_.train(batch, micro_batch, {});
+  }
+
+  bert::Model& model_;
+  Trainer& trainer_;
+  const data::InstanceSource& evaluation_data_;
+  BatchShapes first_step_, training_, evaluation_;
+  bert::TrainingStep step_{.masked_lm_scale = 0.0f, .next_sentence_scale = 0.0f};
+};
+
+}  // namespace
+
+WarmUp warm_up(int steps, int64_t planned_steps, bert::Model& model,
+               const bert::HostWeights& weights, Trainer& trainer, const Evaluator& evaluator) {
+  WarmUp result;
+  if (steps == 0) return result;
+  const auto begin = Clock::now();
+  device::Backend& backend = model.backend();
+  const int64_t rows = backend.rows_tried_together();
+  const bool by_shape = rows > 0 || trainer.replays();
+  Preparation preparation(by_shape ? planned_steps : 0, model, trainer, evaluator);
+  if (rows > 0) result.tried = preparation.try_out(rows);
+  for (int step = 0; step < steps; ++step) {
+    preparation.rehearse(batch_of_many_lengths(model, step, steps));
+  }
+  if (trainer.replays()) result.kept = preparation.keep();
+  model.take_losses();
+  model.take_evaluation_losses();
+  model.set_weights(weights);
+  result.seconds = seconds_since(begin);
+  return result;
+}
+
+}  // namespace strata::harness
