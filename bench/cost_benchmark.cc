@@ -7,7 +7,7 @@
 #include "bert/model.h"
 #include "training/synthetic_batch.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
 // From an eighth of the longest sample on, so that masked tokens, 15 % rounded down, have nearly
@@ -24,14 +24,14 @@ std::vector<EqualBatch> batches_to_measure(int32_t longest, int64_t tokens) {
 
 data::PackedBatch made_up(const EqualBatch& batch, const bert::BertConfig& bert) {
   const std::vector<int32_t> lengths(static_cast<size_t>(batch.samples), batch.length);
-  return synthetic_batch(bert, lengths, static_cast<uint64_t>(batch.length));
+  return training::synthetic_batch(bert, lengths, static_cast<uint64_t>(batch.length));
 }
 
 }  // namespace
 
-CostBenchmark benchmark_costs(const RunConfig& config, const CostBenchmarkOptions& options,
-                              const Ranks& ranks) {
-  const bert::BertConfig bert = make_bert_config(config);
+CostBenchmark benchmark_costs(const config::RunConfig& config, const CostBenchmarkOptions& options,
+                              const training::Ranks& ranks) {
+  const bert::BertConfig bert = training::make_bert_config(config);
   const auto longest = static_cast<int32_t>(std::min<int64_t>(bert.max_positions, 512));
   const int64_t tokens = options.micro_batch_tokens > 0 ? options.micro_batch_tokens
                                                         : config.batch.micro_batch * longest;
@@ -39,18 +39,18 @@ CostBenchmark benchmark_costs(const RunConfig& config, const CostBenchmarkOption
     fail("{} tokens a micro-batch do not hold the longest sample: give at least {}", tokens,
          longest);
   }
-  const auto backend = make_backend(config, ranks.local);
+  const auto backend = training::make_backend(config, ranks.local);
   CostBenchmark result{
       backend->description(), ranks.size(), {}, batches_to_measure(longest, tokens)};
   std::vector<data::PackedBatch> batches;
   bert::BatchCapacity capacity;
   for (const EqualBatch& batch : result.batches) {
     batches.push_back(made_up(batch, bert));
-    capacity =
-        larger(capacity, {std::ssize(batches.back().tokens), std::ssize(batches.back().sample_ids),
-                          std::ssize(batches.back().masked_ids)});
+    capacity = training::larger(
+        capacity, {std::ssize(batches.back().tokens), std::ssize(batches.back().sample_ids),
+                   std::ssize(batches.back().masked_ids)});
   }
-  bert::Model model(bert, *backend, capacity, model_options(config, bert));
+  bert::Model model(bert, *backend, capacity, training::model_options(config, bert));
   model.set_weights(bert::random_weights(model.layout(), 1));
 
   std::vector<std::vector<double>> seconds(batches.size());
@@ -82,4 +82,4 @@ CostBenchmark benchmark_costs(const RunConfig& config, const CostBenchmarkOption
   return result;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::bench

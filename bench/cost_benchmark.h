@@ -10,7 +10,7 @@
 #include "loadbalance/cost_fit.h"
 #include "training/setup.h"
 
-namespace strata::harness {
+namespace strata::bench {
 
 struct CostBenchmarkOptions {
   int rounds = 5;                  // measured, after one that is not
@@ -47,7 +47,7 @@ struct CostBenchmark {
 // length costs, and the shorter ones with half as many, which tells what a batch costs whatever it
 // holds. Rounds over all batches, so that a disturbance spoils no batch alone. Needs no data. All
 // ranks call together.
-CostBenchmark benchmark_costs(const RunConfig& config, const CostBenchmarkOptions& options,
-                              const Ranks& ranks);
+CostBenchmark benchmark_costs(const config::RunConfig& config, const CostBenchmarkOptions& options,
+                              const training::Ranks& ranks);
 
-}  // namespace strata::harness
+}  // namespace strata::bench

@@ -6,7 +6,7 @@
 
 #include "base/timing.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
 using device::DType;
@@ -100,4 +100,4 @@ double CopyPeak::bytes_per_second() const {
   return kCopies * 2.0 * static_cast<double>(from_.bytes()) / seconds_since(begin);
 }
 
-}  // namespace strata::harness
+}  // namespace strata::bench

@@ -3,7 +3,7 @@
 
 #include "device/backend.h"
 
-namespace strata::harness {
+namespace strata::bench {
 
 // Square products of the compute dtype over random numbers, as large as they must be to keep the
 // device busy for ten milliseconds.
@@ -42,4 +42,4 @@ class CopyPeak {
 void fill_normal(device::Backend& backend, const device::Tensor& tensor, float mean, float stddev,
                  uint64_t seed);
 
-}  // namespace strata::harness
+}  // namespace strata::bench

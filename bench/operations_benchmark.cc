@@ -11,7 +11,7 @@
 #include "bert/parameters.h"
 #include "training/synthetic_batch.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
 using device::ConstTensor;
@@ -450,21 +450,22 @@ class Bench {
 
 }  // namespace
 
-OperationsBenchmark benchmark_operations(const RunConfig& config,
+OperationsBenchmark benchmark_operations(const config::RunConfig& config,
                                          const OperationsBenchmarkOptions& options,
-                                         const Ranks& ranks,
+                                         const training::Ranks& ranks,
                                          const std::function<void(const std::string&)>& describe) {
   if (ranks.size() > 1) {
     fail("{} ranks: operations are measured on one; run without a launcher", ranks.size());
   }
-  const bert::BertConfig model = make_bert_config(config);
-  const auto backend = make_backend(config, ranks.local);
+  const bert::BertConfig model = training::make_bert_config(config);
+  const auto backend = training::make_backend(config, ranks.local);
   const auto lengths = micro_batch_lengths(config, options.micro_batch_tokens, model, 1);
-  const data::PackedBatch batch = synthetic_batch(model, lengths, 1);
+  const data::PackedBatch batch = training::synthetic_batch(model, lengths, 1);
   OperationsBenchmark result{
       .device = backend->description(), .lengths = lengths, .tokens = std::ssize(batch.tokens)};
-  result.operations =
-      Bench(model, *backend, batch, lengths, model_options(config, model), options, describe).run();
+  result.operations = Bench(model, *backend, batch, lengths, training::model_options(config, model),
+                            options, describe)
+                          .run();
   describe("peaks");
   const MatrixPeak matrix(*backend);
   const CopyPeak copy(*backend);
@@ -479,4 +480,4 @@ OperationsBenchmark benchmark_operations(const RunConfig& config,
   return result;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::bench

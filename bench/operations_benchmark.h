@@ -11,7 +11,7 @@
 #include "config/run_config.h"
 #include "training/setup.h"
 
-namespace strata::harness {
+namespace strata::bench {
 
 struct OperationsBenchmarkOptions {
   int rounds = 7;                  // of every operation; medians count
@@ -48,9 +48,9 @@ struct OperationsBenchmark {
 
 // On one rank, over random numbers and MLPerf Wikipedia's mix of lengths. `describe` is told the
 // name of what comes next. Throws Error for several ranks.
-OperationsBenchmark benchmark_operations(const RunConfig& config,
+OperationsBenchmark benchmark_operations(const config::RunConfig& config,
                                          const OperationsBenchmarkOptions& options,
-                                         const Ranks& ranks,
+                                         const training::Ranks& ranks,
                                          const std::function<void(const std::string&)>& describe);
 
-}  // namespace strata::harness
+}  // namespace strata::bench

@@ -12,7 +12,7 @@
 #include "training/setup.h"
 #include "training/trainer.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
 using device::Buffer;
@@ -32,20 +32,21 @@ int64_t memory_of(const device::Backend& backend, int64_t parameters) {
   return parameters * (4 * kMaster + compute_size(backend));
 }
 
-std::unique_ptr<device::Backend> make_cpu_backend(const RunConfig& config) {
+std::unique_ptr<device::Backend> make_cpu_backend(const config::RunConfig& config) {
   if (config.device.backend != &device::find_backend("cpu")) {
     fail("device.backend={}: the optimizer's bandwidth is measured on cpu",
          name_of(config.device.backend));
   }
-  return make_backend(config);
+  return training::make_backend(config);
 }
 
 // The arrays of an arena, its optimizer, and what both passes do with them.
 class Passes {
  public:
-  Passes(const RunConfig& config, const bert::ParameterLayout& layout, device::Backend& backend)
+  Passes(const config::RunConfig& config, const bert::ParameterLayout& layout,
+         device::Backend& backend)
       : backend_(backend),
-        threads_(thread_count(config, 1)),
+        threads_(training::thread_count(config, 1)),
         size_(layout.size),
         weights_(backend, static_cast<size_t>(size_ * kMaster)),
         gradients_(backend, static_cast<size_t>(size_ * kMaster)),
@@ -57,8 +58,8 @@ class Passes {
     if (compute_size(backend) > 0) {
       arena_.compute_weights = {compute_weights_.data(), backend.compute_dtype(), 1, size_};
     }
-    optimizer_ = make_optimizer(config.optimizer, backend, layout, arena_);
-    const bool lamb = config.optimizer.name == OptimizerKind::kLamb;
+    optimizer_ = training::make_optimizer(config.optimizer, backend, layout, arena_);
+    const bool lamb = config.optimizer.name == config::OptimizerKind::kLamb;
     for (const bert::ParameterSegment& segment : layout.segments()) {
       lamb&& segment.decay ? add_lamb_passes(segment) : add_adam_pass(segment);
     }
@@ -171,10 +172,10 @@ class Passes {
 
 }  // namespace
 
-OptimizerBenchmark benchmark_optimizer(const RunConfig& config, int rounds,
+OptimizerBenchmark benchmark_optimizer(const config::RunConfig& config, int rounds,
                                        const std::function<void(int)>& on_round) {
   const auto backend = make_cpu_backend(config);
-  const bert::ParameterLayout layout(make_bert_config(config));
+  const bert::ParameterLayout layout(training::make_bert_config(config));
   Passes passes(config, layout, *backend);
   std::vector<double> norm, update, both, plain;
   for (int round = -1; round < rounds; ++round) {  // the first is not measured
@@ -202,8 +203,9 @@ OptimizerBenchmark benchmark_optimizer(const RunConfig& config, int rounds,
           .plain = median(plain)};
 }
 
-int64_t optimizer_benchmark_bytes(const RunConfig& config) {
-  return memory_of(*make_cpu_backend(config), bert::ParameterLayout(make_bert_config(config)).size);
+int64_t optimizer_benchmark_bytes(const config::RunConfig& config) {
+  return memory_of(*make_cpu_backend(config),
+                   bert::ParameterLayout(training::make_bert_config(config)).size);
 }
 
-}  // namespace strata::harness
+}  // namespace strata::bench

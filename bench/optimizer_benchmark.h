@@ -8,7 +8,7 @@
 
 #include "config/run_config.h"
 
-namespace strata::harness {
+namespace strata::bench {
 
 // Medians over the rounds, in seconds. Every round measures all of them, in turns.
 struct OptimizerBenchmark {
@@ -28,10 +28,10 @@ struct OptimizerBenchmark {
 
 // Uses `config`'s model.config, model.precision, device and optimizer. `on_round` is told how many
 // of the `rounds` are done. Throws Error for a backend other than cpu.
-OptimizerBenchmark benchmark_optimizer(const RunConfig& config, int rounds,
+OptimizerBenchmark benchmark_optimizer(const config::RunConfig& config, int rounds,
                                        const std::function<void(int)>& on_round = {});
 
 // What benchmark_optimizer(config, ...) will allocate.
-int64_t optimizer_benchmark_bytes(const RunConfig& config);
+int64_t optimizer_benchmark_bytes(const config::RunConfig& config);
 
-}  // namespace strata::harness
+}  // namespace strata::bench

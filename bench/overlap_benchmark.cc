@@ -10,7 +10,7 @@
 #include "bench/synthetic_training.h"
 #include "training/trainer.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
 using Step = SyntheticTraining::Step;
@@ -29,7 +29,7 @@ struct Contender {
   }
 };
 
-double slowest(const Ranks& ranks, double seconds) {
+double slowest(const training::Ranks& ranks, double seconds) {
   // Every rank's value in its own place: a sum is all that is needed to know them all.
   std::vector<double> all(static_cast<size_t>(ranks.size()));
   all[static_cast<size_t>(ranks.rank())] = seconds;
@@ -37,9 +37,9 @@ double slowest(const Ranks& ranks, double seconds) {
   return *std::max_element(all.begin(), all.end());
 }
 
-double gradient_bytes(const RunConfig& config, const bert::Model& model) {
+double gradient_bytes(const config::RunConfig& config, const bert::Model& model) {
   return static_cast<double>(model.layout().size) *
-         static_cast<double>(size_of(bucket_options(config).reduce_dtype));
+         static_cast<double>(size_of(training::bucket_options(config).reduce_dtype));
 }
 
 // The speed at which all buckets' all-reduces take `seconds`.
@@ -57,8 +57,8 @@ comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, do
 
 }  // namespace
 
-OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions& options,
-                                   const Ranks& ranks) {
+OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const OverlapOptions& options,
+                                   const training::Ranks& ranks) {
   if (ranks.size() == 1) {
     fail(
         "one rank communicates with nobody: start it on several, "
@@ -66,7 +66,7 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
   }
   constexpr int kUnmeasured = 1;
   // All of the state, for all contenders.
-  RunConfig unsharded = config;
+  config::RunConfig unsharded = config;
   unsharded.optimizer.sharded = false;
   SyntheticTraining training(unsharded, options.micro_batch_tokens, options.steps + kUnmeasured,
                              ranks);
@@ -74,7 +74,7 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
     fail("device.backend={}: a slower link than NCCL's cannot be emulated; use --real-network",
          training.backend().name());
   }
-  const comm::BucketOptions configured = bucket_options(config);
+  const comm::BucketOptions configured = training::bucket_options(config);
   const auto alone = comm::make_single_communicator();
   Contender without{.name = "no communication",
                     .buckets = training.make_buckets(*alone, configured)};
@@ -99,22 +99,25 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
                            : ranks.communicator.duplicate();
 
   std::vector<Contender> contenders;
-  for (const ClipMode mode : {ClipMode::kNone, ClipMode::kAfterAllReduce,
-                              ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce}) {
-    RunConfig of_mode = config;
+  for (const config::ClipMode mode :
+       {config::ClipMode::kNone, config::ClipMode::kAfterAllReduce,
+        config::ClipMode::kBeforeAllReduce, config::ClipMode::kBucketBeforeAllReduce}) {
+    config::RunConfig of_mode = config;
     of_mode.clip.mode = mode;
-    contenders.push_back({name_of(mode), training.make_buckets(*network, bucket_options(of_mode))});
+    contenders.push_back(
+        {name_of(mode), training.make_buckets(*network, training::bucket_options(of_mode))});
   }
-  if (config.optimizer.name == OptimizerKind::kAdam) {  // LAMB's whole state works on whole tensors
+  if (config.optimizer.name ==
+      config::OptimizerKind::kAdam) {  // LAMB's whole state works on whole tensors
     comm::BucketOptions sharded = configured;
     sharded.clip = comm::ClipMode::kBucketBeforeAllReduce;
     sharded.gathered_weights = training.model().compute_weights();
     contenders.push_back(
-        {fmt::format("{}, sharded state", name_of(ClipMode::kBucketBeforeAllReduce)),
+        {fmt::format("{}, sharded state", name_of(config::ClipMode::kBucketBeforeAllReduce)),
          training.make_buckets(*network, sharded)});
   }
 
-  Timeline timeline(ranks.communicator);
+  training::Timeline timeline(ranks.communicator);
   const int steps = options.steps + kUnmeasured;
   for (int i = 0; i < steps; ++i) {
     const auto batch = static_cast<size_t>(i);
@@ -122,7 +125,7 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
     const auto run = [&](Contender& contender) {
       const auto begin = Clock::now();
       const Step times = training.timed_step(batch, *contender.buckets, last ? &timeline : nullptr);
-      if (last) timeline.add(Lane::kStep, contender.name, begin, Clock::now());
+      if (last) timeline.add(training::Lane::kStep, contender.name, begin, Clock::now());
       if (measured) contender.add(times);
     };
     run(without);
@@ -148,4 +151,4 @@ OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions
   return result;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::bench

@@ -12,7 +12,7 @@
 #include "config/run_config.h"
 #include "training/setup.h"
 
-namespace strata::harness {
+namespace strata::bench {
 
 struct OverlapOptions {
   int steps = 7;                   // measured of every mode, after one that is not
@@ -49,7 +49,7 @@ struct OverlapBenchmark {
 
 // Every clip mode, and of Adam the last with sharded state, too, step by step in turn, on made-up
 // batches. All ranks call together. Throws Error for one rank: it communicates with nobody.
-OverlapBenchmark benchmark_overlap(const RunConfig& config, const OverlapOptions& options,
-                                   const Ranks& ranks);
+OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const OverlapOptions& options,
+                                   const training::Ranks& ranks);
 
-}  // namespace strata::harness
+}  // namespace strata::bench

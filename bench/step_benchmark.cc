@@ -6,14 +6,14 @@
 #include "bench/synthetic_training.h"
 #include "training/trainer.h"
 
-namespace strata::harness {
-StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOptions& options,
-                              const Ranks& ranks) {
+namespace strata::bench {
+StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchmarkOptions& options,
+                              const training::Ranks& ranks) {
   constexpr int kUnmeasured = 2;
   SyntheticTraining training(config, options.micro_batch_tokens, options.steps + kUnmeasured,
                              ranks);
   const auto buckets =
-      training.make_buckets(ranks.communicator, bucket_options(config, training.model()));
+      training.make_buckets(ranks.communicator, training::bucket_options(config, training.model()));
   const MatrixPeak peak(training.backend());
   if (!training.backend().memory_is_host()) {
     // Libraries choose their algorithms, and graphs are recorded, one in each of the model's slots.
@@ -68,4 +68,4 @@ StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOption
           .peak_size = peak.size()};
 }
 
-}  // namespace strata::harness
+}  // namespace strata::bench

@@ -8,7 +8,7 @@
 #include "config/run_config.h"
 #include "training/setup.h"
 
-namespace strata::harness {
+namespace strata::bench {
 
 struct StepBenchmarkOptions {
   int steps = 10;                  // measured, after two that are not
@@ -41,7 +41,7 @@ struct StepBenchmark {
 
 // Trains on made-up batches with MLPerf Wikipedia's mix of lengths and random weights; needs no
 // data. All ranks call together.
-StepBenchmark benchmark_steps(const RunConfig& config, const StepBenchmarkOptions& options,
-                              const Ranks& ranks);
+StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchmarkOptions& options,
+                              const training::Ranks& ranks);
 
-}  // namespace strata::harness
+}  // namespace strata::bench

@@ -6,48 +6,50 @@
 #include "training/synthetic_batch.h"
 #include "training/trainer.h"
 
-namespace strata::harness {
+namespace strata::bench {
 
-std::vector<int32_t> micro_batch_lengths(const RunConfig& config, int64_t micro_batch_tokens,
-                                         const bert::BertConfig& bert, uint64_t seed) {
+std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
+                                         int64_t micro_batch_tokens, const bert::BertConfig& bert,
+                                         uint64_t seed) {
   const auto longest = static_cast<int32_t>(std::min<int64_t>(bert.max_positions, 512));
-  if (micro_batch_tokens > 0) return wikipedia_lengths(micro_batch_tokens, longest, seed);
+  if (micro_batch_tokens > 0) return training::wikipedia_lengths(micro_batch_tokens, longest, seed);
   std::vector<int32_t> lengths =
-      wikipedia_lengths(int64_t{512} * config.batch.micro_batch, longest, seed);
+      training::wikipedia_lengths(int64_t{512} * config.batch.micro_batch, longest, seed);
   lengths.resize(static_cast<size_t>(config.batch.micro_batch), longest);
   return lengths;
 }
 
-SyntheticTraining::SyntheticTraining(const RunConfig& config, int64_t micro_batch_tokens,
-                                     int batches, const Ranks& ranks)
-    : bert_(make_bert_config(config)),
+SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t micro_batch_tokens,
+                                     int batches, const training::Ranks& ranks)
+    : bert_(training::make_bert_config(config)),
       accumulation_(config.batch.gradient_accumulation_steps),
       ranks_(ranks),
-      backend_(make_backend(config, ranks.local)) {
+      backend_(training::make_backend(config, ranks.local)) {
   bert::BatchCapacity capacity;
   for (int batch = 0; batch < batches; ++batch) {
     const auto seed = static_cast<uint64_t>(batch * ranks.size() + ranks.rank());
     lengths_.push_back(micro_batch_lengths(config, micro_batch_tokens, bert_, seed));
-    batches_.push_back(synthetic_batch(bert_, lengths_.back(), seed));
+    batches_.push_back(training::synthetic_batch(bert_, lengths_.back(), seed));
     const data::PackedBatch& packed = batches_.back();
-    capacity = larger(capacity, {std::ssize(packed.tokens), std::ssize(packed.sample_ids),
-                                 std::ssize(packed.masked_ids)});
+    capacity = training::larger(capacity, {std::ssize(packed.tokens), std::ssize(packed.sample_ids),
+                                           std::ssize(packed.masked_ids)});
   }
-  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, model_options(config, bert_));
+  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity,
+                                         training::model_options(config, bert_));
   model_->set_weights(bert::random_weights(model_->layout(), 1));
-  optimizer_ = make_optimizer(config, *backend_, *model_, ranks.communicator);
+  optimizer_ = training::make_optimizer(config, *backend_, *model_, ranks.communicator);
   float8_agreement_.emplace(*model_, ranks.communicator);
   times_.emplace(*backend_, model_->layout());
-  recordings_ = make_recordings(config, *backend_);
+  recordings_ = training::make_recordings(config, *backend_);
 }
 
 std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
     comm::Communicator& communicator, const comm::BucketOptions& options) {
-  return make_gradient_buckets(*backend_, communicator, *model_, options, *optimizer_);
+  return training::make_gradient_buckets(*backend_, communicator, *model_, options, *optimizer_);
 }
 
 SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::GradientBuckets& buckets,
-                                                      Timeline* timeline) {
+                                                      training::Timeline* timeline) {
   buckets.time_steps(true);
   Step result = run(batch, buckets, &*times_);
   buckets.time_steps(false);
@@ -58,7 +60,7 @@ SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::Gradie
 
 // `times` null: not timed.
 SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuckets& buckets,
-                                               ComputeTimes* times) {
+                                               training::ComputeTimes* times) {
   const data::PackedBatch& batch = batches_[number];
   bert::TrainingStep scale{
       .seed = 1,
@@ -76,8 +78,8 @@ SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuck
     model_->upload(batch);
     scale.accumulate = micro > 0;
     model_->begin(scale);
-    result.reduce = train_micro_batch(*model_, buckets, micro + 1 == accumulation_,
-                                      times ? nullptr : recordings_.get(), times);
+    result.reduce = training::train_micro_batch(*model_, buckets, micro + 1 == accumulation_,
+                                                times ? nullptr : recordings_.get(), times);
   }
   float8_agreement_->agree();
   backend_->synchronize(device::Stream::kCompute);
@@ -91,4 +93,4 @@ double SyntheticTraining::flops(size_t batch) const {
          bert::training_flops(bert_, lengths_[batch], std::ssize(batches_[batch].masked_ids));
 }
 
-}  // namespace strata::harness
+}  // namespace strata::bench

@@ -19,12 +19,13 @@
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
 
-namespace strata::harness {
+namespace strata::bench {
 
 // Lengths of the sequences of a micro-batch: batch.micro_batch of them, or as many as fill
 // `micro_batch_tokens` where that is not 0.
-std::vector<int32_t> micro_batch_lengths(const RunConfig& config, int64_t micro_batch_tokens,
-                                         const bert::BertConfig& bert, uint64_t seed);
+std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
+                                         int64_t micro_batch_tokens, const bert::BertConfig& bert,
+                                         uint64_t seed);
 
 // The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths, other
 // ones on every rank. Steps are as in training: batch.gradient_accumulation_steps micro-batches of
@@ -34,14 +35,14 @@ class SyntheticTraining {
   struct Step {
     double seconds = 0;
     // Of steps that are timed.
-    ComputeSeconds compute;  // the upload of a micro-batch is part of its forward
+    training::ComputeSeconds compute;  // the upload of a micro-batch is part of its forward
     comm::StepTimes reduce;
   };
 
   // `batches` different ones. `micro_batch_tokens` 0: batch.micro_batch sequences, whatever their
   // tokens. All ranks construct together.
-  SyntheticTraining(const RunConfig& config, int64_t micro_batch_tokens, int batches,
-                    const Ranks& ranks);
+  SyntheticTraining(const config::RunConfig& config, int64_t micro_batch_tokens, int batches,
+                    const training::Ranks& ranks);
 
   // What reduces, clips and updates gradients in these steps; there may be several, used in turn,
   // but with device.graphs only one.
@@ -52,7 +53,8 @@ class SyntheticTraining {
   Step step(size_t batch, comm::GradientBuckets& buckets) { return run(batch, buckets, nullptr); }
   // The same, not replayed, its parts timed, which may take a device a little longer. Adds them to
   // `timeline`, which may be null.
-  Step timed_step(size_t batch, comm::GradientBuckets& buckets, Timeline* timeline = nullptr);
+  Step timed_step(size_t batch, comm::GradientBuckets& buckets,
+                  training::Timeline* timeline = nullptr);
 
   device::Backend& backend() { return *backend_; }
   bert::Model& model() { return *model_; }
@@ -66,20 +68,20 @@ class SyntheticTraining {
   double flops(size_t batch) const;
 
  private:
-  Step run(size_t batch, comm::GradientBuckets& buckets, ComputeTimes* times);
+  Step run(size_t batch, comm::GradientBuckets& buckets, training::ComputeTimes* times);
 
   bert::BertConfig bert_;
   int64_t accumulation_;
-  const Ranks& ranks_;
+  const training::Ranks& ranks_;
   std::vector<std::vector<int32_t>> lengths_;
   std::vector<data::PackedBatch> batches_;
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<bert::Model> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  std::optional<Float8Agreement> float8_agreement_;
-  std::optional<ComputeTimes> times_;
+  std::optional<training::Float8Agreement> float8_agreement_;
+  std::optional<training::ComputeTimes> times_;
   std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
   int64_t steps_ = 0;
 };
 
-}  // namespace strata::harness
+}  // namespace strata::bench

@@ -13,7 +13,7 @@ struct ConfigOptions {
   std::string config;
   std::vector<std::string> overrides;
 
-  harness::RunConfig load() const { return harness::load_run_config(config, overrides); }
+  config::RunConfig load() const { return config::load_run_config(config, overrides); }
 };
 
 // `reads`: what of the file the command uses. `options` outlives the parsing. Returns --config.

@@ -44,22 +44,22 @@ void print(const bert::Losses& losses, int64_t samples, bool json) {
              next.mean());
 }
 
-void evaluate(const EvalOptions& options, const harness::Ranks& ranks) {
-  harness::RunConfig config = options.run.load();
+void evaluate(const EvalOptions& options, const training::Ranks& ranks) {
+  config::RunConfig config = options.run.load();
   if (!options.checkpoint.empty())
     config.model.checkpoint = std::filesystem::absolute(options.checkpoint);
-  const bert::BertConfig bert = harness::make_bert_config(config);
-  harness::check_vocabulary(config, bert);
-  const auto backend = harness::make_backend(config, ranks.local);
-  const auto source = harness::open_data(config.data.eval, bert);
-  bert::Model model(bert, *backend, harness::capacity_of(*source, config.batch.micro_batch));
+  const bert::BertConfig bert = training::make_bert_config(config);
+  training::check_vocabulary(config, bert);
+  const auto backend = training::make_backend(config, ranks.local);
+  const auto source = training::open_data(config.data.eval, bert);
+  bert::Model model(bert, *backend, training::capacity_of(*source, config.batch.micro_batch));
   const uint64_t seed = config.run.seed.value_or(0);  // of what the checkpoint lacks
   model.set_weights(
-      harness::make_weights(config, model.layout(), seed, [&](const std::string& line) {
+      training::make_weights(config, model.layout(), seed, [&](const std::string& line) {
         if (ranks.first()) fmt::print(stderr, "{}\n", line);
       }));
-  harness::Evaluator evaluator(model, *source, config.data.eval_samples, config.batch.micro_batch,
-                               ranks.communicator);
+  training::Evaluator evaluator(model, *source, config.data.eval_samples, config.batch.micro_batch,
+                                ranks.communicator);
   const bert::Losses losses = evaluator.evaluate();
   if (ranks.first()) print(losses, evaluator.samples(), options.json);
 }
@@ -77,8 +77,9 @@ void add_eval_command(CLI::App& app, int&) {
       "--checkpoint", options->checkpoint,
       "Weights in place of model.checkpoint: a safetensors file or TensorFlow 1 checkpoint");
   command->add_flag("--json", options->json, "Print JSON");
-  command->callback(
-      [options] { on_all_ranks([&](const harness::Ranks& ranks) { evaluate(*options, ranks); }); });
+  command->callback([options] {
+    on_all_ranks([&](const training::Ranks& ranks) { evaluate(*options, ranks); });
+  });
 }
 
 }  // namespace strata::cli

@@ -14,14 +14,14 @@ template <typename Command>
 void on_all_ranks(const Command& command) {
   if (!comm::launched_by_mpi()) {
     const auto alone = comm::make_single_communicator();
-    command(harness::Ranks{*alone});
+    command(training::Ranks{*alone});
     return;
   }
   const comm::MpiRuntime runtime;
   runtime.run([&] {
     const std::unique_ptr<comm::Communicator> communicator =
         runtime.size() > 1 ? comm::make_mpi_communicator() : comm::make_single_communicator();
-    command(harness::Ranks{*communicator, {runtime.local_rank(), runtime.local_size()}});
+    command(training::Ranks{*communicator, {runtime.local_rank(), runtime.local_size()}});
   });
 }
 

@@ -49,14 +49,14 @@ void print(const std::vector<harness::ExperimentResult>& results, bool json) {
 
 int train(const TrainOptions& options) {
   if (options.describe) {
-    fmt::print("{}", harness::config_reference());
+    fmt::print("{}", config::config_reference());
     return 0;
   }
   if (options.run.config.empty())
     fail("train: give the run's YAML file with --config; 'strata train --help' tells more");
   int exit_code = 0;
-  on_all_ranks([&](const harness::Ranks& ranks) {
-    harness::RunConfig config = options.run.load();
+  on_all_ranks([&](const training::Ranks& ranks) {
+    config::RunConfig config = options.run.load();
     if (options.experiments > 0) config.run.experiments = options.experiments;
     const auto results = harness::time_to_train(
         config, ranks,

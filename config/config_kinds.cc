@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace strata::harness {
+namespace strata::config {
 
 std::string Number::type() const {
   const std::string lower =
@@ -80,4 +80,4 @@ std::string RisingIntegers::format(const std::vector<int>& numbers) const {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -16,7 +16,7 @@
 #include "config/run_config_names.h"
 #include "loadbalance/cost_model.h"
 
-namespace strata::harness {
+namespace strata::config {
 
 // An integer in [low, high].
 template <typename T>
@@ -174,4 +174,4 @@ struct Maybe {
 template <typename Kind>
 Maybe(Kind, const char*) -> Maybe<Kind>;
 
-}  // namespace strata::harness
+}  // namespace strata::config

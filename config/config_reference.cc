@@ -5,7 +5,7 @@
 #include "config/run_config.h"
 #include "config/run_config_keys.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 constexpr char kIntroduction[] =
@@ -42,4 +42,4 @@ std::string config_reference() {
   return page;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
@@ -91,4 +91,4 @@ std::string yaml_text(std::string_view text) {
 
 std::string shortest(double value) { return fmt::format("{}", value); }
 
-}  // namespace strata::harness
+}  // namespace strata::config

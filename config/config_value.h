@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace strata::harness {
+namespace strata::config {
 
 struct ConfigValue {
   YAML::Node node;
@@ -39,4 +39,4 @@ std::string yaml_text(std::string_view text);
 // A number in its shortest form that reads back as the same number.
 std::string shortest(double value);
 
-}  // namespace strata::harness
+}  // namespace strata::config

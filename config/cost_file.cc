@@ -4,7 +4,7 @@
 #include "base/files.h"
 #include "config/yaml_document.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 // A coefficient of the model that `section` holds; nothing that is valid is negative.
@@ -46,4 +46,4 @@ loadbalance::CostModel read_cost(const ConfigValue& value, const std::string& ex
   return model_in(measured, "a file that `strata bench cost` wrote");
 }
 
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -12,7 +12,7 @@
 #include "config/run_config_keys.h"
 #include "config/yaml_document.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 using Values = std::map<std::string, ConfigValue>;
@@ -185,4 +185,4 @@ int64_t eval_interval_samples(const RunConfig& config, int ranks) {
   return configured ? *configured : mlperf_evaluation_interval(global_batch_size(config, ranks));
 }
 
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -13,7 +13,7 @@
 #include "device/registry/backends.h"
 #include "loadbalance/cost_model.h"
 
-namespace strata::harness {
+namespace strata::config {
 
 enum class Division : uint8_t { kOpen, kClosed };
 enum class SubmissionStatus : uint8_t { kOnprem, kCloud, kResearch };
@@ -175,4 +175,4 @@ int64_t max_steps(const RunConfig& config);
 // Samples between evaluations: as configured, else MLPerf's formula for this global batch size.
 int64_t eval_interval_samples(const RunConfig& config, int ranks);
 
-}  // namespace strata::harness
+}  // namespace strata::config

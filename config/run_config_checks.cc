@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "device/registry/backends.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 // The key at fault and why.
@@ -106,4 +106,4 @@ void check_combinations(const RunConfig& config,
   }
 }
 
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -4,7 +4,7 @@
 
 #include "config/config_kinds.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 constexpr int64_t kMillion = 1'000'000;
@@ -279,4 +279,4 @@ const std::vector<ConfigSection>& config_sections() {
   return kSections;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -9,7 +9,7 @@
 #include "config/config_value.h"
 #include "config/run_config.h"
 
-namespace strata::harness {
+namespace strata::config {
 
 struct ConfigKey {
   std::string name;  // "optimizer.lr"
@@ -29,4 +29,4 @@ struct ConfigSection {
 // In the order they are written and documented.
 const std::vector<ConfigSection>& config_sections();
 
-}  // namespace strata::harness
+}  // namespace strata::config

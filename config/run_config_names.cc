@@ -4,7 +4,7 @@
 
 #include "config/run_config.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 constexpr NamedChoice<Division> kDivisions[] = {
@@ -134,4 +134,4 @@ const char* name_of(ScheduleKind value) { return find_name(value); }
 const char* name_of(ClipMode value) { return find_name(value); }
 const char* name_of(ReduceDType value) { return find_name(value); }
 
-}  // namespace strata::harness
+}  // namespace strata::config

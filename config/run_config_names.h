@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace strata::harness {
+namespace strata::config {
 
 template <typename Enum>
 struct NamedChoice {
@@ -16,4 +16,4 @@ struct NamedChoice {
 template <typename Enum>
 std::span<const NamedChoice<Enum>> choices_of();
 
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 // Reads over a document.
@@ -50,4 +50,4 @@ YAML::Node parse_yaml(const std::string& text, const std::string& source) {
   }
 }
 
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -5,10 +5,10 @@
 
 #include <string>
 
-namespace strata::harness {
+namespace strata::config {
 
 // The one document that `text` holds; null where it is empty. Throws Error, with `source` and the
 // line, where it is not valid or goes on after the document's end.
 YAML::Node parse_yaml(const std::string& text, const std::string& source);
 
-}  // namespace strata::harness
+}  // namespace strata::config

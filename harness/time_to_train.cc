@@ -30,8 +30,8 @@ namespace {
 // What all experiments of a call share: the device, the model's memory, the data's indices, the
 // tree.
 struct Benchmark {
-  const RunConfig& config;
-  const Ranks& ranks;
+  const config::RunConfig& config;
+  const training::Ranks& ranks;
   bert::BertConfig bert;
   std::unique_ptr<device::Backend> backend;
   std::unique_ptr<data::InstanceSource> train, eval;
@@ -42,13 +42,13 @@ struct Benchmark {
 };
 
 // Lines for people, from the first rank only.
-void say(const Ranks& ranks, const std::string& line) {
+void say(const training::Ranks& ranks, const std::string& line) {
   if (ranks.first()) std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 // Results that lie together are of one configuration on one system.
 void check_kept(const ResultTree& tree, const std::vector<ExperimentResult>& kept,
-                const RunConfig& config, const std::string& system_description) {
+                const config::RunConfig& config, const std::string& system_description) {
   if (kept.empty()) return;
   if (read_file(tree.system_description()) != system_description) {
     fail(
@@ -57,7 +57,7 @@ void check_kept(const ResultTree& tree, const std::vector<ExperimentResult>& kep
         tree.system_description().string());
   }
   for (const ExperimentResult& result : kept) {
-    RunConfig theirs = load_run_config(tree.config(result.experiment));
+    config::RunConfig theirs = config::load_run_config(tree.config(result.experiment));
     theirs.run.experiments = config.run.experiments;
     if (to_yaml(theirs) == to_yaml(config)) continue;
     fail(
@@ -68,7 +68,7 @@ void check_kept(const ResultTree& tree, const std::vector<ExperimentResult>& kep
 }
 
 // Which of the first rank's results reached the target, on all ranks.
-void share(std::vector<ExperimentResult>& results, const Ranks& ranks) {
+void share(std::vector<ExperimentResult>& results, const training::Ranks& ranks) {
   size_t count = results.size();
   ranks.communicator.broadcast(&count, sizeof count, 0);
   results.resize(count);
@@ -78,16 +78,17 @@ void share(std::vector<ExperimentResult>& results, const Ranks& ranks) {
   }
 }
 
-Benchmark prepare(const RunConfig& config, const Ranks& ranks, ExistingResults existing) {
-  Benchmark b{.config = config, .ranks = ranks, .bert = make_bert_config(config)};
-  check_vocabulary(config, b.bert);
-  b.backend = make_backend(config, ranks.local);
-  b.train = open_data(config.data.train, b.bert);
-  b.eval = open_data(config.data.eval, b.bert);
-  const auto capacity = larger(capacity_of(*b.train, config.batch.micro_batch),
-                               capacity_of(*b.eval, config.batch.micro_batch));
-  b.model =
-      std::make_unique<bert::Model>(b.bert, *b.backend, capacity, model_options(config, b.bert));
+Benchmark prepare(const config::RunConfig& config, const training::Ranks& ranks,
+                  ExistingResults existing) {
+  Benchmark b{.config = config, .ranks = ranks, .bert = training::make_bert_config(config)};
+  training::check_vocabulary(config, b.bert);
+  b.backend = training::make_backend(config, ranks.local);
+  b.train = training::open_data(config.data.train, b.bert);
+  b.eval = training::open_data(config.data.eval, b.bert);
+  const auto capacity = training::larger(training::capacity_of(*b.train, config.batch.micro_batch),
+                                         training::capacity_of(*b.eval, config.batch.micro_batch));
+  b.model = std::make_unique<bert::Model>(b.bert, *b.backend, capacity,
+                                          training::model_options(config, b.bert));
 
   const Machine machine = inspect_machine();
   char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -136,7 +137,7 @@ int64_t most_masked(const data::InstanceSource& source) {
 // The timed region's loop: blocks of training, each followed by an evaluation, until the target.
 class TimedRun {
  public:
-  TimedRun(const Benchmark& b, RunLog& log, Trainer& trainer,
+  TimedRun(const Benchmark& b, RunLog& log, training::Trainer& trainer,
            const std::filesystem::path& step_trace)
       : b_(b),
         log_(log),
@@ -151,8 +152,8 @@ class TimedRun {
       progress_.emplace(ProgressOptions{.total_steps = max_steps_, .may_end_earlier = true});
   }
 
-  const Timeline& timeline() const { return timeline_; }
-  const Evaluator& evaluator() const { return evaluator_; }
+  const training::Timeline& timeline() const { return timeline_; }
+  const training::Evaluator& evaluator() const { return evaluator_; }
 
   ExperimentResult run() {
     ExperimentResult result;
@@ -186,7 +187,7 @@ class TimedRun {
     });
     while (trainer_.samples() < samples && result.steps < max_steps_ && !diverged_) {
       trainer_.record(result.steps < b_.config.log.timeline_steps ? &timeline_ : nullptr);
-      const StepResult step = trainer_.step();
+      const training::StepResult step = trainer_.step();
       result.steps = step.step;
       trace_.add(step);
       state_.step = step.step;
@@ -226,24 +227,24 @@ class TimedRun {
 
   const Benchmark& b_;
   RunLog& log_;
-  Trainer& trainer_;
-  Evaluator evaluator_;
-  StepTrace trace_;
-  Timeline timeline_;
+  training::Trainer& trainer_;
+  training::Evaluator evaluator_;
+  training::StepTrace trace_;
+  training::Timeline timeline_;
   std::optional<Progress> progress_;
   int64_t max_steps_, interval_;
   ProgressState state_;
   bool diverged_ = false;
 };
 
-std::vector<std::filesystem::path> data_paths(const RunConfig& config) {
+std::vector<std::filesystem::path> data_paths(const config::RunConfig& config) {
   std::vector<std::filesystem::path> paths = config.data.train;
   paths.insert(paths.end(), config.data.eval.begin(), config.data.eval.end());
   return paths;
 }
 
 ExperimentResult run_experiment(const Benchmark& b, int experiment) {
-  const Ranks& ranks = b.ranks;
+  const training::Ranks& ranks = b.ranks;
   std::optional<RunLog> owned;
   if (ranks.first()) {
     owned.emplace(b.tree.log(experiment));
@@ -266,21 +267,22 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
                          .seed = seed,
                          .platform = b.platform,
                          .max_predictions_per_seq = most_masked(*b.train)});
-    if (b.config.run.division != Division::kClosed) return;
+    if (b.config.run.division != config::Division::kClosed) return;
     std::vector<std::string> tensors;
     for (const bert::Parameter& parameter : b.model->layout().all)
       tensors.push_back(parameter.name);
     log_weights_initialization(events, tensors);
   });
-  const bert::HostWeights weights = make_weights(
+  const bert::HostWeights weights = training::make_weights(
       b.config, b.model->layout(), seed, [&](const std::string& line) { say(ranks, line); });
   b.model->set_weights(weights);
-  Trainer trainer(b.config, *b.backend, *b.model, ranks.communicator, *b.train, seed);
+  training::Trainer trainer(b.config, *b.backend, *b.model, ranks.communicator, *b.train, seed);
   TimedRun run(b, log, trainer,
                b.config.log.step_trace && ranks.first() ? b.tree.step_trace(experiment)
                                                         : std::filesystem::path());
-  const WarmUp warm = warm_up(b.config.initialization.warmup_steps, max_steps(b.config), *b.model,
-                              weights, trainer, run.evaluator());
+  const training::WarmUp warm =
+      training::warm_up(b.config.initialization.warmup_steps, max_steps(b.config), *b.model,
+                        weights, trainer, run.evaluator());
   if (warm.tried > 0 || warm.kept > 0) {
     say(ranks, fmt::format("warm-up: {} micro-batches tried, {} shapes recorded, {:.1f} s",
                            warm.tried, warm.kept, warm.seconds));
@@ -303,7 +305,8 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
 
 }  // namespace
 
-std::vector<ExperimentResult> time_to_train(const RunConfig& config, const Ranks& ranks,
+std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
+                                            const training::Ranks& ranks,
                                             ExistingResults existing) {
   const SignalThread signal_thread;  // before the device starts its threads
   const Benchmark benchmark = prepare(config, ranks, existing);

@@ -14,7 +14,8 @@ namespace strata::harness {
 // other and writes the result tree. Returns the results of all; of those that were there, ranks but
 // the first know only whether they reached the target. All ranks call together. Throws Error for
 // bad input; what was logged until then stays.
-std::vector<ExperimentResult> time_to_train(const RunConfig& config, const Ranks& ranks,
+std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
+                                            const training::Ranks& ranks,
                                             ExistingResults existing = ExistingResults::kRefuse);
 
 }  // namespace strata::harness

@@ -1,6 +1,6 @@
 #include "training/amax_agreement.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 Float8Agreement::Float8Agreement(const bert::Model& model, comm::Communicator& communicator)
     : model_(model) {
@@ -17,4 +17,4 @@ void Float8Agreement::agree() {
   collectives_->all_reduce_max(largest.as<float>(), largest.size());
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -8,7 +8,7 @@
 #include "comm/communicator.h"
 #include "comm/device_communicator.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 class Float8Agreement {
  public:
@@ -25,4 +25,4 @@ class Float8Agreement {
   std::unique_ptr<comm::DeviceCommunicator> collectives_;  // null: there is nothing to agree on
 };
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -5,7 +5,7 @@
 
 #include "training/synthetic_batch.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 bert::BatchCapacity capacity_of(const data::InstanceSource& source,
                                 std::span<const uint32_t> samples) {
@@ -65,4 +65,4 @@ data::PackedBatch stand_in(const bert::BertConfig& model, const data::InstanceSo
   return synthetic_batch(model, lengths, masked, samples.empty() ? 0 : samples.front());
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -10,7 +10,7 @@
 #include "bert/device_batch.h"
 #include "data/files/instance_file.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 // What just holds a batch of these samples of `source`.
 bert::BatchCapacity capacity_of(const data::InstanceSource& source,
@@ -50,4 +50,4 @@ class BatchShapes {
 data::PackedBatch stand_in(const bert::BertConfig& model, const data::InstanceSource& source,
                            std::span<const uint32_t> samples);
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -7,7 +7,7 @@
 #include "training/batch_shapes.h"
 #include "training/losses.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 // Longest first and dealt round robin: ranks get nearly the same work.
@@ -59,4 +59,4 @@ void Evaluator::upload_samples() {
   uploaded_ = true;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

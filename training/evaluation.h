@@ -7,7 +7,7 @@
 #include "comm/communicator.h"
 #include "data/files/instance_file.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 class Evaluator {
  public:
@@ -38,4 +38,4 @@ class Evaluator {
   bool uploaded_ = false;
 };
 
-}  // namespace strata::harness
+}  // namespace strata::training

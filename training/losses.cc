@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace strata::harness {
+namespace strata::training {
 
 bert::Losses all_reduce(comm::Communicator& communicator, const bert::Losses& losses) {
   const auto& [masked, next] = losses;
@@ -18,4 +18,4 @@ bert::Losses all_reduce(comm::Communicator& communicator, const bert::Losses& lo
   return {totals(0), totals(3)};
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

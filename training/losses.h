@@ -4,9 +4,9 @@
 #include "bert/model.h"
 #include "comm/communicator.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 // The sum of every rank's `losses`; the same bits on every rank.
 bert::Losses all_reduce(comm::Communicator& communicator, const bert::Losses& losses);
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -10,7 +10,7 @@
 #include "data/text/vocabulary.h"
 #include "device/registry/backends.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 // The sum of the `samples` largest values: what the fullest micro-batch could need.
@@ -23,11 +23,11 @@ int64_t sum_of_largest(std::span<const int32_t> values, int64_t samples) {
                          int64_t{0});
 }
 
-device::DType compute_dtype(const RunConfig& config) {
-  const Precision precision = config.model.precision;
+device::DType compute_dtype(const config::RunConfig& config) {
+  const config::Precision precision = config.model.precision;
   const device::BackendKind& backend = *config.device.backend;
-  const bool bf16 =
-      precision == Precision::kBf16 || (precision != Precision::kFp32 && backend.bf16_is_native());
+  const bool bf16 = precision == config::Precision::kBf16 ||
+                    (precision != config::Precision::kFp32 && backend.bf16_is_native());
   const device::DType dtype = bf16 ? device::DType::kBF16 : device::DType::kF32;
   return backend.computes_in(dtype) ? dtype : backend.compute_dtypes.front();
 }
@@ -43,7 +43,7 @@ std::string first_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-bert::BertConfig make_bert_config(const RunConfig& config) {
+bert::BertConfig make_bert_config(const config::RunConfig& config) {
   bert::BertConfig model = bert::load_bert_config(config.model.config);
   if (config.model.hidden_dropout)
     model.hidden_dropout = static_cast<float>(*config.model.hidden_dropout);
@@ -54,7 +54,7 @@ bert::BertConfig make_bert_config(const RunConfig& config) {
   return model;
 }
 
-void check_vocabulary(const RunConfig& config, const bert::BertConfig& model) {
+void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model) {
   if (config.model.vocab) {
     const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
     if (vocabulary.size() != model.vocab_size) {
@@ -65,12 +65,13 @@ void check_vocabulary(const RunConfig& config, const bert::BertConfig& model) {
   }
 }
 
-int thread_count(const RunConfig& config, int local_ranks) {
+int thread_count(const config::RunConfig& config, int local_ranks) {
   const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   return config.device.threads.value_or(std::max(1, processors / local_ranks));
 }
 
-std::unique_ptr<device::Backend> make_backend(const RunConfig& config, const LocalRank& local) {
+std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
+                                              const LocalRank& local) {
   return device::make_backend({.name = config.device.backend->name,
                                .compute_dtype = compute_dtype(config),
                                .threads = thread_count(config, local.count),
@@ -91,8 +92,8 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
           .masked = std::max<int64_t>(sum_of_largest(source.masked_counts(), samples), 1)};
 }
 
-bert::ModelOptions model_options(const RunConfig& config, const bert::BertConfig& model) {
-  bert::ModelOptions options{.float8 = config.model.precision == Precision::kFp8};
+bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model) {
+  bert::ModelOptions options{.float8 = config.model.precision == config::Precision::kFp8};
   if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
     options.rounding = {.tokens = std::min(tokens, model.max_positions),
                         .masked = std::max<int64_t>(tokens / 4, 1),
@@ -113,7 +114,7 @@ bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapaci
           std::max(a.masked, b.masked)};
 }
 
-bert::HostWeights make_weights(const RunConfig& config, const bert::ParameterLayout& layout,
+bert::HostWeights make_weights(const config::RunConfig& config, const bert::ParameterLayout& layout,
                                uint64_t seed,
                                const std::function<void(const std::string&)>& describe) {
   if (!config.model.checkpoint) {
@@ -132,4 +133,4 @@ bert::HostWeights make_weights(const RunConfig& config, const bert::ParameterLay
   return std::move(loaded.values);
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

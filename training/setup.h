@@ -14,7 +14,7 @@
 #include "data/files/instance_file.h"
 #include "device/backend.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 // One of the ranks of a machine.
 struct LocalRank {
@@ -33,17 +33,18 @@ struct Ranks {
 };
 
 // model.config with the dropout that the configuration overrides.
-bert::BertConfig make_bert_config(const RunConfig& config);
+bert::BertConfig make_bert_config(const config::RunConfig& config);
 
 // Throws Error where model.vocab is given and is not a vocabulary of this model's size.
-void check_vocabulary(const RunConfig& config, const bert::BertConfig& model);
+void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model);
 
 // Threads of each rank: as configured, or the machine's processors divided by its ranks.
-int thread_count(const RunConfig& config, int local_ranks);
+int thread_count(const config::RunConfig& config, int local_ranks);
 
 // `auto` precision is bf16 where the device multiplies it natively, else fp32.
 // The machine's devices go to its ranks in order.
-std::unique_ptr<device::Backend> make_backend(const RunConfig& config, const LocalRank& local = {});
+std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
+                                              const LocalRank& local = {});
 
 // Opens data.train or data.eval without reading samples. Throws Error where a sample is longer than
 // the model's positions.
@@ -56,12 +57,12 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 
 // batch.round_tokens and model.precision. Throws Error where they do not suit the model.
-bert::ModelOptions model_options(const RunConfig& config, const bert::BertConfig& model);
+bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model);
 
 // model.checkpoint, or random weights. `describe` receives lines for people: what was read, what
 // the file lacks and how that starts.
-bert::HostWeights make_weights(const RunConfig& config, const bert::ParameterLayout& layout,
+bert::HostWeights make_weights(const config::RunConfig& config, const bert::ParameterLayout& layout,
                                uint64_t seed,
                                const std::function<void(const std::string&)>& describe);
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 StepTrace::StepTrace(const std::filesystem::path& path) : path_(path) {
   if (path_.empty()) return;
@@ -38,4 +38,4 @@ void StepTrace::finish() {
     fail("{}: the step trace could not be written whole; is the disk full?", path_.string());
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

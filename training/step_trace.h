@@ -6,7 +6,7 @@
 
 #include "training/trainer.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 class StepTrace {
  public:
@@ -23,4 +23,4 @@ class StepTrace {
   std::ofstream file_;
 };
 
-}  // namespace strata::harness
+}  // namespace strata::training

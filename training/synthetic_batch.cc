@@ -4,7 +4,7 @@
 
 #include "device/dropout.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 constexpr int32_t kMaxPredictions = 76;
@@ -70,4 +70,4 @@ std::vector<int32_t> wikipedia_lengths(int64_t tokens, int32_t max_length, uint6
   return lengths;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -8,7 +8,7 @@
 #include "bert/config.h"
 #include "data/files/packed_batch.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 // Sequences of these lengths, of which so many tokens are masked each, at most all.
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
@@ -21,4 +21,4 @@ data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const
 // sequences: 6:3:2:5 in (0,128], (128,256], (256,384], (384,512] (Strata's methods, section 1).
 std::vector<int32_t> wikipedia_lengths(int64_t tokens, int32_t max_length, uint64_t seed);
 
-}  // namespace strata::harness
+}  // namespace strata::training

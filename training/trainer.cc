@@ -7,30 +7,30 @@
 #include "base/timing.h"
 #include "training/losses.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
-comm::ClipMode clip_mode(ClipMode mode) {
+comm::ClipMode clip_mode(config::ClipMode mode) {
   switch (mode) {
-    case ClipMode::kNone:
+    case config::ClipMode::kNone:
       return comm::ClipMode::kNone;
-    case ClipMode::kAfterAllReduce:
+    case config::ClipMode::kAfterAllReduce:
       return comm::ClipMode::kAfterAllReduce;
-    case ClipMode::kBeforeAllReduce:
+    case config::ClipMode::kBeforeAllReduce:
       return comm::ClipMode::kBeforeAllReduce;
-    case ClipMode::kBucketBeforeAllReduce:
+    case config::ClipMode::kBucketBeforeAllReduce:
       return comm::ClipMode::kBucketBeforeAllReduce;
   }
   return comm::ClipMode::kNone;
 }
 
 // Whether ranks share out the optimizer's state.
-bool is_sharded(const RunConfig& config, const comm::Communicator& communicator) {
+bool is_sharded(const config::RunConfig& config, const comm::Communicator& communicator) {
   return config.optimizer.sharded && communicator.size() > 1;
 }
 
 // What this rank updates where they do.
-std::vector<optim::Range> own_slices(const RunConfig& config, const bert::Model& model,
+std::vector<optim::Range> own_slices(const config::RunConfig& config, const bert::Model& model,
                                      const comm::Communicator& communicator) {
   std::vector<optim::Range> slices;
   for (const auto& bucket : make_buckets(model.layout().boundaries, bucket_options(config))) {
@@ -68,8 +68,8 @@ device::Recordings::Key recording_key(const bert::Model& model, bool last) {
 
 }  // namespace
 
-loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed) {
-  const LoadBalanceConfig& balance = config.batch.load_balance;
+loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed) {
+  const config::LoadBalanceConfig& balance = config.batch.load_balance;
   return {.strategy = name_of(balance.strategy),
           .ranks = ranks,
           .batch_per_rank = config.batch.micro_batch * config.batch.gradient_accumulation_steps,
@@ -79,9 +79,11 @@ loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64
           .cost = balance.cost};
 }
 
-optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double base_learning_rate) {
-  return {.schedule = config.name == ScheduleKind::kPolynomialDecay ? optim::Schedule::kReference
-                                                                    : optim::Schedule::kPublished,
+optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
+                                        double base_learning_rate) {
+  return {.schedule = config.name == config::ScheduleKind::kPolynomialDecay
+                          ? optim::Schedule::kReference
+                          : optim::Schedule::kPublished,
           .base_learning_rate = base_learning_rate,
           .end_learning_rate = config.end_lr,
           .start_warmup_step = config.start_warmup_step,
@@ -90,21 +92,21 @@ optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double bas
           .power = config.power};
 }
 
-comm::BucketOptions bucket_options(const RunConfig& config) {
+comm::BucketOptions bucket_options(const config::RunConfig& config) {
   return {.clip = clip_mode(config.clip.mode),
           .max_norm = static_cast<float>(config.clip.max_norm),
-          .reduce_dtype = config.reduce.dtype == ReduceDType::kBf16 ? device::DType::kBF16
-                                                                    : device::DType::kF32,
+          .reduce_dtype = config.reduce.dtype == config::ReduceDType::kBf16 ? device::DType::kBF16
+                                                                            : device::DType::kF32,
           .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6)};
 }
 
-comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& model) {
+comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model) {
   comm::BucketOptions options = bucket_options(config);
   if (config.optimizer.sharded) options.gathered_weights = model.compute_weights();
   return options;
 }
 
-std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
+std::unique_ptr<device::Recordings> make_recordings(const config::RunConfig& config,
                                                     device::Backend& backend) {
   return config.device.graphs ? std::make_unique<device::Recordings>(backend) : nullptr;
 }
@@ -124,7 +126,7 @@ bool keep_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool l
                          [&] { issue_micro_batch(model, buckets, last, nullptr); });
 }
 
-std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
+std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& config,
                                                  device::Backend& backend,
                                                  const bert::ParameterLayout& layout,
                                                  const optim::ParameterArena& arena,
@@ -134,14 +136,14 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
     segments.push_back({segment.offset, segment.size, segment.decay});
   }
   const optim::AdamOptions options{config.beta1, config.beta2, config.epsilon, config.weight_decay};
-  if (config.name == OptimizerKind::kLamb) {
+  if (config.name == config::OptimizerKind::kLamb) {
     return optim::make_lamb(backend, arena, segments, options, owned);
   }
   return optim::make_adam(backend, arena, segments, options, owned);
 }
 
-std::unique_ptr<optim::Optimizer> make_optimizer(const RunConfig& config, device::Backend& backend,
-                                                 const bert::Model& model,
+std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config,
+                                                 device::Backend& backend, const bert::Model& model,
                                                  const comm::Communicator& communicator) {
   optim::ParameterArena arena{model.master_weights(), {}, model.gradients()};
   if (backend.compute_dtype() != backend.master_dtype())
@@ -167,7 +169,7 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
       comm::SecondHalf{optimizer.partial_sums(), finish});
 }
 
-Trainer::Trainer(const RunConfig& config, device::Backend& backend, bert::Model& model,
+Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert::Model& model,
                  comm::Communicator& communicator, const data::InstanceSource& train, uint64_t seed)
     : model_(model),
       communicator_(communicator),
@@ -327,4 +329,4 @@ Trainer::GlobalBatch Trainer::next_global_batch() {
   return global;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

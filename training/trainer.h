@@ -23,7 +23,7 @@
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 struct StepResult {
   int64_t step = 0;  // from 1
@@ -41,7 +41,7 @@ class Trainer {
  public:
   // Starts at step 1 with the model's present weights and empty moments. Reads nothing of `train`
   // but its index. All ranks construct together; the referred must outlive the trainer.
-  Trainer(const RunConfig& config, device::Backend& backend, bert::Model& model,
+  Trainer(const config::RunConfig& config, device::Backend& backend, bert::Model& model,
           comm::Communicator& communicator, const data::InstanceSource& train, uint64_t seed);
 
   ~Trainer() { model_.discard_uploaded(); }
@@ -123,13 +123,14 @@ class Trainer {
 };
 
 // The parts of a configuration in the terms of the libraries below.
-loadbalance::PlanOptions plan_options(const RunConfig& config, int ranks, uint64_t seed);
-optim::ScheduleOptions schedule_options(const ScheduleConfig& config, double base_learning_rate);
-comm::BucketOptions bucket_options(const RunConfig& config);
+loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed);
+optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
+                                        double base_learning_rate);
+comm::BucketOptions bucket_options(const config::RunConfig& config);
 // The same with the weights of `model` to gather where the configuration shards the state.
-comm::BucketOptions bucket_options(const RunConfig& config, const bert::Model& model);
+comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model);
 // Where device.graphs asks for them, else null.
-std::unique_ptr<device::Recordings> make_recordings(const RunConfig& config,
+std::unique_ptr<device::Recordings> make_recordings(const config::RunConfig& config,
                                                     device::Backend& backend);
 // Forward and backward of the batch that `model` has begun and, of a step's last micro-batch,
 // reduction and update: issued and, where `times` is not null, timed; or replayed from
@@ -140,14 +141,14 @@ comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buc
 bool keep_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
                       device::Recordings& recordings);
 // The configured optimizer of an arena laid out as `layout` says. `owned`: see optim::make_adam.
-std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerConfig& config,
+std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& config,
                                                  device::Backend& backend,
                                                  const bert::ParameterLayout& layout,
                                                  const optim::ParameterArena& arena,
                                                  std::span<const optim::Range> owned = {});
 // The same of this rank's share of `model`'s state, where the configuration shares it out.
-std::unique_ptr<optim::Optimizer> make_optimizer(const RunConfig& config, device::Backend& backend,
-                                                 const bert::Model& model,
+std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config,
+                                                 device::Backend& backend, const bert::Model& model,
                                                  const comm::Communicator& communicator);
 // Buckets of `model`'s gradients that `optimizer` updates; both outlive them. Where the options
 // gather weights, LAMB must have been made for this rank's share; Adam may have the whole state.
@@ -157,4 +158,4 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
                                                              const comm::BucketOptions& options,
                                                              optim::Optimizer& optimizer);
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -6,7 +6,7 @@
 #include "training/batch_shapes.h"
 #include "training/synthetic_batch.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 // Steps to come whose shapes are looked at: those that draw so many samples over all ranks, at
@@ -127,4 +127,4 @@ WarmUp warm_up(int steps, int64_t planned_steps, bert::Model& model,
   return result;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -7,7 +7,7 @@
 #include "training/evaluation.h"
 #include "training/trainer.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 struct WarmUp {
   int tried = 0;  // micro-batches that the device was to find out on what is fastest
@@ -24,4 +24,4 @@ struct WarmUp {
 WarmUp warm_up(int steps, int64_t planned_steps, bert::Model& model,
                const bert::HostWeights& weights, Trainer& trainer, const Evaluator& evaluator);
 
-}  // namespace strata::harness
+}  // namespace strata::training

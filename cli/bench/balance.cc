@@ -50,12 +50,12 @@ std::vector<int32_t> read_lengths(const BenchBalanceOptions& options) {
 }
 
 loadbalance::CostModel read_cost_option(const std::string& text) {
-  harness::ConfigValue value;
-  value.node = harness::parse_yaml(text, "--cost");
+  config::ConfigValue value;
+  value.node = config::parse_yaml(text, "--cost");
   value.key = "cost model";
   value.source = "--cost";
   value.base = std::filesystem::current_path();
-  return harness::read_cost(value, "{linear: A, quadratic: B}, a path or auto");
+  return config::read_cost(value, "{linear: A, quadratic: B}, a path or auto");
 }
 
 std::vector<Measured> measure(const BenchBalanceOptions& options) {

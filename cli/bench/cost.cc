@@ -15,14 +15,14 @@ namespace {
 
 struct BenchCostOptions {
   ConfigOptions run;
-  harness::CostBenchmarkOptions benchmark;
+  bench::CostBenchmarkOptions benchmark;
   std::string out;
   bool json = false;
 };
 
-std::string to_json(const harness::CostBenchmark& b, const harness::RunConfig& config) {
+std::string to_json(const bench::CostBenchmark& b, const config::RunConfig& config) {
   nlohmann::ordered_json batches = nlohmann::ordered_json::array();
-  for (const harness::EqualBatch& batch : b.batches) {
+  for (const bench::EqualBatch& batch : b.batches) {
     batches.push_back({{"length", batch.length},
                        {"samples", batch.samples},
                        {"seconds", batch.seconds},
@@ -38,10 +38,10 @@ std::string to_json(const harness::CostBenchmark& b, const harness::RunConfig& c
   return result.dump(2) + "\n";
 }
 
-void print_table(const harness::CostBenchmark& b) {
+void print_table(const bench::CostBenchmark& b) {
   fmt::print("{}, {} rank{}\n", b.device, b.ranks, b.ranks == 1 ? "" : "s");
   fmt::print("length  samples  measured ms    fit ms   error\n");
-  for (const harness::EqualBatch& batch : b.batches) {
+  for (const bench::EqualBatch& batch : b.batches) {
     fmt::print("{:6}  {:7}  {:11.2f}  {:8.2f}  {:+5.1f} %\n", batch.length, batch.samples,
                1e3 * batch.seconds, 1e3 * b.fit.seconds(batch.time()),
                100 * b.relative_error(batch));
@@ -53,14 +53,14 @@ void print_table(const harness::CostBenchmark& b) {
   fmt::print("per batch   {:.4g} s, whatever it holds\n", b.fit.fixed);
 }
 
-void measure(const BenchCostOptions& options, const harness::Ranks& ranks) {
+void measure(const BenchCostOptions& options, const training::Ranks& ranks) {
   const auto config = options.run.load();
   Progress progress("measuring batches");
-  harness::CostBenchmarkOptions benchmark = options.benchmark;
+  bench::CostBenchmarkOptions benchmark = options.benchmark;
   if (ranks.first()) {
     benchmark.progress = [&](size_t done, size_t total) { progress.update(done, total); };
   }
-  const harness::CostBenchmark result = harness::benchmark_costs(config, benchmark, ranks);
+  const bench::CostBenchmark result = bench::benchmark_costs(config, benchmark, ranks);
   if (!ranks.first()) return;
   const std::string json = to_json(result, config);
   if (!options.out.empty()) write_file_atomically(options.out, json);
@@ -97,7 +97,7 @@ void add_bench_cost(CLI::App& bench) {
                       "Write the result to this file, which batch.load_balance.cost can name");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
-      [options] { on_all_ranks([&](const harness::Ranks& ranks) { measure(*options, ranks); }); });
+      [options] { on_all_ranks([&](const training::Ranks& ranks) { measure(*options, ranks); }); });
 }
 
 }  // namespace strata::cli

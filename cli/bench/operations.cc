@@ -14,13 +14,13 @@ namespace {
 
 struct BenchOperationsOptions {
   ConfigOptions run;
-  harness::OperationsBenchmarkOptions benchmark;
+  bench::OperationsBenchmarkOptions benchmark;
   bool json = false;
 };
 
-void print_json(const harness::OperationsBenchmark& b) {
+void print_json(const bench::OperationsBenchmark& b) {
   nlohmann::ordered_json operations = nlohmann::ordered_json::array();
-  for (const harness::OperationTime& o : b.operations) {
+  for (const bench::OperationTime& o : b.operations) {
     operations.push_back({{"operation", o.operation},
                           {"where", o.where},
                           {"per_step", o.per_step},
@@ -39,12 +39,12 @@ void print_json(const harness::OperationsBenchmark& b) {
   fmt::print("{}\n", result.dump(2));
 }
 
-void print_table(const harness::OperationsBenchmark& b) {
+void print_table(const bench::OperationsBenchmark& b) {
   fmt::print("{}; {} sequences, {} tokens\n", b.device, b.lengths.size(), b.tokens);
   fmt::print("{:<62}{:>8}{:>11}{:>11}{:>10}{:>10}\n", "operation", "a step", "ms once", "GFLOP/s",
              "GB/s", "of peak");
   double step = 0;
-  for (const harness::OperationTime& o : b.operations) {
+  for (const bench::OperationTime& o : b.operations) {
     step += static_cast<double>(o.per_step) * o.seconds;
     const std::string rate =
         o.flops > 0 ? fmt::format("{:.0f}", 1e-9 * o.flops / o.seconds) : std::string("-");
@@ -76,8 +76,8 @@ void add_bench_operations(CLI::App& bench) {
                       "Only operations whose names begin like this: --only attention");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
-    on_all_ranks([&](const harness::Ranks& ranks) {
-      const auto result = harness::benchmark_operations(
+    on_all_ranks([&](const training::Ranks& ranks) {
+      const auto result = bench::benchmark_operations(
           options->run.load(), options->benchmark, ranks,
           [](const std::string& next) { fmt::print(stderr, "measuring {}\n", next); });
       options->json ? print_json(result) : print_table(result);

@@ -25,24 +25,24 @@ struct BenchOptimizerOptions {
 template <typename Enum>
 std::vector<std::string> names_of() {
   std::vector<std::string> names;
-  for (const auto& choice : harness::choices_of<Enum>()) names.emplace_back(choice.name);
+  for (const auto& choice : config::choices_of<Enum>()) names.emplace_back(choice.name);
   return names;
 }
 
 // Leaves `value` where `name` is empty.
 template <typename Enum>
 void choose(const std::string& name, Enum& value) {
-  for (const auto& choice : harness::choices_of<Enum>()) {
+  for (const auto& choice : config::choices_of<Enum>()) {
     if (choice.name == name) value = choice.value;
   }
 }
 
-harness::RunConfig run_config(const BenchOptimizerOptions& options) {
-  harness::RunConfig config;
+config::RunConfig run_config(const BenchOptimizerOptions& options) {
+  config::RunConfig config;
   if (options.config.empty()) {
     config.model.config = options.model;
   } else {
-    config = harness::load_run_config(options.config);
+    config = config::load_run_config(options.config);
   }
   choose(options.optimizer, config.optimizer.name);
   choose(options.precision, config.model.precision);
@@ -50,7 +50,7 @@ harness::RunConfig run_config(const BenchOptimizerOptions& options) {
   return config;
 }
 
-void print_json(const harness::RunConfig& config, const harness::OptimizerBenchmark& b) {
+void print_json(const config::RunConfig& config, const bench::OptimizerBenchmark& b) {
   const nlohmann::ordered_json result = {{"device", b.device},
                                          {"optimizer", name_of(config.optimizer.name)},
                                          {"parameters", b.parameters},
@@ -67,7 +67,7 @@ void print_json(const harness::RunConfig& config, const harness::OptimizerBenchm
   fmt::print("{}\n", result.dump(2));
 }
 
-void print_table(const harness::RunConfig& config, const harness::OptimizerBenchmark& b) {
+void print_table(const config::RunConfig& config, const bench::OptimizerBenchmark& b) {
   fmt::print("{}\n", b.device);
   fmt::print("{}, {:.1f} M parameters, {:.1f} bytes read and written for each\n",
              name_of(config.optimizer.name), static_cast<double>(b.parameters) / 1e6,
@@ -83,12 +83,11 @@ void print_table(const harness::RunConfig& config, const harness::OptimizerBench
 }
 
 void run(const BenchOptimizerOptions& options) {
-  const harness::RunConfig config = run_config(options);
+  const config::RunConfig config = run_config(options);
   harness::Progress progress({.label = "bench", .unit = "rounds", .total_steps = options.rounds});
-  progress.print(
-      fmt::format("{}: {:.0f} MB of memory", config.model.config,
-                  static_cast<double>(harness::optimizer_benchmark_bytes(config)) / 1e6));
-  const auto result = harness::benchmark_optimizer(
+  progress.print(fmt::format("{}: {:.0f} MB of memory", config.model.config,
+                             static_cast<double>(bench::optimizer_benchmark_bytes(config)) / 1e6));
+  const auto result = bench::benchmark_optimizer(
       config, options.rounds, [&](int done) { progress.update({.step = done, .items = done}); });
   progress.finish();
   options.json ? print_json(config, result) : print_table(config, result);
@@ -114,11 +113,11 @@ void add_bench_optimizer(CLI::App& bench) {
                    "A run's YAML file: model, precision, threads, optimizer")
       ->excludes(model);
   command->add_option("--optimizer", options->optimizer, "In place of the configured one (adam)")
-      ->check(CLI::IsMember(names_of<harness::OptimizerKind>()));
+      ->check(CLI::IsMember(names_of<config::OptimizerKind>()));
   command
       ->add_option("--precision", options->precision,
                    "Of the weights compute reads, in place of the configured one (auto)")
-      ->check(CLI::IsMember(names_of<harness::Precision>()));
+      ->check(CLI::IsMember(names_of<config::Precision>()));
   command->add_option("--threads", options->threads, "Threads [default: one a processor]")
       ->check(CLI::Range(1, 4096));
   command->add_option("--rounds", options->rounds, "Rounds to measure, after one that is not")

@@ -15,7 +15,7 @@ namespace {
 
 struct BenchOverlapOptions {
   ConfigOptions run;
-  harness::OverlapOptions benchmark;
+  bench::OverlapOptions benchmark;
   bool real_network = false;
   double gigabits_per_second = 0;
   double latency_microseconds = 0;
@@ -24,7 +24,7 @@ struct BenchOverlapOptions {
 
 constexpr double kBytesPerGigabit = 1e9 / 8;
 
-void print_json(const harness::OverlapBenchmark& b) {
+void print_json(const bench::OverlapBenchmark& b) {
   nlohmann::ordered_json result = {{"device", b.device},
                                    {"ranks", b.ranks},
                                    {"tokens_per_step", b.tokens},
@@ -34,7 +34,7 @@ void print_json(const harness::OverlapBenchmark& b) {
     result["emulated_link"] = {{"gigabits_per_second", b.link->bytes_per_second / kBytesPerGigabit},
                                {"latency_seconds", b.link->latency_seconds}};
   }
-  for (const harness::ModeOverlap& mode : b.modes) {
+  for (const bench::ModeOverlap& mode : b.modes) {
     result["modes"].push_back({{"mode", mode.name},
                                {"step_seconds", mode.step},
                                {"step_seconds_without_communication", mode.step_without_link},
@@ -46,7 +46,7 @@ void print_json(const harness::OverlapBenchmark& b) {
   fmt::print("{}\n", result.dump(2));
 }
 
-void print_table(const harness::OverlapBenchmark& b) {
+void print_table(const bench::OverlapBenchmark& b) {
   fmt::print("{}, {} ranks, {} tokens a step\n", b.device, b.ranks, b.tokens);
   fmt::print("{:.1f} MB of gradients a step in {} buckets over {}\n", b.bytes / 1e6, b.buckets,
              b.link ? fmt::format("an emulated link of {:.3f} Gbit/s, {:.0f} us",
@@ -56,15 +56,15 @@ void print_table(const harness::OverlapBenchmark& b) {
   fmt::print("{:<38}{:>9}{:>10}{:>15}{:>10}{:>9}\n", "ms", "step", "backward", "communication",
              "exposed", "hidden");
   fmt::print("{:<38}{:>9.1f}\n", "no communication", b.modes.front().step_without_link * 1e3);
-  for (const harness::ModeOverlap& mode : b.modes) {
+  for (const bench::ModeOverlap& mode : b.modes) {
     fmt::print("{:<38}{:>9.1f}{:>10.1f}{:>15.1f}{:>10.1f}{:>8.1f}%\n", mode.name, mode.step * 1e3,
                mode.backward * 1e3, mode.communication * 1e3, mode.exposed * 1e3,
                100 * mode.hidden_share());
   }
 }
 
-harness::OverlapOptions benchmark_options(const BenchOverlapOptions& options) {
-  harness::OverlapOptions benchmark = options.benchmark;
+bench::OverlapOptions benchmark_options(const BenchOverlapOptions& options) {
+  bench::OverlapOptions benchmark = options.benchmark;
   benchmark.link.reset();
   if (!options.real_network) {
     benchmark.link = comm::Link{options.gigabits_per_second * kBytesPerGigabit,
@@ -115,13 +115,13 @@ void add_bench_overlap(CLI::App& bench) {
       "Needs several ranks: scripts/mpirun.sh -n 2 strata bench overlap --config FILE\n"
       "Exposed is communication left after backward while no bucket is clipped or updated.");
   command->callback([options] {
-    on_all_ranks([&](const harness::Ranks& ranks) {
+    on_all_ranks([&](const training::Ranks& ranks) {
       Progress progress("measuring clip modes");
-      harness::OverlapOptions benchmark = benchmark_options(*options);
+      bench::OverlapOptions benchmark = benchmark_options(*options);
       if (ranks.first()) {
         benchmark.progress = [&](size_t done, size_t total) { progress.update(done, total); };
       }
-      const auto result = harness::benchmark_overlap(options->run.load(), benchmark, ranks);
+      const auto result = bench::benchmark_overlap(options->run.load(), benchmark, ranks);
       if (ranks.first()) options->json ? print_json(result) : print_table(result);
     });
   });

@@ -14,11 +14,11 @@ namespace {
 
 struct BenchStepOptions {
   ConfigOptions run;
-  harness::StepBenchmarkOptions benchmark;
+  bench::StepBenchmarkOptions benchmark;
   bool json = false;
 };
 
-void print_json(const harness::StepBenchmark& b) {
+void print_json(const bench::StepBenchmark& b) {
   nlohmann::ordered_json seconds = {{"step", b.step}};
   if (b.knows_phases) {
     seconds.update({{"forward", b.forward},
@@ -43,7 +43,7 @@ void print_json(const harness::StepBenchmark& b) {
   fmt::print("{}\n", result.dump(2));
 }
 
-void print_table(const harness::StepBenchmark& b) {
+void print_table(const bench::StepBenchmark& b) {
   fmt::print("{}, {} rank{}\n", b.device, b.ranks, b.ranks == 1 ? "" : "s");
   fmt::print("step            {:10.1f} ms   {} sequences, {} tokens\n", b.step * 1e3, b.sequences,
              b.tokens);
@@ -81,9 +81,9 @@ void add_bench_step(CLI::App& bench) {
                    options->benchmark.micro_batch_tokens);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
-    on_all_ranks([&](const harness::Ranks& ranks) {
+    on_all_ranks([&](const training::Ranks& ranks) {
       const auto config = options->run.load();
-      const auto result = harness::benchmark_steps(config, options->benchmark, ranks);
+      const auto result = bench::benchmark_steps(config, options->benchmark, ranks);
       if (ranks.first()) options->json ? print_json(result) : print_table(result);
     });
   });

@@ -10,13 +10,13 @@
 namespace strata::harness {
 namespace {
 
-const char* availability(SubmissionStatus status) {
+const char* availability(config::SubmissionStatus status) {
   switch (status) {
-    case SubmissionStatus::kOnprem:
+    case config::SubmissionStatus::kOnprem:
       return "Available on-premise";
-    case SubmissionStatus::kCloud:
+    case config::SubmissionStatus::kCloud:
       return "Available cloud";
-    case SubmissionStatus::kResearch:
+    case config::SubmissionStatus::kResearch:
       return "Research, Development, or Internal (RDI)";
   }
   return "";
@@ -89,7 +89,8 @@ void add_accelerators(nlohmann::ordered_json& json, const SystemFacts& facts) {
 
 }  // namespace
 
-std::string system_name(const RunConfig& config, const Machine& machine, const SystemFacts& facts) {
+std::string system_name(const config::RunConfig& config, const Machine& machine,
+                        const SystemFacts& facts) {
   if (config.run.system) return *config.run.system;
   const std::string& model = facts.accelerator ? facts.accelerator->name : machine.processor_model;
   std::string name = file_name_of(without_marks(model)).substr(0, 80);
@@ -98,7 +99,7 @@ std::string system_name(const RunConfig& config, const Machine& machine, const S
   return fmt::format("{}_{}rank{}", name, facts.ranks, facts.ranks == 1 ? "" : "s");
 }
 
-std::string system_description_json(const RunConfig& config, const Machine& machine,
+std::string system_description_json(const config::RunConfig& config, const Machine& machine,
                                     const SystemFacts& facts) {
   nlohmann::ordered_json json;
   json["submitter"] = config.run.organization;

@@ -22,10 +22,11 @@ struct SystemFacts {
 };
 
 // run.system, or a name made of nodes, processor or accelerators, and ranks, fit for a file.
-std::string system_name(const RunConfig& config, const Machine& machine, const SystemFacts& facts);
+std::string system_name(const config::RunConfig& config, const Machine& machine,
+                        const SystemFacts& facts);
 
 // systems/<system_name>.json with every field that the official checker asks for.
-std::string system_description_json(const RunConfig& config, const Machine& machine,
+std::string system_description_json(const config::RunConfig& config, const Machine& machine,
                                     const SystemFacts& facts);
 
 }  // namespace strata::harness

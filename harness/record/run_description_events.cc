@@ -5,7 +5,7 @@
 namespace strata::harness {
 namespace {
 
-void log_submission(EventLog& log, const RunConfig& config, const std::string& platform) {
+void log_submission(EventLog& log, const config::RunConfig& config, const std::string& platform) {
   log.event(log_keys::kSubmissionBenchmark, "bert");
   log.event(log_keys::kSubmissionOrg, config.run.organization);
   log.event(log_keys::kSubmissionDivision, name_of(config.run.division));
@@ -13,7 +13,7 @@ void log_submission(EventLog& log, const RunConfig& config, const std::string& p
   log.event(log_keys::kSubmissionPlatform, config.run.platform.value_or(platform));
 }
 
-void log_optimizer(EventLog& log, const OptimizerConfig& optimizer) {
+void log_optimizer(EventLog& log, const config::OptimizerConfig& optimizer) {
   log.event(log_keys::kOptName, name_of(optimizer.name));
   log.event(log_keys::kOptBaseLearningRate, optimizer.lr);
   // The rules of rounds before 2.1 ask for the first of these two, later ones for the second.
@@ -24,7 +24,7 @@ void log_optimizer(EventLog& log, const OptimizerConfig& optimizer) {
   log.event(log_keys::kOptLambWeightDecayRate, optimizer.weight_decay);
 }
 
-void log_schedule(EventLog& log, const ScheduleConfig& schedule) {
+void log_schedule(EventLog& log, const config::ScheduleConfig& schedule) {
   log.event(log_keys::kOptTrainingSteps, schedule.training_steps);
   log.event(log_keys::kOptWarmupSteps, schedule.warmup_steps);
   log.event(log_keys::kNumWarmupSteps, schedule.warmup_steps);
@@ -35,7 +35,7 @@ void log_schedule(EventLog& log, const ScheduleConfig& schedule) {
 
 }  // namespace
 
-void log_run_description(EventLog& log, const RunConfig& config, const RunFacts& facts) {
+void log_run_description(EventLog& log, const config::RunConfig& config, const RunFacts& facts) {
   log_submission(log, config, facts.platform);
   log.event(log_keys::kSeed, facts.seed);
   log.event(log_keys::kGlobalBatchSize, global_batch_size(config, facts.ranks));

@@ -21,7 +21,7 @@ struct RunFacts {
 // submission_*, seed, batch, target, optimizer and schedule events, each once; between init_start
 // and init_stop. Covers what every round's BERT rules ask, open and closed, which name the
 // optimizer's settings opt_lamb_* whatever the optimizer is (opt_name says).
-void log_run_description(EventLog& log, const RunConfig& config, const RunFacts& facts);
+void log_run_description(EventLog& log, const config::RunConfig& config, const RunFacts& facts);
 
 // One event for every tensor the model starts with, by MLPerf's name, whether it was read or drawn.
 // The closed rules of rounds 1.1 to 2.1 ask for exactly BERT-large's. Between init_start and

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tests/training/tiny_run.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
 TEST(CostBenchmark, MeasuresEveryLengthWithTheSameTokensAndShortOnesWithHalf) {
@@ -21,7 +21,7 @@ TEST(CostBenchmark, MeasuresEveryLengthWithTheSameTokensAndShortOnesWithHalf) {
                                                       EXPECT_EQ(now, ++done);
                                                       total = all;
                                                     }},
-                                               Ranks{*communicator});
+                                               training::Ranks{*communicator});
   EXPECT_EQ(result.ranks, 1);
   EXPECT_EQ(done, total);
   EXPECT_EQ(total, 6 * result.batches.size());
@@ -43,9 +43,10 @@ TEST(CostBenchmark, MeasuresEveryLengthWithTheSameTokensAndShortOnesWithHalf) {
 
 TEST(CostBenchmark, SaysWhereTheLongestSampleDoesNotFit) {
   const auto communicator = comm::make_single_communicator();
-  EXPECT_THROW(benchmark_costs(tiny_run(1), {.micro_batch_tokens = 511}, Ranks{*communicator}),
-               Error);
+  EXPECT_THROW(
+      benchmark_costs(tiny_run(1), {.micro_batch_tokens = 511}, training::Ranks{*communicator}),
+      Error);
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::bench

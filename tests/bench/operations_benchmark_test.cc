@@ -10,14 +10,14 @@
 #include "tests/training/tiny_run.h"
 #include "training/synthetic_batch.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
 class OperationsBenchmarkTest : public testing::Test {
  protected:
-  OperationsBenchmark run(RunConfig config, const char* only = "") {
+  OperationsBenchmark run(config::RunConfig config, const char* only = "") {
     return benchmark_operations(config, {.rounds = 1, .micro_batch_tokens = 200, .only = only},
-                                Ranks{*communicator_},
+                                training::Ranks{*communicator_},
                                 [this](const std::string& next) { described_.push_back(next); });
   }
 
@@ -27,11 +27,11 @@ class OperationsBenchmarkTest : public testing::Test {
 
 // What its operations are said to compute in a step is what the model is said to.
 TEST_F(OperationsBenchmarkTest, OperationsAddUpToTheModelsStep) {
-  const RunConfig config = tiny_run(2);
+  const config::RunConfig config = tiny_run(2);
   const OperationsBenchmark result = run(config);
-  const bert::BertConfig model = make_bert_config(config);
+  const bert::BertConfig model = training::make_bert_config(config);
   const auto lengths = micro_batch_lengths(config, 200, model, 1);
-  const auto masked = std::ssize(synthetic_batch(model, lengths, 1).masked_ids);
+  const auto masked = std::ssize(training::synthetic_batch(model, lengths, 1).masked_ids);
   // The head's transform is not measured.
   const double transform =
       6.0 * static_cast<double>(masked * model.hidden_size * model.hidden_size);
@@ -53,7 +53,7 @@ TEST_F(OperationsBenchmarkTest, SharesAreOfTheLeastTimeThatThePeaksAllow) {
 }
 
 TEST_F(OperationsBenchmarkTest, RunsOnEveryBackend) {
-  RunConfig config = tiny_run(2);
+  config::RunConfig config = tiny_run(2);
   config.device.backend = &device::find_backend("reference");
   for (const OperationTime& o : run(config).operations) {
     EXPECT_GT(o.seconds, 0) << o.operation;
@@ -75,8 +75,10 @@ TEST_F(OperationsBenchmarkTest, OnlyWhatWasAskedForIsMeasured) {
 
 TEST_F(OperationsBenchmarkTest, SeveralRanksAreRefused) {
   comm::MirrorCommunicator two;
-  EXPECT_THROW(benchmark_operations(tiny_run(2), {}, Ranks{two}, [](const std::string&) {}), Error);
+  EXPECT_THROW(
+      benchmark_operations(tiny_run(2), {}, training::Ranks{two}, [](const std::string&) {}),
+      Error);
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::bench

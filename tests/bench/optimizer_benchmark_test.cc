@@ -7,11 +7,11 @@
 #include "device/registry/backends.h"
 #include "tests/training/tiny_run.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
-RunConfig run_of(OptimizerKind optimizer) {
-  RunConfig config = tiny_run(1);
+config::RunConfig run_of(config::OptimizerKind optimizer) {
+  config::RunConfig config = tiny_run(1);
   config.optimizer.name = optimizer;
   return config;
 }
@@ -27,7 +27,7 @@ int64_t elements(bool decay) {
 
 TEST(OptimizerBenchmark, AdamReadsFourArraysAndWritesThree) {
   std::vector<int> rounds;
-  const OptimizerBenchmark result = benchmark_optimizer(run_of(OptimizerKind::kAdam), 3,
+  const OptimizerBenchmark result = benchmark_optimizer(run_of(config::OptimizerKind::kAdam), 3,
                                                         [&](int done) { rounds.push_back(done); });
   EXPECT_EQ(rounds, (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(result.parameters, elements(true) + elements(false));
@@ -42,21 +42,21 @@ TEST(OptimizerBenchmark, AdamReadsFourArraysAndWritesThree) {
 
 // w, g, m, v are read and m, v and, in g's place, u written; then w and u are read and w written.
 TEST(OptimizerBenchmark, LambPassesTwiceOverWhatDecays) {
-  const RunConfig config = run_of(OptimizerKind::kLamb);
+  const config::RunConfig config = run_of(config::OptimizerKind::kLamb);
   EXPECT_EQ(benchmark_optimizer(config, 1).update_bytes,
             40 * elements(true) + 28 * elements(false));
 }
 
 TEST(OptimizerBenchmark, SaysHowMuchMemoryItTakes) {
-  const RunConfig config = run_of(OptimizerKind::kAdam);
+  const config::RunConfig config = run_of(config::OptimizerKind::kAdam);
   EXPECT_EQ(optimizer_benchmark_bytes(config), 16 * (elements(true) + elements(false)));
 }
 
 TEST(OptimizerBenchmark, TheReferenceBackendIsNotMeasured) {
-  RunConfig config = run_of(OptimizerKind::kAdam);
+  config::RunConfig config = run_of(config::OptimizerKind::kAdam);
   config.device.backend = &device::find_backend("reference");
   EXPECT_THROW(benchmark_optimizer(config, 1), Error);
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::bench

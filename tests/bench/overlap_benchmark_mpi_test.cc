@@ -9,23 +9,23 @@
 #include "bench/overlap_benchmark.h"
 #include "tests/support/temporary_directory.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
 class OverlapBenchmarkOverRanks : public TemporaryDirectory {
  protected:
   OverlapBenchmarkOverRanks() {
     config_.model.config = "tiny";
-    config_.model.precision = Precision::kFp32;
+    config_.model.precision = config::Precision::kFp32;
     config_.device.threads = 1;
     config_.batch.micro_batch = 2;
     config_.batch.gradient_accumulation_steps = 2;
     config_.reduce.bucket_megabytes = 0.05;
   }
 
-  RunConfig config_;
+  config::RunConfig config_;
   std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
-  Ranks ranks_{*world_, world_->size()};
+  training::Ranks ranks_{*world_, world_->size()};
 };
 
 TEST_F(OverlapBenchmarkOverRanks, MeasuresEveryModeOverTheStatedLink) {
@@ -81,4 +81,4 @@ TEST_F(OverlapBenchmarkOverRanks, ChoosesALinkByItsShareOfBackward) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::bench

@@ -5,13 +5,13 @@
 #include "bert/flops.h"
 #include "tests/training/tiny_run.h"
 
-namespace strata::harness {
+namespace strata::bench {
 namespace {
 
 TEST(StepBenchmark, CountsWhatAStepComputes) {
   const auto communicator = comm::make_single_communicator();
-  const StepBenchmark result =
-      benchmark_steps(tiny_run(2), {.steps = 2, .micro_batch_tokens = 300}, Ranks{*communicator});
+  const StepBenchmark result = benchmark_steps(tiny_run(2), {.steps = 2, .micro_batch_tokens = 300},
+                                               training::Ranks{*communicator});
   EXPECT_EQ(result.ranks, 1);
   EXPECT_EQ(result.tokens, 300);
   EXPECT_GE(result.sequences, 1);
@@ -24,7 +24,8 @@ TEST(StepBenchmark, CountsWhatAStepComputes) {
 
 TEST(StepBenchmark, PhasesAreMeasuredAndAddUp) {
   const auto communicator = comm::make_single_communicator();
-  const StepBenchmark result = benchmark_steps(tiny_run(2), {.steps = 3}, Ranks{*communicator});
+  const StepBenchmark result =
+      benchmark_steps(tiny_run(2), {.steps = 3}, training::Ranks{*communicator});
   EXPECT_EQ(result.sequences, 2);
   for (const double seconds : {result.step, result.forward, result.backward, result.update}) {
     EXPECT_GT(seconds, 0);
@@ -36,4 +37,4 @@ TEST(StepBenchmark, PhasesAreMeasuredAndAddUp) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::bench

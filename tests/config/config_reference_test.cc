@@ -4,7 +4,7 @@
 #include "config/run_config.h"
 #include "config/run_config_keys.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 TEST(ConfigReference, TheDocumentIsWhatTheCodeSays) {
@@ -25,4 +25,4 @@ TEST(ConfigReference, EveryKeyIsThereWithADescription) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "tests/support/error_of.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 using testing_support::error_of;
@@ -78,4 +78,4 @@ TEST(ConfigValue, NumbersSurviveWritingAndReading) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::config

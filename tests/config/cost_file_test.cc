@@ -5,7 +5,7 @@
 #include "config/yaml_document.h"
 #include "tests/support/temporary_directory.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 class CostFile : public TemporaryDirectory {
@@ -77,4 +77,4 @@ TEST_F(CostFile, WrongFilesAreNamed) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::config

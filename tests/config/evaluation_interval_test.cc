@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 // By hand: 0.05 * (230.23 * 448 + 3000000) = 155157.15, six whole 25000s; and so on.
@@ -23,4 +23,4 @@ TEST(EvaluationInterval, RisesExactlyWhereTheFormulaDoes) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "device/registry/backends.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 std::string conflict_of(const RunConfig& config) {
@@ -127,4 +127,4 @@ TEST(RunConfigChecks, TheWarmUpEndsBeforeTheTraining) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::config

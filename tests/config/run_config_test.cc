@@ -9,7 +9,7 @@
 #include "loadbalance/plans/batch_plan.h"
 #include "tests/support/temporary_directory.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 constexpr char kSmallest[] =
@@ -268,4 +268,4 @@ TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace strata::harness {
+namespace strata::config {
 namespace {
 
 std::string error_of(const std::string& text) {
@@ -38,4 +38,4 @@ TEST(YamlDocument, WhatIsNotValidIsAnErrorWithItsLine) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::config

@@ -21,7 +21,7 @@ class CudnnChoice : public testing::Test {
     config.layers = 1;
     config.attention_dropout = dropout;
     const auto gpu = device::cuda::make_cuda_backend(device::DType::kBF16, 0, attention);
-    bert::Model model(config, *gpu, capacity_of(*source_, 4),
+    bert::Model model(config, *gpu, training::capacity_of(*source_, 4),
                       {.rounding = {.tokens = 16}, .float8 = float8});
     model.set_weights(bert::random_weights(model.layout(), 1));
     data::PackedBatch batch;

@@ -17,16 +17,16 @@ constexpr int kSteps = 12;
 
 struct Case {
   const char* name;
-  OptimizerKind optimizer;
-  ClipMode clip;
-  Precision precision;
+  config::OptimizerKind optimizer;
+  config::ClipMode clip;
+  config::Precision precision;
   int accumulation;
 };
 
 class CudaTrainer : public testing::TestWithParam<Case> {
  protected:
-  RunConfig config() const {
-    RunConfig config = small_run();
+  config::RunConfig config() const {
+    config::RunConfig config = small_run();
     config.optimizer.name = GetParam().optimizer;
     config.clip = {GetParam().clip, 0.3};
     config.model.precision = GetParam().precision;
@@ -35,9 +35,9 @@ class CudaTrainer : public testing::TestWithParam<Case> {
     config.batch.round_tokens = 64;
     return config;
   }
-  TrainingHistory on_gpu(const RunConfig& config) {
-    const auto dtype =
-        GetParam().precision == Precision::kFp32 ? device::DType::kF32 : device::DType::kBF16;
+  TrainingHistory on_gpu(const config::RunConfig& config) {
+    const auto dtype = GetParam().precision == config::Precision::kFp32 ? device::DType::kF32
+                                                                        : device::DType::kBF16;
     const auto gpu = device::cuda::make_cuda_backend(dtype, 0);
     return train(config, *gpu, *communicator_, *source_, 7, kSteps);
   }
@@ -46,20 +46,20 @@ class CudaTrainer : public testing::TestWithParam<Case> {
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(48));
 };
 
-INSTANTIATE_TEST_SUITE_P(Modes, CudaTrainer,
-                         testing::Values(Case{"adam_fp32", OptimizerKind::kAdam,
-                                              ClipMode::kBucketBeforeAllReduce, Precision::kFp32,
-                                              1},
-                                         Case{"adam_bf16", OptimizerKind::kAdam,
-                                              ClipMode::kBeforeAllReduce, Precision::kBf16, 1},
-                                         Case{"adam_fp8", OptimizerKind::kAdam,
-                                              ClipMode::kBucketBeforeAllReduce, Precision::kFp8, 1},
-                                         Case{"lamb_bf16", OptimizerKind::kLamb,
-                                              ClipMode::kAfterAllReduce, Precision::kBf16, 2}),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Modes, CudaTrainer,
+    testing::Values(Case{"adam_fp32", config::OptimizerKind::kAdam,
+                         config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp32, 1},
+                    Case{"adam_bf16", config::OptimizerKind::kAdam,
+                         config::ClipMode::kBeforeAllReduce, config::Precision::kBf16, 1},
+                    Case{"adam_fp8", config::OptimizerKind::kAdam,
+                         config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp8, 1},
+                    Case{"lamb_bf16", config::OptimizerKind::kLamb,
+                         config::ClipMode::kAfterAllReduce, config::Precision::kBf16, 2}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(CudaTrainer, ReplayedStepsHaveTheBitsOfIssuedOnes) {
-  RunConfig replayed = config();
+  config::RunConfig replayed = config();
   replayed.device.graphs = true;
   emulated_cuda::graph_launches = 0;
   const TrainingHistory history = on_gpu(replayed);
@@ -70,12 +70,12 @@ TEST_P(CudaTrainer, ReplayedStepsHaveTheBitsOfIssuedOnes) {
 }
 
 TEST_P(CudaTrainer, WarmUpRecordsAllSteps) {
-  RunConfig replayed = config();
+  config::RunConfig replayed = config();
   replayed.device.graphs = true;
   replayed.initialization.warmup_steps = 2;
   emulated_cuda::graph_launches = 0;
   const TrainingHistory history = on_gpu(replayed);
-  const bool first_is_issued = GetParam().precision == Precision::kFp8;  // it only looks
+  const bool first_is_issued = GetParam().precision == config::Precision::kFp8;  // it only looks
   EXPECT_EQ(emulated_cuda::graph_launches,
             (first_is_issued ? kSteps - 1 : kSteps) * GetParam().accumulation);
   EXPECT_EQ(history.weights, on_gpu(config()).weights);
@@ -84,7 +84,7 @@ TEST_P(CudaTrainer, WarmUpRecordsAllSteps) {
 TEST_P(CudaTrainer, LearnsWhatTheProcessorLearns) {
   const auto cpu = device::make_backend({.name = "cpu", .compute_dtype = device::DType::kF32});
   const TrainingHistory expected = train(config(), *cpu, *communicator_, *source_, 7, kSteps);
-  const double bound = GetParam().precision == Precision::kFp32 ? 1e-4 : 0.03;
+  const double bound = GetParam().precision == config::Precision::kFp32 ? 1e-4 : 0.03;
   EXPECT_LE(largest_loss_difference(on_gpu(config()), expected), bound);
 }
 

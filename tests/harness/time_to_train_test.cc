@@ -33,10 +33,12 @@ class TimeToTrain : public TemporaryDirectory {
     config_.initialization.clear_whole_cache = false;
   }
 
-  std::vector<ExperimentResult> run() { return time_to_train(config_, Ranks{*communicator_}); }
+  std::vector<ExperimentResult> run() {
+    return time_to_train(config_, training::Ranks{*communicator_});
+  }
 
   std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
-  RunConfig config_;
+  config::RunConfig config_;
 };
 
 TEST_F(TimeToTrain, EndsAtTheStepLimitWithoutTheTarget) {

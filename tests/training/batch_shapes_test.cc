@@ -8,7 +8,7 @@
 #include "bert/device_batch.h"
 #include "tests/training/small_training.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 constexpr int kSamples = 48;
@@ -115,4 +115,4 @@ TEST_F(BatchShapesTest, AStandInHasTheShapeAndOtherTokens) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "tests/training/small_training.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 class Evaluation : public testing::Test {
@@ -66,4 +66,4 @@ TEST_F(Evaluation, RefusesMoreSamplesThanThereAre) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

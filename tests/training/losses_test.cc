@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 TEST(LossesOverRanks, OneRankKeepsItsOwn) {
@@ -18,4 +18,4 @@ TEST(LossesOverRanks, OneRankKeepsItsOwn) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -14,7 +14,7 @@
 #include "training/setup.h"
 #include "training/trainer.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 // Expects the reference's losses at its first `steps` steps, at most.
 inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
@@ -26,20 +26,20 @@ inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
       data::open_instances(testing_support::golden_file("mlperf_reference.tfrecord"),
                            {.vocabulary_size = static_cast<int32_t>(bert.vocab_size),
                             .max_length = static_cast<int32_t>(bert.max_positions)});
-  RunConfig config = small_run();
+  config::RunConfig config = small_run();
   config.batch.micro_batch = static_cast<int>(source->size()) / communicator.size();
-  config.optimizer = {.name = OptimizerKind::kLamb,
+  config.optimizer = {.name = config::OptimizerKind::kLamb,
                       .lr = golden.at("rate"),
                       .beta1 = 0.9,
                       .beta2 = 0.999,
                       .epsilon = 1e-6,
                       .weight_decay = 0.01,
                       .sharded = sharded};
-  config.schedule.name = ScheduleKind::kPolynomialDecay;
+  config.schedule.name = config::ScheduleKind::kPolynomialDecay;
   config.schedule.warmup_steps = golden.at("warmup_steps");
   config.schedule.training_steps = golden.at("steps");
   config.schedule.end_lr = 0;
-  config.clip = {ClipMode::kAfterAllReduce, 1.0};
+  config.clip = {config::ClipMode::kAfterAllReduce, 1.0};
   bert::Model model(bert, backend, capacity_of(*source, config.batch.micro_batch));
   model.set_weights(bert::load_weights(model.layout(), bert::reference_checkpoint(), 0).values);
   Trainer trainer(config, backend, model, communicator, *source, 1);
@@ -53,4 +53,4 @@ inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
   }
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

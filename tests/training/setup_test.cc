@@ -8,7 +8,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/training/small_training.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 using testing_support::error_of;
@@ -20,7 +20,7 @@ bool contains(const std::string& text, const std::string& part) {
 class Setup : public TemporaryDirectory {};
 
 TEST_F(Setup, TheConfigurationOverridesTheModelsDropout) {
-  RunConfig config;
+  config::RunConfig config;
   config.model.config = "tiny";
   EXPECT_FLOAT_EQ(make_bert_config(config).hidden_dropout, 0.1f);
   config.model.hidden_dropout = 0.0;
@@ -30,7 +30,7 @@ TEST_F(Setup, TheConfigurationOverridesTheModelsDropout) {
 }
 
 TEST_F(Setup, AVocabularyOfAnotherSizeIsRefused) {
-  RunConfig config;
+  config::RunConfig config;
   config.model.config = "tiny";
   config.model.vocab = directory_ / "vocab.txt";
   write_file_atomically(*config.model.vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
@@ -41,20 +41,20 @@ TEST_F(Setup, AVocabularyOfAnotherSizeIsRefused) {
 }
 
 TEST_F(Setup, TheBackendIsTheOneAskedFor) {
-  RunConfig config;
+  config::RunConfig config;
   config.device.threads = 1;
-  config.model.precision = Precision::kFp32;
+  config.model.precision = config::Precision::kFp32;
   EXPECT_EQ(make_backend(config)->name(), "cpu");
   EXPECT_EQ(make_backend(config)->compute_dtype(), device::DType::kF32);
   config.device.backend = &device::find_backend("reference");
-  config.model.precision = Precision::kAuto;
+  config.model.precision = config::Precision::kAuto;
   EXPECT_EQ(make_backend(config)->compute_dtype(), device::DType::kF64);
 }
 
 TEST_F(Setup, ProductsAreInBf16WhereTheProcessorHasThem) {
-  RunConfig config;
+  config::RunConfig config;
   config.device.threads = 1;
-  config.model.precision = Precision::kBf16;
+  config.model.precision = config::Precision::kBf16;
   std::unique_ptr<device::Backend> backend;
   try {
     backend = make_backend(config);
@@ -66,7 +66,7 @@ TEST_F(Setup, ProductsAreInBf16WhereTheProcessorHasThem) {
 }
 
 TEST_F(Setup, ThereIsAThreadEvenWhereRanksOutnumberProcessors) {
-  EXPECT_NO_THROW(make_backend(RunConfig{}, {0, 10000}));
+  EXPECT_NO_THROW(make_backend(config::RunConfig{}, {0, 10000}));
 }
 
 TEST_F(Setup, SamplesLongerThanTheModelAreRefused) {
@@ -103,7 +103,7 @@ TEST_F(Setup, WeightsComeFromTheCheckpointAndWhatItLacksIsTold) {
   const bert::ParameterLayout layout(small_bert());
   std::string told;
   const auto describe = [&](const std::string& line) { told += line + "\n"; };
-  RunConfig config;
+  config::RunConfig config;
   EXPECT_EQ(make_weights(config, layout, 4, describe), bert::random_weights(layout, 4));
   EXPECT_TRUE(contains(told, "random")) << told;
 
@@ -126,9 +126,9 @@ TEST_F(Setup, WeightsComeFromTheCheckpointAndWhatItLacksIsTold) {
 }
 
 TEST_F(Setup, PaddingOfProductsInEightBitsMustBePossible) {
-  RunConfig config;
+  config::RunConfig config;
   config.device.backend = &device::find_backend("cuda");
-  config.model.precision = Precision::kFp8;
+  config.model.precision = config::Precision::kFp8;
   config.batch.round_tokens = 64;
   bert::BertConfig model;
   model.max_positions = 48;
@@ -138,4 +138,4 @@ TEST_F(Setup, PaddingOfProductsInEightBitsMustBePossible) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -18,7 +18,7 @@
 #include "training/trainer.h"
 #include "training/warm_up.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 inline constexpr int32_t kSmallVocabulary = 45;
 inline constexpr int32_t kSmallestWord = 5;
@@ -71,17 +71,17 @@ inline std::unique_ptr<data::InstanceSource> open_small(const data::Instances& i
   return source;
 }
 
-inline RunConfig small_run() {
-  RunConfig config;
-  config.model.precision = Precision::kFp32;
+inline config::RunConfig small_run() {
+  config::RunConfig config;
+  config.model.precision = config::Precision::kFp32;
   config.device.threads = 1;
   config.batch.micro_batch = 8;
-  config.batch.load_balance = {BalanceStrategy::kRandom, {16, 32}};
+  config.batch.load_balance = {config::BalanceStrategy::kRandom, {16, 32}};
   config.optimizer.lr = 2e-3;
   config.optimizer.epsilon = 1e-2;  // large, so that Adam sees how large gradients are
   config.schedule.warmup_steps = 4;
   config.schedule.training_steps = 40;
-  config.clip = {ClipMode::kNone, 1.0};
+  config.clip = {config::ClipMode::kNone, 1.0};
   config.reduce.bucket_megabytes = 0.05;  // several buckets
   config.initialization.warmup_steps = 0;
   return config;
@@ -114,7 +114,7 @@ inline void expect_gaps_between_gradients_to_be_zero(const bert::Model& model) {
 
 // `steps` steps from random weights, with dropout, after as much warm-up as configured. The second
 // and the third are added to `timeline`, which may be null.
-inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
+inline TrainingHistory train(const config::RunConfig& config, device::Backend& backend,
                              comm::Communicator& communicator, const data::InstanceSource& source,
                              uint64_t seed, int steps, Timeline* timeline = nullptr) {
   bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
@@ -137,7 +137,7 @@ inline TrainingHistory train(const RunConfig& config, device::Backend& backend,
   return history;
 }
 // On the configured backend.
-inline TrainingHistory train(const RunConfig& config, comm::Communicator& communicator,
+inline TrainingHistory train(const config::RunConfig& config, comm::Communicator& communicator,
                              const data::InstanceSource& source, uint64_t seed, int steps) {
   const auto backend = make_backend(config, {communicator.rank(), communicator.size()});
   return train(config, *backend, communicator, source, seed, steps);
@@ -160,4 +160,4 @@ inline double largest_loss_difference(const TrainingHistory& a, const TrainingHi
   return largest;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "tests/support/temporary_directory.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 class StepTraceTest : public TemporaryDirectory {};
@@ -73,4 +73,4 @@ TEST_F(StepTraceTest, AFullDiskIsReportedAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

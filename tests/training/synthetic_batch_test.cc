@@ -5,7 +5,7 @@
 #include <array>
 #include <numeric>
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 TEST(SyntheticBatch, IsWellFormed) {
@@ -78,4 +78,4 @@ TEST(WikipediaLengths, RespectAShorterModel) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -3,15 +3,15 @@
 
 #include "config/run_config.h"
 
-namespace strata::harness {
+namespace strata::training {
 
-inline RunConfig tiny_run(int micro_batch) {
-  RunConfig config;
+inline config::RunConfig tiny_run(int micro_batch) {
+  config::RunConfig config;
   config.model.config = "tiny";
-  config.model.precision = Precision::kFp32;
+  config.model.precision = config::Precision::kFp32;
   config.device.threads = 1;
   config.batch.micro_batch = micro_batch;
   return config;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -7,23 +7,23 @@
 #include "tests/training/small_training.h"
 #include "training/trainer.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 constexpr int kSteps = 20, kSamples = 48, kGlobalBatch = 16;
 
 struct Mode {
-  ClipMode clip;
+  config::ClipMode clip;
   double max_norm;
-  BalanceStrategy strategy;
-  ReduceDType reduce;
+  config::BalanceStrategy strategy;
+  config::ReduceDType reduce;
   // Of a loss's difference from one rank with the whole batch, over all steps.
   double bound = 0;
-  OptimizerKind optimizer = OptimizerKind::kAdam;
+  config::OptimizerKind optimizer = config::OptimizerKind::kAdam;
 };
 
-RunConfig run_of(const Mode& mode, int micro_batch, int accumulation) {
-  RunConfig config = small_run();
+config::RunConfig run_of(const Mode& mode, int micro_batch, int accumulation) {
+  config::RunConfig config = small_run();
   config.clip = {mode.clip, mode.max_norm};
   config.optimizer.name = mode.optimizer;
   config.reduce.dtype = mode.reduce;
@@ -53,11 +53,13 @@ class TrainerOverRanks : public testing::TestWithParam<Mode> {
 constexpr double kNeverClips = 1e6, kClips = 0.3;
 // Gradients that travel in bf16 are off by up to 2^-9 of themselves.
 constexpr double kFp32 = 1e-4, kBf16 = 1e-3;
-constexpr auto kRandom = BalanceStrategy::kRandom, kExchange = BalanceStrategy::kExchange,
-               kStratified = BalanceStrategy::kStratified,
-               kPresort = BalanceStrategy::kStratifiedPresort, kPlanned = BalanceStrategy::kPlanned;
-constexpr auto kLamb = OptimizerKind::kLamb;
-constexpr auto kF32 = ReduceDType::kFp32, kBF16 = ReduceDType::kBf16;
+constexpr auto kRandom = config::BalanceStrategy::kRandom,
+               kExchange = config::BalanceStrategy::kExchange,
+               kStratified = config::BalanceStrategy::kStratified,
+               kPresort = config::BalanceStrategy::kStratifiedPresort,
+               kPlanned = config::BalanceStrategy::kPlanned;
+constexpr auto kLamb = config::OptimizerKind::kLamb;
+constexpr auto kF32 = config::ReduceDType::kFp32, kBF16 = config::ReduceDType::kBf16;
 
 std::string name_of_mode(const testing::TestParamInfo<Mode>& test) {
   const Mode& mode = test.param;
@@ -70,25 +72,26 @@ std::string name_of_mode(const testing::TestParamInfo<Mode>& test) {
 
 // Where an update is a function of the global batch alone.
 const auto kShared = testing::Values(
-    Mode{ClipMode::kNone, 1, kRandom, kF32, kFp32}, Mode{ClipMode::kNone, 1, kRandom, kBF16, kBf16},
-    Mode{ClipMode::kNone, 1, kStratified, kF32, kFp32},
-    Mode{ClipMode::kNone, 1, kExchange, kF32, kFp32},
-    Mode{ClipMode::kNone, 1, kPresort, kF32, kFp32},
-    Mode{ClipMode::kNone, 1, kPlanned, kF32, kFp32},
-    Mode{ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32},
-    Mode{ClipMode::kAfterAllReduce, kClips, kRandom, kBF16, kBf16},
-    Mode{ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32},
-    Mode{ClipMode::kBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
-    Mode{ClipMode::kBucketBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
-    Mode{ClipMode::kBucketBeforeAllReduce, kNeverClips, kStratified, kF32, kFp32},
-    Mode{ClipMode::kNone, 1, kRandom, kF32, kFp32, kLamb},
-    Mode{ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32, kLamb});
+    Mode{config::ClipMode::kNone, 1, kRandom, kF32, kFp32},
+    Mode{config::ClipMode::kNone, 1, kRandom, kBF16, kBf16},
+    Mode{config::ClipMode::kNone, 1, kStratified, kF32, kFp32},
+    Mode{config::ClipMode::kNone, 1, kExchange, kF32, kFp32},
+    Mode{config::ClipMode::kNone, 1, kPresort, kF32, kFp32},
+    Mode{config::ClipMode::kNone, 1, kPlanned, kF32, kFp32},
+    Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kF32, kFp32},
+    Mode{config::ClipMode::kAfterAllReduce, kClips, kRandom, kBF16, kBf16},
+    Mode{config::ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32},
+    Mode{config::ClipMode::kBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
+    Mode{config::ClipMode::kBucketBeforeAllReduce, kNeverClips, kRandom, kF32, kFp32},
+    Mode{config::ClipMode::kBucketBeforeAllReduce, kNeverClips, kStratified, kF32, kFp32},
+    Mode{config::ClipMode::kNone, 1, kRandom, kF32, kFp32, kLamb},
+    Mode{config::ClipMode::kAfterAllReduce, kClips, kStratified, kF32, kFp32, kLamb});
 // Where each rank clips its own gradient, so that the number of ranks matters.
-const auto kOwn =
-    testing::Values(Mode{ClipMode::kBeforeAllReduce, kClips, kRandom, kF32},
-                    Mode{ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32},
-                    Mode{ClipMode::kBucketBeforeAllReduce, kClips, kRandom, kBF16},
-                    Mode{ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32, 0, kLamb});
+const auto kOwn = testing::Values(
+    Mode{config::ClipMode::kBeforeAllReduce, kClips, kRandom, kF32},
+    Mode{config::ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32},
+    Mode{config::ClipMode::kBucketBeforeAllReduce, kClips, kRandom, kBF16},
+    Mode{config::ClipMode::kBucketBeforeAllReduce, kClips, kStratified, kF32, 0, kLamb});
 
 class SharedUpdate : public TrainerOverRanks {};
 INSTANTIATE_TEST_SUITE_P(Modes, SharedUpdate, kShared, name_of_mode);
@@ -110,11 +113,11 @@ TEST_P(SharedUpdate, LossesAreThoseOfOneRankWithTheWholeBatch) {
 TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
   const auto world = comm::make_mpi_communicator();
   const auto source = open_small(counting_instances(kSamples));
-  const std::pair<BalanceStrategy, BalanceStrategy> pairs[] = {
+  const std::pair<config::BalanceStrategy, config::BalanceStrategy> pairs[] = {
       {kRandom, kExchange}, {kStratified, kPresort}, {kStratified, kPlanned}};
   for (const auto& [drawn, assigned] : pairs) {
-    const auto losses = [&](BalanceStrategy strategy) {
-      const Mode mode{ClipMode::kAfterAllReduce, kClips, strategy, kF32};
+    const auto losses = [&](config::BalanceStrategy strategy) {
+      const Mode mode{config::ClipMode::kAfterAllReduce, kClips, strategy, kF32};
       return train(run_of(mode, kGlobalBatch / world->size(), 1), *world, *source, 7, kSteps);
     };
     const TrainingHistory as_drawn = losses(drawn), as_assigned = losses(assigned);
@@ -138,7 +141,7 @@ class LateDevice : public testing_support::DeferredBackend {
 
 TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
   for (const bool sharded : {false, true}) {
-    RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
+    config::RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
     config.optimizer.sharded = sharded;
     config.batch.round_tokens = 32;
     const TrainingHistory in_host_memory = train(config, *world_, *source_, 7, 6);
@@ -164,9 +167,10 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
 // Scales in 8 bits come from the largest values of all ranks.
 class TrainerInEightBits : public testing::Test {
  protected:
-  RunConfig config(int micro_batch) const {
-    RunConfig config = run_of({ClipMode::kNone, 1, kStratified, kF32}, micro_batch, 1);
-    config.model.precision = Precision::kFp8;
+  config::RunConfig config(int micro_batch) const {
+    config::RunConfig config =
+        run_of({config::ClipMode::kNone, 1, kStratified, kF32}, micro_batch, 1);
+    config.model.precision = config::Precision::kFp8;
     return config;
   }
 
@@ -176,7 +180,7 @@ class TrainerInEightBits : public testing::Test {
 };
 
 TEST_F(TrainerInEightBits, RanksAgreeOnTheLargestValues) {
-  const RunConfig config = this->config(kGlobalBatch / world_->size());
+  const config::RunConfig config = this->config(kGlobalBatch / world_->size());
   const auto cpu = make_backend(config);
   LateDevice late(*cpu, static_cast<uint64_t>(world_->rank()));
   for (device::Backend* backend : {cpu.get(), static_cast<device::Backend*>(&late)}) {
@@ -249,10 +253,11 @@ TEST(EvaluatorOverRanks, EvaluatesWhatOneRankEvaluates) {
 // the norms of tensors, which one rank adds up alone: the last bits may differ.
 TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
   const bool is_lamb = GetParam().optimizer == kLamb;
-  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
+  for (const config::Precision precision : {config::Precision::kFp32, config::Precision::kBf16}) {
+    config::RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
     config.model.precision = precision;
-    if (precision == Precision::kBf16 && device::cpu::bf16_unavailable_reason()[0]) continue;
+    if (precision == config::Precision::kBf16 && device::cpu::bf16_unavailable_reason()[0])
+      continue;
     const TrainingHistory whole = train(config, *world_, *source_, 7, 6);
     config.optimizer.sharded = true;
     const TrainingHistory sharded = train(config, *world_, *source_, 7, 6);
@@ -261,7 +266,7 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
       difference = std::max<double>(difference, std::abs(whole.weights[i] - sharded.weights[i]));
       largest = std::max<double>(largest, std::abs(whole.weights[i]));
     }
-    const double bound = !is_lamb ? 0 : precision == Precision::kFp32 ? 1e-5 : 1e-3;
+    const double bound = !is_lamb ? 0 : precision == config::Precision::kFp32 ? 1e-5 : 1e-3;
     EXPECT_LE(largest_loss_difference(whole, sharded), bound) << name_of(precision);
     EXPECT_LE(difference, bound * largest) << name_of(precision);
     EXPECT_NEAR(whole.evaluation.mean_loss(), sharded.evaluation.mean_loss(), bound);
@@ -276,4 +281,4 @@ TEST_P(TrainerOverRanks, TheSameSeedGivesTheSameBits) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -12,24 +12,24 @@
 #include "tests/training/small_training.h"
 #include "training/trainer.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 constexpr int kSteps = 6, kGlobalBatch = 12;
 
 struct Case {
   const char* name;
-  ClipMode clip;
-  Precision precision;
+  config::ClipMode clip;
+  config::Precision precision;
   bool sharded;
-  OptimizerKind optimizer = OptimizerKind::kAdam;
+  config::OptimizerKind optimizer = config::OptimizerKind::kAdam;
   int accumulation = 1;
 };
 
 class TrainerOnStreams : public testing::TestWithParam<Case> {
  protected:
-  RunConfig config(bool graphs, int warmup_steps) const {
-    RunConfig config = small_run();
+  config::RunConfig config(bool graphs, int warmup_steps) const {
+    config::RunConfig config = small_run();
     config.clip = {GetParam().clip, 0.3};
     config.model.precision = GetParam().precision;
     config.optimizer.sharded = GetParam().sharded;
@@ -49,16 +49,18 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(
     Modes, TrainerOnStreams,
-    testing::Values(Case{"clipped", ClipMode::kAfterAllReduce, Precision::kFp32, false},
-                    Case{"bucket_clipped", ClipMode::kBucketBeforeAllReduce, Precision::kFp32,
-                         false, OptimizerKind::kAdam, 3},
-                    Case{"sharded", ClipMode::kBucketBeforeAllReduce, Precision::kFp32, true},
-                    Case{"lamb", ClipMode::kAfterAllReduce, Precision::kFp32, false,
-                         OptimizerKind::kLamb},
-                    Case{"lamb_sharded", ClipMode::kAfterAllReduce, Precision::kFp32, true,
-                         OptimizerKind::kLamb},
-                    Case{"fp8", ClipMode::kNone, Precision::kFp8, false, OptimizerKind::kAdam, 2},
-                    Case{"fp8_sharded", ClipMode::kBeforeAllReduce, Precision::kFp8, true}),
+    testing::Values(
+        Case{"clipped", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, false},
+        Case{"bucket_clipped", config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp32,
+             false, config::OptimizerKind::kAdam, 3},
+        Case{"sharded", config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp32, true},
+        Case{"lamb", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, false,
+             config::OptimizerKind::kLamb},
+        Case{"lamb_sharded", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, true,
+             config::OptimizerKind::kLamb},
+        Case{"fp8", config::ClipMode::kNone, config::Precision::kFp8, false,
+             config::OptimizerKind::kAdam, 2},
+        Case{"fp8_sharded", config::ClipMode::kBeforeAllReduce, config::Precision::kFp8, true}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
@@ -127,4 +129,4 @@ TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

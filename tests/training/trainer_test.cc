@@ -6,18 +6,18 @@
 #include "tests/support/deferred_backend.h"
 #include "tests/training/small_training.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 constexpr int kSteps = 20, kSamples = 48;
 
 class TrainerTest : public testing::Test {
  protected:
-  TrainingHistory run(const RunConfig& config, uint64_t seed = 7, int steps = kSteps) {
+  TrainingHistory run(const config::RunConfig& config, uint64_t seed = 7, int steps = kSteps) {
     return train(config, *communicator_, *source_, seed, steps);
   }
 
-  void expect_bits_of_issued_steps_when_replayed(RunConfig config) {
+  void expect_bits_of_issued_steps_when_replayed(config::RunConfig config) {
     config.batch.round_tokens = 32;
     config.batch.micro_batch = 4;
     const auto cpu = make_backend(config);
@@ -33,13 +33,13 @@ class TrainerTest : public testing::Test {
 };
 
 struct Mode {
-  ClipMode clip;
-  BalanceStrategy strategy;
+  config::ClipMode clip;
+  config::BalanceStrategy strategy;
 };
 class TrainerModes : public TrainerTest, public testing::WithParamInterface<Mode> {
  protected:
-  RunConfig mode_config() const {
-    RunConfig config = small_run();
+  config::RunConfig mode_config() const {
+    config::RunConfig config = small_run();
     config.clip = {GetParam().clip, 0.3};
     config.batch.load_balance.strategy = GetParam().strategy;
     return config;
@@ -48,18 +48,19 @@ class TrainerModes : public TrainerTest, public testing::WithParamInterface<Mode
 
 INSTANTIATE_TEST_SUITE_P(
     All, TrainerModes,
-    testing::Values(Mode{ClipMode::kNone, BalanceStrategy::kRandom},
-                    Mode{ClipMode::kAfterAllReduce, BalanceStrategy::kRandom},
-                    Mode{ClipMode::kBeforeAllReduce, BalanceStrategy::kRandom},
-                    Mode{ClipMode::kBucketBeforeAllReduce, BalanceStrategy::kRandom},
-                    Mode{ClipMode::kNone, BalanceStrategy::kStratified},
-                    Mode{ClipMode::kBucketBeforeAllReduce, BalanceStrategy::kStratified}),
+    testing::Values(
+        Mode{config::ClipMode::kNone, config::BalanceStrategy::kRandom},
+        Mode{config::ClipMode::kAfterAllReduce, config::BalanceStrategy::kRandom},
+        Mode{config::ClipMode::kBeforeAllReduce, config::BalanceStrategy::kRandom},
+        Mode{config::ClipMode::kBucketBeforeAllReduce, config::BalanceStrategy::kRandom},
+        Mode{config::ClipMode::kNone, config::BalanceStrategy::kStratified},
+        Mode{config::ClipMode::kBucketBeforeAllReduce, config::BalanceStrategy::kStratified}),
     [](const auto& test) {
       return std::string(name_of(test.param.clip)) + "_" + name_of(test.param.strategy);
     });
 
 TEST_P(TrainerModes, AccumulatedMicroBatchesAreOneBatch) {
-  RunConfig config = mode_config();
+  config::RunConfig config = mode_config();
   const TrainingHistory whole = run(config);
   config.batch.micro_batch = 4;
   config.batch.gradient_accumulation_steps = 2;
@@ -67,7 +68,7 @@ TEST_P(TrainerModes, AccumulatedMicroBatchesAreOneBatch) {
 }
 
 TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
-  RunConfig config = mode_config();
+  config::RunConfig config = mode_config();
   const TrainingHistory first = run(config, 7, 5), second = run(config, 7, 5);
   EXPECT_EQ(largest_loss_difference(first, second), 0);
   EXPECT_EQ(first.weights, second.weights);
@@ -75,7 +76,7 @@ TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
 
 // What a device works on late, and in whatever order its streams' events allow, has the same bits.
 TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
-  RunConfig config = mode_config();
+  config::RunConfig config = mode_config();
   config.batch.micro_batch = 4;
   config.batch.gradient_accumulation_steps = 2;
   config.log.loss_interval_steps = 5;
@@ -91,7 +92,7 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
 
 // What a device replays has the bits of what it is given anew, wherever in a step it stands.
 TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
-  RunConfig config = mode_config();
+  config::RunConfig config = mode_config();
   config.batch.micro_batch = 4;
   config.batch.gradient_accumulation_steps = 3;
   config.batch.round_tokens = 32;
@@ -110,7 +111,7 @@ TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
 }
 
 TEST_P(TrainerModes, RoundingTokensUpChangesNothing) {
-  RunConfig config = mode_config();
+  config::RunConfig config = mode_config();
   const TrainingHistory exact = run(config);
   config.batch.round_tokens = 32;
   EXPECT_LE(largest_loss_difference(exact, run(config)), 1e-4);
@@ -130,8 +131,8 @@ class RoundingDevice : public testing_support::DeferredBackend {
 };
 
 TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
-  RunConfig config = small_run();
-  config.model.precision = Precision::kFp8;
+  config::RunConfig config = small_run();
+  config.model.precision = config::Precision::kFp8;
   config.batch.round_tokens = 16;
   config.batch.micro_batch = 4;
   const auto cpu = make_backend(config);
@@ -148,8 +149,8 @@ TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
 }
 
 TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInEightBits) {
-  RunConfig config = small_run();
-  config.model.precision = Precision::kFp8;
+  config::RunConfig config = small_run();
+  config.model.precision = config::Precision::kFp8;
   config.batch.round_tokens = 16;
   const TrainingHistory whole = run(config);
   config.batch.micro_batch = 2;
@@ -158,7 +159,7 @@ TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInEightBits) {
 }
 
 TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
-  RunConfig config = small_run();
+  config::RunConfig config = small_run();
   const TrainingHistory every = run(config, 7, 7);
   config.log.loss_interval_steps = 3;
   const TrainingHistory third = run(config, 7, 7);
@@ -174,7 +175,7 @@ TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
 }
 
 TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
-  RunConfig config = small_run();
+  config::RunConfig config = small_run();
   config.optimizer.lr = 5e-3;
   const TrainingHistory history = run(config, 7, 40);
   EXPECT_LT(history.steps.back().losses->mean_loss(),
@@ -182,10 +183,10 @@ TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
 }
 
 TEST_F(TrainerTest, LearnsInEightBitsWhatItLearnsInThirtyTwo) {
-  RunConfig config = small_run();
+  config::RunConfig config = small_run();
   config.optimizer.lr = 5e-3;
   const TrainingHistory exact = run(config, 7, 40);
-  config.model.precision = Precision::kFp8;
+  config.model.precision = config::Precision::kFp8;
   const TrainingHistory rounded = run(config, 7, 40);
   EXPECT_NE(rounded.weights, exact.weights);
   EXPECT_NEAR(rounded.steps.back().losses->mean_loss() / exact.steps.back().losses->mean_loss(), 1,
@@ -193,8 +194,8 @@ TEST_F(TrainerTest, LearnsInEightBitsWhatItLearnsInThirtyTwo) {
 }
 
 TEST_F(TrainerTest, LambLearnsToo) {
-  RunConfig config = small_run();
-  config.optimizer.name = OptimizerKind::kLamb;
+  config::RunConfig config = small_run();
+  config.optimizer.name = config::OptimizerKind::kLamb;
   config.optimizer.lr = 0.1;  // of a tensor's own norm
   config.optimizer.epsilon = 1e-6;
   const TrainingHistory history = run(config, 7, 40);
@@ -203,14 +204,14 @@ TEST_F(TrainerTest, LambLearnsToo) {
 }
 
 TEST_F(TrainerTest, LambsStepsMayBeReplayed) {
-  RunConfig config = small_run();
-  config.optimizer.name = OptimizerKind::kLamb;
+  config::RunConfig config = small_run();
+  config.optimizer.name = config::OptimizerKind::kLamb;
   expect_bits_of_issued_steps_when_replayed(config);
 }
 
 TEST_F(TrainerTest, StepsInEightBitsMayBeReplayed) {
-  RunConfig config = small_run();
-  config.model.precision = Precision::kFp8;
+  config::RunConfig config = small_run();
+  config.model.precision = config::Precision::kFp8;
   expect_bits_of_issued_steps_when_replayed(config);
 }
 
@@ -221,9 +222,9 @@ TEST_F(TrainerTest, AnotherSeedGivesOtherWeightsDataAndDropout) {
 }
 
 TEST_F(TrainerTest, ClippingMatters) {
-  RunConfig config = small_run();
+  config::RunConfig config = small_run();
   const TrainingHistory free = run(config, 7, 8);
-  config.clip = {ClipMode::kAfterAllReduce, 0.3};
+  config.clip = {config::ClipMode::kAfterAllReduce, 0.3};
   const TrainingHistory clipped = run(config, 7, 8);
   // Adam does not see a constant factor, but the norm, and with it the factor, changes.
   EXPECT_NE(free.weights, clipped.weights);
@@ -232,7 +233,7 @@ TEST_F(TrainerTest, ClippingMatters) {
 }
 
 TEST_F(TrainerTest, AStepSaysWhatItTrainedOn) {
-  RunConfig config = small_run();
+  config::RunConfig config = small_run();
   const TrainingHistory history = run(config, 7, kSamples / config.batch.micro_batch);
   int64_t tokens = 0, masked = 0;
   for (size_t i = 0; i < history.steps.size(); ++i) {
@@ -251,7 +252,7 @@ TEST_F(TrainerTest, AStepSaysWhatItTrainedOn) {
 }
 
 TEST_F(TrainerTest, TheLearningRateFollowsTheSchedule) {
-  const RunConfig config = small_run();
+  const config::RunConfig config = small_run();
   const TrainingHistory history = run(config, 7, 6);
   EXPECT_NEAR(history.steps[0].learning_rate, 2e-3 * 1 / 4, 1e-12);
   EXPECT_NEAR(history.steps[1].learning_rate, 2e-3 * 2 / 4, 1e-12);
@@ -259,7 +260,7 @@ TEST_F(TrainerTest, TheLearningRateFollowsTheSchedule) {
 }
 
 TEST_F(TrainerTest, RefusesABatchThatCannotBeFilled) {
-  RunConfig config = small_run();
+  config::RunConfig config = small_run();
   config.batch.micro_batch = kSamples + 1;
   EXPECT_THROW(run(config), Error);
 }
@@ -278,4 +279,4 @@ TEST_F(TrainerTest, AnErrorInTheDataReachesTheCaller) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -5,23 +5,23 @@
 #include "tests/support/deferred_backend.h"
 #include "tests/training/small_training.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 constexpr int kSteps = 8;
 
 struct Case {
   const char* name;
-  OptimizerKind optimizer;
-  ClipMode clip;
-  Precision precision;
+  config::OptimizerKind optimizer;
+  config::ClipMode clip;
+  config::Precision precision;
   int accumulation;
 };
 
 class WarmUpTest : public testing::TestWithParam<Case> {
  protected:
-  RunConfig config(int warmup_steps) const {
-    RunConfig config = small_run();
+  config::RunConfig config(int warmup_steps) const {
+    config::RunConfig config = small_run();
     config.optimizer.name = GetParam().optimizer;
     config.clip = {GetParam().clip, 0.3};
     config.model.precision = GetParam().precision;
@@ -31,7 +31,7 @@ class WarmUpTest : public testing::TestWithParam<Case> {
     config.initialization.warmup_steps = warmup_steps;
     return config;
   }
-  TrainingHistory run(const RunConfig& config, device::Backend& backend) const {
+  TrainingHistory run(const config::RunConfig& config, device::Backend& backend) const {
     return train(config, backend, *communicator_, *source_, 7, kSteps);
   }
 
@@ -42,12 +42,14 @@ class WarmUpTest : public testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(
     Modes, WarmUpTest,
-    testing::Values(
-        Case{"adam", OptimizerKind::kAdam, ClipMode::kNone, Precision::kFp32, 1},
-        Case{"adam_clipped", OptimizerKind::kAdam, ClipMode::kBucketBeforeAllReduce,
-             Precision::kFp32, 3},
-        Case{"adam_fp8", OptimizerKind::kAdam, ClipMode::kBeforeAllReduce, Precision::kFp8, 2},
-        Case{"lamb", OptimizerKind::kLamb, ClipMode::kAfterAllReduce, Precision::kFp32, 1}),
+    testing::Values(Case{"adam", config::OptimizerKind::kAdam, config::ClipMode::kNone,
+                         config::Precision::kFp32, 1},
+                    Case{"adam_clipped", config::OptimizerKind::kAdam,
+                         config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp32, 3},
+                    Case{"adam_fp8", config::OptimizerKind::kAdam,
+                         config::ClipMode::kBeforeAllReduce, config::Precision::kFp8, 2},
+                    Case{"lamb", config::OptimizerKind::kLamb, config::ClipMode::kAfterAllReduce,
+                         config::Precision::kFp32, 1}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(WarmUpTest, LeavesNoTrace) {
@@ -60,11 +62,12 @@ TEST_P(WarmUpTest, LeavesNoTrace) {
 
 TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
   const TrainingHistory issued = run(config(0), *cpu_);
-  RunConfig replayed = config(1);
+  config::RunConfig replayed = config(1);
   replayed.device.graphs = true;
   testing_support::DeferredBackend late(*cpu_, 3);
   EXPECT_EQ(run(replayed, late).weights, issued.weights);
-  const int first_is_issued = GetParam().precision == Precision::kFp8 ? 1 : 0;  // it only looks
+  const int first_is_issued =
+      GetParam().precision == config::Precision::kFp8 ? 1 : 0;  // it only looks
   EXPECT_EQ(late.replays(), (kSteps - first_is_issued) * GetParam().accumulation);
 }
 
@@ -114,7 +117,7 @@ class TryingDevice : public testing_support::DeferredBackend {
 };
 
 TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
-  RunConfig cold = config(0);
+  config::RunConfig cold = config(0);
   for (const int64_t round_tokens : {1, 16}) {
     cold.batch.round_tokens = round_tokens;
     const bert::ModelOptions options = model_options(cold, small_bert());
@@ -141,4 +144,4 @@ TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

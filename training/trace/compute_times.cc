@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace strata::harness {
+namespace strata::training {
 
 void ComputeTimes::begin_forward() { end({}); }
 
@@ -41,4 +41,4 @@ ComputeSeconds ComputeTimes::read(Timeline* timeline) {
   return seconds;
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -10,7 +10,7 @@
 #include "device/backend.h"
 #include "training/trace/timeline.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 struct ComputeSeconds {
   double forward = 0;
@@ -47,4 +47,4 @@ class ComputeTimes {
   std::vector<Phase> phases_;  // of every mark
 };
 
-}  // namespace strata::harness
+}  // namespace strata::training

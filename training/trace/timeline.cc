@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 constexpr std::array<const char*, 5> kLaneNames = {"step", "compute", "clip and update",
@@ -119,4 +119,4 @@ void Timeline::write(const std::filesystem::path& path) const {
   write_file_atomically(path, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + lines + "\n]}\n");
 }
 
-}  // namespace strata::harness
+}  // namespace strata::training

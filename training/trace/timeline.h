@@ -11,7 +11,7 @@
 #include "comm/buckets/bucket_events.h"
 #include "comm/communicator.h"
 
-namespace strata::harness {
+namespace strata::training {
 
 // Lanes of a rank, from top to bottom.
 enum class Lane : uint8_t {
@@ -54,4 +54,4 @@ class Timeline {
   std::vector<Span> spans_;
 };
 
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -8,7 +8,7 @@
 #include "tests/support/fuzz_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace strata::harness;
+  using namespace strata::config;
   static const strata::fuzz::FuzzFile file(".json");
   const std::string text(reinterpret_cast<const char*>(data), size);
   file.write(text);

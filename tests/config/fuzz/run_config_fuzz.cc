@@ -18,7 +18,7 @@ bool bf16_is_native() { return false; }
 }  // namespace strata::device
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace strata::harness;
+  using namespace strata::config;
   static const strata::fuzz::FuzzFile file(".yaml");
   file.write({reinterpret_cast<const char*>(data), size});
   std::string text;

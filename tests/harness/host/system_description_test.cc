@@ -54,7 +54,7 @@ TEST_F(SystemDescription, ANameIsMadeFromTheProcessorUnlessGiven) {
   EXPECT_EQ(system_name({}, machine, {.nodes = 4, .ranks = 1}),
             "4xIntel_Xeon_Gold_6248R_CPU_3_00GHz_1rank");
   EXPECT_EQ(system_name({}, {}, facts_), "unknown_processor_2ranks");
-  RunConfig config;
+  config::RunConfig config;
   config.run.system = "mine";
   EXPECT_EQ(system_name(config, machine, facts_), "mine");
 }

@@ -17,7 +17,8 @@ namespace {
 class LogRunTest : public TemporaryDirectory {
  protected:
   // A run as the training loop logs it, one second an event.
-  std::filesystem::path write_run(const RunConfig& config, double accuracy, const char* status) {
+  std::filesystem::path write_run(const config::RunConfig& config, double accuracy,
+                                  const char* status) {
     const std::filesystem::path path = directory_ / "result_0.txt";
     std::filesystem::remove(path);
     int64_t now = 1'700'000'000'000;
@@ -50,11 +51,11 @@ class LogRunTest : public TemporaryDirectory {
       .ranks = 2, .seed = 3'000'000'000, .platform = "2 x box", .max_predictions_per_seq = 76};
 };
 
-RunConfig closed_config() {
-  RunConfig config;
-  config.run.division = Division::kClosed;
-  config.clip.mode = ClipMode::kAfterAllReduce;
-  config.optimizer.name = OptimizerKind::kLamb;
+config::RunConfig closed_config() {
+  config::RunConfig config;
+  config.run.division = config::Division::kClosed;
+  config.clip.mode = config::ClipMode::kAfterAllReduce;
+  config.optimizer.name = config::OptimizerKind::kLamb;
   return config;
 }
 
@@ -89,7 +90,7 @@ std::vector<std::string> tensors_of_bert_large() {
 }
 
 TEST_F(LogRunTest, EveryKeyIsLoggedOnceWithTheConfigurationsValue) {
-  RunConfig config;
+  config::RunConfig config;
   config.batch.gradient_accumulation_steps = 3;
   std::istringstream lines(read_file(write_run(config, 0.3, log_keys::kSuccess)));
   std::map<std::string, nlohmann::json> values;
@@ -119,7 +120,7 @@ TEST_F(LogRunTest, LambIsLoggedByItsName) {
 
 TEST_F(LogRunTest, TheOfficialCheckerPassesAnOpenRunOfAnyTarget) {
   if (!oracle_python()) GTEST_SKIP() << kNoOracle;
-  RunConfig config;
+  config::RunConfig config;
   config.target.masked_lm_accuracy = 0.3;
   const auto log = write_run(config, 0.31, log_keys::kSuccess);
   for (const char* ruleset : {"1.1.0", "2.0.0", "4.1.0", "5.0.0"}) {

@@ -10,7 +10,7 @@
 #include "tests/support/host_backend.h"
 #include "tests/support/temporary_directory.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 using nlohmann::json;
@@ -83,4 +83,4 @@ TEST_F(ComputeTimesTest, BackwardsSpansFollowEachOtherAndNameTheirGroup) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

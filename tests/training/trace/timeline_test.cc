@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "tests/support/temporary_directory.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 using nlohmann::json;
@@ -79,4 +79,4 @@ TEST_F(TimelineTest, APlaceThatCannotBeWrittenIsNamed) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training
