@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/timing.h"
 #include "bert/model.h"
+#include "training/options.h"
 #include "training/synthetic_batch.h"
 
 namespace strata::bench {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/backend.h"
+#include "device/buffer.h"
 
 namespace strata::bench {
 

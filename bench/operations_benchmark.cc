@@ -9,6 +9,8 @@
 #include "bench/synthetic_training.h"
 #include "bert/device_batch.h"
 #include "bert/parameters.h"
+#include "device/buffer.h"
+#include "training/options.h"
 #include "training/synthetic_batch.h"
 
 namespace strata::bench {
@@ -47,7 +49,7 @@ class Operands {
     const Copied both = copied(codes, rows, cols);
     if (!float8_) return both.tensor;
     backend_.round_to_float8(kCompute, {both.tensor, both.copy});
-    return both.copy.codes;
+    return both.copy.data;
   }
   // An output that a product reads, and others.
   Copied copied(DType codes, int64_t rows, int64_t cols) {
@@ -58,8 +60,8 @@ class Operands {
     backend_.store(kCompute, scale_memory, scale, sizeof scale);
     const auto bytes = static_cast<size_t>(rows * cols) * size_of(codes);
     both.copy = {
-        .codes = {buffers_.emplace_back(backend_, bytes).data(), codes, rows, cols, *scale_memory},
-        .largest = zeros<float>()};
+        .data = {buffers_.emplace_back(backend_, bytes).data(), codes, rows, cols, *scale_memory},
+        .amax = zeros<float>()};
     return both;
   }
   // One that nothing but products read.
@@ -172,7 +174,7 @@ class Bench {
                  d_pre = operands.only_for_products(DType::kE5M2, t, out);
     const double flops = 2.0 * static_cast<double>(t) * static_cast<double>(in * out);
     time("linear_forward", where, per_step, flops,
-         bytes_of({x, weight, bias, y.tensor, y.copy.codes, pre}), [&] {
+         bytes_of({x, weight, bias, y.tensor, y.copy.data, pre}), [&] {
            backend_.linear_forward(kCompute, {.x = x,
                                               .weight = weight,
                                               .bias = bias,
@@ -182,7 +184,7 @@ class Bench {
                                               .y_float8 = y.copy});
          });
     time("linear_data_gradient", where_backward, per_step, flops,
-         bytes_of({next, next_weight, pre, d_pre.tensor, d_pre.copy.codes}), [&] {
+         bytes_of({next, next_weight, pre, d_pre.tensor, d_pre.copy.data}), [&] {
            backend_.linear_data_gradient(kCompute, {.dy = next,
                                                     .weight = next_weight,
                                                     .activation = activation,
@@ -227,7 +229,7 @@ class Bench {
     if (!float8_) return;
     const Copied rounded = operands.copied(DType::kE4M3, out, in);
     time("round_to_float8", where + ", weight", per_step, 0,
-         bytes_of({rounded.tensor, rounded.copy.codes}), [&] {
+         bytes_of({rounded.tensor, rounded.copy.data}), [&] {
            backend_.round_to_float8(kCompute, {rounded.tensor, rounded.copy});
          });
   }
@@ -243,7 +245,7 @@ class Bench {
     const device::Dropout dropout{model_.attention_dropout, 7};
     const double products = 2.0 * static_cast<double>(h) * squared_lengths_;
     time("attention_forward", "", model_.layers, 2 * products,
-         bytes_of({qkv, context.tensor, context.copy.codes, log_sum_exp}), [&] {
+         bytes_of({qkv, context.tensor, context.copy.data, log_sum_exp}), [&] {
            backend_.attention_forward(kCompute, {.qkv = qkv,
                                                  .sequences = batch_.sequences,
                                                  .heads = heads,
@@ -254,7 +256,7 @@ class Bench {
          });
     // Scores are computed again, which does not count.
     time("attention_backward", "", model_.layers, 4 * products,
-         bytes_of({qkv, context.tensor, d_context, log_sum_exp, d_qkv.tensor, d_qkv.copy.codes}),
+         bytes_of({qkv, context.tensor, d_context, log_sum_exp, d_qkv.tensor, d_qkv.copy.data}),
          [&] {
            backend_.attention_backward(kCompute, {.qkv = qkv,
                                                   .context = context.tensor,
@@ -280,7 +282,7 @@ class Bench {
                  d_beta = operands.master(1, h);
     const device::Dropout dropout{model_.hidden_dropout, 7};
     time("residual_layernorm_forward", "", 2 * model_.layers, 0,
-         bytes_of({x, residual, normalized, inverse_stddev, y.tensor, y.copy.codes}), [&] {
+         bytes_of({x, residual, normalized, inverse_stddev, y.tensor, y.copy.data}), [&] {
            backend_.residual_layernorm_forward(kCompute, {.x = x,
                                                           .residual = residual,
                                                           .gamma = gamma,
@@ -294,7 +296,7 @@ class Bench {
                                                           .y_float8 = y.copy});
          });
     time("residual_layernorm_backward", "", 2 * model_.layers, 0,
-         bytes_of({dy, normalized, inverse_stddev, d_x.tensor, d_x.copy.codes, residual}), [&] {
+         bytes_of({dy, normalized, inverse_stddev, d_x.tensor, d_x.copy.data, residual}), [&] {
            backend_.residual_layernorm_backward(kCompute, {.dy = dy,
                                                            .normalized = normalized,
                                                            .inverse_stddev = inverse_stddev,
@@ -325,7 +327,7 @@ class Bench {
     const Copied y = operands.copied(DType::kE4M3, t, h);
     // Every token's word is read; positions and segments stay in caches.
     time("embeddings_forward", "", 1, 0,
-         bytes_of({y.tensor, normalized, y.tensor, y.copy.codes, inverse_stddev}), [&] {
+         bytes_of({y.tensor, normalized, y.tensor, y.copy.data, inverse_stddev}), [&] {
            backend_.embeddings_forward(kCompute, {.token_ids = batch_.tokens,
                                                   .segment_ids = batch_.segments,
                                                   .positions = batch_.positions,
@@ -432,7 +434,7 @@ class Bench {
                                       .first_moment = first,
                                       .second_moment = second,
                                       .learning_rate = 1e-6f,
-                                      .norm_squared = norm});
+                                      .clip = {.norm_squared = norm}});
     });
   }
 

@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "base/timing.h"
 #include "bert/parameters.h"
+#include "device/buffer.h"
 #include "device/cpu/plain_pass.h"
 #include "device/registry/backends.h"
+#include "training/options.h"
 #include "training/setup.h"
 #include "training/trainer.h"
 
@@ -35,7 +37,7 @@ int64_t memory_of(const device::Backend& backend, int64_t parameters) {
 std::unique_ptr<device::Backend> make_cpu_backend(const config::RunConfig& config) {
   if (config.device.backend != &device::find_backend("cpu")) {
     fail("device.backend={}: the optimizer's bandwidth is measured on cpu",
-         name_of(config.device.backend));
+         config.device.backend->name);
   }
   return training::make_backend(config);
 }
@@ -82,7 +84,7 @@ class Passes {
   double update_seconds() {
     optimizer_->begin_step(Stream::kCompute, ++step_, 1e-6);
     return timed([&] {
-      optimizer_->update(Stream::kCompute, 0, size_, {.norm_squared = norm_.as<double>()});
+      optimizer_->update(Stream::kCompute, {0, size_}, {.norm_squared = norm_.as<double>()});
     });
   }
 

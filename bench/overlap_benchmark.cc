@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "bench/synthetic_training.h"
+#include "training/options.h"
 #include "training/trainer.h"
 
 namespace strata::bench {
@@ -39,7 +40,7 @@ double slowest(const training::Ranks& ranks, double seconds) {
 
 double gradient_bytes(const config::RunConfig& config, const bert::Model& model) {
   return static_cast<double>(model.layout().size) *
-         static_cast<double>(size_of(training::bucket_options(config).reduce_dtype));
+         static_cast<double>(device::size_of(training::bucket_options(config).reduce_dtype));
 }
 
 // The speed at which all buckets' all-reduces take `seconds`.
@@ -70,8 +71,8 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
   unsharded.optimizer.sharded = false;
   SyntheticTraining training(unsharded, options.micro_batch_tokens, options.steps + kUnmeasured,
                              ranks);
-  if (options.link && training.backend().cuda_stream(device::Stream::kReduce)) {
-    fail("device.backend={}: a slower link than NCCL's cannot be emulated; use --real-network",
+  if (options.link && training.backend().has_collectives()) {
+    fail("device.backend={}: a slower link than its own cannot be emulated; use --real-network",
          training.backend().name());
   }
   const comm::BucketOptions configured = training::bucket_options(config);
@@ -104,17 +105,17 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
         config::ClipMode::kBeforeAllReduce, config::ClipMode::kBucketBeforeAllReduce}) {
     config::RunConfig of_mode = config;
     of_mode.clip.mode = mode;
-    contenders.push_back(
-        {name_of(mode), training.make_buckets(*network, training::bucket_options(of_mode))});
+    contenders.push_back({config::name_of(mode),
+                          training.make_buckets(*network, training::bucket_options(of_mode))});
   }
   if (config.optimizer.name ==
       config::OptimizerKind::kAdam) {  // LAMB's whole state works on whole tensors
     comm::BucketOptions sharded = configured;
     sharded.clip = comm::ClipMode::kBucketBeforeAllReduce;
     sharded.gathered_weights = training.model().compute_weights();
-    contenders.push_back(
-        {fmt::format("{}, sharded state", name_of(config::ClipMode::kBucketBeforeAllReduce)),
-         training.make_buckets(*network, sharded)});
+    contenders.push_back({fmt::format("{}, sharded state",
+                                      config::name_of(config::ClipMode::kBucketBeforeAllReduce)),
+                          training.make_buckets(*network, sharded)});
   }
 
   training::Timeline timeline(ranks.communicator);

@@ -4,6 +4,7 @@
 
 #include "bench/device_peaks.h"
 #include "bench/synthetic_training.h"
+#include "training/options.h"
 #include "training/trainer.h"
 
 namespace strata::bench {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "bert/flops.h"
+#include "training/options.h"
 #include "training/synthetic_batch.h"
-#include "training/trainer.h"
 
 namespace strata::bench {
 
@@ -38,9 +38,11 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
                                          training::model_options(config, bert_));
   model_->set_weights(bert::random_weights(model_->layout(), 1));
   optimizer_ = training::make_optimizer(config, *backend_, *model_, ranks.communicator);
-  float8_agreement_.emplace(*model_, ranks.communicator);
-  times_.emplace(*backend_, model_->layout());
-  recordings_ = training::make_recordings(config, *backend_);
+  amax_agreement_.emplace(*model_, ranks.communicator);
+  times_.emplace(*backend_);
+  walker_.emplace(*model_,
+                  training::make_schedule(config, static_cast<int>(model_->blocks().size())),
+                  training::make_graph_cache(config, *backend_));
 }
 
 std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
@@ -62,7 +64,7 @@ SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::Gradie
 SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuckets& buckets,
                                                training::ComputeTimes* times) {
   const data::PackedBatch& batch = batches_[number];
-  bert::TrainingStep scale{
+  const bert::TrainingStep step{
       .seed = 1,
       .step = static_cast<uint64_t>(++steps_),
       .masked_lm_scale = 1.0f / static_cast<float>(std::ssize(batch.masked_ids) * accumulation_),
@@ -73,15 +75,15 @@ SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuck
   const auto begin = Clock::now();
   constexpr double kLearningRate = 1e-6;
   optimizer_->begin_step(device::Stream::kCompute, steps_, kLearningRate);
-  for (int64_t micro = 0; micro < accumulation_; ++micro) {
-    if (times) times->begin_forward();
-    model_->upload(batch);
-    scale.accumulate = micro > 0;
-    model_->begin(scale);
-    result.reduce = training::train_micro_batch(*model_, buckets, micro + 1 == accumulation_,
-                                                times ? nullptr : recordings_.get(), times);
+  for (const training::Segment& segment : walker_->segments()) {
+    if (segment.begins) {
+      if (times) times->begin();
+      model_->upload(batch);
+      walker_->begin(segment, step);
+    }
+    result.reduce = walker_->run(segment, buckets, times);
   }
-  float8_agreement_->agree();
+  amax_agreement_->agree();
   backend_->synchronize(device::Stream::kCompute);
   result.seconds = seconds_since(begin);
   ranks_.communicator.barrier();

@@ -12,10 +12,10 @@
 #include "comm/buckets/gradient_buckets.h"
 #include "config/run_config.h"
 #include "data/files/packed_batch.h"
-#include "device/graph_cache.h"
 #include "optim/optimizer.h"
 #include "training/amax_agreement.h"
 #include "training/setup.h"
+#include "training/step_walker.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
 
@@ -51,14 +51,14 @@ class SyntheticTraining {
 
   // Trains on batch `batch` of those made; all ranks call together.
   Step step(size_t batch, comm::GradientBuckets& buckets) { return run(batch, buckets, nullptr); }
-  // The same, not replayed, its parts timed, which may take a device a little longer. Adds them to
-  // `timeline`, which may be null.
+  // The same, issued rather than launched, its parts timed, which may take a device a little
+  // longer. Adds them to `timeline`, which may be null.
   Step timed_step(size_t batch, comm::GradientBuckets& buckets,
                   training::Timeline* timeline = nullptr);
 
   device::Backend& backend() { return *backend_; }
   bert::Model& model() { return *model_; }
-  bool knows_phases() const { return !recordings_; }
+  bool knows_phases() const { return !walker_->captures_graphs(); }
   int64_t accumulation() const { return accumulation_; }
   size_t batches() const { return batches_.size(); }
   // Of a micro-batch of this rank.
@@ -78,9 +78,9 @@ class SyntheticTraining {
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<bert::Model> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  std::optional<training::Float8Agreement> float8_agreement_;
+  std::optional<training::AmaxAgreement> amax_agreement_;
   std::optional<training::ComputeTimes> times_;
-  std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
+  std::optional<training::StepWalker> walker_;
   int64_t steps_ = 0;
 };
 

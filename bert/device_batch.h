@@ -6,6 +6,7 @@
 
 #include "data/files/packed_batch.h"
 #include "device/backend.h"
+#include "device/buffer.h"
 
 namespace strata::bert {
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace strata::bert {
@@ -125,6 +126,11 @@ ParameterLayout::ParameterLayout(const BertConfig& config) : boundaries{0} {
     layers[static_cast<size_t>(layer)] = add_layer(config, layer, add);
   }
   add_embeddings(config, add, *this);
+}
+
+Range ParameterLayout::group(const std::string& name) const {
+  const auto index = static_cast<size_t>(std::ranges::find(groups, name) - groups.begin());
+  return {boundaries.at(index), boundaries.at(index + 1)};
 }
 
 std::vector<ParameterSegment> ParameterLayout::segments() const {

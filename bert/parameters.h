@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/range.h"
 #include "bert/config.h"
 
 namespace strata::bert {
@@ -62,6 +63,9 @@ struct ParameterLayout {
   // `size`.
   std::vector<int64_t> boundaries;
   std::vector<std::string> groups;  // what each is: "heads", "layer_23", ..., "embeddings"
+
+  // The arena elements of one of the groups.
+  Range group(const std::string& name) const;
 
   // One segment a parameter, in order; together they are the whole arena.
   std::vector<ParameterSegment> segments() const;

@@ -10,6 +10,7 @@
 #include "cli/config_options.h"
 #include "cli/ranks.h"
 #include "harness/time_to_train.h"
+#include "training/bert_system.h"
 
 namespace strata::cli {
 namespace {
@@ -58,8 +59,9 @@ int train(const TrainOptions& options) {
   on_all_ranks([&](const training::Ranks& ranks) {
     config::RunConfig config = options.run.load();
     if (options.experiments > 0) config.run.experiments = options.experiments;
+    training::BertSystem system(config, ranks);
     const auto results = harness::time_to_train(
-        config, ranks,
+        config, system,
         options.keep_results ? harness::ExistingResults::kKeep : harness::ExistingResults::kRefuse);
     if (ranks.first()) print(results, options.json);
     const bool all =

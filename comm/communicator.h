@@ -6,7 +6,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "base/range.h"
 #include "device/dtype.h"
 
 namespace strata::comm {
@@ -27,29 +31,17 @@ class Communicator {
   virtual void all_reduce_sum(std::span<int64_t> values) = 0;
   // The largest over ranks, in place.
   virtual void all_reduce_max(std::span<float> values) = 0;
-  // The two halves of an all-reduce of floating-point data. After the first, this rank's slice_of
+  // The two halves of an all-reduce of floating-point data. After the first, this rank's shard_of
   // `count` holds the sum, the rest of `data` nothing of use, but zero where all ranks had zero;
-  // the second gives every rank's slice to all.
+  // the second gives every rank's shard to all.
   virtual void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) = 0;
   virtual void all_gather(void* data, int64_t count, device::DType dtype) = 0;
   virtual void broadcast(void* data, size_t bytes, int root) = 0;
   virtual void barrier() = 0;
   virtual std::unique_ptr<Communicator> duplicate() = 0;
+  // Names and versions of the libraries that it works by, for system descriptions.
+  virtual std::vector<std::pair<std::string, std::string>> library_versions() const { return {}; }
 };
-
-// Elements [begin, end) of data that is shared out among the ranks.
-struct Slice {
-  int64_t begin = 0;
-  int64_t end = 0;
-
-  int64_t size() const { return end - begin; }
-  bool operator==(const Slice&) const = default;
-};
-
-// The slice of `rank` when `count` elements are shared out as evenly as can be.
-inline Slice slice_of(int64_t count, int rank, int ranks) {
-  return {count * rank / ranks, count * (rank + 1) / ranks};
-}
 
 std::unique_ptr<Communicator> make_single_communicator();
 // All ranks of the MPI job. MPI must be initialised with MPI_THREAD_MULTIPLE (see mpi_runtime.h).

@@ -128,6 +128,12 @@ class MpiCommunicator final : public Communicator {
     wait_for(request);
   }
 
+  std::vector<std::pair<std::string, std::string>> library_versions() const override {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    return {{"MPI", std::string(version, std::string_view(version).find(','))}};
+  }
   std::unique_ptr<Communicator> duplicate() override {
     MPI_Comm copy;
     MPI_Request request;
@@ -144,7 +150,7 @@ class MpiCommunicator final : public Communicator {
     wait_for(request);
   }
 
-  // slice_of every rank, as MPI wants them.
+  // shard_of every rank, as MPI wants them.
   struct Slices {
     std::vector<int> begins, counts;
   };
@@ -158,7 +164,7 @@ class MpiCommunicator final : public Communicator {
     }
     Slices slices;
     for (int rank = 0; rank < size_; ++rank) {
-      const Slice slice = slice_of(count, rank, size_);
+      const Range slice = shard_of(count, rank, size_);
       slices.begins.push_back(static_cast<int>(slice.begin));
       slices.counts.push_back(static_cast<int>(slice.size()));
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace strata::config {
 
 std::string Number::type() const {
@@ -78,6 +80,44 @@ std::vector<int> RisingIntegers::parse(const ConfigValue& value,
 
 std::string RisingIntegers::format(const std::vector<int>& numbers) const {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+std::string BackendOptionValues::meanings() const {
+  std::string list;
+  for (const device::BackendKind& kind : device::backend_kinds()) {
+    for (const device::BackendOption& option : kind.options) {
+      list += fmt::format("{}{}'s `{}`: {}", list.empty() ? "" : " ", kind.name, option.name,
+                          option.meaning);
+      for (const auto& [name, meaning] : option.values) {
+        list += fmt::format("{} `{}`: {}", &option.values.front().name == &name ? "" : ";", name,
+                            meaning);
+      }
+      list += '.';
+    }
+  }
+  return list;
+}
+
+device::OptionValues BackendOptionValues::parse(const ConfigValue& value,
+                                                const std::string& expected) const {
+  device::OptionValues values;
+  if (!value.node.IsMap()) value.reject(expected);
+  for (const auto& entry : value.node) {
+    if (!entry.first.IsScalar() || !entry.second.IsScalar()) value.reject(expected);
+    if (!values.emplace(entry.first.Scalar(), entry.second.Scalar()).second) {
+      fail("{}: {}: {} stands there a second time; keep one", value.source, value.key,
+           entry.first.Scalar());
+    }
+  }
+  return values;
+}
+
+std::string BackendOptionValues::format(const device::OptionValues& values) const {
+  std::string list;
+  for (const auto& [name, value] : values) {
+    list += fmt::format("{}{}: {}", list.empty() ? "" : ", ", yaml_text(name), yaml_text(value));
+  }
+  return "{" + list + "}";
 }
 
 }  // namespace strata::config

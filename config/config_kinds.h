@@ -14,6 +14,7 @@
 #include "config/config_value.h"
 #include "config/cost_file.h"
 #include "config/run_config_names.h"
+#include "device/registry/backends.h"
 #include "loadbalance/cost_model.h"
 
 namespace strata::config {
@@ -126,6 +127,14 @@ struct Cost {
     return fmt::format("{{linear: {}, quadratic: {}}}", shortest(cost.linear),
                        shortest(cost.quadratic));
   }
+};
+
+// Names and values; which ones a backend knows is checked once the backend is.
+struct BackendOptionValues {
+  std::string type() const { return "`{name: value, ...}`"; }
+  std::string meanings() const;
+  device::OptionValues parse(const ConfigValue& value, const std::string& expected) const;
+  std::string format(const device::OptionValues& values) const;
 };
 
 template <typename Enum>

@@ -69,7 +69,20 @@ std::string nearest_name(const std::string& name) {
   return best;
 }
 
+// Keys of earlier versions, and what they are now.
+struct RenamedKey {
+  const char* old_name;
+  const char* name;
+};
+constexpr RenamedKey kRenamedKeys[] = {{"device.attention", "device.options.attention"},
+                                       {"device.epilogues", "device.options.epilogues"}};
+
 [[noreturn]] void reject_unknown(const ConfigValue& value) {
+  for (const RenamedKey& key : kRenamedKeys) {
+    if (value.key == key.old_name) {
+      fail("{}: {}: is now called {}", value.source, value.key, key.name);
+    }
+  }
   const std::string nearest = nearest_name(value.key);
   fail("{}: {}: unknown key; {}", value.source, value.key,
        nearest.empty() ? "see docs/config.md or 'strata train --describe-config'"
@@ -78,6 +91,28 @@ std::string nearest_name(const std::string& name) {
 
 std::string source_at(const std::string& file, const YAML::Node& node) {
   return node.Mark().is_null() ? file : fmt::format("{}:{}", file, node.Mark().line + 1);
+}
+
+std::string parent_of(const std::string& name) {
+  return name.substr(0, std::min(name.rfind('.'), name.size()));
+}
+
+// One entry of a key whose value is a map, beside those that `values` has.
+void collect_entry(const ConfigValue& entry, Values& values) {
+  ConfigValue map = entry;
+  map.key = parent_of(entry.key);
+  map.node = YAML::Node(YAML::NodeType::Map);
+  const std::string name = entry.key.substr(map.key.size() + 1);
+  const auto known = values.find(map.key);
+  if (known != values.end()) {
+    if (!known->second.node.IsMap()) reject_unknown(entry);
+    for (const auto& other : known->second.node) {
+      if (other.first.Scalar() != name) map.node[other.first] = other.second;
+    }
+    values.erase(known);
+  }
+  map.node[name] = entry.node;
+  values.emplace(map.key, map);
 }
 
 // Adds to `values` every key below `value`, which is a section or a key. `with_lines`: sources name
@@ -89,6 +124,7 @@ void collect(const ConfigValue& value, bool with_lines, Values& values) {
     values.emplace(value.key, value);
     return;
   }
+  if (is_key(parent_of(value.key))) return collect_entry(value, values);
   if (!value.key.empty() && !is_section(value.key)) reject_unknown(value);
   if (value.node.IsNull()) return;
   if (!value.node.IsMap()) value.reject("a section of 'key: value' lines");

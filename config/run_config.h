@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "device/kernel_choices.h"
+#include "comm/buckets/clip_mode.h"
 #include "device/registry/backends.h"
 #include "loadbalance/cost_model.h"
+#include "optim/schedule.h"
 
 namespace strata::config {
 
@@ -26,8 +27,8 @@ enum class BalanceStrategy : uint8_t {
   kPlanned
 };
 enum class OptimizerKind : uint8_t { kAdam, kLamb };
-enum class ScheduleKind : uint8_t { kWarmupThenPolynomialDecay, kPolynomialDecay };
-enum class ClipMode : uint8_t { kNone, kAfterAllReduce, kBeforeAllReduce, kBucketBeforeAllReduce };
+using ScheduleKind = optim::Schedule;
+using ClipMode = comm::ClipMode;
 enum class ReduceDType : uint8_t { kFp32, kBf16 };
 
 // The name of a value as it is written in the YAML file.
@@ -66,8 +67,7 @@ struct DeviceConfig {
   const device::BackendKind* backend = &device::find_backend("cpu");  // never null
   std::optional<int> threads;  // absent: the node's processors divided by its ranks
   bool graphs = false;
-  device::AttentionKernel attention = device::AttentionKernel::kFastest;
-  device::FusedEpilogues epilogues = device::FusedEpilogues::kFastest;
+  device::OptionValues options;  // of the backend alone
 };
 
 struct DataConfig {

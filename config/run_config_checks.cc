@@ -63,17 +63,17 @@ Conflict find_conflict(const RunConfig& config) {
                         config.batch.round_tokens, backend.float8_tokens, backend.name,
                         std::lcm(64, backend.float8_tokens))};
   }
-  if (config.device.graphs && !backend.keeps_work) {
+  if (config.device.graphs && !backend.captures_graphs) {
     return {"device.graphs",
-            fmt::format("the {} backend has nothing to record; use {} or false", backend.name,
-                        those_with(&device::BackendKind::keeps_work))};
+            fmt::format("the {} backend captures no graphs; use {} or false", backend.name,
+                        those_with(&device::BackendKind::captures_graphs))};
   }
-  const bool chooses_attention = config.device.attention != device::AttentionKernel::kFastest;
-  const bool chooses_epilogues = config.device.epilogues != device::FusedEpilogues::kFastest;
-  if ((chooses_attention || chooses_epilogues) && !backend.chooses_kernels) {
-    return {chooses_attention ? "device.attention" : "device.epilogues",
-            fmt::format("the {} backend has nothing to choose from; use {} or fastest",
-                        backend.name, those_with(&device::BackendKind::chooses_kernels))};
+  for (const auto& [option, value] : config.device.options) {
+    try {
+      backend.check_option(option, value);
+    } catch (const Error& error) {
+      return {"device.options", error.what()};
+    }
   }
   const LoadBalanceConfig& balance = config.batch.load_balance;
   const bool grouped = balance.strategy == BalanceStrategy::kStratifiedPresort ||

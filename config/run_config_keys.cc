@@ -85,7 +85,7 @@ ConfigSection model_section() {
        key("attention_dropout", get, &S::attention_dropout, Maybe{probability, "auto"},
            "Dropout probability of attention weights. `auto`: what `config` says."),
        key("precision", get, &S::precision, Choice<Precision>{},
-           "Type of weights and activations in the matrix products.")});
+           "Type of weights and activations in GEMMs.")});
 }
 
 ConfigSection device_section() {
@@ -98,15 +98,12 @@ ConfigSection device_section() {
            "Threads of each rank. `auto`: the processors of the node divided by the "
            "ranks on it."),
        key("graphs", get, &S::graphs, Flag{},
-           "Record what a micro-batch has a GPU do (of one rank, reduction and update "
-           "included), and replay it for later ones of the same shape (CUDA graphs): "
+           "Capture what a micro-batch has the device do (of one rank, reduction and update "
+           "included), and launch it for later ones of the same shape (CUDA graphs): "
            "the host starts a few things a step instead of a thousand. Pays where "
            "micro-batches are small; `batch.round_tokens` makes shapes recur."),
-       key("attention", get, &S::attention, Choice<device::AttentionKernel>{},
-           "What cuda computes bf16 attention with."),
-       key("epilogues", get, &S::epilogues, Choice<device::FusedEpilogues>{},
-           "Whether cuda's bf16 products also do what follows them: GELU, its "
-           "derivative, bias gradients.")});
+       key("options", get, &S::options, BackendOptionValues{},
+           "Choices that one backend alone offers; `--set device.options.NAME=VALUE` sets one.")});
 }
 
 ConfigSection data_section() {

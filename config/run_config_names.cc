@@ -19,21 +19,8 @@ constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kFp32, "fp32", "32-bit floats"},
     {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"},
     {Precision::kFp8, "fp8",
-     "as `auto`, with the operands of the encoder's products rounded to 8 bits (E4M3, gradients "
-     "E5M2) at scales that follow the steps before; cpu computes what they would give"}};
-using device::AttentionKernel;
-constexpr NamedChoice<AttentionKernel> kAttentionKernels[] = {
-    {AttentionKernel::kFastest, "fastest", "of those below, measured when it first runs"},
-    {AttentionKernel::kPlain, "plain", "a warp a query, to check the others"},
-    {AttentionKernel::kMma, "mma", "tensor cores, heads of 32 or 64 units"},
-    {AttentionKernel::kWgmma, "wgmma", "those of Hopper, heads of 64 units; others as `mma`"},
-    {AttentionKernel::kCudnn, "cudnn",
-     "cuDNN's where nothing is dropped, as in evaluations; else as `fastest`"}};
-using device::FusedEpilogues;
-constexpr NamedChoice<FusedEpilogues> kFusedEpilogues[] = {
-    {FusedEpilogues::kFastest, "fastest", "where that is measured to be faster"},
-    {FusedEpilogues::kAlways, "always", "wherever cuBLASLt can"},
-    {FusedEpilogues::kNever, "never", "kernels of their own"}};
+     "as `auto`, with the operands of the encoder's GEMMs in FP8 (E4M3, gradients E5M2) at scales "
+     "that follow the steps before; cpu computes what they would give"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
     {BalanceStrategy::kExchange, "exchange",
@@ -94,14 +81,6 @@ std::span<const NamedChoice<const device::BackendKind*>> choices_of() {
     return all;
   }();
   return choices;
-}
-template <>
-std::span<const NamedChoice<device::AttentionKernel>> choices_of() {
-  return kAttentionKernels;
-}
-template <>
-std::span<const NamedChoice<device::FusedEpilogues>> choices_of() {
-  return kFusedEpilogues;
 }
 template <>
 std::span<const NamedChoice<BalanceStrategy>> choices_of() {

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "base/error.h"
 #include "base/timing.h"
 
 namespace strata::device {
@@ -42,8 +43,26 @@ std::unique_ptr<Stopwatch> Backend::make_stopwatch() {
   return std::make_unique<WaitingStopwatch>(*this);
 }
 
-std::unique_ptr<Recording> Backend::keep(const std::function<void()>&) { return nullptr; }
+std::unique_ptr<CapturedGraph> Backend::capture(const std::function<void()>&) { return nullptr; }
 
-void Backend::each_time(const std::function<void()>& call) { call(); }
+void Backend::outside_capture(const std::function<void()>& call) { call(); }
+
+std::unique_ptr<Collectives> Backend::make_collectives(const RankGroup&, Stream) { return nullptr; }
+
+void Backend::lamb_direction(Stream, const LambDirection&) {
+  fail("the {} backend has no LAMB; use optimizer.name adam", name());
+}
+
+void Backend::lamb_apply(Stream, const LambApply&) {
+  fail("the {} backend has no LAMB; use optimizer.name adam", name());
+}
+
+void Backend::round_to_float8(Stream, const RoundToFloat8&) {
+  fail("the {} backend has no FP8; use another model.precision", name());
+}
+
+void Backend::float8_update(Stream, const Float8Update&) {
+  fail("the {} backend has no FP8; use another model.precision", name());
+}
 
 }  // namespace strata::device

@@ -4,34 +4,34 @@
 
 namespace strata::device {
 
-void Recordings::run(const Key& key, const std::function<void()>& issue) {
-  const auto known = kept_.find(key);
-  if (known == kept_.end()) {
-    if (kept_.size() < most_) kept_.emplace(key, nullptr);
+void GraphCache::run(const Key& key, const std::function<void()>& issue) {
+  const auto known = graphs_.find(key);
+  if (known == graphs_.end()) {
+    if (graphs_.size() < most_) graphs_.emplace(key, nullptr);
     return issue();
   }
   if (known->second) {
-    ++replayed_;
+    ++launched_;
   } else {
-    known->second = recording(issue);
+    known->second = captured(issue);
   }
-  known->second->replay();
+  known->second->launch();
 }
 
-bool Recordings::keep(const Key& key, const std::function<void()>& issue) {
-  auto known = kept_.find(key);
-  if (known == kept_.end()) {
-    if (kept_.size() >= most_) return false;
-    known = kept_.emplace(key, nullptr).first;
+bool GraphCache::capture(const Key& key, const std::function<void()>& issue) {
+  auto known = graphs_.find(key);
+  if (known == graphs_.end()) {
+    if (graphs_.size() >= most_) return false;
+    known = graphs_.emplace(key, nullptr).first;
   }
-  if (!known->second) known->second = recording(issue);
+  if (!known->second) known->second = captured(issue);
   return true;
 }
 
-std::unique_ptr<Recording> Recordings::recording(const std::function<void()>& issue) {
-  auto recording = backend_.keep(issue);
-  if (!recording) fail("the {} backend cannot keep work to replay it", backend_.name());
-  return recording;
+std::unique_ptr<CapturedGraph> GraphCache::captured(const std::function<void()>& issue) {
+  auto graph = backend_.capture(issue);
+  if (!graph) fail("the {} backend captures no graphs", backend_.name());
+  return graph;
 }
 
 }  // namespace strata::device

@@ -5,8 +5,8 @@
 
 namespace strata::device {
 
-// The number itself, or where in device memory it will lie by then. What is recorded once and
-// replayed in many steps (Backend::end_recording) reads there what changes from step to step.
+// The number itself, or where in device memory it will lie by then. What is captured once and
+// launched in many steps (Backend::capture) reads there what changes from step to step.
 template <typename T>
 class StepValue {
  public:

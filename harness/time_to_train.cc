@@ -1,50 +1,36 @@
 #include "harness/time_to_train.h"
 
-#include <dnnl_version.h>
-#include <mpi.h>
-#include <unistd.h>
-
 #include <cmath>
+#include <cstdio>
 #include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/timing.h"
 #include "harness/host/page_cache.h"
-#include "harness/host/signal_thread.h"
-#include "harness/host/system_description.h"
 #include "harness/progress.h"
 #include "harness/record/experiment_log.h"
 #include "harness/record/log_keys.h"
-#include "harness/record/result_tree.h"
 #include "harness/record/run_description_events.h"
 #include "harness/seed.h"
-#include "training/evaluation.h"
-#include "training/step_trace.h"
-#include "training/trainer.h"
-#include "training/warm_up.h"
 
 namespace strata::harness {
 namespace {
 
-// What all experiments of a call share: the device, the model's memory, the data's indices, the
-// tree.
+// What all experiments of a call share.
 struct Benchmark {
   const config::RunConfig& config;
-  const training::Ranks& ranks;
-  bert::BertConfig bert;
-  std::unique_ptr<device::Backend> backend;
-  std::unique_ptr<data::InstanceSource> train, eval;
-  std::unique_ptr<bert::Model> model;
+  SystemUnderTest& system;
+  DataFacts data;
   ResultTree tree;
-  std::string platform;
   std::vector<ExperimentResult> results;  // that were there already
-};
 
-// Lines for people, from the first rank only.
-void say(const training::Ranks& ranks, const std::string& line) {
-  if (ranks.first()) std::fprintf(stderr, "%s\n", line.c_str());
-}
+  bool first() const { return system.rank() == 0; }
+  // Lines for people, from the first rank only.
+  void say(const std::string& line) const {
+    if (first()) std::fprintf(stderr, "%s\n", line.c_str());
+  }
+};
 
 // Results that lie together are of one configuration on one system.
 void check_kept(const ResultTree& tree, const std::vector<ExperimentResult>& kept,
@@ -68,133 +54,99 @@ void check_kept(const ResultTree& tree, const std::vector<ExperimentResult>& kep
 }
 
 // Which of the first rank's results reached the target, on all ranks.
-void share(std::vector<ExperimentResult>& results, const training::Ranks& ranks) {
+void share(std::vector<ExperimentResult>& results, SystemUnderTest& system) {
   size_t count = results.size();
-  ranks.communicator.broadcast(&count, sizeof count, 0);
+  system.broadcast(&count, sizeof count);
   results.resize(count);
   for (ExperimentResult& result : results) {
-    ranks.communicator.broadcast(&result.experiment, sizeof result.experiment, 0);
-    ranks.communicator.broadcast(&result.reached_target, sizeof result.reached_target, 0);
+    system.broadcast(&result.experiment, sizeof result.experiment);
+    system.broadcast(&result.reached_target, sizeof result.reached_target);
   }
 }
 
-Benchmark prepare(const config::RunConfig& config, const training::Ranks& ranks,
+Benchmark prepare(const config::RunConfig& config, SystemUnderTest& system,
                   ExistingResults existing) {
-  Benchmark b{.config = config, .ranks = ranks, .bert = training::make_bert_config(config)};
-  training::check_vocabulary(config, b.bert);
-  b.backend = training::make_backend(config, ranks.local);
-  b.train = training::open_data(config.data.train, b.bert);
-  b.eval = training::open_data(config.data.eval, b.bert);
-  const auto capacity = training::larger(training::capacity_of(*b.train, config.batch.micro_batch),
-                                         training::capacity_of(*b.eval, config.batch.micro_batch));
-  b.model = std::make_unique<bert::Model>(b.bert, *b.backend, capacity,
-                                          training::model_options(config, b.bert));
-
+  const SystemFacts facts = system.system_facts();
   const Machine machine = inspect_machine();
-  char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(mpi, &length);
-  const std::string mpi_version(mpi, std::string_view(mpi).find(','));
-  const SystemFacts facts{
-      .nodes = ranks.size() / ranks.local.count,
-      .ranks = ranks.size(),
-      .device = b.backend->description(),
-      .accelerator = b.backend->accelerator(),
-      .libraries = {{"oneDNN", fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR,
-                                           DNNL_VERSION_PATCH)},
-                    {"MPI", mpi_version}}};
-  b.platform = system_name(config, machine, facts);
-  b.tree = {config.run.output, config.run.organization, b.platform};
-  if (ranks.first()) {
+  Benchmark b{
+      .config = config,
+      .system = system,
+      .data = system.data_facts(),
+      .tree = {config.run.output, config.run.organization, system_name(config, machine, facts)}};
+  if (b.first()) {
     b.results = prepare_result_tree(b.tree, config.run.experiments, existing);
     const std::string description = system_description_json(config, machine, facts);
     check_kept(b.tree, b.results, config, description);
     write_file_atomically(b.tree.system_description(), description);
   }
-  share(b.results, ranks);
+  share(b.results, system);
   if (!b.results.empty()) {
-    say(ranks, fmt::format("results: {} of {} are there and kept, below {}", b.results.size(),
-                           config.run.experiments, b.tree.results().string()));
+    b.say(fmt::format("results: {} of {} are there and kept, below {}", b.results.size(),
+                      config.run.experiments, b.tree.results().string()));
   }
-  say(ranks, fmt::format("device: {}, {} rank{}", b.backend->description(), ranks.size(),
-                         ranks.size() == 1 ? "" : "s"));
-  say(ranks,
-      fmt::format("data: {} training and {} evaluation samples", b.train->size(), b.eval->size()));
+  b.say(
+      fmt::format("device: {}, {} rank{}", facts.device, facts.ranks, facts.ranks == 1 ? "" : "s"));
+  b.say(fmt::format("data: {} training and {} evaluation samples", b.data.train_samples,
+                    b.data.eval_samples));
   return b;
 }
 
 uint64_t agreed_seed(const Benchmark& b, int experiment) {
   uint64_t seed = experiment_seed(b.config.run.seed, experiment);
-  b.ranks.communicator.broadcast(&seed, sizeof seed, 0);
+  b.system.broadcast(&seed, sizeof seed);
   return seed;
 }
 
-int64_t most_masked(const data::InstanceSource& source) {
-  const auto counts = source.masked_counts();
-  return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
-}
-
-// The timed region's loop: blocks of training, each followed by an evaluation, until the target.
+// The timed region: blocks of training, each followed by an evaluation, until the target.
 class TimedRun {
  public:
-  TimedRun(const Benchmark& b, RunLog& log, training::Trainer& trainer,
-           const std::filesystem::path& step_trace)
+  TimedRun(const Benchmark& b, ExperimentLog& log)
       : b_(b),
+        system_(b.system),
         log_(log),
-        trainer_(trainer),
-        evaluator_(*b.model, *b.eval, b.config.data.eval_samples, b.config.batch.micro_batch,
-                   b.ranks.communicator),
-        trace_(step_trace),
-        timeline_(b.ranks.communicator),
         max_steps_(max_steps(b.config)),
-        interval_(eval_interval_samples(b.config, b.ranks.size())) {
-    if (b.ranks.first())
+        interval_(eval_interval_samples(b.config, b.system.ranks())) {
+    if (b.first())
       progress_.emplace(ProgressOptions{.total_steps = max_steps_, .may_end_earlier = true});
   }
 
-  const training::Timeline& timeline() const { return timeline_; }
-  const training::Evaluator& evaluator() const { return evaluator_; }
-
   ExperimentResult run() {
     ExperimentResult result;
-    b_.ranks.communicator.barrier();
+    system_.barrier();
     const auto begin = Clock::now();
     log_.run_start();
-    trainer_.start();
+    system_.start();
     int64_t next_eval = std::max(b_.config.target.start_eval_at_sample, interval_);
     while (!result.reached_target && result.steps < max_steps_ && !diverged_) {
       train_until(next_eval, result);
-      result.accuracy = evaluate();
+      result.accuracy = evaluate(result.samples);
       result.reached_target = result.accuracy >= b_.config.target.masked_lm_accuracy;
-      next_eval = trainer_.samples() + interval_;
+      next_eval = result.samples + interval_;
     }
-    result.samples = trainer_.samples();
-    log_.write([&](EventLog& log) { log_run_samples(log, result.samples, evaluator_.samples()); });
+    log_.write([&](EventLog& log) { log_run_samples(log, result.samples, b_.data.eval_samples); });
     log_.run_stop(result.reached_target, result.samples);
     result.seconds = seconds_since(begin);
     if (progress_) progress_->finish();
-    trace_.finish();
     return result;
   }
 
  private:
   void train_until(int64_t samples, ExperimentResult& result) {
-    const int64_t first = trainer_.samples();
+    const int64_t first = result.samples;
     log_.write([&](EventLog& log) {
       log.start(log_keys::kBlockStart,
                 {{log_keys::kFirstEpochNum, first}, {log_keys::kEpochCount, samples - first}});
       log.start(log_keys::kEpochStart, {{log_keys::kEpochNum, first}});
     });
-    while (trainer_.samples() < samples && result.steps < max_steps_ && !diverged_) {
-      trainer_.record(result.steps < b_.config.log.timeline_steps ? &timeline_ : nullptr);
-      const training::StepResult step = trainer_.step();
+    while (result.samples < samples && result.steps < max_steps_ && !diverged_) {
+      const TrainedStep step = system_.train_step();
       result.steps = step.step;
-      trace_.add(step);
+      result.samples = step.samples;
       state_.step = step.step;
-      state_.items = trainer_.samples();
-      if (step.losses) state_.loss = step.losses->mean_loss();
+      state_.items = step.samples;
+      if (step.loss) state_.loss = step.loss;
       if (progress_) progress_->update(state_);
-      diverged_ = step.losses && !std::isfinite(step.losses->mean_loss());
+      diverged_ = step.loss && !std::isfinite(*step.loss);
     }
     if (diverged_ && progress_) {
       progress_->print(
@@ -208,10 +160,10 @@ class TimedRun {
     });
   }
 
-  double evaluate() {
-    const EventMetadata when{{log_keys::kEpochNum, trainer_.samples()}};
+  double evaluate(int64_t samples) {
+    const EventMetadata when{{log_keys::kEpochNum, samples}};
     log_.write([&](EventLog& log) { log.start(log_keys::kEvalStart, when); });
-    const double accuracy = evaluator_.evaluate().masked_lm_accuracy();
+    const double accuracy = system_.evaluate();
     log_.write([&](EventLog& log) {
       log.event(log_keys::kEvalAccuracy, accuracy, when);
       log.end(log_keys::kEvalStop, {}, when);
@@ -226,11 +178,8 @@ class TimedRun {
   }
 
   const Benchmark& b_;
-  RunLog& log_;
-  training::Trainer& trainer_;
-  training::Evaluator evaluator_;
-  training::StepTrace trace_;
-  training::Timeline timeline_;
+  SystemUnderTest& system_;
+  ExperimentLog& log_;
   std::optional<Progress> progress_;
   int64_t max_steps_, interval_;
   ProgressState state_;
@@ -243,73 +192,62 @@ std::vector<std::filesystem::path> data_paths(const config::RunConfig& config) {
   return paths;
 }
 
+RunFiles files_of(const Benchmark& b, int experiment) {
+  RunFiles files;
+  if (b.config.log.step_trace) files.step_trace = b.tree.step_trace(experiment);
+  if (b.config.log.timeline_steps > 0) files.timeline = b.tree.timeline(experiment);
+  if (b.config.log.save_checkpoint) files.checkpoint = b.tree.checkpoint(experiment);
+  return files;
+}
+
 ExperimentResult run_experiment(const Benchmark& b, int experiment) {
-  const training::Ranks& ranks = b.ranks;
-  std::optional<RunLog> owned;
-  if (ranks.first()) {
+  std::optional<ExperimentLog> owned;
+  if (b.first()) {
     owned.emplace(b.tree.log(experiment));
   } else {
     owned.emplace();
   }
-  RunLog& log = *owned;
+  ExperimentLog& log = *owned;
   const uint64_t seed = agreed_seed(b, experiment);
 
-  if (ranks.first()) {
+  if (b.first()) {
     const std::string cleared =
         clear_page_cache(data_paths(b.config), b.config.initialization.clear_whole_cache);
-    say(ranks, fmt::format("experiment {}: seed {}, cleared {}", experiment, seed, cleared));
+    b.say(fmt::format("experiment {}: seed {}, cleared {}", experiment, seed, cleared));
   }
   log.write([&](EventLog& events) {
     events.event(log_keys::kCacheClear, true);
     events.start(log_keys::kInitStart);
     log_run_description(events, b.config,
-                        {.ranks = ranks.size(),
+                        {.ranks = b.system.ranks(),
                          .seed = seed,
-                         .platform = b.platform,
-                         .max_predictions_per_seq = most_masked(*b.train)});
-    if (b.config.run.division != config::Division::kClosed) return;
-    std::vector<std::string> tensors;
-    for (const bert::Parameter& parameter : b.model->layout().all)
-      tensors.push_back(parameter.name);
-    log_weights_initialization(events, tensors);
+                         .platform = b.tree.system,
+                         .max_predictions_per_seq = b.data.max_predictions_per_seq});
+    if (b.config.run.division == config::Division::kClosed) {
+      log_weights_initialization(events, b.data.tensors);
+    }
   });
-  const bert::HostWeights weights = training::make_weights(
-      b.config, b.model->layout(), seed, [&](const std::string& line) { say(ranks, line); });
-  b.model->set_weights(weights);
-  training::Trainer trainer(b.config, *b.backend, *b.model, ranks.communicator, *b.train, seed);
-  TimedRun run(b, log, trainer,
-               b.config.log.step_trace && ranks.first() ? b.tree.step_trace(experiment)
-                                                        : std::filesystem::path());
-  const training::WarmUp warm =
-      training::warm_up(b.config.initialization.warmup_steps, max_steps(b.config), *b.model,
-                        weights, trainer, run.evaluator());
-  if (warm.tried > 0 || warm.kept > 0) {
-    say(ranks, fmt::format("warm-up: {} micro-batches tried, {} shapes recorded, {:.1f} s",
-                           warm.tried, warm.kept, warm.seconds));
-  }
+  const Say say = [&](const std::string& line) { b.say(line); };
+  b.system.prepare(seed, files_of(b, experiment), say);
+  TimedRun run(b, log);
+  b.system.warm_up(say);
   // Last of the initialisation: what fails before leaves no result behind.
-  if (ranks.first()) write_file_atomically(b.tree.config(experiment), to_yaml(b.config));
+  if (b.first()) write_file_atomically(b.tree.config(experiment), to_yaml(b.config));
   log.write([&](EventLog& events) { events.end(log_keys::kInitStop); });
 
   ExperimentResult result = run.run();
   result.experiment = experiment;
   result.seed = seed;
   result.log = b.tree.log(experiment);
-  if (b.config.log.timeline_steps > 0) run.timeline().write(b.tree.timeline(experiment));
-  if (b.config.log.save_checkpoint) trainer.gather_weights();
-  if (b.config.log.save_checkpoint && ranks.first()) {
-    bert::save_weights(b.model->layout(), b.model->weights(), b.tree.checkpoint(experiment));
-  }
+  b.system.save();
   return result;
 }
 
 }  // namespace
 
 std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
-                                            const training::Ranks& ranks,
-                                            ExistingResults existing) {
-  const SignalThread signal_thread;  // before the device starts its threads
-  const Benchmark benchmark = prepare(config, ranks, existing);
+                                            SystemUnderTest& system, ExistingResults existing) {
+  const Benchmark benchmark = prepare(config, system, existing);
   std::vector<ExperimentResult> results;
   auto kept = benchmark.results.begin();
   for (int experiment = 0; experiment < config.run.experiments; ++experiment) {
@@ -319,11 +257,10 @@ std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
     }
     results.push_back(run_experiment(benchmark, experiment));
     const ExperimentResult& r = results.back();
-    say(ranks,
-        fmt::format(
-            "result_{}: {} with accuracy {:.4f} (target {:.4f}) after {} samples in {:.1f} s: {}",
-            r.experiment, r.reached_target ? "success" : "aborted", r.accuracy,
-            config.target.masked_lm_accuracy, r.samples, r.seconds, r.log.string()));
+    benchmark.say(fmt::format(
+        "result_{}: {} with accuracy {:.4f} (target {:.4f}) after {} samples in {:.1f} s: {}",
+        r.experiment, r.reached_target ? "success" : "aborted", r.accuracy,
+        config.target.masked_lm_accuracy, r.samples, r.seconds, r.log.string()));
   }
   return results;
 }

@@ -16,10 +16,10 @@ class Adam final : public Optimizer {
     moments_.begin_step(stream, step, learning_rate);
   }
 
-  void update(device::Stream stream, int64_t begin, int64_t end,
-              const UpdateOptions& options) override {
-    for_each_part(segments_, begin, end, [&](const Segment& segment, int64_t from, int64_t to) {
-      backend_.adam_update(stream, moments_.adam_update(from, to, segment.decay, options));
+  void update(device::Stream stream, const Range& range,
+              const device::GradientClip& clip) override {
+    for_each_part(segments_, range, [&](const Segment& segment, const Range& part) {
+      backend_.adam_update(stream, moments_.adam_update(part, segment.decay, clip));
     });
   }
 

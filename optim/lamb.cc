@@ -1,5 +1,6 @@
 // LAMB, tensor by tensor: a range's direction is computed as soon as its gradients come, and takes
 // their place; a tensor is updated when the last of its ranges has come, from whichever rank.
+#include "device/buffer.h"
 #include "optim/moments.h"
 #include "optim/optimizer.h"
 
@@ -32,11 +33,11 @@ class Lamb : public Optimizer {
     moments_.begin_step(stream, step, learning_rate);
   }
 
-  void update(Stream stream, int64_t begin, int64_t end, const UpdateOptions& options) override {
-    for_each_part(segments_, begin, end, [&](LambSegment& segment, int64_t from, int64_t to) {
-      const device::AdamUpdate adam = moments_.adam_update(from, to, segment.decay, options);
+  void update(Stream stream, const Range& range, const device::GradientClip& clip) override {
+    for_each_part(segments_, range, [&](LambSegment& segment, const Range& part) {
+      const device::AdamUpdate adam = moments_.adam_update(part, segment.decay, clip);
       if (segment.decay) {
-        add_part(stream, segment, {from, to}, adam);
+        add_part(stream, segment, part, adam);
       } else {
         backend_.adam_update(stream, adam);  // trust ratio 1
       }
@@ -52,7 +53,7 @@ class Lamb : public Optimizer {
 
   void compute_direction(Stream stream, const LambSegment& segment, const Range& part,
                          const device::AdamUpdate& adam) {
-    const device::Tensor gradients = slice(moments_.arena().gradients, part.begin, part.end);
+    const device::Tensor gradients = elements_of(moments_.arena().gradients, part);
     backend_.lamb_direction(stream, {.weights = adam.weights,
                                      .gradients = gradients,
                                      .first_moment = adam.first_moment,
@@ -62,18 +63,16 @@ class Lamb : public Optimizer {
                                      .beta2 = adam.beta2,
                                      .epsilon = adam.epsilon,
                                      .weight_decay = adam.weight_decay,
-                                     .gradient_scale = adam.gradient_scale,
-                                     .norm_squared = adam.norm_squared,
-                                     .max_norm = adam.max_norm,
+                                     .clip = adam.clip,
                                      .norms = segment.norms});
   }
 
-  // Of arena elements [begin, end), which lie in the segment.
-  void apply(Stream stream, const LambSegment& segment, int64_t begin, int64_t end) {
+  // Of the arena elements `part`, which lie in the segment.
+  void apply(Stream stream, const LambSegment& segment, const Range& part) {
     const ParameterArena& arena = moments_.arena();
-    backend_.lamb_apply(stream, {.weights = slice(arena.weights, begin, end),
-                                 .compute_weights = slice(arena.compute_weights, begin, end),
-                                 .directions = slice(arena.gradients, begin, end),
+    backend_.lamb_apply(stream, {.weights = elements_of(arena.weights, part),
+                                 .compute_weights = elements_of(arena.compute_weights, part),
+                                 .directions = elements_of(arena.gradients, part),
                                  .norms = segment.norms,
                                  .learning_rate = moments_.learning_rate()});
   }
@@ -96,15 +95,15 @@ class WholeLamb final : public Lamb {
       backend_.fill_zero(stream, segment.norms, sizeof(LambNorms));
     }
     compute_direction(stream, segment, part, adam);
-    segment.pending -= part.end - part.begin;
+    segment.pending -= part.size();
     if (segment.pending > 0) return;
-    apply(stream, segment, segment.offset, segment.offset + segment.size);
+    apply(stream, segment, {segment.offset, segment.offset + segment.size});
     segment.pending = segment.size;
   }
 };
 
 // Ranks have parts of it.
-class SharedLamb final : public Lamb {
+class ShardedLamb final : public Lamb {
  public:
   using Lamb::Lamb;
 
@@ -118,9 +117,9 @@ class SharedLamb final : public Lamb {
     return {norms_.data(), device::DType::kF64, 1, kSums * std::ssize(segments_)};
   }
 
-  void finish(Stream stream, int64_t begin, int64_t end) override {
-    for_each_part(segments_, begin, end, [&](LambSegment& segment, int64_t from, int64_t to) {
-      if (segment.decay) apply(stream, segment, from, to);
+  void finish(Stream stream, const Range& range) override {
+    for_each_part(segments_, range, [&](LambSegment& segment, const Range& part) {
+      if (segment.decay) apply(stream, segment, part);
     });
   }
 
@@ -138,7 +137,7 @@ std::unique_ptr<Optimizer> make_lamb(device::Backend& backend, const ParameterAr
                                      std::span<const Range> owned) {
   check_segments(segments, arena.weights.size());
   if (owned.empty()) return std::make_unique<WholeLamb>(backend, arena, segments, options, owned);
-  return std::make_unique<SharedLamb>(backend, arena, segments, options, owned);
+  return std::make_unique<ShardedLamb>(backend, arena, segments, options, owned);
 }
 
 }  // namespace strata::optim

@@ -60,10 +60,10 @@ std::vector<Segment> merged(std::span<const Segment> segments, MergedSegments wh
   return result;
 }
 
-Tensor slice(const Tensor& arena, int64_t begin, int64_t end) {
+Tensor elements_of(const Tensor& arena, const Range& range) {
   if (!arena) return arena;
-  return {arena.as<char>() + begin * static_cast<int64_t>(device::size_of(arena.dtype)),
-          arena.dtype, 1, end - begin};
+  return {arena.as<char>() + range.begin * static_cast<int64_t>(device::size_of(arena.dtype)),
+          arena.dtype, 1, range.size()};
 }
 
 Moments::Moments(device::Backend& backend, const ParameterArena& arena, const AdamOptions& options,
@@ -83,15 +83,16 @@ Moments::Moments(device::Backend& backend, const ParameterArena& arena, const Ad
   second_ = device::Buffer(backend, bytes);
 }
 
-int64_t Moments::place_of(int64_t begin, int64_t end) const {
+int64_t Moments::place_of(const Range& range) const {
   const auto after = std::upper_bound(
-      owned_.begin(), owned_.end(), begin,
+      owned_.begin(), owned_.end(), range.begin,
       [](int64_t element, const Owned& candidate) { return element < candidate.range.begin; });
-  if (after == owned_.begin() || end > std::prev(after)->range.end) {
-    fail("update of elements [{}, {}): this rank keeps no moments of all of them", begin, end);
+  if (after == owned_.begin() || range.end > std::prev(after)->range.end) {
+    fail("update of elements [{}, {}): this rank keeps no moments of all of them", range.begin,
+         range.end);
   }
   const Owned& owned = *std::prev(after);
-  return owned.offset + begin - owned.range.begin;
+  return owned.offset + range.begin - owned.range.begin;
 }
 
 void Moments::begin_step(device::Stream stream, int64_t step, double learning_rate) {
@@ -103,25 +104,24 @@ void Moments::begin_step(device::Stream stream, int64_t step, double learning_ra
   step_begun_ = true;
 }
 
-device::AdamUpdate Moments::adam_update(int64_t begin, int64_t end, bool decay,
-                                        const UpdateOptions& options) const {
+device::AdamUpdate Moments::adam_update(const Range& range, bool decay,
+                                        const device::GradientClip& clip) const {
   if (!step_begun_) fail("an update of weights before any step began");
-  const int64_t place = place_of(begin, end);
+  const int64_t place = place_of(range);
+  const Range in_moments{place, place + range.size()};
   const auto* step = step_values_.as<StepValues>();
-  return {.weights = slice(arena_.weights, begin, end),
-          .compute_weights = slice(arena_.compute_weights, begin, end),
-          .gradients = slice(arena_.gradients, begin, end),
-          .first_moment = slice(moment(first_), place, place + end - begin),
-          .second_moment = slice(moment(second_), place, place + end - begin),
+  return {.weights = elements_of(arena_.weights, range),
+          .compute_weights = elements_of(arena_.compute_weights, range),
+          .gradients = elements_of(arena_.gradients, range),
+          .first_moment = elements_of(moment(first_), in_moments),
+          .second_moment = elements_of(moment(second_), in_moments),
           .learning_rate = learning_rate(),
           .corrections = device::value_at(&step->corrections),
           .beta1 = static_cast<float>(options_.beta1),
           .beta2 = static_cast<float>(options_.beta2),
           .epsilon = static_cast<float>(options_.epsilon),
           .weight_decay = decay ? static_cast<float>(options_.weight_decay) : 0.0f,
-          .gradient_scale = options.gradient_scale,
-          .norm_squared = options.norm_squared,
-          .max_norm = options.max_norm};
+          .clip = clip};
 }
 
 device::StepValue<float> Moments::learning_rate() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "device/buffer.h"
 #include "optim/optimizer.h"
 
 namespace strata::optim {
@@ -20,22 +21,22 @@ void check_segments(std::span<const Segment> segments, int64_t arena_size);
 enum class MergedSegments : uint8_t { kAll, kWithoutDecay };
 std::vector<Segment> merged(std::span<const Segment> segments, MergedSegments which);
 
-// visit(segment, begin, end) for every one of the checked `segments` that has elements in
-// [begin, end), with the part of it that is in there.
+// visit(segment, part) for every one of the checked `segments` that has elements in `range`: `part`
+// is those of them.
 template <typename Segments, typename Visit>
-void for_each_part(Segments& segments, int64_t begin, int64_t end, const Visit& visit) {
-  auto segment = std::upper_bound(segments.begin(), segments.end(), begin,
+void for_each_part(Segments& segments, const Range& range, const Visit& visit) {
+  auto segment = std::upper_bound(segments.begin(), segments.end(), range.begin,
                                   [](int64_t offset, const Segment& candidate) {
                                     return offset < candidate.offset + candidate.size;
                                   });
-  for (; segment != segments.end() && segment->offset < end; ++segment) {
-    visit(*segment, std::max(begin, segment->offset),
-          std::min(end, segment->offset + segment->size));
+  for (; segment != segments.end() && segment->offset < range.end; ++segment) {
+    visit(*segment, Range{std::max(range.begin, segment->offset),
+                          std::min(range.end, segment->offset + segment->size)});
   }
 }
 
-// Elements [begin, end) of an arena; absent where it is.
-device::Tensor slice(const device::Tensor& arena, int64_t begin, int64_t end);
+// The elements `range` of an arena; absent where it is.
+device::Tensor elements_of(const device::Tensor& arena, const Range& range);
 
 class Moments {
  public:
@@ -46,10 +47,10 @@ class Moments {
 
   void begin_step(device::Stream stream, int64_t step, double learning_rate);
 
-  // Adam's update of elements [begin, end), which decay or not. Throws Error where they are not in
+  // Adam's update of the elements `range`, which decay or not. Throws Error where they are not in
   // one owned range, or no step has begun.
-  device::AdamUpdate adam_update(int64_t begin, int64_t end, bool decay,
-                                 const UpdateOptions& options) const;
+  device::AdamUpdate adam_update(const Range& range, bool decay,
+                                 const device::GradientClip& clip) const;
 
   const ParameterArena& arena() const { return arena_; }
   device::StepValue<float> learning_rate() const;  // of the step
@@ -62,9 +63,8 @@ class Moments {
     int64_t offset = 0;
   };
 
-  int64_t size() const { return owned_.back().offset + width(owned_.back().range); }
-  static int64_t width(const Range& range) { return range.end - range.begin; }
-  int64_t place_of(int64_t begin, int64_t end) const;
+  int64_t size() const { return owned_.back().offset + owned_.back().range.size(); }
+  int64_t place_of(const Range& range) const;
   device::Tensor moment(const device::Buffer& buffer) const;
 
   // What the operations of a step read when they run.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/range.h"
 #include "device/backend.h"
 
 namespace strata::optim {
@@ -25,20 +26,6 @@ struct Segment {
   bool decay = true;  // false for biases and LayerNorm
 };
 
-// Arena elements [begin, end).
-struct Range {
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-
-// What may differ from range to range. The effective gradient is gradient_scale * min(1, max_norm /
-// sqrt(norm_squared)) * gradient.
-struct UpdateOptions {
-  float gradient_scale = 1.0f;
-  const double* norm_squared = nullptr;  // device memory; null: no clipping
-  float max_norm = 1.0f;                 // in the units of norm_squared, before gradient_scale
-};
-
 // A tensor that must be saved to resume a run, and its name in a checkpoint.
 struct OptimizerState {
   std::string name;
@@ -53,18 +40,18 @@ class Optimizer {
   // before them.
   virtual void begin_step(device::Stream stream, int64_t step, double learning_rate) = 0;
 
-  // Updates the weights of arena elements [begin, end), which may cut segments; LAMB does so to a
+  // Updates the weights of the arena elements `range`, which may cut segments; LAMB does so to a
   // whole segment once the last range of it has come, or in finish(), and leaves directions in the
   // gradients' place. Every element is updated once a step; ranges may come in any order. Issued on
   // `stream`, which only one thread may use at a time.
-  virtual void update(device::Stream stream, int64_t begin, int64_t end,
-                      const UpdateOptions& options) = 0;
+  virtual void update(device::Stream stream, const Range& range,
+                      const device::GradientClip& clip) = 0;
 
-  // Where the state is shared out among ranks, but an update needs sums over whole tensors: [n] f64
+  // Where the state is sharded among ranks, but an update needs sums over whole tensors: [n] f64,
   // to which update() adds this rank's parts. The caller sums them over ranks once every element is
   // updated, and then has finish() do the rest, in any ranges. Absent: update() does all.
   virtual device::Tensor partial_sums() const { return {}; }
-  virtual void finish(device::Stream, int64_t /*begin*/, int64_t /*end*/) {}
+  virtual void finish(device::Stream, const Range&) {}
 
   // The state in device memory, to be read or overwritten between steps.
   virtual std::vector<OptimizerState> state() = 0;

@@ -28,7 +28,8 @@ void check_schedule(const ScheduleOptions& options) {
   }
   if (options.total_steps < 1)
     fail("total_steps is {}: it must be at least 1", options.total_steps);
-  if (options.schedule == Schedule::kPublished && options.total_steps <= options.warmup_steps) {
+  if (options.schedule == Schedule::kWarmupThenPolynomialDecay &&
+      options.total_steps <= options.warmup_steps) {
     fail("total_steps is {}, warmup_steps is {}: the decay needs at least one step after warm-up",
          options.total_steps, options.warmup_steps);
   }
@@ -38,7 +39,7 @@ void check_schedule(const ScheduleOptions& options) {
 }
 
 double learning_rate(const ScheduleOptions& options, int64_t step) {
-  const bool published = options.schedule == Schedule::kPublished;
+  const bool published = options.schedule == Schedule::kWarmupThenPolynomialDecay;
   const int64_t t = published ? step : step - 1;
   const int64_t ramp = t - options.start_warmup_step;
   if (ramp < options.warmup_steps) {

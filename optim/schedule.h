@@ -9,14 +9,14 @@ enum class Schedule : uint8_t {
   // The published open-division runs. Step 1 is t = 1: base * (t - start) / warmup while
   // t - start < warmup, then end + (base - end) * (1 - min(1, (t - warmup) / (total -
   // warmup)))^power.
-  kPublished,
+  kWarmupThenPolynomialDecay,
   // The MLCommons TensorFlow reference. Step 1 is t = 0: the decay runs over all steps from t = 0,
   // end + (base - end) * (1 - min(t, total) / total)^power, and the same ramp overrides it.
-  kReference,
+  kPolynomialDecay,
 };
 
 struct ScheduleOptions {
-  Schedule schedule = Schedule::kPublished;
+  Schedule schedule = Schedule::kWarmupThenPolynomialDecay;
   double base_learning_rate = 0;
   double end_learning_rate = 0;
   int64_t start_warmup_step = 0;  // may be negative: the ramp then starts above zero

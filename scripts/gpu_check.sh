@@ -48,7 +48,7 @@ say "$gpu; strata $version"
 # One process each, so that what breaks the GPU for one leaves the others.
 suites=(Adam Attention.cuda_f32 Attention.cuda_bf16 Attention.cuda_bf16_plain Attention.cuda_bf16_mma
   Attention.cuda_bf16_wgmma Attention.cuda_bf16_cudnn Classifier Concurrency Embeddings Flat Float8 Lamb
-  ResidualLayerNorm Linear Memory KeptWork Rows)
+  ResidualLayerNorm Linear Memory Capture Rows)
 
 # report: writes what is known by now as JSON and prints it as a table. Fails where a step did.
 report() {
@@ -230,7 +230,7 @@ run_step small 90 "${step[@]}" --tokens 768
 run_step small_graphs 90 "${step[@]}" --tokens 768 "${graphs[@]}"
 run_step operations_fp8 90 "${operations[@]}" --set model.precision=fp8 --set batch.round_tokens=64
 for kernel in mma wgmma; do
-  run_step "attention_$kernel" 60 "${operations[@]}" --only attention --set device.attention="$kernel"
+  run_step "attention_$kernel" 60 "${operations[@]}" --only attention --set device.options.attention="$kernel"
 done
 # cuDNN's serves where nothing is dropped.
 cat >"$work/no_dropout.json" <<'JSON'
@@ -240,8 +240,8 @@ cat >"$work/no_dropout.json" <<'JSON'
 JSON
 without=("${operations[@]}" --only attention --set model.config="$work/no_dropout.json")
 [[ $capability == 9.* ]] && kernel=wgmma || kernel=mma
-run_step attention_ours_no_dropout 60 "${without[@]}" --set device.attention="$kernel"
-run_step attention_cudnn_no_dropout 60 "${without[@]}" --set device.attention=cudnn
+run_step attention_ours_no_dropout 60 "${without[@]}" --set device.options.attention="$kernel"
+run_step attention_cudnn_no_dropout 60 "${without[@]}" --set device.options.attention=cudnn
 run_step nccl 60 "$comm" --gtest_brief=1 --gtest_filter='Nccl.*'
 # Last, as they take what time is left. Only our kernels: libraries' would take longer than all of them. What CUDA's
 # functions refuse is no fault: cuBLASLt tries what a GPU may not have.
@@ -254,7 +254,7 @@ if command -v compute-sanitizer >/dev/null; then
   elif [[ $help == *--kernel-regex* ]]; then
     ours=(--kernel-regex kns=strata)
   fi
-  memory='*/Adam.*/cuda_*:*/Lamb.*/cuda_*:*/Linear.*/cuda_*:*/Float8.*/cuda_*:*/Rows.*/cuda_*:*/KeptWork.*/cuda_*'
+  memory='*/Adam.*/cuda_*:*/Lamb.*/cuda_*:*/Linear.*/cuda_*:*/Float8.*/cuda_*:*/Rows.*/cuda_*:*/Capture.*/cuda_*'
   run_step sanitizer 150 compute-sanitizer --report-api-errors no "${ours[@]}" --error-exitcode 1 "$conformance" \
     --gtest_brief=1 --gtest_filter="$memory-$skipping"
   shared='*/Attention.*/cuda_bf16_mma:*/Attention.*/cuda_bf16_wgmma:*/ResidualLayerNorm.*/cuda_*'

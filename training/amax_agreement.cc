@@ -2,18 +2,17 @@
 
 namespace strata::training {
 
-Float8Agreement::Float8Agreement(const bert::Model& model, comm::Communicator& communicator)
+AmaxAgreement::AmaxAgreement(const bert::Model& model, comm::Communicator& communicator)
     : model_(model) {
   if (!model.in_float8() || communicator.size() == 1) return;
-  collectives_ =
-      comm::make_device_communicator(communicator, model.backend(), device::Stream::kCompute);
+  collectives_ = comm::make_collectives(communicator, model.backend(), device::Stream::kCompute);
   agree();
   model.backend().synchronize(device::Stream::kCompute);
 }
 
-void Float8Agreement::agree() {
+void AmaxAgreement::agree() {
   if (!collectives_) return;
-  const device::Tensor largest = model_.float8_largest();
+  const device::Tensor largest = model_.float8_amax();
   collectives_->all_reduce_max(largest.as<float>(), largest.size());
 }
 

@@ -5,16 +5,16 @@
 #include <memory>
 
 #include "bert/model.h"
+#include "comm/collectives.h"
 #include "comm/communicator.h"
-#include "comm/device_communicator.h"
 
 namespace strata::training {
 
-class Float8Agreement {
+class AmaxAgreement {
  public:
   // All ranks construct together, which connects them; the referred must outlive it. Does nothing
   // for one rank, or a model without products in 8 bits.
-  Float8Agreement(const bert::Model& model, comm::Communicator& communicator);
+  AmaxAgreement(const bert::Model& model, comm::Communicator& communicator);
 
   // After the last micro-batch of a step, whose updates have waited for all reductions: no other
   // collective is on its way. All ranks call together.
@@ -22,7 +22,7 @@ class Float8Agreement {
 
  private:
   const bert::Model& model_;
-  std::unique_ptr<comm::DeviceCommunicator> collectives_;  // null: there is nothing to agree on
+  std::unique_ptr<device::Collectives> collectives_;  // null: there is nothing to agree on
 };
 
 }  // namespace strata::training

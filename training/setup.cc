@@ -76,8 +76,7 @@ std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
                                .compute_dtype = compute_dtype(config),
                                .threads = thread_count(config, local.count),
                                .device = local.rank,
-                               .attention = config.device.attention,
-                               .epilogues = config.device.epilogues});
+                               .options = config.device.options});
 }
 
 std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,
@@ -90,23 +89,6 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
   return {.tokens = sum_of_largest(source.lengths(), samples),
           .sequences = samples,
           .masked = std::max<int64_t>(sum_of_largest(source.masked_counts(), samples), 1)};
-}
-
-bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model) {
-  bert::ModelOptions options{.float8 = config.model.precision == config::Precision::kFp8};
-  if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
-    options.rounding = {.tokens = std::min(tokens, model.max_positions),
-                        .masked = std::max<int64_t>(tokens / 4, 1),
-                        .max_length = model.max_positions};
-    const device::BackendKind& backend = *config.device.backend;
-    if (options.float8 && options.rounding.tokens % backend.float8_tokens != 0) {
-      fail(
-          "model.precision fp8 on {} needs batches of a multiple of {} tokens, which no padding "
-          "of a model of {} positions gives; use bf16",
-          backend.name, backend.float8_tokens, model.max_positions);
-    }
-  }
-  return options;
 }
 
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b) {

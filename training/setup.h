@@ -56,9 +56,6 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
 // The larger of the two in every respect.
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 
-// batch.round_tokens and model.precision. Throws Error where they do not suit the model.
-bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model);
-
 // model.checkpoint, or random weights. `describe` receives lines for people: what was read, what
 // the file lacks and how that starts.
 bert::HostWeights make_weights(const config::RunConfig& config, const bert::ParameterLayout& layout,

@@ -14,12 +14,11 @@
 #include "config/run_config.h"
 #include "data/files/instance_file.h"
 #include "data/loading/batch_loader.h"
-#include "device/backend.h"
-#include "device/graph_cache.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
 #include "training/amax_agreement.h"
+#include "training/step_walker.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
 
@@ -51,18 +50,17 @@ class Trainer {
   // What makes the first steps as fast as later ones, before start():
   // A step with every micro-batch `batch` and a learning rate of zero: where `scale` makes
   // gradients zero, too, the optimizer's state stays empty. All ranks call together.
-  void rehearse(const data::PackedBatch& batch, bert::TrainingStep scale);
-  // Where micro-batches are replayed: keeps what will be, for those of the shape of `batch`, which
-  // have run, in a step that begins like this. Returns whether there was room; see
-  // device::Recordings.
-  bool keep(const data::PackedBatch& batch, bert::TrainingStep scale);
+  void dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale);
+  // Where graphs are launched: captures those of micro-batches of the shape of `batch`, which have
+  // run, in a step that begins like this. Returns whether there was room; see device::GraphCache.
+  bool capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale);
+  bool captures_graphs() const { return walker_.captures_graphs(); }
   // Has `visit` called with each of this rank's micro-batches in the first `steps` steps: the step,
   // from 1, and the samples.
   void visit_micro_batches(
       int64_t steps,
       const std::function<void(int64_t step, std::span<const uint32_t> samples)>& visit) const;
-  bool replays() const { return recordings_ != nullptr; }  // micro-batches
-  bool accumulates() const { return accumulation_ > 1; }   // gradients over several of them
+  bool accumulates() const { return accumulation_ > 1; }  // gradients over several micro-batches
   const data::InstanceSource& data() const { return train_; }
 
   // Starts reading training data ahead. Throws Error for data that cannot be read.
@@ -77,23 +75,18 @@ class Trainer {
   void gather_weights();
 
   // Adds the following steps to `timeline`, which outlives them; null: to none. A device is waited
-  // for in each of them. Of micro-batches that are replayed, only the host's memory knows more than
-  // whole steps.
+  // for in each of them. Of graphs that are launched, only the host's memory knows more than whole
+  // steps.
   void record(Timeline* timeline);
 
   int64_t samples() const { return step_ * global_batch_; }  // trained on so far, over all ranks
   int64_t global_batch() const { return global_batch_; }     // samples of a step, over all ranks
 
  private:
-  // What a global batch's losses are divided by.
-  struct GlobalBatch {
-    int64_t masked = 0;
-    int64_t sequences = 0;
-  };
+  bert::TrainingStep next_global_batch();
   double upload_next();  // seconds of waiting for it
   bool next_samples(std::vector<uint32_t>& samples);
-  std::span<const uint32_t> own_share(std::span<const uint32_t> global) const;
-  GlobalBatch next_global_batch();
+  std::span<const uint32_t> local_samples(std::span<const uint32_t> global) const;
 
   bert::Model& model_;
   comm::Communicator& communicator_;
@@ -115,47 +108,11 @@ class Trainer {
   size_t loader_position_ = 0;
   bool sharded_;  // the optimizer's state
   std::unique_ptr<optim::Optimizer> optimizer_;
-  Float8Agreement float8_agreement_;
+  AmaxAgreement amax_agreement_;
   std::unique_ptr<comm::GradientBuckets> buckets_;
-  std::unique_ptr<device::Recordings> recordings_;  // null: micro-batches are issued every time
+  StepWalker walker_;
   data::PackedBatch batch_;
   data::BatchLoader loader_;  // last: its thread uses what is above
 };
-
-// The parts of a configuration in the terms of the libraries below.
-loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed);
-optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
-                                        double base_learning_rate);
-comm::BucketOptions bucket_options(const config::RunConfig& config);
-// The same with the weights of `model` to gather where the configuration shards the state.
-comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model);
-// Where device.graphs asks for them, else null.
-std::unique_ptr<device::Recordings> make_recordings(const config::RunConfig& config,
-                                                    device::Backend& backend);
-// Forward and backward of the batch that `model` has begun and, of a step's last micro-batch,
-// reduction and update: issued and, where `times` is not null, timed; or replayed from
-// `recordings`, which may be null.
-comm::StepTimes train_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
-                                  device::Recordings* recordings, ComputeTimes* times);
-// Keeps what that would issue instead; see device::Recordings::keep.
-bool keep_micro_batch(bert::Model& model, comm::GradientBuckets& buckets, bool last,
-                      device::Recordings& recordings);
-// The configured optimizer of an arena laid out as `layout` says. `owned`: see optim::make_adam.
-std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& config,
-                                                 device::Backend& backend,
-                                                 const bert::ParameterLayout& layout,
-                                                 const optim::ParameterArena& arena,
-                                                 std::span<const optim::Range> owned = {});
-// The same of this rank's share of `model`'s state, where the configuration shares it out.
-std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config,
-                                                 device::Backend& backend, const bert::Model& model,
-                                                 const comm::Communicator& communicator);
-// Buckets of `model`'s gradients that `optimizer` updates; both outlive them. Where the options
-// gather weights, LAMB must have been made for this rank's share; Adam may have the whole state.
-std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& backend,
-                                                             comm::Communicator& communicator,
-                                                             const bert::Model& model,
-                                                             const comm::BucketOptions& options,
-                                                             optim::Optimizer& optimizer);
 
 }  // namespace strata::training

@@ -13,7 +13,7 @@ namespace {
 // most, and at least a few. It takes a second.
 constexpr int64_t kMostSamples = int64_t{1} << 23, kFewSteps = 1000;
 
-// A micro-batch whose lengths, over all steps, run through every block size that products are
+// A micro-batch whose lengths, over all steps, run through every block size that GEMMs are
 // compiled for, as far as there is room.
 data::PackedBatch batch_of_many_lengths(const bert::Model& model, int step, int steps) {
   bert::BatchCapacity room = model.capacity();
@@ -52,7 +52,7 @@ class Preparation {
   // Has the device try what is fastest for all numbers of rows. Returns on how many micro-batches.
   int try_out(int64_t rows) {
     const auto trained = training_.covering(rows), evaluated = evaluation_.covering(rows);
-    // In 8 bits from the second step on.
+    // FP8 begins with the second step.
     if (model_.in_float8()) {
       begin_step();
       for (const auto& samples : first_step_.covering(rows)) train(training_batch(samples));
@@ -65,23 +65,23 @@ class Preparation {
     return static_cast<int>(trained.size() + evaluated.size());
   }
 
-  void rehearse(const data::PackedBatch& batch) {
+  void dry_run_step(const data::PackedBatch& batch) {
     begin_step();
-    trainer_.rehearse(batch, step_);
+    trainer_.dry_run_step(batch, step_);
     model_.evaluate(batch);
   }
 
-  // Keeps as many shapes as there is room for, after a step. Returns how many.
-  int keep() {
+  // Captures graphs of as many shapes as there is room for, after a step. Returns how many.
+  int capture_graphs() {
     begin_step();
-    int kept = 0;
+    int captured = 0;
     for (const auto& samples : training_.most_frequent()) {
       const data::PackedBatch batch = training_batch(samples);
       train(batch);
-      if (!trainer_.keep(batch, step_)) break;
-      ++kept;
+      if (!trainer_.capture_graphs(batch, step_)) break;
+      ++captured;
     }
-    return kept;
+    return captured;
   }
 
  private:
@@ -112,14 +112,14 @@ WarmUp warm_up(int steps, int64_t planned_steps, bert::Model& model,
   if (steps == 0) return result;
   const auto begin = Clock::now();
   device::Backend& backend = model.backend();
-  const int64_t rows = backend.rows_tried_together();
-  const bool by_shape = rows > 0 || trainer.replays();
+  const int64_t rows = backend.autotune_row_granularity();
+  const bool by_shape = rows > 0 || trainer.captures_graphs();
   Preparation preparation(by_shape ? planned_steps : 0, model, trainer, evaluator);
   if (rows > 0) result.tried = preparation.try_out(rows);
   for (int step = 0; step < steps; ++step) {
-    preparation.rehearse(batch_of_many_lengths(model, step, steps));
+    preparation.dry_run_step(batch_of_many_lengths(model, step, steps));
   }
-  if (trainer.replays()) result.kept = preparation.keep();
+  if (trainer.captures_graphs()) result.captured = preparation.capture_graphs();
   model.take_losses();
   model.take_evaluation_losses();
   model.set_weights(weights);

@@ -11,7 +11,7 @@ namespace {
 using device::Stream;
 using device::Tensor;
 
-Tensor part_of(const Tensor& arena, const BucketRange& range) {
+Tensor part_of(const Tensor& arena, const Range& range) {
   return {arena.as<char>() + range.begin * static_cast<int64_t>(size_of(arena.dtype)), arena.dtype,
           1, range.size()};
 }
@@ -41,16 +41,16 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
 
 size_t BucketArithmetic::staging_bytes() const {
   int64_t largest = 0;
-  for (const BucketRange& bucket : buckets_) largest = std::max(largest, bucket.size());
+  for (const Range& bucket : buckets_) largest = std::max(largest, bucket.size());
   return static_cast<size_t>(largest) * size_of(options_.reduce_dtype);
 }
 
-void BucketArithmetic::measure(int bucket) {
+void BucketArithmetic::local_norm(int bucket) {
   if (bucket == 0) backend_.fill_zero(Stream::kReduce, global_norm_squared(), sizeof(double));
   add_norm(buckets_[bucket], global_norm_squared());
 }
 
-Tensor BucketArithmetic::prepare(int bucket, void* staging) {
+Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
   if (options_.clip == ClipMode::kBeforeAllReduce) {
     clip(bucket, global_norm_squared(), options_.max_norm);
   }
@@ -60,36 +60,36 @@ Tensor BucketArithmetic::prepare(int bucket, void* staging) {
     clip(bucket, norm_squared(bucket),
          options_.max_norm / std::sqrt(static_cast<float>(buckets_.size())));
   }
-  const Tensor data = travelling(bucket, staging);
+  const Tensor data = reduce_buffer(bucket, staging);
   if (converts()) {
     backend_.convert(Stream::kReduce, {.source = gradients(buckets_[bucket]), .destination = data});
   }
   return data;
 }
 
-// Each rank measures its own slice; adding the slices gives every rank the same bits, however its
+// Each rank norms its own shard; adding the norms gives every rank the same bits, however its
 // device adds them up.
-void BucketArithmetic::collect(int bucket, void* staging) {
+void BucketArithmetic::cast_back(int bucket, void* staging) {
   if (converts()) {
-    const BucketRange range = updated_range(bucket);
+    const Range range = updated_range(bucket);
     const int64_t begin = range.begin - buckets_[bucket].begin;
-    backend_.convert(Stream::kReduce,
-                     {.source = part_of(travelling(bucket, staging), {begin, begin + range.size()}),
-                      .destination = gradients(range)});
+    backend_.convert(Stream::kReduce, {.source = part_of(reduce_buffer(bucket, staging),
+                                                         {begin, begin + range.size()}),
+                                       .destination = gradients(range)});
   }
   if (options_.clip == ClipMode::kAfterAllReduce) {
     if (bucket == 0) backend_.fill_zero(Stream::kReduce, global_norm_squared(), sizeof(double));
-    add_norm(own_slice(buckets_[bucket], communicator_), global_norm_squared());
+    add_norm(local_shard(buckets_[bucket], communicator_), global_norm_squared());
   }
 }
 
 ReducedGradients BucketArithmetic::reduced(int bucket) const {
   const auto ranks = static_cast<float>(communicator_.size());
-  const BucketRange range = updated_range(bucket);
-  ReducedGradients reduced{.begin = range.begin, .end = range.end, .gradient_scale = 1.0f / ranks};
+  const Range range = updated_range(bucket);
+  ReducedGradients reduced{.range = range, .clip = {.scale = 1.0f / ranks}};
   if (options_.clip == ClipMode::kAfterAllReduce) {
-    reduced.norm_squared = global_norm_squared();
-    reduced.max_norm = options_.max_norm * ranks;
+    reduced.clip.norm_squared = global_norm_squared();
+    reduced.clip.max_norm = options_.max_norm * ranks;
   }
   return reduced;
 }
@@ -118,20 +118,18 @@ std::optional<double> BucketArithmetic::gradient_norm() {
   }
 }
 
-Tensor BucketArithmetic::gradients(const BucketRange& range) const {
-  return part_of(gradients_, range);
-}
+Tensor BucketArithmetic::gradients(const Range& range) const { return part_of(gradients_, range); }
 
-Tensor BucketArithmetic::travelling(int bucket, void* staging) const {
+Tensor BucketArithmetic::reduce_buffer(int bucket, void* staging) const {
   if (!converts()) return gradients(buckets_[bucket]);
   return {staging, options_.reduce_dtype, 1, buckets_[bucket].size()};
 }
 
-BucketRange BucketArithmetic::updated_range(int bucket) const {
-  return sharded() ? own_slice(buckets_[bucket], communicator_) : buckets_[bucket];
+Range BucketArithmetic::updated_range(int bucket) const {
+  return sharded() ? local_shard(buckets_[bucket], communicator_) : buckets_[bucket];
 }
 
-void BucketArithmetic::add_norm(const BucketRange& range, double* norm_squared) {
+void BucketArithmetic::add_norm(const Range& range, double* norm_squared) {
   if (range.size() == 0) return;
   backend_.l2_norm_squared(Stream::kReduce, {.x = gradients(range), .norm_squared = norm_squared});
 }

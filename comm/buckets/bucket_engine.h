@@ -14,11 +14,11 @@ namespace strata::comm {
 class BucketEngine {
  public:
   virtual ~BucketEngine() = default;
-  virtual void gradients_final(int64_t begin, int64_t end) = 0;
+  virtual void mark_ready(int64_t begin, int64_t end) = 0;
   virtual StepTimes finish_step() = 0;
   virtual void time_steps(bool on) = 0;
   virtual std::optional<double> gradient_norm() = 0;
-  virtual const std::vector<BucketRange>& buckets() const = 0;
+  virtual const std::vector<Range>& buckets() const = 0;
   virtual const std::vector<BucketEvent>& events() const = 0;
 };
 
@@ -28,7 +28,7 @@ std::unique_ptr<BucketEngine> make_thread_engine(device::Backend& backend,
                                                  device::Tensor gradients,
                                                  std::span<const int64_t> boundaries,
                                                  const BucketOptions& options, BucketUpdate update,
-                                                 SecondHalf second_half);
+                                                 DeferredUpdate deferred_update);
 
 // Everything is issued on the device's streams by whoever calls: buckets are clipped and reduced on
 // Stream::kReduce beside backward, then updated on Stream::kCompute as they arrive.
@@ -37,6 +37,6 @@ std::unique_ptr<BucketEngine> make_stream_engine(device::Backend& backend,
                                                  device::Tensor gradients,
                                                  std::span<const int64_t> boundaries,
                                                  const BucketOptions& options, BucketUpdate update,
-                                                 SecondHalf second_half);
+                                                 DeferredUpdate deferred_update);
 
 }  // namespace strata::comm

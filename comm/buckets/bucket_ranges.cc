@@ -7,7 +7,7 @@
 namespace strata::comm {
 namespace {
 
-void append_parts(BucketRange range, int64_t bucket_elements, std::vector<BucketRange>& buckets) {
+void append_parts(Range range, int64_t bucket_elements, std::vector<Range>& buckets) {
   constexpr int64_t kAlignment = 64;
   const int64_t parts = std::max<int64_t>(1, range.size() / bucket_elements);
   int64_t begin = range.begin;
@@ -22,14 +22,13 @@ void append_parts(BucketRange range, int64_t bucket_elements, std::vector<Bucket
 
 }  // namespace
 
-std::vector<BucketRange> make_buckets(std::span<const int64_t> boundaries,
-                                      int64_t bucket_elements) {
+std::vector<Range> make_buckets(std::span<const int64_t> boundaries, int64_t bucket_elements) {
   if (boundaries.size() < 2 || boundaries.front() != 0) {
     fail("bucket boundaries must start at 0 and end at the arena's size, found {} of them",
          boundaries.size());
   }
   if (bucket_elements < 1) fail("a bucket of {} elements: it needs at least 1", bucket_elements);
-  std::vector<BucketRange> buckets;
+  std::vector<Range> buckets;
   int64_t begin = 0;
   for (size_t i = 1; i < boundaries.size(); ++i) {
     if (boundaries[i] <= boundaries[i - 1]) {

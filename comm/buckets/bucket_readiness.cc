@@ -6,18 +6,18 @@
 
 namespace strata::comm {
 
-FinalRanges::FinalRanges(const std::vector<BucketRange>& buckets)
+BucketReadiness::BucketReadiness(const std::vector<Range>& buckets)
     : buckets_(buckets), missing_(buckets.size()), events_(buckets.size()) {
   begin_next_step();
 }
 
-void FinalRanges::report(int64_t begin, int64_t end, device::Event event) {
+void BucketReadiness::mark_ready(int64_t begin, int64_t end, device::Event event) {
   const int64_t arena = buckets_.back().end;
   if (begin < 0 || begin > end || end > arena) {
     fail("gradients [{}, {}) reported final lie outside the arena of {}", begin, end, arena);
   }
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
-    const BucketRange& range = buckets_[bucket];
+    const Range& range = buckets_[bucket];
     const int64_t reported = std::min(end, range.end) - std::max(begin, range.begin);
     if (reported <= 0) continue;
     if (reported > missing_[bucket]) {
@@ -28,11 +28,11 @@ void FinalRanges::report(int64_t begin, int64_t end, device::Event event) {
   }
 }
 
-bool FinalRanges::all_final() const {
+bool BucketReadiness::all_ready() const {
   return std::all_of(missing_.begin(), missing_.end(), [](int64_t count) { return count == 0; });
 }
 
-void FinalRanges::check_all_reported() const {
+void BucketReadiness::check_all_ready() const {
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     if (missing_[bucket] > 0) {
       fail("finish_step: {} gradients of [{}, {}) were not reported final", missing_[bucket],
@@ -41,7 +41,7 @@ void FinalRanges::check_all_reported() const {
   }
 }
 
-void FinalRanges::begin_next_step() {
+void BucketReadiness::begin_next_step() {
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     missing_[bucket] = buckets_[bucket].size();
   }

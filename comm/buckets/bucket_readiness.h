@@ -8,23 +8,23 @@
 
 namespace strata::comm {
 
-class FinalRanges {
+class BucketReadiness {
  public:
-  explicit FinalRanges(const std::vector<BucketRange>& buckets);
+  explicit BucketReadiness(const std::vector<Range>& buckets);
 
   // Elements [begin, end) were final when `event` was recorded. Throws Error for a range outside
   // the arena or reported twice.
-  void report(int64_t begin, int64_t end, device::Event event);
-  bool is_final(int bucket) const { return missing_[static_cast<size_t>(bucket)] == 0; }
-  bool all_final() const;
+  void mark_ready(int64_t begin, int64_t end, device::Event event);
+  bool is_ready(int bucket) const { return missing_[static_cast<size_t>(bucket)] == 0; }
+  bool all_ready() const;
   // When the last part of a bucket was.
-  device::Event final_event(int bucket) const { return events_[static_cast<size_t>(bucket)]; }
+  device::Event ready_event(int bucket) const { return events_[static_cast<size_t>(bucket)]; }
   // Throws Error where part of a bucket was not reported.
-  void check_all_reported() const;
+  void check_all_ready() const;
   void begin_next_step();
 
  private:
-  std::vector<BucketRange> buckets_;
+  std::vector<Range> buckets_;
   std::vector<int64_t> missing_;  // elements of every bucket not reported
   std::vector<device::Event> events_;
 };

@@ -7,31 +7,28 @@
 
 namespace strata::comm {
 
-std::vector<BucketRange> make_buckets(std::span<const int64_t> boundaries,
-                                      const BucketOptions& options) {
+std::vector<Range> make_buckets(std::span<const int64_t> boundaries, const BucketOptions& options) {
   const auto element_bytes = static_cast<int64_t>(size_of(options.reduce_dtype));
   return make_buckets(boundaries, std::max<int64_t>(1, options.bucket_bytes / element_bytes));
 }
 
-BucketRange own_slice(const BucketRange& bucket, const Communicator& communicator) {
-  const Slice slice = slice_of(bucket.size(), communicator.rank(), communicator.size());
+Range local_shard(const Range& bucket, const Communicator& communicator) {
+  const Range slice = shard_of(bucket.size(), communicator.rank(), communicator.size());
   return {bucket.begin + slice.begin, bucket.begin + slice.end};
 }
 
 GradientBuckets::GradientBuckets(device::Backend& backend, Communicator& communicator,
                                  device::Tensor gradients, std::span<const int64_t> boundaries,
                                  const BucketOptions& options, Update update,
-                                 SecondHalf second_half) {
+                                 DeferredUpdate deferred_update) {
   const auto make = backend.memory_is_host() ? make_thread_engine : make_stream_engine;
   engine_ = make(backend, communicator, gradients, boundaries, options, std::move(update),
-                 std::move(second_half));
+                 std::move(deferred_update));
 }
 
 GradientBuckets::~GradientBuckets() = default;
 
-void GradientBuckets::gradients_final(int64_t begin, int64_t end) {
-  engine_->gradients_final(begin, end);
-}
+void GradientBuckets::mark_ready(int64_t begin, int64_t end) { engine_->mark_ready(begin, end); }
 
 StepTimes GradientBuckets::finish_step() { return engine_->finish_step(); }
 
@@ -39,7 +36,7 @@ void GradientBuckets::time_steps(bool on) { engine_->time_steps(on); }
 
 std::optional<double> GradientBuckets::gradient_norm() { return engine_->gradient_norm(); }
 
-const std::vector<BucketRange>& GradientBuckets::buckets() const { return engine_->buckets(); }
+const std::vector<Range>& GradientBuckets::buckets() const { return engine_->buckets(); }
 
 const std::vector<BucketEvent>& GradientBuckets::events() const { return engine_->events(); }
 

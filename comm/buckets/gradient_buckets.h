@@ -11,68 +11,54 @@
 
 #include "comm/buckets/bucket_events.h"
 #include "comm/buckets/bucket_ranges.h"
+#include "comm/buckets/clip_mode.h"
 #include "comm/communicator.h"
 #include "device/backend.h"
 
 namespace strata::comm {
-
-// c is max_norm, K the number of buckets, g the gradient; norms are over all parameters.
-enum class ClipMode : uint8_t {
-  kNone,
-  kAfterAllReduce,   // the mean over ranks, times min(1, c / ||mean||)
-  kBeforeAllReduce,  // each rank's g times min(1, c / ||g||), then the mean
-  // Each rank's bucket g_k times min(1, c / sqrt(K) / ||g_k||), then the mean: at most c in all.
-  kBucketBeforeAllReduce,
-};
 
 struct BucketOptions {
   ClipMode clip = ClipMode::kAfterAllReduce;
   float max_norm = 1.0f;
   device::DType reduce_dtype = device::DType::kF32;  // in place where gradients are of this dtype
   int64_t bucket_bytes = 25 << 20;                   // of reduce_dtype, about (see make_buckets)
-  // Given: optimizer state is shared out among the ranks (ZeRO stage 1, Rajbhandari et al. 2020). A
-  // rank gets the sum of only its own_slice of every bucket and updates that; then these weights
-  // [n] are gathered from all ranks. Nothing else of other ranks' slices changes.
+  // Given: optimizer state is sharded among the ranks (ZeRO stage 1, Rajbhandari et al. 2020). A
+  // rank gets the sum of only its local_shard of every bucket and updates that; then these weights
+  // [n] are gathered from all ranks. Nothing else of other ranks' shards changes.
   device::Tensor gathered_weights;
 };
 
 // The buckets of these options (see bucket_ranges.h for `boundaries`).
-std::vector<BucketRange> make_buckets(std::span<const int64_t> boundaries,
-                                      const BucketOptions& options);
+std::vector<Range> make_buckets(std::span<const int64_t> boundaries, const BucketOptions& options);
 
-// What one of several ranks updates of a bucket where the state is shared out.
-BucketRange own_slice(const BucketRange& bucket, const Communicator& communicator);
+// What one of several ranks updates of a bucket where the state is sharded.
+Range local_shard(const Range& bucket, const Communicator& communicator);
 
 class BucketEngine;
 
-// Arena elements [begin, end) whose gradients are reduced: the arena holds their sum over ranks. A
-// bucket, or this rank's slice of it.
-// The gradient to apply is gradient_scale * min(1, max_norm / sqrt(norm_squared)) * sum.
+// Gradients that are reduced: the arena holds their sum over ranks.
 struct ReducedGradients {
-  int64_t begin = 0;
-  int64_t end = 0;
-  float gradient_scale = 1.0f;                      // 1 / ranks
-  const double* norm_squared = nullptr;             // device memory; null: nothing is left to clip
-  float max_norm = 1.0f;                            // of the sum
+  Range range;                // of the arena: a bucket, or this rank's shard of it
+  device::GradientClip clip;  // what of the sum is to be applied; its scale is 1 / ranks
   device::Stream stream = device::Stream::kReduce;  // to issue the update on
 };
 
 // Issues the update of what is reduced on the given stream.
 using BucketUpdate = std::function<void(const ReducedGradients&)>;
 
-// The second half of updates that need sums over what other ranks update (LAMB's norms of tensors),
-// where the state is shared out: `sums`, to which this rank's updates add its parts, are summed
-// over ranks when all buckets have been updated; `finish` is issued for every bucket then, in arena
+// What remains of updates that need sums over what other ranks update (LAMB's norms of tensors),
+// where the state is sharded: `sums`, to which this rank's updates add its parts, are summed over
+// ranks when all buckets have been updated; `finish` is issued for every bucket then, in arena
 // order, before its weights are gathered.
-struct SecondHalf {
-  device::Tensor sums;  // [n] f64, device memory; absent: there is no second half
+struct DeferredUpdate {
+  device::Tensor sums;  // [n] f64, device memory; absent: updates are not deferred
   BucketUpdate finish;
 };
 
 // In host memory, one thread of its own works on the device (Stream::kReduce), a second one waits
 // in reductions, a third, where there are weights to gather, in those; all sleep when there is
 // nothing to do. In device memory, everything is issued on streams and the host waits for nothing
-// (see device_communicator.h). With one rank nothing is sent or converted. Buckets are reduced in
+// (see device/collectives.h). With one rank nothing is sent or converted. Buckets are reduced in
 // arena order on every rank.
 class GradientBuckets {
  public:
@@ -88,7 +74,7 @@ class GradientBuckets {
   // `communicator` is duplicated, so all ranks construct together.
   GradientBuckets(device::Backend& backend, Communicator& communicator, device::Tensor gradients,
                   std::span<const int64_t> boundaries, const BucketOptions& options, Update update,
-                  SecondHalf second_half = {});
+                  DeferredUpdate deferred_update = {});
   // Waits only for work already begun; buckets not begun are forgotten.
   ~GradientBuckets();
 
@@ -96,10 +82,10 @@ class GradientBuckets {
   // of this step, and is the last to read these weights: their update may begin. Cheap, never
   // waits. With micro-batches: called during the last one only.
   // Throws Error for a range outside the arena or reported twice.
-  void gradients_final(int64_t begin, int64_t end);
+  void mark_ready(int64_t begin, int64_t end);
 
   // Whether the steps that follow are timed. In host memory all are; in device memory, finish_step
-  // waits for those that are, and they must not be kept (Backend::keep).
+  // waits for those that are, and they must not be captured (Backend::capture).
   void time_steps(bool on);
 
   // What the compute stream is given next sees every bucket reduced and updated, and weights
@@ -112,7 +98,7 @@ class GradientBuckets {
   // modes: of this rank's own gradient. kNone: not computed. Waits for the device.
   std::optional<double> gradient_norm();
 
-  const std::vector<BucketRange>& buckets() const;
+  const std::vector<Range>& buckets() const;
   // What happened in the last finished step that was timed, in order of completion.
   const std::vector<BucketEvent>& events() const;
 

@@ -5,7 +5,8 @@
 #include "comm/buckets/bucket_arithmetic.h"
 #include "comm/buckets/bucket_engine.h"
 #include "comm/buckets/bucket_readiness.h"
-#include "comm/device_communicator.h"
+#include "comm/collectives.h"
+#include "device/buffer.h"
 
 namespace strata::comm {
 namespace {
@@ -17,17 +18,17 @@ class StreamEngine final : public BucketEngine {
  public:
   StreamEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
                std::span<const int64_t> boundaries, const BucketOptions& options,
-               BucketUpdate update, SecondHalf second_half)
+               BucketUpdate update, DeferredUpdate deferred_update)
       : backend_(backend),
         communicator_(communicator.duplicate()),
         clip_(options.clip),
         update_(std::move(update)),
-        second_half_(std::move(second_half)),
+        deferred_update_(std::move(deferred_update)),
         arithmetic_(backend, *communicator_, gradients, boundaries, options),
-        final_(arithmetic_.buckets()),
-        collected_(arithmetic_.buckets().size()) {
+        readiness_(arithmetic_.buckets()),
+        cast_back_(arithmetic_.buckets().size()) {
     if (!arithmetic_.alone()) {
-      collectives_ = make_device_communicator(*communicator_, backend, Stream::kReduce);
+      collectives_ = make_collectives(*communicator_, backend, Stream::kReduce);
       connect(options.reduce_dtype, options.gathered_weights.dtype);
     }
     if (arithmetic_.converts()) staging_ = device::Buffer(backend, arithmetic_.staging_bytes());
@@ -47,22 +48,22 @@ class StreamEngine final : public BucketEngine {
     }
   }
 
-  void gradients_final(int64_t begin, int64_t end) override {
-    unkept([this, begin, end] {
-      final_.report(begin, end, backend_.record(Stream::kCompute));
+  void mark_ready(int64_t begin, int64_t end) override {
+    outside_capture([this, begin, end] {
+      readiness_.mark_ready(begin, end, backend_.record(Stream::kCompute));
       // An error is finish_step's to tell.
       if (!error_) guarded([this] { reduce_what_is_final(); });
     });
   }
 
   StepTimes finish_step() override {
-    unkept([this] {
-      if (!error_) final_.check_all_reported();
+    outside_capture([this] {
+      if (!error_) readiness_.check_all_ready();
       if (timed_ && !error_) backward_end_ = stopwatch_->mark(Stream::kCompute);
       if (!error_) guarded([this] { apply(); });
       if (error_) std::rethrow_exception(error_);
-      final_.begin_next_step();
-      measured_ = reduced_ = 0;
+      readiness_.begin_next_step();
+      normed_ = reduced_ = 0;
     });
     return timed_ ? read_times() : StepTimes();
   }
@@ -73,18 +74,18 @@ class StreamEngine final : public BucketEngine {
   }
 
   std::optional<double> gradient_norm() override { return arithmetic_.gradient_norm(); }
-  const std::vector<BucketRange>& buckets() const override { return arithmetic_.buckets(); }
+  const std::vector<Range>& buckets() const override { return arithmetic_.buckets(); }
   const std::vector<BucketEvent>& events() const override { return events_; }
 
  private:
   // Libraries make the connections that they need for some collective and some size when they first
   // need them: here, on zeros, rather than in the first step.
   void connect(device::DType reduced, device::DType gathered) {
-    const auto sizes = std::minmax_element(
-        buckets().begin(), buckets().end(),
-        [](const BucketRange& a, const BucketRange& b) { return a.size() < b.size(); });
+    const auto sizes =
+        std::minmax_element(buckets().begin(), buckets().end(),
+                            [](const Range& a, const Range& b) { return a.size() < b.size(); });
     const auto widest = std::max({size_of(reduced), size_of(gathered), sizeof(double)});
-    const int64_t most = std::max(sizes.second->size(), second_half_.sums.size());
+    const int64_t most = std::max(sizes.second->size(), deferred_update_.sums.size());
     const device::Buffer zeros(backend_, static_cast<size_t>(most) * widest);
     for (const int64_t size : {sizes.first->size(), sizes.second->size()}) {
       if (arithmetic_.sharded()) {
@@ -97,8 +98,8 @@ class StreamEngine final : public BucketEngine {
     if (clip_ == ClipMode::kAfterAllReduce) {
       collectives_->all_reduce_sum(zeros.data(), 1, device::DType::kF64);
     }
-    if (arithmetic_.sharded() && second_half_.sums) {
-      collectives_->all_reduce_sum(zeros.data(), second_half_.sums.size(), device::DType::kF64);
+    if (arithmetic_.sharded() && deferred_update_.sums) {
+      collectives_->all_reduce_sum(zeros.data(), deferred_update_.sums.size(), device::DType::kF64);
     }
     backend_.synchronize(Stream::kReduce);
   }
@@ -106,11 +107,11 @@ class StreamEngine final : public BucketEngine {
   // What ranks do together is never part of kept work: NCCL wants all of them to keep and to replay
   // it at once, which they do not, as their batches differ in shape.
   template <typename Body>
-  void unkept(const Body& body) {
+  void outside_capture(const Body& body) {
     if (arithmetic_.alone()) {
       body();
     } else {
-      backend_.each_time(body);
+      backend_.outside_capture(body);
     }
   }
 
@@ -148,21 +149,21 @@ class StreamEngine final : public BucketEngine {
   void reduce_what_is_final() {
     const int count = arithmetic_.count();
     if (clip_ == ClipMode::kBeforeAllReduce) {
-      for (; measured_ < count && final_.is_final(measured_); ++measured_) {
-        backend_.wait(Stream::kReduce, final_.final_event(measured_));
-        timed(Stream::kReduce, measured_, BucketPhase::kClip,
-              [this] { arithmetic_.measure(measured_); });
+      for (; normed_ < count && readiness_.is_ready(normed_); ++normed_) {
+        backend_.wait(Stream::kReduce, readiness_.ready_event(normed_));
+        timed(Stream::kReduce, normed_, BucketPhase::kClip,
+              [this] { arithmetic_.local_norm(normed_); });
       }
-      if (measured_ < count) return;
+      if (normed_ < count) return;
     }
-    for (; reduced_ < count && final_.is_final(reduced_); ++reduced_) reduce(reduced_);
+    for (; reduced_ < count && readiness_.is_ready(reduced_); ++reduced_) reduce(reduced_);
   }
 
   void reduce(int bucket) {
-    backend_.wait(Stream::kReduce, final_.final_event(bucket));
+    backend_.wait(Stream::kReduce, readiness_.ready_event(bucket));
     Tensor data;
     timed(Stream::kReduce, bucket, BucketPhase::kClip,
-          [&] { data = arithmetic_.prepare(bucket, staging_.data()); });
+          [&] { data = arithmetic_.clip_and_cast(bucket, staging_.data()); });
     if (!arithmetic_.alone()) {
       timed(Stream::kReduce, bucket, BucketPhase::kReduce, [&] {
         if (arithmetic_.sharded()) {
@@ -173,8 +174,8 @@ class StreamEngine final : public BucketEngine {
       });
     }
     timed(Stream::kReduce, bucket, BucketPhase::kNorm,
-          [&] { arithmetic_.collect(bucket, staging_.data()); });
-    collected_[static_cast<size_t>(bucket)] = backend_.record(Stream::kReduce);
+          [&] { arithmetic_.cast_back(bucket, staging_.data()); });
+    cast_back_[static_cast<size_t>(bucket)] = backend_.record(Stream::kReduce);
   }
 
   // Backward has been issued, so updates may follow it on its stream: the first run while the last
@@ -188,20 +189,20 @@ class StreamEngine final : public BucketEngine {
       }
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
-    const bool in_halves = arithmetic_.sharded() && second_half_.sums;
+    const bool deferred = arithmetic_.sharded() && deferred_update_.sums;
     for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
-      backend_.wait(Stream::kCompute, collected_[static_cast<size_t>(bucket)]);
+      backend_.wait(Stream::kCompute, cast_back_[static_cast<size_t>(bucket)]);
       issue(update_, bucket, BucketPhase::kUpdate);
-      if (arithmetic_.sharded() && !in_halves) gather(bucket);
+      if (arithmetic_.sharded() && !deferred) gather(bucket);
     }
-    if (in_halves) {
+    if (deferred) {
       backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
-      const Tensor& sums = second_half_.sums;
+      const Tensor& sums = deferred_update_.sums;
       timed(Stream::kReduce, kNoBucket, BucketPhase::kReduce,
             [&] { collectives_->all_reduce_sum(sums.data, sums.size(), sums.dtype); });
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
       for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
-        issue(second_half_.finish, bucket, BucketPhase::kFinish);
+        issue(deferred_update_.finish, bucket, BucketPhase::kFinish);
         gather(bucket);
       }
     }
@@ -214,7 +215,7 @@ class StreamEngine final : public BucketEngine {
     ReducedGradients reduced = arithmetic_.reduced(bucket);
     reduced.stream = Stream::kCompute;
     timed(Stream::kCompute, bucket, phase, [&] {
-      if (reduced.begin < reduced.end) update(reduced);
+      if (reduced.range.size() > 0) update(reduced);
     });
   }
 
@@ -236,13 +237,13 @@ class StreamEngine final : public BucketEngine {
   const std::unique_ptr<Communicator> communicator_;
   const ClipMode clip_;
   const BucketUpdate update_;
-  const SecondHalf second_half_;
+  const DeferredUpdate deferred_update_;
   BucketArithmetic arithmetic_;
-  std::unique_ptr<DeviceCommunicator> collectives_;  // null for one rank
+  std::unique_ptr<device::Collectives> collectives_;  // null for one rank
   device::Buffer staging_;
-  FinalRanges final_;
-  int measured_ = 0, reduced_ = 0;  // buckets of this step
-  std::vector<device::Event> collected_;
+  BucketReadiness readiness_;
+  int normed_ = 0, reduced_ = 0;  // buckets of this step
+  std::vector<device::Event> cast_back_;
   std::exception_ptr error_;
   bool timed_ = false;
   std::unique_ptr<device::Stopwatch> stopwatch_;  // null: no step has been timed
@@ -257,9 +258,9 @@ std::unique_ptr<BucketEngine> make_stream_engine(device::Backend& backend,
                                                  Communicator& communicator, Tensor gradients,
                                                  std::span<const int64_t> boundaries,
                                                  const BucketOptions& options, BucketUpdate update,
-                                                 SecondHalf second_half) {
+                                                 DeferredUpdate deferred_update) {
   return std::make_unique<StreamEngine>(backend, communicator, gradients, boundaries, options,
-                                        std::move(update), std::move(second_half));
+                                        std::move(update), std::move(deferred_update));
 }
 
 }  // namespace strata::comm

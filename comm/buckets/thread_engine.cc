@@ -8,6 +8,7 @@
 #include "comm/buckets/bucket_arithmetic.h"
 #include "comm/buckets/bucket_engine.h"
 #include "comm/buckets/bucket_readiness.h"
+#include "device/buffer.h"
 
 namespace strata::comm {
 namespace {
@@ -24,24 +25,24 @@ class ThreadEngine final : public BucketEngine {
  public:
   ThreadEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
                std::span<const int64_t> boundaries, const BucketOptions& options,
-               BucketUpdate update, SecondHalf second_half);
+               BucketUpdate update, DeferredUpdate deferred_update);
   ~ThreadEngine() override;
 
-  void gradients_final(int64_t begin, int64_t end) override;
+  void mark_ready(int64_t begin, int64_t end) override;
   StepTimes finish_step() override;
   void time_steps(bool) override {}  // it always does
   // The device thread has nothing to do between steps.
   std::optional<double> gradient_norm() override { return arithmetic_.gradient_norm(); }
-  const std::vector<BucketRange>& buckets() const override { return arithmetic_.buckets(); }
+  const std::vector<Range>& buckets() const override { return arithmetic_.buckets(); }
   const std::vector<BucketEvent>& events() const override { return finished_events_; }
 
  private:
   // What the device thread can do next.
   enum class Work : uint8_t {
     kNone,
-    kMeasure,
-    kPrepare,
-    kCollect,
+    kLocalNorm,
+    kClipAndCast,
+    kCastBack,
     kPublishNorm,
     kUpdate,
     kPublishSums,
@@ -50,10 +51,10 @@ class ThreadEngine final : public BucketEngine {
 
   // How many buckets have passed each stage in this step; they pass in order.
   struct Progress {
-    int measured = 0;   // in this rank's own norm (kBeforeAllReduce)
-    int prepared = 0;   // clipped, converted: may be reduced
+    int normed = 0;     // in this rank's own norm (kBeforeAllReduce)
+    int clipped = 0;    // clipped, converted: may be reduced
     int reduced = 0;    // summed over ranks
-    int collected = 0;  // back in the arena, and in the global norm (kAfterAllReduce)
+    int cast_back = 0;  // back in the arena, and in the global norm (kAfterAllReduce)
     int updated = 0;
     int finished = 0;             // by the second half, where there is one
     int gathered = 0;             // weights of all ranks are here
@@ -66,9 +67,9 @@ class ThreadEngine final : public BucketEngine {
   int count() const { return arithmetic_.count(); }
   bool alone() const { return arithmetic_.alone(); }
   bool sharded() const { return arithmetic_.sharded(); }
-  bool in_halves() const { return sharded() && second_half_.sums; }
+  bool deferred() const { return sharded() && deferred_update_.sums; }
   bool finished() const { return (sharded() ? progress_.gathered : progress_.updated) == count(); }
-  int gatherable() const { return in_halves() ? progress_.finished : progress_.updated; }
+  int gatherable() const { return deferred() ? progress_.finished : progress_.updated; }
 
   template <typename Body>
   void run_thread(Body body);
@@ -76,16 +77,16 @@ class ThreadEngine final : public BucketEngine {
   void reduce_loop();
   void gather_loop();
   Work next_device_work() const;
-  bool may_prepare(int bucket) const;
+  bool may_clip_and_cast(int bucket) const;
   bool may_update(int bucket) const;
   void perform(Work work);
   void complete(Work work);
   template <typename Body>
   void timed(int bucket, BucketPhase phase, Body body);
 
-  void measure(int bucket);
-  void prepare(int bucket);
-  void collect(int bucket);
+  void local_norm(int bucket);
+  void clip_and_cast(int bucket);
+  void cast_back(int bucket);
   void publish_norm();
   void update(int bucket);
   void publish_sums();
@@ -99,16 +100,16 @@ class ThreadEngine final : public BucketEngine {
   const std::unique_ptr<Communicator> gather_communicator_;  // null: every rank updates everything
   const ClipMode clip_;
   const BucketUpdate update_;
-  const SecondHalf second_half_;
+  const DeferredUpdate deferred_update_;
   BucketArithmetic arithmetic_;
   std::vector<device::Buffer> staging_;
-  std::vector<Tensor> travelling_;  // what is reduced of every bucket
+  std::vector<Tensor> reduce_buffers_;  // what is reduced of every bucket
   double host_norm_squared_ = 0;
   std::vector<double> host_sums_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  FinalRanges final_;
+  BucketReadiness readiness_;
   Progress progress_;
   std::vector<BucketEvent> events_;
   std::exception_ptr error_;
@@ -122,17 +123,17 @@ class ThreadEngine final : public BucketEngine {
 
 ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
                            std::span<const int64_t> boundaries, const BucketOptions& options,
-                           BucketUpdate update, SecondHalf second_half)
+                           BucketUpdate update, DeferredUpdate deferred_update)
     : backend_(backend),
       communicator_(communicator.duplicate()),
       gather_communicator_(
           options.gathered_weights && communicator.size() > 1 ? communicator.duplicate() : nullptr),
       clip_(options.clip),
       update_(std::move(update)),
-      second_half_(std::move(second_half)),
+      deferred_update_(std::move(deferred_update)),
       arithmetic_(backend, *communicator_, gradients, boundaries, options),
-      travelling_(arithmetic_.buckets().size()),
-      final_(arithmetic_.buckets()) {
+      reduce_buffers_(arithmetic_.buckets().size()),
+      readiness_(arithmetic_.buckets()) {
   for (int i = 0; arithmetic_.converts() && i < std::min(kStagingBuffers, count()); ++i) {
     staging_.emplace_back(backend, arithmetic_.staging_bytes());
   }
@@ -154,11 +155,11 @@ ThreadEngine::~ThreadEngine() {
 
 // ---- The compute thread's side.
 
-void ThreadEngine::gradients_final(int64_t begin, int64_t end) {
+void ThreadEngine::mark_ready(int64_t begin, int64_t end) {
   const device::Event event = backend_.record(Stream::kCompute);
   {
     const std::lock_guard lock(mutex_);
-    final_.report(begin, end, event);
+    readiness_.mark_ready(begin, end, event);
   }
   changed_.notify_all();
 }
@@ -166,7 +167,7 @@ void ThreadEngine::gradients_final(int64_t begin, int64_t end) {
 StepTimes ThreadEngine::finish_step() {
   const int64_t wait_begin = now_ns();
   std::unique_lock lock(mutex_);
-  if (!error_) final_.check_all_reported();
+  if (!error_) readiness_.check_all_ready();
   changed_.wait(lock, [this] { return error_ || finished(); });
   if (error_) std::rethrow_exception(error_);
   backend_.synchronize(Stream::kReduce);
@@ -176,7 +177,7 @@ StepTimes ThreadEngine::finish_step() {
 }
 
 void ThreadEngine::begin_next_step() {
-  final_.begin_next_step();
+  readiness_.begin_next_step();
   progress_ = {};
   finished_events_ = std::exchange(events_, {});
 }
@@ -219,42 +220,43 @@ void ThreadEngine::device_loop() {
 ThreadEngine::Work ThreadEngine::next_device_work() const {
   const Progress& p = progress_;
   const bool global_norm = clip_ == ClipMode::kAfterAllReduce;
-  if (clip_ == ClipMode::kBeforeAllReduce && p.measured < count() && final_.is_final(p.measured)) {
-    return Work::kMeasure;
+  if (clip_ == ClipMode::kBeforeAllReduce && p.normed < count() && readiness_.is_ready(p.normed)) {
+    return Work::kLocalNorm;
   }
-  if (p.prepared < count() && may_prepare(p.prepared)) return Work::kPrepare;
-  if (p.collected < p.reduced) return Work::kCollect;
-  if (global_norm && p.collected == count() && !p.norm_published) return Work::kPublishNorm;
+  if (p.clipped < count() && may_clip_and_cast(p.clipped)) return Work::kClipAndCast;
+  if (p.cast_back < p.reduced) return Work::kCastBack;
+  if (global_norm && p.cast_back == count() && !p.norm_published) return Work::kPublishNorm;
   if (p.updated < count() && may_update(p.updated)) return Work::kUpdate;
-  if (in_halves() && p.updated == count() && !p.sums_published) return Work::kPublishSums;
+  if (deferred() && p.updated == count() && !p.sums_published) return Work::kPublishSums;
   if (p.sums_known && p.finished < count()) return Work::kFinish;
   return Work::kNone;
 }
 
-bool ThreadEngine::may_prepare(int bucket) const {
-  if (clip_ == ClipMode::kBeforeAllReduce && progress_.measured < count()) return false;
-  if (arithmetic_.converts() && bucket - progress_.collected >= static_cast<int>(staging_.size()))
+bool ThreadEngine::may_clip_and_cast(int bucket) const {
+  if (clip_ == ClipMode::kBeforeAllReduce && progress_.normed < count()) return false;
+  if (arithmetic_.converts() && bucket - progress_.cast_back >= static_cast<int>(staging_.size()))
     return false;
-  return final_.is_final(bucket);
+  return readiness_.is_ready(bucket);
 }
 
 // Updates take from backward the cores and the bandwidth it needs; after it they fill the wait for
 // the last all-reduces. Weights that can be gathered once they are updated cannot wait.
 bool ThreadEngine::may_update(int bucket) const {
   if (clip_ == ClipMode::kAfterAllReduce) return progress_.norm_known;
-  const bool at_once = sharded() && !in_halves();
-  return bucket < progress_.collected && (at_once || final_.all_final());
+  const bool at_once = sharded() && !deferred();
+  return bucket < progress_.cast_back && (at_once || readiness_.all_ready());
 }
 
 void ThreadEngine::perform(Work work) {
   switch (work) {
-    case Work::kMeasure:
-      return timed(progress_.measured, BucketPhase::kClip, [this] { measure(progress_.measured); });
-    case Work::kPrepare:
-      return timed(progress_.prepared, BucketPhase::kClip, [this] { prepare(progress_.prepared); });
-    case Work::kCollect:
-      return timed(progress_.collected, BucketPhase::kNorm,
-                   [this] { collect(progress_.collected); });
+    case Work::kLocalNorm:
+      return timed(progress_.normed, BucketPhase::kClip, [this] { local_norm(progress_.normed); });
+    case Work::kClipAndCast:
+      return timed(progress_.clipped, BucketPhase::kClip,
+                   [this] { clip_and_cast(progress_.clipped); });
+    case Work::kCastBack:
+      return timed(progress_.cast_back, BucketPhase::kNorm,
+                   [this] { cast_back(progress_.cast_back); });
     case Work::kPublishNorm:
       return publish_norm();
     case Work::kUpdate:
@@ -271,15 +273,15 @@ void ThreadEngine::perform(Work work) {
 
 void ThreadEngine::complete(Work work) {
   switch (work) {
-    case Work::kMeasure:
-      ++progress_.measured;
+    case Work::kLocalNorm:
+      ++progress_.normed;
       return;
-    case Work::kPrepare:
-      ++progress_.prepared;
+    case Work::kClipAndCast:
+      ++progress_.clipped;
       if (alone()) ++progress_.reduced;
       return;
-    case Work::kCollect:
-      ++progress_.collected;
+    case Work::kCastBack:
+      ++progress_.cast_back;
       return;
     case Work::kPublishNorm:
       progress_.norm_published = true;
@@ -307,7 +309,7 @@ void ThreadEngine::reduce_loop() {
       changed_.wait(lock, [&] {
         norm = progress_.norm_published && !progress_.norm_known;
         sums = progress_.sums_published && !progress_.sums_known;
-        return stop_ || norm || sums || progress_.reduced < progress_.prepared;
+        return stop_ || norm || sums || progress_.reduced < progress_.clipped;
       });
       if (stop_) return;
     }
@@ -322,7 +324,7 @@ void ThreadEngine::reduce_loop() {
     } else {
       const int bucket = progress_.reduced;
       timed(bucket, BucketPhase::kReduce, [&] {
-        const Tensor& data = travelling_[static_cast<size_t>(bucket)];
+        const Tensor& data = reduce_buffers_[static_cast<size_t>(bucket)];
         if (sharded()) {
           communicator_->reduce_scatter_sum(data.data, data.size(), data.dtype);
         } else {
@@ -377,19 +379,19 @@ void ThreadEngine::timed(int bucket, BucketPhase phase, Body body) {
 
 // ---- What happens to a bucket, in order.
 
-void ThreadEngine::measure(int bucket) {
-  backend_.wait(Stream::kReduce, final_.final_event(bucket));
-  arithmetic_.measure(bucket);
+void ThreadEngine::local_norm(int bucket) {
+  backend_.wait(Stream::kReduce, readiness_.ready_event(bucket));
+  arithmetic_.local_norm(bucket);
 }
 
-void ThreadEngine::prepare(int bucket) {
-  backend_.wait(Stream::kReduce, final_.final_event(bucket));
-  travelling_[static_cast<size_t>(bucket)] = arithmetic_.prepare(bucket, staging(bucket));
+void ThreadEngine::clip_and_cast(int bucket) {
+  backend_.wait(Stream::kReduce, readiness_.ready_event(bucket));
+  reduce_buffers_[static_cast<size_t>(bucket)] = arithmetic_.clip_and_cast(bucket, staging(bucket));
   if (!alone()) backend_.synchronize(Stream::kReduce);
 }
 
-void ThreadEngine::collect(int bucket) {
-  arithmetic_.collect(bucket, staging(bucket));
+void ThreadEngine::cast_back(int bucket) {
+  arithmetic_.cast_back(bucket, staging(bucket));
   // The staging memory is another bucket's from here on.
   if (arithmetic_.converts()) backend_.synchronize(Stream::kReduce);
 }
@@ -407,12 +409,12 @@ void ThreadEngine::update(int bucket) {
                             sizeof(double));
   }
   const ReducedGradients reduced = arithmetic_.reduced(bucket);
-  if (reduced.begin < reduced.end) update_(reduced);
-  if (sharded() && !in_halves()) backend_.synchronize(Stream::kReduce);
+  if (reduced.range.size() > 0) update_(reduced);
+  if (sharded() && !deferred()) backend_.synchronize(Stream::kReduce);
 }
 
 void ThreadEngine::publish_sums() {
-  const Tensor& sums = second_half_.sums;
+  const Tensor& sums = deferred_update_.sums;
   host_sums_.resize(static_cast<size_t>(sums.size()));
   backend_.copy_to_host(Stream::kReduce, host_sums_.data(), sums.data, sums.bytes());
   backend_.synchronize(Stream::kReduce);
@@ -420,11 +422,11 @@ void ThreadEngine::publish_sums() {
 
 void ThreadEngine::finish(int bucket) {
   if (bucket == 0) {
-    const Tensor& sums = second_half_.sums;
+    const Tensor& sums = deferred_update_.sums;
     backend_.copy_to_device(Stream::kReduce, sums.data, host_sums_.data(), sums.bytes());
   }
   const ReducedGradients reduced = arithmetic_.reduced(bucket);
-  if (reduced.begin < reduced.end) second_half_.finish(reduced);
+  if (reduced.range.size() > 0) deferred_update_.finish(reduced);
   backend_.synchronize(Stream::kReduce);
 }
 
@@ -439,9 +441,9 @@ std::unique_ptr<BucketEngine> make_thread_engine(device::Backend& backend,
                                                  Communicator& communicator, Tensor gradients,
                                                  std::span<const int64_t> boundaries,
                                                  const BucketOptions& options, BucketUpdate update,
-                                                 SecondHalf second_half) {
+                                                 DeferredUpdate deferred_update) {
   return std::make_unique<ThreadEngine>(backend, communicator, gradients, boundaries, options,
-                                        std::move(update), std::move(second_half));
+                                        std::move(update), std::move(deferred_update));
 }
 
 }  // namespace strata::comm

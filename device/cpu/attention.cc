@@ -65,7 +65,8 @@ struct HeadLayout {
 
 // scores[padded, padded] = a b^T, in f32.
 template <typename T>
-void outer(const HeadLayout<T>& layout, HeadView<const T> a, HeadView<const T> b, float* scores) {
+void scores_gemm(const HeadLayout<T>& layout, HeadView<const T> a, HeadView<const T> b,
+                 float* scores) {
   matmul({.transpose_b = true,
           .m = layout.padded,
           .n = layout.padded,
@@ -82,8 +83,8 @@ void outer(const HeadLayout<T>& layout, HeadView<const T> a, HeadView<const T> b
 
 // out[padded, d] = weights x, or weights^T x.
 template <typename T>
-void mix(const HeadLayout<T>& layout, const T* weights, bool transpose, HeadView<const T> x,
-         HeadView<T> out) {
+void values_gemm(const HeadLayout<T>& layout, const T* weights, bool transpose, HeadView<const T> x,
+                 HeadView<T> out) {
   matmul({.transpose_a = transpose,
           .m = layout.padded,
           .n = layout.d,
@@ -106,7 +107,7 @@ struct HeadScratch {
   T *query, *key, *value, *d_out, *result;
 
   explicit HeadScratch(const HeadLayout<T>& layout) {
-    thread_local Scratch floats, halves;
+    thread_local Scratch floats, bf16_scratch;
     const int64_t square = layout.padded * layout.padded, head = layout.padded * layout.d;
     const int64_t row_floats = scratch_floats(layout.padded);
     scores = floats.get<float>(2 * square + layout.padded + row_floats + 64);
@@ -118,7 +119,7 @@ struct HeadScratch {
       d_scores = d_probabilities;
       query = key = value = d_out = result = nullptr;
     } else {
-      probabilities = halves.get<T>(2 * square + 5 * head);
+      probabilities = bf16_scratch.get<T>(2 * square + 5 * head);
       d_scores = probabilities + square;
       query = d_scores + square;
       key = query + head;
@@ -190,13 +191,13 @@ void Operations<T>::attention_forward(const Context& context, const AttentionFor
     const HeadLayout<T> layout(place.length, place.d);
     const HeadScratch<T> scratch(layout);
     const auto [query, key, value] = query_key_value(op, place, layout, scratch);
-    outer<T>(layout, query, key, scratch.scores);
+    scores_gemm<T>(layout, query, key, scratch.scores);
     context.typed<T>().softmax_forward(
         softmax_rows(op, place, sequence, layout.padded, scratch.scores), scratch.probabilities,
         scratch.row);
     zero_rows(layout, scratch.probabilities);
     const auto out = place.of(op.context.as<T>(), place.hidden, 0);
-    mix<T>(layout, scratch.probabilities, false, value, layout.output(out, scratch.result));
+    values_gemm<T>(layout, scratch.probabilities, false, value, layout.output(out, scratch.result));
     layout.finish(out, scratch.result);
   });
   write_copy<T>(context, op.context, op.context_float8);
@@ -215,8 +216,8 @@ void Operations<T>::attention_backward(const Context& context, const AttentionBa
     context.typed<T>().row_dots(place.length, place.d, place.hidden,
                                 place.of(op.context.as<T>(), place.hidden, 0).data, d_context.data,
                                 scratch.delta);
-    outer<T>(layout, query, key, scratch.scores);
-    outer<T>(layout, d_out, value, scratch.d_probabilities);
+    scores_gemm<T>(layout, query, key, scratch.scores);
+    scores_gemm<T>(layout, d_out, value, scratch.d_probabilities);
     context.typed<T>().softmax_backward(
         softmax_rows(op, place, sequence, layout.padded, scratch.scores), scratch.d_probabilities,
         scratch.delta, scratch.probabilities, scratch.d_scores, scratch.row);
@@ -224,7 +225,7 @@ void Operations<T>::attention_backward(const Context& context, const AttentionBa
     zero_rows(layout, scratch.d_scores);
     const auto emit = [&](int64_t part, const T* weights, bool transpose, HeadView<const T> x) {
       const auto out = place.of(d_qkv.as<T>(), d_qkv.cols, part);
-      mix<T>(layout, weights, transpose, x, layout.output(out, scratch.result));
+      values_gemm<T>(layout, weights, transpose, x, layout.output(out, scratch.result));
       layout.finish(out, scratch.result);
     };
     emit(0, scratch.d_scores, false, key);

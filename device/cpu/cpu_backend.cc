@@ -29,6 +29,10 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   }
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
+  bool has_float8() const override { return true; }
+  std::vector<std::pair<std::string, std::string>> library_versions() const override {
+    return {{"oneDNN", onednn_version()}};
+  }
 
   void* allocate(size_t bytes) override {
     const size_t rounded = std::max<size_t>((bytes + 63) / 64 * 64, 64);

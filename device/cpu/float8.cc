@@ -78,14 +78,14 @@ Tensor place_of_output(const Context& context, const Tensor& output, int slot) {
 template <typename T>
 void write_copy(const Context& context, const ConstTensor& tensor, const Float8Copy& copy) {
   const T* x = tensor.as<T>();
-  if (copy.largest) {
-    *copy.largest = std::max(*copy.largest, largest_of(context, x, tensor.size()));
+  if (copy.amax) {
+    *copy.amax = std::max(*copy.amax, largest_of(context, x, tensor.size()));
   }
-  if (!copy.codes) return;
-  if (copy.codes.dtype == DType::kE4M3) {
-    encode<E4M3>(context, x, copy.codes);
+  if (!copy.data) return;
+  if (copy.data.dtype == DType::kE4M3) {
+    encode<E4M3>(context, x, copy.data);
   } else {
-    encode<E5M2>(context, x, copy.codes);
+    encode<E5M2>(context, x, copy.data);
   }
 }
 
@@ -96,8 +96,7 @@ void Operations<T>::round_to_float8(const Context& context, const RoundToFloat8&
 
 void FlatOperations::float8_update(const Context&, const Float8Update& op) {
   for (int64_t i = 0; i < op.count; ++i) {
-    update_float8_scale(op.limit, op.largest[i], op.history + i * kFloat8History,
-                        op.scales + 2 * i);
+    update_float8_scale(op.limit, op.amax[i], op.history + i * kFloat8History, op.scales + 2 * i);
   }
 }
 

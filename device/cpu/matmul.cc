@@ -1,5 +1,7 @@
 #include "device/cpu/matmul.h"
 
+#include <dnnl_version.h>
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -170,5 +172,9 @@ const char* bf16_unavailable_reason() {
 }
 
 bool bf16_is_native() { return processor_has(dnnl::cpu_isa::avx512_core_bf16); }
+
+std::string onednn_version() {
+  return fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
+}
 
 }  // namespace strata::device::cpu

@@ -1,6 +1,8 @@
 // Matrix products on the CPU, through oneDNN.
 #pragma once
 
+#include <string>
+
 #include "device/matmul_call.h"
 
 namespace strata::device::cpu {
@@ -15,5 +17,8 @@ const char* bf16_unavailable_reason();
 // Whether the processor multiplies bf16 natively (AVX-512 BF16 or AMX), so that bf16 is faster than
 // f32.
 bool bf16_is_native();
+
+// Of the library that computes them.
+std::string onednn_version();
 
 }  // namespace strata::device::cpu

@@ -5,23 +5,21 @@
 namespace strata::device::cpu {
 namespace {
 
-// What multiplies the gradient of an AdamUpdate or a LambDirection.
-template <typename Op>
-float gradient_factor(const Op& op) {
-  return op.gradient_scale * (op.norm_squared ? clip_factor(op.norm_squared, op.max_norm) : 1.0f);
+float gradient_factor(const GradientClip& clip) {
+  return clip.scale * (clip.norm_squared ? clip_factor(clip.norm_squared, clip.max_norm) : 1.0f);
 }
 
 }  // namespace
 
 void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
-  const float factor = gradient_factor(op);
+  const float factor = gradient_factor(op.clip);
   parallel_elements(context.threads, op.weights.size(), [&](int64_t begin, int64_t end) {
     context.kernels.adam(op, begin, end, factor);
   });
 }
 
 void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {
-  const float factor = gradient_factor(op);
+  const float factor = gradient_factor(op.clip);
   *op.norms += block_sums(context, op.weights.size(), [&](int64_t begin, int64_t end) {
     return context.kernels.lamb_direction(op, begin, end, factor);
   });

@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kFlatThreads)
 }
 
 Float8Copy part_of_copy(Float8Copy copy, int64_t begin) {
-  copy.codes.data = part_of(copy.codes.as<uint8_t>(), begin);
+  copy.data.data = part_of(copy.data.as<uint8_t>(), begin);
   return copy;
 }
 
@@ -104,7 +104,7 @@ void Operations<T>::activation_forward(const Context& context, Activation activa
                                        const ConstTensor& pre_activation, const Tensor& y,
                                        const Float8Copy& y_float8) {
   with_function(activation, [&](auto function) {
-    for_flat_parts<T>(y.size(), are_aligned(pre_activation.data, y.data, y_float8.codes.data),
+    for_flat_parts<T>(y.size(), are_aligned(pre_activation.data, y.data, y_float8.data.data),
                       [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
                         launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
                                forward_kernel<decltype(function), width(), T>,
@@ -121,8 +121,7 @@ void Operations<T>::activation_backward(const Context& context, const Activation
       op.activation == Activation::kNone ? op.dy : op.pre_activation;
   with_function(op.activation, [&](auto function) {
     for_flat_parts<T>(
-        op.dx.size(),
-        are_aligned(op.dy.data, pre_activation.data, op.dx.data, dx_float8.codes.data),
+        op.dx.size(), are_aligned(op.dy.data, pre_activation.data, op.dx.data, dx_float8.data.data),
         [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
           launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
                  backward_kernel<decltype(function), width(), T>, op.dy.as<T>() + begin,

@@ -11,6 +11,7 @@
 #include "device/cuda/attention/attention.h"
 #include "device/cuda/gemm/matmul.h"
 #include "device/cuda/runtime/graph.h"
+#include "device/cuda/runtime/nccl_collectives.h"
 #include "device/cuda/runtime/nearest_processors.h"
 #include "device/cuda/runtime/operations.h"
 #include "device/cuda/runtime/stopwatch.h"
@@ -73,14 +74,15 @@ template <typename T>
 class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
  public:
   // The GPU is the calling thread's.
-  CudaBackend(int device, const cudaDeviceProp& properties, AttentionKernel attention,
-              FusedEpilogues epilogues)
+  CudaBackend(int device, const cudaDeviceProp& properties, const KernelChoices& choices)
       : device_(device),
         properties_(properties),
         // Only plain attention computes in f32.
-        attention_(std::is_same_v<T, BFloat16> ? attention : AttentionKernel::kPlain, properties),
+        attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
+                   properties),
         // Reductions would else queue behind all of backward's blocks.
-        streams_{StreamState(epilogues), StreamState(epilogues, true), StreamState(epilogues)} {}
+        streams_{StreamState(choices.epilogues), StreamState(choices.epilogues, true),
+                 StreamState(choices.epilogues)} {}
   ~CudaBackend() override { cudaDeviceSynchronize(); }
 
   std::string name() const override { return "cuda"; }
@@ -94,12 +96,15 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
   bool memory_is_host() const override { return false; }
-  int64_t rows_tried_together() const override { return kRowsTriedTogether; }
+  int64_t autotune_row_granularity() const override { return kRowsTriedTogether; }
   // GPUs of 8.9 multiply in 8 bits, too, but run the code for 8.0, whose kernels write no codes.
   bool has_float8() const override {
     return compute_dtype() == DType::kBF16 && properties_.major >= 9;
   }
-  void* cuda_stream(Stream s) override { return stream(s); }
+  bool has_collectives() const override { return true; }
+  std::unique_ptr<Collectives> make_collectives(const RankGroup& group, Stream s) override {
+    return make_nccl_collectives(group, stream(s));
+  }
 
   void* allocate(size_t bytes) override {
     void* memory = nullptr;
@@ -161,43 +166,45 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     check(cudaStreamSynchronize(stream(s)), "finishing work on the GPU");
   }
 
-  std::unique_ptr<Stopwatch> make_stopwatch() override { return make_event_stopwatch(*this); }
+  std::unique_ptr<Stopwatch> make_stopwatch() override {
+    return make_event_stopwatch([this](Stream s) { return stream(s); });
+  }
 
-  std::unique_ptr<Recording> keep(const std::function<void()>& issue) override {
-    auto kept = std::make_unique<Kept>(*this);
-    keeping_ = &kept->work();
+  std::unique_ptr<CapturedGraph> capture(const std::function<void()>& issue) override {
+    auto captured = std::make_unique<CapturedCudaGraph>(*this);
+    capturing_ = &captured->graph();
     try {
-      keeping_->keep(issue);
+      capturing_->capture(issue);
     } catch (...) {
-      keeping_ = nullptr;
+      capturing_ = nullptr;
       throw;
     }
-    keeping_ = nullptr;
-    return kept;
+    capturing_ = nullptr;
+    return captured;
   }
-  void each_time(const std::function<void()>& call) override {
-    if (keeping_) {
-      keeping_->each_time(call);
+  void outside_capture(const std::function<void()>& call) override {
+    if (capturing_) {
+      capturing_->outside_capture(call);
     } else {
       call();
     }
   }
 
  private:
-  class Kept final : public Recording {
+  class CapturedCudaGraph final : public CapturedGraph {
    public:
-    explicit Kept(CudaBackend& backend)
-        : backend_(backend), work_(backend.stream(Stream::kCompute)) {}
-    KeptWork& work() { return work_; }
-    void replay() override {
+    explicit CapturedCudaGraph(CudaBackend& backend)
+        : backend_(backend), graph_(backend.stream(Stream::kCompute)) {}
+    CudaGraph& graph() { return graph_; }
+    void launch() override {
       backend_.use_device();
-      work_.replay();
+      graph_.launch();
       backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
     }
 
    private:
     CudaBackend& backend_;
-    KeptWork work_;
+    CudaGraph graph_;
   };
 
   StreamState& state(Stream s) { return streams_[static_cast<size_t>(s)]; }
@@ -219,7 +226,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   void use_device() const { check(cudaSetDevice(device_), "choosing a GPU"); }
 
   int device_;
-  KeptWork* keeping_ = nullptr;
+  CudaGraph* capturing_ = nullptr;
   cudaDeviceProp properties_;
   AttentionChoice attention_;
   std::array<StreamState, kStreams> streams_;
@@ -228,7 +235,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
 }  // namespace
 
 std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
-                                           AttentionKernel attention, FusedEpilogues epilogues) {
+                                           const KernelChoices& choices) {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status != cudaSuccess || devices == 0) {
@@ -254,10 +261,10 @@ std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
   bind_to_nearest_processors(address);
   check(cudaSetDevice(device), "choosing a GPU");
   if (compute_dtype == DType::kF32) {
-    return std::make_unique<CudaBackend<float>>(device, properties, attention, epilogues);
+    return std::make_unique<CudaBackend<float>>(device, properties, choices);
   }
   if (compute_dtype == DType::kBF16) {
-    return std::make_unique<CudaBackend<BFloat16>>(device, properties, attention, epilogues);
+    return std::make_unique<CudaBackend<BFloat16>>(device, properties, choices);
   }
   fail("the cuda backend computes in f32 or bf16, not f64; the reference backend does");
 }

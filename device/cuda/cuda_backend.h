@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "device/backend.h"
-#include "device/kernel_choices.h"
+#include "device/cuda/runtime/kernel_choices.h"
 
 namespace strata::device::cuda {
 
@@ -12,7 +12,6 @@ namespace strata::device::cuda {
 // show every process its own), computing in f32 or bf16. Keeps the calling thread to the processors
 // next to it. Throws Error where there is no such GPU or it is older than compute capability 8.0.
 std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
-                                           AttentionKernel attention = AttentionKernel::kFastest,
-                                           FusedEpilogues epilogues = FusedEpilogues::kFastest);
+                                           const KernelChoices& choices = {});
 
 }  // namespace strata::device::cuda

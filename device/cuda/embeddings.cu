@@ -188,7 +188,7 @@ template <typename T>
 void Operations<T>::embeddings_forward(const Context& context, const EmbeddingsForward& op) {
   const bool aligned = rows_are_aligned(op.y.cols, kVector<T>, op.word.data, op.position.data,
                                         op.segment.data, op.gamma.data, op.beta.data,
-                                        op.normalized.data, op.y.data, op.y_float8.codes.data);
+                                        op.normalized.data, op.y.data, op.y_float8.data.data);
   with_row_shape<T>(op.y.cols, aligned, [&](auto shape) {
     launch(context.stream, ceil_div(op.y.rows, kRowsPerBlock), kRowThreads,
            forward_kernel<T, decltype(shape)>, op);

@@ -51,7 +51,7 @@ void Operations<T>::residual_layernorm_forward(const Context& context,
                                                const ResidualLayerNormForward& op) {
   const bool aligned =
       rows_are_aligned(op.x.cols, kVector<T>, op.x.data, op.residual.data, op.gamma.data,
-                       op.beta.data, op.normalized.data, op.y.data, op.y_float8.codes.data);
+                       op.beta.data, op.normalized.data, op.y.data, op.y_float8.data.data);
   with_row_shape<T>(op.x.cols, aligned, [&](auto shape) {
     launch(context.stream, ceil_div(op.x.rows, kRowsPerBlock), kRowThreads,
            forward_kernel<T, decltype(shape)>, op);
@@ -65,7 +65,7 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
   float* parts = context.scratch[0].get<float>(blocks * 2 * columns);
   const bool aligned =
       rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data, op.gamma.data,
-                       op.d_x.data, op.d_residual.data, op.d_x_float8.codes.data);
+                       op.d_x.data, op.d_residual.data, op.d_x_float8.data.data);
   with_row_shape<T>(columns, aligned, [&](auto shape) {
     // Full rows would be loaded at once, which takes more registers than kBackwardBlocks leaves.
     launch(context.stream, blocks, kRowThreads,

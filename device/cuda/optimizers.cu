@@ -8,7 +8,7 @@ namespace {
 
 template <typename Op>
 __device__ GradientMoments moments_of(const Op& op) {
-  return {op, op.gradient_scale * clip_factor(op.norm_squared, op.max_norm)};
+  return {op, op.clip.scale * clip_factor(op.clip.norm_squared, op.clip.max_norm)};
 }
 
 // Arrays of a range; compute_weights may be null.

@@ -37,8 +37,8 @@ Matrix Arguments::vector(const char* name, const Tensor& tensor, int64_t size) c
   return matrix(name, tensor, 1, size);
 }
 
-void Arguments::codes(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols,
-                      DType dtype) const {
+void Arguments::float8(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols,
+                       DType dtype) const {
   check(name, tensor, rows, cols, dtype);
   if (!tensor.scale) fail("reference {}: {} has no scale", operation_, name);
 }

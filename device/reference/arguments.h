@@ -39,8 +39,8 @@ class Arguments {
   Matrix vector(const char* name, const Tensor& tensor, int64_t size) const;
 
   // Of 8 bits: checks that it is there, of that dtype and with a scale.
-  void codes(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols,
-             DType dtype) const;
+  void float8(const char* name, const ConstTensor& tensor, int64_t rows, int64_t cols,
+              DType dtype) const;
   // A flat range of any dtype: checks that it is there and has `size` elements.
   void range(const char* name, const ConstTensor& tensor, int64_t size) const;
   // `indices` is an array of `count` values in [0, limit).

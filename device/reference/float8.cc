@@ -11,9 +11,9 @@ namespace {
 
 void write(const ConstMatrix& matrix, const Float8Copy& copy) {
   for (int64_t i = 0; i < matrix.rows * matrix.cols; ++i) {
-    if (copy.codes) store(copy.codes, i, matrix[i]);
-    if (copy.largest) {
-      *copy.largest = std::max(*copy.largest, static_cast<float>(std::abs(matrix[i])));
+    if (copy.data) store(copy.data, i, matrix[i]);
+    if (copy.amax) {
+      *copy.amax = std::max(*copy.amax, static_cast<float>(std::abs(matrix[i])));
     }
   }
 }
@@ -21,23 +21,23 @@ void write(const ConstMatrix& matrix, const Float8Copy& copy) {
 }  // namespace
 
 Operand::Operand(const Arguments& arguments, const char* name, const ConstTensor& tensor,
-                 int64_t rows, int64_t cols, DType codes) {
+                 int64_t rows, int64_t cols, DType format) {
   if (tensor.dtype == DType::kF64) {
     matrix_ = arguments.matrix(name, tensor, rows, cols);
     return;
   }
-  arguments.codes(name, tensor, rows, cols, codes);
+  arguments.float8(name, tensor, rows, cols, format);
   for (int64_t i = 0; i < rows * cols; ++i) decoded_.push_back(load(tensor, i));
   matrix_ = {decoded_.data(), rows, cols};
 }
 
 CopiedOutput::CopiedOutput(const Arguments& arguments, const char* name, const Tensor& tensor,
-                           const Float8Copy& copy, int64_t rows, int64_t cols, DType codes)
+                           const Float8Copy& copy, int64_t rows, int64_t cols, DType format)
     : copy_(copy) {
-  if (copy.codes && copy.codes.dtype != DType::kF64) {
-    arguments.codes(name, copy.codes, rows, cols, codes);
+  if (copy.data && copy.data.dtype != DType::kF64) {
+    arguments.float8(name, copy.data, rows, cols, format);
   }
-  if (tensor || !copy.codes) {
+  if (tensor || !copy.data) {
     matrix_ = arguments.matrix(name, tensor, rows, cols);
   } else {
     memory_.resize(static_cast<size_t>(rows * cols));
@@ -49,16 +49,15 @@ void CopiedOutput::copy() const { write({matrix_.data, matrix_.rows, matrix_.col
 
 void round_to_float8(const RoundToFloat8& op) {
   const Arguments arguments("round_to_float8");
-  if (op.copy.codes && op.copy.codes.dtype != DType::kF64) {
-    arguments.codes("copy", op.copy.codes, op.x.rows, op.x.cols, op.copy.codes.dtype);
+  if (op.copy.data && op.copy.data.dtype != DType::kF64) {
+    arguments.float8("copy", op.copy.data, op.x.rows, op.x.cols, op.copy.data.dtype);
   }
   write(arguments.matrix("x", op.x, op.x.rows, op.x.cols), op.copy);
 }
 
 void float8_update(const Float8Update& op) {
   for (int64_t i = 0; i < op.count; ++i) {
-    update_float8_scale(op.limit, op.largest[i], op.history + i * kFloat8History,
-                        op.scales + 2 * i);
+    update_float8_scale(op.limit, op.amax[i], op.history + i * kFloat8History, op.scales + 2 * i);
   }
 }
 

@@ -7,11 +7,11 @@
 
 namespace strata::device::reference {
 
-// A matrix of f64, or of `codes`, whose numbers are read.
+// A matrix of f64, or of `format`, whose numbers are read.
 class Operand {
  public:
   Operand(const Arguments& arguments, const char* name, const ConstTensor& tensor, int64_t rows,
-          int64_t cols, DType codes);
+          int64_t cols, DType format);
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
 
@@ -22,11 +22,11 @@ class Operand {
   std::vector<double> decoded_;
 };
 
-// An output with its Float8Copy, of `codes`.
+// An output with its Float8Copy, of `format`.
 class CopiedOutput {
  public:
   CopiedOutput(const Arguments& arguments, const char* name, const Tensor& tensor,
-               const Float8Copy& copy, int64_t rows, int64_t cols, DType codes);
+               const Float8Copy& copy, int64_t rows, int64_t cols, DType format);
   CopiedOutput(const CopiedOutput&) = delete;
   CopiedOutput& operator=(const CopiedOutput&) = delete;
 

@@ -19,10 +19,13 @@ class Moments {
         m_(arguments.vector("first_moment", op.first_moment, n)),
         v_(arguments.vector("second_moment", op.second_moment, n)),
         corrections_(op.corrections.now()),
-        scale_(op.gradient_scale) {
+        scale_(op.clip.scale) {
     arguments.require(corrections_.first >= 1 && corrections_.second >= 1,
                       "bias corrections are at least 1");
-    if (op.norm_squared) scale_ *= std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared));
+    const GradientClip& clip = op.clip;
+    if (clip.norm_squared) {
+      scale_ *= std::min(1.0, clip.max_norm / std::sqrt(*clip.norm_squared));
+    }
   }
 
   // Takes gradient i into the moments; the direction in which weight `w` goes down.

@@ -9,10 +9,18 @@
 #include "device/reference/reference_backend.h"
 #ifdef STRATA_CUDA
 #include "device/cuda/cuda_backend.h"
+#include "device/cuda/runtime/kernel_choices.h"
 #endif
 
 namespace strata::device {
 namespace {
+
+template <typename Named>
+std::vector<std::string_view> names_of(const std::vector<Named>& all) {
+  std::vector<std::string_view> names;
+  for (const Named& each : all) names.push_back(each.name);
+  return names;
+}
 
 BackendKind cpu_kind() {
   return {.name = "cpu",
@@ -24,17 +32,38 @@ BackendKind cpu_kind() {
           }};
 }
 
+BackendOption attention_option() {
+  return {.name = "attention",
+          .meaning = "What bf16 attention is computed with.",
+          .values = {
+              {"fastest", "of those below, measured when it first runs"},
+              {"plain", "a warp a query, to check the others"},
+              {"mma", "tensor cores, heads of 32 or 64 units"},
+              {"wgmma", "those of Hopper, heads of 64 units; others as `mma`"},
+              {"cudnn", "cuDNN's where nothing is dropped, as in evaluations; else as `fastest`"}}};
+}
+
+BackendOption epilogues_option() {
+  return {.name = "epilogues",
+          .meaning =
+              "Whether bf16 GEMMs also do what follows them: GELU, its derivative, bias "
+              "gradients.",
+          .values = {{"fastest", "where that is measured to be faster"},
+                     {"always", "wherever cuBLASLt can"},
+                     {"never", "kernels of their own"}}};
+}
+
 BackendKind cuda_kind() {
   BackendKind cuda{.name = "cuda",
                    .meaning = "an NVIDIA GPU; builds with the CUDA toolkit",
                    .compute_dtypes = {DType::kF32, DType::kBF16},
                    .float8_tokens = 16,
-                   .keeps_work = true,
-                   .chooses_kernels = true};
+                   .captures_graphs = true,
+                   .options = {attention_option(), epilogues_option()}};
 #ifdef STRATA_CUDA
   cuda.make = [](const BackendOptions& options) {
-    return cuda::make_cuda_backend(options.compute_dtype, options.device, options.attention,
-                                   options.epilogues);
+    return cuda::make_cuda_backend(options.compute_dtype, options.device,
+                                   cuda::kernel_choices(options.options));
   };
 #endif
   return cuda;
@@ -53,6 +82,19 @@ bool BackendKind::computes_in(DType dtype) const {
   return std::ranges::find(compute_dtypes, dtype) != compute_dtypes.end();
 }
 
+void BackendKind::check_option(const std::string& option, const std::string& value) const {
+  const auto found = std::ranges::find(options, option, &BackendOption::name);
+  if (found == options.end()) {
+    fail("the {} backend has no option {}{}", name, option,
+         options.empty() ? "; it has none at all"
+                         : fmt::format("; it has {}", fmt::join(names_of(options), ", ")));
+  }
+  const std::vector<std::string_view> values = names_of(found->values);
+  if (std::ranges::find(values, value) == values.end()) {
+    fail("{} is none of the values of {}: {}", value, option, fmt::join(values, ", "));
+  }
+}
+
 std::string BackendKind::dtypes() const {
   std::vector<const char*> names;
   for (const DType dtype : compute_dtypes) names.push_back(name_of(dtype));
@@ -65,12 +107,11 @@ const std::vector<BackendKind>& backend_kinds() {
 }
 
 const BackendKind& find_backend(std::string_view name) {
-  std::vector<const char*> names;
   for (const BackendKind& kind : backend_kinds()) {
     if (kind.name == name) return kind;
-    names.push_back(kind.name);
   }
-  fail("backend {}: there is none of that name; choose of {}", name, fmt::join(names, ", "));
+  fail("backend {}: there is none of that name; choose of {}", name,
+       fmt::join(names_of(backend_kinds()), ", "));
 }
 
 std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
@@ -80,6 +121,7 @@ std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
     fail("backend {}: computes in {}, not in {}", kind.name, kind.dtypes(),
          name_of(options.compute_dtype));
   }
+  for (const auto& [option, value] : options.options) kind.check_option(option, value);
   return kind.make(options);
 }
 

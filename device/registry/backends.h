@@ -2,40 +2,57 @@
 // (docs/porting.md).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "device/dtype.h"
-#include "device/kernel_choices.h"
 
 namespace strata::device {
 
 class Backend;
+
+// Values of a backend's own options, by their names; an option that is absent has its default.
+using OptionValues = std::map<std::string, std::string>;
 
 struct BackendOptions {
   std::string name = "cpu";  // a BackendKind's
   DType compute_dtype = DType::kF32;
   int threads = 0;  // on the host; 0: all processors that this process may use
   int device = 0;   // which of those that the machine has
-  AttentionKernel attention = AttentionKernel::kFastest;
-  FusedEpilogues epilogues = FusedEpilogues::kFastest;
+  OptionValues options;
 };
 
-// What can be said of a backend before there is one.
+// A choice that only one backend offers (device.options in configurations).
+struct BackendOption {
+  struct Value {
+    const char* name;
+    const char* meaning;
+  };
+  const char* name;
+  const char* meaning;        // for people, a sentence
+  std::vector<Value> values;  // the first is the default
+};
+
+// An entry of the table of backends: what can be said of one before it is made.
 struct BackendKind {
   const char* name;     // of device.backend in configurations
   const char* meaning;  // for people, a few words
+  // The first is what model.precision `auto` takes where bf16 is not native.
   std::vector<DType> compute_dtypes;
-  bool (*bf16_is_native)() = [] { return true; };  // model.precision `auto` is bf16
-  int float8_tokens = 1;         // products in 8 bits take multiples of so many tokens
-  bool keeps_work = false;       // device.graphs: Backend::keep
-  bool chooses_kernels = false;  // BackendOptions::attention and epilogues
+  // Optional: whether model.precision `auto` is bf16 on this machine.
+  bool (*bf16_is_native)() = [] { return true; };
+  int float8_tokens = 1;         // optional: GEMMs in FP8 take multiples of so many tokens
+  bool captures_graphs = false;  // optional: device.graphs may ask for Backend::capture
+  std::vector<BackendOption> options = {};                            // optional
   std::unique_ptr<Backend> (*make)(const BackendOptions&) = nullptr;  // null: not in this build
 
   bool computes_in(DType dtype) const;
   std::string dtypes() const;  // "f32, bf16"
+  // Throws Error where there is no such option, or none of its values has that name.
+  void check_option(const std::string& option, const std::string& value) const;
 };
 
 // In the order they are documented in.
@@ -44,7 +61,7 @@ const std::vector<BackendKind>& backend_kinds();
 // Throws Error where there is none of that name.
 const BackendKind& find_backend(std::string_view name);
 
-// Throws Error for a name or dtype that this build or machine cannot run and says why.
+// Throws Error for a name, dtype or option that this build or machine cannot run and says why.
 std::unique_ptr<Backend> make_backend(const BackendOptions& options);
 
 }  // namespace strata::device

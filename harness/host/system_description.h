@@ -1,23 +1,29 @@
 // The MLPerf description of the system a run ran on, filled from the machine.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/run_config.h"
-#include "device/backend.h"
 #include "harness/host/machine.h"
 
 namespace strata::harness {
+
+// A device with memory of its own.
+struct AcceleratorFacts {
+  std::string name;
+  int64_t memory_bytes = 0;
+};
 
 // What the run knows and the machine does not.
 struct SystemFacts {
   int nodes = 1;
   int ranks = 1;
-  std::string device;                                          // Backend::description()
-  std::optional<device::Accelerator> accelerator;              // of every rank
+  std::string device;                           // and what computes on it, for people
+  std::optional<AcceleratorFacts> accelerator;  // of every rank
   std::vector<std::pair<std::string, std::string>> libraries;  // name and version
 };
 

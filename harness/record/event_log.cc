@@ -42,7 +42,7 @@ std::string to_json(const EventValue& value) {
 
 // The path of a source file below the root of the source tree.
 std::string_view below_source_root(std::string_view file) {
-  constexpr std::string_view kThisFile = "harness/event_log.cc";
+  constexpr std::string_view kThisFile = "harness/record/event_log.cc";
   const std::string_view here = std::source_location::current().file_name();
   const std::string_view root = here.substr(0, here.size() - kThisFile.size());
   return file.starts_with(root) ? file.substr(root.size()) : file;

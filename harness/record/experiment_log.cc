@@ -11,12 +11,12 @@
 
 namespace strata::harness {
 
-RunLog::RunLog(std::filesystem::path path)
+ExperimentLog::ExperimentLog(std::filesystem::path path)
     : log_(std::move(path)), interruption_(std::make_unique<Interruption>()) {
   watcher_ = std::thread([this] { watch(); });
 }
 
-RunLog::~RunLog() {
+ExperimentLog::~ExperimentLog() {
   finished_ = true;
   if (watcher_.joinable()) watcher_.join();
   try {
@@ -26,19 +26,19 @@ RunLog::~RunLog() {
   }
 }
 
-void RunLog::write(const std::function<void(EventLog&)>& write) {
+void ExperimentLog::write(const std::function<void(EventLog&)>& write) {
   const std::lock_guard lock(mutex_);
   if (!closed_) write(log_);
 }
 
-void RunLog::run_start() {
+void ExperimentLog::run_start() {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
   log_.start(log_keys::kRunStart);
   started_ = running_ = true;
 }
 
-void RunLog::run_stop(bool success, int64_t samples) {
+void ExperimentLog::run_stop(bool success, int64_t samples) {
   const std::lock_guard lock(mutex_);
   if (!running_) return;
   running_ = false;
@@ -47,7 +47,7 @@ void RunLog::run_stop(bool success, int64_t samples) {
             {log_keys::kEpochNum, samples}});
 }
 
-bool RunLog::close() {
+bool ExperimentLog::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   if (!started_ && log_.enabled()) std::filesystem::remove(log_.path());
@@ -58,7 +58,7 @@ bool RunLog::close() {
   return started_;
 }
 
-void RunLog::watch() {
+void ExperimentLog::watch() {
   while (!finished_) {
     if (interruption_->requested()) {
       int exit_code = 128 + interruption_->signal();

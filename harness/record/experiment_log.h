@@ -16,16 +16,16 @@ namespace strata::harness {
 // launcher sends the latter when another rank dies, while this one waits in a collective): it
 // writes run_stop with status aborted where the run was on, says so on standard error, and ends the
 // process.
-class RunLog {
+class ExperimentLog {
  public:
   // A log that writes nothing and watches for nothing: for every rank but the first.
-  RunLog() = default;
-  explicit RunLog(std::filesystem::path path);
+  ExperimentLog() = default;
+  explicit ExperimentLog(std::filesystem::path path);
   // A run left by an exception ends its log as aborted; one that never started leaves no log, so
   // that it can be tried again.
-  ~RunLog();
-  RunLog(const RunLog&) = delete;
-  RunLog& operator=(const RunLog&) = delete;
+  ~ExperimentLog();
+  ExperimentLog(const ExperimentLog&) = delete;
+  ExperimentLog& operator=(const ExperimentLog&) = delete;
 
   // Calls write(log), never at the same time as the watching thread writes.
   void write(const std::function<void(EventLog&)>& write);

@@ -65,7 +65,7 @@ std::unique_ptr<BatchPlan> make_batch_plan(const PlanOptions& options,
   if (options.strategy == "stratified+presort") {
     return std::make_unique<PresortedPlan>(options, lengths);
   }
-  if (options.strategy == "planned") return std::make_unique<PlannedPlan>(options, lengths);
+  if (options.strategy == "planned") return std::make_unique<CostBalancedPlan>(options, lengths);
   fail("load-balance strategy \"{}\" is unknown: use one of {}", options.strategy,
        fmt::join(strategies(), ", "));
 }

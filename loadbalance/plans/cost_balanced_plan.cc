@@ -16,14 +16,14 @@ PlanOptions draw_of_groups(PlanOptions options) {
 
 }  // namespace
 
-PlannedPlan::PlannedPlan(const PlanOptions& options, std::span<const int32_t> lengths)
+CostBalancedPlan::CostBalancedPlan(const PlanOptions& options, std::span<const int32_t> lengths)
     : draw_(draw_of_groups(options), lengths),
       balancer_(lengths, options.cost),
       groups_(rank_groups(options.ranks, effective_group_ranks(options))),
       batch_per_rank_(static_cast<size_t>(options.batch_per_rank)),
       batch_(global_batch_of(options)) {}
 
-std::span<const uint32_t> PlannedPlan::next_step() {
+std::span<const uint32_t> CostBalancedPlan::next_step() {
   const std::span<const Sample> drawn = draw_.next_step();
   for (const RankGroup& group : groups_) {
     const size_t begin = group.first * batch_per_rank_, size = group.ranks * batch_per_rank_;

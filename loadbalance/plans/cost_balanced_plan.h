@@ -13,9 +13,9 @@ namespace strata::loadbalance {
 // Lengths are known to every rank before the run, so every rank derives the same assignment of the
 // whole global batch and reads exactly its own samples. A group holds each length stratum's share;
 // its ranks need not, so one stratified draw serves them all.
-class PlannedPlan final : public BatchPlan {
+class CostBalancedPlan final : public BatchPlan {
  public:
-  PlannedPlan(const PlanOptions& options, std::span<const int32_t> lengths);
+  CostBalancedPlan(const PlanOptions& options, std::span<const int32_t> lengths);
   std::span<const uint32_t> next_step() override;
 
  private:

@@ -6,10 +6,10 @@
 
 namespace strata::loadbalance {
 
-ShuffledDeck::ShuffledDeck(std::vector<Sample> cards, uint64_t seed)
+EpochSampler::EpochSampler(std::vector<Sample> cards, uint64_t seed)
     : cards_(std::move(cards)), random_(seed) {}
 
-void ShuffledDeck::deal(std::span<Sample> hand) {
+void EpochSampler::deal(std::span<Sample> hand) {
   while (!hand.empty()) {
     if (remaining() == 0) dealt_ = 0;
     const size_t count = std::min(hand.size(), remaining());
@@ -19,7 +19,7 @@ void ShuffledDeck::deal(std::span<Sample> hand) {
 }
 
 // Places are drawn some cards ahead, so that memory fetches them all at once.
-void ShuffledDeck::deal_from_this_round(std::span<Sample> hand) {
+void EpochSampler::deal_from_this_round(std::span<Sample> hand) {
   std::array<size_t, 32> places;
   while (!hand.empty()) {
     const size_t count = std::min(hand.size(), places.size());

@@ -12,9 +12,9 @@ namespace strata::loadbalance {
 
 // Deals its cards in random order; when all are dealt, shuffles and starts over. Shuffling happens
 // card by card as they are dealt (Fisher-Yates), so a large deck never stalls a step.
-class ShuffledDeck {
+class EpochSampler {
  public:
-  ShuffledDeck(std::vector<Sample> cards, uint64_t seed);
+  EpochSampler(std::vector<Sample> cards, uint64_t seed);
 
   size_t size() const { return cards_.size(); }
 

@@ -19,7 +19,7 @@ class RandomDraw {
   std::span<const Sample> next_step();
 
  private:
-  ShuffledDeck deck_;
+  EpochSampler deck_;
   std::vector<Sample> drawn_;
 };
 

@@ -7,7 +7,7 @@
 namespace strata::loadbalance {
 namespace {
 
-std::vector<ShuffledDeck> cut_by_length(const PlanOptions& options,
+std::vector<EpochSampler> cut_by_length(const PlanOptions& options,
                                         std::span<const int32_t> lengths) {
   const std::vector<int>& bounds = options.strata_bounds;
   std::vector<std::vector<Sample>> members(bounds.size());
@@ -20,7 +20,7 @@ std::vector<ShuffledDeck> cut_by_length(const PlanOptions& options,
     }
     members[static_cast<size_t>(stratum - bounds.begin())].push_back(sample);
   }
-  std::vector<ShuffledDeck> strata;
+  std::vector<EpochSampler> strata;
   for (auto& cards : members) {
     const uint64_t stratum = strata.size();
     if (!cards.empty()) {
@@ -30,9 +30,9 @@ std::vector<ShuffledDeck> cut_by_length(const PlanOptions& options,
   return strata;
 }
 
-std::vector<uint32_t> sizes_of(std::span<const ShuffledDeck> strata) {
+std::vector<uint32_t> sizes_of(std::span<const EpochSampler> strata) {
   std::vector<uint32_t> sizes;
-  for (const ShuffledDeck& stratum : strata) {
+  for (const EpochSampler& stratum : strata) {
     sizes.push_back(static_cast<uint32_t>(stratum.size()));
   }
   return sizes;

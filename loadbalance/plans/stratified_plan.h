@@ -23,7 +23,7 @@ class StratifiedDraw {
   void deal_local_batch(std::span<Sample> local_batch);
   std::span<Sample> deal(size_t stratum, uint32_t count, std::span<Sample> local_batch);
 
-  std::vector<ShuffledDeck> strata_;
+  std::vector<EpochSampler> strata_;
   std::vector<uint32_t> sizes_;       // samples of every stratum
   std::vector<uint32_t> left_;        // of these, not yet drawn in this epoch
   std::vector<uint32_t> this_epoch_;  // scratch: the part of a local batch before an epoch's end

@@ -13,7 +13,7 @@ namespace {
 TEST(CostBenchmark, MeasuresEveryLengthWithTheSameTokensAndShortOnesWithHalf) {
   const auto communicator = comm::make_single_communicator();
   size_t done = 0, total = 0;
-  const CostBenchmark result = benchmark_costs(tiny_run(1),
+  const CostBenchmark result = benchmark_costs(training::tiny_run(1),
                                                {.rounds = 5,
                                                 .micro_batch_tokens = 2048,
                                                 .progress =
@@ -44,7 +44,7 @@ TEST(CostBenchmark, MeasuresEveryLengthWithTheSameTokensAndShortOnesWithHalf) {
 TEST(CostBenchmark, SaysWhereTheLongestSampleDoesNotFit) {
   const auto communicator = comm::make_single_communicator();
   EXPECT_THROW(
-      benchmark_costs(tiny_run(1), {.micro_batch_tokens = 511}, training::Ranks{*communicator}),
+      benchmark_costs(training::tiny_run(1), {.micro_batch_tokens = 511}, training::Ranks{*communicator}),
       Error);
 }
 

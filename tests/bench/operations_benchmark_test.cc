@@ -27,7 +27,7 @@ class OperationsBenchmarkTest : public testing::Test {
 
 // What its operations are said to compute in a step is what the model is said to.
 TEST_F(OperationsBenchmarkTest, OperationsAddUpToTheModelsStep) {
-  const config::RunConfig config = tiny_run(2);
+  const config::RunConfig config = training::tiny_run(2);
   const OperationsBenchmark result = run(config);
   const bert::BertConfig model = training::make_bert_config(config);
   const auto lengths = micro_batch_lengths(config, 200, model, 1);
@@ -53,7 +53,7 @@ TEST_F(OperationsBenchmarkTest, SharesAreOfTheLeastTimeThatThePeaksAllow) {
 }
 
 TEST_F(OperationsBenchmarkTest, RunsOnEveryBackend) {
-  config::RunConfig config = tiny_run(2);
+  config::RunConfig config = training::tiny_run(2);
   config.device.backend = &device::find_backend("reference");
   for (const OperationTime& o : run(config).operations) {
     EXPECT_GT(o.seconds, 0) << o.operation;
@@ -64,7 +64,7 @@ TEST_F(OperationsBenchmarkTest, RunsOnEveryBackend) {
 TEST_F(OperationsBenchmarkTest, OnlyWhatWasAskedForIsMeasured) {
   const auto only = [&](const char* name) {
     std::vector<std::string> operations;
-    for (const OperationTime& o : run(tiny_run(2), name).operations)
+    for (const OperationTime& o : run(training::tiny_run(2), name).operations)
       operations.push_back(o.operation);
     return operations;
   };
@@ -76,7 +76,7 @@ TEST_F(OperationsBenchmarkTest, OnlyWhatWasAskedForIsMeasured) {
 TEST_F(OperationsBenchmarkTest, SeveralRanksAreRefused) {
   comm::MirrorCommunicator two;
   EXPECT_THROW(
-      benchmark_operations(tiny_run(2), {}, training::Ranks{two}, [](const std::string&) {}),
+      benchmark_operations(training::tiny_run(2), {}, training::Ranks{two}, [](const std::string&) {}),
       Error);
 }
 

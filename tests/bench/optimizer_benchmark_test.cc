@@ -11,7 +11,7 @@ namespace strata::bench {
 namespace {
 
 config::RunConfig run_of(config::OptimizerKind optimizer) {
-  config::RunConfig config = tiny_run(1);
+  config::RunConfig config = training::tiny_run(1);
   config.optimizer.name = optimizer;
   return config;
 }

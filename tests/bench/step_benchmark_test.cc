@@ -10,7 +10,7 @@ namespace {
 
 TEST(StepBenchmark, CountsWhatAStepComputes) {
   const auto communicator = comm::make_single_communicator();
-  const StepBenchmark result = benchmark_steps(tiny_run(2), {.steps = 2, .micro_batch_tokens = 300},
+  const StepBenchmark result = benchmark_steps(training::tiny_run(2), {.steps = 2, .micro_batch_tokens = 300},
                                                training::Ranks{*communicator});
   EXPECT_EQ(result.ranks, 1);
   EXPECT_EQ(result.tokens, 300);
@@ -25,7 +25,7 @@ TEST(StepBenchmark, CountsWhatAStepComputes) {
 TEST(StepBenchmark, PhasesAreMeasuredAndAddUp) {
   const auto communicator = comm::make_single_communicator();
   const StepBenchmark result =
-      benchmark_steps(tiny_run(2), {.steps = 3}, training::Ranks{*communicator});
+      benchmark_steps(training::tiny_run(2), {.steps = 3}, training::Ranks{*communicator});
   EXPECT_EQ(result.sequences, 2);
   for (const double seconds : {result.step, result.forward, result.backward, result.update}) {
     EXPECT_GT(seconds, 0);

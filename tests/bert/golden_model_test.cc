@@ -126,7 +126,7 @@ TEST_P(GoldenModel, TrainingThatWasKeptHasTheBitsOfTrainingThatIsIssued) {
   config.hidden_dropout = config.attention_dropout = 0.3f;
   const ModelOptions options{.rounding = {.tokens = 16, .masked = 4, .max_length = 8}};
   Subject issued(*backend_, config, golden_.batch, options);
-  Subject kept(*backend_, config, golden_.batch, options);
+  Subject captured(*backend_, config, golden_.batch, options);
   TrainingStep first = mean_step(golden_.batch), second = first;
   second.seed = first.seed + 1;
   second.accumulate = true;
@@ -134,24 +134,24 @@ TEST_P(GoldenModel, TrainingThatWasKeptHasTheBitsOfTrainingThatIsIssued) {
   issued.model.train(golden_.batch, first, {});
   issued.model.train(golden_.batch, second, {});
 
-  kept.model.train(golden_.batch, first, {});
-  kept.model.upload(golden_.batch);
-  TrainingStep other = first;  // what it is kept with does not matter
+  captured.model.train(golden_.batch, first, {});
+  captured.model.upload(golden_.batch);
+  TrainingStep other = first;  // what it is captured with does not matter
   other.accumulate = true;
-  kept.model.begin(other);
-  const auto recording = backend_->keep([&] {
-    kept.model.forward();
-    kept.model.backward({});
+  const MicroBatch micro_batch = captured.model.begin(other);
+  const auto graph = backend_->capture([&] {
+    captured.model.forward(micro_batch);
+    captured.model.backward(micro_batch, {});
   });
-  if (!recording) GTEST_SKIP() << "this backend keeps nothing";
+  if (!graph) GTEST_SKIP() << "this backend captures no graphs";
   // The same slot again.
-  kept.model.upload(golden_.batch);
-  kept.model.begin(other);
-  kept.model.upload(golden_.batch);
-  kept.model.begin(second);
-  recording->replay();
-  EXPECT_EQ(kept.gradients(), issued.gradients());
-  EXPECT_EQ(kept.model.take_losses().mean_loss(), issued.model.take_losses().mean_loss());
+  captured.model.upload(golden_.batch);
+  captured.model.begin(other);
+  captured.model.upload(golden_.batch);
+  captured.model.begin(second);
+  graph->launch();
+  EXPECT_EQ(captured.gradients(), issued.gradients());
+  EXPECT_EQ(captured.model.take_losses().mean_loss(), issued.model.take_losses().mean_loss());
 }
 
 std::string name_of_case(const testing::TestParamInfo<GoldenCase>& test) {

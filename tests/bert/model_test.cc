@@ -107,8 +107,7 @@ TEST_F(Model, DropoutDependsOnSeedAndStep) {
     settings.seed = seed;
     settings.step = step;
     subject.model.upload(golden_.batch);
-    subject.model.begin(settings);
-    subject.model.forward();
+    subject.model.forward(subject.model.begin(settings));
     return subject.model.take_losses().mean_loss();
   };
   const double loss = loss_at(1, 1);
@@ -129,10 +128,10 @@ TEST_F(Model, ABatchMayBeUploadedAheadOfTheLastOnesBackwardAndOfEvaluations) {
   ahead.model.upload(samples[0]);
   for (size_t i = 0; i < samples.size(); ++i) {
     step.accumulate = i > 0;
-    ahead.model.begin(step);
-    ahead.model.forward();
+    const MicroBatch micro_batch = ahead.model.begin(step);
+    ahead.model.forward(micro_batch);
     if (i + 1 < samples.size()) ahead.model.upload(samples[i + 1]);
-    ahead.model.backward({});
+    ahead.model.backward(micro_batch, {});
     ahead.model.evaluate(kept);
   }
   EXPECT_EQ(ahead.gradients(), one_by_one.gradients());
@@ -160,6 +159,37 @@ TEST_F(Model, OneBatchMayBeAheadAndOneMustBe) {
   EXPECT_THROW(subject.model.upload(golden_.batch), Error);
 }
 
+// Both go through each block before the next one is looked at.
+TEST_F(Model, TwoMicroBatchesMayBeInFlight) {
+  Subject one_by_one = make_subject();
+  Subject together(*backend_, golden_.config, golden_.batch, {.in_flight = 2});
+  TrainingStep step = mean_step(golden_.batch);
+  auto samples = split(golden_.batch);
+  samples.resize(2);
+  train(one_by_one, samples, step);
+
+  bert::Model& model = together.model;
+  const Activations more = model.make_activations();
+  const Activations* activations[] = {&model.activations(), &more};
+  MicroBatch micro_batches[2];
+  for (size_t i = 0; i < 2; ++i) {
+    step.accumulate = i > 0;
+    model.upload(samples[i]);
+    micro_batches[i] = model.begin(step);
+  }
+  const auto& blocks = model.blocks();
+  for (const auto& block : blocks) {
+    for (size_t i = 0; i < 2; ++i) block->forward(micro_batches[i], *activations[i]);
+  }
+  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+    for (size_t i = 0; i < 2; ++i) (*block)->backward(micro_batches[i], *activations[i]);
+  }
+  const std::vector<double> expected = one_by_one.gradients();
+  EXPECT_GT(largest(expected), 0.1);
+  EXPECT_LE(largest_difference(together.gradients(), expected), 1e-14) << "sums in another order";
+  EXPECT_EQ(model.take_losses().mean_loss(), one_by_one.model.take_losses().mean_loss());
+}
+
 // The derivative of the loss along the gradient is the gradient's squared norm.
 TEST_F(Model, GradientIsTheDerivativeOfTheLossUnderDropout) {
   Subject subject = make_subject();
@@ -174,8 +204,7 @@ TEST_F(Model, GradientIsTheDerivativeOfTheLossUnderDropout) {
     const device::Tensor master = subject.model.master_weights();
     backend_->copy_to_device(device::Stream::kCompute, master.data, moved.data(), master.bytes());
     subject.model.upload(golden_.batch);
-    subject.model.begin(step);
-    subject.model.forward();
+    subject.model.forward(subject.model.begin(step));
     return subject.model.take_losses().mean_loss();
   };
   double norm_squared = 0;

@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "tests/cli/small_benchmark.h"
-#include "tests/training/oracle.h"
+#include "tests/support/oracle.h"
 
 namespace strata::cli {
 namespace {
@@ -54,16 +54,16 @@ void Train::expect_a_whole_success(const std::vector<Event>& log, int ranks) {
 }
 
 void Train::expect_checkers_pass(const fs::path& log) {
-  if (!harness::oracle_python()) GTEST_SKIP() << harness::kNoOracle;
-  const std::string python = harness::oracle_python();
+  if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
+  const std::string python = testing_support::oracle_python();
   const auto checked =
-      harness::run_command(python +
+      testing_support::run_command(python +
                            " -m mlperf_logging.compliance_checker --usage training "
                            "--ruleset 5.0.0 --log_output " +
                            path("checker.log") + " " + log.string());
   EXPECT_NE(checked.output.find("SUCCESS"), std::string::npos) << checked.output;
   EXPECT_EQ(checked.status, 0) << checked.output;
-  const auto described = harness::run_command(python + " -m mlperf_logging.system_desc_checker " +
+  const auto described = testing_support::run_command(python + " -m mlperf_logging.system_desc_checker " +
                                               system_description().string() +
                                               " training 5.0.0 --log_output " + path("system.log"));
   EXPECT_NE(described.output.find("System description checker passed"), std::string::npos)

@@ -29,11 +29,11 @@ class MirrorCommunicator : public Communicator {
   }
   // Half of an all-reduce: the first of two ranks' slice.
   void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
-    all_reduce_sum(data, slice_of(count, rank(), size()).end, dtype);
+    all_reduce_sum(data, shard_of(count, rank(), size()).end, dtype);
   }
   void all_gather(void* data, int64_t count, device::DType dtype) override {
     const device::Tensor values{data, dtype, 1, count};
-    const Slice other = slice_of(count, 1, size());
+    const Range other = shard_of(count, 1, size());
     for (int64_t i = other.begin; i < other.end; ++i) testing_support::set_element(values, i, 7);
   }
   void all_reduce_sum(std::span<int64_t> values) override {

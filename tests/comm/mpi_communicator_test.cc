@@ -63,7 +63,7 @@ TEST(MpiCommunicator, HalvesOfAnAllReduceGiveItsBits) {
     std::vector<float> whole = contribution<float>(rank, count), halves = whole;
     communicator->all_reduce_sum(whole.data(), count, DType::kF32);
     communicator->reduce_scatter_sum(halves.data(), count, DType::kF32);
-    const Slice mine = slice_of(count, rank, ranks);
+    const Range mine = shard_of(count, rank, ranks);
     EXPECT_TRUE(std::equal(whole.begin() + mine.begin, whole.begin() + mine.end,
                            halves.begin() + mine.begin))
         << count;

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "comm/device_communicator.h"
+#include "comm/collectives.h"
+#include "device/buffer.h"
 #include "device/registry/backends.h"
 
 namespace strata::comm {
@@ -25,7 +26,8 @@ class Nccl : public testing::Test {
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }
-    nccl_ = make_nccl_communicator(*alone_, *backend_, Stream::kReduce);
+    nccl_ = backend_->make_collectives(
+        {0, 1, [](void*, size_t) {}}, Stream::kReduce);
   }
 
   template <typename T, typename Collective>
@@ -56,7 +58,7 @@ class Nccl : public testing::Test {
 
   std::unique_ptr<Communicator> alone_ = make_single_communicator();
   std::unique_ptr<device::Backend> backend_;
-  std::unique_ptr<DeviceCommunicator> nccl_;
+  std::unique_ptr<device::Collectives> nccl_;
 };
 
 TEST_F(Nccl, OneRanksSumIsItself) {

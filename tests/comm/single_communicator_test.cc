@@ -19,7 +19,7 @@ TEST(SingleCommunicator, LeavesDataAsItIs) {
   communicator->broadcast(values.data(), sizeof values, 0);
   communicator->reduce_scatter_sum(values.data(), 2, device::DType::kF32);
   communicator->all_gather(values.data(), 2, device::DType::kF32);
-  EXPECT_EQ(slice_of(2, 0, 1), (Slice{0, 2}));
+  EXPECT_EQ(shard_of(2, 0, 1), (Range{0, 2}));
   communicator->barrier();
   EXPECT_EQ(values, (std::array<float, 2>{1.5f, -2.0f}));
   EXPECT_EQ(integers, (std::array<int64_t, 2>{3, 4}));

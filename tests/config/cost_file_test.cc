@@ -8,7 +8,7 @@
 namespace strata::config {
 namespace {
 
-class CostFile : public TemporaryDirectory {
+class CostFile : public testing_support::TemporaryDirectory {
  protected:
   loadbalance::CostModel read(const std::string& yaml) {
     ConfigValue value;

@@ -61,28 +61,32 @@ TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
             "bf16; use auto");
 }
 
-TEST(RunConfigChecks, OnlyGpusReplayGraphs) {
+TEST(RunConfigChecks, OnlyGpusCaptureGraphs) {
   RunConfig config;
   config.device.graphs = true;
-  EXPECT_EQ(conflict_of(config),
-            "<device.graphs>: device.graphs: the cpu backend has nothing to record; use cuda or "
-            "false");
+  EXPECT_EQ(
+      conflict_of(config),
+      "<device.graphs>: device.graphs: the cpu backend captures no graphs; use cuda or false");
   config.device.backend = &device::find_backend("cuda");
   EXPECT_EQ(conflict_of(config), "");
 }
 
-TEST(RunConfigChecks, OnlyGpusHaveKernelsToChooseFrom) {
+TEST(RunConfigChecks, OptionsAreTheBackendsOwn) {
   RunConfig config;
-  config.device.epilogues = device::FusedEpilogues::kNever;
+  config.device.options = {{"epilogues", "never"}};
   EXPECT_EQ(conflict_of(config),
-            "<device.epilogues>: device.epilogues: the cpu backend has nothing to choose from; use "
-            "cuda or fastest");
-  config.device.attention = device::AttentionKernel::kMma;
-  EXPECT_EQ(conflict_of(config),
-            "<device.attention>: device.attention: the cpu backend has nothing to choose from; use "
-            "cuda or fastest");
+            "<device.options>: device.options: the cpu backend has no option epilogues; it has "
+            "none at all");
   config.device.backend = &device::find_backend("cuda");
   EXPECT_EQ(conflict_of(config), "");
+  config.device.options = {{"attention", "mma"}, {"epilogue", "never"}};
+  EXPECT_EQ(conflict_of(config),
+            "<device.options>: device.options: the cuda backend has no option epilogue; it has "
+            "attention, epilogues");
+  config.device.options = {{"attention", "flash"}};
+  EXPECT_EQ(conflict_of(config),
+            "<device.options>: device.options: flash is none of the values of attention: fastest, "
+            "plain, mma, wgmma, cudnn");
 }
 
 TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInEightBits) {

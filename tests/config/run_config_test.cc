@@ -19,7 +19,7 @@ constexpr char kSmallest[] =
     "  train: train.hdf5\n"
     "  eval: [a.hdf5, /b]\n";
 
-class RunConfigTest : public TemporaryDirectory {
+class RunConfigTest : public testing_support::TemporaryDirectory {
  protected:
   RunConfig load(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
     write_file_atomically(file_, yaml);

@@ -27,8 +27,8 @@ TEST_P(Adam, UpdatesWeightsAndMoments) {
             [&](Bench& bench) {
               AdamUpdate op = place(state, bench);
               op.corrections = bench.in_memory(bias_corrections(op.beta1, op.beta2, step));
-              if (norm_squared >= 0) op.norm_squared = bench.scalar(norm_squared);
-              op.max_norm = 2.0f;
+              if (norm_squared >= 0) op.clip.norm_squared = bench.scalar(norm_squared);
+              op.clip.max_norm = 2.0f;
               bench.backend().adam_update(Stream::kCompute, op);
             },
             JudgedBy::kOutputDType);

@@ -1,6 +1,16 @@
 #include "tests/conformance/backends.h"
 
+#include <algorithm>
+#include <string_view>
+
 namespace strata::device {
+namespace {
+
+bool has_option(const BackendKind& kind, std::string_view name) {
+  return std::ranges::find(kind.options, name, &BackendOption::name) != kind.options.end();
+}
+
+}  // namespace
 
 std::vector<BackendOptions> tested_backends() {
   std::vector<BackendOptions> tested;
@@ -16,7 +26,8 @@ std::vector<BackendOptions> tested_backends() {
 std::vector<BackendOptions> tested_attention() {
   std::vector<BackendOptions> tested = tested_backends();
   for (const BackendKind& kind : backend_kinds()) {
-    if (kind.make && kind.chooses_kernels) tested = with_every_attention(tested, kind.name);
+    if (kind.make && has_option(kind, "attention"))
+      tested = with_every_attention(tested, kind.name);
   }
   return tested;
 }
@@ -24,9 +35,11 @@ std::vector<BackendOptions> tested_attention() {
 std::vector<BackendOptions> tested_linear() {
   std::vector<BackendOptions> tested = tested_backends();
   for (const BackendKind& kind : backend_kinds()) {
-    if (!kind.make || !kind.chooses_kernels) continue;
-    for (const auto epilogues : {FusedEpilogues::kAlways, FusedEpilogues::kNever}) {
-      tested.push_back({.name = kind.name, .compute_dtype = DType::kBF16, .epilogues = epilogues});
+    if (!kind.make || !has_option(kind, "epilogues")) continue;
+    for (const char* epilogues : {"always", "never"}) {
+      tested.push_back({.name = kind.name,
+                        .compute_dtype = DType::kBF16,
+                        .options = {{"epilogues", epilogues}}});
     }
   }
   return tested;

@@ -24,9 +24,9 @@ std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options);
 // `backends`, and the GPU backend `name` with each of its implementations of attention.
 inline std::vector<BackendOptions> with_every_attention(std::vector<BackendOptions> backends,
                                                         const char* name) {
-  for (const auto kernel : {AttentionKernel::kPlain, AttentionKernel::kMma, AttentionKernel::kWgmma,
-                            AttentionKernel::kCudnn}) {
-    backends.push_back({.name = name, .compute_dtype = DType::kBF16, .attention = kernel});
+  for (const char* kernel : {"plain", "mma", "wgmma", "cudnn"}) {
+    backends.push_back(
+        {.name = name, .compute_dtype = DType::kBF16, .options = {{"attention", kernel}}});
   }
   return backends;
 }
@@ -49,12 +49,7 @@ class Conformance : public testing::TestWithParam<BackendOptions> {
 
 inline std::string name_of(const BackendOptions& options) {
   std::string name = fmt::format("{}_{}", options.name, name_of(options.compute_dtype));
-  if (options.attention != AttentionKernel::kFastest) {
-    name += fmt::format("_{}", name_of(options.attention));
-  }
-  if (options.epilogues != FusedEpilogues::kFastest) {
-    name += fmt::format("_{}", name_of(options.epilogues));
-  }
+  for (const auto& [option, value] : options.options) name += fmt::format("_{}", value);
   return name;
 }
 

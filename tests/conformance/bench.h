@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "device/buffer.h"
 #include "tests/conformance/packed.h"
 
 namespace strata::device {

@@ -81,7 +81,7 @@ class NormAndUpdate {
     update_.second_moment = bench_.master_inout("second_moment", inputs.master(1, kElements, 1, 1));
     update_.learning_rate = 0.01f;
     norm_squared_ = bench_.scalar_inout("norm_squared", 0);
-    update_.norm_squared = norm_squared_;
+    update_.clip.norm_squared = norm_squared_;
   }
 
   void run() {

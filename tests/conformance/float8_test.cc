@@ -34,8 +34,8 @@ HostMatrix numbers(Inputs& inputs, DType dtype, float scale, int64_t rows, int64
 // `seen`: the largest value of steps before.
 Float8Copy copy(Bench& bench, DType dtype, int64_t rows, int64_t cols, float scale,
                 float seen = 0) {
-  return {.codes = bench.output("copy", dtype, rows, cols, scale),
-          .largest = bench.floats_inout("largest", {seen})};
+  return {.data = bench.output("copy", dtype, rows, cols, scale),
+          .amax = bench.floats_inout("largest", {seen})};
 }
 
 // What is asked of an output: all of it; the numbers to be looked at only; the copy alone.
@@ -52,7 +52,7 @@ Outputs outputs(Bench& bench, Asked asked, DType dtype, int64_t rows, int64_t co
   result.tensor = asked == Asked::kCopy ? bench.only_a_shape(rows, cols)
                                         : bench.compute_output("output", rows, cols);
   if (asked == Asked::kLook) {
-    result.copy.largest = bench.floats_inout("largest", {0});
+    result.copy.amax = bench.floats_inout("largest", {0});
   } else {
     result.copy = copy(bench, dtype, rows, cols, scale);
   }
@@ -214,7 +214,7 @@ TEST_P(Float8, TensorsAreRoundedToTheNearestCodes) {
     // What was seen before stays where it is larger.
     const auto seen = run_on(backend(), [&](Bench& bench) {
       bench.backend().round_to_float8(
-          Stream::kCompute, {bench.compute(x), {.largest = bench.floats_inout("largest", {7})}});
+          Stream::kCompute, {bench.compute(x), {.amax = bench.floats_inout("largest", {7})}});
     });
     EXPECT_EQ(seen[0].matrix.values[0], 7);
   }
@@ -343,7 +343,7 @@ TEST_P(Float8, ScalesFollowTheLargestOfTheLastSteps) {
     return [=](Bench& bench) {
       Float8Update op;
       op.scales = bench.floats_inout("scales", std::vector<float>(2 * kTensors));
-      op.largest = bench.floats_inout("largest", {4, 0, 0.01f});
+      op.amax = bench.floats_inout("largest", {4, 0, 0.01f});
       op.history = bench.floats_inout("history", std::vector<float>(kTensors * kFloat8History));
       op.count = kTensors;
       op.limit = E4M3::kLargest;

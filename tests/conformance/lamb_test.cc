@@ -31,8 +31,8 @@ TEST_P(Lamb, TheDirectionTakesTheGradientsPlaceAndItsNormIsAddedUp) {
         expect_conforms(backend(), [&](Bench& bench) {
           LambDirection op = place(state, bench);
           op.corrections = bench.in_memory(bias_corrections(op.beta1, op.beta2, step));
-          if (norm_squared >= 0) op.norm_squared = bench.scalar(norm_squared);
-          op.max_norm = 2.0f;
+          if (norm_squared >= 0) op.clip.norm_squared = bench.scalar(norm_squared);
+          op.clip.max_norm = 2.0f;
           bench.backend().lamb_direction(Stream::kCompute, op);
         });
       }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/timing.h"
+#include "device/buffer.h"
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
 

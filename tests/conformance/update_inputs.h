@@ -39,7 +39,7 @@ struct UpdateInputs {
     op.beta2 = 0.999f;
     op.epsilon = 1e-6f;
     op.weight_decay = 0.03f;
-    op.gradient_scale = 0.5f;
+    op.clip.scale = 0.5f;
     return op;
   }
 

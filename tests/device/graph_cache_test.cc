@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "device/buffer.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/host_backend.h"
 
@@ -18,9 +19,9 @@ class RecordingsTest : public testing::Test {
     backend_.enqueue(Stream::kReduce, [this] { sum_ += *memory_.as<int>(); });
     backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
   }
-  void run(Recordings& recordings, int key, int value) {
+  void run(GraphCache& graphs, int key, int value) {
     backend_.store(Stream::kCompute, memory_.data(), &value, sizeof value);
-    recordings.run({key, 7}, [this] { issue(); });
+    graphs.run({key, 7}, [this] { issue(); });
   }
 
   testing_support::HostBackend host_;
@@ -30,19 +31,19 @@ class RecordingsTest : public testing::Test {
 };
 
 TEST_F(RecordingsTest, WorkIsIssuedTwiceAndThenReplayedWithWhatMemoryHolds) {
-  Recordings recordings(backend_);
-  for (int i = 1; i <= 5; ++i) run(recordings, 3, i);
+  GraphCache graphs(backend_);
+  for (int i = 1; i <= 5; ++i) run(graphs, 3, i);
   backend_.synchronize(Stream::kCompute);
   EXPECT_EQ(sum_, 1 + 2 + 3 + 4 + 5);
   EXPECT_EQ(issued_, 2);
-  EXPECT_EQ(recordings.replayed(), 3);
+  EXPECT_EQ(graphs.launched(), 3);
 }
 
 TEST_F(RecordingsTest, OfEveryKeyItsOwnWork) {
-  Recordings recordings(backend_);
+  GraphCache graphs(backend_);
   for (int i = 0; i < 4; ++i) {
-    run(recordings, 1, 1);
-    run(recordings, 2, 100);
+    run(graphs, 1, 1);
+    run(graphs, 2, 100);
   }
   backend_.synchronize(Stream::kCompute);
   EXPECT_EQ(sum_, 4 + 400);
@@ -50,42 +51,42 @@ TEST_F(RecordingsTest, OfEveryKeyItsOwnWork) {
 }
 
 TEST_F(RecordingsTest, NoMoreKeysAreKeptThanAllowed) {
-  Recordings recordings(backend_, 2);
+  GraphCache graphs(backend_, 2);
   for (int i = 0; i < 3; ++i) {
-    for (int key = 0; key < 4; ++key) run(recordings, key, 1);
+    for (int key = 0; key < 4; ++key) run(graphs, key, 1);
   }
   backend_.synchronize(Stream::kCompute);
   EXPECT_EQ(sum_, 12);
-  EXPECT_EQ(recordings.replayed(), 2);
+  EXPECT_EQ(graphs.launched(), 2);
   EXPECT_EQ(issued_, 10);
 }
 
 TEST_F(RecordingsTest, WorkMayBeKeptBeforeItIsAskedFor) {
-  Recordings recordings(backend_, 2);
-  const auto keep = [&](int key) { return recordings.keep({key, 7}, [this] { issue(); }); };
-  EXPECT_TRUE(keep(1));
-  EXPECT_TRUE(keep(1)) << "it is there";
-  run(recordings, 2, 5);
-  EXPECT_TRUE(keep(2)) << "it has run, and is known";
-  EXPECT_FALSE(keep(3)) << "a third key";
+  GraphCache graphs(backend_, 2);
+  const auto capture = [&](int key) { return graphs.capture({key, 7}, [this] { issue(); }); };
+  EXPECT_TRUE(capture(1));
+  EXPECT_TRUE(capture(1)) << "it is there";
+  run(graphs, 2, 5);
+  EXPECT_TRUE(capture(2)) << "it has run, and is known";
+  EXPECT_FALSE(capture(3)) << "a third key";
   backend_.synchronize(Stream::kCompute);
-  EXPECT_EQ(sum_, 5) << "what is kept does not run";
+  EXPECT_EQ(sum_, 5) << "what is captured does not run";
   EXPECT_EQ(issued_, 3);
-  run(recordings, 1, 30);
-  run(recordings, 2, 400);
-  run(recordings, 1, 1000);
+  run(graphs, 1, 30);
+  run(graphs, 2, 400);
+  run(graphs, 1, 1000);
   backend_.synchronize(Stream::kCompute);
   EXPECT_EQ(sum_, 1435);
   EXPECT_EQ(issued_, 3);
-  EXPECT_EQ(recordings.replayed(), 3);
+  EXPECT_EQ(graphs.launched(), 3);
 }
 
 TEST_F(RecordingsTest, WhatFailsIsNotKept) {
-  Recordings recordings(backend_);
-  run(recordings, 3, 1);
-  EXPECT_THROW(recordings.run({3, 7}, [] { fail("no further"); }), Error);
-  run(recordings, 3, 2);
-  run(recordings, 3, 3);
+  GraphCache graphs(backend_);
+  run(graphs, 3, 1);
+  EXPECT_THROW(graphs.run({3, 7}, [] { fail("no further"); }), Error);
+  run(graphs, 3, 2);
+  run(graphs, 3, 3);
   backend_.synchronize(Stream::kCompute);
   EXPECT_EQ(sum_, 6);
 }
@@ -94,7 +95,7 @@ TEST_F(RecordingsTest, WhatFailsIsNotKept) {
 TEST_F(RecordingsTest, WorkThatCannotBePartOfAGraphIsRefused) {
   const auto error_of = [&](const std::function<void()>& issue) -> std::string {
     try {
-      backend_.keep(issue);
+      backend_.capture(issue);
     } catch (const Error& error) {
       return error.what();
     }
@@ -104,31 +105,31 @@ TEST_F(RecordingsTest, WorkThatCannotBePartOfAGraphIsRefused) {
   const auto fork = [&] { backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute)); };
   const auto work = [this](Stream stream) { backend_.enqueue(stream, [] {}); };
   EXPECT_EQ(error_of([&] { backend_.wait(Stream::kCompute, before); }),
-            "kept work waits for a point from before");
+            "captured work waits for a point from before");
   EXPECT_EQ(error_of([&] { backend_.synchronize(Stream::kCompute); }),
-            "the host waits for work that is only kept");
+            "the host waits for work that is only captured");
   EXPECT_EQ(error_of([&] { work(Stream::kReduce); }),
-            "a stream that waits for no kept work is given some");
+            "a stream that waits for no captured work is given some");
   EXPECT_EQ(error_of([&] {
               fork();
               work(Stream::kReduce);
             }),
-            "kept work of a stream is never waited for");
-  Event kept = 0;
+            "captured work of a stream is never waited for");
+  Event captured = 0;
   EXPECT_EQ(error_of([&] {
               fork();
               work(Stream::kReduce);
-              kept = backend_.record(Stream::kReduce);
-              backend_.wait(Stream::kCompute, kept);
+              captured = backend_.record(Stream::kReduce);
+              backend_.wait(Stream::kCompute, captured);
             }),
             "");
-  EXPECT_THROW(backend_.wait(Stream::kCopy, kept), Error);
+  EXPECT_THROW(backend_.wait(Stream::kCopy, captured), Error);
 }
 
 TEST_F(RecordingsTest, ADeviceThatKeepsNothingIsAnError) {
-  Recordings recordings(host_);
-  recordings.run({1}, [] {});
-  EXPECT_THROW(recordings.run({1}, [] {}), Error);
+  GraphCache graphs(host_);
+  graphs.run({1}, [] {});
+  EXPECT_THROW(graphs.run({1}, [] {}), Error);
 }
 
 }  // namespace

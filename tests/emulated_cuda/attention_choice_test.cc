@@ -6,7 +6,7 @@
 #include "device/cuda/cuda_backend.h"
 #include "tests/training/small_training.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 class CudnnChoice : public testing::Test {
@@ -16,11 +16,13 @@ class CudnnChoice : public testing::Test {
     int of_training, of_evaluation;
     bool operator==(const Operations&) const = default;
   };
-  Operations operations(device::AttentionKernel attention, float dropout, bool float8 = false) {
+  Operations operations(device::cuda::AttentionKernel attention, float dropout,
+                        bool float8 = false) {
     bert::BertConfig config = small_bert();
     config.layers = 1;
     config.attention_dropout = dropout;
-    const auto gpu = device::cuda::make_cuda_backend(device::DType::kBF16, 0, attention);
+    const auto gpu =
+        device::cuda::make_cuda_backend(device::DType::kBF16, 0, {.attention = attention});
     bert::Model model(config, *gpu, training::capacity_of(*source_, 4),
                       {.rounding = {.tokens = 16}, .float8 = float8});
     model.set_weights(bert::random_weights(model.layout(), 1));
@@ -37,7 +39,7 @@ class CudnnChoice : public testing::Test {
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(8));
 };
 
-using device::AttentionKernel;
+using device::cuda::AttentionKernel;
 
 TEST_F(CudnnChoice, ServesWhereNothingIsDropped) {
   EXPECT_EQ(operations(AttentionKernel::kCudnn, 0.1f), (Operations{0, 1}));
@@ -62,4 +64,4 @@ TEST_F(CudnnChoice, IsNotAskedWhereAnotherIsWanted) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -2,6 +2,7 @@
 #include "tests/conformance/backends.h"
 
 #include "device/cuda/cuda_backend.h"
+#include "device/cuda/runtime/kernel_choices.h"
 
 namespace strata::device {
 
@@ -14,11 +15,11 @@ std::vector<BackendOptions> tested_attention() {
   return with_every_attention(tested_backends(), "emulated_cuda");
 }
 
-// Products are not cuBLASLt's here.
+// GEMMs are not cuBLASLt's here.
 std::vector<BackendOptions> tested_linear() { return tested_backends(); }
 
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {
-  return cuda::make_cuda_backend(options.compute_dtype, 0, options.attention, options.epilogues);
+  return cuda::make_cuda_backend(options.compute_dtype, 0, cuda::kernel_choices(options.options));
 }
 
 }  // namespace strata::device

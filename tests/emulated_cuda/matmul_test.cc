@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "device/buffer.h"
 #include "device/cuda/cuda_backend.h"
 
 namespace strata::device::cuda {

@@ -10,7 +10,7 @@
 #include "tests/training/mlperf_reference_training.h"
 #include "tests/training/small_training.h"
 
-namespace strata::harness {
+namespace strata::training {
 namespace {
 
 constexpr int kSteps = 12;
@@ -94,4 +94,4 @@ TEST(CudaTraining, FollowsMlperfsReference) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::training

@@ -1,115 +1,180 @@
 #include "harness/time_to_train.h"
 
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/files.h"
-#include "harness/record/result_tree.h"
+#include "compliance/log/event_log.h"
+#include "tests/support/error_of.h"
+#include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/training/small_training.h"
 
 namespace strata::harness {
 namespace {
 
-class TimeToTrain : public TemporaryDirectory {
+// A system under test that trains nothing: ten samples a step, an accuracy that rises by 0.01 a
+// step.
+class FakeSystem final : public SystemUnderTest {
+ public:
+  SystemFacts system_facts() const override { return {.device = "a fake"}; }
+  DataFacts data_facts() const override { return {.train_samples = 100, .eval_samples = 7}; }
+  int rank() const override { return 0; }
+  int ranks() const override { return 1; }
+  void broadcast(void*, size_t) override {}
+  void barrier() override { calls += "barrier "; }
+  void prepare(uint64_t seed, const RunFiles& files, const Say&) override {
+    calls += "prepare ";
+    seeds.push_back(seed);
+    files_ = files;
+    step_ = 0;
+  }
+  void warm_up(const Say&) override { calls += "warm_up "; }
+  void start() override { calls += "start "; }
+  TrainedStep train_step() override {
+    if (++step_ == fails_at) fail("the device is gone");
+    return {.step = step_, .samples = 10 * step_, .loss = step_ >= diverges_at ? NAN : 1.0};
+  }
+  double evaluate() override {
+    calls += "evaluate ";
+    return 0.01 * static_cast<double>(step_);
+  }
+  void save() override { calls += "save "; }
+
+  int64_t fails_at = 0, diverges_at = std::numeric_limits<int64_t>::max();
+  std::string calls;
+  std::vector<uint64_t> seeds;
+  RunFiles files_;
+
+ private:
+  int64_t step_ = 0;
+};
+
+class TimeToTrain : public testing_support::TemporaryDirectory {
  protected:
   TimeToTrain() {
-    data::InstanceFileInfo info;
-    info.vocabulary_size = kSmallVocabulary;
-    info.max_length = 32;
-    info.max_predictions = 8;
-    data::write_instances(directory_ / "train.hdf5", counting_instances(48), info);
-    data::write_instances(directory_ / "eval.hdf5", counting_instances(10), info);
-    write_file_atomically(directory_ / "model.json", R"({"vocab_size": 45, "hidden_size": 64,
-      "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
-      "max_position_embeddings": 32, "type_vocab_size": 2, "hidden_act": "gelu"})");
-    config_ = small_run();
-    config_.model.config = directory_ / "model.json";
-    config_.data.train = {directory_ / "train.hdf5"};
-    config_.data.eval = {directory_ / "eval.hdf5"};
     config_.run.output = directory_ / "out";
-    config_.run.system = "small";
-    config_.target.masked_lm_accuracy = 0.99;
-    config_.target.eval_interval_samples = 16;
-    config_.target.max_steps = 6;
+    config_.run.system = "fake";
+    config_.run.seed = 5;
+    config_.target.masked_lm_accuracy = 0.08;
+    config_.target.eval_interval_samples = 30;
+    config_.target.max_steps = 50;
     config_.initialization.clear_whole_cache = false;
+    // Read again where results are kept.
+    config_.model.config = "tiny";
+    config_.data.train = config_.data.eval = {directory_ / "data.hdf5"};
   }
 
-  std::vector<ExperimentResult> run() {
-    return time_to_train(config_, training::Ranks{*communicator_});
+  std::vector<ExperimentResult> run(ExistingResults existing = ExistingResults::kRefuse) {
+    return time_to_train(config_, system_, existing);
+  }
+  ResultTree tree() const { return {config_.run.output, "Strata", "fake"}; }
+  // "key" or "key=value" of the log's events from the run's start on.
+  std::vector<std::string> timed_events(int experiment = 0) {
+    std::vector<std::string> events;
+    compliance::EventLog log(tree().log(experiment), compliance::LogFormat::kMllog);
+    bool timed = false;
+    log.visit([&](const compliance::Event& event) {
+      timed |= event.key == "run_start";
+      if (timed) {
+        const std::string value(event.value);
+        events.push_back(std::string(event.key) + (value == "null" ? "" : "=" + value));
+      }
+      return true;
+    });
+    return events;
   }
 
-  std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
+  FakeSystem system_;
   config::RunConfig config_;
 };
 
-TEST_F(TimeToTrain, EndsAtTheStepLimitWithoutTheTarget) {
+TEST_F(TimeToTrain, TrainsInBlocksUntilAnEvaluationReachesTheTarget) {
   const auto results = run();
   ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].reached_target);
+  EXPECT_EQ(results[0].steps, 9) << "evaluated after 3, 6 and 9";
+  EXPECT_EQ(results[0].samples, 90);
+  EXPECT_EQ(results[0].accuracy, 0.09);
+  EXPECT_EQ(system_.calls, "prepare warm_up barrier start evaluate evaluate evaluate save ");
+  const std::vector<std::string> block = {"block_start", "epoch_start", "epoch_stop", "block_stop",
+                                          "eval_start"};
+  std::vector<std::string> expected = {"run_start"};
+  for (const char* accuracy : {"0.03", "0.06", "0.09"}) {
+    expected.insert(expected.end(), block.begin(), block.end());
+    expected.push_back(std::string("eval_accuracy=") + accuracy);
+    expected.push_back("eval_stop");
+  }
+  for (const char* last : {"train_samples=90", "eval_samples=7", "run_stop"}) {
+    expected.push_back(last);
+  }
+  EXPECT_EQ(timed_events(), expected);
+}
+
+TEST_F(TimeToTrain, EndsAtTheStepLimitWithoutTheTarget) {
+  config_.target.max_steps = 7;
+  config_.target.masked_lm_accuracy = 1;
+  const auto results = run();
   EXPECT_FALSE(results[0].reached_target);
-  EXPECT_EQ(results[0].steps, 6);
-  EXPECT_EQ(results[0].samples, 48);
-  EXPECT_TRUE(std::filesystem::exists(results[0].log));
+  EXPECT_EQ(results[0].steps, 7);
+  EXPECT_EQ(results[0].accuracy, 0.07) << "an evaluation ends it";
+  EXPECT_NE(read_file(tree().log(0)).find("\"status\": \"aborted\""), std::string::npos);
 }
 
 TEST_F(TimeToTrain, EndsWhereTheLossIsNoLongerANumber) {
-  config_.target.max_steps = 1000;
-  config_.optimizer.lr = 1e30;
+  system_.diverges_at = 4;
   const auto results = run();
   EXPECT_FALSE(results[0].reached_target);
-  EXPECT_LT(results[0].steps, 20);
-  const std::string log = read_file(results[0].log);
-  EXPECT_NE(log.find("\"status\": \"aborted\""), std::string::npos) << log;
-  EXPECT_NE(log.find("eval_accuracy"), std::string::npos) << "an evaluation is in every log";
+  EXPECT_EQ(results[0].steps, 4);
 }
 
-TEST_F(TimeToTrain, EndsAtTheFirstEvaluationThatReachesTheTarget) {
-  config_.target.masked_lm_accuracy = 1e-9;
-  config_.target.start_eval_at_sample = 24;
-  config_.optimizer.lr = 5e-3;
-  config_.target.max_steps = 40;
-  const auto results = run();
-  EXPECT_TRUE(results[0].reached_target);
-  EXPECT_GE(results[0].samples, 24);
-  EXPECT_LE(results[0].samples, 320);
-  EXPECT_GT(results[0].accuracy, 0);
+TEST_F(TimeToTrain, AFailureInTheTimedRegionEndsTheLogAsAborted) {
+  system_.fails_at = 4;
+  EXPECT_EQ(testing_support::error_of([&] { run(); }), "the device is gone");
+  const auto events = timed_events();
+  EXPECT_EQ(events.back(), "run_stop");
+  EXPECT_NE(read_file(tree().log(0)).find("\"status\": \"aborted\""), std::string::npos);
 }
 
-// The weights, the data's order and dropout follow from the seed: warm-up leaves no trace.
-TEST_F(TimeToTrain, WarmUpStepsDoNotChangeTheRun) {
-  config_.run.seed = 11;
-  const auto checkpoint = [&](int warmup_steps, const char* output) {
-    config_.initialization.warmup_steps = warmup_steps;
-    config_.log.save_checkpoint = true;
-    config_.run.output = directory_ / output;
-    run();
-    return read_file(ResultTree{config_.run.output, "Strata", "small"}.checkpoint(0));
-  };
-  EXPECT_EQ(checkpoint(0, "none"), checkpoint(5, "five"));
-}
-
-TEST_F(TimeToTrain, ExperimentsStartAfresh) {
-  config_.run.seed = 11;
+TEST_F(TimeToTrain, ContinuesWithTheExperimentsThatAreMissing) {
   config_.run.experiments = 2;
-  config_.log.save_checkpoint = true;
-  const auto both = run();
-  EXPECT_EQ(both[0].seed, 11u);
-  EXPECT_EQ(both[1].seed, 12u);
-  const ResultTree tree{config_.run.output, "Strata", "small"};
-  const std::string second = read_file(tree.checkpoint(1));
-  // The second one alone, as a first.
-  config_.run.seed = 12;
-  config_.run.experiments = 1;
-  config_.run.output = directory_ / "alone";
   run();
-  EXPECT_EQ(read_file(ResultTree{config_.run.output, "Strata", "small"}.checkpoint(0)), second);
+  EXPECT_EQ(system_.seeds, (std::vector<uint64_t>{5, 6}));
+  EXPECT_THROW(run(), Error) << "results are there";
+  config_.run.experiments = 4;
+  const auto results = run(ExistingResults::kKeep);
+  EXPECT_EQ(system_.seeds, (std::vector<uint64_t>{5, 6, 7, 8})) << "two were kept";
+  ASSERT_EQ(results.size(), 4u);
+  for (const ExperimentResult& result : results) {
+    EXPECT_TRUE(result.reached_target) << result.experiment;
+    EXPECT_EQ(result.samples, 90) << result.experiment;
+  }
+  config_.optimizer.lr = 1e-3;
+  EXPECT_THROW(run(ExistingResults::kKeep), Error) << "another configuration";
 }
 
-TEST_F(TimeToTrain, AFailedInitialisationCanBeTriedAgain) {
-  const int micro_batch = config_.batch.micro_batch;
-  config_.batch.micro_batch = 1000;
-  EXPECT_THROW(run(), Error);
-  config_.batch.micro_batch = micro_batch;
-  EXPECT_NO_THROW(run());
-  EXPECT_THROW(run(), Error) << "results are there now";
+TEST_F(TimeToTrain, TellsTheSystemWhatToWrite) {
+  run();
+  EXPECT_EQ(system_.files_.checkpoint, "");
+  config_.run.output = directory_ / "more";
+  config_.log.save_checkpoint = config_.log.step_trace = true;
+  config_.log.timeline_steps = 2;
+  run();
+  EXPECT_EQ(system_.files_.checkpoint, tree().checkpoint(0));
+  EXPECT_EQ(system_.files_.step_trace, tree().step_trace(0));
+  EXPECT_EQ(system_.files_.timeline, tree().timeline(0));
+}
+
+TEST_F(TimeToTrain, TheOfficialCheckerPassesItsLog) {
+  if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
+  run();
+  const auto result = testing_support::run_command(
+      std::string(testing_support::oracle_python()) +
+      " -m mlperf_logging.compliance_checker --werror --usage training --ruleset 5.0.0 "
+      "--log_output " +
+      (directory_ / "check.log").string() + " " + tree().log(0).string());
+  EXPECT_EQ(result.status, 0) << result.output;
 }
 
 }  // namespace

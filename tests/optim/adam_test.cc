@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "device/buffer.h"
 #include "device/registry/backends.h"
 #include "optim/optimizer.h"
 #include "tests/support/elements.h"
@@ -72,9 +73,8 @@ class Adam : public testing::Test {
       backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
       adam->begin_step(Stream::kCompute, step, kLearningRates[step - 1]);
       for (size_t cut = 0; cut + 1 < cuts.size(); ++cut) {
-        adam->update(
-            Stream::kCompute, cuts[cut], cuts[cut + 1],
-            {.gradient_scale = 0.5f, .norm_squared = norm_.as<double>(), .max_norm = 2.0f});
+        adam->update(Stream::kCompute, {cuts[cut], cuts[cut + 1]},
+                     {.scale = 0.5f, .norm_squared = norm_.as<double>(), .max_norm = 2.0f});
       }
     }
     std::vector<double> result(100);
@@ -114,7 +114,7 @@ TEST_F(Adam, StateIsBothMoments) {
   EXPECT_EQ(state[1].name, "adam_v");
   set_element(arena_.gradients, 3, 2.0);
   first->begin_step(Stream::kCompute, 1, 0.1);
-  first->update(Stream::kCompute, 0, 100, {});
+  first->update(Stream::kCompute, {0, 100}, {});
   EXPECT_NEAR(element(first->state()[0].tensor, 3), 0.4, 1e-7);
   EXPECT_NEAR(element(first->state()[1].tensor, 3), 0.4, 1e-7);
 }
@@ -124,7 +124,7 @@ TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
   for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights, i, golden_[i].initial);
   for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients, i, 0.5 + i);
   whole->begin_step(Stream::kCompute, 1, 0.1);
-  whole->update(Stream::kCompute, 0, 100, {});
+  whole->update(Stream::kCompute, {0, 100}, {});
   const auto whole_state = whole->state();
   std::vector<double> weights;
   for (int64_t i = 0; i < 100; ++i) weights.push_back(element(arena_.weights, i));
@@ -134,9 +134,9 @@ TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
   const auto part = make_adam(backend_, arena_, segments(), kOptions, owned);
   for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients, i, 0.5 + i);
   part->begin_step(Stream::kCompute, 1, 0.1);
-  part->update(Stream::kCompute, 45, 60, {});
-  part->update(Stream::kCompute, 10, 20, {});
-  part->update(Stream::kCompute, 20, 30, {});
+  part->update(Stream::kCompute, {45, 60}, {});
+  part->update(Stream::kCompute, {10, 20}, {});
+  part->update(Stream::kCompute, {20, 30}, {});
   ASSERT_EQ(part->state()[0].tensor.size(), 35);
   int64_t place = 0;
   for (const Range& range : owned) {
@@ -145,15 +145,15 @@ TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
       EXPECT_EQ(element(part->state()[1].tensor, place), element(whole_state[1].tensor, i)) << i;
     }
   }
-  EXPECT_THROW(part->update(Stream::kCompute, 25, 31, {}), Error);
-  EXPECT_THROW(part->update(Stream::kCompute, 0, 5, {}), Error);
-  EXPECT_THROW(part->update(Stream::kCompute, 60, 61, {}), Error);
+  EXPECT_THROW(part->update(Stream::kCompute, {25, 31}, {}), Error);
+  EXPECT_THROW(part->update(Stream::kCompute, {0, 5}, {}), Error);
+  EXPECT_THROW(part->update(Stream::kCompute, {60, 61}, {}), Error);
 }
 
 // Its corrections and rate would be another step's.
 TEST_F(Adam, NothingIsUpdatedBeforeAStepBegins) {
   const auto adam = make_adam(backend_, arena_, segments(), kOptions);
-  EXPECT_THROW(adam->update(Stream::kCompute, 0, 100, {}), Error);
+  EXPECT_THROW(adam->update(Stream::kCompute, {0, 100}, {}), Error);
 }
 
 TEST_F(Adam, SegmentsMustCoverTheArena) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "device/buffer.h"
 #include "device/registry/backends.h"
 #include "optim/optimizer.h"
 #include "tests/support/elements.h"
@@ -17,7 +18,6 @@ using device::Tensor;
 using testing_support::element;
 using testing_support::set_element;
 using Values = std::vector<double>;
-using Range = std::pair<int64_t, int64_t>;
 
 // tests/golden/lamb.py: LAMB in double with numpy.
 const nlohmann::json& golden() {
@@ -67,9 +67,9 @@ class Lamb : public testing::Test {
                      {s["beta1"], s["beta2"], s["epsilon"], s["weight_decay"]});
   }
 
-  UpdateOptions options() const {
+  device::GradientClip clip() const {
     const auto& s = golden()["settings"];
-    return {.gradient_scale = s["gradient_scale"],
+    return {.scale = s["gradient_scale"],
             .norm_squared = norm_.as<double>(),
             .max_norm = s["max_norm"]};
   }
@@ -85,8 +85,8 @@ class Lamb : public testing::Test {
       backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
       lamb->begin_step(Stream::kCompute, static_cast<int64_t>(step),
                        golden()["steps"][step - 1]["rate"]);
-      for (const auto& [begin, end] : ranges) {
-        lamb->update(Stream::kCompute, begin, end, options());
+      for (const Range& range : ranges) {
+        lamb->update(Stream::kCompute, range, clip());
       }
       result.push_back(values(arena_.weights));
       EXPECT_EQ(values(arena_.compute_weights), result.back());
@@ -127,9 +127,9 @@ TEST_F(Lamb, ATensorIsUpdatedWithItsLastRange) {
   set(arena_.gradients, flat(golden()["steps"][0]["gradients"]));
   const auto lamb = make();
   lamb->begin_step(Stream::kCompute, 1, 0.1);
-  lamb->update(Stream::kCompute, 0, 200, {});
+  lamb->update(Stream::kCompute, {0, 200}, {});
   EXPECT_EQ(values(arena_.weights), flat(golden()["weights"]));
-  lamb->update(Stream::kCompute, 200, 300, {});
+  lamb->update(Stream::kCompute, {200, 300}, {});
   EXPECT_NE(element(arena_.weights, 0), golden()["weights"][0][0]);
   EXPECT_NE(element(arena_.weights, 299), golden()["weights"][0][299]);
   EXPECT_EQ(element(arena_.weights, 300), golden()["weights"][1][0]);
@@ -137,8 +137,8 @@ TEST_F(Lamb, ATensorIsUpdatedWithItsLastRange) {
 
 // Two ranks in turn over one arena, each with moments of its own ranges alone.
 TEST_F(Lamb, RanksWithPartsOfTensorsUpdateThemTogether) {
-  const std::vector<std::vector<optim::Range>> owned = {{{0, 150}, {310, 400}},
-                                                        {{150, 310}, {400, size_}}};
+  const std::vector<std::vector<Range>> owned = {{{0, 150}, {310, 400}},
+                                                 {{150, 310}, {400, size_}}};
   const auto& s = golden()["settings"];
   std::vector<std::unique_ptr<Optimizer>> ranks;
   for (const auto& ranges : owned) {
@@ -156,8 +156,8 @@ TEST_F(Lamb, RanksWithPartsOfTensorsUpdateThemTogether) {
     backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
     for (size_t rank = 0; rank < 2; ++rank) {
       ranks[rank]->begin_step(Stream::kCompute, static_cast<int64_t>(step), given["rate"]);
-      for (const auto& [begin, end] : owned[rank]) {
-        ranks[rank]->update(Stream::kCompute, begin, end, options());
+      for (const Range& range : owned[rank]) {
+        ranks[rank]->update(Stream::kCompute, range, clip());
       }
     }
     const Tensor a = ranks[0]->partial_sums(), b = ranks[1]->partial_sums();
@@ -167,8 +167,8 @@ TEST_F(Lamb, RanksWithPartsOfTensorsUpdateThemTogether) {
       set_element(b, i, sum);
     }
     for (size_t rank = 0; rank < 2; ++rank) {
-      for (const auto& [begin, end] : owned[rank]) {
-        ranks[rank]->finish(Stream::kCompute, begin, end);
+      for (const Range& range : owned[rank]) {
+        ranks[rank]->finish(Stream::kCompute, range);
       }
     }
     result.push_back(values(arena_.weights));
@@ -181,7 +181,7 @@ TEST_F(Lamb, StateIsBothMoments) {
   const auto lamb = make();
   set_element(arena_.gradients, 3, 2.0);
   lamb->begin_step(Stream::kCompute, 1, 0.1);
-  lamb->update(Stream::kCompute, 0, size_, {});
+  lamb->update(Stream::kCompute, {0, size_}, {});
   const auto state = lamb->state();
   ASSERT_EQ(state.size(), 2u);
   EXPECT_EQ(state[0].name, "adam_m");

@@ -13,11 +13,12 @@ namespace strata::optim {
 namespace {
 
 const std::map<std::string, ScheduleOptions> kCases = {
-    {"published_1024x16", {Schedule::kPublished, 3.9299e-4, 4.9455e-5, -16, 82, 179, 1.0}},
-    {"published_square", {Schedule::kPublished, 1e-3, 0.0, 0, 10, 50, 2.0}},
-    {"published_no_warmup", {Schedule::kPublished, 1e-3, 1e-4, 0, 0, 20, 0.5}},
-    {"reference", {Schedule::kReference, 4e-4, 0.0, 0, 10, 50, 1.0}},
-    {"reference_late_ramp", {Schedule::kReference, 4e-4, 0.0, -5, 20, 40, 0.5}},
+    {"published_1024x16",
+     {Schedule::kWarmupThenPolynomialDecay, 3.9299e-4, 4.9455e-5, -16, 82, 179, 1.0}},
+    {"published_square", {Schedule::kWarmupThenPolynomialDecay, 1e-3, 0.0, 0, 10, 50, 2.0}},
+    {"published_no_warmup", {Schedule::kWarmupThenPolynomialDecay, 1e-3, 1e-4, 0, 0, 20, 0.5}},
+    {"reference", {Schedule::kPolynomialDecay, 4e-4, 0.0, 0, 10, 50, 1.0}},
+    {"reference_late_ramp", {Schedule::kPolynomialDecay, 4e-4, 0.0, -5, 20, 40, 0.5}},
 };
 
 // tests/golden/schedule.py
@@ -36,7 +37,7 @@ TEST(Schedule, EqualsTheSchedulersOfTheCodesThatDefineThem) {
 }
 
 TEST(Schedule, RampsFromItsStartToItsBaseAndDecaysToItsEnd) {
-  const ScheduleOptions options{Schedule::kPublished, 1.0, 0.25, 0, 4, 10, 1.0};
+  const ScheduleOptions options{Schedule::kWarmupThenPolynomialDecay, 1.0, 0.25, 0, 4, 10, 1.0};
   EXPECT_DOUBLE_EQ(learning_rate(options, 1), 0.25);
   EXPECT_DOUBLE_EQ(learning_rate(options, 3), 0.75);
   EXPECT_DOUBLE_EQ(learning_rate(options, 4), 1.0);
@@ -46,7 +47,7 @@ TEST(Schedule, RampsFromItsStartToItsBaseAndDecaysToItsEnd) {
 }
 
 TEST(Schedule, TheReferenceCountsFromZeroAndDecaysDuringTheRamp) {
-  const ScheduleOptions options{Schedule::kReference, 1.0, 0.0, 0, 4, 10, 1.0};
+  const ScheduleOptions options{Schedule::kPolynomialDecay, 1.0, 0.0, 0, 4, 10, 1.0};
   EXPECT_DOUBLE_EQ(learning_rate(options, 1), 0.0);
   EXPECT_DOUBLE_EQ(learning_rate(options, 4), 0.75);
   EXPECT_DOUBLE_EQ(learning_rate(options, 5), 0.6);
@@ -62,7 +63,7 @@ TEST(Schedule, ImpossibleOptionsAreNamed) {
     }
     return std::string();
   };
-  const ScheduleOptions good{Schedule::kPublished, 1e-3, 0.0, 0, 10, 50, 1.0};
+  const ScheduleOptions good{Schedule::kWarmupThenPolynomialDecay, 1e-3, 0.0, 0, 10, 50, 1.0};
   EXPECT_EQ(message(good), "");
   ScheduleOptions bad = good;
   bad.base_learning_rate = std::numeric_limits<double>::quiet_NaN();

@@ -16,7 +16,7 @@
 
 namespace strata::testing_support {
 
-// What is kept instead of run: to be issued again, in this order.
+// What is captured instead of run: to be issued again, in this order.
 using Tape = std::vector<std::function<void()>>;
 
 // Work given to a stream, and points in other streams that it waits for.
@@ -27,16 +27,16 @@ class DeferredStream {
       items_.push_back({std::move(work), nullptr});
       return;
     }
-    ++kept_;
+    ++captured_;
     tape_->push_back([this, work] { enqueue(work); });
   }
   // From now on work goes to `tape`; null: to the stream again.
-  void keep_on(Tape* tape) {
+  void capture_to(Tape* tape) {
     tape_ = tape;
-    kept_ = 0;
+    captured_ = 0;
   }
-  bool keeps() const { return tape_ != nullptr; }
-  int kept() const { return kept_; }
+  bool captures() const { return tape_ != nullptr; }
+  int captured() const { return captured_; }
   void wait_for(const bool* passed) { items_.push_back({nullptr, passed}); }
   bool empty() const { return items_.empty(); }
   bool blocked() const { return items_.front().waits_for && !*items_.front().waits_for; }
@@ -53,22 +53,23 @@ class DeferredStream {
   };
   std::deque<Item> items_;
   Tape* tape_ = nullptr;
-  int kept_ = 0;
+  int captured_ = 0;
 };
 
 // The operations of `inner`, a backend of host memory, run when somebody synchronizes: always the
 // next item of some stream that can go on, chosen by `seed`. Copies read and write host memory when
-// they run. Work can be kept; what CUDA would refuse to keep is an Error. For one thread.
+// they run. Work can be captured; what CUDA would refuse to capture is an Error. For one thread.
 class DeferredBackend : public device::Backend {
  public:
   DeferredBackend(device::Backend& inner, uint64_t seed) : inner_(inner), random_(seed) {}
 
   void enqueue(device::Stream s, std::function<void()> work) {
-    if (keeping_ && !stream(s).keeps()) fail("a stream that waits for no kept work is given some");
+    if (capturing_ && !stream(s).captures())
+      fail("a stream that waits for no captured work is given some");
     stream(s).enqueue(std::move(work));
   }
 
-  int replays() const { return replays_; }
+  int launches() const { return launches_; }
 
   std::string name() const override { return "deferred " + inner_.name(); }
   std::string description() const override { return inner_.description(); }
@@ -76,8 +77,16 @@ class DeferredBackend : public device::Backend {
   device::DType master_dtype() const override { return inner_.master_dtype(); }
   bool memory_is_host() const override { return false; }
   bool has_float8() const override { return inner_.has_float8(); }
-  int64_t rows_tried_together() const override { return inner_.rows_tried_together(); }
-  void* cuda_stream(device::Stream s) override { return &stream(s); }
+  int64_t autotune_row_granularity() const override { return inner_.autotune_row_granularity(); }
+  // Makes collectives of a rank on a stream's memory, where a test has some.
+  using MakeCollectives =
+      std::function<std::unique_ptr<device::Collectives>(const device::RankGroup&, void* stream)>;
+  void use_collectives(MakeCollectives make) { make_collectives_ = std::move(make); }
+  bool has_collectives() const override { return make_collectives_ != nullptr; }
+  std::unique_ptr<device::Collectives> make_collectives(const device::RankGroup& group,
+                                                        device::Stream s) override {
+    return make_collectives_(group, &stream(s));
+  }
 
   void* allocate(size_t bytes) override { return inner_.allocate(bytes); }
   void release(void* memory) override { inner_.release(memory); }
@@ -98,43 +107,43 @@ class DeferredBackend : public device::Backend {
   }
 
   device::Event record(device::Stream s) override {
-    if (keeping_) return keeping_->record(s);
+    if (capturing_) return capturing_->record(s);
     bool& passed = passed_.emplace_back(false);
     enqueue(s, [&passed] { passed = true; });
     return passed_.size();
   }
   void wait(device::Stream s, device::Event event) override {
     if (event == 0) return;
-    if (keeping_) return keeping_->wait(s, event);
-    if (event >= kFirstKept) fail("a stream waits for a point that was only kept");
+    if (capturing_) return capturing_->wait(s, event);
+    if (event >= kFirstCaptured) fail("a stream waits for a point that was only captured");
     stream(s).wait_for(&passed_[event - 1]);
   }
   void synchronize(device::Stream s) override {
-    if (keeping_) fail("the host waits for work that is only kept");
+    if (capturing_) fail("the host waits for work that is only captured");
     while (!stream(s).empty()) run_some_stream();
   }
 
   std::unique_ptr<device::Stopwatch> make_stopwatch() override {
-    return std::make_unique<LateStopwatch>(*this);
+    return std::make_unique<DeferredStopwatch>(*this);
   }
 
-  std::unique_ptr<device::Recording> keep(const std::function<void()>& issue) override {
-    auto kept = std::make_unique<Kept>(*this);
-    kept->begin();
+  std::unique_ptr<device::CapturedGraph> capture(const std::function<void()>& issue) override {
+    auto graph = std::make_unique<Captured>(*this);
+    graph->begin();
     try {
       issue();
-      kept->check_joined();
+      graph->check_joined();
     } catch (...) {
-      kept->end();
+      graph->end();
       throw;
     }
-    kept->end();
-    return kept;
+    graph->end();
+    return graph;
   }
-  void each_time(const std::function<void()>& call) override {
-    if (!keeping_) return call();
-    keeping_->check_joined();
-    keeping_->each_time(call);
+  void outside_capture(const std::function<void()>& call) override {
+    if (!capturing_) return call();
+    capturing_->check_joined();
+    capturing_->outside_capture(call);
   }
 
   void linear_forward(device::Stream s, const device::LinearForward& op) override {
@@ -205,47 +214,47 @@ class DeferredBackend : public device::Backend {
 
  private:
   // Numbers of points that are kept: another one passes in every replay.
-  static constexpr device::Event kFirstKept = device::Event{1} << 32;
+  static constexpr device::Event kFirstCaptured = device::Event{1} << 32;
 
-  class Kept final : public device::Recording {
+  class Captured final : public device::CapturedGraph {
    public:
-    explicit Kept(DeferredBackend& backend) : backend_(backend) {}
+    explicit Captured(DeferredBackend& backend) : backend_(backend) {}
 
     void begin() {
-      backend_.keeping_ = this;
-      backend_.stream(device::Stream::kCompute).keep_on(&tape_);
+      backend_.capturing_ = this;
+      backend_.stream(device::Stream::kCompute).capture_to(&tape_);
     }
     void end() {
-      backend_.keeping_ = nullptr;
-      for (DeferredStream& stream : backend_.streams_) stream.keep_on(nullptr);
+      backend_.capturing_ = nullptr;
+      for (DeferredStream& stream : backend_.streams_) stream.capture_to(nullptr);
     }
     device::Event record(device::Stream s) {
-      if (!backend_.stream(s).keeps()) fail("a point is kept in a stream that keeps nothing");
+      if (!backend_.stream(s).captures()) fail("a point is captured in a stream that captures nothing");
       const size_t number = points_.size();
-      points_.push_back({s, backend_.stream(s).kept()});
+      points_.push_back({s, backend_.stream(s).captured()});
       tape_.push_back([=, this] { points_[number].now = backend_.record(s); });
-      return kFirstKept + number;
+      return kFirstCaptured + number;
     }
     void wait(device::Stream s, device::Event event) {
-      if (event < kFirstKept) fail("kept work waits for a point from before");
-      const Point& point = points_[event - kFirstKept];
-      if (!backend_.stream(s).keeps()) backend_.stream(s).keep_on(&tape_);
+      if (event < kFirstCaptured) fail("captured work waits for a point from before");
+      const Point& point = points_[event - kFirstCaptured];
+      if (!backend_.stream(s).captures()) backend_.stream(s).capture_to(&tape_);
       if (s == device::Stream::kCompute) {
         int& joined = joined_[static_cast<size_t>(point.stream)];
         joined = std::max(joined, point.after);
       }
-      tape_.push_back([=, this] { backend_.wait(s, points_[event - kFirstKept].now); });
+      tape_.push_back([=, this] { backend_.wait(s, points_[event - kFirstCaptured].now); });
     }
-    void each_time(const std::function<void()>& call) { tape_.push_back(call); }
+    void outside_capture(const std::function<void()>& call) { tape_.push_back(call); }
     void check_joined() const {
       for (const device::Stream s : {device::Stream::kReduce, device::Stream::kCopy}) {
-        if (joined_[static_cast<size_t>(s)] < backend_.stream(s).kept()) {
-          fail("kept work of a stream is never waited for");
+        if (joined_[static_cast<size_t>(s)] < backend_.stream(s).captured()) {
+          fail("captured work of a stream is never waited for");
         }
       }
     }
-    void replay() override {
-      ++backend_.replays_;
+    void launch() override {
+      ++backend_.launches_;
       for (const auto& issue : tape_) issue();
       backend_.wait(device::Stream::kReduce, backend_.record(device::Stream::kCompute));
     }
@@ -253,7 +262,7 @@ class DeferredBackend : public device::Backend {
    private:
     struct Point {
       device::Stream stream;
-      int after;  // so much of the stream's kept work
+      int after;  // so much of the stream's captured work
       device::Event now = 0;
     };
     DeferredBackend& backend_;
@@ -262,12 +271,12 @@ class DeferredBackend : public device::Backend {
     std::array<int, 3> joined_{};
   };
 
-  class LateStopwatch final : public device::Stopwatch {
+  class DeferredStopwatch final : public device::Stopwatch {
    public:
-    explicit LateStopwatch(DeferredBackend& backend) : backend_(backend) {}
+    explicit DeferredStopwatch(DeferredBackend& backend) : backend_(backend) {}
 
     size_t mark(device::Stream s) override {
-      if (backend_.keeping_) fail("a mark within kept work");
+      if (backend_.capturing_) fail("a mark within kept work");
       int64_t& time = times_.emplace_back(kNotYet);
       backend_.enqueue(s, [&time] { time = nanoseconds(Clock::now()); });
       return times_.size() - 1;
@@ -302,9 +311,10 @@ class DeferredBackend : public device::Backend {
     ready[random_.below(static_cast<uint32_t>(ready.size()))]->run_one();
   }
 
+  MakeCollectives make_collectives_;
   device::Backend& inner_;
-  Kept* keeping_ = nullptr;
-  int replays_ = 0;
+  Captured* capturing_ = nullptr;
+  int launches_ = 0;
   std::array<DeferredStream, 3> streams_;
   std::deque<bool> passed_;  // of every event, in order
   loadbalance::Random random_;

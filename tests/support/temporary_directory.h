@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace strata::harness {
+namespace strata::testing_support {
 
 class TemporaryDirectory : public testing::Test {
  protected:
@@ -20,4 +20,4 @@ class TemporaryDirectory : public testing::Test {
        "." + std::to_string(::getpid()));
 };
 
-}  // namespace strata::harness
+}  // namespace strata::testing_support

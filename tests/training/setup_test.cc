@@ -1,3 +1,4 @@
+#include "training/options.h"
 #include "training/setup.h"
 
 #include "base/error.h"
@@ -17,7 +18,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-class Setup : public TemporaryDirectory {};
+class Setup : public testing_support::TemporaryDirectory {};
 
 TEST_F(Setup, TheConfigurationOverridesTheModelsDropout) {
   config::RunConfig config;

@@ -14,6 +14,7 @@
 #include "comm/communicator.h"
 #include "config/run_config.h"
 #include "data/files/instance_file.h"
+#include "training/options.h"
 #include "training/setup.h"
 #include "training/trainer.h"
 #include "training/warm_up.h"

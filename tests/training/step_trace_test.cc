@@ -10,7 +10,7 @@
 namespace strata::training {
 namespace {
 
-class StepTraceTest : public TemporaryDirectory {};
+class StepTraceTest : public testing_support::TemporaryDirectory {};
 
 StepResult a_step() {
   StepResult step;

@@ -65,7 +65,7 @@ std::string name_of_mode(const testing::TestParamInfo<Mode>& test) {
   const Mode& mode = test.param;
   std::string strategy = name_of(mode.strategy);
   std::replace(strategy.begin(), strategy.end(), '+', '_');
-  return fmt::format("{}_{}_{}_{}_{}", name_of(mode.optimizer), name_of(mode.clip),
+  return fmt::format("{}_{}_{}_{}_{}", name_of(mode.optimizer), config::name_of(mode.clip),
                      mode.max_norm == kNeverClips ? "loose" : "tight", strategy,
                      name_of(mode.reduce));
 }
@@ -132,13 +132,7 @@ TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
   }
 }
 
-// A device that no library for collectives knows: buckets travel through the host.
-class LateDevice : public testing_support::DeferredBackend {
- public:
-  using DeferredBackend::DeferredBackend;
-  void* cuda_stream(device::Stream) override { return nullptr; }
-};
-
+// Without collectives of the device's own: buckets are reduced through the host.
 TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
   for (const bool sharded : {false, true}) {
     config::RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
@@ -148,19 +142,19 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
     const auto cpu = make_backend(config);
     for (const bool graphs : {false, true}) {
       config.device.graphs = graphs;
-      LateDevice late(*cpu, static_cast<uint64_t>(world_->rank()));
-      const TrainingHistory on_device = train(config, late, *world_, *source_, 7, 6);
+      testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
+      const TrainingHistory on_device = train(config, deferred, *world_, *source_, 7, 6);
       EXPECT_EQ(on_device.weights, in_host_memory.weights)
           << (sharded ? "sharded" : "") << (graphs ? ", replayed" : "");
-      int64_t replays[] = {late.replays()};  // a rank may have no shape that recurs
+      int64_t replays[] = {deferred.launches()};  // a rank may have no shape that recurs
       world_->all_reduce_sum(replays);
       EXPECT_EQ(replays[0] > 0, graphs);
     }
     config.initialization.warmup_steps = 2;
-    LateDevice prepared(*cpu, static_cast<uint64_t>(world_->rank()));
+    testing_support::DeferredBackend prepared(*cpu, static_cast<uint64_t>(world_->rank()));
     EXPECT_EQ(train(config, prepared, *world_, *source_, 7, 6).weights, in_host_memory.weights)
         << (sharded ? "sharded" : "") << ", recorded before the first step";
-    EXPECT_EQ(prepared.replays(), 6);
+    EXPECT_EQ(prepared.launches(), 6);
   }
 }
 
@@ -182,8 +176,8 @@ class TrainerInEightBits : public testing::Test {
 TEST_F(TrainerInEightBits, RanksAgreeOnTheLargestValues) {
   const config::RunConfig config = this->config(kGlobalBatch / world_->size());
   const auto cpu = make_backend(config);
-  LateDevice late(*cpu, static_cast<uint64_t>(world_->rank()));
-  for (device::Backend* backend : {cpu.get(), static_cast<device::Backend*>(&late)}) {
+  testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
+  for (device::Backend* backend : {cpu.get(), static_cast<device::Backend*>(&deferred)}) {
     bert::Model model(small_bert(), *backend, capacity_of(*source_, config.batch.micro_batch),
                       model_options(config, small_bert()));
     model.set_weights(bert::random_weights(model.layout(), 7));
@@ -192,7 +186,7 @@ TEST_F(TrainerInEightBits, RanksAgreeOnTheLargestValues) {
     std::vector<std::vector<float>> steps;
     for (int step = 0; step < 3; ++step) {
       trainer.step();
-      const device::Tensor largest = model.float8_largest();
+      const device::Tensor largest = model.float8_amax();
       std::vector<float> mine(static_cast<size_t>(largest.size()));
       backend->copy_to_host(device::Stream::kCompute, mine.data(), largest.data, largest.bytes());
       backend->synchronize(device::Stream::kCompute);

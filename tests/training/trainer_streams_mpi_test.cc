@@ -1,4 +1,4 @@
-// Training over ranks whose devices run late, with a stand-in for NCCL on their streams.
+// Training over ranks whose devices run deferred, with a stand-in for NCCL on their streams.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "device/cuda/runtime/nccl_collectives.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/small_training.h"
 #include "training/trainer.h"
@@ -70,16 +71,17 @@ TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
   for (const bool graphs : {false, true}) {
     for (const int warmup_steps : {0, 2}) {
       for (uint64_t schedule = 0; schedule < 4; ++schedule) {
-        testing_support::DeferredBackend late(
+        testing_support::DeferredBackend deferred(
             *cpu, 10 * schedule + static_cast<uint64_t>(world_->rank()));
+    deferred.use_collectives(device::cuda::make_nccl_collectives);
         const TrainingHistory on_device =
-            train(config(graphs, warmup_steps), late, *world_, *source_, 7, kSteps);
+            train(config(graphs, warmup_steps), deferred, *world_, *source_, 7, kSteps);
         EXPECT_EQ(on_device.weights, in_host_memory.weights)
             << (graphs ? "replayed, " : "") << warmup_steps << " steps of warm-up";
         EXPECT_EQ(on_device.steps[2].losses->mean_loss(),
                   in_host_memory.steps[2].losses->mean_loss());
         if (graphs && warmup_steps > 0) {
-          EXPECT_GE(late.replays(), (kSteps - 1) * GetParam().accumulation);
+          EXPECT_GE(deferred.launches(), (kSteps - 1) * GetParam().accumulation);
         }
       }
     }
@@ -107,10 +109,11 @@ TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
   const auto cpu = make_backend(config(false, 0));
   const TrainingHistory plain = train(config(false, 0), *cpu, *world_, *source_, 7, kSteps);
   for (const bool graphs : {false, true}) {
-    testing_support::DeferredBackend late(*cpu, static_cast<uint64_t>(world_->rank()));
+    testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
+    deferred.use_collectives(device::cuda::make_nccl_collectives);
     Timeline timeline(*world_);
     const TrainingHistory traced =
-        train(config(graphs, 0), late, *world_, *source_, 7, kSteps, &timeline);
+        train(config(graphs, 0), deferred, *world_, *source_, 7, kSteps, &timeline);
     EXPECT_EQ(traced.weights, plain.weights);
     const auto spans = spans_of(timeline, world_->rank());
     if (world_->rank() > 0) continue;

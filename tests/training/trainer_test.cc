@@ -23,9 +23,9 @@ class TrainerTest : public testing::Test {
     const auto cpu = make_backend(config);
     const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, kSteps);
     config.device.graphs = true;
-    testing_support::DeferredBackend late(*cpu, 1);
-    EXPECT_EQ(train(config, late, *communicator_, *source_, 7, kSteps).weights, issued.weights);
-    EXPECT_GT(late.replays(), 5);
+    testing_support::DeferredBackend deferred(*cpu, 1);
+    EXPECT_EQ(train(config, deferred, *communicator_, *source_, 7, kSteps).weights, issued.weights);
+    EXPECT_GT(deferred.launches(), 5);
   }
 
   std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mode{config::ClipMode::kNone, config::BalanceStrategy::kStratified},
         Mode{config::ClipMode::kBucketBeforeAllReduce, config::BalanceStrategy::kStratified}),
     [](const auto& test) {
-      return std::string(name_of(test.param.clip)) + "_" + name_of(test.param.strategy);
+      return std::string(config::name_of(test.param.clip)) + "_" + name_of(test.param.strategy);
     });
 
 TEST_P(TrainerModes, AccumulatedMicroBatchesAreOneBatch) {
@@ -74,7 +74,7 @@ TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
   EXPECT_EQ(first.weights, second.weights);
 }
 
-// What a device works on late, and in whatever order its streams' events allow, has the same bits.
+// What a device works on deferred, and in whatever order its streams' events allow, has the same bits.
 TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   config::RunConfig config = mode_config();
   config.batch.micro_batch = 4;
@@ -83,8 +83,8 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   const auto cpu = make_backend(config);
   const TrainingHistory at_once = train(config, *cpu, *communicator_, *source_, 7, 10);
   for (uint64_t schedule = 0; schedule < 3; ++schedule) {
-    testing_support::DeferredBackend late(*cpu, schedule);
-    const TrainingHistory history = train(config, late, *communicator_, *source_, 7, 10);
+    testing_support::DeferredBackend deferred(*cpu, schedule);
+    const TrainingHistory history = train(config, deferred, *communicator_, *source_, 7, 10);
     EXPECT_EQ(history.weights, at_once.weights) << "schedule " << schedule;
     EXPECT_EQ(history.steps[4].losses->mean_loss(), at_once.steps[4].losses->mean_loss());
   }
@@ -101,12 +101,12 @@ TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
   const TrainingHistory issued = train(config, *cpu, *communicator_, *source_, 7, 20);
   config.device.graphs = true;
   for (uint64_t schedule = 0; schedule < 3; ++schedule) {
-    testing_support::DeferredBackend late(*cpu, schedule);
-    const TrainingHistory replayed = train(config, late, *communicator_, *source_, 7, 20);
+    testing_support::DeferredBackend deferred(*cpu, schedule);
+    const TrainingHistory replayed = train(config, deferred, *communicator_, *source_, 7, 20);
     EXPECT_EQ(replayed.weights, issued.weights) << "schedule " << schedule;
     EXPECT_EQ(replayed.steps[19].losses->mean_loss(), issued.steps[19].losses->mean_loss());
     EXPECT_EQ(replayed.steps[19].gradient_norm, issued.steps[19].gradient_norm);
-    EXPECT_GT(late.replays(), 10);
+    EXPECT_GT(deferred.launches(), 10);
   }
 }
 

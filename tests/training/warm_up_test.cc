@@ -64,11 +64,11 @@ TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
   const TrainingHistory issued = run(config(0), *cpu_);
   config::RunConfig replayed = config(1);
   replayed.device.graphs = true;
-  testing_support::DeferredBackend late(*cpu_, 3);
-  EXPECT_EQ(run(replayed, late).weights, issued.weights);
+  testing_support::DeferredBackend deferred(*cpu_, 3);
+  EXPECT_EQ(run(replayed, deferred).weights, issued.weights);
   const int first_is_issued =
       GetParam().precision == config::Precision::kFp8 ? 1 : 0;  // it only looks
-  EXPECT_EQ(late.replays(), (kSteps - first_is_issued) * GetParam().accumulation);
+  EXPECT_EQ(deferred.launches(), (kSteps - first_is_issued) * GetParam().accumulation);
 }
 
 // Notes what it has not been given before: kinds of products, and their numbers of rows. Counts how
@@ -89,7 +89,7 @@ class TryingDevice : public testing_support::DeferredBackend {
     return DeferredBackend::allocate_host(bytes);
   }
 
-  int64_t rows_tried_together() const override { return 16; }
+  int64_t autotune_row_granularity() const override { return 16; }
   void linear_forward(device::Stream s, const device::LinearForward& op) override {
     meet(1, op.x, op.y);
     DeferredBackend::linear_forward(s, op);
@@ -110,7 +110,7 @@ class TryingDevice : public testing_support::DeferredBackend {
  private:
   void meet(int64_t operation, const device::ConstTensor& in, const device::ConstTensor& out) {
     tried_.insert({operation, static_cast<int64_t>(in.dtype), in.cols, out.cols,
-                   (in.rows + rows_tried_together() - 1) / rows_tried_together()});
+                   (in.rows + autotune_row_granularity() - 1) / autotune_row_granularity()});
   }
   std::set<std::array<int64_t, 5>> tried_;
   int allocations_ = 0;
@@ -129,7 +129,7 @@ TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
     Evaluator evaluator(model, *source_, 0, 8, *communicator_);
     const WarmUp result = warm_up(1, kSteps, model, weights, trainer, evaluator);
     EXPECT_GT(result.tried, 4);
-    EXPECT_EQ(result.kept, 0);
+    EXPECT_EQ(result.captured, 0);
     const int tries = device.tries();
     EXPECT_GT(tries, 20);
     const int allocations = device.allocations();

@@ -1,43 +1,41 @@
 #include "training/trace/compute_times.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace strata::training {
 
-void ComputeTimes::begin_forward() { end({}); }
-
-void ComputeTimes::begin_backward() { end({Phase::Kind::kForward}); }
-
-void ComputeTimes::group_final(int64_t end_of_group) {
-  const auto boundary =
-      std::lower_bound(layout_.boundaries.begin(), layout_.boundaries.end(), end_of_group);
-  end({Phase::Kind::kBackward, static_cast<size_t>(boundary - layout_.boundaries.begin()) - 1});
+void ComputeTimes::begin() {
+  stopwatch_->mark(device::Stream::kCompute);
+  ended_.emplace_back();
 }
 
-void ComputeTimes::end(Phase phase) {
+void ComputeTimes::end(const Task& task, const std::string& block) {
   stopwatch_->mark(device::Stream::kCompute);
-  phases_.push_back(phase);
+  ended_.push_back({task, block});
 }
 
 ComputeSeconds ComputeTimes::read(Timeline* timeline) {
   const std::vector<int64_t> times = stopwatch_->read();
+  const std::vector<Ended> ended = std::exchange(ended_, {});
+  int last = 0;
+  for (const Ended& each : ended) last = std::max(last, each.task ? each.task->micro_batch : 0);
   ComputeSeconds seconds;
-  for (size_t i = 1; i < phases_.size(); ++i) {
-    const auto& [kind, group] = phases_[i];
+  for (size_t i = 1; i < ended.size(); ++i) {
+    if (!ended[i].task) continue;
+    const Task& task = *ended[i].task;
     const double duration = 1e-9 * static_cast<double>(times[i] - times[i - 1]);
-    if (kind == Phase::Kind::kForward) {
+    if (task.kind == Task::Kind::kForward) {
       seconds.forward += duration;
-      seconds.last_backward = 0;
-      if (timeline) timeline->add(Lane::kCompute, "forward", times[i - 1], times[i]);
-    } else if (kind == Phase::Kind::kBackward) {
+    } else {
       seconds.backward += duration;
-      seconds.last_backward += duration;
-      if (timeline) {
-        timeline->add(Lane::kCompute, "backward " + layout_.groups[group], times[i - 1], times[i]);
-      }
+      if (task.micro_batch == last) seconds.last_backward += duration;
+    }
+    if (timeline) {
+      timeline->add(Lane::kCompute, std::string(name_of(task.kind)) + " " + ended[i].block,
+                    times[i - 1], times[i]);
     }
   }
-  phases_.clear();
   return seconds;
 }
 

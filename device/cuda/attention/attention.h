@@ -7,8 +7,8 @@
 
 #include "device/backend.h"
 #include "device/cuda/attention/cudnn_attention.h"
+#include "device/cuda/runtime/kernel_choices.h"
 #include "device/cuda/runtime/runtime.h"
-#include "device/kernel_choices.h"
 
 namespace strata::device::cuda {
 

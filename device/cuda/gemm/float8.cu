@@ -146,7 +146,7 @@ void transpose(const Context& context, const ConstTensor& x, uint8_t* codes,
 __global__ void __launch_bounds__(kThreads) update_kernel(Float8Update op) {
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= op.count) return;
-  update_float8_scale(op.limit, op.largest[i], op.history + i * kFloat8History, op.scales + 2 * i);
+  update_float8_scale(op.limit, op.amax[i], op.history + i * kFloat8History, op.scales + 2 * i);
 }
 
 }  // namespace
@@ -154,10 +154,10 @@ __global__ void __launch_bounds__(kThreads) update_kernel(Float8Update op) {
 template <typename T>
 void write_float8_copy(const Context& context, const ConstTensor& x, const Float8Copy& copy) {
   if (!copy) return;
-  require(x.size() % kRounded == 0 && are_aligned(x.data, copy.codes.data),
+  require(x.size() % kRounded == 0 && are_aligned(x.data, copy.data.data),
           "the cuda backend rounds tensors to 8 bits that are aligned to 16 bytes");
   const auto kernel =
-      copy.codes.dtype == DType::kE5M2 ? round_kernel<E5M2, T> : round_kernel<E4M3, T>;
+      copy.data.dtype == DType::kE5M2 ? round_kernel<E5M2, T> : round_kernel<E4M3, T>;
   launch(context.stream, limited_blocks(context, ceil_div(x.size() / kRounded, kFlatThreads)),
          kFlatThreads, kernel, x.as<T>(), x.size(), copy);
 }
@@ -168,12 +168,12 @@ Tensor place_of_output(const Context& context, const Tensor& output, int slot) {
   return place;
 }
 
-void transpose_codes(const Context& context, const ConstTensor& x, uint8_t* codes) {
+void transpose_float8(const Context& context, const ConstTensor& x, uint8_t* codes) {
   transpose(context, x, codes, nullptr, nullptr);
 }
 
-void transpose_and_sum_codes(const Context& context, const ConstTensor& x, uint8_t* codes,
-                             const SumsOutput& output, int slot) {
+void transpose_and_sum_float8(const Context& context, const ConstTensor& x, uint8_t* codes,
+                              const SumsOutput& output, int slot) {
   float* parts = context.scratch[slot].get<float>(row_tiles_of(x) * x.cols);
   transpose(context, x, codes, x.scale + 1, parts);
   sum_parts(context, parts, row_tiles_of(x), x.cols, x.cols, output);

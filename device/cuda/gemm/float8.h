@@ -14,10 +14,10 @@ void write_float8_copy(const Context& context, const ConstTensor& x, const Float
 Tensor place_of_output(const Context& context, const Tensor& output, int slot);
 
 // codes [columns, rows] of x [rows, columns], of 8 bits.
-void transpose_codes(const Context& context, const ConstTensor& x, uint8_t* codes);
+void transpose_float8(const Context& context, const ConstTensor& x, uint8_t* codes);
 
 // The same of kE5M2, and the column sums of x. Uses scratch slot `slot`.
-void transpose_and_sum_codes(const Context& context, const ConstTensor& x, uint8_t* codes,
-                             const SumsOutput& output, int slot);
+void transpose_and_sum_float8(const Context& context, const ConstTensor& x, uint8_t* codes,
+                              const SumsOutput& output, int slot);
 
 }  // namespace strata::device::cuda

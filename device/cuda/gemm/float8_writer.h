@@ -47,9 +47,9 @@ template <typename Format>
 class Float8Writer {
  public:
   __device__ explicit Float8Writer(const Float8Copy& copy)
-      : codes_(copy.codes.as<uint8_t>()),
-        largest_memory_(copy.largest),
-        scale_(codes_ ? copy.codes.scale[0] : 0.0f) {}
+      : codes_(copy.data.as<uint8_t>()),
+        largest_memory_(copy.amax),
+        scale_(codes_ ? copy.data.scale[0] : 0.0f) {}
 
   // x: elements [at, at + V) of the output; `at` is a multiple of V.
   template <int V>

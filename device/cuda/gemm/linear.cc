@@ -14,7 +14,7 @@ constexpr int kFirst = 2, kSecond = 3, kOutput = 4, kSums = 1;
 // The transpose of an operand of 8 bits.
 const uint8_t* transposed(const Context& context, const ConstTensor& x, int slot) {
   auto* codes = context.scratch[slot].get<uint8_t>(x.size());
-  transpose_codes(context, x, codes);
+  transpose_float8(context, x, codes);
   return codes;
 }
 
@@ -142,7 +142,7 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
   const SumsOutput d_bias{op.d_bias.as<float>(), op.accumulate};
   if (is_float8(op.dy.dtype) && op.dy.rows > 0) {
     auto* dy_transposed = context.scratch[kFirst].get<uint8_t>(op.dy.size());
-    transpose_and_sum_codes(context, op.dy, dy_transposed, d_bias, kSums);
+    transpose_and_sum_float8(context, op.dy, dy_transposed, d_bias, kSums);
     MatmulCall product = call;
     product.a = dy_transposed;
     product.b = transposed(context, op.x, kSecond);

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
+#include "device/cuda/runtime/kernel_choices.h"
 #include "device/cuda/runtime/runtime.h"
-#include "device/kernel_choices.h"
 #include "device/matmul_call.h"
 
 namespace strata::device::cuda {

@@ -2,13 +2,13 @@
 
 namespace strata::device::cuda {
 
-KeptWork::~KeptWork() {
+CudaGraph::~CudaGraph() {
   for (const Part& part : parts_) {
     if (part.graph) cudaGraphExecDestroy(part.graph);
   }
 }
 
-void KeptWork::keep(const std::function<void()>& issue) {
+void CudaGraph::capture(const std::function<void()>& issue) {
   begin_graph();
   try {
     issue();
@@ -22,13 +22,13 @@ void KeptWork::keep(const std::function<void()>& issue) {
   end_graph();
 }
 
-void KeptWork::each_time(const std::function<void()>& call) {
+void CudaGraph::outside_capture(const std::function<void()>& call) {
   end_graph();
   parts_.push_back({nullptr, call});
   begin_graph();
 }
 
-void KeptWork::replay() const {
+void CudaGraph::launch() const {
   for (const Part& part : parts_) {
     if (part.graph) {
       check(cudaGraphLaunch(part.graph, stream_), "starting a graph");
@@ -38,12 +38,12 @@ void KeptWork::replay() const {
   }
 }
 
-void KeptWork::begin_graph() {
+void CudaGraph::begin_graph() {
   // Other threads go on with what they do.
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "beginning a graph");
 }
 
-void KeptWork::end_graph() {
+void CudaGraph::end_graph() {
   cudaGraph_t captured = nullptr;
   check(cudaStreamEndCapture(stream_, &captured), "ending a graph");
   cudaGraphExec_t graph = nullptr;

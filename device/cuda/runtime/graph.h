@@ -1,4 +1,4 @@
-// CUDA graphs: work that a stream was given once, to be started again as a whole.
+// CUDA graphs: work that a stream was given once, to be launched again as a whole.
 #pragma once
 
 #include <functional>
@@ -9,20 +9,20 @@
 namespace strata::device::cuda {
 
 // Graphs, and calls of the host between them.
-class KeptWork {
+class CudaGraph {
  public:
-  explicit KeptWork(cudaStream_t stream) : stream_(stream) {}
-  ~KeptWork();
-  KeptWork(const KeptWork&) = delete;
-  KeptWork& operator=(const KeptWork&) = delete;
+  explicit CudaGraph(cudaStream_t stream) : stream_(stream) {}
+  ~CudaGraph();
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
 
-  // Keeps what `issue` gives the stream, and the streams that it makes wait for it; none of it
+  // Captures what `issue` gives the stream, and the streams that it makes wait for it; none of it
   // runs. Throws Error where something in it cannot be part of a graph. Once.
-  void keep(const std::function<void()>& issue);
+  void capture(const std::function<void()>& issue);
   // While `issue` runs: goes on in another graph after `call`.
-  void each_time(const std::function<void()>& call);
+  void outside_capture(const std::function<void()>& call);
 
-  void replay() const;
+  void launch() const;
 
  private:
   void begin_graph();

@@ -1,6 +1,7 @@
 #include "device/cuda/runtime/stopwatch.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/timing.h"
 #include "device/cuda/runtime/runtime.h"
@@ -10,13 +11,14 @@ namespace {
 
 class EventStopwatch final : public Stopwatch {
  public:
-  explicit EventStopwatch(Backend& backend) : backend_(backend) {}
+  explicit EventStopwatch(std::function<cudaStream_t(Stream)> stream_of)
+      : stream_of_(std::move(stream_of)) {}
   ~EventStopwatch() override {
     for (cudaEvent_t event : events_) cudaEventDestroy(event);
   }
 
   size_t mark(Stream stream) override {
-    const auto marked = static_cast<cudaStream_t>(backend_.cuda_stream(stream));
+    cudaStream_t marked = stream_of_(stream);
     if (marks_ == events_.size()) {
       cudaEvent_t event = nullptr;
       check(cudaEventCreate(&event), "creating an event");
@@ -44,15 +46,15 @@ class EventStopwatch final : public Stopwatch {
   }
 
  private:
-  Backend& backend_;
+  std::function<cudaStream_t(Stream)> stream_of_;
   std::vector<cudaEvent_t> events_;  // of which the first `marks_` are in use
   size_t marks_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Stopwatch> make_event_stopwatch(Backend& backend) {
-  return std::make_unique<EventStopwatch>(backend);
+std::unique_ptr<Stopwatch> make_event_stopwatch(std::function<cudaStream_t(Stream)> stream_of) {
+  return std::make_unique<EventStopwatch>(std::move(stream_of));
 }
 
 }  // namespace strata::device::cuda

@@ -1,14 +1,18 @@
 // When streams of a GPU get to points of their work.
 #pragma once
 
+#include <cuda_runtime.h>
+
+#include <functional>
 #include <memory>
 
 #include "device/backend.h"
 
 namespace strata::device::cuda {
 
-// Marks `backend`'s streams, which are CUDA's, with events. Their times are the GPU's, put on the
-// host's clock by one point that the host waits for: together they may be some microseconds late.
-std::unique_ptr<Stopwatch> make_event_stopwatch(Backend& backend);
+// Marks the streams with events; `stream_of` makes their GPU the calling thread's. Times are the
+// GPU's, put on the host's clock by one point that the host waits for: together they may be some
+// microseconds late.
+std::unique_ptr<Stopwatch> make_event_stopwatch(std::function<cudaStream_t(Stream)> stream_of);
 
 }  // namespace strata::device::cuda

@@ -9,7 +9,7 @@
 namespace strata::comm {
 namespace {
 
-using Ranges = std::vector<BucketRange>;
+using Ranges = std::vector<Range>;
 
 Ranges buckets(std::vector<int64_t> boundaries, int64_t elements) {
   return make_buckets(boundaries, elements);
@@ -30,7 +30,7 @@ TEST(BucketRanges, CutsALargeRangeAtMultiplesOf64) {
 TEST(BucketRanges, TinyBucketsStillCoverTheArenaOnce) {
   const Ranges ranges = buckets({0, 7, 1000, 1001}, 1);
   int64_t expected = 0;
-  for (const BucketRange& range : ranges) {
+  for (const Range& range : ranges) {
     EXPECT_EQ(range.begin, expected);
     EXPECT_GT(range.end, range.begin);
     expected = range.end;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/buckets/gradient_buckets.h"
+#include "device/buffer.h"
 #include "loadbalance/random.h"
 #include "tests/support/host_backend.h"
 
@@ -59,12 +60,12 @@ inline void clip_to(std::span<double> values, double max_norm) {
 // What the optimizer must apply, by definition.
 inline std::vector<double> expected_gradient(const std::vector<std::vector<double>>& ranks,
                                              ClipMode mode, double max_norm,
-                                             const std::vector<BucketRange>& buckets) {
+                                             const std::vector<Range>& buckets) {
   std::vector<double> mean(kGradients);
   for (std::vector<double> gradient : ranks) {
     if (mode == ClipMode::kBeforeAllReduce) clip_to(gradient, max_norm);
     if (mode == ClipMode::kBucketBeforeAllReduce) {
-      for (const BucketRange& bucket : buckets) {
+      for (const Range& bucket : buckets) {
         clip_to(std::span(gradient).subspan(bucket.begin, bucket.size()),
                 max_norm / std::sqrt(static_cast<double>(buckets.size())));
       }
@@ -96,11 +97,11 @@ struct BucketStep {
 
   GradientBuckets::Update update() {
     return [this](const ReducedGradients& reduced) {
-      double scale = reduced.gradient_scale;
-      if (reduced.norm_squared) {
-        scale *= std::min(1.0, reduced.max_norm / std::sqrt(*reduced.norm_squared));
+      double scale = reduced.clip.scale;
+      if (reduced.clip.norm_squared) {
+        scale *= std::min(1.0, reduced.clip.max_norm / std::sqrt(*reduced.clip.norm_squared));
       }
-      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+      for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {
         applied[i] += scale * testing_support::element(gradients(), i);
       }
     };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "comm/buckets/gradient_buckets.h"
+#include "device/buffer.h"
 #include "tests/comm/buckets/bucket_step.h"
 
 namespace strata::comm {
@@ -56,7 +57,7 @@ class GradientBucketsOverRanks : public testing::TestWithParam<Case> {
       step_.set(gradient_of(world_->rank(), step, micro), micro > 0);
     }
     for (size_t i = 1; i < kBoundaries.size(); ++i) {
-      buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+      buckets_.mark_ready(kBoundaries[i - 1], kBoundaries[i]);
     }
     return buckets_.finish_step();
   }
@@ -96,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, GradientBucketsOverRanks, testing::ValuesIn(case
 // of their sum in reduce_dtype; in f32 those of the norm and the factors too.
 std::vector<double> tolerances(std::vector<std::vector<double>> ranks, const Case& c,
                                const std::vector<double>& expected,
-                               const std::vector<BucketRange>& buckets, double max_norm) {
+                               const std::vector<Range>& buckets, double max_norm) {
   const bool after = c.clip == ClipMode::kAfterAllReduce;
   const double factor =
       after ? norm_of(expected) / norm_of(expected_gradient(ranks, ClipMode::kNone, 0, {})) : 1.0;
@@ -159,7 +160,7 @@ class Descent {
         buckets_(step_.backend, world, step_.gradients(), kBoundaries, options(c, sharded),
                  [this](const ReducedGradients& reduced) {
                    apply_(reduced);
-                   for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+                   for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {
                      weights()[i] -= 0.25 * step_.applied[static_cast<size_t>(i)];
                      ++updates_;
                    }
@@ -169,7 +170,7 @@ class Descent {
     std::fill(step_.applied.begin(), step_.applied.end(), 0.0);
     step_.set(gradient_of(rank_, step));
     for (size_t i = 1; i < kBoundaries.size(); ++i) {
-      buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+      buckets_.mark_ready(kBoundaries[i - 1], kBoundaries[i]);
     }
     buckets_.finish_step();
   }
@@ -229,12 +230,12 @@ TEST(GradientBucketsOverRanksUnclipped, SumInRankOrderAndRoundBF16Once) {
       step.backend, *world, step.gradients(), kBoundaries,
       {.clip = ClipMode::kNone, .reduce_dtype = DType::kBF16, .bucket_bytes = 2 * kBucketElements},
       [&](const ReducedGradients& reduced) {
-        for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+        for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {
           sums[i] = step.gradients().as<float>()[i];
         }
       });
   step.set(gradient_of(world->rank(), 0));
-  buckets.gradients_final(0, kGradients);
+  buckets.mark_ready(0, kGradients);
   buckets.finish_step();
   std::vector<std::vector<float>> gradients;
   for (int rank = 0; rank < world->size(); ++rank) gradients.push_back(gradient_of(rank, 0));

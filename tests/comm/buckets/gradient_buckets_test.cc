@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "device/buffer.h"
 #include "tests/comm/buckets/bucket_step.h"
 #include "tests/comm/mirror_communicator.h"
 
@@ -24,7 +25,7 @@ BucketOptions options(ClipMode clip) {
 
 void report(GradientBuckets& buckets, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) {
-    buckets.gradients_final(kBoundaries[i], kBoundaries[i + 1]);
+    buckets.mark_ready(kBoundaries[i], kBoundaries[i + 1]);
   }
 }
 
@@ -106,9 +107,9 @@ TEST_P(GradientBucketsInEveryMode, UpdatesFollowTheirReduceUnlessTheNormNeedsAll
   });
   GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries, options(GetParam()),
                           [&](const ReducedGradients& reduced) {
-                            const BucketRange& expected = buckets.buckets()[updates++];
-                            in_order &= reduced.begin == expected.begin &&
-                                        reduced.end == expected.end && reduces >= updates;
+                            const Range& expected = buckets.buckets()[updates++];
+                            in_order &= reduced.range.begin == expected.begin &&
+                                        reduced.range.end == expected.end && reduces >= updates;
                             in_order &= !needs_all || reduces == bucket_count;
                             updated.raise();
                           });
@@ -166,7 +167,7 @@ TEST(GradientBuckets, ReduceGoesOnDuringAnUpdate) {
   GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries,
                           options(ClipMode::kNone), [&](const ReducedGradients& reduced) {
                             // The last but one.
-                            if (reduced.end == kBoundaries[kRanges - 1]) {
+                            if (reduced.range.end == kBoundaries[kRanges - 1]) {
                               overlapped = last_reduced.wait();
                             }
                           });
@@ -213,7 +214,7 @@ TEST_P(GradientBucketsInEveryMode, AnErrorInTheUpdateReachesFinishStep) {
   MirrorCommunicator world;
   GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries, options(GetParam()),
                           [](const ReducedGradients& reduced) {
-                            if (reduced.begin > 0) fail("weights are gone");
+                            if (reduced.range.begin > 0) fail("weights are gone");
                           });
   report(buckets, 0, kRanges);
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -253,9 +254,9 @@ TEST(GradientBuckets, RangesMayBeReportedInAnyOrderAndAnyPieces) {
   GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries,
                           options(ClipMode::kNone), step.update());
   step.set(gradient_of(0, 1));
-  buckets.gradients_final(1500, kGradients);
-  buckets.gradients_final(3, 1500);
-  buckets.gradients_final(0, 3);
+  buckets.mark_ready(1500, kGradients);
+  buckets.mark_ready(3, 1500);
+  buckets.mark_ready(0, 3);
   buckets.finish_step();
   const auto expected = gradient_of(0, 1);
   for (int64_t i = 0; i < kGradients; ++i) ASSERT_EQ(step.applied[i], expected[i]);
@@ -266,11 +267,11 @@ TEST(GradientBuckets, WrongReportsAreRefused) {
   const auto world = make_single_communicator();
   GradientBuckets buckets(step.backend, *world, step.gradients(), kBoundaries,
                           options(ClipMode::kNone), step.update());
-  EXPECT_THROW(buckets.gradients_final(-1, 5), Error);
-  EXPECT_THROW(buckets.gradients_final(5, 4), Error);
-  EXPECT_THROW(buckets.gradients_final(0, kGradients + 1), Error);
-  buckets.gradients_final(0, 100);
-  EXPECT_THROW(buckets.gradients_final(0, 350), Error);
+  EXPECT_THROW(buckets.mark_ready(-1, 5), Error);
+  EXPECT_THROW(buckets.mark_ready(5, 4), Error);
+  EXPECT_THROW(buckets.mark_ready(0, kGradients + 1), Error);
+  buckets.mark_ready(0, 100);
+  EXPECT_THROW(buckets.mark_ready(0, 350), Error);
   try {
     buckets.finish_step();
     FAIL() << "no error";

@@ -9,8 +9,11 @@
 #include <map>
 #include <utility>
 
+#include "comm/collectives.h"
+#include "device/cuda/runtime/nccl_collectives.h"
 #include "comm/buckets/gradient_buckets.h"
-#include "comm/device_communicator.h"
+#include "comm/collectives.h"
+#include "device/buffer.h"
 #include "device/graph_cache.h"
 #include "tests/comm/buckets/bucket_step.h"
 #include "tests/support/deferred_backend.h"
@@ -31,7 +34,7 @@ struct Case {
   ClipMode clip;
   DType reduce_dtype;
   bool sharded;
-  bool in_halves = false;
+  bool deferred = false;
 };
 
 // Plain gradient descent over kSteps, in halves by a step whose length all ranks know together,
@@ -52,18 +55,18 @@ class Descent {
         buckets_(
             backend, world, {gradients_.data(), DType::kF32, 1, kGradients}, kBoundaries,
             options(c),
-            [this, halves = c.in_halves && world.size() > 1](const ReducedGradients& reduced) {
+            [this, halves = c.deferred && world.size() > 1](const ReducedGradients& reduced) {
               halves ? add_up(reduced) : update(reduced);
             },
-            second_half(c)) {}
+            deferred_update(c)) {}
 
-  // `recordings` may be null. `check` is told of every step that has been issued.
-  std::vector<float> run(device::Recordings* recordings = nullptr,
+  // `graphs` may be null. `check` is told of every step that has been issued.
+  std::vector<float> run(device::GraphCache* graphs = nullptr,
                          const std::function<void(const StepTimes&)>& check = {}) {
     for (int step = 0; step < kSteps; ++step) {
       backend_.store(Stream::kCompute, step_.data(), &step, sizeof step);
-      if (recordings) {
-        recordings->run({}, [this] { issue_step(); });
+      if (graphs) {
+        graphs->run({}, [this] { issue_step(); });
       } else {
         const StepTimes times = issue_step();
         if (check) check(times);
@@ -80,7 +83,7 @@ class Descent {
     backend_.fill_zero(Stream::kCompute, sums_.data(), sums_.bytes());
     for (size_t i = 1; i < kBoundaries.size(); ++i) {
       backward(kBoundaries[i - 1], kBoundaries[i]);
-      buckets_.gradients_final(kBoundaries[i - 1], kBoundaries[i]);
+      buckets_.mark_ready(kBoundaries[i - 1], kBoundaries[i]);
     }
     return buckets_.finish_step();
   }
@@ -106,22 +109,23 @@ class Descent {
     });
   }
 
-  SecondHalf second_half(const Case& c) {
-    if (!c.in_halves) return {};
+  DeferredUpdate deferred_update(const Case& c) {
+    if (!c.deferred) return {};
     return {{sums_.data(), DType::kF64, 1, kSums},
             [this](const ReducedGradients& reduced) { finish(reduced); }};
   }
 
   static float scale_of(const ReducedGradients& reduced) {
-    if (!reduced.norm_squared) return reduced.gradient_scale;
-    return reduced.gradient_scale *
-           static_cast<float>(std::min(1.0, reduced.max_norm / std::sqrt(*reduced.norm_squared)));
+    if (!reduced.clip.norm_squared) return reduced.clip.scale;
+    return reduced.clip.scale *
+           static_cast<float>(
+               std::min(1.0, reduced.clip.max_norm / std::sqrt(*reduced.clip.norm_squared)));
   }
 
   // Sums of both kinds of elements.
   void add_up(const ReducedGradients& reduced) {
     enqueue_(reduced.stream, [=, this] {
-      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+      for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {
         float& gradient = gradients_.template as<float>()[i];
         gradient *= scale_of(reduced);
         sums_.template as<double>()[i % kSums] += gradient * gradient;
@@ -130,7 +134,7 @@ class Descent {
   }
   void finish(const ReducedGradients& reduced) {
     enqueue_(reduced.stream, [=, this] {
-      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+      for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {
         const float gradient = gradients_.template as<float>()[i];
         const auto length = static_cast<float>(std::sqrt(sums_.template as<double>()[i % kSums]));
         weights_.template as<float>()[i] -= 0.25f * gradient / (1 + length);
@@ -141,7 +145,7 @@ class Descent {
   void update(const ReducedGradients& reduced) {
     enqueue_(reduced.stream, [=, this] {
       const float scale = scale_of(reduced);
-      for (int64_t i = reduced.begin; i < reduced.end; ++i) {
+      for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {
         weights_.template as<float>()[i] -= 0.25f * scale * gradients_.template as<float>()[i];
       }
     });
@@ -176,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, StreamEngineOverRanks, testing::ValuesIn(cases()
                            return name_of(param.param.clip) + "_" +
                                   device::name_of(param.param.reduce_dtype) +
                                   (param.param.sharded ? "_sharded" : "") +
-                                  (param.param.in_halves ? "_in_halves" : "");
+                                  (param.param.deferred ? "_in_halves" : "");
                          });
 
 TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun) {
@@ -186,6 +190,7 @@ TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun)
   const std::vector<float> expected = in_host_memory.run();
   for (uint64_t seed = 0; seed < 20; ++seed) {
     DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    device.use_collectives(device::cuda::make_nccl_collectives);
     Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
                                         [&](Stream stream, std::function<void()> work) {
                                           device.enqueue(stream, std::move(work));
@@ -205,7 +210,7 @@ void expect_in_order(const std::vector<BucketEvent>& events, int buckets, bool a
   std::vector<BucketPhase> phases = {BucketPhase::kClip};
   if (!alone) phases.push_back(BucketPhase::kReduce);
   phases.insert(phases.end(), {BucketPhase::kNorm, BucketPhase::kUpdate});
-  if (!alone && c.in_halves) phases.push_back(BucketPhase::kFinish);
+  if (!alone && c.deferred) phases.push_back(BucketPhase::kFinish);
   if (!alone && c.sharded) phases.push_back(BucketPhase::kGather);
   for (int bucket = 0; bucket < buckets; ++bucket) {
     for (size_t i = 0; i < phases.size(); ++i) {
@@ -215,7 +220,7 @@ void expect_in_order(const std::vector<BucketEvent>& events, int buckets, bool a
     }
   }
   const bool exchanged =
-      !alone && (c.clip == ClipMode::kAfterAllReduce || (c.sharded && c.in_halves));
+      !alone && (c.clip == ClipMode::kAfterAllReduce || (c.sharded && c.deferred));
   EXPECT_EQ(last.contains({kNoBucket, BucketPhase::kReduce}), exchanged);
 }
 
@@ -227,6 +232,7 @@ TEST_P(StreamEngineOverRanks, StepsThatAreTimedHaveTheSameBits) {
   const bool alone = world_->size() == 1;
   for (uint64_t seed = 0; seed < 5; ++seed) {
     DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    device.use_collectives(device::cuda::make_nccl_collectives);
     Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
                                         [&](Stream stream, std::function<void()> work) {
                                           device.enqueue(stream, std::move(work));
@@ -263,12 +269,13 @@ TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
   const int before = collectives(), all_reduces_before = all_reduces();
   HostBackend host;
   DeferredBackend device(host, 1);
+  device.use_collectives(device::cuda::make_nccl_collectives);
   Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
                                       [](Stream, const std::function<void()>&) {});
   const Case& c = GetParam();
   const int of_buckets = 2, of_norms = c.clip == ClipMode::kAfterAllReduce ? 1 : 0;
   EXPECT_EQ(all_reduces() - all_reduces_before,
-            (c.sharded ? 0 : of_buckets) + of_norms + (c.in_halves ? 1 : 0));
+            (c.sharded ? 0 : of_buckets) + of_norms + (c.deferred ? 1 : 0));
   // The halves of an all-reduce.
   EXPECT_GE(collectives() - before, c.sharded ? 2 * of_buckets : of_buckets);
 }
@@ -277,28 +284,30 @@ TEST(NcclOverRanks, FindsTheLargest) {
   const auto world = make_mpi_communicator();
   HostBackend host;
   DeferredBackend device(host, 1);
-  const auto nccl = make_nccl_communicator(*world, device, Stream::kCompute);
+  device.use_collectives(device::cuda::make_nccl_collectives);
+  const auto nccl = make_collectives(*world, device, Stream::kCompute);
   std::vector<float> values{static_cast<float>(world->rank()), -1.0f};
   nccl->all_reduce_max(values.data(), 2);
   device.synchronize(Stream::kCompute);
   EXPECT_EQ(values, (std::vector<float>{static_cast<float>(world->size() - 1), -1.0f}));
 }
 
-// Ranks may replay while others still issue: their collectives are not kept.
-TEST_P(StreamEngineOverRanks, GivesTheSameBitsWhenStepsAreReplayed) {
+// Ranks may launch graphs while others still issue: their collectives are not captured.
+TEST_P(StreamEngineOverRanks, GivesTheSameBitsWhenGraphsAreLaunched) {
   HostBackend host;
   Descent<HostBackend> in_host_memory(host, *world_, GetParam(),
                                       [](Stream, const std::function<void()>& work) { work(); });
   const std::vector<float> expected = in_host_memory.run();
   for (uint64_t seed = 0; seed < 5; ++seed) {
     DeferredBackend device(host, seed + 100 * static_cast<uint64_t>(world_->rank()));
+    device.use_collectives(device::cuda::make_nccl_collectives);
     Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
                                         [&](Stream stream, std::function<void()> work) {
                                           device.enqueue(stream, std::move(work));
                                         });
-    device::Recordings recordings(device, world_->rank() == 0 ? 1 : 0);
-    ASSERT_EQ(on_streams.run(&recordings), expected) << "schedule " << seed;
-    ASSERT_EQ(recordings.replayed(), world_->rank() == 0 ? kSteps - 2 : 0);
+    device::GraphCache graphs(device, world_->rank() == 0 ? 1 : 0);
+    ASSERT_EQ(on_streams.run(&graphs), expected) << "schedule " << seed;
+    ASSERT_EQ(graphs.launched(), world_->rank() == 0 ? kSteps - 2 : 0);
   }
 }
 

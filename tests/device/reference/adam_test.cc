@@ -27,15 +27,15 @@ TEST(Adam, FollowsPyTorch) {
   op.beta2 = settings["beta2"];
   op.epsilon = settings["epsilon"];
   op.weight_decay = settings["weight_decay"];
-  op.gradient_scale = settings["gradient_scale"];
-  op.max_norm = settings["max_norm"];
+  op.clip.scale = settings["gradient_scale"];
+  op.clip.max_norm = settings["max_norm"];
   int64_t step = 0;
   for (const auto& expected : golden["steps"]) {
     op.corrections = bias_corrections(op.beta1, op.beta2, ++step);
     Values gradient = expected["gradient"].get<Values>();
     double norm_squared = 0;
     l2_norm_squared({vector(gradient), &norm_squared});
-    op.norm_squared = &norm_squared;
+    op.clip.norm_squared = &norm_squared;
     op.weights = vector(weights);
     op.compute_weights = vector(compute_weights);
     op.gradients = vector(gradient);

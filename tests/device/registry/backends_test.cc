@@ -23,7 +23,7 @@ TEST(Backends, AreWhatTheirKindsSay) {
       }
       EXPECT_EQ(backend->name(), kind.name);
       EXPECT_EQ(backend->compute_dtype(), dtype) << kind.name;
-      EXPECT_EQ(backend->keep([] {}) != nullptr, kind.keeps_work) << kind.name;
+      EXPECT_EQ(backend->capture([] {}) != nullptr, kind.captures_graphs) << kind.name;
     }
   }
 }

@@ -8,7 +8,7 @@
 namespace strata::harness {
 namespace {
 
-class MachineTest : public TemporaryDirectory {
+class MachineTest : public testing_support::TemporaryDirectory {
  protected:
   void file(const char* path, const std::string& text) {
     write_file_atomically(directory_ / path, text);

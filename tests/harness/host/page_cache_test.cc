@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPages = 64;
 
-class PageCache : public TemporaryDirectory {
+class PageCache : public testing_support::TemporaryDirectory {
  protected:
   PageCache() { write_file_atomically(path_, std::string(kPages * 4096, 'x')); }
 

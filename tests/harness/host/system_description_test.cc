@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/training/oracle.h"
 
 namespace strata::harness {
 namespace {
 
-class SystemDescription : public TemporaryDirectory {
+class SystemDescription : public testing_support::TemporaryDirectory {
  protected:
   const SystemFacts facts_{
       .nodes = 1, .ranks = 2, .device = "cpu: AVX-512", .libraries = {{"mpi", "Open MPI 4.1.4"}}};
@@ -19,9 +19,10 @@ class SystemDescription : public TemporaryDirectory {
     const auto path = directory_ / "system.json";
     write_file_atomically(path, system_description_json({}, inspect_machine(), facts));
     for (const char* ruleset : {"2.0.0", "4.1.0", "5.0.0", "5.1.0"}) {
-      const CommandResult result = run_command(
-          std::string(oracle_python()) + " -m mlperf_logging.system_desc_checker " + path.string() +
-          " training " + ruleset + " --log_output " + (directory_ / "check.log").string());
+      const testing_support::CommandResult result = testing_support::run_command(
+          std::string(testing_support::oracle_python()) +
+          " -m mlperf_logging.system_desc_checker " + path.string() + " training " + ruleset +
+          " --log_output " + (directory_ / "check.log").string());
       EXPECT_NE(result.output.find("System description checker passed"), std::string::npos)
           << ruleset << "\n"
           << result.output;
@@ -73,7 +74,7 @@ TEST_F(SystemDescription, AcceleratorsAreCountedAndNamed) {
 }
 
 TEST_F(SystemDescription, TheOfficialCheckerPassesThisMachine) {
-  if (!oracle_python()) GTEST_SKIP() << kNoOracle;
+  if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
   SystemFacts with_gpus = facts_;
   with_gpus.accelerator = {"NVIDIA H200", 150'000'000'000};
   for (const SystemFacts& facts : {facts_, with_gpus}) expect_passed(facts);

@@ -40,7 +40,7 @@ std::string error_of(Action action) {
   return "";
 }
 
-class EventLogTest : public TemporaryDirectory {
+class EventLogTest : public testing_support::TemporaryDirectory {
  protected:
   const std::filesystem::path path_ = directory_ / "org" / "result_0.txt";
 };
@@ -52,7 +52,7 @@ TEST_F(EventLogTest, ALineHasTheOfficialForm) {
   EXPECT_EQ(read_file(path_),
             ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1700000000123, \"event_type\": "
             "\"POINT_IN_TIME\", \"key\": \"eval_accuracy\", \"value\": 0.25, \"metadata\": "
-            "{\"file\": \"tests/harness/event_log_test.cc\", \"lineno\": " +
+            "{\"file\": \"tests/harness/record/event_log_test.cc\", \"lineno\": " +
                 std::to_string(line) + ", \"epoch_num\": 640}}\n");
 }
 

@@ -14,7 +14,7 @@
 namespace strata::harness {
 namespace {
 
-class RunLogTest : public TemporaryDirectory {
+class RunLogTest : public testing_support::TemporaryDirectory {
  protected:
   std::vector<nlohmann::json> events() const {
     std::vector<nlohmann::json> result;
@@ -36,7 +36,7 @@ class RunLogTest : public TemporaryDirectory {
 TEST_F(RunLogTest, ARunThatEndsSaysHowAndOnlyOnce) {
   for (const bool success : {true, false}) {
     {
-      RunLog log(path_);
+      ExperimentLog log(path_);
       log.run_start();
       log.run_stop(success, 640);
       log.run_stop(!success, 1);
@@ -50,7 +50,7 @@ TEST_F(RunLogTest, ARunThatEndsSaysHowAndOnlyOnce) {
 
 TEST_F(RunLogTest, ARunLeftByAnExceptionIsAborted) {
   try {
-    RunLog log(path_);
+    ExperimentLog log(path_);
     log.run_start();
     log.write([](EventLog& events) { events.event("seed", int64_t{1}); });
     fail("the data went away");
@@ -62,7 +62,7 @@ TEST_F(RunLogTest, ARunLeftByAnExceptionIsAborted) {
 
 TEST_F(RunLogTest, ARunThatNeverStartedLeavesNoLog) {
   try {
-    RunLog log(path_);
+    ExperimentLog log(path_);
     log.write([](EventLog& events) { events.start(log_keys::kInitStart); });
     EXPECT_TRUE(std::filesystem::exists(path_));
     fail("no such checkpoint");
@@ -73,12 +73,12 @@ TEST_F(RunLogTest, ARunThatNeverStartedLeavesNoLog) {
 
 TEST_F(RunLogTest, ALogThatIsThereAlreadyIsNotTouched) {
   write_file_atomically(path_, "an older result\n");
-  EXPECT_THROW(RunLog{path_}, Error);
+  EXPECT_THROW(ExperimentLog{path_}, Error);
   EXPECT_EQ(read_file(path_), "an older result\n");
 }
 
 TEST_F(RunLogTest, WithoutAPathNothingIsWritten) {
-  RunLog log;
+  ExperimentLog log;
   log.run_start();
   log.run_stop(true, 1);
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
@@ -88,7 +88,7 @@ TEST_F(RunLogTest, WithoutAPathNothingIsWritten) {
 int signalled(int number, bool start, const std::filesystem::path& path) {
   const pid_t child = ::fork();
   if (child == 0) {
-    RunLog log(path);
+    ExperimentLog log(path);
     log.write([](EventLog& events) { events.start(log_keys::kInitStart); });
     if (start) log.run_start();
     ::raise(number);

@@ -9,10 +9,10 @@
 namespace strata::harness {
 namespace {
 
-class ExperimentResultTest : public TemporaryDirectory {
+class ExperimentResultTest : public testing_support::TemporaryDirectory {
  protected:
   // A log up to an evaluation.
-  void begin(RunLog& log) {
+  void begin(ExperimentLog& log) {
     log.run_start();
     log.write([](EventLog& events) {
       events.event(log_keys::kSeed, uint64_t{1} << 63);
@@ -37,7 +37,7 @@ TEST_F(ExperimentResultTest, IsReadFromItsLog) {
   for (const bool success : {true, false}) {
     std::filesystem::remove(path_);
     {
-      RunLog log(path_);
+      ExperimentLog log(path_);
       begin(log);
       log.run_stop(success, 160);
     }
@@ -56,7 +56,7 @@ TEST_F(ExperimentResultTest, IsReadFromItsLog) {
 // Left by an exception or a signal, which ends the log as aborted, too.
 TEST_F(ExperimentResultTest, OfAnInterruptedRunThereIsNone) {
   {
-    RunLog log(path_);
+    ExperimentLog log(path_);
     begin(log);
   }
   EXPECT_NE(read_file(path_).find("aborted"), std::string::npos);
@@ -67,7 +67,7 @@ TEST_F(ExperimentResultTest, OfAnInterruptedRunThereIsNone) {
 
 TEST_F(ExperimentResultTest, OfAKilledRunThereIsNone) {
   {
-    RunLog log(path_);
+    ExperimentLog log(path_);
     begin(log);
     log.run_stop(true, 160);
   }

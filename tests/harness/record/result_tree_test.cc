@@ -8,7 +8,7 @@
 namespace strata::harness {
 namespace {
 
-class ResultTreeTest : public TemporaryDirectory {
+class ResultTreeTest : public testing_support::TemporaryDirectory {
  protected:
   std::string error_of_preparing(const ResultTree& tree, int experiments) {
     try {
@@ -48,7 +48,7 @@ TEST_F(ResultTreeTest, AResultThatIsThereIsNotTrainedOver) {
 TEST_F(ResultTreeTest, ResultsThatAreThereMayBeKept) {
   const ResultTree tree{directory_, "Org", "box"};
   EXPECT_TRUE(prepare_result_tree(tree, 3).empty());
-  RunLog log(tree.log(1));
+  ExperimentLog log(tree.log(1));
   log.run_start();
   log.run_stop(true, 64);
   const auto kept = prepare_result_tree(tree, 3, ExistingResults::kKeep);

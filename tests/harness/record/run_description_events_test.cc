@@ -8,13 +8,13 @@
 
 #include "base/files.h"
 #include "harness/record/log_keys.h"
+#include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
-#include "tests/training/oracle.h"
 
 namespace strata::harness {
 namespace {
 
-class LogRunTest : public TemporaryDirectory {
+class LogRunTest : public testing_support::TemporaryDirectory {
  protected:
   // A run as the training loop logs it, one second an event.
   std::filesystem::path write_run(const config::RunConfig& config, double accuracy,
@@ -39,9 +39,10 @@ class LogRunTest : public TemporaryDirectory {
     return path;
   }
 
-  CommandResult official_check(const std::filesystem::path& log, const std::string& ruleset) {
-    return run_command(
-        std::string(oracle_python()) +
+  testing_support::CommandResult official_check(const std::filesystem::path& log,
+                                                const std::string& ruleset) {
+    return testing_support::run_command(
+        std::string(testing_support::oracle_python()) +
         " -m mlperf_logging.compliance_checker --werror --usage training --ruleset " + ruleset +
         " --log_output " + (directory_ / "check.log").string() + " " + log.string());
   }
@@ -119,31 +120,31 @@ TEST_F(LogRunTest, LambIsLoggedByItsName) {
 }
 
 TEST_F(LogRunTest, TheOfficialCheckerPassesAnOpenRunOfAnyTarget) {
-  if (!oracle_python()) GTEST_SKIP() << kNoOracle;
+  if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
   config::RunConfig config;
   config.target.masked_lm_accuracy = 0.3;
   const auto log = write_run(config, 0.31, log_keys::kSuccess);
   for (const char* ruleset : {"1.1.0", "2.0.0", "4.1.0", "5.0.0"}) {
-    const CommandResult result = official_check(log, ruleset);
+    const testing_support::CommandResult result = official_check(log, ruleset);
     EXPECT_EQ(result.status, 0) << ruleset << "\n" << result.output;
     EXPECT_NE(result.output.find("SUCCESS"), std::string::npos) << result.output;
   }
 }
 
 TEST_F(LogRunTest, TheOfficialCheckerPassesAClosedRunThatReachedTheTarget) {
-  if (!oracle_python()) GTEST_SKIP() << kNoOracle;
+  if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
   tensors_ = tensors_of_bert_large();
   const auto log = write_run(closed_config(), 0.73, log_keys::kSuccess);
   for (const char* ruleset : {"1.1.0", "2.1.0", "5.0.0"}) {
-    const CommandResult result = official_check(log, ruleset);
+    const testing_support::CommandResult result = official_check(log, ruleset);
     EXPECT_EQ(result.status, 0) << ruleset << "\n" << result.output;
   }
 }
 
 TEST_F(LogRunTest, TheOfficialCheckerFailsAClosedRunThatMissedIt) {
-  if (!oracle_python()) GTEST_SKIP() << kNoOracle;
+  if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
   const auto log = write_run(closed_config(), 0.71, log_keys::kAborted);
-  const CommandResult result = official_check(log, "5.0.0");
+  const testing_support::CommandResult result = official_check(log, "5.0.0");
   EXPECT_NE(result.status, 0) << result.output;
 }
 

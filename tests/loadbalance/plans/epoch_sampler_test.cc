@@ -17,7 +17,7 @@ std::vector<Sample> cards_of(std::span<const uint32_t> numbers) {
 }
 
 // The next cards, each of which must have kept its length.
-std::vector<uint32_t> deal(ShuffledDeck& deck, size_t count) {
+std::vector<uint32_t> deal(EpochSampler& deck, size_t count) {
   std::vector<Sample> hand(count);
   deck.deal(hand);
   std::vector<uint32_t> numbers;
@@ -28,10 +28,10 @@ std::vector<uint32_t> deal(ShuffledDeck& deck, size_t count) {
   return numbers;
 }
 
-TEST(ShuffledDeck, DealsEveryCardOnceARoundHoweverHandsAreCut) {
+TEST(EpochSampler, DealsEveryCardOnceARoundHoweverHandsAreCut) {
   std::vector<uint32_t> numbers(70);
   std::iota(numbers.begin(), numbers.end(), 4u);
-  ShuffledDeck deck(cards_of(numbers), 1);
+  EpochSampler deck(cards_of(numbers), 1);
   std::vector<uint32_t> dealt;
   for (const size_t hand : {0, 1, 2, 3, 63, 1, 31, 32, 33, 44, 140, 70}) {
     const std::vector<uint32_t> cards = deal(deck, hand);
@@ -46,9 +46,9 @@ TEST(ShuffledDeck, DealsEveryCardOnceARoundHoweverHandsAreCut) {
 
 // Chi-square over the 24 orders of 4 cards, in later rounds too: 23 degrees of freedom, 49.7 is the
 // 99.9 % quantile.
-TEST(ShuffledDeck, AllOrdersAreEquallyLikely) {
+TEST(EpochSampler, AllOrdersAreEquallyLikely) {
   constexpr int kRounds = 24000;
-  ShuffledDeck deck(cards_of(std::vector<uint32_t>{0, 1, 2, 3}), 5);
+  EpochSampler deck(cards_of(std::vector<uint32_t>{0, 1, 2, 3}), 5);
   std::map<std::vector<uint32_t>, int> seen;
   for (int round = 0; round < kRounds; ++round) ++seen[deal(deck, 4)];
   ASSERT_EQ(seen.size(), 24u);
@@ -60,10 +60,10 @@ TEST(ShuffledDeck, AllOrdersAreEquallyLikely) {
 }
 
 // Fixed for ever: plans must be the same on every machine and in every version.
-TEST(ShuffledDeck, OrderIsAFunctionOfTheSeedAlone) {
+TEST(EpochSampler, OrderIsAFunctionOfTheSeedAlone) {
   std::vector<uint32_t> numbers(10);
   std::iota(numbers.begin(), numbers.end(), 0u);
-  ShuffledDeck deck(cards_of(numbers), 7), other(cards_of(numbers), 8);
+  EpochSampler deck(cards_of(numbers), 7), other(cards_of(numbers), 8);
   const std::vector<uint32_t> first = deal(deck, 10);
   EXPECT_EQ(first, (std::vector<uint32_t>{3, 1, 9, 7, 6, 4, 0, 5, 8, 2}));
   EXPECT_NE(deal(other, 10), first);

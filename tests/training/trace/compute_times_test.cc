@@ -20,7 +20,7 @@ using testing_support::DeferredBackend;
 constexpr double kWork = 2e-3;
 
 // A device that works on whatever it is given for kWork, once somebody waits for it.
-class ComputeTimesTest : public TemporaryDirectory {
+class ComputeTimesTest : public testing_support::TemporaryDirectory {
  protected:
   void issue_work() {
     device_.enqueue(device::Stream::kCompute, [this] {
@@ -28,42 +28,42 @@ class ComputeTimesTest : public TemporaryDirectory {
       ++done_;
     });
   }
-  void issue_micro_batch() {
-    times_.begin_forward();
-    issue_work();
-    times_.begin_backward();
-    for (size_t i = 1; i < layout_.boundaries.size(); ++i) {
-      issue_work();
-      times_.group_final(layout_.boundaries[i]);
-    }
+  void issue_micro_batch(int number) {
+    times_.begin();
+    for (int block = 0; block < kBlocks; ++block) issue({Task::Kind::kForward, block, number});
+    for (int block = kBlocks; block-- > 0;) issue({Task::Kind::kBackward, block, number});
   }
+  void issue(const Task& task) {
+    issue_work();
+    times_.end(task, std::to_string(task.block));
+  }
+
+  static constexpr int kBlocks = 3;
 
   int done_ = 0;
   testing_support::HostBackend host_;
   DeferredBackend device_{host_, 1};
-  bert::ParameterLayout layout_{bert::load_bert_config("tiny")};
-  ComputeTimes times_{device_, layout_};
-  double groups_ = static_cast<double>(layout_.groups.size());
+  ComputeTimes times_{device_};
 };
 
 TEST_F(ComputeTimesTest, AreTheDevices) {
   const auto begin = Clock::now();
-  issue_micro_batch();
-  issue_micro_batch();
+  issue_micro_batch(0);
+  issue_micro_batch(1);
   EXPECT_EQ(done_, 0) << "the host does not wait";
   std::this_thread::sleep_for(milliseconds(20));
   const ComputeSeconds seconds = times_.read(nullptr);
-  EXPECT_GE(seconds.forward, 2 * kWork);
-  EXPECT_GE(seconds.backward, 2 * groups_ * kWork);
-  EXPECT_GE(seconds.last_backward, groups_ * kWork);
-  EXPECT_LE(seconds.last_backward, seconds.backward - groups_ * kWork);
+  EXPECT_GE(seconds.forward, 2 * kBlocks * kWork);
+  EXPECT_GE(seconds.backward, 2 * kBlocks * kWork);
+  EXPECT_GE(seconds.last_backward, kBlocks * kWork);
+  EXPECT_LE(seconds.last_backward, seconds.backward - kBlocks * kWork);
   EXPECT_LE(seconds.forward + seconds.backward, seconds_since(begin) - 20e-3);
 }
 
-TEST_F(ComputeTimesTest, BackwardsSpansFollowEachOtherAndNameTheirGroup) {
+TEST_F(ComputeTimesTest, SpansFollowEachOtherAndNameTheirTask) {
   const auto alone = comm::make_single_communicator();
   Timeline timeline(*alone);
-  issue_micro_batch();
+  issue_micro_batch(0);
   times_.read(&timeline);
   timeline.write(directory_ / "timeline.json");
   std::vector<json> spans;
@@ -71,12 +71,12 @@ TEST_F(ComputeTimesTest, BackwardsSpansFollowEachOtherAndNameTheirGroup) {
   for (const json& event : trace["traceEvents"]) {
     if (event["ph"] == "X") spans.push_back(event);
   }
-  ASSERT_EQ(spans.size(), layout_.groups.size() + 1);
-  EXPECT_EQ(spans[0]["name"], "forward");
-  EXPECT_EQ(spans[1]["name"], "backward heads");
-  EXPECT_EQ(spans.back()["name"], "backward embeddings");
-  for (size_t i = 1; i < spans.size(); ++i) {
-    EXPECT_EQ(spans[i]["name"], "backward " + layout_.groups[i - 1]);
+  const std::vector<std::string> names = {"forward 0",  "forward 1",  "forward 2",
+                                          "backward 2", "backward 1", "backward 0"};
+  ASSERT_EQ(spans.size(), names.size());
+  for (size_t i = 0; i < spans.size(); ++i) {
+    EXPECT_EQ(spans[i]["name"], names[i]);
+    if (i == 0) continue;
     EXPECT_NEAR(spans[i]["ts"].get<double>(),
                 spans[i - 1]["ts"].get<double>() + spans[i - 1]["dur"].get<double>(), 1e-2);
   }

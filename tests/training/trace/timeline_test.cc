@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::microseconds;
 
-class TimelineTest : public TemporaryDirectory {
+class TimelineTest : public testing_support::TemporaryDirectory {
  protected:
   json written(const Timeline& timeline) {
     timeline.write(directory_ / "timeline.json");

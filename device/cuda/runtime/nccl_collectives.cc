@@ -1,16 +1,17 @@
+#include "device/cuda/runtime/nccl_collectives.h"
+
 #include "base/error.h"
-#include "comm/device_communicator.h"
+#include "base/range.h"
 
 #ifndef STRATA_NCCL
 
-namespace strata::comm {
+namespace strata::device::cuda {
 
-std::unique_ptr<DeviceCommunicator> make_nccl_communicator(Communicator&, device::Backend&,
-                                                           device::Stream) {
+std::unique_ptr<Collectives> make_nccl_collectives(const RankGroup&, void*) {
   fail("NCCL is not in this build: configure where nccl.h is found, or set NCCL_HOME");
 }
 
-}  // namespace strata::comm
+}  // namespace strata::device::cuda
 
 #else
 
@@ -20,7 +21,7 @@ std::unique_ptr<DeviceCommunicator> make_nccl_communicator(Communicator&, device
 #include <cstring>
 #include <exception>
 
-namespace strata::comm {
+namespace strata::device::cuda {
 namespace {
 
 // The functions of the library that are used here.
@@ -78,35 +79,35 @@ class Nccl {
   }
 };
 
-ncclDataType_t element_type(device::DType dtype) {
+ncclDataType_t element_type(DType dtype) {
   switch (dtype) {
-    case device::DType::kF64:
+    case DType::kF64:
       return ncclFloat64;
-    case device::DType::kF32:
+    case DType::kF32:
       return ncclFloat32;
-    case device::DType::kBF16:
+    case DType::kBF16:
       return ncclBfloat16;
-    case device::DType::kE4M3:
-    case device::DType::kE5M2:
-      break;  // gradients are not of 8 bits
+    case DType::kE4M3:
+    case DType::kE5M2:
+      break;  // gradients are not FP8
   }
   return ncclFloat32;
 }
 
-class NcclCommunicator final : public DeviceCommunicator {
+class NcclCollectives final : public Collectives {
  public:
-  NcclCommunicator(Communicator& communicator, void* stream)
+  NcclCollectives(const RankGroup& group, void* stream)
       : nccl_(Nccl::get()),
-        rank_(communicator.rank()),
-        ranks_(communicator.size()),
+        rank_(group.rank),
+        ranks_(group.size),
         stream_(static_cast<cudaStream_t>(stream)) {
     ncclUniqueId id;
     if (rank_ == 0) nccl_.check(nccl_.get_unique_id(&id), "starting");
-    communicator.broadcast(&id, sizeof id, 0);
+    group.broadcast(&id, sizeof id);
     nccl_.check(nccl_.init_rank(&communicator_, ranks_, id, rank_), "connecting the ranks");
   }
   // Destruction waits for the other ranks, which an error of this one may keep from coming.
-  ~NcclCommunicator() override {
+  ~NcclCollectives() override {
     if (std::uncaught_exceptions() > 0) {
       nccl_.abort(communicator_);
     } else {
@@ -114,14 +115,14 @@ class NcclCommunicator final : public DeviceCommunicator {
     }
   }
 
-  void all_reduce_sum(void* data, int64_t count, device::DType dtype) override {
+  void all_reduce_sum(void* data, int64_t count, DType dtype) override {
     all_reduce(data, count, dtype, ncclSum);
   }
   void all_reduce_max(float* data, int64_t count) override {
-    all_reduce(data, count, device::DType::kF32, ncclMax);
+    all_reduce(data, count, DType::kF32, ncclMax);
   }
 
-  void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
+  void reduce_scatter_sum(void* data, int64_t count, DType dtype) override {
     constexpr char kAttempt[] = "a reduce-scatter";
     if (count % ranks_ == 0) {
       const Part mine = part(data, count, rank_, dtype);
@@ -130,13 +131,13 @@ class NcclCommunicator final : public DeviceCommunicator {
                   kAttempt);
       return;
     }
-    for_every_slice(data, count, dtype, kAttempt, [&](const Part& slice, int owner) {
-      return nccl_.reduce(slice.data, slice.data, slice.count, element_type(dtype), ncclSum, owner,
+    for_every_shard(data, count, dtype, kAttempt, [&](const Part& shard, int owner) {
+      return nccl_.reduce(shard.data, shard.data, shard.count, element_type(dtype), ncclSum, owner,
                           communicator_, stream_);
     });
   }
 
-  void all_gather(void* data, int64_t count, device::DType dtype) override {
+  void all_gather(void* data, int64_t count, DType dtype) override {
     constexpr char kAttempt[] = "an all-gather";
     if (count % ranks_ == 0) {
       const Part mine = part(data, count, rank_, dtype);
@@ -145,38 +146,38 @@ class NcclCommunicator final : public DeviceCommunicator {
                   kAttempt);
       return;
     }
-    for_every_slice(data, count, dtype, kAttempt, [&](const Part& slice, int owner) {
-      return nccl_.broadcast(slice.data, slice.data, slice.count, element_type(dtype), owner,
+    for_every_shard(data, count, dtype, kAttempt, [&](const Part& shard, int owner) {
+      return nccl_.broadcast(shard.data, shard.data, shard.count, element_type(dtype), owner,
                              communicator_, stream_);
     });
   }
 
  private:
-  void all_reduce(void* data, int64_t count, device::DType dtype, ncclRedOp_t operation) {
+  void all_reduce(void* data, int64_t count, DType dtype, ncclRedOp_t operation) {
     nccl_.check(nccl_.all_reduce(data, data, static_cast<size_t>(count), element_type(dtype),
                                  operation, communicator_, stream_),
                 "an all-reduce");
   }
 
-  // A rank's slice of some data.
+  // A rank's shard of some data.
   struct Part {
     char* data;
     size_t count;
   };
-  Part part(void* data, int64_t count, int rank, device::DType dtype) const {
-    const Slice slice = slice_of(count, rank, ranks_);
-    return {static_cast<char*>(data) + slice.begin * static_cast<int64_t>(size_of(dtype)),
-            static_cast<size_t>(slice.size())};
+  Part part(void* data, int64_t count, int rank, DType dtype) const {
+    const Range shard = shard_of(count, rank, ranks_);
+    return {static_cast<char*>(data) + shard.begin * static_cast<int64_t>(size_of(dtype)),
+            static_cast<size_t>(shard.size())};
   }
 
-  // NCCL's own collectives want slices of one size; others go as one group.
+  // NCCL's own collectives want shards of one size; others go as one group.
   template <typename Collective>
-  void for_every_slice(void* data, int64_t count, device::DType dtype, const char* attempt,
+  void for_every_shard(void* data, int64_t count, DType dtype, const char* attempt,
                        const Collective& collective) {
     nccl_.check(nccl_.group_start(), attempt);
     for (int owner = 0; owner < ranks_; ++owner) {
-      const Part slice = part(data, count, owner, dtype);
-      if (slice.count > 0) nccl_.check(collective(slice, owner), attempt);
+      const Part shard = part(data, count, owner, dtype);
+      if (shard.count > 0) nccl_.check(collective(shard, owner), attempt);
     }
     nccl_.check(nccl_.group_end(), attempt);
   }
@@ -189,12 +190,10 @@ class NcclCommunicator final : public DeviceCommunicator {
 
 }  // namespace
 
-std::unique_ptr<DeviceCommunicator> make_nccl_communicator(Communicator& communicator,
-                                                           device::Backend& backend,
-                                                           device::Stream stream) {
-  return std::make_unique<NcclCommunicator>(communicator, backend.cuda_stream(stream));
+std::unique_ptr<Collectives> make_nccl_collectives(const RankGroup& group, void* stream) {
+  return std::make_unique<NcclCollectives>(group, stream);
 }
 
-}  // namespace strata::comm
+}  // namespace strata::device::cuda
 
 #endif

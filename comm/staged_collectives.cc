@@ -1,13 +1,13 @@
 #include <vector>
 
-#include "comm/device_communicator.h"
+#include "comm/collectives.h"
 
 namespace strata::comm {
 namespace {
 
-class StagedCommunicator final : public DeviceCommunicator {
+class StagedCollectives final : public device::Collectives {
  public:
-  StagedCommunicator(Communicator& communicator, device::Backend& backend, device::Stream stream)
+  StagedCollectives(Communicator& communicator, device::Backend& backend, device::Stream stream)
       : communicator_(communicator), backend_(backend), stream_(stream) {}
 
   void all_reduce_sum(void* data, int64_t count, device::DType dtype) override {
@@ -47,19 +47,22 @@ class StagedCommunicator final : public DeviceCommunicator {
 
 }  // namespace
 
-std::unique_ptr<DeviceCommunicator> make_staged_communicator(Communicator& communicator,
+std::unique_ptr<device::Collectives> make_staged_collectives(Communicator& communicator,
                                                              device::Backend& backend,
                                                              device::Stream stream) {
-  return std::make_unique<StagedCommunicator>(communicator, backend, stream);
+  return std::make_unique<StagedCollectives>(communicator, backend, stream);
 }
 
-std::unique_ptr<DeviceCommunicator> make_device_communicator(Communicator& communicator,
-                                                             device::Backend& backend,
-                                                             device::Stream stream) {
-  if (communicator.size() > 1 && backend.cuda_stream(stream)) {
-    return make_nccl_communicator(communicator, backend, stream);
+std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator,
+                                                      device::Backend& backend,
+                                                      device::Stream stream) {
+  if (communicator.size() == 1 || !backend.has_collectives()) {
+    return make_staged_collectives(communicator, backend, stream);
   }
-  return make_staged_communicator(communicator, backend, stream);
+  const device::RankGroup group{
+      communicator.rank(), communicator.size(),
+      [&](void* data, size_t bytes) { communicator.broadcast(data, bytes, 0); }};
+  return backend.make_collectives(group, stream);
 }
 
 }  // namespace strata::comm

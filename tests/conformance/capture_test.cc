@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "device/buffer.h"
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
 
@@ -12,7 +13,7 @@ constexpr int64_t kSize = 5000;
 
 // Kept work of both streams of a step: gradients from the compute stream are clipped on the reduce
 // stream, and update weights on the compute stream again.
-class KeptWork : public Conformance {
+class Capture : public Conformance {
  protected:
   // Again: from the beginning, on a new backend.
   void SetUp() override {
@@ -28,10 +29,10 @@ class KeptWork : public Conformance {
     update_.gradients = gradients_;
     update_.first_moment = bench_->master_inout("first_moment", inputs.master(1, kSize));
     update_.second_moment = bench_->master_inout("second_moment", inputs.master(1, kSize, 1, 1));
-    update_.norm_squared = norm_squared_ = bench_->scalar_inout("norm_squared", 0);
+    update_.clip.norm_squared = norm_squared_ = bench_->scalar_inout("norm_squared", 0);
     learning_rate_ = Buffer(backend(), sizeof(float));
     update_.learning_rate = value_at(learning_rate_.as<float>());
-    // What is kept has run before.
+    // What is captured has run before.
     set_learning_rate(0.5f);
     issue();
   }
@@ -66,7 +67,7 @@ class KeptWork : public Conformance {
 
 constexpr float kRates[] = {0.1f, 0.02f, 0.003f};
 
-TEST_P(KeptWork, ReplaysDoWhatIssuingDoesWithWhatMemoryHoldsByThen) {
+TEST_P(Capture, ReplaysDoWhatIssuingDoesWithWhatMemoryHoldsByThen) {
   for (const float rate : kRates) {
     set_learning_rate(rate);
     issue();
@@ -74,27 +75,27 @@ TEST_P(KeptWork, ReplaysDoWhatIssuingDoesWithWhatMemoryHoldsByThen) {
   const auto issued = finish();
 
   SetUp();
-  const auto kept = backend().keep([&] { issue(); });
-  if (!kept) GTEST_SKIP() << "this backend keeps nothing";
+  const auto graph = backend().capture([&] { issue(); });
+  if (!graph) GTEST_SKIP() << "this backend captures no graphs";
   for (const float rate : kRates) {
     set_learning_rate(rate);
-    kept->replay();
+    graph->launch();
   }
   EXPECT_TRUE(finish() == issued);
 }
 
-TEST_P(KeptWork, CallsInBetweenAreMadeInEveryReplayAtTheirPlace) {
+TEST_P(Capture, CallsInBetweenAreMadeInEveryReplayAtTheirPlace) {
   const float* next_rate = nullptr;
   const auto issue_with_call = [&] {
     backend().convert(Stream::kCompute, {source_, 0.5f, gradients_});
     backend().fill_zero(Stream::kCompute, norm_squared_, sizeof(double));
     backend().l2_norm_squared(Stream::kCompute, {gradients_, norm_squared_});
-    backend().each_time([&] { set_learning_rate(*next_rate++); });
+    backend().outside_capture([&] { set_learning_rate(*next_rate++); });
     backend().adam_update(Stream::kCompute, update_);
   };
   const auto begin = [&] {
     next_rate = &kRates[1];
-    issue_with_call();  // what is kept has run before
+    issue_with_call();  // what is captured has run before
     next_rate = kRates;
   };
   begin();
@@ -103,44 +104,44 @@ TEST_P(KeptWork, CallsInBetweenAreMadeInEveryReplayAtTheirPlace) {
 
   SetUp();
   begin();
-  const auto kept = backend().keep(issue_with_call);
-  if (!kept) GTEST_SKIP() << "this backend keeps nothing";
+  const auto graph = backend().capture(issue_with_call);
+  if (!graph) GTEST_SKIP() << "this backend captures no graphs";
   EXPECT_EQ(next_rate, kRates);
-  for (size_t i = 0; i < std::size(kRates); ++i) kept->replay();
+  for (size_t i = 0; i < std::size(kRates); ++i) graph->launch();
   EXPECT_EQ(next_rate, std::end(kRates));
   EXPECT_TRUE(finish() == issued);
 }
 
-TEST_P(KeptWork, WhatIsKeptDoesNotRun) {
+TEST_P(Capture, WhatIsKeptDoesNotRun) {
   const auto before = [&] {
     SetUp();
     return finish();
   }();
   SetUp();
   set_learning_rate(0.1f);
-  if (!backend().keep([&] { issue(); })) GTEST_SKIP() << "this backend keeps nothing";
+  if (!backend().capture([&] { issue(); })) GTEST_SKIP() << "this backend captures no graphs";
   EXPECT_TRUE(finish() == before);
 }
 
-TEST_P(KeptWork, WorkOnTheReduceStreamFollowsAReplay) {
-  const auto kept = backend().keep([&] { issue(); });
-  if (!kept) GTEST_SKIP() << "this backend keeps nothing";
+TEST_P(Capture, WorkOnTheReduceStreamFollowsAReplay) {
+  const auto graph = backend().capture([&] { issue(); });
+  if (!graph) GTEST_SKIP() << "this backend captures no graphs";
   double norm_squared = 0;
-  kept->replay();
+  graph->launch();
   backend().copy_to_host(Stream::kReduce, &norm_squared, norm_squared_, sizeof norm_squared);
   backend().synchronize(Stream::kReduce);
   EXPECT_GT(norm_squared, 0);
 }
 
-TEST_P(KeptWork, AnErrorWhileKeepingLeavesTheBackendUsable) {
+TEST_P(Capture, AnErrorWhileKeepingLeavesTheBackendUsable) {
   const auto attempt = [&] {
-    return backend().keep([&] {
+    return backend().capture([&] {
       issue();
       fail("no further");
     });
   };
   try {
-    if (!attempt()) GTEST_SKIP() << "this backend keeps nothing";
+    if (!attempt()) GTEST_SKIP() << "this backend captures no graphs";
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "no further");
@@ -149,7 +150,8 @@ TEST_P(KeptWork, AnErrorWhileKeepingLeavesTheBackendUsable) {
   EXPECT_NO_THROW(finish());
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, KeptWork, testing::ValuesIn(tested_backends()), name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Capture, testing::ValuesIn(tested_backends()),
+                         name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

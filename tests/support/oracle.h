@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace strata::training {
+namespace strata::testing_support {
 
 // What a command printed, standard error included, and how it ended.
 struct CommandResult {
@@ -32,4 +32,4 @@ inline const char* oracle_python() { return std::getenv("STRATA_ORACLE_PYTHON");
 constexpr char kNoOracle[] =
     "STRATA_ORACLE_PYTHON names no Python with mlperf-logging, the official checker";
 
-}  // namespace strata::training
+}  // namespace strata::testing_support

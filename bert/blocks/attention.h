@@ -1,0 +1,39 @@
+// Self-attention inside every sequence, between its linear layers.
+#pragma once
+
+#include "bert/blocks/block.h"
+
+namespace strata::bert {
+
+class Attention {
+ public:
+  // What forward leaves for backward.
+  struct Saved {
+    device::Buffer query_key_value;  // [T, 3H]
+    device::Buffer context;          // [T, H]
+    device::Buffer log_sum_exp;      // [T, heads] master dtype
+  };
+
+  // `layer` keys its dropout.
+  Attention(const BlockContext& context, size_t layer) : context_(context), layer_(layer) {}
+
+  Saved make_saved() const;
+  device::Tensor query_key_value(const MicroBatch& micro_batch, const Saved& saved) const;
+  device::Tensor context(const MicroBatch& micro_batch, const Saved& saved) const;
+
+  // From query_key_value to context, which is also written to `copy`.
+  void forward(const MicroBatch& micro_batch, const Saved& saved,
+               const device::Float8Copy& copy) const;
+  // From `d_context` [T, H] to `d_query_key_value` [T, 3H], which is also written to `copy`.
+  void backward(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor d_context,
+                device::Tensor d_query_key_value, const device::Float8Copy& copy) const;
+
+ private:
+  device::Tensor log_sum_exp(const MicroBatch& micro_batch, const Saved& saved) const;
+  device::Dropout dropout(const MicroBatch& micro_batch) const;
+
+  const BlockContext& context_;
+  size_t layer_;
+};
+
+}  // namespace strata::bert

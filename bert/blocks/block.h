@@ -1,0 +1,88 @@
+// A part of the model that runs as one: what a schedule orders.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/range.h"
+#include "bert/activations.h"
+#include "bert/config.h"
+#include "bert/micro_batch.h"
+#include "bert/parameter_store.h"
+#include "device/backend.h"
+
+namespace strata::bert {
+
+struct Workspace;
+
+// What all blocks of a model share; it outlives them.
+struct BlockContext {
+  const BertConfig& config;
+  device::Backend& backend;
+  ParameterStore& parameters;
+  Workspace& workspace;
+  BatchCapacity capacity;  // of a micro-batch, rounded up as batches are
+};
+
+class Block {
+ public:
+  // `index`: its place in the order of forward. `gradients`: the arena elements of its parameters.
+  Block(const BlockContext& context, std::string name, int index, Range gradients)
+      : context_(context), name_(std::move(name)), index_(index), gradients_(gradients) {}
+  virtual ~Block() = default;
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  const std::string& name() const { return name_; }  // "embeddings", "layer_3", "heads"
+  int index() const { return index_; }
+  // The gradients that are complete once the backward of a step's last micro-batch is through.
+  const Range& gradients() const { return gradients_; }
+  // The one that reads this block's output.
+  void connect(const Block& next) { next_ = &next; }
+
+  virtual std::unique_ptr<BlockActivations> make_activations() const = 0;
+
+  // Issued on Stream::kCompute. Backward follows the forward of the same micro-batch with the same
+  // activations, and the backward of the block after this one.
+  virtual void forward(const MicroBatch& micro_batch, const Activations& activations) = 0;
+  virtual void backward(const MicroBatch& micro_batch, const Activations& activations) = 0;
+
+  // Where the block before this one also writes this block's input, for a GEMM in FP8.
+  virtual device::Float8Copy input_copy(const MicroBatch&, const Activations&) const { return {}; }
+
+ protected:
+  device::Float8Copy output_copy(const MicroBatch& micro_batch,
+                                 const Activations& activations) const {
+    return next_ ? next_->input_copy(micro_batch, activations) : device::Float8Copy();
+  }
+
+  // Memory for activations of the compute dtype and for statistics of the master dtype; views of
+  // it.
+  device::Buffer compute_buffer(int64_t elements) const {
+    return buffer(elements, context_.backend.compute_dtype());
+  }
+  device::Buffer master_buffer(int64_t elements) const {
+    return buffer(elements, context_.backend.master_dtype());
+  }
+  device::Tensor activation(const device::Buffer& buffer, int64_t rows, int64_t cols) const {
+    return {buffer.data(), context_.backend.compute_dtype(), rows, cols};
+  }
+  device::Tensor statistics(const device::Buffer& buffer, int64_t rows, int64_t cols) const {
+    return {buffer.data(), context_.backend.master_dtype(), rows, cols};
+  }
+
+  const BlockContext& context_;
+
+ private:
+  device::Buffer buffer(int64_t elements, device::DType dtype) const {
+    return {context_.backend, static_cast<size_t>(elements) * size_of(dtype)};
+  }
+
+  std::string name_;
+  int index_;
+  Range gradients_;
+  const Block* next_ = nullptr;
+};
+
+}  // namespace strata::bert

@@ -1,0 +1,71 @@
+#include "bert/blocks/embeddings.h"
+
+namespace strata::bert {
+
+Embeddings::Embeddings(const BlockContext& context, const ParameterLayout& layout, int index)
+    : Block(context, "embeddings", index, layout.group("embeddings")), layout_(layout) {}
+
+std::unique_ptr<BlockActivations> Embeddings::make_activations() const {
+  const int64_t t = context_.capacity.tokens;
+  auto saved = std::make_unique<Saved>();
+  saved->normalized = compute_buffer(t * context_.config.hidden_size);
+  saved->inverse_stddev = master_buffer(t);
+  return saved;
+}
+
+device::Dropout Embeddings::dropout(const MicroBatch& micro_batch) const {
+  return micro_batch.dropout(context_.config.hidden_dropout, 0, device::DropoutSite::kEmbeddings);
+}
+
+void Embeddings::forward(const MicroBatch& micro_batch, const Activations& activations) {
+  const int64_t t = micro_batch.tokens(), h = context_.config.hidden_size;
+  const ParameterStore& parameters = context_.parameters;
+  const DeviceBatch& batch = *micro_batch.batch;
+  const auto& saved = activations.of<Saved>(index());
+  context_.backend.embeddings_forward(device::Stream::kCompute,
+                                      {.token_ids = batch.tokens,
+                                       .segment_ids = batch.segments,
+                                       .positions = batch.positions,
+                                       .sequences = batch.sequences,
+                                       .word = parameters.weight(layout_.word_embeddings),
+                                       .position = parameters.weight(layout_.position_embeddings),
+                                       .segment = parameters.weight(layout_.segment_embeddings),
+                                       .gamma = parameters.weight(layout_.embeddings_norm.gamma),
+                                       .beta = parameters.weight(layout_.embeddings_norm.beta),
+                                       .epsilon = context_.config.layer_norm_epsilon,
+                                       .dropout = dropout(micro_batch),
+                                       .normalized = activation(saved.normalized, t, h),
+                                       .inverse_stddev = statistics(saved.inverse_stddev, 1, t),
+                                       .y = activations.output(index(), t),
+                                       .y_float8 = output_copy(micro_batch, activations)});
+}
+
+void Embeddings::backward(const MicroBatch& micro_batch, const Activations& activations) {
+  const int64_t t = micro_batch.tokens(), h = context_.config.hidden_size;
+  ParameterStore& parameters = context_.parameters;
+  const DeviceBatch& batch = *micro_batch.batch;
+  const auto& saved = activations.of<Saved>(index());
+  // The masked-LM loss has written the gradient of the words.
+  if (!micro_batch.accumulate) {
+    parameters.clear_gradient(layout_.position_embeddings);
+    parameters.clear_gradient(layout_.segment_embeddings);
+  }
+  context_.backend.embeddings_backward(
+      device::Stream::kCompute, {.token_ids = batch.tokens,
+                                 .segment_ids = batch.segments,
+                                 .positions = batch.positions,
+                                 .sequences = batch.sequences,
+                                 .dy = activations.gradient(t),
+                                 .normalized = activation(saved.normalized, t, h),
+                                 .inverse_stddev = statistics(saved.inverse_stddev, 1, t),
+                                 .gamma = parameters.weight(layout_.embeddings_norm.gamma),
+                                 .dropout = dropout(micro_batch),
+                                 .d_word = parameters.gradient(layout_.word_embeddings),
+                                 .d_position = parameters.gradient(layout_.position_embeddings),
+                                 .d_segment = parameters.gradient(layout_.segment_embeddings),
+                                 .accumulate = micro_batch.accumulate,
+                                 .d_gamma = parameters.gradient(layout_.embeddings_norm.gamma),
+                                 .d_beta = parameters.gradient(layout_.embeddings_norm.beta)});
+}
+
+}  // namespace strata::bert

@@ -1,0 +1,37 @@
+// The last block: both heads and their losses.
+#pragma once
+
+#include "bert/blocks/masked_lm_head.h"
+#include "bert/blocks/next_sentence_head.h"
+#include "bert/losses.h"
+
+namespace strata::bert {
+
+class Heads final : public Block {
+ public:
+  // Counts training and evaluation apart.
+  Heads(const BlockContext& context, const ParameterLayout& layout, int index);
+
+  std::unique_ptr<BlockActivations> make_activations() const override;
+  // Computes the losses and, in training, their gradients, those of the heads' last weights among
+  // them.
+  void forward(const MicroBatch& micro_batch, const Activations& activations) override;
+  void backward(const MicroBatch& micro_batch, const Activations& activations) override;
+
+  // The sums since the last call, over training or over evaluation. Waits for the device.
+  Losses take_losses(bool training);
+
+ private:
+  struct Saved final : BlockActivations {
+    MaskedLmHead::Saved masked_lm;
+    NextSentenceHead::Saved next_sentence;
+  };
+  // Device memory, of the masked-LM head, then of the next-sentence head.
+  device::LossTotals* totals(bool training) const;
+
+  MaskedLmHead masked_lm_;
+  NextSentenceHead next_sentence_;
+  device::Buffer totals_;
+};
+
+}  // namespace strata::bert

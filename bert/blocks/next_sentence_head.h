@@ -1,0 +1,32 @@
+// Next-sentence head: whether two sentences follow each other, from the first token of each
+// sequence ([CLS]).
+#pragma once
+
+#include "bert/blocks/linear.h"
+
+namespace strata::bert {
+
+class NextSentenceHead {
+ public:
+  // What forward leaves for backward, of B sequences.
+  struct Saved {
+    device::Buffer cls, pooled_pre, pooled, d_pooled, d_cls;  // [B, H]
+  };
+
+  NextSentenceHead(const BlockContext& context, const ParameterLayout& layout);
+
+  Saved make_saved() const;
+  // As MaskedLmHead's.
+  void forward(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor hidden,
+               device::LossTotals* totals) const;
+  void backward(const MicroBatch& micro_batch, const Saved& saved, device::Tensor d_hidden) const;
+
+ private:
+  device::Tensor rows(const device::Buffer& buffer, const MicroBatch& micro_batch) const;
+
+  const BlockContext& context_;
+  const ParameterLayout& layout_;
+  Linear pooler_;
+};
+
+}  // namespace strata::bert

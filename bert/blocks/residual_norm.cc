@@ -1,0 +1,53 @@
+#include "bert/blocks/residual_norm.h"
+
+namespace strata::bert {
+
+using device::Tensor;
+
+ResidualNorm::Saved ResidualNorm::make_saved() const {
+  device::Backend& backend = context_.backend;
+  const int64_t elements = rows_ * context_.config.hidden_size;
+  return {
+      .normalized = {backend, static_cast<size_t>(elements) * size_of(backend.compute_dtype())},
+      .inverse_stddev = {backend, static_cast<size_t>(rows_) * size_of(backend.master_dtype())}};
+}
+
+Tensor ResidualNorm::normalized(const Saved& saved, int64_t rows) const {
+  return {saved.normalized.data(), context_.backend.compute_dtype(), rows,
+          context_.config.hidden_size};
+}
+
+Tensor ResidualNorm::inverse_stddev(const Saved& saved, int64_t rows) const {
+  return {saved.inverse_stddev.data(), context_.backend.master_dtype(), 1, rows};
+}
+
+device::Dropout ResidualNorm::dropout(const MicroBatch& micro_batch) const {
+  return micro_batch.dropout(dropout_.probability, dropout_.layer, dropout_.site);
+}
+
+void ResidualNorm::forward(const MicroBatch& micro_batch, const Saved& saved,
+                           device::ResidualLayerNormForward op) const {
+  op.gamma = context_.parameters.weight(place_.gamma);
+  op.beta = context_.parameters.weight(place_.beta);
+  op.epsilon = context_.config.layer_norm_epsilon;
+  op.dropout = dropout(micro_batch);
+  if (dropout_.probability > 0) op.sequences = micro_batch.batch->sequences;
+  op.normalized = normalized(saved, op.y.rows);
+  op.inverse_stddev = inverse_stddev(saved, op.y.rows);
+  context_.backend.residual_layernorm_forward(device::Stream::kCompute, op);
+}
+
+void ResidualNorm::backward(const MicroBatch& micro_batch, const Saved& saved,
+                            device::ResidualLayerNormBackward op) const {
+  op.normalized = normalized(saved, op.dy.rows);
+  op.inverse_stddev = inverse_stddev(saved, op.dy.rows);
+  op.gamma = context_.parameters.weight(place_.gamma);
+  op.dropout = dropout(micro_batch);
+  if (dropout_.probability > 0) op.sequences = micro_batch.batch->sequences;
+  op.accumulate = micro_batch.accumulate;
+  op.d_gamma = context_.parameters.gradient(place_.gamma);
+  op.d_beta = context_.parameters.gradient(place_.beta);
+  context_.backend.residual_layernorm_backward(device::Stream::kCompute, op);
+}
+
+}  // namespace strata::bert

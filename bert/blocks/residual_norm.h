@@ -1,0 +1,49 @@
+// y = LayerNorm(residual + dropout(x)), after every sublayer.
+#pragma once
+
+#include "bert/blocks/block.h"
+
+namespace strata::bert {
+
+class ResidualNorm {
+ public:
+  // What forward leaves for backward.
+  struct Saved {
+    device::Buffer normalized;      // [rows, H]
+    device::Buffer inverse_stddev;  // [rows] master dtype
+  };
+  // Where dropout stands in the model; the masked-LM head has none.
+  struct DropoutPlace {
+    float probability = 0;
+    size_t layer = 0;
+    device::DropoutSite site = device::DropoutSite::kOutput;
+  };
+
+  // `rows`: the most that there are.
+  ResidualNorm(const BlockContext& context, const LayerNormPlace& place, int64_t rows)
+      : ResidualNorm(context, place, rows, DropoutPlace()) {}
+  ResidualNorm(const BlockContext& context, const LayerNormPlace& place, int64_t rows,
+               const DropoutPlace& dropout)
+      : context_(context), place_(place), rows_(rows), dropout_(dropout) {}
+
+  Saved make_saved() const;
+
+  // `op`: x, y, the residual where there is one, y_float8; the rest is filled in.
+  void forward(const MicroBatch& micro_batch, const Saved& saved,
+               device::ResidualLayerNormForward op) const;
+  // `op`: dy, d_x, d_residual where there is a residual, d_x_float8; the rest is filled in.
+  void backward(const MicroBatch& micro_batch, const Saved& saved,
+                device::ResidualLayerNormBackward op) const;
+
+ private:
+  device::Tensor normalized(const Saved& saved, int64_t rows) const;
+  device::Tensor inverse_stddev(const Saved& saved, int64_t rows) const;
+  device::Dropout dropout(const MicroBatch& micro_batch) const;
+
+  const BlockContext& context_;
+  LayerNormPlace place_;
+  int64_t rows_;
+  DropoutPlace dropout_;
+};
+
+}  // namespace strata::bert

@@ -1,0 +1,28 @@
+// Memory that blocks use while they run, one after another: nothing in it outlives a call.
+#pragma once
+
+#include "bert/config.h"
+#include "bert/device_batch.h"
+#include "device/backend.h"
+#include "device/buffer.h"
+
+namespace strata::bert {
+
+// T tokens, H hidden, I intermediate units, all of the compute dtype but the last group.
+struct Workspace {
+  Workspace(device::Backend& backend, const BertConfig& config, const BatchCapacity& capacity,
+            bool float8);
+
+  device::Buffer sublayer;           // [T, H] what a LayerNorm's dropout is given; its gradient
+  device::Buffer d_residual;         // [T, H]
+  device::Buffer d_context;          // [T, H]
+  device::Buffer d_intermediate;     // [T, I]
+  device::Buffer d_query_key_value;  // [T, 3H]
+
+  // dy of the encoder's linear layers in FP8, [T, out]; empty without FP8.
+  struct {
+    device::Buffer query_key_value, attention_output, intermediate, output;
+  } float8_dy;
+};
+
+}  // namespace strata::bert

@@ -1,0 +1,32 @@
+// A micro-batch as blocks see it.
+#pragma once
+
+#include "bert/device_batch.h"
+#include "device/dropout.h"
+
+namespace strata::bert {
+
+// What the operations of a step read when they run; in device memory.
+struct StepValues {
+  uint64_t dropout_key = 0;
+  float masked_lm_scale = 0;
+  float next_sentence_scale = 0;
+};
+
+struct MicroBatch {
+  const DeviceBatch* batch = nullptr;
+  const StepValues* step = nullptr;  // device memory
+  bool training = false;             // with dropout and gradients
+  bool accumulate = false;  // not its step's first: parameter gradients are added to what is there
+
+  int64_t tokens() const { return batch->sequences.tokens; }
+
+  // Of one place in the model; none in evaluation.
+  device::Dropout dropout(float probability, size_t layer, device::DropoutSite site) const {
+    if (!training || probability == 0.0f) return {};
+    return {probability, device::value_at(&step->dropout_key),
+            device::dropout_place(static_cast<uint32_t>(layer), site)};
+  }
+};
+
+}  // namespace strata::bert

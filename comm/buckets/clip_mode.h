@@ -1,0 +1,17 @@
+// When gradients are clipped.
+#pragma once
+
+#include <cstdint>
+
+namespace strata::comm {
+
+// c is max_norm, K the number of buckets, g the gradient; norms are over all parameters.
+enum class ClipMode : uint8_t {
+  kNone,
+  kAfterAllReduce,   // the mean over ranks, times min(1, c / ||mean||)
+  kBeforeAllReduce,  // each rank's g times min(1, c / ||g||), then the mean
+  // Each rank's bucket g_k times min(1, c / sqrt(K) / ||g_k||), then the mean: at most c in all.
+  kBucketBeforeAllReduce,
+};
+
+}  // namespace strata::comm

@@ -1,0 +1,25 @@
+// Collectives over device memory for any backend.
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+#include "device/backend.h"
+#include "device/collectives.h"
+
+namespace strata::comm {
+
+// The fastest there are for `backend`: its own where there are several ranks, else through the
+// host. All ranks of `communicator` call together; it and `backend` outlive the result. Throws
+// Error where the backend's own cannot be made.
+std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator,
+                                                      device::Backend& backend,
+                                                      device::Stream stream);
+
+// For any backend: copies to the host, where `communicator` does the work, and back; the host
+// waits.
+std::unique_ptr<device::Collectives> make_staged_collectives(Communicator& communicator,
+                                                             device::Backend& backend,
+                                                             device::Stream stream);
+
+}  // namespace strata::comm

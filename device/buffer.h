@@ -1,0 +1,69 @@
+// Memory of a backend that is released with its owner.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "device/backend.h"
+
+namespace strata::device {
+
+// Device memory of `backend` that is released with its owner; movable.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Backend& backend, size_t bytes)
+      : backend_(&backend), data_(backend.allocate(bytes)), bytes_(bytes) {}
+  ~Buffer() {
+    if (data_) backend_->release(data_);
+  }
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void swap(Buffer& other) {
+    std::swap(backend_, other.backend_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  Backend* backend_ = nullptr;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// Host memory for copies to and from `backend`'s device, released with its owner.
+class HostBuffer {
+ public:
+  HostBuffer(Backend& backend, size_t bytes)
+      : backend_(&backend), data_(backend.allocate_host(bytes)) {}
+  ~HostBuffer() {
+    if (data_) backend_->release_host(data_);
+  }
+  HostBuffer(HostBuffer&& other) noexcept
+      : backend_(other.backend_), data_(std::exchange(other.data_, nullptr)) {}
+  HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(backend_, other.backend_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  Backend* backend_;
+  void* data_;
+};
+
+}  // namespace strata::device

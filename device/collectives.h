@@ -1,0 +1,37 @@
+// Collectives over device memory, in the order of one stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "device/dtype.h"
+
+namespace strata::device {
+
+// The ranks that a backend connects to each other.
+struct RankGroup {
+  int rank = 0;
+  int size = 1;
+  // Gives every rank what rank 0 has in `data`, host memory; all ranks call together.
+  std::function<void(void* data, size_t bytes)> broadcast;
+};
+
+// What they do is part of a stream: it comes after everything issued there before and ahead of
+// everything issued later. All ranks issue the same in the same order. The host may or may not
+// wait. Every rank gets the same bits.
+class Collectives {
+ public:
+  virtual ~Collectives() = default;
+
+  // Element-wise sum over ranks, in place.
+  virtual void all_reduce_sum(void* data, int64_t count, DType dtype) = 0;
+  // The largest over ranks, in place.
+  virtual void all_reduce_max(float* data, int64_t count) = 0;
+  // The two halves of an all-reduce: after the first, this rank's shard_of `count` (base/range.h)
+  // holds the sum; the second gives every rank's shard to all.
+  virtual void reduce_scatter_sum(void* data, int64_t count, DType dtype) = 0;
+  virtual void all_gather(void* data, int64_t count, DType dtype) = 0;
+};
+
+}  // namespace strata::device

@@ -1,0 +1,26 @@
+// What the CUDA backend may be told to compute with, instead of what it measures to be fastest:
+// device.options in configurations.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace strata::device::cuda {
+
+// bf16 attention, where the size of heads allows it.
+enum class AttentionKernel : uint8_t { kFastest, kPlain, kMma, kWgmma, kCudnn };
+
+// Whether GELU, its derivative and bias gradients are part of a GEMM, where they can be.
+enum class FusedEpilogues : uint8_t { kFastest, kAlways, kNever };
+
+struct KernelChoices {
+  AttentionKernel attention = AttentionKernel::kFastest;
+  FusedEpilogues epilogues = FusedEpilogues::kFastest;
+};
+
+// Of the options `attention` and `epilogues`, whose values are the enumerators' names in lower case
+// (checked by BackendKind::check_option).
+KernelChoices kernel_choices(const std::map<std::string, std::string>& options);
+
+}  // namespace strata::device::cuda

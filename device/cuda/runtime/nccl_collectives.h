@@ -1,0 +1,14 @@
+// Collectives by NCCL, which is loaded when first called, so that programs start without it.
+#pragma once
+
+#include <memory>
+
+#include "device/collectives.h"
+
+namespace strata::device::cuda {
+
+// On `stream`, a cudaStream_t of the calling thread's GPU. bf16 is rounded at every addition.
+// Throws Error where NCCL is missing or fails.
+std::unique_ptr<Collectives> make_nccl_collectives(const RankGroup& group, void* stream);
+
+}  // namespace strata::device::cuda

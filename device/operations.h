@@ -1,0 +1,323 @@
+// The operations of the benchmark: what each computes, and its arguments with their shapes and
+// dtypes.
+//
+// T is the number of tokens of a packed batch: sequences follow each other without padding. Weights
+// are [out, in]. Gradients overwrite their destination, which may hold anything (without rows they
+// are zero), or, where `accumulate` is set, are added to it; those of embedding tables are always
+// added. Activations and the weights that operations read are of the compute dtype; parameter
+// gradients, master weights, optimizer state and saved statistics are of the master dtype.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "device/dropout.h"
+#include "device/step_value.h"
+#include "device/tensor.h"
+
+namespace strata::device {
+
+enum class Activation : uint8_t { kNone, kGelu /* exact, erf */, kGeluTanh, kTanh };
+
+// Of linear layers, both operands of a GEMM are of the compute dtype, or both of FP8: kE4M3 for x
+// and weight, kE5M2 for dy.
+
+// y = activation(x weight^T + bias).
+struct LinearForward {
+  ConstTensor x;       // [T, in]
+  ConstTensor weight;  // [out, in]
+  ConstTensor bias;    // [out]
+  Activation activation = Activation::kNone;
+  Tensor pre_activation;  // [T, out] kept for backward; absent: not stored
+  Tensor y;               // [T, out]; only its shape where y_float8 has data: not stored
+  Float8Copy y_float8;
+};
+
+// dx = (dy weight) * activation'(pre_activation), or dx += dy weight where `accumulate`.
+struct LinearDataGradient {
+  ConstTensor dy;                             // [T, out]
+  ConstTensor weight;                         // [out, in]
+  Activation activation = Activation::kNone;  // of the layer that produced x
+  ConstTensor pre_activation;                 // [T, in], absent for kNone
+  bool accumulate = false;                    // only with kNone, and without dx_float8
+  Tensor dx;  // [T, in]; only its shape where dx_float8 has data: not stored
+  Float8Copy dx_float8;
+};
+
+// d_weight = dy^T x, d_bias = column sums of dy; or += where `accumulate`.
+struct LinearWeightGradient {
+  ConstTensor x;   // [T, in]
+  ConstTensor dy;  // [T, out]
+  bool accumulate = false;
+  Tensor d_weight;  // [out, in] master dtype
+  Tensor d_bias;    // [out] master dtype
+};
+
+// dx = dy * activation'(pre_activation); dx may be dy.
+struct ActivationBackward {
+  Activation activation = Activation::kNone;
+  ConstTensor dy;              // [M, n]
+  ConstTensor pre_activation;  // [M, n]
+  Tensor dx;                   // [M, n]
+};
+
+// Self-attention inside every sequence: softmax(q k^T / sqrt(d)), dropout, times v.
+struct AttentionForward {
+  ConstTensor qkv;  // [T, 3H]: query, key, value, each heads x d
+  Sequences sequences;
+  int32_t heads = 0;
+  Dropout dropout;  // row: head * 65536 + query position, column: key position
+  Tensor context;   // [T, H]
+  Float8Copy context_float8;
+  Tensor log_sum_exp;  // [T, heads] master dtype: of the scaled scores of each row
+};
+
+struct AttentionBackward {
+  ConstTensor qkv;          // [T, 3H]
+  ConstTensor context;      // [T, H]
+  ConstTensor d_context;    // [T, H]
+  ConstTensor log_sum_exp;  // [T, heads] master dtype
+  Sequences sequences;
+  int32_t heads = 0;
+  Dropout dropout;
+  Tensor d_qkv;  // [T, 3H]; only its shape where d_qkv_float8 has data: not stored
+  Float8Copy d_qkv_float8;
+};
+
+// y = LayerNorm(residual + dropout(x)).
+struct ResidualLayerNormForward {
+  ConstTensor x;         // [T, H]
+  ConstTensor residual;  // [T, H], absent: none
+  ConstTensor gamma;     // [H]
+  ConstTensor beta;      // [H]
+  float epsilon = 1e-12f;
+  Dropout dropout;        // row: position in the sequence, column: hidden unit
+  Sequences sequences;    // may be empty where dropout is off
+  Tensor normalized;      // [T, H] kept for backward; absent: not stored
+  Tensor inverse_stddev;  // [T] master dtype, kept for backward; absent: not stored
+  Tensor y;               // [T, H]
+  Float8Copy y_float8;
+};
+
+struct ResidualLayerNormBackward {
+  ConstTensor dy;              // [T, H]
+  ConstTensor normalized;      // [T, H]
+  ConstTensor inverse_stddev;  // [T] master dtype
+  ConstTensor gamma;           // [H]
+  Dropout dropout;
+  Sequences sequences;
+  Tensor d_x;  // [T, H] gradient of x; only its shape where d_x_float8 has data: not stored
+  Float8Copy d_x_float8;
+  Tensor d_residual;  // [T, H] gradient of the residual, absent: none; never the same memory as d_x
+  bool accumulate = false;  // into d_gamma and d_beta
+  Tensor d_gamma;           // [H] master dtype
+  Tensor d_beta;            // [H] master dtype
+};
+
+// y = dropout(LayerNorm(word[token] + position[position] + segment[segment])).
+struct EmbeddingsForward {
+  const int32_t* token_ids = nullptr;    // [T]
+  const int32_t* segment_ids = nullptr;  // [T]
+  const int32_t* positions = nullptr;    // [T]
+  Sequences sequences;
+  ConstTensor word;      // [V, H]
+  ConstTensor position;  // [P, H]
+  ConstTensor segment;   // [2, H]
+  ConstTensor gamma;     // [H]
+  ConstTensor beta;      // [H]
+  float epsilon = 1e-12f;
+  Dropout dropout;        // row: position in the sequence, column: hidden unit
+  Tensor normalized;      // [T, H] kept for backward; absent: not stored
+  Tensor inverse_stddev;  // [T] master dtype; absent: not stored
+  Tensor y;               // [T, H]
+  Float8Copy y_float8;
+};
+
+struct EmbeddingsBackward {
+  const int32_t* token_ids = nullptr;    // [T]
+  const int32_t* segment_ids = nullptr;  // [T]
+  const int32_t* positions = nullptr;    // [T]
+  Sequences sequences;
+  ConstTensor dy;              // [T, H]
+  ConstTensor normalized;      // [T, H]
+  ConstTensor inverse_stddev;  // [T] master dtype
+  ConstTensor gamma;           // [H]
+  Dropout dropout;
+  Tensor d_word;            // [V, H] master dtype, added to
+  Tensor d_position;        // [P, H] master dtype, added to
+  Tensor d_segment;         // [2, H] master dtype, added to
+  bool accumulate = false;  // into d_gamma and d_beta
+  Tensor d_gamma;           // [H] master dtype
+  Tensor d_beta;            // [H] master dtype
+};
+
+// y[i] = x[rows[i]], or 0 where rows[i] is -1.
+struct GatherRows {
+  ConstTensor x;                  // [T, H]
+  const int32_t* rows = nullptr;  // [M], each in [-1, T)
+  Tensor y;                       // [M, H]
+};
+
+// dx[rows[i]] += dy[i], except where rows[i] is -1; the others are distinct.
+struct ScatterAddRows {
+  ConstTensor dy;                 // [M, H]
+  const int32_t* rows = nullptr;  // [M], each in [-1, T)
+  Tensor dx;                      // [T, H], added to
+};
+
+// What a loss operation counts; accumulates over calls until cleared.
+struct LossTotals {
+  double loss = 0;      // sum of cross-entropies in nats
+  int64_t correct = 0;  // rows whose label has the highest score; ties go to the lower class
+  int64_t count = 0;    // rows
+
+  double mean() const { return count > 0 ? loss / static_cast<double>(count) : 0.0; }
+  double accuracy() const {
+    return count > 0 ? static_cast<double>(correct) / static_cast<double>(count) : 0.0;
+  }
+  LossTotals& operator+=(const LossTotals& other) {
+    loss += other.loss;
+    correct += other.correct;
+    count += other.count;
+    return *this;
+  }
+};
+
+// Softmax cross-entropy of x weight^T + bias against labels, and its gradient, without keeping the
+// probabilities. Serves the masked-LM head (C = vocabulary) and the next-sentence head (C = 2). A
+// row labelled -1 has no loss and no gradients, and is not counted.
+struct ClassifierLoss {
+  ConstTensor x;                    // [M, H]
+  ConstTensor weight;               // [C, H]
+  ConstTensor bias;                 // [C]
+  const int32_t* labels = nullptr;  // [M], each in [-1, C)
+  StepValue<float> gradient_scale;  // d(total loss)/d(row's cross-entropy)
+  Tensor d_x;                       // [M, H]; absent: evaluation only, no gradients are computed
+  bool accumulate = false;          // into d_weight and d_bias
+  Tensor d_weight;                  // [C, H] master dtype
+  Tensor d_bias;                    // [C] master dtype
+  LossTotals* totals = nullptr;     // device memory, added to
+};
+
+// destination = scale * source, converting between dtypes; in place where they are the same tensor.
+struct Convert {
+  ConstTensor source;  // [n]
+  float scale = 1.0f;
+  Tensor destination;  // [n]
+};
+
+// norm_squared += sum of squares, accumulated in double.
+struct L2NormSquared {
+  ConstTensor x;                   // [n]
+  double* norm_squared = nullptr;  // device memory
+};
+
+// x *= min(1, max_norm / sqrt(norm_squared)).
+struct ClipToNorm {
+  Tensor x;                              // [n]
+  const double* norm_squared = nullptr;  // device memory
+  float max_norm = 1.0f;
+};
+
+// What makes up for moments that start at zero: 1 / (1 - beta^t) of both.
+struct BiasCorrections {
+  double first = 1;
+  double second = 1;
+};
+
+// After step t, from 1.
+inline BiasCorrections bias_corrections(double beta1, double beta2, int64_t step) {
+  const auto t = static_cast<double>(step);
+  return {1 / (1 - std::pow(beta1, t)), 1 / (1 - std::pow(beta2, t))};
+}
+
+// What a gradient is multiplied by before it is applied: scale * min(1, max_norm /
+// sqrt(norm_squared)), or scale alone where there is no norm.
+struct GradientClip {
+  float scale = 1.0f;
+  const double* norm_squared = nullptr;  // device memory; null: no clipping
+  float max_norm = 1.0f;                 // in the units of norm_squared, before `scale`
+};
+
+// Adam with decoupled weight decay and bias correction (Loshchilov & Hutter 2019, algorithm 2) over
+// a flat range, in one pass that also writes the weights compute reads: g' = clip * g; m = b1 m +
+// (1-b1) g'; v = b2 v + (1-b2) g'^2; w -= lr * (c1 m / (sqrt(c2 v) + epsilon) + weight_decay * w),
+// where c1 and c2 are the corrections.
+struct AdamUpdate {
+  Tensor weights;          // [n] master dtype
+  Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights
+  ConstTensor gradients;   // [n] master dtype
+  Tensor first_moment;     // [n] master dtype
+  Tensor second_moment;    // [n] master dtype
+  StepValue<float> learning_rate;
+  StepValue<BiasCorrections> corrections;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+  float weight_decay = 0;
+  GradientClip clip;
+};
+
+// Sums of squares over one tensor, of which LAMB's trust ratio is made.
+struct LambNorms {
+  double weights = 0;    // ||w||^2
+  double direction = 0;  // ||u||^2
+
+  LambNorms& operator+=(const LambNorms& other) {
+    weights += other.weights;
+    direction += other.direction;
+    return *this;
+  }
+  // ||w|| / ||u||, 1 where either is zero.
+  STRATA_HOST_DEVICE double trust_ratio() const {
+    return weights > 0 && direction > 0 ? std::sqrt(weights / direction) : 1.0;
+  }
+};
+
+// The first half of LAMB (You et al. 2020, algorithm 2) over a flat range that lies in one tensor,
+// as MLCommons' TensorFlow reference has it (lamb_optimizer_v1.py): both moments are corrected for
+// their bias, and epsilon is added after the root. g' is Adam's; m = b1 m + (1-b1) g'; v = b2 v +
+// (1-b2) g'^2; u = c1 m / (sqrt(c2 v) + epsilon) + weight_decay * w, where c1 and c2 are the
+// corrections, takes the gradient's place; norms += sums of w^2 and u^2. The sums are accumulated
+// in double and depend on the range alone, not on how many threads there are, so that ranks stay
+// equal to the bit.
+struct LambDirection {
+  ConstTensor weights;   // [n] master dtype
+  Tensor gradients;      // [n] master dtype, in: g, out: u
+  Tensor first_moment;   // [n] master dtype
+  Tensor second_moment;  // [n] master dtype
+  StepValue<BiasCorrections> corrections;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-6f;
+  float weight_decay = 0;
+  GradientClip clip;
+  LambNorms* norms = nullptr;  // device memory, added to
+};
+
+// The second half, once the whole tensor's directions are there: w -= lr * trust_ratio * u.
+struct LambApply {
+  Tensor weights;                    // [n] master dtype
+  Tensor compute_weights;            // [n] compute dtype; absent where compute reads the weights
+  ConstTensor directions;            // [n] master dtype: the gradients' memory
+  const LambNorms* norms = nullptr;  // device memory
+  StepValue<float> learning_rate;
+};
+
+// Writes a tensor for GEMMs in FP8.
+struct RoundToFloat8 {
+  ConstTensor x;  // compute dtype
+  Float8Copy copy;
+};
+
+// Scales of n tensors for the next step, from the amax values of the last kFloat8History steps,
+// of which `amax` has the newest: float8_scale of their maximum.
+struct Float8Update {
+  float* scales = nullptr;   // [n, 2]: scale, its inverse
+  float* amax = nullptr;     // [n], cleared
+  float* history = nullptr;  // [n, kFloat8History], newest first
+  int64_t count = 0;         // n
+  float limit = 1.0f;        // the format's amax number
+};
+
+}  // namespace strata::device

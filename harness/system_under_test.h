@@ -1,0 +1,72 @@
+// What the harness times: a system that trains a model. The harness knows no model and the system
+// no log; training/bert_system.h is the one that the program measures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/host/system_description.h"
+
+namespace strata::harness {
+
+// What a log says of a run and the configuration alone does not know.
+struct DataFacts {
+  int64_t train_samples = 0;
+  int64_t eval_samples = 0;             // that an evaluation takes
+  int64_t max_predictions_per_seq = 0;  // most masked positions of a training sample
+  std::vector<std::string> tensors;     // that the model starts with, by MLPerf's names
+};
+
+// Where a system writes what the configuration asks for; an empty path: nowhere.
+struct RunFiles {
+  std::filesystem::path step_trace;  // JSON lines
+  std::filesystem::path timeline;    // Chrome trace JSON
+  std::filesystem::path checkpoint;  // safetensors
+};
+
+struct TrainedStep {
+  int64_t step = 0;            // from 1
+  int64_t samples = 0;         // trained on so far, over all ranks
+  std::optional<double> loss;  // of steps that have one: the same on every rank
+};
+
+// Lines for people.
+using Say = std::function<void(const std::string&)>;
+
+// Made once, for several experiments one after another. All ranks call every function together and
+// in the order they stand in here. Each throws Error for what a user can mend.
+class SystemUnderTest {
+ public:
+  virtual ~SystemUnderTest() = default;
+
+  virtual SystemFacts system_facts() const = 0;
+  virtual DataFacts data_facts() const = 0;
+
+  // The ranks of the job. The first one's data goes to all.
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+  virtual void broadcast(void* data, size_t bytes) = 0;
+  virtual void barrier() = 0;
+
+  // Before the clock starts: weights, optimizer state and the order of the samples for `seed`.
+  virtual void prepare(uint64_t seed, const RunFiles& files, const Say& say) = 0;
+  // Still before: what makes the first steps as fast as later ones. Leaves no trace in weights.
+  virtual void warm_up(const Say& say) = 0;
+
+  // The clock runs: training data may be read from now on.
+  virtual void start() = 0;
+  // Trains on the next global batch.
+  virtual TrainedStep train_step() = 0;
+  // Masked-LM accuracy over the evaluation set; the same on every rank.
+  virtual double evaluate() = 0;
+
+  // After the clock has stopped: writes the files.
+  virtual void save() = 0;
+};
+
+}  // namespace strata::harness

@@ -1,0 +1,120 @@
+#include "training/bert_system.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "harness/record/result_tree.h"
+#include "harness/time_to_train.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/training/small_training.h"
+
+namespace strata::training {
+namespace {
+
+class BertSystemTest : public testing_support::TemporaryDirectory {
+ protected:
+  BertSystemTest() {
+    data::InstanceFileInfo info;
+    info.vocabulary_size = kSmallVocabulary;
+    info.max_length = 32;
+    info.max_predictions = 8;
+    data::write_instances(directory_ / "train.hdf5", counting_instances(48), info);
+    data::write_instances(directory_ / "eval.hdf5", counting_instances(10), info);
+    write_file_atomically(directory_ / "model.json", R"({"vocab_size": 45, "hidden_size": 64,
+      "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
+      "max_position_embeddings": 32, "type_vocab_size": 2, "hidden_act": "gelu"})");
+    config_ = small_run();
+    config_.model.config = directory_ / "model.json";
+    config_.data.train = {directory_ / "train.hdf5"};
+    config_.data.eval = {directory_ / "eval.hdf5"};
+    config_.run.output = directory_ / "out";
+    config_.run.system = "small";
+    config_.target.masked_lm_accuracy = 0.99;
+    config_.target.eval_interval_samples = 16;
+    config_.target.max_steps = 6;
+    config_.initialization.clear_whole_cache = false;
+  }
+
+  std::vector<harness::ExperimentResult> run() {
+    const Ranks ranks{*communicator_};
+    BertSystem system(config_, ranks);
+    return harness::time_to_train(config_, system);
+  }
+
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
+  config::RunConfig config_;
+};
+
+TEST_F(BertSystemTest, EndsAtTheStepLimitWithoutTheTarget) {
+  const auto results = run();
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_FALSE(results[0].reached_target);
+  EXPECT_EQ(results[0].steps, 6);
+  EXPECT_EQ(results[0].samples, 48);
+  EXPECT_TRUE(std::filesystem::exists(results[0].log));
+}
+
+TEST_F(BertSystemTest, EndsWhereTheLossIsNoLongerANumber) {
+  config_.target.max_steps = 1000;
+  config_.optimizer.lr = 1e30;
+  const auto results = run();
+  EXPECT_FALSE(results[0].reached_target);
+  EXPECT_LT(results[0].steps, 20);
+  const std::string log = read_file(results[0].log);
+  EXPECT_NE(log.find("\"status\": \"aborted\""), std::string::npos) << log;
+  EXPECT_NE(log.find("eval_accuracy"), std::string::npos) << "an evaluation is in every log";
+}
+
+TEST_F(BertSystemTest, EndsAtTheFirstEvaluationThatReachesTheTarget) {
+  config_.target.masked_lm_accuracy = 1e-9;
+  config_.target.start_eval_at_sample = 24;
+  config_.optimizer.lr = 5e-3;
+  config_.target.max_steps = 40;
+  const auto results = run();
+  EXPECT_TRUE(results[0].reached_target);
+  EXPECT_GE(results[0].samples, 24);
+  EXPECT_LE(results[0].samples, 320);
+  EXPECT_GT(results[0].accuracy, 0);
+}
+
+// The weights, the data's order and dropout follow from the seed: warm-up leaves no trace.
+TEST_F(BertSystemTest, WarmUpStepsDoNotChangeTheRun) {
+  config_.run.seed = 11;
+  const auto checkpoint = [&](int warmup_steps, const char* output) {
+    config_.initialization.warmup_steps = warmup_steps;
+    config_.log.save_checkpoint = true;
+    config_.run.output = directory_ / output;
+    run();
+    return read_file(harness::ResultTree{config_.run.output, "Strata", "small"}.checkpoint(0));
+  };
+  EXPECT_EQ(checkpoint(0, "none"), checkpoint(5, "five"));
+}
+
+TEST_F(BertSystemTest, ExperimentsStartAfresh) {
+  config_.run.seed = 11;
+  config_.run.experiments = 2;
+  config_.log.save_checkpoint = true;
+  const auto both = run();
+  EXPECT_EQ(both[0].seed, 11u);
+  EXPECT_EQ(both[1].seed, 12u);
+  const harness::ResultTree tree{config_.run.output, "Strata", "small"};
+  const std::string second = read_file(tree.checkpoint(1));
+  // The second one alone, as a first.
+  config_.run.seed = 12;
+  config_.run.experiments = 1;
+  config_.run.output = directory_ / "alone";
+  run();
+  EXPECT_EQ(read_file(harness::ResultTree{config_.run.output, "Strata", "small"}.checkpoint(0)),
+            second);
+}
+
+TEST_F(BertSystemTest, AFailedInitialisationCanBeTriedAgain) {
+  const int micro_batch = config_.batch.micro_batch;
+  config_.batch.micro_batch = 1000;
+  EXPECT_THROW(run(), Error);
+  config_.batch.micro_batch = micro_batch;
+  EXPECT_NO_THROW(run());
+  EXPECT_THROW(run(), Error) << "results are there now";
+}
+
+}  // namespace
+}  // namespace strata::training

@@ -1,0 +1,105 @@
+#include "training/bert_system.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "training/options.h"
+#include "training/warm_up.h"
+
+namespace strata::training {
+namespace {
+
+int64_t most_masked(const data::InstanceSource& source) {
+  const auto counts = source.masked_counts();
+  return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+}
+
+}  // namespace
+
+BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks)
+    : config_(config), ranks_(ranks), bert_(make_bert_config(config)) {
+  check_vocabulary(config, bert_);
+  backend_ = make_backend(config, ranks.local);
+  train_ = open_data(config.data.train, bert_);
+  eval_ = open_data(config.data.eval, bert_);
+  const auto capacity = larger(capacity_of(*train_, config.batch.micro_batch),
+                               capacity_of(*eval_, config.batch.micro_batch));
+  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, model_options(config, bert_));
+}
+
+harness::SystemFacts BertSystem::system_facts() const {
+  harness::SystemFacts facts{.nodes = ranks_.size() / ranks_.local.count,
+                             .ranks = ranks_.size(),
+                             .device = backend_->description(),
+                             .libraries = backend_->library_versions()};
+  for (const auto& library : ranks_.communicator.library_versions()) {
+    facts.libraries.push_back(library);
+  }
+  if (const auto accelerator = backend_->accelerator()) {
+    facts.accelerator = {accelerator->name, accelerator->memory_bytes};
+  }
+  return facts;
+}
+
+harness::DataFacts BertSystem::data_facts() const {
+  harness::DataFacts facts{
+      .train_samples = train_->size(),
+      .eval_samples = config_.data.eval_samples == 0 ? eval_->size() : config_.data.eval_samples,
+      .max_predictions_per_seq = most_masked(*train_)};
+  for (const bert::Parameter& parameter : model_->layout().all) {
+    facts.tensors.push_back(parameter.name);
+  }
+  return facts;
+}
+
+BertSystem::Run::Run(BertSystem& system, uint64_t seed, const harness::RunFiles& files_)
+    : files(files_),
+      trainer(system.config_, *system.backend_, *system.model_, system.ranks_.communicator,
+              *system.train_, seed),
+      evaluator(*system.model_, *system.eval_, system.config_.data.eval_samples,
+                system.config_.batch.micro_batch, system.ranks_.communicator),
+      trace(system.ranks_.first() ? files.step_trace : std::filesystem::path()),
+      timeline(system.ranks_.communicator) {}
+
+void BertSystem::prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) {
+  run_.reset();
+  weights_ = make_weights(config_, model_->layout(), seed, say);
+  model_->set_weights(weights_);
+  run_.emplace(*this, seed, files);
+}
+
+void BertSystem::warm_up(const harness::Say& say) {
+  const WarmUp warm = training::warm_up(config_.initialization.warmup_steps, max_steps(config_),
+                                        *model_, weights_, run_->trainer, run_->evaluator);
+  if (warm.tried > 0 || warm.captured > 0) {
+    say(fmt::format("warm-up: {} micro-batches tried, {} shapes captured, {:.1f} s", warm.tried,
+                    warm.captured, warm.seconds));
+  }
+}
+
+harness::TrainedStep BertSystem::train_step() {
+  Run& run = *run_;
+  run.trainer.record(run.steps < config_.log.timeline_steps ? &run.timeline : nullptr);
+  const StepResult step = run.trainer.step();
+  run.steps = step.step;
+  run.trace.add(step);
+  harness::TrainedStep result{.step = step.step, .samples = run.trainer.samples()};
+  if (step.losses) result.loss = step.losses->mean_loss();
+  return result;
+}
+
+double BertSystem::evaluate() { return run_->evaluator.evaluate().masked_lm_accuracy(); }
+
+void BertSystem::save() {
+  Run& run = *run_;
+  run.trace.finish();
+  if (!run.files.timeline.empty()) run.timeline.write(run.files.timeline);
+  if (run.files.checkpoint.empty()) return;
+  run.trainer.gather_weights();
+  if (ranks_.first()) {
+    bert::save_weights(model_->layout(), model_->weights(), run.files.checkpoint);
+  }
+}
+
+}  // namespace strata::training

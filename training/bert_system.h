@@ -1,0 +1,67 @@
+// BERT pretraining as the system that the harness times.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "bert/model.h"
+#include "config/run_config.h"
+#include "data/files/instance_file.h"
+#include "device/backend.h"
+#include "harness/host/signal_thread.h"
+#include "harness/system_under_test.h"
+#include "training/evaluation.h"
+#include "training/setup.h"
+#include "training/step_trace.h"
+#include "training/trace/timeline.h"
+#include "training/trainer.h"
+
+namespace strata::training {
+
+class BertSystem final : public harness::SystemUnderTest {
+ public:
+  // Makes the device and the model and opens the data; reads no sample. All ranks construct
+  // together; the referred must outlive it. Throws Error for what the configuration cannot have.
+  BertSystem(const config::RunConfig& config, const Ranks& ranks);
+
+  harness::SystemFacts system_facts() const override;
+  harness::DataFacts data_facts() const override;
+  int rank() const override { return ranks_.rank(); }
+  int ranks() const override { return ranks_.size(); }
+  void broadcast(void* data, size_t bytes) override {
+    ranks_.communicator.broadcast(data, bytes, 0);
+  }
+  void barrier() override { ranks_.communicator.barrier(); }
+
+  void prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) override;
+  void warm_up(const harness::Say& say) override;
+  void start() override { run_->trainer.start(); }
+  harness::TrainedStep train_step() override;
+  double evaluate() override;
+  void save() override;
+
+ private:
+  // What one experiment has of its own.
+  struct Run {
+    Run(BertSystem& system, uint64_t seed, const harness::RunFiles& files);
+
+    harness::RunFiles files;
+    Trainer trainer;
+    Evaluator evaluator;
+    StepTrace trace;
+    Timeline timeline;
+    int64_t steps = 0;
+  };
+
+  const config::RunConfig& config_;
+  const Ranks& ranks_;
+  const harness::SignalThread signal_thread_;  // before the device starts its threads
+  bert::BertConfig bert_;
+  std::unique_ptr<device::Backend> backend_;
+  std::unique_ptr<data::InstanceSource> train_, eval_;
+  std::unique_ptr<bert::Model> model_;
+  bert::HostWeights weights_;  // that the experiment starts from
+  std::optional<Run> run_;
+};
+
+}  // namespace strata::training

@@ -1,0 +1,135 @@
+#include "training/options.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "training/schedules/micro_batch_order.h"
+
+namespace strata::training {
+namespace {
+
+// What this rank updates where ranks shard the state.
+std::vector<Range> local_shards(const config::RunConfig& config, const bert::Model& model,
+                                const comm::Communicator& communicator) {
+  std::vector<Range> shards;
+  for (const Range& bucket :
+       comm::make_buckets(model.layout().boundaries, bucket_options(config))) {
+    shards.push_back(comm::local_shard(bucket, communicator));
+  }
+  return shards;
+}
+
+}  // namespace
+
+bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model) {
+  bert::ModelOptions options{.float8 = config.model.precision == config::Precision::kFp8,
+                             .in_flight = make_schedule(config, 1).in_flight};
+  if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
+    options.rounding = {.tokens = std::min(tokens, model.max_positions),
+                        .masked = std::max<int64_t>(tokens / 4, 1),
+                        .max_length = model.max_positions};
+    const device::BackendKind& backend = *config.device.backend;
+    if (options.float8 && options.rounding.tokens % backend.float8_tokens != 0) {
+      fail(
+          "model.precision fp8 on {} needs batches of a multiple of {} tokens, which no padding "
+          "of a model of {} positions gives; use bf16",
+          backend.name, backend.float8_tokens, model.max_positions);
+    }
+  }
+  return options;
+}
+
+Schedule make_schedule(const config::RunConfig& config, int blocks) {
+  return micro_batch_order(blocks, config.batch.gradient_accumulation_steps);
+}
+
+loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed) {
+  const config::LoadBalanceConfig& balance = config.batch.load_balance;
+  return {.strategy = name_of(balance.strategy),
+          .ranks = ranks,
+          .batch_per_rank = config.batch.micro_batch * config.batch.gradient_accumulation_steps,
+          .seed = seed,
+          .strata_bounds = balance.strata,
+          .group_ranks = balance.group_ranks.value_or(0),
+          .cost = balance.cost};
+}
+
+optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
+                                        double base_learning_rate) {
+  return {.schedule = config.name,
+          .base_learning_rate = base_learning_rate,
+          .end_learning_rate = config.end_lr,
+          .start_warmup_step = config.start_warmup_step,
+          .warmup_steps = config.warmup_steps,
+          .total_steps = config.training_steps,
+          .power = config.power};
+}
+
+bool is_sharded(const config::RunConfig& config, const comm::Communicator& communicator) {
+  return config.optimizer.sharded && communicator.size() > 1;
+}
+
+comm::BucketOptions bucket_options(const config::RunConfig& config) {
+  return {.clip = config.clip.mode,
+          .max_norm = static_cast<float>(config.clip.max_norm),
+          .reduce_dtype = config.reduce.dtype == config::ReduceDType::kBf16 ? device::DType::kBF16
+                                                                            : device::DType::kF32,
+          .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6)};
+}
+
+comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model) {
+  comm::BucketOptions options = bucket_options(config);
+  if (config.optimizer.sharded) options.gathered_weights = model.compute_weights();
+  return options;
+}
+
+std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& config,
+                                                     device::Backend& backend) {
+  return config.device.graphs ? std::make_unique<device::GraphCache>(backend) : nullptr;
+}
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& config,
+                                                 device::Backend& backend,
+                                                 const bert::ParameterLayout& layout,
+                                                 const optim::ParameterArena& arena,
+                                                 std::span<const Range> owned) {
+  std::vector<optim::Segment> segments;
+  for (const bert::ParameterSegment& segment : layout.segments()) {
+    segments.push_back({segment.offset, segment.size, segment.decay});
+  }
+  const optim::AdamOptions options{config.beta1, config.beta2, config.epsilon, config.weight_decay};
+  if (config.name == config::OptimizerKind::kLamb) {
+    return optim::make_lamb(backend, arena, segments, options, owned);
+  }
+  return optim::make_adam(backend, arena, segments, options, owned);
+}
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config,
+                                                 device::Backend& backend, const bert::Model& model,
+                                                 const comm::Communicator& communicator) {
+  optim::ParameterArena arena{model.master_weights(), {}, model.gradients()};
+  if (backend.compute_dtype() != backend.master_dtype())
+    arena.compute_weights = model.compute_weights();
+  std::vector<Range> owned;
+  if (is_sharded(config, communicator)) owned = local_shards(config, model, communicator);
+  return make_optimizer(config.optimizer, backend, model.layout(), arena, owned);
+}
+
+std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& backend,
+                                                             comm::Communicator& communicator,
+                                                             const bert::Model& model,
+                                                             const comm::BucketOptions& options,
+                                                             optim::Optimizer& optimizer) {
+  const auto update = [&optimizer](const comm::ReducedGradients& reduced) {
+    optimizer.update(reduced.stream, reduced.range, reduced.clip);
+  };
+  const auto finish = [&optimizer](const comm::ReducedGradients& reduced) {
+    optimizer.finish(reduced.stream, reduced.range);
+  };
+  return std::make_unique<comm::GradientBuckets>(
+      backend, communicator, model.gradients(), model.layout().boundaries, options, update,
+      comm::DeferredUpdate{optimizer.partial_sums(), finish});
+}
+
+}  // namespace strata::training

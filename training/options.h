@@ -1,0 +1,60 @@
+// A run configuration in the terms of the libraries below, and the parts of a step made from it.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "bert/model.h"
+#include "comm/buckets/gradient_buckets.h"
+#include "config/run_config.h"
+#include "device/graph_cache.h"
+#include "loadbalance/plans/batch_plan.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+#include "training/schedule.h"
+
+namespace strata::training {
+
+// batch.round_tokens, model.precision, and as many micro-batches in flight as the order of work
+// has. Throws Error where they do not suit the model.
+bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model);
+
+// The order of work of a step.
+Schedule make_schedule(const config::RunConfig& config, int blocks);
+
+loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed);
+
+optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
+                                        double base_learning_rate);
+
+// Whether ranks shard the optimizer's state.
+bool is_sharded(const config::RunConfig& config, const comm::Communicator& communicator);
+
+comm::BucketOptions bucket_options(const config::RunConfig& config);
+// The same with the weights of `model` to gather where the configuration shards the state.
+comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model);
+
+// Where device.graphs asks for them, else null.
+std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& config,
+                                                     device::Backend& backend);
+
+// The configured optimizer of an arena laid out as `layout` says. `owned`: see optim::make_adam.
+std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& config,
+                                                 device::Backend& backend,
+                                                 const bert::ParameterLayout& layout,
+                                                 const optim::ParameterArena& arena,
+                                                 std::span<const Range> owned = {});
+// The same of this rank's shard of `model`'s state, where the configuration shards it.
+std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config,
+                                                 device::Backend& backend, const bert::Model& model,
+                                                 const comm::Communicator& communicator);
+
+// Buckets of `model`'s gradients that `optimizer` updates; both outlive them. Where the options
+// gather weights, LAMB must have been made for this rank's shard; Adam may have the whole state.
+std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& backend,
+                                                             comm::Communicator& communicator,
+                                                             const bert::Model& model,
+                                                             const comm::BucketOptions& options,
+                                                             optim::Optimizer& optimizer);
+
+}  // namespace strata::training

@@ -1,0 +1,52 @@
+// The order of work of one step, as data: what a step walks, and what `strata bench step --explain`
+// prints. Each file of training/schedules/ makes one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace strata::training {
+
+// One piece of work.
+struct Task {
+  enum class Kind : uint8_t {
+    kForward,   // a block's forward of a micro-batch
+    kBackward,  // a block's backward of a micro-batch
+    kReady,     // a block's gradients are complete: their buckets may be reduced
+    kUpdate,    // every bucket is reduced and its weights are updated
+  };
+  Kind kind = Kind::kForward;
+  int block = 0;  // its index in Model::blocks(); of kUpdate: none
+  int micro_batch = 0;
+
+  bool operator==(const Task&) const = default;
+};
+const char* name_of(Task::Kind kind);
+
+struct Schedule {
+  std::string name;
+  int blocks = 0;
+  int micro_batches = 0;
+  int in_flight = 1;  // micro-batches that may be between their forward and their backward
+  std::vector<Task> tasks;
+};
+
+// Throws Error, saying which task, unless every block's forward and backward is there once for
+// every micro-batch and no task comes before what it needs: forward the block before and the
+// forward of the micro-batch before; backward the forward of the last block and the backward of the
+// block after; kReady all backwards of its block; kUpdate, the last task, everything. At most
+// `in_flight` micro-batches are begun and not finished.
+void check_schedule(const Schedule& schedule);
+
+// Tasks that follow each other and are of one micro-batch.
+struct Segment {
+  int micro_batch = 0;
+  bool begins = false;  // its micro-batch
+  std::span<const Task> tasks;
+};
+// `schedule` must outlive them.
+std::vector<Segment> segments_of(const Schedule& schedule);
+
+}  // namespace strata::training

@@ -1,0 +1,12 @@
+// One micro-batch after another, each through all blocks and back.
+#pragma once
+
+#include "training/schedule.h"
+
+namespace strata::training {
+
+// Gradients become ready, block by block, in the last micro-batch's backward, beside which they are
+// reduced. One micro-batch is in flight.
+Schedule micro_batch_order(int blocks, int micro_batches);
+
+}  // namespace strata::training

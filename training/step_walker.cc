@@ -1,0 +1,93 @@
+#include "training/step_walker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace strata::training {
+namespace {
+
+// Whether both do the same for whichever micro-batch they are of.
+bool same_work(std::span<const Task> a, std::span<const Task> b) {
+  return std::ranges::equal(
+      a, b, [](const Task& x, const Task& y) { return x.kind == y.kind && x.block == y.block; });
+}
+
+}  // namespace
+
+StepWalker::StepWalker(bert::Model& model, Schedule schedule,
+                       std::unique_ptr<device::GraphCache> graphs)
+    : model_(model), schedule_(std::move(schedule)), graphs_(std::move(graphs)) {
+  check_schedule(schedule_);
+  if (schedule_.blocks != std::ssize(model.blocks())) {
+    fail("schedule {}: is for {} blocks, the model has {}", schedule_.name, schedule_.blocks,
+         model.blocks().size());
+  }
+  if (schedule_.in_flight > model.in_flight()) {
+    fail("schedule {}: has {} micro-batches in flight, the model memory for {}", schedule_.name,
+         schedule_.in_flight, model.in_flight());
+  }
+  segments_ = segments_of(schedule_);
+  in_flight_.push_back({&model.activations(), {}});
+  more_activations_.reserve(static_cast<size_t>(schedule_.in_flight));
+  while (std::ssize(in_flight_) < schedule_.in_flight) {
+    more_activations_.push_back(model.make_activations());
+    in_flight_.push_back({&more_activations_.back(), {}});
+  }
+}
+
+void StepWalker::begin(const Segment& segment, const bert::TrainingStep& step) {
+  bert::TrainingStep of_micro_batch = step;
+  of_micro_batch.accumulate = segment.micro_batch > 0;
+  in_flight(segment.micro_batch).micro_batch = model_.begin(of_micro_batch);
+}
+
+comm::StepTimes StepWalker::run(const Segment& segment, comm::GradientBuckets& buckets,
+                                ComputeTimes* times) {
+  if (!graphs_ || times) return issue(segment, buckets, times);
+  comm::StepTimes result;
+  graphs_->run(graph_key(segment), [&] { result = issue(segment, buckets, nullptr); });
+  return result;
+}
+
+bool StepWalker::capture(const Segment& segment, comm::GradientBuckets& buckets) {
+  return graphs_->capture(graph_key(segment), [&] { issue(segment, buckets, nullptr); });
+}
+
+comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets& buckets,
+                                  ComputeTimes* times) {
+  const auto& [activations, micro_batch] = in_flight(segment.micro_batch);
+  comm::StepTimes result;
+  for (const Task& task : segment.tasks) {
+    if (task.kind == Task::Kind::kUpdate) {
+      result = buckets.finish_step();
+      continue;
+    }
+    bert::Block& block = *model_.blocks()[static_cast<size_t>(task.block)];
+    if (task.kind == Task::Kind::kReady) {
+      buckets.mark_ready(block.gradients().begin, block.gradients().end);
+      continue;
+    }
+    if (task.kind == Task::Kind::kForward) {
+      block.forward(micro_batch, *activations);
+    } else {
+      block.backward(micro_batch, *activations);
+    }
+    if (times) times->end(task, block.name());
+  }
+  return result;
+}
+
+// What is issued depends on the micro-batch's shape, the memory of its activations and the tasks.
+device::GraphCache::Key StepWalker::graph_key(const Segment& segment) {
+  const bert::Model::Shape shape = model_.shape(in_flight(segment.micro_batch).micro_batch);
+  device::GraphCache::Key key(shape.begin(), shape.end());
+  key.push_back(segment.micro_batch % schedule_.in_flight);
+  const auto alike = std::ranges::find_if(
+      segments_, [&](const Segment& other) { return same_work(other.tasks, segment.tasks); });
+  key.push_back(alike - segments_.begin());
+  return key;
+}
+
+}  // namespace strata::training
