@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/timing.h"
-#include "bert/model.h"
+#include "bert/model/model.h"
+#include "training/batches/synthetic_batch.h"
 #include "training/options.h"
-#include "training/synthetic_batch.h"
 
 namespace strata::bench {
 namespace {

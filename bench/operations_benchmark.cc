@@ -10,8 +10,8 @@
 #include "bert/device_batch.h"
 #include "bert/parameters.h"
 #include "device/buffer.h"
+#include "training/batches/synthetic_batch.h"
 #include "training/options.h"
-#include "training/synthetic_batch.h"
 
 namespace strata::bench {
 namespace {

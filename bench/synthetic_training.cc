@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "bert/flops.h"
+#include "training/batches/synthetic_batch.h"
 #include "training/options.h"
-#include "training/synthetic_batch.h"
 
 namespace strata::bench {
 

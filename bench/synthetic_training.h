@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/timing.h"
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "config/run_config.h"
 #include "data/files/packed_batch.h"

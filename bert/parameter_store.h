@@ -2,7 +2,6 @@
 #pragma once
 
 #include "bert/parameters.h"
-#include "bert/weights/weights.h"
 #include "device/backend.h"
 #include "device/buffer.h"
 

@@ -11,6 +11,9 @@
 
 namespace strata::bert {
 
+// The whole arena on the host, f32.
+using HostWeights = std::vector<float>;
+
 // A parameter's place: rows x cols elements from `offset`. Matrices are [out, in].
 struct Parameter {
   std::string name;          // MLPerf's: bert/encoder/layer_0/attention/self/query/kernel

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "cli/commands.h"
 #include "cli/config_options.h"
 #include "cli/ranks.h"

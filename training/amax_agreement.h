@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "comm/collectives.h"
 #include "comm/communicator.h"
 

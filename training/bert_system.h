@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "config/run_config.h"
 #include "data/files/instance_file.h"
 #include "device/backend.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "training/batch_shapes.h"
+#include "training/batches/batch_shapes.h"
 #include "training/losses.h"
 
 namespace strata::training {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "comm/communicator.h"
 #include "data/files/instance_file.h"
 

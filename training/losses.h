@@ -1,7 +1,7 @@
 // Losses summed over the ranks of a job.
 #pragma once
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "comm/communicator.h"
 
 namespace strata::training {

@@ -4,14 +4,14 @@
 #include <memory>
 #include <span>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "config/run_config.h"
 #include "device/graph_cache.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
-#include "training/schedule.h"
+#include "training/schedules/schedule.h"
 
 namespace strata::training {
 

@@ -7,7 +7,7 @@
 
 #include "bert/config.h"
 #include "bert/device_batch.h"
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "bert/weights/weights.h"
 #include "comm/communicator.h"
 #include "config/run_config.h"

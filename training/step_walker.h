@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "device/graph_cache.h"
-#include "training/schedule.h"
+#include "training/schedules/schedule.h"
 #include "training/trace/compute_times.h"
 
 namespace strata::training {
@@ -26,8 +26,8 @@ class StepWalker {
 
   // The micro-batch of a segment that begins one: the uploaded batch becomes it (see Model::begin).
   void begin(const Segment& segment, const bert::TrainingStep& step);
-  // Issues a segment and, where `times` is not null, times it. Returns the times of the segment that
-  // updates, zeros of others.
+  // Issues a segment and, where `times` is not null, times it. Returns the times of the segment
+  // that updates, zeros of others.
   comm::StepTimes issue(const Segment& segment, comm::GradientBuckets& buckets,
                         ComputeTimes* times);
   // Launches it where graphs are captured and it is not timed, else issues it.

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "comm/communicator.h"
 #include "config/run_config.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/timing.h"
-#include "training/batch_shapes.h"
-#include "training/synthetic_batch.h"
+#include "training/batches/batch_shapes.h"
+#include "training/batches/synthetic_batch.h"
 
 namespace strata::training {
 namespace {

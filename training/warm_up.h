@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "training/evaluation.h"
 #include "training/trainer.h"
 

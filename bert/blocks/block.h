@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/range.h"
-#include "bert/activations.h"
+#include "bert/blocks/activations.h"
 #include "bert/config.h"
 #include "bert/micro_batch.h"
 #include "bert/parameter_store.h"

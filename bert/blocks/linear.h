@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bert/blocks/block.h"
-#include "bert/blocks/float8_scales.h"
+#include "bert/float8_scales.h"
 
 namespace strata::bert {
 

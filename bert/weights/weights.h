@@ -10,9 +10,6 @@
 
 namespace strata::bert {
 
-// The whole parameter arena on the host, f32, as ParameterLayout lays it out.
-using HostWeights = std::vector<float>;
-
 // Matrices and embeddings normal with standard deviation 0.02, cut at two deviations; biases 0;
 // LayerNorm gains 1 (the BERT reference). The same seed gives the same bits everywhere.
 HostWeights random_weights(const ParameterLayout& layout, uint64_t seed);

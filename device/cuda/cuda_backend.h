@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "device/backend.h"
-#include "device/cuda/runtime/kernel_choices.h"
+#include "device/cuda/host/kernel_choices.h"
 
 namespace strata::device::cuda {
 

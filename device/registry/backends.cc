@@ -9,7 +9,7 @@
 #include "device/reference/reference_backend.h"
 #ifdef STRATA_CUDA
 #include "device/cuda/cuda_backend.h"
-#include "device/cuda/runtime/kernel_choices.h"
+#include "device/cuda/host/kernel_choices.h"
 #endif
 
 namespace strata::device {

@@ -8,7 +8,7 @@
 #include "device/registry/backends.h"
 #include "tests/comm/mirror_communicator.h"
 #include "tests/training/tiny_run.h"
-#include "training/synthetic_batch.h"
+#include "training/batches/synthetic_batch.h"
 
 namespace strata::bench {
 namespace {
@@ -75,9 +75,9 @@ TEST_F(OperationsBenchmarkTest, OnlyWhatWasAskedForIsMeasured) {
 
 TEST_F(OperationsBenchmarkTest, SeveralRanksAreRefused) {
   comm::MirrorCommunicator two;
-  EXPECT_THROW(
-      benchmark_operations(training::tiny_run(2), {}, training::Ranks{two}, [](const std::string&) {}),
-      Error);
+  EXPECT_THROW(benchmark_operations(training::tiny_run(2), {}, training::Ranks{two},
+                                    [](const std::string&) {}),
+               Error);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "bert/weights/weights.h"
 #include "tests/conformance/backends.h"
 

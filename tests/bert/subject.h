@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "tests/bert/golden.h"
 
 namespace strata::bert {

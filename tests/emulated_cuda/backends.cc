@@ -2,7 +2,7 @@
 #include "tests/conformance/backends.h"
 
 #include "device/cuda/cuda_backend.h"
-#include "device/cuda/runtime/kernel_choices.h"
+#include "device/cuda/host/kernel_choices.h"
 
 namespace strata::device {
 

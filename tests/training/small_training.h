@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "bert/model.h"
+#include "bert/model/model.h"
 #include "comm/communicator.h"
 #include "config/run_config.h"
 #include "data/files/instance_file.h"

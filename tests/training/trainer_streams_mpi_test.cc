@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "device/cuda/runtime/nccl_collectives.h"
+#include "device/cuda/host/nccl_collectives.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/small_training.h"
 #include "training/trainer.h"
@@ -73,7 +73,7 @@ TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
       for (uint64_t schedule = 0; schedule < 4; ++schedule) {
         testing_support::DeferredBackend deferred(
             *cpu, 10 * schedule + static_cast<uint64_t>(world_->rank()));
-    deferred.use_collectives(device::cuda::make_nccl_collectives);
+        deferred.use_collectives(device::cuda::make_nccl_collectives);
         const TrainingHistory on_device =
             train(config(graphs, warmup_steps), deferred, *world_, *source_, 7, kSteps);
         EXPECT_EQ(on_device.weights, in_host_memory.weights)

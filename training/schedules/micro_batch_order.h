@@ -1,7 +1,7 @@
 // One micro-batch after another, each through all blocks and back.
 #pragma once
 
-#include "training/schedule.h"
+#include "training/schedules/schedule.h"
 
 namespace strata::training {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/backend.h"
-#include "training/schedule.h"
+#include "training/schedules/schedule.h"
 #include "training/trace/timeline.h"
 
 namespace strata::training {

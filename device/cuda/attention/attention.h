@@ -7,7 +7,7 @@
 
 #include "device/backend.h"
 #include "device/cuda/attention/cudnn_attention.h"
-#include "device/cuda/runtime/kernel_choices.h"
+#include "device/cuda/host/kernel_choices.h"
 #include "device/cuda/runtime/runtime.h"
 
 namespace strata::device::cuda {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "device/cuda/runtime/kernel_choices.h"
+#include "device/cuda/host/kernel_choices.h"
 #include "device/cuda/runtime/runtime.h"
 #include "device/matmul_call.h"
 

@@ -9,11 +9,10 @@
 #include <map>
 #include <utility>
 
-#include "comm/collectives.h"
-#include "device/cuda/runtime/nccl_collectives.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "comm/collectives.h"
 #include "device/buffer.h"
+#include "device/cuda/host/nccl_collectives.h"
 #include "device/graph_cache.h"
 #include "tests/comm/buckets/bucket_step.h"
 #include "tests/support/deferred_backend.h"

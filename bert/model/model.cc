@@ -1,0 +1,114 @@
+#include "bert/model/model.h"
+
+#include <ranges>
+
+#include "base/error.h"
+#include "bert/blocks/embeddings.h"
+#include "bert/blocks/encoder_layer.h"
+#include "bert/blocks/heads.h"
+
+namespace strata::bert {
+namespace {
+
+constexpr device::Stream kCompute = device::Stream::kCompute;
+
+}  // namespace
+
+Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
+             const ModelOptions& options)
+    : config_(config),
+      options_(options),
+      backend_(backend),
+      layout_(config),
+      parameters_(backend, layout_),
+      slots_(backend, capacity, options.rounding, options.in_flight),
+      workspace_(backend, config, options.rounding.rounded(capacity), options.float8),
+      step_values_(backend, sizeof(StepValues)),
+      context_{config_, backend, parameters_, workspace_, options.rounding.rounded(capacity)} {
+  if (options.float8) {
+    if (!backend.has_float8()) fail("{}: has no FP8", backend.description());
+    scales_.emplace(backend, EncoderLayer::kGemms * config.layers);
+  }
+  int index = 0;
+  blocks_.push_back(std::make_unique<Embeddings>(context_, layout_, index++));
+  for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
+    blocks_.push_back(std::make_unique<EncoderLayer>(context_, layout_, layer, index++,
+                                                     scales_ ? &*scales_ : nullptr));
+  }
+  auto heads = std::make_unique<Heads>(context_, layout_, index);
+  heads_ = heads.get();
+  blocks_.push_back(std::move(heads));
+  for (size_t block = 0; block + 1 < blocks_.size(); ++block) {
+    blocks_[block]->connect(*blocks_[block + 1]);
+  }
+  activations_.emplace(make_activations());
+}
+
+Model::~Model() = default;
+
+void Model::set_weights(const HostWeights& weights) {
+  if (scales_) scales_->reset();
+  parameters_.set_weights(weights);
+}
+
+Activations Model::make_activations() const {
+  return {backend_, blocks_, context_.capacity.tokens, config_.hidden_size};
+}
+
+MicroBatch Model::begin(const TrainingStep& step) {
+  if (step.accumulate && step_ != step.step) {
+    fail("a micro-batch of step {} adds to gradients of another step", step.step);
+  }
+  const DeviceBatch& batch = slots_.take();
+  step_ = step.step;
+  const StepValues values{.dropout_key = device::dropout_step_key(step.seed, step.step),
+                          .masked_lm_scale = step.masked_lm_scale,
+                          .next_sentence_scale = step.next_sentence_scale};
+  backend_.store(kCompute, step_values_.data(), &values, sizeof values);
+  if (scales_) scales_->begin(step.step);
+  return {&batch, step_values_.as<StepValues>(), true, step.accumulate};
+}
+
+Model::Shape Model::shape(const MicroBatch& micro_batch) const {
+  const BatchShape batch = micro_batch.batch->shape();
+  return {slots_.slot_of(*micro_batch.batch),
+          batch.tokens,
+          batch.samples,
+          batch.masked,
+          batch.max_length,
+          scales_ && scales_->rounds() ? 1 : 0,
+          micro_batch.accumulate ? 1 : 0};
+}
+
+void Model::forward(const MicroBatch& micro_batch) {
+  for (const auto& block : blocks_) block->forward(micro_batch, *activations_);
+}
+
+void Model::backward(const MicroBatch& micro_batch, const MarkReady& mark_ready) {
+  for (const auto& block : blocks_ | std::views::reverse) {
+    block->backward(micro_batch, *activations_);
+    if (mark_ready) mark_ready(block->gradients().begin, block->gradients().end);
+  }
+}
+
+void Model::train(const data::PackedBatch& batch, const TrainingStep& step,
+                  const MarkReady& mark_ready) {
+  upload(batch);
+  const MicroBatch micro_batch = begin(step);
+  forward(micro_batch);
+  backward(micro_batch, mark_ready);
+}
+
+void Model::evaluate(const DeviceBatch& batch) {
+  forward({.batch = &batch, .step = step_values_.as<StepValues>()});
+}
+
+void Model::evaluate(const data::PackedBatch& batch) {
+  upload(batch);
+  evaluate(slots_.take());
+}
+
+Losses Model::take_losses() { return heads_->take_losses(true); }
+Losses Model::take_evaluation_losses() { return heads_->take_losses(false); }
+
+}  // namespace strata::bert

@@ -1,0 +1,122 @@
+// BERT for pretraining, as a list of blocks: masked-LM and next-sentence losses and all gradients,
+// over packed batches.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bert/batch_slots.h"
+#include "bert/blocks/activations.h"
+#include "bert/blocks/block.h"
+#include "bert/blocks/workspace.h"
+#include "bert/config.h"
+#include "bert/float8_scales.h"
+#include "bert/losses.h"
+#include "bert/micro_batch.h"
+#include "bert/parameter_store.h"
+#include "bert/parameters.h"
+
+namespace strata::bert {
+
+class Heads;
+
+// What a training micro-batch is scaled and seeded by, and where in its step it stands. The loss is
+// the mean over the global batch, so the scales come from counts over all ranks and micro-batches.
+struct TrainingStep {
+  uint64_t seed = 0;  // of the run; with `step`, keys dropout
+  uint64_t step = 0;
+  float masked_lm_scale = 1.0f;      // d(loss)/d(one masked position's cross-entropy)
+  float next_sentence_scale = 1.0f;  // d(loss)/d(one sequence's cross-entropy)
+  // Not the step's first micro-batch: weights are the same, and gradients are added to those that
+  // are there, which the first one's overwrite.
+  bool accumulate = false;
+};
+
+struct ModelOptions {
+  BatchRounding rounding;
+  bool float8 = false;  // the encoder's GEMMs in FP8, from the second training step on
+  int in_flight = 1;    // micro-batches that may be between their forward and their backward
+};
+
+class Model {
+ public:
+  // Called when backward has completed the gradients of elements [begin, end) of the arena.
+  using MarkReady = std::function<void(int64_t begin, int64_t end)>;
+
+  // Takes memory for weights, gradients, batches and one micro-batch's activations. `backend` must
+  // outlive it. Throws Error where it cannot do what the options ask for.
+  Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
+        const ModelOptions& options = {});
+  ~Model();
+
+  const BertConfig& config() const { return config_; }
+  device::Backend& backend() const { return backend_; }
+  const ParameterLayout& layout() const { return layout_; }
+  const BatchCapacity& capacity() const { return slots_.capacity(); }
+  const BatchRounding& rounding() const { return options_.rounding; }
+  bool in_float8() const { return options_.float8; }
+  int in_flight() const { return options_.in_flight; }
+  // The amax of what FP8 GEMMs have been given since the step began, f32: ranks that agree on them
+  // before the next step go on with the same scales. Absent without FP8.
+  device::Tensor float8_amax() const { return scales_ ? scales_->amax() : device::Tensor(); }
+
+  void set_weights(const HostWeights& weights);
+  HostWeights weights() const { return parameters_.weights(); }
+  // Flat arenas of layout().size elements (see ParameterStore).
+  device::Tensor master_weights() const { return parameters_.master_weights(); }
+  device::Tensor compute_weights() const { return parameters_.compute_weights(); }
+  device::Tensor gradients() const { return parameters_.gradients(); }
+
+  // In the order of forward: embeddings, layer_0, layer_1, ..., heads.
+  const std::vector<std::unique_ptr<Block>>& blocks() const { return blocks_; }
+  // The memory of one micro-batch in flight, which evaluations use, too; and memory for one more.
+  const Activations& activations() const { return *activations_; }
+  Activations make_activations() const;
+
+  // A batch on its way to the device, for the next begin() or evaluate(): see BatchSlots.
+  void upload(const data::PackedBatch& batch) { slots_.upload(batch); }
+  void discard_uploaded() { slots_.discard(); }
+  int slots() const { return slots_.count(); }
+  // Makes the uploaded batch a micro-batch of a training step. Throws Error where there is none, or
+  // where it accumulates and the last one was of another step.
+  MicroBatch begin(const TrainingStep& step);
+  // Everything that decides what blocks issue for a micro-batch: where it is equal, what was
+  // captured once (Backend::capture) can be launched.
+  using Shape = std::array<int64_t, 7>;  // the first is the slot that the batch lies in
+  Shape shape(const MicroBatch& micro_batch) const;
+
+  // All blocks in order, with activations of the model's own. Both passes write gradients.
+  // `mark_ready` may be empty.
+  void forward(const MicroBatch& micro_batch);
+  void backward(const MicroBatch& micro_batch, const MarkReady& mark_ready);
+  // Upload, begin, forward and backward.
+  void train(const data::PackedBatch& batch, const TrainingStep& step, const MarkReady& mark_ready);
+  // Forward without dropout or gradients; of a batch that stays on the device, or is uploaded.
+  void evaluate(const DeviceBatch& batch);
+  void evaluate(const data::PackedBatch& batch);
+
+  // The sums since the last call, over training or over evaluation. Waits for the device.
+  Losses take_losses();
+  Losses take_evaluation_losses();
+
+ private:
+  BertConfig config_;
+  ModelOptions options_;
+  device::Backend& backend_;
+  ParameterLayout layout_;
+  ParameterStore parameters_;
+  BatchSlots slots_;
+  Workspace workspace_;
+  std::optional<Float8Scales> scales_;  // of FP8
+  device::Buffer step_values_;          // StepValues
+  std::optional<uint64_t> step_;        // that the last micro-batch was of
+  BlockContext context_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  Heads* heads_ = nullptr;  // the last of them
+  std::optional<Activations> activations_;
+};
+
+}  // namespace strata::bert

@@ -1,0 +1,163 @@
+// The order of the rooms: which folder may use which, read from the #include lines themselves.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+
+namespace strata {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = STRATA_SOURCE_DIR;
+
+// Top to bottom: a folder uses itself and folders below it. A file belongs to the longest that
+// fits.
+const std::vector<std::string> kOrder = {
+    "cli/bench",
+    "cli",
+    "bench",
+    "training",
+    "training/batches",
+    "training/trace",
+    "training/schedules",
+    "harness",
+    "harness/record",
+    "harness/host",
+    "config",
+    "bert/model",
+    "bert/blocks",
+    "bert/weights",
+    "bert",
+    "comm/buckets",
+    "comm",
+    "optim",
+    "loadbalance/plans",
+    "loadbalance",
+    "results",
+    "compliance/package",
+    "compliance/checks",
+    "compliance/language",
+    "compliance/log",
+    "data/loading",
+    "data/prepare",
+    "data/files",
+    "data/text",
+    "device/registry",
+    "device/sample",
+    "device/cuda",
+    "device/cuda/attention",
+    "device/cuda/gemm",
+    "device/cuda/host",
+    "device/cuda/runtime",
+    "device/cpu",
+    "device/cpu/kernels",
+    "device/reference",
+    "device",
+    "base",
+};
+
+// What is below in the list and yet none of its business.
+const std::map<std::string, std::vector<std::string>> kForbidden = {
+    {"harness", {"bert", "comm", "optim", "loadbalance", "device", "data"}},
+    {"compliance", {"data", "device"}},
+    {"results", {"data", "device"}},
+    {"optim", {"loadbalance", "compliance", "data"}},
+    {"comm", {"optim", "loadbalance", "compliance", "data"}},
+    {"bert", {"comm", "optim", "loadbalance", "compliance", "results"}},
+    {"loadbalance", {"compliance", "results", "data"}},
+    {"data", {"device"}},
+};
+
+std::string room_of(const std::string& path) {
+  std::string best;
+  for (const std::string& room : kOrder) {
+    if (path.starts_with(room + "/") && room.size() > best.size()) best = room;
+  }
+  return best;
+}
+
+std::string top_of(const std::string& path) { return path.substr(0, path.find('/')); }
+
+size_t height_of(const std::string& room) {
+  return static_cast<size_t>(std::ranges::find(kOrder, room) - kOrder.begin());
+}
+
+bool is_source(const fs::path& path) {
+  static const std::set<std::string> endings = {".h", ".cc", ".cu"};
+  return endings.contains(path.extension().string());
+}
+
+// Paths of all files in the rooms, from the root on.
+std::vector<std::string> files_of_rooms() {
+  std::set<std::string> tops;
+  for (const std::string& room : kOrder) tops.insert(top_of(room));
+  std::vector<std::string> files;
+  for (const std::string& top : tops) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / top)) {
+      if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), kRoot).string());
+    }
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+TEST(Layers, AFolderUsesOnlyFoldersBelowIt) {
+  const std::regex include(R"(#include "([a-z0-9_]+/[^"]+)\")");
+  int includes = 0;
+  for (const std::string& file : files_of_rooms()) {
+    if (!is_source(file)) continue;
+    const std::string room = room_of(file);
+    ASSERT_NE(room, "") << file << " lies in no folder of the order";
+    const std::string text = read_file(kRoot / file);
+    for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end;
+         ++match) {
+      const std::string used = (*match)[1], used_room = room_of(used);
+      ++includes;
+      ASSERT_NE(used_room, "") << file << " includes " << used << ", of no folder of the order";
+      EXPECT_TRUE(fs::exists(kRoot / used))
+          << file << " includes " << used << ", which is not there";
+      EXPECT_LE(height_of(room), height_of(used_room))
+          << file << " includes " << used << ", but " << room << " is below " << used_room;
+      const auto forbidden = kForbidden.find(top_of(room));
+      if (forbidden == kForbidden.end()) continue;
+      EXPECT_FALSE(std::ranges::count(forbidden->second, top_of(used)))
+          << file << " includes " << used << ", but " << forbidden->first << " must not know "
+          << top_of(used);
+    }
+  }
+  EXPECT_GT(includes, 1000) << "the includes were not found";
+}
+
+TEST(Layers, NoFolderShowsMoreFilesThanAReaderCanTakeIn) {
+  constexpr int kMost = 22;
+  std::map<std::string, int> files;
+  for (const std::string& file : files_of_rooms()) {
+    const std::string folder = fs::path(file).parent_path().string();
+    if (!folder.starts_with("compliance/rules") && !file.ends_with("README.md")) ++files[folder];
+  }
+  for (const auto& [folder, count] : files) EXPECT_LE(count, kMost) << folder;
+}
+
+TEST(Layers, EveryFolderSaysWhatLivesThere) {
+  constexpr int kMostLines = 5;
+  for (const std::string& room : kOrder) {
+    if (!fs::exists(kRoot / room)) continue;
+    const fs::path readme = kRoot / room / "README.md";
+    ASSERT_TRUE(fs::exists(readme)) << room << " has no README.md";
+    const std::string text = read_file(readme);
+    const auto lines = std::ranges::count(text, '\n');
+    EXPECT_GT(lines, 0) << readme;
+    EXPECT_LE(lines, kMostLines) << readme;
+  }
+}
+
+}  // namespace
+}  // namespace strata
