@@ -5,7 +5,7 @@
 namespace strata::bert {
 namespace {
 
-constexpr device::Stream kCompute = device::Stream::kCompute, kCopy = device::Stream::kCopy;
+constexpr device::Stream kCopy = device::Stream::kCopy;
 
 }  // namespace
 

@@ -10,6 +10,9 @@
 
 namespace strata::bert {
 
+// What the model is issued on.
+inline constexpr device::Stream kCompute = device::Stream::kCompute;
+
 // The most that batches will hold; memory is taken for it once.
 struct BatchCapacity {
   int64_t tokens = 0;

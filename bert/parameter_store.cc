@@ -3,14 +3,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bert/device_batch.h"
 
 namespace strata::bert {
 namespace {
 
 using device::DType;
 using device::Tensor;
-
-constexpr device::Stream kCompute = device::Stream::kCompute;
 
 device::Buffer arena(device::Backend& backend, int64_t size, DType dtype) {
   return {backend, static_cast<size_t>(size) * size_of(dtype)};

@@ -31,7 +31,7 @@ using compliance::RuleStore;
 using compliance::Section;
 
 // The options of all subcommands; each takes those that concern it.
-struct Options {
+struct CheckOptions {
   std::vector<std::string> paths;
   std::string ruleset;
   std::string usage;
@@ -43,7 +43,7 @@ struct Options {
   bool json = false;
 };
 
-std::unique_ptr<RuleStore> open_rules(const Options& options) {
+std::unique_ptr<RuleStore> open_rules(const CheckOptions& options) {
   return options.rules.empty() ? std::make_unique<RuleStore>()
                                : std::make_unique<RuleStore>(options.rules);
 }
@@ -74,7 +74,7 @@ std::vector<fs::path> expand(const std::vector<std::string>& paths) {
   return files;
 }
 
-int check_logs(const Options& options) {
+int check_logs(const CheckOptions& options) {
   const auto rules = open_rules(options);
   const std::vector<fs::path> files = expand(options.paths);
   std::vector<LogVerdict> verdicts(files.size());
@@ -98,7 +98,7 @@ int check_logs(const Options& options) {
 
 // Usage and ruleset as given, or inferred from the path or from its first log; what was inferred is
 // printed.
-compliance::RulesetChoice choose_ruleset(const Options& options, const std::string& path) {
+compliance::RulesetChoice choose_ruleset(const CheckOptions& options, const std::string& path) {
   const std::string usage = options.usage.empty() ? "training" : options.usage;
   if (!options.ruleset.empty()) return {usage, options.ruleset, "given"};
   auto choice = compliance::infer_ruleset_from_path(path, options.usage);
@@ -116,11 +116,11 @@ compliance::RulesetChoice choose_ruleset(const Options& options, const std::stri
   return choice;
 }
 
-compliance::RcpPass rcp_pass(const Options& options) {
+compliance::RcpPass rcp_pass(const CheckOptions& options) {
   return options.rcp_pass == "full" ? compliance::RcpPass::kFull : compliance::RcpPass::kPruned;
 }
 
-compliance::PackageOptions package_options(const Options& options, const std::string& path,
+compliance::PackageOptions package_options(const CheckOptions& options, const std::string& path,
                                            Progress& progress) {
   const auto choice = choose_ruleset(options, path);
   compliance::PackageOptions out;
@@ -134,7 +134,7 @@ compliance::PackageOptions package_options(const Options& options, const std::st
   return out;
 }
 
-int check_packages(const Options& options, bool whole_round) {
+int check_packages(const CheckOptions& options, bool whole_round) {
   const auto rules = open_rules(options);
   std::vector<compliance::PackageVerdict> packages;
   {
@@ -170,7 +170,7 @@ std::vector<compliance::ResultFolder> result_folders(const std::string& path) {
   return folders;
 }
 
-int check_rcp(const Options& options) {
+int check_rcp(const CheckOptions& options) {
   const auto choice = choose_ruleset(options, options.paths.front());
   std::vector<Section> sections;
   for (const auto& folder : result_folders(options.paths.front())) {
@@ -192,7 +192,7 @@ int check_rcp(const Options& options) {
   return print_sections(sections, options.json);
 }
 
-int check_seeds(const Options& options) {
+int check_seeds(const CheckOptions& options) {
   std::vector<Section> sections;
   for (const auto& folder : result_folders(options.paths.front())) {
     std::vector<compliance::LogSeeds> seeds;
@@ -204,7 +204,7 @@ int check_seeds(const Options& options) {
   return print_sections(sections, options.json);
 }
 
-int check_power(const Options& options) {
+int check_power(const CheckOptions& options) {
   std::vector<Section> sections;
   for (const auto& folder : result_folders(options.paths.front())) {
     std::error_code error;
@@ -218,7 +218,7 @@ int check_power(const Options& options) {
   return print_sections(sections, options.json);
 }
 
-int check_systems(const Options& options) {
+int check_systems(const CheckOptions& options) {
   const std::string usage = options.usage.empty() ? "training" : options.usage;
   std::vector<Section> sections;
   for (const std::string& path : options.paths) {
@@ -231,28 +231,28 @@ int check_systems(const Options& options) {
   return print_sections(sections, options.json);
 }
 
-int check_repository(const Options& options) {
+int check_repository(const CheckOptions& options) {
   return print_sections({compliance::check_repository(options.paths.front())}, options.json);
 }
 
 // Adds a subcommand that runs `run`; the caller adds the options that concern it.
-CLI::App* add(CLI::App& check, const std::shared_ptr<Options>& options, int& exit_code,
+CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int& exit_code,
               const std::string& name, const std::string& help,
-              const std::function<int(const Options&)>& run) {
+              const std::function<int(const CheckOptions&)>& run) {
   CLI::App* command = check.add_subcommand(name, help);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &exit_code, run] { exit_code = run(*options); });
   return command;
 }
 
-void add_ruleset(CLI::App& command, Options& options) {
+void add_ruleset(CLI::App& command, CheckOptions& options) {
   command.add_option("--ruleset", options.ruleset,
                      "Round whose rules apply, such as 2.1.0 (default: inferred)");
   command.add_option("--usage", options.usage, "training or hpc (default: inferred)")
       ->check(CLI::IsMember({"training", "hpc"}));
 }
 
-void add_rules(CLI::App& command, Options& options) {
+void add_rules(CLI::App& command, CheckOptions& options) {
   command.add_option(
       "--rules", options.rules,
       "Directory of rule files, such as the official checker's (default: BERT's, built in)");
@@ -260,7 +260,7 @@ void add_rules(CLI::App& command, Options& options) {
   command.add_option("--threads", options.threads, "Threads that read logs (default: one a core)");
 }
 
-void add_rcp(CLI::App& command, Options& options) {
+void add_rcp(CLI::App& command, CheckOptions& options) {
   command.add_option("--rcp", options.rcp,
                      "Directory of reference convergence points (default: BERT's, built in)");
   command
@@ -269,7 +269,7 @@ void add_rcp(CLI::App& command, Options& options) {
       ->check(CLI::IsMember({"pruned", "full"}));
 }
 
-void add_directory(CLI::App& command, Options& options, const std::string& help) {
+void add_directory(CLI::App& command, CheckOptions& options, const std::string& help) {
   command.add_option("DIR", options.paths, help)->required()->expected(1);
 }
 
@@ -279,9 +279,9 @@ void add_check_command(CLI::App& app, int& exit_code) {
   CLI::App* check =
       app.add_subcommand("check", "Check logs and submissions against the MLPerf rules");
   check->require_subcommand(1);
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CheckOptions>();
   const auto add_one = [&](const std::string& name, const std::string& help,
-                           const std::function<int(const Options&)>& run) {
+                           const std::function<int(const CheckOptions&)>& run) {
     return add(*check, options, exit_code, name, help, run);
   };
 
@@ -292,11 +292,11 @@ void add_check_command(CLI::App& app, int& exit_code) {
   add_rules(*log, *options);
 
   for (const bool whole_round : {false, true}) {
-    CLI::App* package =
-        add_one(whole_round ? "round" : "package",
-                whole_round ? "All submitters of a round"
-                            : "A submission: result files, logs, seeds, convergence, systems",
-                [whole_round](const Options& given) { return check_packages(given, whole_round); });
+    CLI::App* package = add_one(
+        whole_round ? "round" : "package",
+        whole_round ? "All submitters of a round"
+                    : "A submission: result files, logs, seeds, convergence, systems",
+        [whole_round](const CheckOptions& given) { return check_packages(given, whole_round); });
     add_directory(*package, *options,
                   whole_round ? "Folder of submitters" : "Folder with results/ and systems/");
     add_ruleset(*package, *options);

@@ -15,12 +15,22 @@ if(STRATA_SANITIZE)
   target_link_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE})
 endif()
 
+# Compiles several sources of a target as one, so that what they include is read once. A file that is changed often is
+# best compiled alone: configure with -DSTRATA_UNITE=OFF.
+option(STRATA_UNITE "Compile several sources as one" ON)
+function(strata_unite target at_once)
+  if(STRATA_UNITE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${at_once})
+  endif()
+endfunction()
+
 # strata_library(<folder> SOURCES <files> [DEPENDS <targets>])
 # Makes the static library strata_<folder>; headers are included as "<folder>/<name>.h".
 function(strata_library folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(strata_${folder} STATIC ${ARG_SOURCES})
   target_link_libraries(strata_${folder} PUBLIC strata_flags ${ARG_DEPENDS})
+  strata_unite(strata_${folder} 6)
 endfunction()
 
 # strata_test(<folder> SOURCES <files> [DEPENDS <targets>])

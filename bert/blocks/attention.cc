@@ -37,7 +37,7 @@ device::Dropout Attention::dropout(const MicroBatch& micro_batch) const {
 
 void Attention::forward(const MicroBatch& micro_batch, const Saved& saved,
                         const device::Float8Copy& copy) const {
-  context_.backend.attention_forward(device::Stream::kCompute,
+  context_.backend.attention_forward(kCompute,
                                      {.qkv = query_key_value(micro_batch, saved),
                                       .sequences = micro_batch.batch->sequences,
                                       .heads = static_cast<int32_t>(context_.config.heads),
@@ -50,7 +50,7 @@ void Attention::forward(const MicroBatch& micro_batch, const Saved& saved,
 void Attention::backward(const MicroBatch& micro_batch, const Saved& saved,
                          device::ConstTensor d_context, Tensor d_query_key_value,
                          const device::Float8Copy& copy) const {
-  context_.backend.attention_backward(device::Stream::kCompute,
+  context_.backend.attention_backward(kCompute,
                                       {.qkv = query_key_value(micro_batch, saved),
                                        .context = context(micro_batch, saved),
                                        .d_context = d_context,

@@ -22,7 +22,7 @@ void Embeddings::forward(const MicroBatch& micro_batch, const Activations& activ
   const ParameterStore& parameters = context_.parameters;
   const DeviceBatch& batch = *micro_batch.batch;
   const auto& saved = activations.of<Saved>(index());
-  context_.backend.embeddings_forward(device::Stream::kCompute,
+  context_.backend.embeddings_forward(kCompute,
                                       {.token_ids = batch.tokens,
                                        .segment_ids = batch.segments,
                                        .positions = batch.positions,
@@ -51,21 +51,21 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
     parameters.clear_gradient(layout_.segment_embeddings);
   }
   context_.backend.embeddings_backward(
-      device::Stream::kCompute, {.token_ids = batch.tokens,
-                                 .segment_ids = batch.segments,
-                                 .positions = batch.positions,
-                                 .sequences = batch.sequences,
-                                 .dy = activations.gradient(t),
-                                 .normalized = activation(saved.normalized, t, h),
-                                 .inverse_stddev = statistics(saved.inverse_stddev, 1, t),
-                                 .gamma = parameters.weight(layout_.embeddings_norm.gamma),
-                                 .dropout = dropout(micro_batch),
-                                 .d_word = parameters.gradient(layout_.word_embeddings),
-                                 .d_position = parameters.gradient(layout_.position_embeddings),
-                                 .d_segment = parameters.gradient(layout_.segment_embeddings),
-                                 .accumulate = micro_batch.accumulate,
-                                 .d_gamma = parameters.gradient(layout_.embeddings_norm.gamma),
-                                 .d_beta = parameters.gradient(layout_.embeddings_norm.beta)});
+      kCompute, {.token_ids = batch.tokens,
+                 .segment_ids = batch.segments,
+                 .positions = batch.positions,
+                 .sequences = batch.sequences,
+                 .dy = activations.gradient(t),
+                 .normalized = activation(saved.normalized, t, h),
+                 .inverse_stddev = statistics(saved.inverse_stddev, 1, t),
+                 .gamma = parameters.weight(layout_.embeddings_norm.gamma),
+                 .dropout = dropout(micro_batch),
+                 .d_word = parameters.gradient(layout_.word_embeddings),
+                 .d_position = parameters.gradient(layout_.position_embeddings),
+                 .d_segment = parameters.gradient(layout_.segment_embeddings),
+                 .accumulate = micro_batch.accumulate,
+                 .d_gamma = parameters.gradient(layout_.embeddings_norm.gamma),
+                 .d_beta = parameters.gradient(layout_.embeddings_norm.beta)});
 }
 
 }  // namespace strata::bert

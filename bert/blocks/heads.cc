@@ -6,7 +6,6 @@ using device::LossTotals;
 
 namespace {
 
-constexpr device::Stream kCompute = device::Stream::kCompute;
 constexpr int kHeads = 2;
 
 }  // namespace

@@ -8,8 +8,6 @@ using device::Tensor;
 
 namespace {
 
-constexpr device::Stream kCompute = device::Stream::kCompute;
-
 // A tensor as GEMMs take it.
 ConstTensor operand(const ConstTensor& tensor, const Float8Copy& copy) {
   return copy.data ? copy.data : tensor;

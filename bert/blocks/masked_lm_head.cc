@@ -4,12 +4,6 @@ namespace strata::bert {
 
 using device::Tensor;
 
-namespace {
-
-constexpr device::Stream kCompute = device::Stream::kCompute;
-
-}  // namespace
-
 MaskedLmHead::MaskedLmHead(const BlockContext& context, const ParameterLayout& layout)
     : context_(context),
       layout_(layout),

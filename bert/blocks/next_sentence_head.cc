@@ -5,12 +5,6 @@ namespace strata::bert {
 using device::Activation;
 using device::Tensor;
 
-namespace {
-
-constexpr device::Stream kCompute = device::Stream::kCompute;
-
-}  // namespace
-
 NextSentenceHead::NextSentenceHead(const BlockContext& context, const ParameterLayout& layout)
     : context_(context), layout_(layout), pooler_(context, layout.pooler) {}
 

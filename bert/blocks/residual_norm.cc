@@ -34,7 +34,7 @@ void ResidualNorm::forward(const MicroBatch& micro_batch, const Saved& saved,
   if (dropout_.probability > 0) op.sequences = micro_batch.batch->sequences;
   op.normalized = normalized(saved, op.y.rows);
   op.inverse_stddev = inverse_stddev(saved, op.y.rows);
-  context_.backend.residual_layernorm_forward(device::Stream::kCompute, op);
+  context_.backend.residual_layernorm_forward(kCompute, op);
 }
 
 void ResidualNorm::backward(const MicroBatch& micro_batch, const Saved& saved,
@@ -47,7 +47,7 @@ void ResidualNorm::backward(const MicroBatch& micro_batch, const Saved& saved,
   op.accumulate = micro_batch.accumulate;
   op.d_gamma = context_.parameters.gradient(place_.gamma);
   op.d_beta = context_.parameters.gradient(place_.beta);
-  context_.backend.residual_layernorm_backward(device::Stream::kCompute, op);
+  context_.backend.residual_layernorm_backward(kCompute, op);
 }
 
 }  // namespace strata::bert

@@ -8,12 +8,6 @@
 #include "bert/blocks/heads.h"
 
 namespace strata::bert {
-namespace {
-
-constexpr device::Stream kCompute = device::Stream::kCompute;
-
-}  // namespace
-
 Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
              const ModelOptions& options)
     : config_(config),

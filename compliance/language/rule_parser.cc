@@ -13,7 +13,7 @@
 namespace strata::compliance {
 namespace {
 
-constexpr int kMaxDepth = 120;
+constexpr int kMaxNesting = 120;
 
 std::string_view strip(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n\f\v";
@@ -141,7 +141,7 @@ class Parser {
     auto expression = std::make_unique<Expression>();
     expression->node = std::move(node);
     expression->depth = child_depth + 1;
-    if (expression->depth > kMaxDepth) fail_here("the expression is nested too deeply");
+    if (expression->depth > kMaxNesting) fail_here("the expression is nested too deeply");
     return expression;
   }
   ExpressionPtr constant(Value value) const { return make(Constant{std::move(value)}); }
@@ -153,7 +153,7 @@ class Parser {
   // Bounds recursion of the parser itself.
   struct Nesting {
     explicit Nesting(Parser& owner) : parser(owner) {
-      if (parser.nesting_ >= kMaxDepth) parser.fail_here("the code is nested too deeply");
+      if (parser.nesting_ >= kMaxNesting) parser.fail_here("the code is nested too deeply");
       ++parser.nesting_;
     }
     ~Nesting() { --parser.nesting_; }

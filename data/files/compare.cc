@@ -9,7 +9,7 @@
 namespace strata::data {
 namespace {
 
-constexpr uint32_t kSamplesAtATime = 1024;
+constexpr uint32_t kComparedAtATime = 1024;
 
 std::optional<std::string> difference(const char* what, const std::vector<int32_t>& a,
                                       const std::vector<int32_t>& b) {
@@ -46,8 +46,8 @@ std::optional<std::string> first_difference(const InstanceSource& a, const Insta
     a.read(samples, from_a);
     b.read(samples, from_b);
   };
-  for (uint32_t first = 0; first < common; first += kSamplesAtATime) {
-    const uint32_t count = std::min(kSamplesAtATime, common - first);
+  for (uint32_t first = 0; first < common; first += kComparedAtATime) {
+    const uint32_t count = std::min(kComparedAtATime, common - first);
     read(first, count);
     if (is_equal(from_a, from_b)) continue;
     for (uint32_t sample = first; sample < first + count; ++sample) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRecipeVersion = 1;  // rises whenever the same text and options give other instances
+constexpr int kMlperfRecipeVersion = 1;  // rises whenever the same text and options give other instances
 
 // github.com/mlcommons/training, retired_benchmarks/bert/README.md.
 constexpr std::string_view kOfficialEval = "2a220f790517261547b1b45ed3ada07a";
@@ -109,7 +109,7 @@ class Maker {
  private:
   std::string provenance(const Task& task, const std::string& text_hash) const {
     nlohmann::ordered_json inputs = {{"recipe", "mlperf reference"},
-                                     {"recipe_version", kRecipeVersion},
+                                     {"recipe_version", kMlperfRecipeVersion},
                                      {"text", task.text.filename().string()},
                                      {"text_hash", text_hash},
                                      {"vocabulary_hash", to_hex(vocabulary_.hash())},
