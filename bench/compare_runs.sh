@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The quickstart with every load-balance strategy and every clip mode, on 1, 2 and 4 ranks of this machine that share the
-# same global batch of 16 samples: time to train, samples to converge and step time, as the table of docs/overlap.md.
+# same global batch of 16 samples: time to train, samples to converge and step time, as the table of docs/measurements/strategies.md.
 # Runs take turns, one of every setting before the second of any, so that a slow minute of the machine hits all alike. Stopped
 # and started again, it goes on where it was.
 # Usage: bench/compare_runs.sh [--runs N] [--ranks LIST] [--output DIR] [--launcher 'PREFIX'] [-- KEY=VALUE...]
