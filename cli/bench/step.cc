@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,8 @@
 #include "cli/bench/step_options.h"
 #include "cli/config_options.h"
 #include "cli/ranks.h"
+#include "training/options.h"
+#include "training/schedules/explanation.h"
 
 namespace strata::cli {
 namespace {
@@ -16,6 +19,7 @@ struct BenchStepOptions {
   ConfigOptions run;
   bench::StepBenchmarkOptions benchmark;
   bool json = false;
+  bool explain = false;
 };
 
 void print_json(const bench::StepBenchmark& b) {
@@ -58,14 +62,66 @@ void print_table(const bench::StepBenchmark& b) {
     phase("reduce", b.reduce, "   all of it, beside backward");
     phase("update", b.update, "   all of it, beside backward");
   } else {
-    fmt::print("  replayed as a whole: its phases are not known\n");
+    fmt::print("  launched as captured graphs: phases are not known\n");
   }
   fmt::print("tokens/s        {:10.0f}\n", b.tokens_per_second());
   fmt::print("sequences/s     {:10.2f}\n", b.sequences_per_second());
   fmt::print("model GFLOP/s   {:10.1f}\n", b.flops_per_second() / 1e9);
-  fmt::print("matrix peak     {:10.1f}    GFLOP/s, products of {} x {} between the steps\n",
+  fmt::print("matrix peak     {:10.1f}    GFLOP/s, GEMMs of {} x {} between the steps\n",
              b.peak_flops_per_second / 1e9, b.peak_size, b.peak_size);
   fmt::print("share of peak   {:10.1f} %\n", 100 * b.flops_per_second() / b.peak_flops_per_second);
+}
+
+// The order of work of one step, a task a line.
+void print_explanation(const config::RunConfig& config, bool json) {
+  const bert::ParameterLayout layout(training::make_bert_config(config));
+  const training::Schedule schedule =
+      training::make_schedule(config, static_cast<int>(layout.groups.size()));
+  const std::vector<Range> buckets =
+      comm::make_buckets(layout.boundaries, training::bucket_options(config));
+  const auto tasks = training::explain(schedule, layout, buckets);
+  if (json) {
+    auto list = nlohmann::ordered_json::array();
+    for (const training::ExplainedTask& each : tasks) {
+      nlohmann::ordered_json line = {{"task", name_of(each.task.kind)},
+                                     {"micro_batch", each.task.micro_batch}};
+      if (!each.block.empty()) line["block"] = each.block;
+      if (each.task.kind == training::Task::Kind::kReady) {
+        line["gradients"] = {each.gradients.begin, each.gradients.end};
+        line["buckets"] = each.buckets;
+      }
+      list.push_back(line);
+    }
+    const nlohmann::ordered_json result = {{"schedule", schedule.name},
+                                           {"blocks", schedule.blocks},
+                                           {"micro_batches", schedule.micro_batches},
+                                           {"in_flight", schedule.in_flight},
+                                           {"buckets", buckets.size()},
+                                           {"tasks", list}};
+    fmt::print("{}\n", result.dump(2));
+    return;
+  }
+  fmt::print("{}: {} blocks, {} micro-batch{}, {} in flight, {} bucket{} of gradients\n\n",
+             schedule.name, schedule.blocks, schedule.micro_batches,
+             schedule.micro_batches == 1 ? "" : "es", schedule.in_flight, buckets.size(),
+             buckets.size() == 1 ? "" : "s");
+  fmt::print("{:>5}  {:>11}  {:<12} {:<9} {}\n", "", "micro-batch", "block", "task",
+             "what becomes ready");
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const training::ExplainedTask& each = tasks[i];
+    std::string ready;
+    if (each.task.kind == training::Task::Kind::kUpdate) ready = "every bucket is updated";
+    if (each.task.kind == training::Task::Kind::kReady) {
+      ready = fmt::format("{:.2f} million gradients",
+                          1e-6 * static_cast<double>(each.gradients.size()));
+      if (!each.buckets.empty()) {
+        ready += fmt::format("; bucket{} {}", each.buckets.size() == 1 ? "" : "s",
+                             fmt::join(each.buckets, ", "));
+      }
+    }
+    fmt::print("{:>5}  {:>11}  {:<12} {:<9} {}\n", i, each.task.micro_batch,
+               each.block.empty() ? "all" : each.block, name_of(each.task.kind), ready);
+  }
 }
 
 }  // namespace
@@ -80,7 +136,11 @@ void add_bench_step(CLI::App& bench) {
   add_step_options(*command, "Steps to measure", options->benchmark.steps,
                    options->benchmark.micro_batch_tokens);
   command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--explain", options->explain,
+                    "Print the order of work of one step instead: block, micro-batch, direction, "
+                    "what becomes ready");
   command->callback([options] {
+    if (options->explain) return print_explanation(options->run.load(), options->json);
     on_all_ranks([&](const training::Ranks& ranks) {
       const auto config = options->run.load();
       const auto result = bench::benchmark_steps(config, options->benchmark, ranks);

@@ -15,6 +15,32 @@ std::vector<std::string> balance(const std::vector<std::string>& more) {
   return command;
 }
 
+// What a step does, without doing it.
+TEST(BenchStep, ExplainsTheOrderOfWork) {
+  const std::string config = STRATA_SOURCE_DIR "/scripts/configs/tiny.yaml";
+  const std::vector<std::string> command = {
+      kStrata, "bench",     "step",  "--config",
+      config,  "--explain", "--set", "batch.gradient_accumulation_steps=2"};
+  std::vector<std::string> as_json = command;
+  as_json.push_back("--json");
+  const ProcessResult result = run(as_json);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json explained = json::parse(result.out);
+  EXPECT_EQ(explained["schedule"], "micro_batch_order");
+  EXPECT_EQ(explained["blocks"], 4);
+  const json& tasks = explained["tasks"];
+  ASSERT_EQ(tasks.size(), 2u * 8 + 4 + 1);
+  EXPECT_EQ(tasks[0], (json{{"task", "forward"}, {"micro_batch", 0}, {"block", "embeddings"}}));
+  EXPECT_EQ(tasks[4]["task"], "backward");
+  EXPECT_EQ(tasks[4]["block"], "heads");
+  EXPECT_EQ(tasks[13]["task"], "ready");
+  EXPECT_EQ(tasks[13]["gradients"][0], 0);
+  EXPECT_EQ(tasks.back()["task"], "update");
+  const ProcessResult table = run(command);
+  EXPECT_NE(table.out.find("micro-batch  block"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("every bucket is updated"), std::string::npos) << table.out;
+}
+
 TEST(BenchBalance, MeasuresEveryStrategyAtEveryNumberOfRanks) {
   const ProcessResult result =
       run(balance({"--ranks", "8,64", "--steps", "20", "--samples", "50000", "--json"}));

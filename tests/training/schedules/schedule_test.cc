@@ -1,0 +1,109 @@
+#include "training/schedules/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/error_of.h"
+#include "training/schedules/explanation.h"
+#include "training/schedules/micro_batch_order.h"
+
+namespace strata::training {
+namespace {
+
+using testing_support::error_of;
+using enum Task::Kind;
+
+TEST(MicroBatchOrder, TakesEachMicroBatchThroughAllBlocksAndBack) {
+  const Schedule schedule = micro_batch_order(2, 2);
+  const std::vector<Task> expected = {{kForward, 0, 0},  {kForward, 1, 0}, {kBackward, 1, 0},
+                                      {kBackward, 0, 0}, {kForward, 0, 1}, {kForward, 1, 1},
+                                      {kBackward, 1, 1}, {kReady, 1, 1},   {kBackward, 0, 1},
+                                      {kReady, 0, 1},    {kUpdate, 0, 1}};
+  EXPECT_EQ(schedule.tasks, expected);
+  EXPECT_EQ(schedule.in_flight, 1);
+  for (const int blocks : {1, 3, 26}) {
+    for (const int micro_batches : {1, 2, 5}) {
+      EXPECT_NO_THROW(check_schedule(micro_batch_order(blocks, micro_batches)));
+    }
+  }
+}
+
+TEST(Segments, AreTheTasksOfOneMicroBatchThatFollowEachOther) {
+  const Schedule schedule = micro_batch_order(3, 2);
+  const auto segments = segments_of(schedule);
+  ASSERT_EQ(segments.size(), 2u);
+  EXPECT_EQ(segments[0].tasks.size(), 6u);
+  EXPECT_EQ(segments[1].tasks.size(), 10u);
+  EXPECT_TRUE(segments[0].begins);
+  EXPECT_TRUE(segments[1].begins);
+  const Schedule woven{.name = "woven",
+                       .blocks = 1,
+                       .micro_batches = 2,
+                       .in_flight = 2,
+                       .tasks = {{kForward, 0, 0},
+                                 {kForward, 0, 1},
+                                 {kBackward, 0, 0},
+                                 {kBackward, 0, 1},
+                                 {kReady, 0, 1},
+                                 {kUpdate, 0, 1}}};
+  const auto parts = segments_of(woven);
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_TRUE(parts[1].begins);
+  EXPECT_FALSE(parts[2].begins);
+  EXPECT_NO_THROW(check_schedule(woven));
+}
+
+TEST(Schedules, WhatCannotBeWalkedIsRefused) {
+  const auto error_of_tasks = [](std::vector<Task> tasks, int in_flight = 1) {
+    const Schedule schedule{.name = "wrong",
+                            .blocks = 2,
+                            .micro_batches = 2,
+                            .in_flight = in_flight,
+                            .tasks = std::move(tasks)};
+    return error_of([&] { check_schedule(schedule); });
+  };
+  EXPECT_EQ(error_of_tasks({{kForward, 1, 0}}),
+            "schedule wrong: task 0, forward of block 1, micro-batch 0: forward goes from block to "
+            "block, once");
+  EXPECT_EQ(error_of_tasks({{kForward, 0, 0}, {kForward, 1, 0}, {kBackward, 0, 0}}),
+            "schedule wrong: task 2, backward of block 0, micro-batch 0: backward goes back from "
+            "block to block, once");
+  EXPECT_EQ(error_of_tasks({{kForward, 0, 0}, {kForward, 0, 1}}),
+            "schedule wrong: task 1, forward of block 0, micro-batch 1: too many micro-batches are "
+            "in flight");
+  EXPECT_EQ(error_of_tasks({{kForward, 0, 1}}),
+            "schedule wrong: task 0, forward of block 0, micro-batch 1: the micro-batch before has "
+            "not been there");
+  std::vector<Task> tasks = micro_batch_order(2, 2).tasks;
+  tasks.pop_back();
+  EXPECT_EQ(error_of_tasks(tasks), "schedule wrong: it ends without an update");
+  tasks.insert(tasks.begin() + 4, {kReady, 1, 0});
+  EXPECT_NE(error_of_tasks(tasks).find("some micro-batch is missing"), std::string::npos);
+  EXPECT_NE(error_of_tasks({{kForward, 2, 0}}).find("there is no such block"), std::string::npos);
+  EXPECT_NE(error_of_tasks({{kUpdate, 0, 0}}).find("never ready"), std::string::npos);
+}
+
+TEST(Explanation, SaysWhichBucketsBecomeReadyWithWhichBlock) {
+  const bert::ParameterLayout layout(bert::load_bert_config("tiny"));
+  const auto blocks = static_cast<int>(layout.groups.size());
+  const std::vector<int64_t>& ends = layout.boundaries;
+  // The first bucket holds the heads and half of the last layer.
+  const std::vector<Range> buckets = {
+      {0, (ends[1] + ends[2]) / 2}, {(ends[1] + ends[2]) / 2, ends[2]}, {ends[2], layout.size}};
+  const auto tasks = explain(micro_batch_order(blocks, 2), layout, buckets);
+  std::vector<std::string> ready;
+  std::vector<std::vector<int>> complete;
+  for (const ExplainedTask& each : tasks) {
+    if (each.task.kind != kReady) continue;
+    EXPECT_EQ(each.task.micro_batch, 1);
+    ready.push_back(each.block);
+    complete.push_back(each.buckets);
+  }
+  EXPECT_EQ(ready, layout.groups);
+  EXPECT_EQ(complete, (std::vector<std::vector<int>>{{}, {0, 1}, {}, {2}}));
+  EXPECT_EQ(tasks.front().block, "embeddings");
+  EXPECT_EQ(tasks.back().block, "");
+  EXPECT_THROW(explain(micro_batch_order(blocks + 1, 1), layout, buckets), Error);
+}
+
+}  // namespace
+}  // namespace strata::training

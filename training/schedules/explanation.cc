@@ -1,0 +1,36 @@
+#include "training/schedules/explanation.h"
+
+#include "base/error.h"
+#include "comm/buckets/bucket_readiness.h"
+
+namespace strata::training {
+
+std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::ParameterLayout& layout,
+                                   const std::vector<Range>& buckets) {
+  // The arena has the blocks in the order of backward.
+  const std::vector<std::string>& groups = layout.groups;
+  if (std::ssize(groups) != schedule.blocks) {
+    fail("schedule {}: is for {} blocks, the model has {}", schedule.name, schedule.blocks,
+         groups.size());
+  }
+  comm::BucketReadiness readiness(buckets);
+  std::vector<bool> known(buckets.size());
+  std::vector<ExplainedTask> explained;
+  for (const Task& task : schedule.tasks) {
+    ExplainedTask& result = explained.emplace_back(task);
+    if (task.kind == Task::Kind::kUpdate) continue;
+    const auto group = static_cast<size_t>(schedule.blocks - 1 - task.block);
+    result.block = groups[group];
+    if (task.kind != Task::Kind::kReady) continue;
+    result.gradients = {layout.boundaries[group], layout.boundaries[group + 1]};
+    readiness.mark_ready(result.gradients.begin, result.gradients.end, 0);
+    for (size_t bucket = 0; bucket < buckets.size(); ++bucket) {
+      if (known[bucket] || !readiness.is_ready(static_cast<int>(bucket))) continue;
+      known[bucket] = true;
+      result.buckets.push_back(static_cast<int>(bucket));
+    }
+  }
+  return explained;
+}
+
+}  // namespace strata::training

@@ -1,0 +1,26 @@
+// A schedule in words: what each task is of, and what becomes ready with it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/range.h"
+#include "bert/parameters.h"
+#include "training/schedules/schedule.h"
+
+namespace strata::training {
+
+struct ExplainedTask {
+  Task task;
+  std::string block;         // "layer_3"; empty: the task is of no block
+  Range gradients;           // that become ready: arena elements
+  std::vector<int> buckets;  // that are ready whole with them: they may be clipped and reduced
+};
+
+// `buckets`: those of the gradients of a model laid out like this. Throws Error where the schedule
+// is for another number of blocks.
+std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::ParameterLayout& layout,
+                                   const std::vector<Range>& buckets);
+
+}  // namespace strata::training
