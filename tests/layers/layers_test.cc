@@ -159,5 +159,51 @@ TEST(Layers, EveryFolderSaysWhatLivesThere) {
   }
 }
 
+// Files of the tree that a document names between backquotes.
+std::vector<std::string> files_named_in(const fs::path& document) {
+  const std::regex name(
+      R"(`((?:[a-z0-9_]+/)+[A-Za-z0-9_]+\.(?:h|cc|cu|sh|py|md|yaml|cmake|txt))`)");
+  const std::string text = read_file(document);
+  std::vector<std::string> names;
+  for (std::sregex_iterator match(text.begin(), text.end(), name), end; match != end; ++match) {
+    names.push_back((*match)[1]);
+  }
+  return names;
+}
+
+TEST(Documents, NameFilesThatExist) {
+  std::vector<fs::path> documents = {kRoot / "README.md", kRoot / "CONTRIBUTING.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "docs")) {
+    if (entry.path().extension() == ".md") documents.push_back(entry.path());
+  }
+  size_t names = 0;
+  for (const fs::path& document : documents) {
+    for (const std::string& name : files_named_in(document)) {
+      ++names;
+      EXPECT_TRUE(fs::exists(kRoot / name)) << document << " names " << name;
+    }
+  }
+  EXPECT_GT(names, 50u);
+}
+
+// From Trainer::step to the Adam kernel: the list in docs/architecture.md.
+TEST(Documents, OneStepIsReadInTwentyFiveFiles) {
+  const std::string text = read_file(kRoot / "docs" / "architecture.md");
+  const size_t begin = text.find("## One step"), end = text.find("## One MLPerf run");
+  ASSERT_LT(begin, end);
+  const std::regex line(R"(\n\d+\. `([^`]+)`)");
+  const std::string section = text.substr(begin, end - begin);
+  std::vector<std::string> files;
+  for (std::sregex_iterator match(section.begin(), section.end(), line), none; match != none;
+       ++match) {
+    files.push_back((*match)[1]);
+    EXPECT_TRUE(fs::exists(kRoot / files.back())) << files.back();
+  }
+  EXPECT_EQ(files.front(), "training/trainer.cc");
+  EXPECT_EQ(files.back(), "device/gradient_moments.h");
+  EXPECT_LE(files.size(), 25u);
+  EXPECT_GT(files.size(), 15u);
+}
+
 }  // namespace
 }  // namespace strata
