@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "device/cpu/cpu_backend.h"
 #include "device/reference/reference_backend.h"
+#include "device/sample/sample_backend.h"
 #ifdef STRATA_CUDA
 #include "device/cuda/cuda_backend.h"
 #include "device/cuda/host/kernel_choices.h"
@@ -76,6 +77,13 @@ BackendKind reference_kind() {
           .make = [](const BackendOptions&) { return make_reference_backend(); }};
 }
 
+BackendKind sample_kind() {
+  return {.name = "sample",
+          .meaning = "plain loops in fp32, to start a port from",
+          .compute_dtypes = {DType::kF32},
+          .make = [](const BackendOptions&) { return sample::make_sample_backend(); }};
+}
+
 }  // namespace
 
 bool BackendKind::computes_in(DType dtype) const {
@@ -102,7 +110,8 @@ std::string BackendKind::dtypes() const {
 }
 
 const std::vector<BackendKind>& backend_kinds() {
-  static const std::vector<BackendKind> kinds = {cpu_kind(), cuda_kind(), reference_kind()};
+  static const std::vector<BackendKind> kinds = {cpu_kind(), cuda_kind(), reference_kind(),
+                                                 sample_kind()};
   return kinds;
 }
 

@@ -6,6 +6,7 @@
 #include "config/run_config.h"
 #include "device/cpu/cpu_backend.h"
 #include "device/reference/reference_backend.h"
+#include "device/sample/sample_backend.h"
 #include "tests/support/fuzz_file.h"
 
 // Configurations name backends, and make none.
@@ -15,6 +16,9 @@ namespace cpu {
 std::unique_ptr<Backend> make_cpu_backend(DType, int) { return nullptr; }
 bool bf16_is_native() { return false; }
 }  // namespace cpu
+namespace sample {
+std::unique_ptr<Backend> make_sample_backend() { return nullptr; }
+}  // namespace sample
 }  // namespace strata::device
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,0 +1,55 @@
+// Flat ranges: conversion, norms and clipping. Gradients may travel in bf16 whatever the compute
+// dtype is, so these take f32 and bf16 both.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "device/sample/sample_backend.h"
+
+namespace strata::device::sample {
+namespace {
+
+float read(const ConstTensor& x, int64_t i) {
+  return x.dtype == DType::kBF16 ? static_cast<float>(x.as<BFloat16>()[i]) : x.as<float>()[i];
+}
+
+void write(const Tensor& x, int64_t i, float value) {
+  if (x.dtype == DType::kBF16) {
+    x.as<BFloat16>()[i] = value;
+  } else {
+    x.as<float>()[i] = value;
+  }
+}
+
+void check(const ConstTensor& x) {
+  if (x.dtype == DType::kF32 || x.dtype == DType::kBF16) return;
+  fail("sample: a range of {}; it has f32 and bf16", name_of(x.dtype));
+}
+
+}  // namespace
+
+void SampleBackend::convert(Stream, const Convert& op) {
+  check(op.source);
+  check(op.destination);
+  for (int64_t i = 0; i < op.source.size(); ++i) {
+    write(op.destination, i, op.scale * read(op.source, i));
+  }
+}
+
+void SampleBackend::l2_norm_squared(Stream, const L2NormSquared& op) {
+  check(op.x);
+  double sum = 0;
+  for (int64_t i = 0; i < op.x.size(); ++i) {
+    const double x = read(op.x, i);
+    sum += x * x;
+  }
+  *op.norm_squared += sum;
+}
+
+void SampleBackend::clip_to_norm(Stream, const ClipToNorm& op) {
+  check(op.x);
+  const auto factor = static_cast<float>(std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared)));
+  for (int64_t i = 0; i < op.x.size(); ++i) write(op.x, i, factor * read(op.x, i));
+}
+
+}  // namespace strata::device::sample

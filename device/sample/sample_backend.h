@@ -1,0 +1,78 @@
+// A whole backend as plain loops in f32 on one thread, to copy and to replace piece by piece.
+// docs/porting.md says in which order. A port may also derive from it and override one operation
+// after another, as long as its memory is the host's. The operations are in the files beside this
+// one.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "device/backend.h"
+
+namespace strata::device::sample {
+
+// Every operation finishes before it returns, so streams and events need no state. Streams differ
+// only in their scratch memory: threads may use different streams at once.
+class SampleBackend : public Backend {
+ public:
+  std::string name() const override { return "sample"; }
+  std::string description() const override { return "sample, plain loops in f32, one thread"; }
+  DType compute_dtype() const override { return DType::kF32; }
+  DType master_dtype() const override { return DType::kF32; }
+
+  // sample_backend.cc
+  void* allocate(size_t bytes) override;
+  void release(void* memory) override;
+  void copy_to_device(Stream, void* device, const void* host, size_t bytes) override;
+  void copy_to_host(Stream, void* host, const void* device, size_t bytes) override;
+  void fill_zero(Stream, void* device, size_t bytes) override;
+  Event record(Stream) override { return 0; }
+  void wait(Stream, Event) override {}
+  void synchronize(Stream) override {}
+
+  // flat.cc
+  void convert(Stream, const Convert&) override;
+  void l2_norm_squared(Stream, const L2NormSquared&) override;
+  void clip_to_norm(Stream, const ClipToNorm&) override;
+
+  // linear.cc
+  void linear_forward(Stream, const LinearForward&) override;
+  void linear_data_gradient(Stream, const LinearDataGradient&) override;
+  void linear_weight_gradient(Stream, const LinearWeightGradient&) override;
+  void activation_backward(Stream, const ActivationBackward&) override;
+
+  // embeddings.cc
+  void embeddings_forward(Stream, const EmbeddingsForward&) override;
+  void embeddings_backward(Stream, const EmbeddingsBackward&) override;
+
+  // layer_norm.cc
+  void residual_layernorm_forward(Stream, const ResidualLayerNormForward&) override;
+  void residual_layernorm_backward(Stream, const ResidualLayerNormBackward&) override;
+
+  // attention.cc
+  void attention_forward(Stream, const AttentionForward&) override;
+  void attention_backward(Stream, const AttentionBackward&) override;
+
+  // rows.cc
+  void gather_rows(Stream, const GatherRows&) override;
+  void scatter_add_rows(Stream, const ScatterAddRows&) override;
+
+  // loss.cc
+  void classifier_loss(Stream, const ClassifierLoss&) override;
+
+  // optimizer.cc
+  void adam_update(Stream, const AdamUpdate&) override;
+  void lamb_direction(Stream, const LambDirection&) override;
+  void lamb_apply(Stream, const LambApply&) override;
+
+ private:
+  // [n] of `stream`, until its next operation. Allocates only for larger shapes than any before.
+  float* scratch(Stream stream, int64_t n);
+
+  std::array<std::vector<float>, 3> scratch_;  // by stream
+};
+
+std::unique_ptr<Backend> make_sample_backend();
+
+}  // namespace strata::device::sample

@@ -1,0 +1,56 @@
+#include "device/sample/sample_backend.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/support/error_of.h"
+
+namespace strata::device {
+namespace {
+
+using testing_support::error_of;
+
+// The stub of docs/porting.md.
+class AcmeBackend final : public sample::SampleBackend {
+ public:
+  std::string name() const override { return "acme"; }
+  std::string description() const override { return "Acme One"; }
+  void linear_forward(Stream, const LinearForward&) override {
+    fail("acme: linear_forward is not there yet");
+  }
+};
+
+TEST(SampleBackend, APortOverridesOneOperationAfterAnother) {
+  AcmeBackend acme;
+  EXPECT_EQ(error_of([&] { acme.linear_forward(Stream::kCompute, {}); }),
+            "acme: linear_forward is not there yet");
+  float x[2] = {1, 2}, y[2] = {};
+  acme.convert(Stream::kCompute,
+               {ConstTensor(x, DType::kF32, 1, 2), 3.0f, Tensor{y, DType::kF32, 1, 2}});
+  EXPECT_EQ(y[0], 3);
+  EXPECT_EQ(y[1], 6);
+}
+
+TEST(SampleBackend, WhatItLeavesOutSaysSo) {
+  const auto backend = sample::make_sample_backend();
+  EXPECT_FALSE(backend->has_float8());
+  EXPECT_FALSE(backend->has_collectives());
+  EXPECT_FALSE(backend->accelerator());
+  EXPECT_EQ(backend->capture([] { FAIL() << "nothing is issued"; }), nullptr);
+  EXPECT_EQ(error_of([&] { backend->round_to_float8(Stream::kCompute, {}); }),
+            "the sample backend has no FP8; use another model.precision");
+}
+
+TEST(SampleBackend, RangesOfOtherDTypesAreRefused) {
+  double x = 1;
+  float y = 0;
+  EXPECT_EQ(error_of([&] {
+              sample::make_sample_backend()->convert(
+                  Stream::kCompute,
+                  {ConstTensor(&x, DType::kF64, 1, 1), 1.0f, Tensor{&y, DType::kF32, 1, 1}});
+            }),
+            "sample: a range of f64; it has f32 and bf16");
+}
+
+}  // namespace
+}  // namespace strata::device
