@@ -72,7 +72,8 @@ class Backend {
 
   // ---- Memory.
 
-  // Optional: whether the host may read and write device memory.
+  // Optional: whether the host may read and write device memory. Where it may, gradients are
+  // reduced by threads of the host, else by work on streams; then there is an accelerator(), too.
   virtual bool memory_is_host() const { return true; }
   // 64-byte aligned, zeroed device memory. Throws Error where there is not enough.
   virtual void* allocate(size_t bytes) = 0;
@@ -144,6 +145,7 @@ class Backend {
   // ---- Optional operations. Those that are left out throw Error.
 
   // optimizer.name: lamb.
+  virtual bool has_lamb() const { return false; }
   virtual void lamb_direction(Stream, const LambDirection&);
   virtual void lamb_apply(Stream, const LambApply&);
   // model.precision: fp8. Whether GEMMs can be in FP8, be it by computing what they would give.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/random.h"
 #include "device/host_device.h"
 #include "device/step_value.h"
 
@@ -19,13 +20,6 @@ enum class DropoutSite : uint32_t {
   kAttentionOutput = 2,
   kOutput = 3
 };
-
-STRATA_HOST_DEVICE constexpr uint64_t splitmix64(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
 
 // What all dropout of a step has in common, and what tells one application of it from the others.
 constexpr uint64_t dropout_step_key(uint64_t seed, uint64_t step) {

@@ -5,7 +5,8 @@
 // are [out, in]. Gradients overwrite their destination, which may hold anything (without rows they
 // are zero), or, where `accumulate` is set, are added to it; those of embedding tables are always
 // added. Activations and the weights that operations read are of the compute dtype; parameter
-// gradients, master weights, optimizer state and saved statistics are of the master dtype.
+// gradients, master weights, optimizer state and saved statistics are of the master dtype. Outputs
+// share no memory with inputs unless an operation says so.
 #pragma once
 
 #include <cmath>
@@ -200,6 +201,8 @@ struct ClassifierLoss {
 };
 
 // destination = scale * source, converting between dtypes; in place where they are the same tensor.
+// This one, L2NormSquared and ClipToNorm take f32 and bf16 on every device: gradients may be
+// reduced in either.
 struct Convert {
   ConstTensor source;  // [n]
   float scale = 1.0f;

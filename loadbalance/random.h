@@ -3,20 +3,15 @@
 
 #include <cstdint>
 
-#include "device/dropout.h"
+#include "base/random.h"
 
 namespace strata::loadbalance {
 
-// SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed) {}
+  explicit Random(uint64_t seed) : generator_(seed) {}
 
-  uint64_t next() {
-    const uint64_t state = state_;
-    state_ += 0x9e3779b97f4a7c15ull;
-    return device::splitmix64(state);
-  }
+  uint64_t next() { return generator_.next(); }
 
   // Uniform in [0, bound), without bias (Lemire, "Fast random integer generation in an interval",
   // ACM TOMACS 2019). bound > 0.
@@ -30,7 +25,7 @@ class Random {
   }
 
  private:
-  uint64_t state_;
+  SplitMix64 generator_;
 };
 
 }  // namespace strata::loadbalance

@@ -100,6 +100,9 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
   }
   const optim::AdamOptions options{config.beta1, config.beta2, config.epsilon, config.weight_decay};
   if (config.name == config::OptimizerKind::kLamb) {
+    if (!backend.has_lamb()) {
+      fail("optimizer.name lamb: the {} backend has no LAMB; use adam", backend.name());
+    }
     return optim::make_lamb(backend, arena, segments, options, owned);
   }
   return optim::make_adam(backend, arena, segments, options, owned);

@@ -18,8 +18,7 @@ namespace {
 
 // Uniform in (0, 1), from a counter.
 double uniform(uint64_t key, uint64_t counter) {
-  return (static_cast<double>(device::splitmix64(key ^ device::splitmix64(counter)) >> 11) + 0.5) *
-         0x1p-53;
+  return (static_cast<double>(splitmix64(key ^ splitmix64(counter)) >> 11) + 0.5) * 0x1p-53;
 }
 
 // Box-Muller; values beyond two deviations are drawn again from the next counters.

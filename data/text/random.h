@@ -8,24 +8,23 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
+
 namespace strata::data {
 
-// SplitMix64 (Steele, Lea, Flood 2014).
 class Random {
  public:
   // One independent stream for every list of keys, for example (seed, duplicate, document).
-  explicit Random(std::initializer_list<uint64_t> keys) {
-    for (const uint64_t key : keys) state_ = mix(state_ + key + kIncrement);
-  }
+  explicit Random(std::initializer_list<uint64_t> keys) : generator_(state_of(keys)) {}
 
-  // The published generator, started at `state`.
+  // SplitMix64 itself, started at `state`.
   static Random from_state(uint64_t state) {
     Random random({});
-    random.state_ = state;
+    random.generator_ = SplitMix64(state);
     return random;
   }
 
-  uint64_t next() { return mix(state_ += kIncrement); }
+  uint64_t next() { return generator_.next(); }
 
   // Uniform in [0, bound), without bias; bound > 0.
   uint64_t below(uint64_t bound) {
@@ -46,13 +45,13 @@ class Random {
   }
 
  private:
-  static constexpr uint64_t kIncrement = 0x9e3779b97f4a7c15;
-  static constexpr uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
+  static uint64_t state_of(std::initializer_list<uint64_t> keys) {
+    uint64_t state = 0;
+    for (const uint64_t key : keys) state = splitmix64(state + key);
+    return state;
   }
-  uint64_t state_ = 0;
+
+  SplitMix64 generator_;
 };
 
 // Fisher and Yates, from the last item on, as Python's random.shuffle.

@@ -101,6 +101,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   bool has_float8() const override {
     return compute_dtype() == DType::kBF16 && properties_.major >= 9;
   }
+  bool has_lamb() const override { return true; }
   bool has_collectives() const override { return true; }
   std::unique_ptr<Collectives> make_collectives(const RankGroup& group, Stream s) override {
     return make_nccl_collectives(group, stream(s));

@@ -16,6 +16,7 @@ class ReferenceBackend final : public Backend {
   std::string description() const override { return "naive loops in double, one thread"; }
   DType compute_dtype() const override { return DType::kF64; }
   DType master_dtype() const override { return DType::kF64; }
+  bool has_lamb() const override { return true; }
   bool has_float8() const override { return true; }
 
   void* allocate(size_t bytes) override {

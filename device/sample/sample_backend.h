@@ -20,6 +20,7 @@ class SampleBackend : public Backend {
   std::string description() const override { return "sample, plain loops in f32, one thread"; }
   DType compute_dtype() const override { return DType::kF32; }
   DType master_dtype() const override { return DType::kF32; }
+  bool has_lamb() const override { return true; }
 
   // sample_backend.cc
   void* allocate(size_t bytes) override;

@@ -24,7 +24,7 @@ std::vector<EpochSampler> cut_by_length(const PlanOptions& options,
   for (auto& cards : members) {
     const uint64_t stratum = strata.size();
     if (!cards.empty()) {
-      strata.emplace_back(std::move(cards), device::splitmix64(options.seed + stratum));
+      strata.emplace_back(std::move(cards), splitmix64(options.seed + stratum));
     }
   }
   return strata;

@@ -77,6 +77,7 @@ class DeferredBackend : public device::Backend {
   device::DType master_dtype() const override { return inner_.master_dtype(); }
   bool memory_is_host() const override { return false; }
   bool has_float8() const override { return inner_.has_float8(); }
+  bool has_lamb() const override { return inner_.has_lamb(); }
   int64_t autotune_row_granularity() const override { return inner_.autotune_row_granularity(); }
   // Makes collectives of a rank on a stream's memory, where a test has some.
   using MakeCollectives =
@@ -229,7 +230,8 @@ class DeferredBackend : public device::Backend {
       for (DeferredStream& stream : backend_.streams_) stream.capture_to(nullptr);
     }
     device::Event record(device::Stream s) {
-      if (!backend_.stream(s).captures()) fail("a point is captured in a stream that captures nothing");
+      if (!backend_.stream(s).captures())
+        fail("a point is captured in a stream that captures nothing");
       const size_t number = points_.size();
       points_.push_back({s, backend_.stream(s).captured()});
       tape_.push_back([=, this] { points_[number].now = backend_.record(s); });

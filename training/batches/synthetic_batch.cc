@@ -14,7 +14,7 @@ class Random {
   explicit Random(uint64_t seed) : state_(seed) {}
   // Uniform enough in [0, bound) for made-up data.
   int32_t below(int64_t bound) {
-    return static_cast<int32_t>(device::splitmix64(state_++) % static_cast<uint64_t>(bound));
+    return static_cast<int32_t>(splitmix64(state_++) % static_cast<uint64_t>(bound));
   }
 
  private:
@@ -25,7 +25,7 @@ class Random {
 
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   std::span<const int32_t> masked, uint64_t seed) {
-  Random random(device::splitmix64(seed));
+  Random random(splitmix64(seed));
   data::PackedBatch batch;
   batch.cu_seqlens.push_back(0);
   for (size_t sample = 0; sample < lengths.size(); ++sample) {
@@ -56,7 +56,7 @@ data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const
 }
 
 std::vector<int32_t> wikipedia_lengths(int64_t tokens, int32_t max_length, uint64_t seed) {
-  Random random(device::splitmix64(seed));
+  Random random(splitmix64(seed));
   std::vector<int32_t> lengths;
   for (int64_t left = tokens; left > 0;) {
     const int32_t share = random.below(16);

@@ -1,0 +1,33 @@
+// SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): the
+// same numbers on every platform.
+#pragma once
+
+#include <cstdint>
+
+namespace strata {
+
+inline constexpr uint64_t kSplitMix64Increment = 0x9e3779b97f4a7c15ull;
+
+// The number that follows the state `x`; also a good hash of it.
+constexpr uint64_t splitmix64(uint64_t x) {
+  x += kSplitMix64Increment;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+class SplitMix64 {
+ public:
+  explicit constexpr SplitMix64(uint64_t state) : state_(state) {}
+
+  constexpr uint64_t next() {
+    const uint64_t state = state_;
+    state_ += kSplitMix64Increment;
+    return splitmix64(state);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace strata
