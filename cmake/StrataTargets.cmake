@@ -24,6 +24,11 @@ function(strata_unite target at_once)
   endif()
 endfunction()
 
+# For code that need not be fast: what is tested or measured is in libraries.
+function(strata_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # strata_library(<folder> SOURCES <files> [DEPENDS <targets>])
 # Makes the static library strata_<folder>; headers are included as "<folder>/<name>.h".
 function(strata_library folder)
@@ -38,6 +43,8 @@ endfunction()
 function(strata_test folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(test_${folder} ${ARG_SOURCES})
+  strata_unite(test_${folder} 4)
+  strata_compile_quickly(test_${folder})
   target_link_libraries(test_${folder} PRIVATE strata_flags ${ARG_DEPENDS} GTest::gtest_main)
   target_compile_definitions(test_${folder} PRIVATE
     STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" STRATA_BINARY_DIR="${PROJECT_BINARY_DIR}")
@@ -51,6 +58,7 @@ endfunction()
 function(strata_mpi_test folder)
   cmake_parse_arguments(ARG "" "" "RANKS;SOURCES;DEPENDS" ${ARGN})
   add_executable(test_${folder}_mpi ${ARG_SOURCES})
+  strata_compile_quickly(test_${folder}_mpi)
   target_link_libraries(test_${folder}_mpi PRIVATE strata_flags ${ARG_DEPENDS} GTest::gtest)
   target_compile_definitions(test_${folder}_mpi PRIVATE STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(STRATA_SANITIZE MATCHES "thread")

@@ -1,11 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "tests/cli/process.h"
+#include "tests/cli/small_benchmark.h"
 
 namespace strata::cli {
 namespace {
-
-const std::string kStrata = STRATA_BINARY;
 
 class Help : public testing::TestWithParam<std::vector<std::string>> {};
 

@@ -1,13 +1,11 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "tests/cli/process.h"
+#include "tests/cli/small_benchmark.h"
 #include "tests/compliance/bert_log.h"
 
 namespace strata::cli {
 namespace {
-
-const std::string kStrata = STRATA_BINARY;
 
 class PlotCommand : public ::testing::Test {
  protected:

@@ -8,27 +8,29 @@
 namespace strata::device {
 namespace {
 
-struct Shape {
+struct LinearShape {
   int64_t tokens, in, out;
 };
 
-constexpr Shape kShapes[] = {{1, 64, 64},    {1, 384, 128},  {37, 64, 192},  {37, 128, 512},
-                             {129, 384, 64}, {129, 64, 256}, {515, 128, 64}, {515, 64, 384},
-                             {64, 128, 128}, {2, 1024, 2}};
+constexpr LinearShape kLinearShapes[] = {
+    {1, 64, 64},    {1, 384, 128},  {37, 64, 192},  {37, 128, 512}, {129, 384, 64},
+    {129, 64, 256}, {515, 128, 64}, {515, 64, 384}, {64, 128, 128}, {2, 1024, 2}};
 constexpr Activation kActivations[] = {Activation::kNone, Activation::kGelu, Activation::kGeluTanh,
                                        Activation::kTanh};
 
-std::string describe(const Shape& shape) {
+std::string describe(const LinearShape& shape) {
   return fmt::format("T {}, in {}, out {}", shape.tokens, shape.in, shape.out);
 }
 
 // Sums of `in` products of a spread that keeps activations in their bent range.
-double weight_spread(const Shape& shape) { return 4 / std::sqrt(static_cast<double>(shape.in)); }
+double weight_spread(const LinearShape& shape) {
+  return 4 / std::sqrt(static_cast<double>(shape.in));
+}
 
 class Linear : public Conformance {};
 
 TEST_P(Linear, Forward) {
-  for (const Shape& shape : kShapes) {
+  for (const LinearShape& shape : kLinearShapes) {
     Inputs inputs(backend(), 1);
     const HostMatrix x = inputs.compute(shape.tokens, shape.in);
     const HostMatrix weight = inputs.compute(shape.out, shape.in, weight_spread(shape));
@@ -54,7 +56,7 @@ TEST_P(Linear, Forward) {
 }
 
 TEST_P(Linear, DataGradient) {
-  for (const Shape& shape : kShapes) {
+  for (const LinearShape& shape : kLinearShapes) {
     Inputs inputs(backend(), 2);
     const HostMatrix dy = inputs.compute(shape.tokens, shape.out);
     const HostMatrix weight = inputs.compute(shape.out, shape.in);
@@ -75,7 +77,7 @@ TEST_P(Linear, DataGradient) {
 }
 
 TEST_P(Linear, DataGradientAccumulates) {
-  for (const Shape& shape : kShapes) {
+  for (const LinearShape& shape : kLinearShapes) {
     SCOPED_TRACE(describe(shape));
     Inputs inputs(backend(), 3);
     const HostMatrix dy = inputs.compute(shape.tokens, shape.out);
@@ -93,7 +95,7 @@ TEST_P(Linear, DataGradientAccumulates) {
 }
 
 TEST_P(Linear, WeightGradient) {
-  for (const Shape& shape : kShapes) {
+  for (const LinearShape& shape : kLinearShapes) {
     SCOPED_TRACE(describe(shape));
     Inputs inputs(backend(), 4);
     const HostMatrix x = inputs.compute(shape.tokens, shape.in);

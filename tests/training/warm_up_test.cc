@@ -8,7 +8,7 @@
 namespace strata::training {
 namespace {
 
-constexpr int kSteps = 8;
+constexpr int kWarmUpSteps = 8;
 
 struct Case {
   const char* name;
@@ -32,7 +32,7 @@ class WarmUpTest : public testing::TestWithParam<Case> {
     return config;
   }
   TrainingHistory run(const config::RunConfig& config, device::Backend& backend) const {
-    return train(config, backend, *communicator_, *source_, 7, kSteps);
+    return train(config, backend, *communicator_, *source_, 7, kWarmUpSteps);
   }
 
   std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
@@ -68,7 +68,7 @@ TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
   EXPECT_EQ(run(replayed, deferred).weights, issued.weights);
   const int first_is_issued =
       GetParam().precision == config::Precision::kFp8 ? 1 : 0;  // it only looks
-  EXPECT_EQ(deferred.launches(), (kSteps - first_is_issued) * GetParam().accumulation);
+  EXPECT_EQ(deferred.launches(), (kWarmUpSteps - first_is_issued) * GetParam().accumulation);
 }
 
 // Notes what it has not been given before: kinds of products, and their numbers of rows. Counts how
@@ -127,14 +127,14 @@ TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
     model.set_weights(weights);
     Trainer trainer(cold, device, model, *communicator_, *source_, 7);
     Evaluator evaluator(model, *source_, 0, 8, *communicator_);
-    const WarmUp result = warm_up(1, kSteps, model, weights, trainer, evaluator);
+    const WarmUp result = warm_up(1, kWarmUpSteps, model, weights, trainer, evaluator);
     EXPECT_GT(result.tried, 4);
     EXPECT_EQ(result.captured, 0);
     const int tries = device.tries();
     EXPECT_GT(tries, 20);
     const int allocations = device.allocations();
     trainer.start();
-    for (int step = 0; step < kSteps; ++step) trainer.step();
+    for (int step = 0; step < kWarmUpSteps; ++step) trainer.step();
     EXPECT_EQ(device.tries(), tries) << "in training";
     EXPECT_EQ(device.allocations(), allocations) << "in training";
     evaluator.evaluate();

@@ -6,7 +6,7 @@
 namespace strata::device::reference {
 namespace {
 
-constexpr int64_t kVocabulary = 5, kPositions = 4, kHidden = 6, kTokens = 7;
+constexpr int64_t kVocabulary = 5, kPositions = 4, kEmbeddedHidden = 6, kTokens = 7;
 
 struct Embeddings {
   double loss() {
@@ -21,10 +21,11 @@ struct Embeddings {
   std::vector<int32_t> tokens = {3, 0, 3, 4, 1, 1, 0};  // 2 never appears
   std::vector<int32_t> segments = {0, 0, 0, 1, 1, 0, 1};
   std::vector<int32_t> positions = {0, 0, 1, 2, 3, 0, 1};
-  Values word = random_values(kVocabulary * kHidden, 1);
-  Values position = random_values(kPositions * kHidden, 2), segment = random_values(2 * kHidden, 3);
-  Values gamma = random_values(kHidden, 4), beta = random_values(kHidden, 5);
-  Values dy = random_values(kTokens * kHidden, 6), y = Values(kTokens * kHidden);
+  Values word = random_values(kVocabulary * kEmbeddedHidden, 1);
+  Values position = random_values(kPositions * kEmbeddedHidden, 2),
+         segment = random_values(2 * kEmbeddedHidden, 3);
+  Values gamma = random_values(kEmbeddedHidden, 4), beta = random_values(kEmbeddedHidden, 5);
+  Values dy = random_values(kTokens * kEmbeddedHidden, 6), y = Values(kTokens * kEmbeddedHidden);
   Values normalized = y, inverse_stddev = Values(kTokens);
 };
 
@@ -32,7 +33,8 @@ TEST(Embeddings, BackwardIsTheDerivativeOfForwardAndIsAddedToWhatIsThere) {
   Embeddings layer;
   layer.loss();
   Values d_word(layer.word.size(), 1.0), d_position(layer.position.size(), 2.0);
-  Values d_segment(2 * kHidden, 3.0), d_gamma(kHidden, 4.0), d_beta(kHidden, 5.0);
+  Values d_segment(2 * kEmbeddedHidden, 3.0), d_gamma(kEmbeddedHidden, 4.0),
+      d_beta(kEmbeddedHidden, 5.0);
   embeddings_backward({layer.tokens.data(), layer.segments.data(), layer.positions.data(),
                        layer.sequences.view(), matrix(layer.dy, kTokens),
                        matrix(layer.normalized, kTokens), vector(layer.inverse_stddev),
@@ -62,10 +64,10 @@ TEST(Embeddings, DropoutActsOnTheOutputByPositionInTheSample) {
   const int32_t* starts = layer.sequences.view().cu_seqlens;
   for (int32_t b = 0; b < 3; ++b) {
     for (int32_t t = starts[b]; t < starts[b + 1]; ++t) {
-      for (int64_t h = 0; h < kHidden; ++h) {
-        EXPECT_EQ(
-            dropped[t * kHidden + h],
-            layer.y[t * kHidden + h] * dropout_factor(kSomeDropout, 100 + b, t - starts[b], h));
+      for (int64_t h = 0; h < kEmbeddedHidden; ++h) {
+        EXPECT_EQ(dropped[t * kEmbeddedHidden + h],
+                  layer.y[t * kEmbeddedHidden + h] *
+                      dropout_factor(kSomeDropout, 100 + b, t - starts[b], h));
       }
     }
   }

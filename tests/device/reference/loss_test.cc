@@ -7,7 +7,7 @@
 namespace strata::device::reference {
 namespace {
 
-constexpr int64_t kRows = 5, kHidden = 4, kClasses = 7;
+constexpr int64_t kRows = 5, kLossHidden = 4, kClasses = 7;
 
 struct Classifier {
   ClassifierLoss evaluation() {
@@ -25,7 +25,8 @@ struct Classifier {
     return totals.loss;
   }
 
-  Values x = random_values(kRows * kHidden, 1), weight = random_values(kClasses * kHidden, 2);
+  Values x = random_values(kRows * kLossHidden, 1),
+         weight = random_values(kClasses * kLossHidden, 2);
   Values bias = random_values(kClasses, 3);
   std::vector<int32_t> labels = {6, 0, 3, 3, 1};
   LossTotals totals;
@@ -33,7 +34,8 @@ struct Classifier {
 
 TEST(ClassifierLoss, GradientsAreTheDerivativesOfTheScaledLoss) {
   Classifier classifier;
-  Values d_x(kRows * kHidden, 9.0), d_weight(kClasses * kHidden, 1.0), d_bias(kClasses, 2.0);
+  Values d_x(kRows * kLossHidden, 9.0), d_weight(kClasses * kLossHidden, 1.0),
+      d_bias(kClasses, 2.0);
   ClassifierLoss op = classifier.evaluation();
   op.gradient_scale = 0.25f;
   op.d_x = matrix(d_x, kRows);
