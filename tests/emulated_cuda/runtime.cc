@@ -1,6 +1,5 @@
 // Blocks of threads as fibers that take turns.
 #include <cuda_runtime.h>
-#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -11,11 +10,13 @@
 #include <random>
 #include <vector>
 
-thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+#include "tests/emulated_cuda/tensor_cores.h"
+
+constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulated_cuda {
 
-thread_local uint64_t ticks = 0;
+constinit thread_local uint64_t ticks = 0;
 
 namespace {
 
@@ -57,155 +58,204 @@ struct Copy {
   }
 };
 
-// A stack that runs one thread of the block, then one of the next. The first switch to it is by
-// setcontext, later ones are jumps: they make no system calls.
+// Where a stack is to go on: what GCC's own setjmp keeps, which asks nothing of the system and
+// saves no register that nobody reads.
+using Place = void* [5];
+
+[[noreturn, gnu::noinline]] void go_on_at(Place& place) { __builtin_longjmp(place, 1); }
+
+// Comes back when something goes on at `from`. Callers must not know which registers it leaves
+// alone.
+[[gnu::noipa, gnu::noinline]] void change_stacks(Place& from, Place& to) {
+  if (__builtin_setjmp(from) == 0) go_on_at(to);
+}
+[[gnu::noipa, gnu::noinline]] void change_stacks(Place& from, const ucontext_t& to) {
+  if (__builtin_setjmp(from) == 0) setcontext(&to);
+}
+
+// A stack that runs one thread of the block, then one of the next.
 struct Fiber {
-  std::vector<char> stack = std::vector<char>(kStackBytes);
-  std::vector<Copy> copies;  // on their way
-  bool published = true;     // those that have arrived
+  Place place;
+  const Barrier* awaited = nullptr;
+  uint64_t passed = 0;  // when it began to wait
+  bool ended = true;
+  bool published = true;  // the copies that have arrived
   bool may_multiply = false;
   uint32_t products_begun = 0;
-  std::vector<std::function<void()>> products;
-  jmp_buf place;
-  bool started = false;
-  bool ended = false;
+  std::vector<Copy> copies;  // on their way
+  std::vector<Product> products;
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
+
+  bool can_go_on() const { return !ended && (!awaited || awaited->passed != passed); }
+};
+
+struct Warp {
+  Barrier barrier;
+  alignas(kMostValueBytes) std::byte values[2][kWarpSize][kMostValueBytes];
+  uint8_t values_put[kWarpSize] = {};  // by each thread, modulo 2
 };
 
 struct Block {
   const std::function<void()>* kernel = nullptr;
-  jmp_buf scheduler;
+  Place scheduler;
   std::vector<std::unique_ptr<Fiber>> fibers;  // kept from block to block
   Barrier threads;
-  std::vector<Barrier> warps;
-  std::vector<const void*> shown;  // a value of every thread
-  uintptr_t shared_begin = 0;      // the address of shared memory's first byte
-  int current = 0;
-  bool progress = false;  // of the warp that runs
-  bool got_on = false;    // of any warp since all had a turn
+  std::vector<Warp> warps;
+  int unpublished = 0;         // threads
+  uintptr_t shared_begin = 0;  // the address of shared memory's first byte
+  Fiber* running = nullptr;
+  std::mt19937 random, coin;
+
+  Fiber& fiber(int thread) { return *fibers[static_cast<size_t>(thread)]; }
 };
 
-thread_local Block block;
+Block& block() {
+  static thread_local Block the_block;
+  return the_block;
+}
 
-int warp() { return block.current / kWarpSize; }
+// The thread's block, at hand.
+constinit thread_local Block* here = nullptr;
 
-Fiber& fiber() { return *block.fibers[static_cast<size_t>(block.current)]; }
+int warp_number() { return static_cast<int>(threadIdx.x) / kWarpSize; }
+Warp& warp() { return here->warps[static_cast<size_t>(warp_number())]; }
+Fiber& fiber() { return *here->running; }
 
+Place& place_of(int thread) {
+  here->running = &here->fiber(thread);
+  threadIdx.x = static_cast<unsigned>(thread);
+  return here->running->place;
+}
+
+// Goes on with the warp's next thread that can, or, if none can, with the scheduler.
 void yield() {
-  if (_setjmp(fiber().place) == 0) _longjmp(block.scheduler, 1);
+  Place& mine = fiber().place;
+  const int first = warp_number() * kWarpSize;
+  for (int i = 1; i < kWarpSize; ++i) {
+    const int next = first + (lane() + i) % kWarpSize;
+    if (here->fiber(next).can_go_on()) return change_stacks(mine, place_of(next));
+  }
+  change_stacks(mine, here->scheduler);
 }
 
 void wait_at(Barrier& barrier) {
-  const uint64_t passed = barrier.passed;
+  Fiber& mine = fiber();
+  mine.awaited = &barrier;
+  mine.passed = barrier.passed;
   barrier.arrive();
   ++ticks;
-  while (barrier.passed == passed) yield();
-  block.progress = true;
+  if (!mine.can_go_on()) yield();
 }
 
 void run_fiber() {
+  change_stacks(fiber().place, here->scheduler);
   for (;;) {
-    (*block.kernel)();
+    (*here->kernel)();
     require(fiber().copies.empty(), "a thread to end after its copies");
     require(fiber().products.empty(), "a thread to end after its products");
     fiber().ended = true;
     ++ticks;
-    block.threads.leave();
-    block.warps[static_cast<size_t>(warp())].leave();
-    block.progress = true;
+    here->threads.leave();
+    warp().barrier.leave();
     yield();
   }
 }
 
 // Those that the current fiber has not made yet.
 void make_products() {
-  const auto products = std::exchange(fiber().products, {});
-  for (const auto& product : products) product();
+  for (const Product& product : fiber().products) WarpValues<const Product*>(&product, multiply);
+  fiber().products.clear();
 }
 
-// Runs the current fiber until it yields.
-void resume() {
-  if (_setjmp(block.scheduler) != 0) return;
-  if (fiber().started) _longjmp(fiber().place, 1);
-  fiber().started = true;
+// A fiber that waits for its first thread.
+std::unique_ptr<Fiber> make_fiber() {
+  auto fiber = std::make_unique<Fiber>();
+  here->running = fiber.get();
   ucontext_t context;
   getcontext(&context);
-  context.uc_stack.ss_sp = fiber().stack.data();
-  context.uc_stack.ss_size = fiber().stack.size();
+  context.uc_stack.ss_sp = fiber->stack.get();
+  context.uc_stack.ss_size = kStackBytes;
   context.uc_link = nullptr;
   makecontext(&context, run_fiber, 0);
-  setcontext(&context);
+  change_stacks(here->scheduler, context);
+  return fiber;
 }
 
-// Runs the threads of a warp for as long as they get anywhere without the other warps. Returns how
-// many have not ended.
-int run_warp(int number) {
-  int left = 0;
-  for (bool progress = true; progress;) {
-    block.progress = false;
-    left = 0;
-    for (int lane_number = 0; lane_number < kWarpSize; ++lane_number) {
-      block.current = number * kWarpSize + lane_number;
-      if (fiber().ended) continue;
-      threadIdx = dim3(static_cast<unsigned>(block.current));
-      resume();
-      left += fiber().ended ? 0 : 1;
-    }
-    progress = block.progress && left > 0;
-    block.got_on |= block.progress;
+// Runs the threads of a warp for as long as they get anywhere without the other warps. Returns
+// whether they got anywhere.
+bool run_warp(int number) {
+  for (int thread = number * kWarpSize; thread < (number + 1) * kWarpSize; ++thread) {
+    if (!here->fiber(thread).can_go_on()) continue;
+    change_stacks(here->scheduler, place_of(thread));
+    return true;
   }
-  return left;
+  return false;
 }
 
 // Warps take turns in an order that changes all the time, each as far as it gets: one that runs
 // ahead of another where nothing holds it back spoils what the other has yet to read.
 void run_block(int threads) {
-  block.threads = {.members = threads};
-  block.warps.assign(static_cast<size_t>(threads / kWarpSize), Barrier{.members = kWarpSize});
-  for (int i = 0; i < threads; ++i) block.fibers[static_cast<size_t>(i)]->ended = false;
-  static thread_local std::mt19937 random;
-  std::vector<int> warps(static_cast<size_t>(threads / kWarpSize));
+  here->threads = {.members = threads};
+  here->warps.resize(static_cast<size_t>(threads / kWarpSize));
+  for (Warp& warp : here->warps) warp.barrier = {.members = kWarpSize};
+  here->unpublished = 0;
+  for (int i = 0; i < threads; ++i) {
+    Fiber& fiber = here->fiber(i);
+    fiber.ended = false;
+    fiber.published = true;
+    fiber.awaited = nullptr;
+  }
+  std::vector<int> warps(here->warps.size());
   std::iota(warps.begin(), warps.end(), 0);
-  for (int left = threads; left > 0;) {
-    std::shuffle(warps.begin(), warps.end(), random);
-    block.got_on = false;
-    left = 0;
-    for (const int number : warps) left += run_warp(number);
-    require(left == 0 || block.got_on, "threads that do not wait for each other for ever");
+  while (here->threads.members > 0) {
+    std::shuffle(warps.begin(), warps.end(), here->random);
+    bool got_on = false;
+    for (const int number : warps) got_on |= run_warp(number);
+    require(got_on, "threads that do not wait for each other for ever");
   }
 }
 
 }  // namespace
 
-int lane() { return block.current % kWarpSize; }
+void sync_threads() { wait_at(here->threads); }
 
-void sync_threads() { wait_at(block.threads); }
+void sync_warp() { wait_at(warp().barrier); }
 
-void sync_warp() { wait_at(block.warps[static_cast<size_t>(warp())]); }
+bool is_last_of_warp() {
+  const Barrier& barrier = warp().barrier;
+  return barrier.arrived == barrier.members - 1;
+}
+
+void* place_for_values() { return warp().values[warp().values_put[lane()]++ % 2]; }
 
 void copy_later(void* to, const void* from, size_t bytes, size_t zeros) {
-  static thread_local std::mt19937 coin;
   fiber().copies.push_back({to, from, bytes, zeros});
-  if (coin() % 2 == 0) fiber().copies.back().happen();
+  if (here->coin() % 2 == 0) fiber().copies.back().happen();
 }
 
 void finish_copies() {
-  fiber().published &= fiber().copies.empty();
+  if (fiber().published && !fiber().copies.empty()) {
+    fiber().published = false;
+    ++here->unpublished;
+  }
   for (Copy& copy : fiber().copies) copy.happen();
   fiber().copies.clear();
 }
 
-void publish_copies() { fiber().published = true; }
+void publish_copies() {
+  if (!fiber().published) --here->unpublished;
+  fiber().published = true;
+}
 
 void begin_products() { fiber().may_multiply = true; }
 
-void multiply_later(std::function<void()> product) {
+void multiply_later(const Product& product) {
   require(fiber().may_multiply, "begin_products before products");
-  for (unsigned i = 0; i < blockDim.x; ++i) {
-    require(block.fibers[i]->published, "copies to be published before products");
-  }
-  fiber().products.push_back(std::move(product));
+  require(here->unpublished == 0, "copies to be published before products");
+  fiber().products.push_back(product);
   // All threads of a warp decide alike.
-  const uint32_t coin = (++fiber().products_begun + static_cast<uint32_t>(warp())) * 2654435761u;
+  const uint32_t coin =
+      (++fiber().products_begun + static_cast<uint32_t>(warp_number())) * 2654435761u;
   if (coin >> 31) make_products();
 }
 
@@ -216,33 +266,26 @@ void finish_products() {
 
 uint32_t shared_address(const void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  if (block.shared_begin == 0) block.shared_begin = (address - kSharedBytes / 2) & ~uintptr_t{1023};
-  require(address - block.shared_begin < kSharedBytes, "shared memory of less than 128 KiB");
-  return static_cast<uint32_t>(address - block.shared_begin);
+  if (here->shared_begin == 0) here->shared_begin = (address - kSharedBytes / 2) & ~uintptr_t{1023};
+  require(address - here->shared_begin < kSharedBytes, "shared memory of less than 128 KiB");
+  return static_cast<uint32_t>(address - here->shared_begin);
 }
 
 const void* shared_memory(uint32_t address) {
-  return reinterpret_cast<const void*>(block.shared_begin + address);
+  return reinterpret_cast<const void*>(here->shared_begin + address);
 }
 
-void require(bool holds, const char* expectation) {
-  if (holds) return;
+void fail(const char* expectation) {
   std::fprintf(stderr, "emulated CUDA expects %s\n", expectation);
   std::abort();
-}
-
-void show(const void* mine) { block.shown[static_cast<size_t>(block.current)] = mine; }
-
-const void* shown_by(int lane) {
-  return block.shown[static_cast<size_t>(warp() * kWarpSize + lane)];
 }
 
 void run(dim3 grid, dim3 size, const std::function<void()>& kernel) {
   const int threads = static_cast<int>(size.x);
   require(threads % kWarpSize == 0, "blocks of whole warps");
-  while (block.fibers.size() < size.x) block.fibers.push_back(std::make_unique<Fiber>());
-  block.shown.resize(std::max<size_t>(block.shown.size(), size.x));
-  block.kernel = &kernel;
+  here = &block();
+  while (here->fibers.size() < size.x) here->fibers.push_back(make_fiber());
+  here->kernel = &kernel;
   blockDim = size;
   gridDim = grid;
   for (unsigned i = 0; i < grid.x * grid.y * grid.z; ++i) {

@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -26,47 +28,72 @@ struct dim3 {
   dim3(unsigned x_, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-extern thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;  // of the running thread
+// Of the running thread. What is known to start as a constant is read without a call.
+extern constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulated_cuda {
 
 void run(dim3 grid, dim3 block, const std::function<void()>& kernel);
 void sync_threads();
 void sync_warp();
-int lane();
+bool is_last_of_warp();  // whether all other threads of the warp wait in sync_warp
+inline int lane() { return static_cast<int>(threadIdx.x) % 32; }
 // Of the running thread: copies, with zeros after them, that happen when it waits for them, or at
 // once.
 void copy_later(void* to, const void* from, size_t bytes, size_t zeros);
 void finish_copies();
 // What has been copied may be read by products of all four warps.
 void publish_copies();
-// Work of the running warp that happens when it waits for it, or at once; after begin_products.
+// One thread's part of a product: it has `columns` / 8 fours of c.
+struct Product {
+  float (*c)[4];
+  uint32_t a[4];
+  uint64_t b;  // describes shared memory
+  int columns;
+  bool inner_rows, adds;
+};
+// Products of the running warp, which happen when it waits for them, or at once; after
+// begin_products.
 void begin_products();
-void multiply_later(std::function<void()> product);
+void multiply_later(const Product& product);
 void finish_products();
 // Of shared memory, which has less than 256 KiB: 18 bits.
 uint32_t shared_address(const void* pointer);
 const void* shared_memory(uint32_t address);
 // Ends the program, naming what was expected.
-void require(bool holds, const char* expectation);
+[[noreturn]] void fail(const char* expectation);
+inline void require(bool holds, const char* expectation) {
+  if (!holds) fail(expectation);
+}
 // Goes up as threads run; timing takes it for ns.
-extern thread_local uint64_t ticks;
+extern constinit thread_local uint64_t ticks;
 // Goes up with whatever may change memory, but for products.
-inline thread_local uint64_t changes = 0;
-void show(const void* mine);
-const void* shown_by(int lane);  // of this warp
+inline constinit thread_local uint64_t changes = 0;
 
-// Lets the threads of a warp read each other's values: all construct together, and all are done
-// reading when the first is destroyed.
+// Where the threads of the warp put values of up to that many bytes side by side for each other:
+// two places in turn, as some may still read what was put last.
+inline constexpr size_t kMostValueBytes = 32;
+void* place_for_values();
+
+// The threads of a warp read each other's values. All construct together, and are done reading
+// before they construct the second next.
 template <typename Value>
 class WarpValues {
  public:
-  explicit WarpValues(const Value& mine) {
-    show(&mine);
+  explicit WarpValues(const Value& mine) : WarpValues(mine, [](const WarpValues&) {}) {}
+  // The last thread to come works for all.
+  template <typename Work>
+  WarpValues(const Value& mine, const Work& work)
+      : values_(static_cast<Value*>(place_for_values())) {
+    static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) <= kMostValueBytes);
+    std::construct_at(values_ + lane(), mine);
+    if (is_last_of_warp()) work(*this);
     sync_warp();
   }
-  ~WarpValues() { sync_warp(); }
-  const Value& of(int lane) const { return *static_cast<const Value*>(shown_by(lane)); }
+  const Value& of(int lane) const { return values_[lane]; }
+
+ private:
+  Value* values_;
 };
 
 }  // namespace emulated_cuda

@@ -1,0 +1,11 @@
+// Products of a warp, computed by one thread for all.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace emulated_cuda {
+
+// Of 16 rows: a part from every thread of the warp.
+void multiply(const WarpValues<const Product*>& all);
+
+}  // namespace emulated_cuda
