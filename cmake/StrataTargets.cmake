@@ -48,8 +48,9 @@ function(strata_test folder)
   target_link_libraries(test_${folder} PRIVATE strata_flags ${ARG_DEPENDS} GTest::gtest_main)
   target_compile_definitions(test_${folder} PRIVATE
     STRATA_SOURCE_DIR="${PROJECT_SOURCE_DIR}" STRATA_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  # OpenMP's threads wait for work without taking the processor from other tests.
   gtest_discover_tests(test_${folder} TEST_PREFIX "${folder}/" DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 300)
+                       PROPERTIES TIMEOUT 300 ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()
 
 # strata_mpi_test(<folder> RANKS <counts> SOURCES <files> [DEPENDS <targets>])
@@ -71,7 +72,7 @@ function(strata_mpi_test folder)
                                   $<TARGET_FILE:test_${folder}_mpi>)
     # Open MPI keeps some memory until the process ends.
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS ${ranks}
-                         ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+                         ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;OMP_WAIT_POLICY=passive")
   endforeach()
 endfunction()
 

@@ -16,41 +16,60 @@ namespace {
 constexpr size_t kGuard = 64;  // bytes before and after every tensor that must not change
 constexpr std::byte kGuardByte{0xA5};
 
-std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype, float scale = 1) {
-  std::vector<std::byte> bytes(values.size() * size_of(dtype));
+// `encode` makes what is stored of a value.
+template <typename Encode>
+std::vector<std::byte> encoded(const std::vector<double>& values, const Encode& encode) {
+  using Stored = decltype(encode(0.0));
+  std::vector<std::byte> bytes(values.size() * sizeof(Stored));
   for (size_t i = 0; i < values.size(); ++i) {
-    std::byte* to = bytes.data() + i * size_of(dtype);
-    const float single = static_cast<float>(values[i]);
-    const BFloat16 half(single);
-    if (dtype == DType::kF64) std::memcpy(to, &values[i], sizeof(double));
-    if (dtype == DType::kF32) std::memcpy(to, &single, sizeof single);
-    if (dtype == DType::kBF16) std::memcpy(to, &half, sizeof half);
-    if (dtype == DType::kE4M3) *to = std::byte{to_float8<E4M3>(single * scale)};
-    if (dtype == DType::kE5M2) *to = std::byte{to_float8<E5M2>(single * scale)};
+    const Stored stored = encode(values[i]);
+    std::memcpy(bytes.data() + i * sizeof(Stored), &stored, sizeof stored);
   }
   return bytes;
 }
 
-std::vector<double> from_bytes(const std::vector<std::byte>& bytes, DType dtype, float scale = 1) {
-  std::vector<double> values(bytes.size() / size_of(dtype));
+std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype, float scale = 1) {
+  const auto single = [](double value) { return static_cast<float>(value); };
+  switch (dtype) {
+    case DType::kF64:
+      return encoded(values, [](double value) { return value; });
+    case DType::kF32:
+      return encoded(values, single);
+    case DType::kBF16:
+      return encoded(values, [&](double value) { return BFloat16(single(value)); });
+    case DType::kE4M3:
+      return encoded(values, [&](double value) { return to_float8<E4M3>(single(value) * scale); });
+    case DType::kE5M2:
+      return encoded(values, [&](double value) { return to_float8<E5M2>(single(value) * scale); });
+  }
+  return {};
+}
+
+template <typename Stored, typename Decode>
+std::vector<double> decoded(const std::vector<std::byte>& bytes, const Decode& decode) {
+  std::vector<double> values(bytes.size() / sizeof(Stored));
   for (size_t i = 0; i < values.size(); ++i) {
-    const std::byte* from = bytes.data() + i * size_of(dtype);
-    float single = 0;
-    BFloat16 half;
-    if (dtype == DType::kF64) std::memcpy(&values[i], from, sizeof(double));
-    if (dtype == DType::kF32) {
-      std::memcpy(&single, from, sizeof single);
-      values[i] = single;
-    }
-    if (dtype == DType::kBF16) {
-      std::memcpy(&half, from, sizeof half);
-      values[i] = half;
-    }
-    const auto code = std::to_integer<uint8_t>(*from);
-    if (dtype == DType::kE4M3) values[i] = from_float8<E4M3>(code) / scale;
-    if (dtype == DType::kE5M2) values[i] = from_float8<E5M2>(code) / scale;
+    Stored stored;
+    std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof stored);
+    values[i] = decode(stored);
   }
   return values;
+}
+
+std::vector<double> from_bytes(const std::vector<std::byte>& bytes, DType dtype, float scale = 1) {
+  switch (dtype) {
+    case DType::kF64:
+      return decoded<double>(bytes, [](double value) { return value; });
+    case DType::kF32:
+      return decoded<float>(bytes, [](float value) { return value; });
+    case DType::kBF16:
+      return decoded<BFloat16>(bytes, [](BFloat16 value) { return static_cast<float>(value); });
+    case DType::kE4M3:
+      return decoded<uint8_t>(bytes, [&](uint8_t code) { return from_float8<E4M3>(code) / scale; });
+    case DType::kE5M2:
+      return decoded<uint8_t>(bytes, [&](uint8_t code) { return from_float8<E5M2>(code) / scale; });
+  }
+  return {};
 }
 
 // max|a - b| / max|b|, infinite where an element is not finite or b is zero and a is not.
@@ -235,7 +254,7 @@ std::vector<Output> Bench::finish() {
     backend_.copy_to_host(Stream::kCompute, after.data(), placed.buffer.data(), after.size());
     backend_.synchronize(Stream::kCompute);
     const auto unchanged = [&](size_t begin, size_t end) {
-      return std::equal(after.begin() + begin, after.begin() + end, placed.initial.begin() + begin);
+      return std::memcmp(after.data() + begin, placed.initial.data() + begin, end - begin) == 0;
     };
     const size_t end = after.size() - kGuard;
     if (placed.name.empty()) {

@@ -140,18 +140,25 @@ struct Last {
 };
 thread_local Last last;
 
-// In eight sums side by side, which compilers compute at once.
-double product_of(const float* a, const float* b, int64_t terms) {
+// products[row] = the sum of rows[row][t] * b[t] over t < `summed`, for rows of `terms`. In eight
+// sums side by side, which compilers compute at once. The product of two floats is exact in double,
+// so that instructions that round once give the same bits.
+[[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]] void multiply_rows(
+    const std::vector<float>& rows, int64_t terms, const std::vector<double>& b, int64_t summed,
+    std::vector<double>& products) {
   constexpr int64_t kSums = 8;
-  double sums[kSums] = {};
-  int64_t t = 0;
-  for (; t + kSums <= terms; t += kSums) {
-    for (int64_t i = 0; i < kSums; ++i) sums[i] += static_cast<double>(a[t + i]) * b[t + i];
+  const float* row = rows.data();
+  for (double& product : products) {
+    double sums[kSums] = {};
+    int64_t t = 0;
+    for (; t + kSums <= summed; t += kSums) {
+      for (int64_t i = 0; i < kSums; ++i) sums[i] += static_cast<double>(row[t + i]) * b[t + i];
+    }
+    for (; t < summed; ++t) sums[0] += static_cast<double>(row[t]) * b[t];
+    product = 0;
+    for (const double part : sums) product += part;
+    row += terms;
   }
-  for (; t < terms; ++t) sums[0] += static_cast<double>(a[t]) * b[t];
-  double sum = 0;
-  for (const double part : sums) sum += part;
-  return sum;
 }
 
 void multiply(const Described& work, const void* a, const void* b, void* d, float beta,
@@ -169,11 +176,12 @@ void multiply(const Described& work, const void* a, const void* b, void* d, floa
   const double scale =
       work.in_float8() ? static_cast<double>(*product.a_scale) * *product.b_scale : 1.0;
   const cudaDataType_t bias_type = product.bias_type.value_or(work.d.type);
+  std::vector<double> of_b(static_cast<size_t>(terms)), products(static_cast<size_t>(work.rows()));
   for (int64_t column = 0; column < work.columns(); ++column) {
-    const float* of_b = &columns[static_cast<size_t>(column * terms)];
+    std::copy_n(&columns[static_cast<size_t>(column * terms)], terms, of_b.begin());
+    multiply_rows(rows, terms, of_b, summed, products);
     for (int64_t row = 0; row < work.rows(); ++row) {
-      const float* of_a = &rows[static_cast<size_t>(row * terms)];
-      double sum = product_of(of_a, of_b, summed) * scale;
+      double sum = products[static_cast<size_t>(row)] * scale;
       const int64_t at = row + column * work.d.stride;
       if (beta != 0) sum += beta * element(d, work.d.type, at);
       if (work.has(CUBLASLT_EPILOGUE_BIAS)) sum += element(product.bias, bias_type, row);
@@ -189,7 +197,7 @@ void multiply(const Described& work, const void* a, const void* b, void* d, floa
     }
     if (!work.has(CUBLASLT_EPILOGUE_BGRADB)) continue;
     double sum = 0;
-    for (int64_t t = 0; t < terms; ++t) sum += of_b[t];
+    for (const double term : of_b) sum += term;
     set(product.bias, bias_type, column, sum);
   }
 }
