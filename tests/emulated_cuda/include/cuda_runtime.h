@@ -60,6 +60,9 @@ void finish_products();
 // Of shared memory, which has less than 256 KiB: 18 bits.
 uint32_t shared_address(const void* pointer);
 const void* shared_memory(uint32_t address);
+// Device memory, full of 0xff: as numbers nothing of use, NaN. None: null.
+void* allocate(size_t bytes);
+void release(void* memory);
 // Ends the program, naming what was expected.
 [[noreturn]] void fail(const char* expectation);
 inline void require(bool holds, const char* expectation) {
@@ -221,15 +224,13 @@ inline cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
 template <typename Value>
 cudaError_t cudaMalloc(Value** memory, size_t bytes) {
   if (emulated_cuda::captured) return cudaErrorStreamCaptureUnsupported;
-  const size_t size = (bytes + 255) / 256 * 256;
-  *memory = static_cast<Value*>(std::aligned_alloc(256, size));
+  *memory = static_cast<Value*>(emulated_cuda::allocate(bytes));
   if (!*memory) return cudaErrorMemoryAllocation;
-  std::memset(*memory, 0xff, size);  // nothing of use: NaN
   ++emulated_cuda::changes;
   return cudaSuccess;
 }
 inline cudaError_t cudaFree(void* memory) {
-  std::free(memory);
+  emulated_cuda::release(memory);
   return cudaSuccess;
 }
 template <typename Value>
