@@ -6,15 +6,15 @@
 
 namespace strata::bench {
 
-// Square products of the compute dtype over random numbers, as large as they must be to keep the
+// Square GEMMs of the compute dtype over random numbers, as large as they must be to keep the
 // device busy for ten milliseconds.
 class MatrixPeak {
  public:
-  // Finds the size; runs the product a few times. `backend` outlives it.
+  // Finds the size; runs the GEMM a few times. `backend` outlives it.
   explicit MatrixPeak(device::Backend& backend);
 
   int64_t size() const { return size_; }
-  // Of one product, now.
+  // Of one GEMM, now.
   double flops_per_second() const;
 
  private:

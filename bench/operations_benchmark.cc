@@ -24,7 +24,7 @@ using device::Tensor;
 
 constexpr Stream kCompute = Stream::kCompute;
 
-// An output, with what is written of it for products in 8 bits.
+// An output, with what is written of it for FP8 GEMMs.
 struct Copied {
   Tensor tensor;
   Float8Copy copy;
@@ -33,7 +33,7 @@ struct Copied {
 // Device memory for the operands of one operation.
 class Operands {
  public:
-  // `float8`: products are in 8 bits.
+  // `float8`: GEMMs are in FP8.
   Operands(device::Backend& backend, bool float8) : backend_(backend), float8_(float8) {}
 
   Tensor compute(int64_t rows, int64_t cols) { return make(backend_.compute_dtype(), rows, cols); }
@@ -44,14 +44,14 @@ class Operands {
   T* zeros() {
     return buffers_.emplace_back(backend_, sizeof(T)).template as<T>();
   }
-  // What a product reads; `codes`: its dtype in 8 bits.
+  // What a GEMM reads; `codes`: its dtype in FP8.
   ConstTensor operand(DType codes, int64_t rows, int64_t cols) {
     const Copied both = copied(codes, rows, cols);
     if (!float8_) return both.tensor;
     backend_.round_to_float8(kCompute, {both.tensor, both.copy});
     return both.copy.data;
   }
-  // An output that a product reads, and others.
+  // An output that a GEMM reads, and others.
   Copied copied(DType codes, int64_t rows, int64_t cols) {
     Copied both{.tensor = compute(rows, cols)};
     if (!float8_) return both;
@@ -64,7 +64,7 @@ class Operands {
         .amax = zeros<float>()};
     return both;
   }
-  // One that nothing but products read.
+  // One that nothing but GEMMs read.
   Copied only_for_products(DType codes, int64_t rows, int64_t cols) {
     Copied result = copied(codes, rows, cols);
     if (float8_) result.tensor.data = nullptr;
@@ -151,7 +151,7 @@ class Bench {
     linear("attention output", h, h, layers, device::Activation::kNone);
     linear("intermediate", h, i, layers, model_.activation);
     linear("output", i, h, layers, device::Activation::kNone);
-    // For comparison: libraries have one form in their products, not the other.
+    // For comparison: libraries have one form in their GEMMs, not the other.
     using enum device::Activation;
     const auto other = model_.activation == kGelu ? kGeluTanh : kGelu;
     activated_linear(other == kGelu ? "intermediate, exact GELU" : "intermediate, GELU by tanh",

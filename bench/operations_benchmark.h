@@ -25,7 +25,7 @@ struct OperationTime {
   std::string where;      // in the model
   int64_t per_step = 1;   // times a step runs it
   double seconds = 0;     // once
-  double flops = 0;       // of the model's matrix products
+  double flops = 0;       // of the model's GEMMs
   double bytes = 0;       // that it must read and write at least
 };
 

@@ -30,9 +30,8 @@ struct StepBenchmark {
   double wait = 0;                            // then, until every bucket is reduced and updated
   double reduce = 0;                          // all-reduces, most of it beside backward
   double update = 0;                          // optimizer, beside backward too
-  double peak_flops_per_second =
-      0;                  // of all ranks' matrix products at once, measured between the steps
-  int64_t peak_size = 0;  // rows and columns of these products
+  double peak_flops_per_second = 0;  // of all ranks' GEMMs at once, measured between the steps
+  int64_t peak_size = 0;             // rows and columns of these GEMMs
 
   double tokens_per_second() const { return static_cast<double>(tokens) / step; }
   double sequences_per_second() const { return static_cast<double>(sequences) / step; }

@@ -34,9 +34,9 @@ struct BatchShape {
 };
 
 // Multiples that numbers of a batch are rounded up to, so that few different ones occur: operations
-// can then be kept and replayed, and libraries meet few shapes. Tokens are filled up with one more
-// sequence of padding, masked positions with ones that count for nothing: losses and gradients are
-// the same.
+// can then be captured and launched, and libraries meet few shapes. Tokens are filled up with one
+// more sequence of padding, masked positions with ones that count for nothing: losses and gradients
+// are the same.
 struct BatchRounding {
   int64_t tokens = 1;      // at most what a sequence may have
   int64_t masked = 1;      // masked positions

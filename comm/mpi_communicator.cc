@@ -40,7 +40,7 @@ MPI_Datatype element_type(device::DType dtype) {
       return MPI_UINT16_T;
     case device::DType::kE4M3:
     case device::DType::kE5M2:
-      break;  // gradients are not of 8 bits
+      break;  // gradients are not FP8
   }
   return MPI_DATATYPE_NULL;
 }
@@ -73,33 +73,33 @@ class MpiCommunicator final : public Communicator {
     }
   }
 
-  // Every rank gathers all ranks' parts of its slice and sums them in rank order, once: every
+  // Every rank gathers all ranks' parts of its shard and sums them in rank order, once: every
   // element has the same bits whatever MPI does, and bf16 is rounded once. With all_gather, as much
   // travels as in a ring all-reduce.
   void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
     if (size_ == 1) return;
-    const Slices slices = all_slices(count);
-    const int mine = slices.counts[rank_];
+    const Shards shards = all_shards(count);
+    const int mine = shards.counts[rank_];
     const std::vector<int> part_counts(size_, mine);
     std::vector<int> part_begins(size_);
     for (int rank = 0; rank < size_; ++rank) part_begins[rank] = rank * mine;
     parts_.resize(std::max(parts_.size(), static_cast<size_t>(mine) * size_ * size_of(dtype)));
     MPI_Request request;
-    MPI_Ialltoallv(data, slices.counts.data(), slices.begins.data(), element_type(dtype),
+    MPI_Ialltoallv(data, shards.counts.data(), shards.begins.data(), element_type(dtype),
                    parts_.data(), part_counts.data(), part_begins.data(), element_type(dtype),
                    communicator_, &request);
     wait_for(request);
     sum_in_rank_order(
         parts_.data(), size_, mine, dtype,
-        static_cast<char*>(data) + static_cast<size_t>(slices.begins[rank_]) * size_of(dtype));
+        static_cast<char*>(data) + static_cast<size_t>(shards.begins[rank_]) * size_of(dtype));
   }
 
   void all_gather(void* data, int64_t count, device::DType dtype) override {
     if (size_ == 1) return;
-    const Slices slices = all_slices(count);
+    const Shards shards = all_shards(count);
     MPI_Request request;
-    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, slices.counts.data(),
-                    slices.begins.data(), element_type(dtype), communicator_, &request);
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, shards.counts.data(),
+                    shards.begins.data(), element_type(dtype), communicator_, &request);
     wait_for(request);
   }
 
@@ -151,10 +151,10 @@ class MpiCommunicator final : public Communicator {
   }
 
   // shard_of every rank, as MPI wants them.
-  struct Slices {
+  struct Shards {
     std::vector<int> begins, counts;
   };
-  Slices all_slices(int64_t count) const {
+  Shards all_shards(int64_t count) const {
     const int64_t most = std::numeric_limits<int>::max() - size_;
     if (count > most) {
       fail(
@@ -162,13 +162,13 @@ class MpiCommunicator final : public Communicator {
           "(reduce.bucket_megabytes)",
           count, most);
     }
-    Slices slices;
+    Shards shards;
     for (int rank = 0; rank < size_; ++rank) {
-      const Range slice = shard_of(count, rank, size_);
-      slices.begins.push_back(static_cast<int>(slice.begin));
-      slices.counts.push_back(static_cast<int>(slice.size()));
+      const Range shard = shard_of(count, rank, size_);
+      shards.begins.push_back(static_cast<int>(shard.begin));
+      shards.counts.push_back(static_cast<int>(shard.size()));
     }
-    return slices;
+    return shards;
   }
 
   MPI_Comm communicator_;

@@ -207,7 +207,7 @@ ConfigSection reduce_section() {
   const auto get = [](auto& config) -> auto& { return config.reduce; };
   return section(
       "reduce", "How gradients are summed over the ranks.",
-      {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they travel in."),
+      {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they are reduced in."),
        key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
            "Size of a bucket in that type, in 10^6 bytes; a bucket is reduced while backward fills "
            "the next.")});
@@ -236,16 +236,17 @@ ConfigSection target_section() {
 ConfigSection initialization_section() {
   using S = InitializationConfig;
   const auto get = [](auto& config) -> auto& { return config.initialization; };
-  return section("initialization", "What happens before the timed region.",
-                 {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
-                      "Steps on synthetic data that bring code and memory into place. On a GPU, "
-                      "micro-batches of the shapes to come, with made-up contents, go with them: "
-                      "it tries on them what is fastest and records what `device.graphs` replays. "
-                      "The weights are restored after them. 0: nothing of this."),
-                  key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
-                      "Empty the operating system's whole page cache, where permitted (root). "
-                      "`false`: only the data files leave it, which spares what else the machine "
-                      "is doing.")});
+  return section(
+      "initialization", "What happens before the timed region.",
+      {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
+           "Steps on synthetic data that bring code and memory into place. On a GPU, "
+           "micro-batches of the shapes to come, with made-up contents, go with them: "
+           "it tries on them what is fastest and captures what `device.graphs` launches. "
+           "The weights are restored after them. 0: nothing of this."),
+       key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
+           "Empty the operating system's whole page cache, where permitted (root). "
+           "`false`: only the data files leave it, which spares what else the machine "
+           "is doing.")});
 }
 
 ConfigSection log_section() {

@@ -11,7 +11,7 @@ enum class DType : uint8_t {
   kF64,
   kF32,
   kBF16,
-  kE4M3,  // codes of 8 bits (device/float8.h)
+  kE4M3,  // FP8 (device/float8.h)
   kE5M2,
 };
 

@@ -1,4 +1,4 @@
-// Numbers of 8 bits, as matrix units multiply them (Micikevicius et al., "FP8 formats for deep
+// FP8 numbers, as matrix units multiply them (Micikevicius et al., "FP8 formats for deep
 // learning", 2022), and the scales that keep tensors in their range.
 #pragma once
 

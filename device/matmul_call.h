@@ -1,4 +1,4 @@
-// A matrix product, as the backends ask their libraries for it.
+// A GEMM, as the backends ask their libraries for it.
 #pragma once
 
 #include <cstdint>

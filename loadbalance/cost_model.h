@@ -5,7 +5,7 @@
 
 namespace strata::loadbalance {
 
-// linear * s + quadratic * s^2 for a sample of s tokens: matrix products and attention. Only the
+// linear * s + quadratic * s^2 for a sample of s tokens: GEMMs and attention. Only the
 // ratio matters. The default is that of BERT-large's arithmetic.
 struct CostModel {
   double linear = 1.0;

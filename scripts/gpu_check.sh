@@ -190,11 +190,11 @@ run_step() {
   keep >/dev/null || true
 }
 
-# Tests that skip by right: of separate compute weights and of products in 8 bits for f32, and of the latter on GPUs
+# Tests that skip by right: of separate compute weights and of FP8 GEMMs for f32, and of the latter on GPUs
 # below 9.0, as of Hopper's instructions on others.
-skipping='*ComputeWeightsAreTheNewWeightsRounded/cuda_f32:*Float8*cuda_f32:*InEightBits*cuda_f32*'
+skipping='*ComputeWeightsAreTheNewWeightsRounded/cuda_f32:*Float8*cuda_f32:*InFloat8*cuda_f32*'
 if awk -v capability="$capability" 'BEGIN { exit !(capability + 0 < 9) }'; then
-  skipping+=':*Float8*:*InEightBits*'
+  skipping+=':*Float8*:*InFloat8*'
   skip+=,conformance.Float8,fp8,operations_fp8
 fi
 # cuDNN has no gradients with the same bits every time below 9.0, and the kernels only from 9.18.1 on.
@@ -216,7 +216,7 @@ for suite in "${suites[@]}"; do
     --gtest_filter="*/${suite%.*}.*/$backend-$skipping"
 done
 run_step model 60 "$bert" --gtest_brief=1 --gtest_filter="*GoldenModel*cuda*:*MlperfReference*cuda*-$skipping"
-# 96 samples of MLPerf's lengths, 253 tokens each, and the 3 that a GPU of a thousand would have; issued and replayed.
+# 96 samples of MLPerf's lengths, 253 tokens each, and the 3 that a GPU of a thousand would have; issued and launched.
 options=(--config "$root/scripts/configs/bert-large.yaml" --set device.backend=cuda --set data.train=/tmp
   --set data.eval=/tmp --set model.vocab=none --set model.checkpoint=none --json)
 graphs=(--set device.graphs=true --set batch.round_tokens=64)

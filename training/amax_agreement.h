@@ -1,4 +1,4 @@
-// Ranks' agreement on the values that scales in 8 bits come from: losses then do not depend on
+// Ranks' agreement on the values that FP8 scales come from: losses then do not depend on
 // which rank a sample is on.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace strata::training {
 class AmaxAgreement {
  public:
   // All ranks construct together, which connects them; the referred must outlive it. Does nothing
-  // for one rank, or a model without products in 8 bits.
+  // for one rank, or a model without FP8.
   AmaxAgreement(const bert::Model& model, comm::Communicator& communicator);
 
   // After the last micro-batch of a step, whose updates have waited for all reductions: no other

@@ -1,4 +1,4 @@
-// Masked-LM accuracy over the evaluation set, shared out among the ranks.
+// Masked-LM accuracy over the evaluation set, sharded among the ranks.
 #pragma once
 
 #include <vector>

@@ -54,7 +54,7 @@ void print_table(const bench::OperationsBenchmark& b) {
                100 * b.share_of_peak(o));
   }
   fmt::print("{:<62}{:>8}{:>11.2f}\n", "all of these in a step", "", 1e3 * step);
-  fmt::print("matrix peak {:.0f} GFLOP/s (products of {} x {}), copy peak {:.1f} GB/s\n",
+  fmt::print("matrix peak {:.0f} GFLOP/s (GEMMs of {} x {}), copy peak {:.1f} GB/s\n",
              1e-9 * b.matrix_peak_flops_per_second, b.matrix_peak_size, b.matrix_peak_size,
              1e-9 * b.copy_peak_bytes_per_second);
 }

@@ -11,7 +11,7 @@ enum class BucketPhase : uint8_t {
   kReduce,  // the all-reduce
   kNorm,    // after it: conversion back, norm
   kUpdate,  // the update callback
-  kFinish,  // the second half's
+  kFinish,  // the deferred update's
   kGather,  // gathering updated weights
 };
 
@@ -20,7 +20,7 @@ inline constexpr int kNoBucket = -1;
 
 // One piece of work in a step, on std::chrono::steady_clock.
 struct BucketEvent {
-  int bucket = 0;  // kNoBucket: the exchange of the global norm, or of the second half's sums
+  int bucket = 0;  // kNoBucket: the exchange of the global norm, or of the deferred update's sums
   BucketPhase phase = BucketPhase::kClip;
   int64_t begin_ns = 0;
   int64_t end_ns = 0;

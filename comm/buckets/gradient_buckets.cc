@@ -13,8 +13,8 @@ std::vector<Range> make_buckets(std::span<const int64_t> boundaries, const Bucke
 }
 
 Range local_shard(const Range& bucket, const Communicator& communicator) {
-  const Range slice = shard_of(bucket.size(), communicator.rank(), communicator.size());
-  return {bucket.begin + slice.begin, bucket.begin + slice.end};
+  const Range shard = shard_of(bucket.size(), communicator.rank(), communicator.size());
+  return {bucket.begin + shard.begin, bucket.begin + shard.end};
 }
 
 GradientBuckets::GradientBuckets(device::Backend& backend, Communicator& communicator,

@@ -104,7 +104,7 @@ class StreamEngine final : public BucketEngine {
     backend_.synchronize(Stream::kReduce);
   }
 
-  // What ranks do together is never part of kept work: NCCL wants all of them to keep and to replay
+  // What ranks do together is never captured: NCCL wants all of them to capture and to launch
   // it at once, which they do not, as their batches differ in shape.
   template <typename Body>
   void outside_capture(const Body& body) {

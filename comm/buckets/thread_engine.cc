@@ -56,11 +56,11 @@ class ThreadEngine final : public BucketEngine {
     int reduced = 0;    // summed over ranks
     int cast_back = 0;  // back in the arena, and in the global norm (kAfterAllReduce)
     int updated = 0;
-    int finished = 0;             // by the second half, where there is one
+    int finished = 0;             // by the deferred update, where there is one
     int gathered = 0;             // weights of all ranks are here
     bool norm_published = false;  // this rank's part of the global norm is on the host
     bool norm_known = false;      // the global norm is
-    bool sums_published = false;  // this rank's part of the second half's sums is on the host
+    bool sums_published = false;  // this rank's part of the deferred update's sums is on the host
     bool sums_known = false;      // the sums are
   };
 

@@ -29,8 +29,8 @@ struct HeadView {
   int64_t stride;
 };
 
-// How a head's matrices are laid out for the products. f32 products read the packed tensors in
-// place. bf16 products are compiled for their shape, so heads are copied to [padded, d], padded a
+// How a head's matrices are laid out for the GEMMs. f32 GEMMs read the packed tensors in
+// place. bf16 GEMMs are compiled for their shape, so heads are copied to [padded, d], padded a
 // multiple of 32, the extra rows zero: a few shapes serve every length.
 template <typename T>
 struct HeadLayout {
@@ -174,7 +174,7 @@ SoftmaxRows softmax_rows(const Op& op, const HeadPlace& place, int64_t sequence,
           .log_sum_exp_stride = op.heads};
 }
 
-// Rows beyond the sequence take part in products over keys, so they must be zero.
+// Rows beyond the sequence take part in GEMMs over keys, so they must be zero.
 template <typename T>
 void zero_rows(const HeadLayout<T>& layout, T* matrix) {
   const int64_t used = layout.length * layout.padded;

@@ -37,7 +37,7 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
   for (int64_t begin = 0; begin < op.x.rows; begin += kRowBlock) {
     const int64_t rows = std::min(kRowBlock, op.x.rows - begin);
     const bool accumulate = op.accumulate || begin > 0;
-    // bf16 products are compiled for whole units of rows: the extra ones are zero.
+    // bf16 GEMMs are compiled for whole units of rows: the extra ones are zero.
     const int64_t padded = sizeof(T) == 4 ? rows : round_up(rows, kRowUnit);
     const T* x = op.x.as<T>() + begin * hidden;
     if (padded != rows) {

@@ -23,7 +23,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
 
   std::string name() const override { return "cpu"; }
   std::string description() const override {
-    return fmt::format("cpu, {} thread{}, {} kernels, {} products by oneDNN", threads_,
+    return fmt::format("cpu, {} thread{}, {} kernels, {} GEMMs by oneDNN", threads_,
                        threads_ == 1 ? "" : "s", kernels_.instruction_set,
                        name_of(compute_dtype()));
   }

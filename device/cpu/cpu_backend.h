@@ -1,4 +1,4 @@
-// Backend for x86-64 and other CPUs: oneDNN for matrix products, own vector kernels for the rest.
+// Backend for x86-64 and other CPUs: oneDNN for GEMMs, own vector kernels for the rest.
 #pragma once
 
 #include <memory>

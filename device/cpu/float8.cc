@@ -15,7 +15,7 @@ namespace {
 float value(float x) { return x; }
 float value(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
-// Exact: numbers of 8 bits times a power of two have few enough digits for either type.
+// Exact: FP8 numbers times a power of two have few enough digits for either type.
 void set(float& to, float x) { to = x; }
 void set(uint16_t& to, float x) { to = BFloat16(x).bits; }
 

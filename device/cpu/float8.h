@@ -1,4 +1,4 @@
-// Operands of products in 8 bits, and what writes them. There are no such products here: codes are
+// Operands of FP8 GEMMs, and what writes them. There are no such GEMMs here: codes are
 // turned into the numbers that they stand for, and those multiplied as ever.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace strata::device::cpu {
 
-// A tensor of T as it is; the numbers of one of 8 bits, in scratch slot `slot`.
+// A tensor of T as it is; the numbers of an FP8 one, in scratch slot `slot`.
 template <typename T>
 const T* operand(const Context& context, const ConstTensor& tensor, int slot);
 

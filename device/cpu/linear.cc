@@ -1,5 +1,5 @@
-// Linear layers: products over blocks of rows, each followed at once by its activation. Scratch: 0
-// and 1 for rows that are no whole unit, 2 for sums, 5 to 7 for what enters or leaves in 8 bits.
+// Linear layers: GEMMs over blocks of rows, each followed at once by its activation. Scratch: 0
+// and 1 for rows that are no whole unit, 2 for sums, 5 to 7 for what enters or leaves in FP8.
 #include <cstring>
 
 #include "device/cpu/float8.h"
@@ -9,7 +9,7 @@
 namespace strata::device::cpu {
 namespace {
 
-// sgemm takes any number of rows; compiled bf16 products only whole units.
+// sgemm takes any number of rows; compiled bf16 GEMMs only whole units.
 template <typename T>
 constexpr bool kAnyRows = sizeof(T) == 4;
 

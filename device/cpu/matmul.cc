@@ -96,7 +96,7 @@ CompiledMatmul compile(const Shape& s) {
   return compiled;
 }
 
-// Compiled products by shape; compiling one takes about a millisecond.
+// Compiled GEMMs by shape; compiling one takes about a millisecond.
 class MatmulCache {
  public:
   const CompiledMatmul& get(const Shape& shape) {
@@ -168,7 +168,7 @@ bool processor_has(dnnl::cpu_isa wanted) {
 const char* bf16_unavailable_reason() {
   return processor_has(dnnl::cpu_isa::avx512_core)
              ? ""
-             : "bf16 matrix products need AVX-512; use fp32 on this processor";
+             : "bf16 GEMMs need AVX-512; use fp32 on this processor";
 }
 
 bool bf16_is_native() { return processor_has(dnnl::cpu_isa::avx512_core_bf16); }

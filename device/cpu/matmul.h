@@ -1,4 +1,4 @@
-// Matrix products on the CPU, through oneDNN.
+// GEMMs on the CPU, through oneDNN.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace strata::device::cpu {
 // threads; may be called from several threads at once.
 void matmul(const MatmulCall& call);
 
-// Why bf16 products cannot run here; empty where they can.
+// Why bf16 GEMMs cannot run here; empty where they can.
 const char* bf16_unavailable_reason();
 // Whether the processor multiplies bf16 natively (AVX-512 BF16 or AMX), so that bf16 is faster than
 // f32.

@@ -1,4 +1,4 @@
-// Cuts any number of rows into blocks of few distinct sizes, so that compiled products are reused.
+// Cuts any number of rows into blocks of few distinct sizes, so that compiled GEMMs are reused.
 #pragma once
 
 #include <algorithm>

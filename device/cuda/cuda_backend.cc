@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kStreams = 3;
 
-// A stream with the points recorded in it, its scratch and its products.
+// A stream with the points recorded in it, its scratch and its GEMMs.
 class StreamState {
  public:
   // `first`: its kernels go before other streams'.
@@ -87,7 +87,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
 
   std::string name() const override { return "cuda"; }
   std::string description() const override {
-    return fmt::format("{}, {} multiprocessors, {} products by cuBLASLt", properties_.name,
+    return fmt::format("{}, {} multiprocessors, {} GEMMs by cuBLASLt", properties_.name,
                        properties_.multiProcessorCount, name_of(compute_dtype()));
   }
   std::optional<Accelerator> accelerator() const override {
@@ -97,7 +97,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   DType master_dtype() const override { return DType::kF32; }
   bool memory_is_host() const override { return false; }
   int64_t autotune_row_granularity() const override { return kRowsTriedTogether; }
-  // GPUs of 8.9 multiply in 8 bits, too, but run the code for 8.0, whose kernels write no codes.
+  // GPUs of 8.9 multiply in FP8, too, but run the code for 8.0, whose kernels write no codes.
   bool has_float8() const override {
     return compute_dtype() == DType::kBF16 && properties_.major >= 9;
   }

@@ -1,4 +1,4 @@
-// Operands of products in 8 bits, and what writes them.
+// Operands of FP8 GEMMs, and what writes them.
 #pragma once
 
 #include <vector>

@@ -94,10 +94,10 @@ TEST_P(GoldenModel, EvaluationGivesTheLossesAndNoGradients) {
   EXPECT_EQ(subject.model.take_losses().masked_lm.count, 0) << "taken twice";
 }
 
-// Steps in 8 bits follow a first one that looks at the operands. An operand of the encoder's
+// Steps in FP8 follow a first one that looks at the operands. An operand of the encoder's
 // products is then off by up to 2^-4 of itself, a gradient by 2^-3.
-TEST_P(GoldenModel, InEightBitsItIsWithinTheirRounding) {
-  if (!backend_->has_float8()) GTEST_SKIP() << "this device multiplies nothing in 8 bits";
+TEST_P(GoldenModel, InFloat8ItIsWithinTheirRounding) {
+  if (!backend_->has_float8()) GTEST_SKIP() << "this device has no FP8";
   Subject subject(*backend_, golden_.config, golden_.batch,
                   {.rounding = {.tokens = 16, .masked = 4, .max_length = 8}, .float8 = true});
   TrainingStep step = mean_step(golden_.batch);
@@ -121,7 +121,7 @@ TEST_P(GoldenModel, InEightBitsItIsWithinTheirRounding) {
 }
 
 // With dropout, as a step's second micro-batch.
-TEST_P(GoldenModel, TrainingThatWasKeptHasTheBitsOfTrainingThatIsIssued) {
+TEST_P(GoldenModel, CapturedTrainingHasTheBitsOfTrainingThatIsIssued) {
   BertConfig config = golden_.config;
   config.hidden_dropout = config.attention_dropout = 0.3f;
   const ModelOptions options{.rounding = {.tokens = 16, .masked = 4, .max_length = 8}};

@@ -89,7 +89,7 @@ TEST(RunConfigChecks, OptionsAreTheBackendsOwn) {
             "plain, mma, wgmma, cudnn");
 }
 
-TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInEightBits) {
+TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInFloat8) {
   RunConfig config;
   config.model.precision = Precision::kFp8;
   EXPECT_EQ(conflict_of(config), "") << "the processor takes any number";

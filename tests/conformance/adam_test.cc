@@ -50,7 +50,7 @@ TEST_P(Adam, StartsFromNothing) {
       JudgedBy::kOutputDType);
 }
 
-// Slices of a bucket, where ranks share out its update, begin at other multiples than buckets do.
+// Shards of a bucket, where ranks shard its update, begin at other multiples than buckets do.
 TEST_P(Adam, RangesMayBeginAtAnyElement) {
   constexpr int64_t kSize = 4099;
   const UpdateInputs state(backend(), kSize);

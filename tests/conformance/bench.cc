@@ -83,7 +83,7 @@ double relative_error(const std::vector<double>& a, const std::vector<double>& b
   return difference == 0 ? 0 : difference / largest;
 }
 
-// Expects numbers of 8 bits to be those nearest to what is expected, within `bound` of the largest
+// Expects FP8 numbers to be those nearest to what is expected, within `bound` of the largest
 // before they are rounded.
 void expect_nearest_float8(const Output& output, const std::vector<double>& expected,
                            double bound) {

@@ -19,7 +19,7 @@ struct HostMatrix {
   std::vector<double> values;
 };
 
-// `scale`: of 8 bits, as in Tensor.
+// `scale`: of FP8 tensors, as in Tensor.
 HostMatrix rounded(HostMatrix matrix, DType dtype, float scale = 1);
 
 // Draws inputs for a backend: uniform, the same on every machine.
@@ -45,7 +45,7 @@ class Inputs {
 struct Output {
   std::string name;
   DType dtype = DType::kF64;
-  float scale = 1;  // of 8 bits
+  float scale = 1;  // of FP8 tensors
   HostMatrix matrix;
   std::vector<std::byte> bytes;
 };

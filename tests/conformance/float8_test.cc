@@ -1,4 +1,4 @@
-// Products in 8 bits, and what writes their operands.
+// FP8 GEMMs, and what writes their operands.
 #include "device/float8.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::string describe(const Shape& shape) {
   return fmt::format("T {}, in {}, out {}", shape.tokens, shape.in, shape.out);
 }
 
-// Numbers of 8 bits in (-spread, spread).
+// FP8 numbers in (-spread, spread).
 HostMatrix numbers(Inputs& inputs, DType dtype, float scale, int64_t rows, int64_t cols,
                    double spread = 1) {
   return rounded(inputs.of(kF32, rows, cols, spread), dtype, scale);
@@ -64,7 +64,7 @@ class Float8 : public Conformance {
   void SetUp() override {
     Conformance::SetUp();
     if (!IsSkipped() && !backend().has_float8()) {
-      GTEST_SKIP() << "this device multiplies nothing in 8 bits";
+      GTEST_SKIP() << "this device has no FP8";
     }
   }
 };

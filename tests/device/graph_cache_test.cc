@@ -10,7 +10,7 @@
 namespace strata::device {
 namespace {
 
-class RecordingsTest : public testing::Test {
+class GraphCacheTest : public testing::Test {
  protected:
   // Adds what memory holds to a sum, on the reduce stream.
   void issue() {
@@ -30,7 +30,7 @@ class RecordingsTest : public testing::Test {
   int sum_ = 0, issued_ = 0;
 };
 
-TEST_F(RecordingsTest, WorkIsIssuedTwiceAndThenReplayedWithWhatMemoryHolds) {
+TEST_F(GraphCacheTest, WorkIsIssuedTwiceAndThenReplayedWithWhatMemoryHolds) {
   GraphCache graphs(backend_);
   for (int i = 1; i <= 5; ++i) run(graphs, 3, i);
   backend_.synchronize(Stream::kCompute);
@@ -39,7 +39,7 @@ TEST_F(RecordingsTest, WorkIsIssuedTwiceAndThenReplayedWithWhatMemoryHolds) {
   EXPECT_EQ(graphs.launched(), 3);
 }
 
-TEST_F(RecordingsTest, OfEveryKeyItsOwnWork) {
+TEST_F(GraphCacheTest, OfEveryKeyItsOwnWork) {
   GraphCache graphs(backend_);
   for (int i = 0; i < 4; ++i) {
     run(graphs, 1, 1);
@@ -50,7 +50,7 @@ TEST_F(RecordingsTest, OfEveryKeyItsOwnWork) {
   EXPECT_EQ(issued_, 4);
 }
 
-TEST_F(RecordingsTest, NoMoreKeysAreKeptThanAllowed) {
+TEST_F(GraphCacheTest, NoMoreKeysAreKeptThanAllowed) {
   GraphCache graphs(backend_, 2);
   for (int i = 0; i < 3; ++i) {
     for (int key = 0; key < 4; ++key) run(graphs, key, 1);
@@ -61,7 +61,7 @@ TEST_F(RecordingsTest, NoMoreKeysAreKeptThanAllowed) {
   EXPECT_EQ(issued_, 10);
 }
 
-TEST_F(RecordingsTest, WorkMayBeKeptBeforeItIsAskedFor) {
+TEST_F(GraphCacheTest, WorkMayBeKeptBeforeItIsAskedFor) {
   GraphCache graphs(backend_, 2);
   const auto capture = [&](int key) { return graphs.capture({key, 7}, [this] { issue(); }); };
   EXPECT_TRUE(capture(1));
@@ -81,7 +81,7 @@ TEST_F(RecordingsTest, WorkMayBeKeptBeforeItIsAskedFor) {
   EXPECT_EQ(graphs.launched(), 3);
 }
 
-TEST_F(RecordingsTest, WhatFailsIsNotKept) {
+TEST_F(GraphCacheTest, WhatFailsIsNotKept) {
   GraphCache graphs(backend_);
   run(graphs, 3, 1);
   EXPECT_THROW(graphs.run({3, 7}, [] { fail("no further"); }), Error);
@@ -91,8 +91,9 @@ TEST_F(RecordingsTest, WhatFailsIsNotKept) {
   EXPECT_EQ(sum_, 6);
 }
 
-// What CUDA refuses to capture, this device refuses, too: tests that replay would not pass on it.
-TEST_F(RecordingsTest, WorkThatCannotBePartOfAGraphIsRefused) {
+// What CUDA refuses to capture, this device refuses, too: tests that launch graphs would not pass
+// on it.
+TEST_F(GraphCacheTest, WorkThatCannotBePartOfAGraphIsRefused) {
   const auto error_of = [&](const std::function<void()>& issue) -> std::string {
     try {
       backend_.capture(issue);
@@ -126,7 +127,7 @@ TEST_F(RecordingsTest, WorkThatCannotBePartOfAGraphIsRefused) {
   EXPECT_THROW(backend_.wait(Stream::kCopy, captured), Error);
 }
 
-TEST_F(RecordingsTest, ADeviceThatKeepsNothingIsAnError) {
+TEST_F(GraphCacheTest, ADeviceThatKeepsNothingIsAnError) {
   GraphCache graphs(host_);
   graphs.run({1}, [] {});
   EXPECT_THROW(graphs.run({1}, [] {}), Error);

@@ -1,4 +1,4 @@
-// Matrix products as cuBLASLt's manual describes them: column-major, with what it asks of
+// GEMMs as cuBLASLt's manual describes them: column-major, with what it asks of
 // descriptions, and algorithms of which some do not suit, are refused, or lose terms.
 #include <cublasLt.h>
 
@@ -102,7 +102,7 @@ struct Described {
             (product.aux && product.aux_stride % 8 == 0 && product.aux_stride >= d.rows)) &&
            (!(has(CUBLASLT_EPILOGUE_BIAS) || has(CUBLASLT_EPILOGUE_BGRADB)) || product.bias);
   }
-  // In 8 bits: a transposed, b not, not both E5M2, everything in multiples of 16, scales given.
+  // In FP8: a transposed, b not, not both E5M2, everything in multiples of 16, scales given.
   bool is_supported() const {
     if (!in_float8()) return a.type == b.type;
     const auto sixteens = [](auto... values) { return ((values % 16 == 0) && ...); };

@@ -1,4 +1,4 @@
-// Whole training steps of the CUDA backend: issued, replayed as graphs, and on the processor. What
+// Whole training steps of the CUDA backend: issued, launched as graphs, and on the processor. What
 // may not be captured (memory taken, the host waiting) is an error of the stand-in.
 #include "training/trainer.h"
 
@@ -59,10 +59,10 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(CudaTrainer, ReplayedStepsHaveTheBitsOfIssuedOnes) {
-  config::RunConfig replayed = config();
-  replayed.device.graphs = true;
+  config::RunConfig launched = config();
+  launched.device.graphs = true;
   emulated_cuda::graph_launches = 0;
-  const TrainingHistory history = on_gpu(replayed);
+  const TrainingHistory history = on_gpu(launched);
   EXPECT_GE(emulated_cuda::graph_launches, kSteps / 2);
   const TrainingHistory issued = on_gpu(config());
   EXPECT_EQ(history.weights, issued.weights);
@@ -70,11 +70,11 @@ TEST_P(CudaTrainer, ReplayedStepsHaveTheBitsOfIssuedOnes) {
 }
 
 TEST_P(CudaTrainer, WarmUpRecordsAllSteps) {
-  config::RunConfig replayed = config();
-  replayed.device.graphs = true;
-  replayed.initialization.warmup_steps = 2;
+  config::RunConfig launched = config();
+  launched.device.graphs = true;
+  launched.initialization.warmup_steps = 2;
   emulated_cuda::graph_launches = 0;
-  const TrainingHistory history = on_gpu(replayed);
+  const TrainingHistory history = on_gpu(launched);
   const bool first_is_issued = GetParam().precision == config::Precision::kFp8;  // it only looks
   EXPECT_EQ(emulated_cuda::graph_launches,
             (first_is_issued ? kSteps - 1 : kSteps) * GetParam().accumulation);

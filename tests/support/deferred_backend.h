@@ -214,7 +214,7 @@ class DeferredBackend : public device::Backend {
   }
 
  private:
-  // Numbers of points that are kept: another one passes in every replay.
+  // Numbers of points that are kept: another one passes in every launch.
   static constexpr device::Event kFirstCaptured = device::Event{1} << 32;
 
   class Captured final : public device::CapturedGraph {
@@ -278,7 +278,7 @@ class DeferredBackend : public device::Backend {
     explicit DeferredStopwatch(DeferredBackend& backend) : backend_(backend) {}
 
     size_t mark(device::Stream s) override {
-      if (backend_.capturing_) fail("a mark within kept work");
+      if (backend_.capturing_) fail("a mark within captured work");
       int64_t& time = times_.emplace_back(kNotYet);
       backend_.enqueue(s, [&time] { time = nanoseconds(Clock::now()); });
       return times_.size() - 1;

@@ -1,4 +1,3 @@
-#include "training/options.h"
 #include "training/setup.h"
 
 #include "base/error.h"
@@ -8,6 +7,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/training/small_training.h"
+#include "training/options.h"
 
 namespace strata::training {
 namespace {
@@ -126,7 +126,7 @@ TEST_F(Setup, WeightsComeFromTheCheckpointAndWhatItLacksIsTold) {
   EXPECT_TRUE(contains(told, "of.no.use")) << told;
 }
 
-TEST_F(Setup, PaddingOfProductsInEightBitsMustBePossible) {
+TEST_F(Setup, PaddingOfProductsInFloat8MustBePossible) {
   config::RunConfig config;
   config.device.backend = &device::find_backend("cuda");
   config.model.precision = config::Precision::kFp8;

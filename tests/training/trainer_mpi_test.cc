@@ -145,10 +145,10 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
       testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
       const TrainingHistory on_device = train(config, deferred, *world_, *source_, 7, 6);
       EXPECT_EQ(on_device.weights, in_host_memory.weights)
-          << (sharded ? "sharded" : "") << (graphs ? ", replayed" : "");
-      int64_t replays[] = {deferred.launches()};  // a rank may have no shape that recurs
-      world_->all_reduce_sum(replays);
-      EXPECT_EQ(replays[0] > 0, graphs);
+          << (sharded ? "sharded" : "") << (graphs ? ", launched" : "");
+      int64_t launches[] = {deferred.launches()};  // a rank may have no shape that recurs
+      world_->all_reduce_sum(launches);
+      EXPECT_EQ(launches[0] > 0, graphs);
     }
     config.initialization.warmup_steps = 2;
     testing_support::DeferredBackend prepared(*cpu, static_cast<uint64_t>(world_->rank()));
@@ -158,8 +158,8 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
   }
 }
 
-// Scales in 8 bits come from the largest values of all ranks.
-class TrainerInEightBits : public testing::Test {
+// FP8 scales come from the largest values of all ranks.
+class TrainerInFloat8 : public testing::Test {
  protected:
   config::RunConfig config(int micro_batch) const {
     config::RunConfig config =
@@ -173,7 +173,7 @@ class TrainerInEightBits : public testing::Test {
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
 };
 
-TEST_F(TrainerInEightBits, RanksAgreeOnTheLargestValues) {
+TEST_F(TrainerInFloat8, RanksAgreeOnTheLargestValues) {
   const config::RunConfig config = this->config(kGlobalBatch / world_->size());
   const auto cpu = make_backend(config);
   testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
@@ -200,7 +200,7 @@ TEST_F(TrainerInEightBits, RanksAgreeOnTheLargestValues) {
   }
 }
 
-TEST_F(TrainerInEightBits, LossesAreThoseOfOneRankWithTheWholeBatch) {
+TEST_F(TrainerInFloat8, LossesAreThoseOfOneRankWithTheWholeBatch) {
   const TrainingHistory shared =
       train(config(kGlobalBatch / world_->size()), *world_, *source_, 7, kSteps);
   const TrainingHistory whole = train(config(kGlobalBatch), *single_, *source_, 7, kSteps);

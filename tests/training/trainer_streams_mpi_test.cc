@@ -77,7 +77,7 @@ TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
         const TrainingHistory on_device =
             train(config(graphs, warmup_steps), deferred, *world_, *source_, 7, kSteps);
         EXPECT_EQ(on_device.weights, in_host_memory.weights)
-            << (graphs ? "replayed, " : "") << warmup_steps << " steps of warm-up";
+            << (graphs ? "launched, " : "") << warmup_steps << " steps of warm-up";
         EXPECT_EQ(on_device.steps[2].losses->mean_loss(),
                   in_host_memory.steps[2].losses->mean_loss());
         if (graphs && warmup_steps > 0) {
@@ -119,7 +119,7 @@ TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
     if (world_->rank() > 0) continue;
     EXPECT_EQ(spans.at("step 2"), 1);
     EXPECT_FALSE(spans.contains("step 4"));
-    // Of what is replayed, nobody knows the parts.
+    // Of what is launched, nobody knows the parts.
     EXPECT_EQ(spans.contains("forward"), !graphs);
     if (graphs) continue;
     for (const char* computed : {"forward", "backward embeddings"}) {

@@ -17,7 +17,7 @@ class TrainerTest : public testing::Test {
     return train(config, *communicator_, *source_, seed, steps);
   }
 
-  void expect_bits_of_issued_steps_when_replayed(config::RunConfig config) {
+  void expect_bits_of_issued_steps_when_launched(config::RunConfig config) {
     config.batch.round_tokens = 32;
     config.batch.micro_batch = 4;
     const auto cpu = make_backend(config);
@@ -74,7 +74,8 @@ TEST_P(TrainerModes, TheSameSeedGivesTheSameBits) {
   EXPECT_EQ(first.weights, second.weights);
 }
 
-// What a device works on deferred, and in whatever order its streams' events allow, has the same bits.
+// What a device works on deferred, and in whatever order its streams' events allow, has the same
+// bits.
 TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   config::RunConfig config = mode_config();
   config.batch.micro_batch = 4;
@@ -90,8 +91,8 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   }
 }
 
-// What a device replays has the bits of what it is given anew, wherever in a step it stands.
-TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
+// What a device launches has the bits of what it is given anew, wherever in a step it stands.
+TEST_P(TrainerModes, MicroBatchesMayBeCaptured) {
   config::RunConfig config = mode_config();
   config.batch.micro_batch = 4;
   config.batch.gradient_accumulation_steps = 3;
@@ -102,10 +103,10 @@ TEST_P(TrainerModes, MicroBatchesMayBeReplayed) {
   config.device.graphs = true;
   for (uint64_t schedule = 0; schedule < 3; ++schedule) {
     testing_support::DeferredBackend deferred(*cpu, schedule);
-    const TrainingHistory replayed = train(config, deferred, *communicator_, *source_, 7, 20);
-    EXPECT_EQ(replayed.weights, issued.weights) << "schedule " << schedule;
-    EXPECT_EQ(replayed.steps[19].losses->mean_loss(), issued.steps[19].losses->mean_loss());
-    EXPECT_EQ(replayed.steps[19].gradient_norm, issued.steps[19].gradient_norm);
+    const TrainingHistory launched = train(config, deferred, *communicator_, *source_, 7, 20);
+    EXPECT_EQ(launched.weights, issued.weights) << "schedule " << schedule;
+    EXPECT_EQ(launched.steps[19].losses->mean_loss(), issued.steps[19].losses->mean_loss());
+    EXPECT_EQ(launched.steps[19].gradient_norm, issued.steps[19].gradient_norm);
     EXPECT_GT(deferred.launches(), 10);
   }
 }
@@ -148,7 +149,7 @@ TEST_F(TrainerTest, WeightsAreRoundedToEightBitsOnceAStep) {
   EXPECT_EQ(rounded_with(3), weights * (5 + kSamples / 4));
 }
 
-TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInEightBits) {
+TEST_F(TrainerTest, AccumulatedMicroBatchesAreOneBatchInFloat8) {
   config::RunConfig config = small_run();
   config.model.precision = config::Precision::kFp8;
   config.batch.round_tokens = 16;
@@ -182,7 +183,7 @@ TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
             0.8 * history.steps.front().losses->mean_loss());
 }
 
-TEST_F(TrainerTest, LearnsInEightBitsWhatItLearnsInThirtyTwo) {
+TEST_F(TrainerTest, LearnsInFloat8WhatItLearnsInThirtyTwo) {
   config::RunConfig config = small_run();
   config.optimizer.lr = 5e-3;
   const TrainingHistory exact = run(config, 7, 40);
@@ -203,16 +204,16 @@ TEST_F(TrainerTest, LambLearnsToo) {
             0.8 * history.steps.front().losses->mean_loss());
 }
 
-TEST_F(TrainerTest, LambsStepsMayBeReplayed) {
+TEST_F(TrainerTest, LambsStepsMayBeCaptured) {
   config::RunConfig config = small_run();
   config.optimizer.name = config::OptimizerKind::kLamb;
-  expect_bits_of_issued_steps_when_replayed(config);
+  expect_bits_of_issued_steps_when_launched(config);
 }
 
-TEST_F(TrainerTest, StepsInEightBitsMayBeReplayed) {
+TEST_F(TrainerTest, StepsInFloat8MayBeCaptured) {
   config::RunConfig config = small_run();
   config.model.precision = config::Precision::kFp8;
-  expect_bits_of_issued_steps_when_replayed(config);
+  expect_bits_of_issued_steps_when_launched(config);
 }
 
 TEST_F(TrainerTest, AnotherSeedGivesOtherWeightsDataAndDropout) {

@@ -62,10 +62,10 @@ TEST_P(WarmUpTest, LeavesNoTrace) {
 
 TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
   const TrainingHistory issued = run(config(0), *cpu_);
-  config::RunConfig replayed = config(1);
-  replayed.device.graphs = true;
+  config::RunConfig launched = config(1);
+  launched.device.graphs = true;
   testing_support::DeferredBackend deferred(*cpu_, 3);
-  EXPECT_EQ(run(replayed, deferred).weights, issued.weights);
+  EXPECT_EQ(run(launched, deferred).weights, issued.weights);
   const int first_is_issued =
       GetParam().precision == config::Precision::kFp8 ? 1 : 0;  // it only looks
   EXPECT_EQ(deferred.launches(), (kWarmUpSteps - first_is_issued) * GetParam().accumulation);

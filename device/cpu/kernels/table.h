@@ -1,4 +1,4 @@
-// Everything on the CPU that is not a matrix product: vector loops over a range of rows or
+// Everything on the CPU that is not a GEMM: vector loops over a range of rows or
 // elements, run by one thread. The same sources are compiled once per instruction set;
 // `kernels_for_this_cpu` picks a table.
 #pragma once

@@ -1,6 +1,6 @@
 // Self-attention in tiles of 64 queries x 64 keys on tensor cores. A block's four warps take 16
 // rows of a tile each; the tiles of the other side pass by in shared memory, the next one on its
-// way while one is multiplied. `Products`: MmaProducts or WgmmaProducts, of a head size.
+// way while one is multiplied. `Gemm`: MmaGemm or WgmmaGemm, of a head size.
 #pragma once
 
 #include <type_traits>
@@ -59,7 +59,7 @@ __device__ inline void store_rows(const Accumulator<kSize / 8>& c, const float (
 #pragma unroll
     for (int t = 0; t < kSize / 8; ++t) {
       const float two[2] = {c[t][2 * half] * scale[half], c[t][2 * half + 1] * scale[half]};
-      // Without products in 8 bits there is.
+      // Without FP8 there is.
       if (!kHasFloat8 || to) store(to + at + 8 * t, two);
       copy.write(at + 8 * t, two);
     }
@@ -180,7 +180,7 @@ class KeysAndValues {
   int hidden_;
 };
 
-// Where a kernel runs whose products this code has not: better no result than a wrong one.
+// Where a kernel runs whose GEMMs this code has not: better no result than a wrong one.
 __device__ inline void stop_without_products() {
 #ifdef __CUDA_ARCH__
   __trap();
@@ -189,10 +189,10 @@ __device__ inline void stop_without_products() {
 
 // ---- Forward
 
-template <typename Products>
+template <typename Gemm>
 __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(AttentionForward op) {
-  if constexpr (!Products::kCompiled) return stop_without_products();
-  using Tile = typename Products::Tile;
+  if constexpr (!Gemm::kCompiled) return stop_without_products();
+  using Tile = typename Gemm::Tile;
   constexpr int kSize = Tile::kSize;
   __shared__ Tile keys[2], values[2];  // a tile in use, and the next one on its way
   __shared__ DropoutRoundKeys round_keys;
@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
   keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part_of_qkv, stride,
                            rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
-  Products::wait_for_tiles();
+  Gemm::wait_for_tiles();
   __syncthreads();
   LeftRows<kSize> queries;
   queries.load(keys[1].own());
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
   Accumulator<kSize / 8> sums = {};
   float highest[2] = {-INFINITY, -INFINITY}, total[2] = {0.0f, 0.0f};
-  const Products products;
+  const Gemm gemm;
   const auto to_probabilities = [&]<int kColumns>(int first_key, Accumulator<kColumns>& scores) {
     hide_beyond<kColumns>(head.length - first_key, scores);
     float tops[2];
@@ -268,11 +268,11 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
   const auto attend = [&](int stage, int first_key, auto columns_here) {
     constexpr int kColumns = columns_here();
     Accumulator<kColumns> scores;
-    products.multiply_transposed(queries, keys[stage], 0, scores);
-    products.template finish<kColumns>(scores);
+    gemm.multiply_transposed(queries, keys[stage], 0, scores);
+    gemm.template finish<kColumns>(scores);
     if (!idle) to_probabilities.template operator()<kColumns>(first_key, scores);
-    products.multiply_add(scores, values[stage], 0, sums);
-    products.template finish<kSize / 8>(sums);
+    gemm.multiply_add(scores, values[stage], 0, sums);
+    gemm.template finish<kSize / 8>(sums);
   };
   int stage = 0;
 #pragma unroll 1
@@ -282,14 +282,14 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
     const int keys_here = head.length - first_key;
     const bool more = keys_here > kTile;
     if (more) others.load_next(keys[stage ^ 1], values[stage ^ 1], keys_here - kTile);
-    if (Products::kWarpsTogether || !idle) {
+    if (Gemm::kWarpsTogether || !idle) {
       if (keys_here > kTile / 2) {
         attend(stage, first_key, std::integral_constant<int, kTile / 8>{});
       } else {
         attend(stage, first_key, std::integral_constant<int, kTile / 16>{});
       }
     }
-    if (more) Products::wait_for_tiles();
+    if (more) Gemm::wait_for_tiles();
   }
 
   const float of_rows[2] = {row_group_sum(total[0]), row_group_sum(total[1])};
@@ -361,11 +361,11 @@ struct KeptMap {
 };
 
 // A block a tile of queries: d_query.
-template <typename Products>
+template <typename Gemm>
 __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     query_gradient_kernel(AttentionBackward op, const QueryStatistics* statistics, KeptMap kept) {
-  if constexpr (!Products::kCompiled) return stop_without_products();
-  using Tile = typename Products::Tile;
+  if constexpr (!Gemm::kCompiled) return stop_without_products();
+  using Tile = typename Gemm::Tile;
   constexpr int kSize = Tile::kSize;
   __shared__ Tile keys[2], values[2];
   __shared__ DropoutRoundKeys round_keys;
@@ -384,7 +384,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
   values[1].own().load_later(
       d_context + head.in_context<kSize>(first_query) + Tile::part(head.hidden), head.hidden, rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
-  Products::wait_for_tiles();
+  Gemm::wait_for_tiles();
   __syncthreads();
   LeftRows<kSize> queries, d_contexts;
   queries.load(keys[1].own());
@@ -399,7 +399,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
   }
   uint8_t* const kept_here = kept.of(head, first_query + warp() * kWarpRows + row_of(0));
   Accumulator<kSize / 8> d_query = {};
-  const Products products;
+  const Gemm gemm;
   int stage = 0;
 #pragma unroll 1
   for (int first_key = 0; first_key < head.length; first_key += kTile, stage ^= 1) {
@@ -407,7 +407,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     const int keys_here = head.length - first_key;
     const bool more = keys_here > kTile;
     if (more) others.load_next(keys[stage ^ 1], values[stage ^ 1], keys_here - kTile);
-    constexpr int kPart = Products::kQueryPart;
+    constexpr int kPart = Gemm::kQueryPart;
     const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
                                   Accumulator<kPart>& d_scores) {
       drop<kPart>(dropout, first_query + warp() * kWarpRows, first_key + 8 * part, d_scores,
@@ -426,18 +426,18 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
         }
       }
     };
-#pragma unroll Products::kQueryUnroll
+#pragma unroll Gemm::kQueryUnroll
     for (int part = 0; part < kTile / 8 && 8 * part < keys_here; part += kPart) {
-      if (!Products::kWarpsTogether && idle) break;
+      if (!Gemm::kWarpsTogether && idle) break;
       Accumulator<kPart> scores, d_scores;
-      products.multiply_transposed(queries, keys[stage], part, scores);
-      products.multiply_transposed(d_contexts, values[stage], part, d_scores);
-      products.template finish<kPart, kPart>(scores, d_scores);
+      gemm.multiply_transposed(queries, keys[stage], part, scores);
+      gemm.multiply_transposed(d_contexts, values[stage], part, d_scores);
+      gemm.template finish<kPart, kPart>(scores, d_scores);
       if (!idle) to_gradients(part, scores, d_scores);
-      products.multiply_add(d_scores, keys[stage], part, d_query);
-      products.template finish<kSize / 8>(d_query);
+      gemm.multiply_add(d_scores, keys[stage], part, d_query);
+      gemm.template finish<kSize / 8>(d_query);
     }
-    if (more) Products::wait_for_tiles();
+    if (more) Gemm::wait_for_tiles();
   }
   const float back = dropout.keep_scale * rsqrtf(static_cast<float>(kSize));
   Float8Writer<E5M2> copy(op.d_qkv_float8);
@@ -477,12 +477,12 @@ struct alignas(16) SharedStatistics {
 };
 
 // A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
-template <typename Products>
+template <typename Gemm>
 __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     key_value_gradient_kernel(AttentionBackward op, const QueryStatistics* statistics,
                               KeptMap kept) {
-  if constexpr (!Products::kCompiled) return stop_without_products();
-  using Tile = typename Products::Tile;
+  if constexpr (!Gemm::kCompiled) return stop_without_products();
+  using Tile = typename Gemm::Tile;
   constexpr int kSize = Tile::kSize;
   __shared__ Tile queries[2], d_contexts[2];
   __shared__ SharedStatistics shared_statistics[2];
@@ -520,7 +520,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
                               rows);
   d_contexts[1].own().load_later(qkv + head.in_qkv<kSize>(first_key, kValue) + part_of_qkv, stride,
                                  rows);
-  Products::wait_for_tiles();
+  Gemm::wait_for_tiles();
   __syncthreads();
   // Of this thread's rows in KeptTile::of_warp.
   const uint32_t bits[2] = {1u << lane() / 4, 256u << lane() / 4};
@@ -530,7 +530,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
   Accumulator<kSize / 8> d_key = {}, d_value = {};
-  const Products products;
+  const Gemm gemm;
   int stage = 0;
 #pragma unroll 1
   for (int first_query = 0; first_query < head.length; first_query += kTile, stage ^= 1) {
@@ -538,7 +538,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     const int queries_here = head.length - first_query;
     const bool more = queries_here > kTile;
     if (more) load_next(stage ^ 1, queries_here - kTile);
-    constexpr int kPart = Products::kKeyPart;
+    constexpr int kPart = Gemm::kKeyPart;
     const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
                                   Accumulator<kPart>& d_scores) {
 #pragma unroll
@@ -561,19 +561,19 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
         }
       }
     };
-#pragma unroll Products::kKeyUnroll
+#pragma unroll Gemm::kKeyUnroll
     for (int part = 0; part < kTile / 8; part += kPart) {
-      if ((!Products::kWarpsTogether && idle) || part / 4 * 32 >= queries_here) break;
+      if ((!Gemm::kWarpsTogether && idle) || part / 4 * 32 >= queries_here) break;
       Accumulator<kPart> scores, d_scores;
-      products.multiply_transposed(keys, queries[stage], part, scores);
-      products.multiply_transposed(values, d_contexts[stage], part, d_scores);
-      products.template finish<kPart, kPart>(scores, d_scores);
+      gemm.multiply_transposed(keys, queries[stage], part, scores);
+      gemm.multiply_transposed(values, d_contexts[stage], part, d_scores);
+      gemm.template finish<kPart, kPart>(scores, d_scores);
       if (!idle) to_gradients(part, scores, d_scores);
-      products.multiply_add(scores, d_contexts[stage], part, d_value);
-      products.multiply_add(d_scores, queries[stage], part, d_key);
-      products.template finish<kSize / 8, kSize / 8>(d_value, d_key);
+      gemm.multiply_add(scores, d_contexts[stage], part, d_value);
+      gemm.multiply_add(d_scores, queries[stage], part, d_key);
+      gemm.template finish<kSize / 8, kSize / 8>(d_value, d_key);
     }
-    if (more) Products::wait_for_tiles();
+    if (more) Gemm::wait_for_tiles();
   }
   const float back = keep_scale * rsqrtf(static_cast<float>(kSize));
   auto* d_qkv = op.d_qkv.as<BFloat16>();
@@ -585,7 +585,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
   copy.finish();
 }
 
-// ---- What a backend calls, with Products for its heads' size
+// ---- What a backend calls, with Gemm for its heads' size
 
 inline dim3 tiles_of(const Sequences& sequences, int32_t heads) {
   require(sequences.count < 65536, "the cuda backend takes micro-batches of up to 65535 sequences");
@@ -606,18 +606,17 @@ class SharedMemoryFirst {
   }
 };
 
-template <typename Products>
+template <typename Gemm>
 void launch_attention_forward(const Context& context, const AttentionForward& op) {
-  static const SharedMemoryFirst once(attention_forward_kernel<Products>);
+  static const SharedMemoryFirst once(attention_forward_kernel<Gemm>);
   launch(context.stream, tiles_of(op.sequences, op.heads), kAttentionThreads,
-         attention_forward_kernel<Products>, op);
+         attention_forward_kernel<Gemm>, op);
 }
 
-template <typename Products>
+template <typename Gemm>
 void launch_attention_backward(const Context& context, const AttentionBackward& op) {
-  static const SharedMemoryFirst once(query_gradient_kernel<Products>,
-                                      key_value_gradient_kernel<Products>);
-  constexpr int kSize = Products::Tile::kSize;
+  static const SharedMemoryFirst once(query_gradient_kernel<Gemm>, key_value_gradient_kernel<Gemm>);
+  constexpr int kSize = Gemm::Tile::kSize;
   const dim3 tiles = tiles_of(op.sequences, op.heads);
   const int64_t pairs = op.context.rows * op.heads;
   auto* statistics = context.scratch[0].get<QueryStatistics>(pairs);
@@ -627,10 +626,10 @@ void launch_attention_backward(const Context& context, const AttentionBackward& 
   }
   launch(context.stream, ceil_div(pairs * kSize / 8, kAttentionThreads), kAttentionThreads,
          attention_statistics_kernel<kSize>, op, statistics);
-  launch(context.stream, tiles, kAttentionThreads, query_gradient_kernel<Products>, op, statistics,
+  launch(context.stream, tiles, kAttentionThreads, query_gradient_kernel<Gemm>, op, statistics,
          kept);
-  launch(context.stream, tiles, kAttentionThreads, key_value_gradient_kernel<Products>, op,
-         statistics, kept);
+  launch(context.stream, tiles, kAttentionThreads, key_value_gradient_kernel<Gemm>, op, statistics,
+         kept);
 }
 
 }  // namespace strata::device::cuda

@@ -15,12 +15,12 @@ void with_head_size(int64_t size, const Body& body) {
 
 void mma_attention_forward(const Context& context, const AttentionForward& op) {
   with_head_size(op.context.cols / op.heads,
-                 [&](auto size) { launch_attention_forward<MmaProducts<size()>>(context, op); });
+                 [&](auto size) { launch_attention_forward<MmaGemm<size()>>(context, op); });
 }
 
 void mma_attention_backward(const Context& context, const AttentionBackward& op) {
   with_head_size(op.context.cols / op.heads,
-                 [&](auto size) { launch_attention_backward<MmaProducts<size()>>(context, op); });
+                 [&](auto size) { launch_attention_backward<MmaGemm<size()>>(context, op); });
 }
 
 }  // namespace strata::device::cuda

@@ -1,5 +1,5 @@
 // Tiles of 64 rows of a head in shared memory, and a block's own rows of one as left operands of
-// matrix products: 16 rows a warp.
+// GEMMs: 16 rows a warp.
 #pragma once
 
 #include "device/cuda/gemm/tensor_cores.h"
@@ -19,7 +19,7 @@ using Accumulator = float[kColumns][4];
 __device__ inline int row_of(int i) { return lane() / 4 + i / 2 * 8; }
 __device__ inline int column_of(int t, int i) { return 8 * t + lane() % 4 * 2 + i % 2; }
 
-// The columns of a product of a warp's rows with a tile's are the tile's rows. Which 8 rows are
+// The columns of a GEMM of a warp's rows with a tile's are the tile's rows. Which 8 rows are
 // taken as columns [8 t, 8 t + 8) is free: here 32 rows r = 8 q + 2 s + i are column 2 q + i of
 // t = s, so that a thread has 8 neighbours, r = 8 (lane % 4) and on: those that share a call of
 // dropout's generator.

@@ -4,11 +4,11 @@
 namespace strata::device::cuda {
 
 void wgmma_attention_forward(const Context& context, const AttentionForward& op) {
-  launch_attention_forward<WgmmaProducts<64>>(context, op);
+  launch_attention_forward<WgmmaGemm<64>>(context, op);
 }
 
 void wgmma_attention_backward(const Context& context, const AttentionBackward& op) {
-  launch_attention_backward<WgmmaProducts<64>>(context, op);
+  launch_attention_backward<WgmmaGemm<64>>(context, op);
 }
 
 }  // namespace strata::device::cuda

@@ -1,4 +1,4 @@
-// Attention's matrix products by `mma.sync`, which every GPU has: each warp multiplies its own 16
+// Attention's GEMMs by `mma.sync`, which every GPU has: each warp multiplies its own 16
 // rows, 8 columns an instruction, and loads right operands into registers.
 #pragma once
 
@@ -18,7 +18,7 @@ struct MmaLayout {
 };
 
 template <int kSize>
-class MmaProducts {
+class MmaGemm {
  public:
   static constexpr bool kCompiled = true;
   static constexpr bool kWarpsTogether = false;
@@ -102,7 +102,7 @@ class MmaProducts {
     int bytes_[kSize / 16];
   };
 
-  // A step takes two chunks as the product's inner dimension, or the rows of two eights of columns.
+  // A step takes two chunks as the GEMM's inner dimension, or the rows of two eights of columns.
   Addresses columns_{lane() / 16 * 2, lane() / 8 % 2}, inner_{lane() / 8 % 2 * 2, lane() / 16};
 };
 

@@ -1,4 +1,4 @@
-// Attention's matrix products by Hopper's `wgmma`: the block's four warps multiply 64 rows together
+// Attention's GEMMs by Hopper's `wgmma`: the block's four warps multiply 64 rows together
 // and read a tile once, from where it lies in shared memory.
 #pragma once
 
@@ -18,10 +18,10 @@ struct WgmmaLayout {
   static __device__ int swizzle(int row) { return place(row) % 8; }
 };
 
-// As MmaProducts, but that products are only started: their accumulators may be read, and their
+// As MmaGemm, but that GEMMs are only started: their accumulators may be read, and their
 // tiles change, after `finish`.
 template <int kSize>
-class WgmmaProducts {
+class WgmmaGemm {
  public:
   static constexpr bool kCompiled = kHasWgmma;
   static constexpr bool kWarpsTogether = true;

@@ -1,4 +1,4 @@
-// Operands of products in 8 bits. Rows and columns are multiples of 16.
+// Operands of FP8 GEMMs. Rows and columns are multiples of 16.
 #pragma once
 
 #include "device/backend.h"
@@ -13,7 +13,7 @@ void write_float8_copy(const Context& context, const ConstTensor& x, const Float
 // `output`, or memory of scratch slot `slot` where that has only a shape.
 Tensor place_of_output(const Context& context, const Tensor& output, int slot);
 
-// codes [columns, rows] of x [rows, columns], of 8 bits.
+// codes [columns, rows] of x [rows, columns], FP8.
 void transpose_float8(const Context& context, const ConstTensor& x, uint8_t* codes);
 
 // The same of kE5M2, and the column sums of x. Uses scratch slot `slot`.

@@ -1,4 +1,4 @@
-// How kernels write their outputs for products in 8 bits.
+// How kernels write their outputs for FP8 GEMMs.
 #pragma once
 
 #include "device/backend.h"
@@ -7,7 +7,7 @@
 
 namespace strata::device::cuda {
 
-// GPUs without such products write nothing for them.
+// GPUs without such GEMMs write nothing for them.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
 inline constexpr bool kHasFloat8 = false;
 #else

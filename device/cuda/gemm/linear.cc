@@ -1,4 +1,4 @@
-// Linear layers: one product each, with what follows it in cuBLASLt's epilogue where that is
+// Linear layers: one GEMM each, with what follows it in cuBLASLt's epilogue where that is
 // faster.
 #include "device/cuda/gemm/column_sums.h"
 #include "device/cuda/gemm/float8.h"
@@ -11,7 +11,7 @@ namespace {
 // Scratch slots: of transposed operands, of outputs that have only a shape, of sums.
 constexpr int kFirst = 2, kSecond = 3, kOutput = 4, kSums = 1;
 
-// The transpose of an operand of 8 bits.
+// The transpose of an FP8 operand.
 const uint8_t* transposed(const Context& context, const ConstTensor& x, int slot) {
   auto* codes = context.scratch[slot].get<uint8_t>(x.size());
   transpose_float8(context, x, codes);
@@ -36,25 +36,25 @@ void Operations<T>::linear_forward(const Context& context, const LinearForward& 
                         .input_dtype = dtype_of<T>(),
                         .output_dtype = dtype_of<T>()};
   const bool in_float8 = is_float8(op.x.dtype);
-  const auto multiply = [&](const MatmulCall& product) {
-    if (!in_float8) return context.matmul(product);
-    if (product.m == 0) return;
-    context.matmul(product, {.a_factor = op.x.scale + 1, .b_factor = op.weight.scale + 1});
+  const auto multiply = [&](const MatmulCall& gemm) {
+    if (!in_float8) return context.matmul(gemm);
+    if (gemm.m == 0) return;
+    context.matmul(gemm, {.a_factor = op.x.scale + 1, .b_factor = op.weight.scale + 1});
   };
   if (op.activation == Activation::kNone) {
     const Tensor y = place_of_output(context, op.y, kOutput);
-    MatmulCall product = call;
-    product.c = y.data;
-    multiply(product);
+    MatmulCall gemm = call;
+    gemm.c = y.data;
+    multiply(gemm);
     return write_float8_copy<T>(context, y, op.y_float8);
   }
-  const auto separately = [&](const MatmulCall& product, const MatmulEpilogue& epilogue) {
+  const auto separately = [&](const MatmulCall& gemm, const MatmulEpilogue& epilogue) {
     Tensor y = op.y;
-    y.data = product.c;
+    y.data = gemm.c;
     Tensor pre_activation = y;
     if (epilogue.pre_activation) pre_activation.data = epilogue.pre_activation;
     pre_activation = place_of_output(context, pre_activation, kOutput);
-    MatmulCall plain = product;
+    MatmulCall plain = gemm;
     plain.c = pre_activation.data;
     multiply(plain);
     activation_forward(context, op.activation, pre_activation, y, op.y_float8);
@@ -83,21 +83,21 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
                         .input_dtype = dtype_of<T>(),
                         .output_dtype = dtype_of<T>()};
   const bool in_float8 = is_float8(op.dy.dtype);
-  const auto multiply = [&](MatmulCall product) {
-    if (!in_float8) return context.matmul(product);
-    if (product.m == 0) return;
-    product.b = transposed(context, op.weight, kSecond);
-    product.transpose_b = true;
-    product.ldb = product.k;
-    context.matmul(product, {.a = Float8Operands::Format::kE5M2,
-                             .a_factor = op.dy.scale + 1,
-                             .b_factor = op.weight.scale + 1});
+  const auto multiply = [&](MatmulCall gemm) {
+    if (!in_float8) return context.matmul(gemm);
+    if (gemm.m == 0) return;
+    gemm.b = transposed(context, op.weight, kSecond);
+    gemm.transpose_b = true;
+    gemm.ldb = gemm.k;
+    context.matmul(gemm, {.a = Float8Operands::Format::kE5M2,
+                          .a_factor = op.dy.scale + 1,
+                          .b_factor = op.weight.scale + 1});
   };
-  const auto into_place = [&](const MatmulCall& product) {
+  const auto into_place = [&](const MatmulCall& gemm) {
     Tensor dx = op.dx;
-    dx.data = product.c;
+    dx.data = gemm.c;
     dx = place_of_output(context, dx, kOutput);
-    MatmulCall placed = product;
+    MatmulCall placed = gemm;
     placed.c = dx.data;
     multiply(placed);
     return dx;
@@ -105,10 +105,10 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
   if (op.activation == Activation::kNone) {
     return write_float8_copy<T>(context, into_place(call), op.dx_float8);
   }
-  const auto separately = [&](const MatmulCall& product, const MatmulEpilogue&) {
-    const Tensor dy = into_place(product);
+  const auto separately = [&](const MatmulCall& gemm, const MatmulEpilogue&) {
+    const Tensor dy = into_place(gemm);
     Tensor dx = op.dx;
-    dx.data = product.c;
+    dx.data = gemm.c;
     activation_backward(
         context,
         {.activation = op.activation, .dy = dy, .pre_activation = op.pre_activation, .dx = dx},
@@ -143,21 +143,21 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
   if (is_float8(op.dy.dtype) && op.dy.rows > 0) {
     auto* dy_transposed = context.scratch[kFirst].get<uint8_t>(op.dy.size());
     transpose_and_sum_float8(context, op.dy, dy_transposed, d_bias, kSums);
-    MatmulCall product = call;
-    product.a = dy_transposed;
-    product.b = transposed(context, op.x, kSecond);
-    product.transpose_a = false;
-    product.transpose_b = true;
-    product.lda = product.ldb = product.k;
-    context.matmul(product, {.a = Float8Operands::Format::kE5M2,
-                             .a_factor = op.dy.scale + 1,
-                             .b_factor = op.x.scale + 1});
+    MatmulCall gemm = call;
+    gemm.a = dy_transposed;
+    gemm.b = transposed(context, op.x, kSecond);
+    gemm.transpose_a = false;
+    gemm.transpose_b = true;
+    gemm.lda = gemm.ldb = gemm.k;
+    context.matmul(gemm, {.a = Float8Operands::Format::kE5M2,
+                          .a_factor = op.dy.scale + 1,
+                          .b_factor = op.x.scale + 1});
     return;
   }
   // cuBLASLt does not add to the sums that it finds.
   float* sums = op.accumulate ? context.scratch[kSums].get<float>(out) : d_bias.sums;
-  const auto separately = [&](const MatmulCall& product, const MatmulEpilogue& epilogue) {
-    context.matmul(product);
+  const auto separately = [&](const MatmulCall& gemm, const MatmulEpilogue& epilogue) {
+    context.matmul(gemm);
     // A trial must leave the gradients alone.
     const bool trial = epilogue.column_sums != sums;
     sum_columns(context, op.dy.as<T>(), op.dy.rows, out, out,

@@ -37,7 +37,7 @@ uint32_t alignment_of(const void* address) {
   return static_cast<uint32_t>(bits & ~(bits - 1));
 }
 
-// What a product without terms is.
+// What a GEMM without terms is.
 void clear_output(const MatmulCall& call, cudaStream_t stream) {
   const size_t size = size_of(call.output_dtype);
   cuda::check(
@@ -78,8 +78,8 @@ const void* vector_of(const MatmulCall& call, const MatmulEpilogue& epilogue) {
   return epilogue.column_sums ? epilogue.column_sums : call.bias;
 }
 
-// What a product reads and writes. cuBLASLt is column-major: c[m, n] row-major is its C[n, m], the
-// product op(b) op(a).
+// What a GEMM reads and writes. cuBLASLt is column-major: c[m, n] row-major is its C[n, m], the
+// GEMM op(b) op(a).
 struct Work {
   MatmulCall call;
   MatmulEpilogue epilogue;
@@ -93,7 +93,7 @@ struct Work {
   }
 };
 
-// cuBLASLt's products of 16-bit numbers that are split along k into more parts than k exceeds a
+// cuBLASLt's GEMMs of 16-bit numbers that are split along k into more parts than k exceeds a
 // multiple of 64 by may leave these last terms out (versions 12.8 to 13.1 on compute capability
 // 9.0; measured in facebookexperimental/triton, pull request 2767).
 bool may_lose_terms(const cublasLtMatmulAlgo_t& algorithm, const Work& work) {
@@ -268,7 +268,7 @@ Kind kind_of(const Work& work, int64_t m, int64_t k) {
 Kind kind_of(const Work& work) { return kind_of(work, work.call.m, work.call.k); }
 
 // The rows of a batch vary: what is chosen for one number serves its neighbours. Weight gradients
-// add up over these rows; elsewhere they are c's. In 8 bits all products are laid out alike, so
+// add up over these rows; elsewhere they are c's. In FP8 all GEMMs are laid out alike, so
 // that it may be either.
 Kind neighbourhood_of(const Work& work) {
   const auto rounded = [](int64_t rows) {
@@ -279,7 +279,7 @@ Kind neighbourhood_of(const Work& work) {
                                : kind_of(work, rounded(work.call.m), work.call.k);
 }
 
-// How products of one kind are run.
+// How GEMMs of one kind are run.
 struct Plan {
   explicit Plan(const Work& work) : problem(work) {}
 
@@ -287,7 +287,7 @@ struct Plan {
   std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: cuBLASLt has none
 };
 
-// All products of the steps that a run may keep for replaying, and more.
+// All GEMMs of the steps that a run may keep for replaying, and more.
 constexpr size_t kMostPlans = size_t{1} << 14;
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
@@ -354,7 +354,7 @@ void Matmul::State::run(const Work& work) {
   Plan& plan = plan_of(work);
   if (!plan.algorithm) {
     fail("cuda: cuBLASLt has no algorithm for a product of {} x {} x {}{}", call.m, call.n, call.k,
-         work.float8 ? " in 8 bits: all three must be multiples of 16" : "");
+         work.float8 ? " in FP8: all three must be multiples of 16" : "");
   }
   run(plan, work);
 }
@@ -366,10 +366,10 @@ void Matmul::State::run(Plan& plan, const Work& work) {
     if (const auto other = favourite(plan.problem, work)) plan.algorithm = other;
     status = run(plan.problem, work, *plan.algorithm);
   }
-  check(status, "a matrix product");
+  check(status, "a GEMM");
 }
 
-// A step has one kind of product in every layer: only the first layer's is described anew.
+// A step has one kind of GEMM in every layer: only the first layer's is described anew.
 Plan& Matmul::State::plan_of(const Work& work) {
   const Kind kind = kind_of(work);
   if (const auto known = plans.find(kind); known != plans.end()) return known->second;
@@ -415,8 +415,8 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::fastest(Problem& problem, con
   for (int pass = 0; pass < 2; ++pass) {
     for (const cublasLtMatmulAlgo_t& candidate : candidates) {
       if (run(problem, trial, candidate) != CUBLAS_STATUS_SUCCESS) continue;
-      const float time = milliseconds(
-          stream, [&] { check(run(problem, trial, candidate), "trying a matrix product"); });
+      const float time =
+          milliseconds(stream, [&] { check(run(problem, trial, candidate), "trying a GEMM"); });
       if (time < best) {
         best = time;
         winner = candidate;
@@ -426,7 +426,7 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::fastest(Problem& problem, con
   return winner;
 }
 
-// Whether work is faster with its epilogue in the product.
+// Whether work is faster with its epilogue in the gemm.
 bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
   const Kind neighbourhood = neighbourhood_of(work);
   if (const auto known = fused.find(neighbourhood); known != fused.end()) {
@@ -439,7 +439,7 @@ bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
   if (Plan& plan = plan_of(work);
       plan.algorithm && run(plan.problem, trial, *plan.algorithm) == CUBLAS_STATUS_SUCCESS) {
     separately(trial.call, trial.epilogue);
-    // Asked for anew: products of `separately` may have made plans be forgotten.
+    // Asked for anew: GEMMs of `separately` may have made plans be forgotten.
     const float in_one = milliseconds(stream, [&] { run(plan_of(work), trial); });
     faster = epilogues == FusedEpilogues::kAlways ||
              in_one < milliseconds(

@@ -1,4 +1,4 @@
-// Matrix products on the GPU, through cuBLASLt.
+// GEMMs on the GPU, through cuBLASLt.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace strata::device::cuda {
 
-// What else a product may do in one pass, with bf16 inputs.
+// What else a GEMM may do in one pass, with bf16 inputs.
 struct MatmulEpilogue {
   enum class Kind : uint8_t {
     kNone,
@@ -24,7 +24,7 @@ struct MatmulEpilogue {
   float* column_sums = nullptr;  // [m]
 };
 
-// Of a product whose a and b are codes of 8 bits: their formats, and what they are to be multiplied
+// Of a GEMM whose a and b are FP8: their formats, and what they are to be multiplied
 // by (device memory).
 struct Float8Operands {
   enum class Format : uint8_t { kE4M3, kE5M2 };
@@ -36,11 +36,11 @@ struct Float8Operands {
 // Numbers of rows that round up to the same multiple of this share what is measured.
 inline constexpr int64_t kRowsTriedTogether = 1024;
 
-// Products on one stream, f32 without tf32 or bf16, accumulated in f32; a bias only where output
-// and inputs have the same dtype. The first product of a kind tries cuBLASLt's candidates on the
+// GEMMs on one stream, f32 without tf32 or bf16, accumulated in f32; a bias only where output
+// and inputs have the same dtype. The first GEMM of a kind tries cuBLASLt's candidates on the
 // device and waits for it; later ones of the kind use the fastest. Kinds: everything but the
 // pointers, with the number of rows that varies from batch to batch rounded up. Descriptions of
-// products are kept, too.
+// GEMMs are kept, too.
 class Matmul {
  public:
   Matmul(cudaStream_t stream, FusedEpilogues epilogues);
@@ -51,11 +51,11 @@ class Matmul {
   // call's `input_dtype` is the bias's, and not f32.
   void operator()(const MatmulCall& call, const Float8Operands& operands);
 
-  // The product with its epilogue, or what does the same: `separately` of a call and an epilogue
-  // that differ from these at most in where they write. The first time for a kind of product tries
+  // The GEMM with its epilogue, or what does the same: `separately` of a call and an epilogue
+  // that differ from these at most in where they write. The first time for a kind of GEMM tries
   // both, unless one was asked for; without cuBLASLt's support, on misaligned memory and where
   // nothing can be tried, as a graph is captured, it is `separately`. Returns whether it was the
-  // product with its epilogue.
+  // GEMM with its epilogue.
   using Separately = std::function<void(const MatmulCall&, const MatmulEpilogue&)>;
   bool operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
                   const Separately& separately);

@@ -1,4 +1,4 @@
-// Instructions that a warp gives together: bf16 matrix products of 16 x 8 x 16, and the loads that
+// Instructions that a warp gives together: bf16 GEMMs of 16 x 8 x 16, and the loads that
 // spread 8 x 8 matrices over its threads (PTX ISA, "mma.m16n8k16" and "ldmatrix"). And copies to
 // shared memory that a thread need not wait for at once ("cp.async").
 #pragma once

@@ -1,4 +1,4 @@
-// Instructions that four warps give together ("a warpgroup"): bf16 matrix products whose right
+// Instructions that four warps give together ("a warpgroup"): bf16 GEMMs whose right
 // operand stays in shared memory, which go on while the threads do other things (PTX ISA,
 // "wgmma.mma_async"). GPUs of compute capability 9.0 have them, newer ones do not.
 #pragma once
@@ -50,24 +50,24 @@ __device__ inline uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// What this thread has written to shared memory may be read by products that come after.
+// What this thread has written to shared memory may be read by GEMMs that come after.
 __device__ inline void publish_to_products() {
   asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
 }
 
-// Registers that products read or write are not to be touched between here and the products, nor
+// Registers that GEMMs read or write are not to be touched between here and the GEMMs, nor
 // between these and wait_for_products.
 __device__ inline void keep_in_place(float& x) { asm volatile("" : "+f"(x) : : "memory"); }
 __device__ inline void keep_in_place(uint32_t& x) { asm volatile("" : "+r"(x) : : "memory"); }
 
-// Before the first product of registers that have changed since the last.
+// Before the first GEMM of registers that have changed since the last.
 __device__ inline void begin_products() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
 #endif
 }
 
-// Ends a group of products, and waits for all of them.
+// Ends a group of GEMMs, and waits for all of them.
 __device__ inline void wait_for_products() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile(

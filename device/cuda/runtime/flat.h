@@ -27,7 +27,7 @@ template <int V>
 using Width = std::integral_constant<int, V>;
 
 // Whether as many elements of T as there are floats in 16 bytes can be accessed at once: where
-// state is shared out, slices begin at multiples of fewer than fill 16 bytes.
+// state is sharded, shards begin at multiples of fewer than fill 16 bytes.
 template <typename T>
 bool suits_packs(const void* memory) {
   return are_aligned<kVector<float>* static_cast<int>(sizeof(T))>(memory);

@@ -20,7 +20,7 @@ void require(bool condition, const char* expectation);
 
 // Memory of one stream that operations use while they run; grows to the largest size asked for, so
 // that repeated shapes allocate nothing. What it grew out of stays, for operations that were kept
-// to be replayed.
+// to be launched.
 class Scratch {
  public:
   Scratch() = default;
@@ -45,7 +45,7 @@ class Matmul;
 class AttentionChoice;
 
 // What an operation works with: its stream, scratch in slots that it holds at the same time, matrix
-// products, and which attention runs.
+// GEMMs, and which attention runs.
 struct Context {
   static constexpr int kScratchSlots = 8;
 
