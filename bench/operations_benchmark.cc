@@ -44,29 +44,29 @@ class Operands {
   T* zeros() {
     return buffers_.emplace_back(backend_, sizeof(T)).template as<T>();
   }
-  // What a GEMM reads; `codes`: its dtype in FP8.
-  ConstTensor operand(DType codes, int64_t rows, int64_t cols) {
-    const Copied both = copied(codes, rows, cols);
+  // What a GEMM reads; `float8_dtype`: its dtype in FP8.
+  ConstTensor operand(DType float8_dtype, int64_t rows, int64_t cols) {
+    const Copied both = copied(float8_dtype, rows, cols);
     if (!float8_) return both.tensor;
     backend_.round_to_float8(kCompute, {both.tensor, both.copy});
     return both.copy.data;
   }
   // An output that a GEMM reads, and others.
-  Copied copied(DType codes, int64_t rows, int64_t cols) {
+  Copied copied(DType float8_dtype, int64_t rows, int64_t cols) {
     Copied both{.tensor = compute(rows, cols)};
     if (!float8_) return both;
     const float scale[2] = {256.0f, 1.0f / 256.0f};
     auto* scale_memory = zeros<float[2]>();
     backend_.store(kCompute, scale_memory, scale, sizeof scale);
-    const auto bytes = static_cast<size_t>(rows * cols) * size_of(codes);
-    both.copy = {
-        .data = {buffers_.emplace_back(backend_, bytes).data(), codes, rows, cols, *scale_memory},
-        .amax = zeros<float>()};
+    const auto bytes = static_cast<size_t>(rows * cols) * size_of(float8_dtype);
+    both.copy = {.data = {buffers_.emplace_back(backend_, bytes).data(), float8_dtype, rows, cols,
+                          *scale_memory},
+                 .amax = zeros<float>()};
     return both;
   }
   // One that nothing but GEMMs read.
-  Copied only_for_products(DType codes, int64_t rows, int64_t cols) {
-    Copied result = copied(codes, rows, cols);
+  Copied only_for_gemms(DType float8_dtype, int64_t rows, int64_t cols) {
+    Copied result = copied(float8_dtype, rows, cols);
     if (float8_) result.tensor.data = nullptr;
     return result;
   }
@@ -170,8 +170,8 @@ class Bench {
                       next = operands.operand(DType::kE5M2, t, in),
                       next_weight = operands.operand(DType::kE4M3, in, out);
     const Tensor bias = operands.compute(1, out), pre = operands.compute(t, out);
-    const Copied y = operands.only_for_products(DType::kE4M3, t, out),
-                 d_pre = operands.only_for_products(DType::kE5M2, t, out);
+    const Copied y = operands.only_for_gemms(DType::kE4M3, t, out),
+                 d_pre = operands.only_for_gemms(DType::kE5M2, t, out);
     const double flops = 2.0 * static_cast<double>(t) * static_cast<double>(in * out);
     time("linear_forward", where, per_step, flops,
          bytes_of({x, weight, bias, y.tensor, y.copy.data, pre}), [&] {
@@ -238,7 +238,7 @@ class Bench {
     Operands operands(backend_, float8_);
     const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
     const Copied context = operands.copied(DType::kE4M3, t, h),
-                 d_qkv = operands.only_for_products(DType::kE5M2, t, 3 * h);
+                 d_qkv = operands.only_for_gemms(DType::kE5M2, t, 3 * h);
     const Tensor qkv = operands.compute(t, 3 * h), d_context = operands.compute(t, h),
                  log_sum_exp = operands.master(t, model_.heads);
     const auto heads = static_cast<int32_t>(model_.heads);
@@ -274,7 +274,7 @@ class Bench {
     Operands operands(backend_, float8_);
     const int64_t t = batch_.sequences.tokens, h = model_.hidden_size;
     const Copied y = operands.copied(DType::kE4M3, t, h),
-                 d_x = operands.only_for_products(DType::kE5M2, t, h);
+                 d_x = operands.only_for_gemms(DType::kE5M2, t, h);
     const Tensor x = operands.compute(t, h), residual = operands.compute(t, h),
                  normalized = operands.compute(t, h), dy = operands.compute(t, h),
                  gamma = operands.compute(1, h), beta = operands.compute(1, h),

@@ -47,7 +47,7 @@ struct OverlapBenchmark {
   std::vector<ModeOverlap> modes;
 };
 
-// Every clip mode, and of Adam the last with sharded state, too, step by step in turn, on made-up
+// Every clip mode, and of Adam the last with sharded state, too, step by step in turn, on synthetic
 // batches. All ranks call together. Throws Error for one rank: it communicates with nobody.
 OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const OverlapOptions& options,
                                    const training::Ranks& ranks);

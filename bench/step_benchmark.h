@@ -26,7 +26,7 @@ struct StepBenchmark {
   double flops = 0;                           // model FLOPs a step, over all ranks
   double step = 0;                            // whole step, slowest rank
   double forward = 0;                         // upload, forward, losses and their gradients
-  double backward = 0;                        // until the last gradient is final
+  double backward = 0;                        // until the last gradient is ready
   double wait = 0;                            // then, until every bucket is reduced and updated
   double reduce = 0;                          // all-reduces, most of it beside backward
   double update = 0;                          // optimizer, beside backward too
@@ -38,7 +38,7 @@ struct StepBenchmark {
   double flops_per_second() const { return flops / step; }
 };
 
-// Trains on made-up batches with MLPerf Wikipedia's mix of lengths and random weights; needs no
+// Trains on synthetic batches with MLPerf Wikipedia's mix of lengths and random weights; needs no
 // data. All ranks call together.
 StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchmarkOptions& options,
                               const training::Ranks& ranks);

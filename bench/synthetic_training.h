@@ -1,4 +1,4 @@
-// Training steps on made-up batches and random weights, for measuring; needs no data.
+// Training steps on synthetic batches and random weights, for measuring; needs no data.
 #pragma once
 
 #include <cstdint>

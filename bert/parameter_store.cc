@@ -16,8 +16,10 @@ device::Buffer arena(device::Backend& backend, int64_t size, DType dtype) {
 }
 
 Tensor part(const Tensor& arena, const Parameter& p) {
-  return {arena.as<char>() + static_cast<size_t>(p.offset) * size_of(arena.dtype), arena.dtype,
-          p.rows, p.cols};
+  Tensor result = elements_of(arena, {p.offset, p.offset + p.size()});
+  result.rows = p.rows;
+  result.cols = p.cols;
+  return result;
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ struct ParameterLayout {
   Parameter word_embeddings, position_embeddings, segment_embeddings;
   LayerNormPlace embeddings_norm;
 
-  // Backward reports [boundaries[i], boundaries[i+1]) final, in rising order; the last one is
-  // `size`.
+  // Backward completes gradients [boundaries[i], boundaries[i+1]) in rising order of i; the last
+  // one is `size`.
   std::vector<int64_t> boundaries;
   std::vector<std::string> groups;  // what each is: "heads", "layer_23", ..., "embeddings"
 

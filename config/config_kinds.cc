@@ -1,6 +1,7 @@
 #include "config/config_kinds.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/error.h"
 
@@ -82,6 +83,16 @@ std::string RisingIntegers::format(const std::vector<int>& numbers) const {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
+namespace {
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '-';
+  });
+}
+
+}  // namespace
+
 std::string BackendOptionValues::meanings() const {
   std::string list;
   for (const device::BackendKind& kind : device::backend_kinds()) {
@@ -101,9 +112,15 @@ std::string BackendOptionValues::meanings() const {
 device::OptionValues BackendOptionValues::parse(const ConfigValue& value,
                                                 const std::string& expected) const {
   device::OptionValues values;
+  if (value.node.IsNull()) return values;
   if (!value.node.IsMap()) value.reject(expected);
   for (const auto& entry : value.node) {
     if (!entry.first.IsScalar() || !entry.second.IsScalar()) value.reject(expected);
+    if (!is_plain_name(entry.first.Scalar()) || !is_plain_name(entry.second.Scalar())) {
+      fail("{}: {}: {}: {} is no option; names and values are of letters, digits, '_' and '-'",
+           value.source, value.key, yaml_text(entry.first.Scalar()),
+           yaml_text(entry.second.Scalar()));
+    }
     if (!values.emplace(entry.first.Scalar(), entry.second.Scalar()).second) {
       fail("{}: {}: {} stands there a second time; keep one", value.source, value.key,
            entry.first.Scalar());

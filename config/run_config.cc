@@ -26,6 +26,16 @@ bool is_key(std::string_view name) {
   return false;
 }
 
+// Whether the key holds a map, of which one entry may be given alone.
+bool is_map_key(std::string_view name) {
+  for (const ConfigSection& section : config_sections()) {
+    for (const ConfigKey& key : section.keys) {
+      if (key.name == name) return key.is_map;
+    }
+  }
+  return false;
+}
+
 bool is_section(std::string_view name) {
   return std::any_of(config_sections().begin(), config_sections().end(),
                      [name](const ConfigSection& section) { return section.name == name; });
@@ -93,6 +103,13 @@ std::string source_at(const std::string& file, const YAML::Node& node) {
   return node.Mark().is_null() ? file : fmt::format("{}:{}", file, node.Mark().line + 1);
 }
 
+// A renamed key that every resolved configuration of earlier versions has, with its default.
+bool is_dropped(const ConfigValue& value) {
+  return value.is_word("fastest") &&
+         std::any_of(std::begin(kRenamedKeys), std::end(kRenamedKeys),
+                     [&](const RenamedKey& key) { return value.key == key.old_name; });
+}
+
 std::string parent_of(const std::string& name) {
   return name.substr(0, std::min(name.rfind('.'), name.size()));
 }
@@ -101,11 +118,13 @@ std::string parent_of(const std::string& name) {
 void collect_entry(const ConfigValue& entry, Values& values) {
   ConfigValue map = entry;
   map.key = parent_of(entry.key);
-  map.node = YAML::Node(YAML::NodeType::Map);
+  map.node.reset(YAML::Node(YAML::NodeType::Map));  // assigning would change entry.node, too
   const std::string name = entry.key.substr(map.key.size() + 1);
   const auto known = values.find(map.key);
   if (known != values.end()) {
-    if (!known->second.node.IsMap()) reject_unknown(entry);
+    if (!known->second.node.IsMap() && !known->second.node.IsNull()) {
+      known->second.reject("`{name: value, ...}`");
+    }
     for (const auto& other : known->second.node) {
       if (other.first.Scalar() != name) map.node[other.first] = other.second;
     }
@@ -124,7 +143,8 @@ void collect(const ConfigValue& value, bool with_lines, Values& values) {
     values.emplace(value.key, value);
     return;
   }
-  if (is_key(parent_of(value.key))) return collect_entry(value, values);
+  if (is_map_key(parent_of(value.key))) return collect_entry(value, values);
+  if (is_dropped(value)) return;
   if (!value.key.empty() && !is_section(value.key)) reject_unknown(value);
   if (value.node.IsNull()) return;
   if (!value.node.IsMap()) value.reject("a section of 'key: value' lines");

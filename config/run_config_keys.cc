@@ -1,5 +1,6 @@
 #include "config/run_config_keys.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "config/config_kinds.h"
@@ -20,6 +21,7 @@ ConfigKey key(const char* name, Get get, Member member, Kind kind, std::string d
       kind.type(),
       std::move(description),
       false,
+      std::is_same_v<Kind, BackendOptionValues>,
       [get, member, kind](const ConfigValue& value, RunConfig& config) {
         get(config).*member = kind.parse(value, kind.type());
       },
@@ -240,7 +242,7 @@ ConfigSection initialization_section() {
       "initialization", "What happens before the timed region.",
       {key("warmup_steps", get, &S::warmup_steps, Integer<int>{0, 1000},
            "Steps on synthetic data that bring code and memory into place. On a GPU, "
-           "micro-batches of the shapes to come, with made-up contents, go with them: "
+           "micro-batches of the shapes to come, with synthetic contents, go with them: "
            "it tries on them what is fastest and captures what `device.graphs` launches. "
            "The weights are restored after them. 0: nothing of this."),
        key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},

@@ -16,6 +16,7 @@ struct ConfigKey {
   std::string type;  // completes "is not ..."
   std::string description;
   bool required = false;
+  bool is_map = false;
   std::function<void(const ConfigValue&, RunConfig&)> read;
   std::function<std::string(const RunConfig&)> write;  // as YAML, on one line
 };

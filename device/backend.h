@@ -63,8 +63,8 @@ class Backend {
 
   virtual std::string name() const = 0;         // that of its entry in device/registry/backends.cc
   virtual std::string description() const = 0;  // device and instruction set, for people
-  virtual DType compute_dtype() const = 0;
-  virtual DType master_dtype() const = 0;
+  virtual DType compute_dtype() const = 0;      // of activations and of the weights that GEMMs read
+  virtual DType master_dtype() const = 0;       // of master weights, gradients and moments: kF32
   // Optional: what system descriptions name. Absent: the host's processor computes.
   virtual std::optional<Accelerator> accelerator() const { return {}; }
   // Optional: names and versions of the libraries that it computes with, for system descriptions.
@@ -86,8 +86,8 @@ class Backend {
   virtual void copy_to_device(Stream stream, void* device, const void* host, size_t bytes) = 0;
   virtual void copy_to_host(Stream stream, void* host, const void* device, size_t bytes) = 0;
   virtual void fill_zero(Stream stream, void* device, size_t bytes) = 0;
-  // Optional: a copy of a few bytes, at most kMostStored, that should not make the host wait,
-  // though this one does; `values` may be changed at once.
+  // Optional: a copy of a few bytes, at most kMostStored, that should not make the host wait; the
+  // default does. `values` may be changed at once.
   virtual void store(Stream stream, void* device, const void* values, size_t bytes);
   static constexpr size_t kMostStored = 64;
 
@@ -96,7 +96,7 @@ class Backend {
   virtual Event record(Stream stream) = 0;            // a point after everything issued so far
   virtual void wait(Stream stream, Event event) = 0;  // what follows on `stream` runs after `event`
   virtual void synchronize(Stream stream) = 0;        // the host waits for everything issued
-  // Optional: this one has the host wait at every mark. Outlived by the backend.
+  // Optional: with the default the host waits at every mark. The backend outlives it.
   virtual std::unique_ptr<Stopwatch> make_stopwatch();
 
   // ---- Capture. Optional: device.graphs in configurations.

@@ -57,28 +57,28 @@ STRATA_HOST_DEVICE constexpr float from_float8(uint8_t code) {
   return std::bit_cast<float>(sign | (magnitude + kRebias) << (23 - Format::kMantissaBits));
 }
 
-// The largest power of two that keeps `largest` within `limit`; 1 where nothing was seen yet.
-STRATA_HOST_DEVICE constexpr float float8_scale(float limit, float largest) {
-  const float ratio = limit / largest;
-  if (!(largest > 0.0f) || !(ratio > 1e-30f)) return 1.0f;
-  const float most = ratio < 1e30f ? ratio : 1e30f;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(most) & 0x7f800000u);
+// The largest power of two that keeps `amax` within `limit`; 1 where nothing was seen yet.
+STRATA_HOST_DEVICE constexpr float float8_scale(float limit, float amax) {
+  const float ratio = limit / amax;
+  if (!(amax > 0.0f) || !(ratio > 1e-30f)) return 1.0f;
+  const float history_amax = ratio < 1e30f ? ratio : 1e30f;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(history_amax) & 0x7f800000u);
 }
 
 // Steps that a scale looks back on.
 constexpr int kFloat8History = 16;
 
 // What a Float8Update does to one tensor: `history` [kFloat8History], `scale` [2].
-STRATA_HOST_DEVICE inline void update_float8_scale(float limit, float& largest, float* history,
+STRATA_HOST_DEVICE inline void update_float8_scale(float limit, float& amax, float* history,
                                                    float* scale) {
-  float most = largest;
+  float history_amax = amax;
   for (int step = kFloat8History - 1; step > 0; --step) {
     history[step] = history[step - 1];
-    if (most < history[step]) most = history[step];
+    if (history_amax < history[step]) history_amax = history[step];
   }
-  history[0] = largest;
-  largest = 0.0f;
-  scale[0] = float8_scale(limit, most);
+  history[0] = amax;
+  amax = 0.0f;
+  scale[0] = float8_scale(limit, history_amax);
   scale[1] = 1.0f / scale[0];
 }
 

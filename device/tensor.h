@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/range.h"
 #include "device/dtype.h"
 #include "device/host_device.h"
 
@@ -48,6 +49,13 @@ struct ConstTensor {
   }
 };
 
+// The elements `range` of a flat tensor; absent where it is.
+inline Tensor elements_of(const Tensor& flat, const Range& range) {
+  if (!flat) return flat;
+  return {flat.as<char>() + range.begin * static_cast<int64_t>(size_of(flat.dtype)), flat.dtype, 1,
+          range.size()};
+}
+
 // How the T rows of a packed batch divide into sequences (device pointers).
 struct Sequences {
   int32_t count = 0;                     // B
@@ -60,7 +68,8 @@ struct Sequences {
 
 // An output once more in FP8, for the GEMMs that read it: its numbers times a scale, rounded to the
 // nearest, or to the format's largest where they exceed it. Whether they are rounded to the
-// output's dtype before is up to the backend. Only where T and the columns are multiples of 16.
+// output's dtype before is up to the backend. T is a multiple of the backend's
+// BackendKind::float8_tokens; the columns are multiples of 16.
 struct Float8Copy {
   // Of the output's shape; kE4M3 of weights and activations, kE5M2 of gradients. Absent: none.
   Tensor data;

@@ -38,8 +38,9 @@ struct TrainedStep {
 // Lines for people.
 using Say = std::function<void(const std::string&)>;
 
-// Made once, for several experiments one after another. All ranks call every function together and
-// in the order they stand in here. Each throws Error for what a user can mend.
+// Made once, for several experiments one after another; each calls prepare, warm_up, start, then
+// train_step and evaluate in turn, then save. All ranks make the same calls in the same order. Each
+// throws Error for what a user can mend.
 class SystemUnderTest {
  public:
   virtual ~SystemUnderTest() = default;

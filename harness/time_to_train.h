@@ -1,8 +1,6 @@
 // The benchmark: initialise untimed, then train until the target accuracy, logging as MLPerf asks.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <vector>
 
 #include "config/run_config.h"
@@ -12,10 +10,10 @@
 
 namespace strata::harness {
 
-// Runs config.run.experiments experiments of `system`, or those of them that have no result yet,
-// one after the other and writes the result tree. Returns the results of all; of those that were
-// there, ranks but the first know only whether they reached the target. All ranks call together.
-// Throws Error for bad input; what was logged until then stays.
+// Runs the config.run.experiments experiments of `system` that have no result yet, one after
+// another, and writes the result tree. Returns the results of all. Of results that were there
+// before, ranks other than the first know only number and whether the target was reached. All ranks
+// call together. Throws Error for bad input; what was logged until then stays.
 std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
                                             SystemUnderTest& system,
                                             ExistingResults existing = ExistingResults::kRefuse);

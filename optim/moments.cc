@@ -60,12 +60,6 @@ std::vector<Segment> merged(std::span<const Segment> segments, MergedSegments wh
   return result;
 }
 
-Tensor elements_of(const Tensor& arena, const Range& range) {
-  if (!arena) return arena;
-  return {arena.as<char>() + range.begin * static_cast<int64_t>(device::size_of(arena.dtype)),
-          arena.dtype, 1, range.size()};
-}
-
 Moments::Moments(device::Backend& backend, const ParameterArena& arena, const AdamOptions& options,
                  const char* optimizer, std::span<const Range> owned)
     : backend_(backend),

@@ -35,9 +35,6 @@ void for_each_part(Segments& segments, const Range& range, const Visit& visit) {
   }
 }
 
-// The elements `range` of an arena; absent where it is.
-device::Tensor elements_of(const device::Tensor& arena, const Range& range);
-
 class Moments {
  public:
   // Of the `owned` ranges, rising; none: of the whole arena. Throws Error, naming the optimizer,

@@ -12,8 +12,8 @@ namespace strata::training {
 
 class AmaxAgreement {
  public:
-  // All ranks construct together, which connects them; the referred must outlive it. Does nothing
-  // for one rank, or a model without FP8.
+  // All ranks construct together, which connects them; all that is taken by reference must outlive
+  // it. Does nothing for one rank, or a model without FP8.
   AmaxAgreement(const bert::Model& model, comm::Communicator& communicator);
 
   // After the last micro-batch of a step, whose updates have waited for all reductions: no other

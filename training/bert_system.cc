@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "training/options.h"
 #include "training/warm_up.h"
 
@@ -23,6 +24,10 @@ BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks)
   backend_ = make_backend(config, ranks.local);
   train_ = open_data(config.data.train, bert_);
   eval_ = open_data(config.data.eval, bert_);
+  check_evaluation_samples(config.data.eval_samples, *eval_);
+  if (config.model.precision == config::Precision::kFp8 && !backend_->has_float8()) {
+    fail("model.precision fp8: {}: has no FP8; use another", backend_->description());
+  }
   const auto capacity = larger(capacity_of(*train_, config.batch.micro_batch),
                                capacity_of(*eval_, config.batch.micro_batch));
   model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, model_options(config, bert_));
@@ -64,6 +69,7 @@ BertSystem::Run::Run(BertSystem& system, uint64_t seed, const harness::RunFiles&
 
 void BertSystem::prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) {
   run_.reset();
+  weights_ = {};  // before there are new ones
   weights_ = make_weights(config_, model_->layout(), seed, say);
   model_->set_weights(weights_);
   run_.emplace(*this, seed, files);
@@ -95,11 +101,13 @@ void BertSystem::save() {
   Run& run = *run_;
   run.trace.finish();
   if (!run.files.timeline.empty()) run.timeline.write(run.files.timeline);
-  if (run.files.checkpoint.empty()) return;
-  run.trainer.gather_weights();
-  if (ranks_.first()) {
-    bert::save_weights(model_->layout(), model_->weights(), run.files.checkpoint);
+  if (!run.files.checkpoint.empty()) {
+    run.trainer.gather_weights();
+    if (ranks_.first()) {
+      bert::save_weights(model_->layout(), model_->weights(), run.files.checkpoint);
+    }
   }
+  run_.reset();  // its loader reads no more
 }
 
 }  // namespace strata::training

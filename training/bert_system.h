@@ -21,7 +21,8 @@ namespace strata::training {
 class BertSystem final : public harness::SystemUnderTest {
  public:
   // Makes the device and the model and opens the data; reads no sample. All ranks construct
-  // together; the referred must outlive it. Throws Error for what the configuration cannot have.
+  // together; all that is taken by reference must outlive it. Throws Error where the device, the
+  // data or the model does not suit the configuration.
   BertSystem(const config::RunConfig& config, const Ranks& ranks);
 
   harness::SystemFacts system_facts() const override;

@@ -9,11 +9,14 @@
 
 namespace strata::training {
 
+// Throws Error where `source` has fewer than `samples`.
+void check_evaluation_samples(int64_t samples, const data::InstanceSource& source);
+
 class Evaluator {
  public:
   // Evaluates `model` on the first `samples` samples of `source` (0: all) in micro-batches of at
   // most `micro_batch`. Takes device memory for all of them, but reads nothing until the first
-  // evaluation. The referred must outlive it.
+  // evaluation. All that is taken by reference must outlive it.
   Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
             int64_t micro_batch, comm::Communicator& communicator);
 

@@ -29,6 +29,17 @@ StepWalker::StepWalker(bert::Model& model, Schedule schedule,
          schedule_.in_flight, model.in_flight());
   }
   segments_ = segments_of(schedule_);
+  for (size_t i = 0; graphs_ && i + 1 < segments_.size(); ++i) {
+    for (const Task& task : segments_[i].tasks) {
+      // What mark_ready begins is joined by the update: both must be captured in one graph.
+      if (task.kind == Task::Kind::kReady) {
+        fail(
+            "schedule {}: block {} is ready before the last segment, so graphs cannot be captured; "
+            "use device.graphs false",
+            schedule_.name, task.block);
+      }
+    }
+  }
   in_flight_.push_back({&model.activations(), {}});
   more_activations_.reserve(static_cast<size_t>(schedule_.in_flight));
   while (std::ssize(in_flight_) < schedule_.in_flight) {

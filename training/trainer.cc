@@ -21,7 +21,7 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       accumulation_(config.batch.gradient_accumulation_steps),
       global_batch_(global_batch_size(config, communicator.size())),
       loss_interval_(config.log.loss_interval_steps),
-      schedule_(schedule_options(config.schedule, config.optimizer.lr)),
+      learning_rate_schedule_(schedule_options(config.schedule, config.optimizer.lr)),
       plan_(plan_options(config, communicator.size(), seed)),
       loader_plan_(loadbalance::make_batch_plan(plan_, train.lengths())),
       step_plan_(loadbalance::make_batch_plan(plan_, train.lengths())),
@@ -33,20 +33,21 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       walker_(model, make_schedule(config, static_cast<int>(model.blocks().size())),
               make_graph_cache(config, backend)),
       loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
-  optim::check_schedule(schedule_);
+  optim::check_schedule(learning_rate_schedule_);
 }
 
 StepResult Trainer::step() {
   const auto begin = Clock::now();
   ++step_;
-  StepResult result{.step = step_, .learning_rate = optim::learning_rate(schedule_, step_)};
+  StepResult result{.step = step_,
+                    .learning_rate = optim::learning_rate(learning_rate_schedule_, step_)};
   const bert::TrainingStep step = next_global_batch();
   optimizer_->begin_step(device::Stream::kCompute, step_, result.learning_rate);
   for (const Segment& segment : walker_.segments()) {
     if (segment.begins) {
       result.tokens += std::ssize(batch_.tokens);
-      if (times_) times_->begin();
       walker_.begin(segment, step);
+      if (times_) times_->begin();
     }
     result.reduce = walker_.run(segment, *buckets_, times_.get());
     // The device still works on this micro-batch while the next is fetched, unless it is timed.
@@ -108,8 +109,7 @@ void Trainer::gather_weights() {
   const auto collectives =
       comm::make_staged_collectives(communicator_, model_.backend(), device::Stream::kCompute);
   for (const Range& bucket : buckets_->buckets()) {
-    char* begin = weights.as<char>() + bucket.begin * static_cast<int64_t>(size_of(weights.dtype));
-    collectives->all_gather(begin, bucket.size(), weights.dtype);
+    collectives->all_gather(elements_of(weights, bucket).data, bucket.size(), weights.dtype);
   }
 }
 
@@ -129,7 +129,10 @@ bool Trainer::capture_graphs(const data::PackedBatch& batch, const bert::Trainin
   // A step's first micro-batch, one in the middle and its last, as far as these are different.
   const auto last = static_cast<int>(accumulation_ - 1);
   bool captured = true;
-  for (const int micro_batch : std::set<int>{0, std::min(1, last), last}) {
+  std::set<int> micro_batches{last};
+  for (int i = 0; i < 2 * walker_.schedule().in_flight; ++i)
+    micro_batches.insert(std::min(i, last));
+  for (const int micro_batch : micro_batches) {
     for (int slot = 0; slot < model_.slots(); ++slot) {
       for (const Segment& segment : walker_.segments()) {
         if (segment.micro_batch != micro_batch) continue;

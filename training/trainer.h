@@ -39,7 +39,8 @@ struct StepResult {
 class Trainer {
  public:
   // Starts at step 1 with the model's present weights and empty moments. Reads nothing of `train`
-  // but its index. All ranks construct together; the referred must outlive the trainer.
+  // but its index. All ranks construct together; all that is taken by reference must outlive the
+  // trainer.
   Trainer(const config::RunConfig& config, device::Backend& backend, bert::Model& model,
           comm::Communicator& communicator, const data::InstanceSource& train, uint64_t seed);
 
@@ -47,7 +48,8 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // What makes the first steps as fast as later ones, before start():
+  // ---- Before start(): what makes the first steps as fast as later ones.
+
   // A step with every micro-batch `batch` and a learning rate of zero: where `scale` makes
   // gradients zero, too, the optimizer's state stays empty. All ranks call together.
   void dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale);
@@ -74,9 +76,9 @@ class Trainer {
   // before the model is saved.
   void gather_weights();
 
-  // Adds the following steps to `timeline`, which outlives them; null: to none. A device is waited
-  // for in each of them. Of graphs that are launched, only the host's memory knows more than whole
-  // steps.
+  // Adds the following steps to `timeline`, which outlives them; null: to none. The host waits
+  // for the device in each of them. With graphs there are only whole steps, and the buckets' events
+  // where gradients are reduced in host memory.
   void record(Timeline* timeline);
 
   int64_t samples() const { return step_ * global_batch_; }  // trained on so far, over all ranks
@@ -96,7 +98,7 @@ class Trainer {
   int64_t accumulation_;
   int64_t global_batch_;
   int64_t loss_interval_;
-  optim::ScheduleOptions schedule_;
+  optim::ScheduleOptions learning_rate_schedule_;
   loadbalance::PlanOptions plan_;
   int64_t step_ = 0;
   Timeline* timeline_ = nullptr;

@@ -60,7 +60,7 @@ class Preparation {
     begin_step();
     for (const auto& samples : trained) train(training_batch(samples));
     for (const auto& samples : evaluated) {
-      model_.evaluate(stand_in(model_.config(), evaluation_data_, samples));
+      model_.evaluate(synthetic_batch_like(model_.config(), evaluation_data_, samples));
     }
     return static_cast<int>(trained.size() + evaluated.size());
   }
@@ -87,7 +87,7 @@ class Preparation {
  private:
   void begin_step() { ++step_.step; }
   data::PackedBatch training_batch(std::span<const uint32_t> samples) const {
-    return stand_in(model_.config(), trainer_.data(), samples);
+    return synthetic_batch_like(model_.config(), trainer_.data(), samples);
   }
   // As a step's first micro-batch and, where steps have several, as a later one.
   void train(const data::PackedBatch& batch) {

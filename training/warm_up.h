@@ -15,8 +15,8 @@ struct WarmUp {
   double seconds = 0;
 };
 
-// Trains `steps` steps on made-up batches, so that memory is touched, kernels are loaded and ranks
-// are connected. On a device that tries what is fastest, or launches graphs, also made-up
+// Trains `steps` steps on synthetic batches, so that memory is touched, kernels are loaded and
+// ranks are connected. On a device that tries what is fastest, or launches graphs, also synthetic
 // micro-batches of the shapes that the first `planned_steps` steps (as many as draw eight million
 // samples) and the evaluations will have: what they hold is not read. Nothing where `steps` is 0.
 // Leaves weights as they were, provided that they are `weights`, no gradients and no losses. All

@@ -5,29 +5,23 @@ namespace strata::bert {
 using device::Tensor;
 
 Attention::Saved Attention::make_saved() const {
-  device::Backend& backend = context_.backend;
   const int64_t t = context_.capacity.tokens, h = context_.config.hidden_size;
-  const auto buffer = [&](int64_t elements, device::DType dtype) {
-    return device::Buffer(backend, static_cast<size_t>(elements) * size_of(dtype));
-  };
-  return {.query_key_value = buffer(3 * t * h, backend.compute_dtype()),
-          .context = buffer(t * h, backend.compute_dtype()),
-          .log_sum_exp = buffer(t * context_.config.heads, backend.master_dtype())};
+  return {.query_key_value = context_.activation_buffer(3 * t * h),
+          .context = context_.activation_buffer(t * h),
+          .log_sum_exp = context_.statistics_buffer(t * context_.config.heads)};
 }
 
 Tensor Attention::query_key_value(const MicroBatch& micro_batch, const Saved& saved) const {
-  return {saved.query_key_value.data(), context_.backend.compute_dtype(), micro_batch.tokens(),
-          3 * context_.config.hidden_size};
+  return context_.activation(saved.query_key_value, micro_batch.tokens(),
+                             3 * context_.config.hidden_size);
 }
 
 Tensor Attention::context(const MicroBatch& micro_batch, const Saved& saved) const {
-  return {saved.context.data(), context_.backend.compute_dtype(), micro_batch.tokens(),
-          context_.config.hidden_size};
+  return context_.activation(saved.context, micro_batch.tokens(), context_.config.hidden_size);
 }
 
 Tensor Attention::log_sum_exp(const MicroBatch& micro_batch, const Saved& saved) const {
-  return {saved.log_sum_exp.data(), context_.backend.master_dtype(), micro_batch.tokens(),
-          context_.config.heads};
+  return context_.statistics(saved.log_sum_exp, micro_batch.tokens(), context_.config.heads);
 }
 
 device::Dropout Attention::dropout(const MicroBatch& micro_batch) const {

@@ -23,6 +23,22 @@ struct BlockContext {
   ParameterStore& parameters;
   Workspace& workspace;
   BatchCapacity capacity;  // of a micro-batch, rounded up as batches are
+
+  // Memory for activations, which are of the compute dtype, and for statistics, of the master
+  // dtype.
+  device::Buffer activation_buffer(int64_t elements) const {
+    return {backend, static_cast<size_t>(elements) * size_of(backend.compute_dtype())};
+  }
+  device::Buffer statistics_buffer(int64_t elements) const {
+    return {backend, static_cast<size_t>(elements) * size_of(backend.master_dtype())};
+  }
+  // What lies in such memory.
+  device::Tensor activation(const device::Buffer& buffer, int64_t rows, int64_t cols) const {
+    return {buffer.data(), backend.compute_dtype(), rows, cols};
+  }
+  device::Tensor statistics(const device::Buffer& buffer, int64_t rows, int64_t cols) const {
+    return {buffer.data(), backend.master_dtype(), rows, cols};
+  }
 };
 
 class Block {
@@ -57,28 +73,9 @@ class Block {
     return next_ ? next_->input_copy(micro_batch, activations) : device::Float8Copy();
   }
 
-  // Memory for activations of the compute dtype and for statistics of the master dtype; views of
-  // it.
-  device::Buffer compute_buffer(int64_t elements) const {
-    return buffer(elements, context_.backend.compute_dtype());
-  }
-  device::Buffer master_buffer(int64_t elements) const {
-    return buffer(elements, context_.backend.master_dtype());
-  }
-  device::Tensor activation(const device::Buffer& buffer, int64_t rows, int64_t cols) const {
-    return {buffer.data(), context_.backend.compute_dtype(), rows, cols};
-  }
-  device::Tensor statistics(const device::Buffer& buffer, int64_t rows, int64_t cols) const {
-    return {buffer.data(), context_.backend.master_dtype(), rows, cols};
-  }
-
   const BlockContext& context_;
 
  private:
-  device::Buffer buffer(int64_t elements, device::DType dtype) const {
-    return {context_.backend, static_cast<size_t>(elements) * size_of(dtype)};
-  }
-
   std::string name_;
   int index_;
   Range gradients_;

@@ -8,8 +8,8 @@ Embeddings::Embeddings(const BlockContext& context, const ParameterLayout& layou
 std::unique_ptr<BlockActivations> Embeddings::make_activations() const {
   const int64_t t = context_.capacity.tokens;
   auto saved = std::make_unique<Saved>();
-  saved->normalized = compute_buffer(t * context_.config.hidden_size);
-  saved->inverse_stddev = master_buffer(t);
+  saved->normalized = context_.activation_buffer(t * context_.config.hidden_size);
+  saved->inverse_stddev = context_.statistics_buffer(t);
   return saved;
 }
 
@@ -22,22 +22,22 @@ void Embeddings::forward(const MicroBatch& micro_batch, const Activations& activ
   const ParameterStore& parameters = context_.parameters;
   const DeviceBatch& batch = *micro_batch.batch;
   const auto& saved = activations.of<Saved>(index());
-  context_.backend.embeddings_forward(kCompute,
-                                      {.token_ids = batch.tokens,
-                                       .segment_ids = batch.segments,
-                                       .positions = batch.positions,
-                                       .sequences = batch.sequences,
-                                       .word = parameters.weight(layout_.word_embeddings),
-                                       .position = parameters.weight(layout_.position_embeddings),
-                                       .segment = parameters.weight(layout_.segment_embeddings),
-                                       .gamma = parameters.weight(layout_.embeddings_norm.gamma),
-                                       .beta = parameters.weight(layout_.embeddings_norm.beta),
-                                       .epsilon = context_.config.layer_norm_epsilon,
-                                       .dropout = dropout(micro_batch),
-                                       .normalized = activation(saved.normalized, t, h),
-                                       .inverse_stddev = statistics(saved.inverse_stddev, 1, t),
-                                       .y = activations.output(index(), t),
-                                       .y_float8 = output_copy(micro_batch, activations)});
+  context_.backend.embeddings_forward(
+      kCompute, {.token_ids = batch.tokens,
+                 .segment_ids = batch.segments,
+                 .positions = batch.positions,
+                 .sequences = batch.sequences,
+                 .word = parameters.weight(layout_.word_embeddings),
+                 .position = parameters.weight(layout_.position_embeddings),
+                 .segment = parameters.weight(layout_.segment_embeddings),
+                 .gamma = parameters.weight(layout_.embeddings_norm.gamma),
+                 .beta = parameters.weight(layout_.embeddings_norm.beta),
+                 .epsilon = context_.config.layer_norm_epsilon,
+                 .dropout = dropout(micro_batch),
+                 .normalized = context_.activation(saved.normalized, t, h),
+                 .inverse_stddev = context_.statistics(saved.inverse_stddev, 1, t),
+                 .y = activations.output(index(), t),
+                 .y_float8 = output_copy(micro_batch, activations)});
 }
 
 void Embeddings::backward(const MicroBatch& micro_batch, const Activations& activations) {
@@ -56,8 +56,8 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
                  .positions = batch.positions,
                  .sequences = batch.sequences,
                  .dy = activations.gradient(t),
-                 .normalized = activation(saved.normalized, t, h),
-                 .inverse_stddev = statistics(saved.inverse_stddev, 1, t),
+                 .normalized = context_.activation(saved.normalized, t, h),
+                 .inverse_stddev = context_.statistics(saved.inverse_stddev, 1, t),
                  .gamma = parameters.weight(layout_.embeddings_norm.gamma),
                  .dropout = dropout(micro_batch),
                  .d_word = parameters.gradient(layout_.word_embeddings),

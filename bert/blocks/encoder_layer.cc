@@ -43,9 +43,9 @@ std::unique_ptr<BlockActivations> EncoderLayer::make_activations() const {
   saved->attention = attention_.make_saved();
   saved->attention_output = attention_output_.make_saved();
   saved->attention_norm = attention_norm_.make_saved();
-  saved->attended = compute_buffer(t * h);
-  saved->intermediate_pre = compute_buffer(t * i);
-  saved->intermediate = compute_buffer(t * i);
+  saved->attended = context_.activation_buffer(t * h);
+  saved->intermediate_pre = context_.activation_buffer(t * i);
+  saved->intermediate = context_.activation_buffer(t * i);
   saved->intermediate_linear = intermediate_.make_saved();
   saved->output = output_.make_saved();
   saved->output_norm = output_norm_.make_saved();
@@ -62,9 +62,9 @@ void EncoderLayer::forward(const MicroBatch& micro_batch, const Activations& act
                 i = context_.config.intermediate_size;
   const auto& saved = activations.of<Saved>(index());
   const Tensor x = activations.input(index(), t);
-  const Tensor attended = activation(saved.attended, t, h);
-  const Tensor intermediate = activation(saved.intermediate, t, i);
-  const Tensor sublayer = activation(context_.workspace.sublayer, t, h);
+  const Tensor attended = context_.activation(saved.attended, t, h);
+  const Tensor intermediate = context_.activation(saved.intermediate, t, i);
+  const Tensor sublayer = context_.activation(context_.workspace.sublayer, t, h);
 
   query_key_value_.forward(micro_batch, saved.query_key_value,
                            {.x = x, .y = attention_.query_key_value(micro_batch, saved.attention)});
@@ -83,7 +83,7 @@ void EncoderLayer::forward(const MicroBatch& micro_batch, const Activations& act
   intermediate_.forward(micro_batch, saved.intermediate_linear,
                         {.x = attended,
                          .activation = context_.config.activation,
-                         .pre_activation = activation(saved.intermediate_pre, t, i),
+                         .pre_activation = context_.activation(saved.intermediate_pre, t, i),
                          .y = stored(intermediate, intermediate_copy),
                          .y_float8 = intermediate_copy});
   output_.forward(micro_batch, saved.output, {.x = intermediate, .y = sublayer});
@@ -99,13 +99,13 @@ void EncoderLayer::backward(const MicroBatch& micro_batch, const Activations& ac
                 i = context_.config.intermediate_size;
   const auto& saved = activations.of<Saved>(index());
   const Workspace& workspace = context_.workspace;
-  const Tensor attended = activation(saved.attended, t, h);
+  const Tensor attended = context_.activation(saved.attended, t, h);
   const Tensor d_hidden = activations.gradient(t);  // of the output, then of the input
-  const Tensor d_sublayer = activation(workspace.sublayer, t, h);
-  const Tensor d_attended = activation(workspace.d_residual, t, h);
-  const Tensor d_intermediate = activation(workspace.d_intermediate, t, i);
-  const Tensor d_context = activation(workspace.d_context, t, h);
-  const Tensor d_query_key_value = activation(workspace.d_query_key_value, t, 3 * h);
+  const Tensor d_sublayer = context_.activation(workspace.sublayer, t, h);
+  const Tensor d_attended = context_.activation(workspace.d_residual, t, h);
+  const Tensor d_intermediate = context_.activation(workspace.d_intermediate, t, i);
+  const Tensor d_context = context_.activation(workspace.d_context, t, h);
+  const Tensor d_query_key_value = context_.activation(workspace.d_query_key_value, t, 3 * h);
 
   const device::Float8Copy output_dy = output_.dy_copy(micro_batch);
   output_norm_.backward(micro_batch, saved.output_norm,
@@ -113,14 +113,15 @@ void EncoderLayer::backward(const MicroBatch& micro_batch, const Activations& ac
                          .d_x = stored(d_sublayer, output_dy),
                          .d_x_float8 = output_dy,
                          .d_residual = d_attended});
-  output_.weight_gradient(micro_batch, saved.output, activation(saved.intermediate, t, i),
+  output_.weight_gradient(micro_batch, saved.output, context_.activation(saved.intermediate, t, i),
                           d_sublayer);
   const device::Float8Copy intermediate_dy = intermediate_.dy_copy(micro_batch);
-  output_.data_gradient(micro_batch, {.dy = d_sublayer,
-                                      .activation = context_.config.activation,
-                                      .pre_activation = activation(saved.intermediate_pre, t, i),
-                                      .dx = stored(d_intermediate, intermediate_dy),
-                                      .dx_float8 = intermediate_dy});
+  output_.data_gradient(micro_batch,
+                        {.dy = d_sublayer,
+                         .activation = context_.config.activation,
+                         .pre_activation = context_.activation(saved.intermediate_pre, t, i),
+                         .dx = stored(d_intermediate, intermediate_dy),
+                         .dx_float8 = intermediate_dy});
   intermediate_.weight_gradient(micro_batch, saved.intermediate_linear, attended, d_intermediate);
   intermediate_.data_gradient(micro_batch,
                               {.dy = d_intermediate, .accumulate = true, .dx = d_attended});

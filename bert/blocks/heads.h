@@ -13,8 +13,10 @@ class Heads final : public Block {
   Heads(const BlockContext& context, const ParameterLayout& layout, int index);
 
   std::unique_ptr<BlockActivations> make_activations() const override;
-  // Computes the losses and, in training, their gradients, those of the heads' last weights among
-  // them.
+  // Computes the losses and, in training, gradients already: of the input, the biases and the
+  // classifiers' weights. One of these is word_embeddings, whose gradients are in the embeddings
+  // block's range; that block's backward adds to them. So forwards of a step's micro-batches keep
+  // their order.
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
   void backward(const MicroBatch& micro_batch, const Activations& activations) override;
 

@@ -12,9 +12,7 @@ MaskedLmHead::MaskedLmHead(const BlockContext& context, const ParameterLayout& l
 
 MaskedLmHead::Saved MaskedLmHead::make_saved() const {
   const auto buffer = [&] {
-    const int64_t elements = context_.capacity.masked * context_.config.hidden_size;
-    return device::Buffer(context_.backend, static_cast<size_t>(elements) *
-                                                size_of(context_.backend.compute_dtype()));
+    return context_.activation_buffer(context_.capacity.masked * context_.config.hidden_size);
   };
   return {.gathered = buffer(),
           .transform_pre = buffer(),
@@ -26,14 +24,17 @@ MaskedLmHead::Saved MaskedLmHead::make_saved() const {
 }
 
 Tensor MaskedLmHead::rows(const device::Buffer& buffer, const MicroBatch& micro_batch) const {
-  return {buffer.data(), context_.backend.compute_dtype(), micro_batch.batch->masked,
-          context_.config.hidden_size};
+  return context_.activation(buffer, micro_batch.batch->masked, context_.config.hidden_size);
 }
 
 void MaskedLmHead::forward(const MicroBatch& micro_batch, const Saved& saved,
                            device::ConstTensor hidden, device::LossTotals* totals) const {
   const DeviceBatch& batch = *micro_batch.batch;
-  if (batch.masked == 0) return;
+  if (batch.masked == 0) {
+    // Here, not in backward: the next micro-batch may add to them in its forward.
+    if (micro_batch.training && !micro_batch.accumulate) clear_gradients();
+    return;
+  }
   ParameterStore& parameters = context_.parameters;
   const bool training = micro_batch.training;
   const Tensor gathered = rows(saved.gathered, micro_batch);
@@ -63,10 +64,7 @@ void MaskedLmHead::forward(const MicroBatch& micro_batch, const Saved& saved,
 void MaskedLmHead::backward(const MicroBatch& micro_batch, const Saved& saved,
                             Tensor d_hidden) const {
   const DeviceBatch& batch = *micro_batch.batch;
-  if (batch.masked == 0) {
-    if (!micro_batch.accumulate) clear_gradients();
-    return;
-  }
+  if (batch.masked == 0) return;
   // In turn the gradient of LayerNorm's input, of the activation's, and of the gathered rows.
   const Tensor d_transform = rows(saved.d_out, micro_batch);
   const Tensor d_gathered = rows(saved.d_gathered, micro_batch);

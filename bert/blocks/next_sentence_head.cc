@@ -10,9 +10,7 @@ NextSentenceHead::NextSentenceHead(const BlockContext& context, const ParameterL
 
 NextSentenceHead::Saved NextSentenceHead::make_saved() const {
   const auto buffer = [&] {
-    const int64_t elements = context_.capacity.sequences * context_.config.hidden_size;
-    return device::Buffer(context_.backend, static_cast<size_t>(elements) *
-                                                size_of(context_.backend.compute_dtype()));
+    return context_.activation_buffer(context_.capacity.sequences * context_.config.hidden_size);
   };
   return {.cls = buffer(),
           .pooled_pre = buffer(),
@@ -22,8 +20,7 @@ NextSentenceHead::Saved NextSentenceHead::make_saved() const {
 }
 
 Tensor NextSentenceHead::rows(const device::Buffer& buffer, const MicroBatch& micro_batch) const {
-  return {buffer.data(), context_.backend.compute_dtype(), micro_batch.batch->samples,
-          context_.config.hidden_size};
+  return context_.activation(buffer, micro_batch.batch->samples, context_.config.hidden_size);
 }
 
 void NextSentenceHead::forward(const MicroBatch& micro_batch, const Saved& saved,

@@ -5,20 +5,16 @@ namespace strata::bert {
 using device::Tensor;
 
 ResidualNorm::Saved ResidualNorm::make_saved() const {
-  device::Backend& backend = context_.backend;
-  const int64_t elements = rows_ * context_.config.hidden_size;
-  return {
-      .normalized = {backend, static_cast<size_t>(elements) * size_of(backend.compute_dtype())},
-      .inverse_stddev = {backend, static_cast<size_t>(rows_) * size_of(backend.master_dtype())}};
+  return {.normalized = context_.activation_buffer(rows_ * context_.config.hidden_size),
+          .inverse_stddev = context_.statistics_buffer(rows_)};
 }
 
 Tensor ResidualNorm::normalized(const Saved& saved, int64_t rows) const {
-  return {saved.normalized.data(), context_.backend.compute_dtype(), rows,
-          context_.config.hidden_size};
+  return context_.activation(saved.normalized, rows, context_.config.hidden_size);
 }
 
 Tensor ResidualNorm::inverse_stddev(const Saved& saved, int64_t rows) const {
-  return {saved.inverse_stddev.data(), context_.backend.master_dtype(), 1, rows};
+  return context_.statistics(saved.inverse_stddev, 1, rows);
 }
 
 device::Dropout ResidualNorm::dropout(const MicroBatch& micro_batch) const {

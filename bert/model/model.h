@@ -88,6 +88,7 @@ class Model {
   using Shape = std::array<int64_t, 7>;  // the first is the slot that the batch lies in
   Shape shape(const MicroBatch& micro_batch) const;
 
+  // For tests and measurements; training walks a schedule (training/step_walker.h).
   // All blocks in order, with activations of the model's own. Both passes write gradients.
   // `mark_ready` may be empty.
   void forward(const MicroBatch& micro_batch);

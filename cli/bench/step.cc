@@ -129,7 +129,7 @@ void print_explanation(const config::RunConfig& config, bool json) {
 void add_bench_step(CLI::App& bench) {
   const auto options = std::make_shared<BenchStepOptions>();
   CLI::App* command = bench.add_subcommand(
-      "step", "Training steps on made-up batches, phase by phase; needs no data");
+      "step", "Training steps on synthetic batches, phase by phase; needs no data");
   add_config_options(*command, options->run, ": model, precision, batch, clip, reduce",
                      "model.precision=bf16")
       ->required();
@@ -140,9 +140,12 @@ void add_bench_step(CLI::App& bench) {
                     "Print the order of work of one step instead: block, micro-batch, direction, "
                     "what becomes ready");
   command->callback([options] {
-    if (options->explain) return print_explanation(options->run.load(), options->json);
     on_all_ranks([&](const training::Ranks& ranks) {
       const auto config = options->run.load();
+      if (options->explain) {
+        if (ranks.first()) print_explanation(config, options->json);
+        return;
+      }
       const auto result = bench::benchmark_steps(config, options->benchmark, ranks);
       if (ranks.first()) options->json ? print_json(result) : print_table(result);
     });

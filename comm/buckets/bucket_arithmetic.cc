@@ -6,17 +6,9 @@
 #include "base/error.h"
 
 namespace strata::comm {
-namespace {
 
 using device::Stream;
 using device::Tensor;
-
-Tensor part_of(const Tensor& arena, const Range& range) {
-  return {arena.as<char>() + range.begin * static_cast<int64_t>(size_of(arena.dtype)), arena.dtype,
-          1, range.size()};
-}
-
-}  // namespace
 
 BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator& communicator,
                                    Tensor gradients, std::span<const int64_t> boundaries,
@@ -46,13 +38,13 @@ size_t BucketArithmetic::staging_bytes() const {
 }
 
 void BucketArithmetic::local_norm(int bucket) {
-  if (bucket == 0) backend_.fill_zero(Stream::kReduce, global_norm_squared(), sizeof(double));
-  add_norm(buckets_[bucket], global_norm_squared());
+  if (bucket == 0) backend_.fill_zero(Stream::kReduce, clip_norm_squared(), sizeof(double));
+  add_norm(buckets_[bucket], clip_norm_squared());
 }
 
 Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
   if (options_.clip == ClipMode::kBeforeAllReduce) {
-    clip(bucket, global_norm_squared(), options_.max_norm);
+    clip(bucket, clip_norm_squared(), options_.max_norm);
   }
   if (options_.clip == ClipMode::kBucketBeforeAllReduce) {
     backend_.fill_zero(Stream::kReduce, norm_squared(bucket), sizeof(double));
@@ -73,13 +65,13 @@ void BucketArithmetic::cast_back(int bucket, void* staging) {
   if (converts()) {
     const Range range = updated_range(bucket);
     const int64_t begin = range.begin - buckets_[bucket].begin;
-    backend_.convert(Stream::kReduce, {.source = part_of(reduce_buffer(bucket, staging),
-                                                         {begin, begin + range.size()}),
+    backend_.convert(Stream::kReduce, {.source = elements_of(reduce_buffer(bucket, staging),
+                                                             {begin, begin + range.size()}),
                                        .destination = gradients(range)});
   }
   if (options_.clip == ClipMode::kAfterAllReduce) {
-    if (bucket == 0) backend_.fill_zero(Stream::kReduce, global_norm_squared(), sizeof(double));
-    add_norm(local_shard(buckets_[bucket], communicator_), global_norm_squared());
+    if (bucket == 0) backend_.fill_zero(Stream::kReduce, clip_norm_squared(), sizeof(double));
+    add_norm(local_shard(buckets_[bucket], communicator_), clip_norm_squared());
   }
 }
 
@@ -88,14 +80,14 @@ ReducedGradients BucketArithmetic::reduced(int bucket) const {
   const Range range = updated_range(bucket);
   ReducedGradients reduced{.range = range, .clip = {.scale = 1.0f / ranks}};
   if (options_.clip == ClipMode::kAfterAllReduce) {
-    reduced.clip.norm_squared = global_norm_squared();
+    reduced.clip.norm_squared = clip_norm_squared();
     reduced.clip.max_norm = options_.max_norm * ranks;
   }
   return reduced;
 }
 
 Tensor BucketArithmetic::gathered_weights(int bucket) const {
-  return part_of(options_.gathered_weights, buckets_[bucket]);
+  return elements_of(options_.gathered_weights, buckets_[bucket]);
 }
 
 std::optional<double> BucketArithmetic::gradient_norm() {
@@ -118,7 +110,9 @@ std::optional<double> BucketArithmetic::gradient_norm() {
   }
 }
 
-Tensor BucketArithmetic::gradients(const Range& range) const { return part_of(gradients_, range); }
+Tensor BucketArithmetic::gradients(const Range& range) const {
+  return elements_of(gradients_, range);
+}
 
 Tensor BucketArithmetic::reduce_buffer(int bucket, void* staging) const {
   if (!converts()) return gradients(buckets_[bucket]);

@@ -36,8 +36,9 @@ class BucketArithmetic {
   device::Tensor clip_and_cast(int bucket, void* staging);
   // Casts back what was reduced; adds this rank's shard of it to the global norm, if that clips.
   void cast_back(int bucket, void* staging);
-  // The square of the norm: of this rank's gradients, or this rank's part of the sum's.
-  double* global_norm_squared() const { return norm_squared(count()); }
+  // The squared norm that clips: kBeforeAllReduce: of this rank's gradients; kAfterAllReduce: of
+  // this rank's shard of the sum, until ranks add theirs up.
+  double* clip_norm_squared() const { return norm_squared(count()); }
   // What remains to be applied of a bucket.
   ReducedGradients reduced(int bucket) const;
   // The weights to gather once a bucket is updated.

@@ -11,11 +11,11 @@ enum class BucketPhase : uint8_t {
   kReduce,  // the all-reduce
   kNorm,    // after it: conversion back, norm
   kUpdate,  // the update callback
-  kFinish,  // the deferred update's
+  kFinish,  // DeferredUpdate::finish
   kGather,  // gathering updated weights
 };
 
-// Of what is exchanged of all buckets.
+// The bucket of events that concern all buckets at once.
 inline constexpr int kNoBucket = -1;
 
 // One piece of work in a step, on std::chrono::steady_clock.

@@ -14,14 +14,14 @@ BucketReadiness::BucketReadiness(const std::vector<Range>& buckets)
 void BucketReadiness::mark_ready(int64_t begin, int64_t end, device::Event event) {
   const int64_t arena = buckets_.back().end;
   if (begin < 0 || begin > end || end > arena) {
-    fail("gradients [{}, {}) reported final lie outside the arena of {}", begin, end, arena);
+    fail("gradients [{}, {}) marked ready lie outside the arena of {}", begin, end, arena);
   }
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     const Range& range = buckets_[bucket];
     const int64_t reported = std::min(end, range.end) - std::max(begin, range.begin);
     if (reported <= 0) continue;
     if (reported > missing_[bucket]) {
-      fail("gradients [{}, {}) were reported final twice in one step", begin, end);
+      fail("gradients [{}, {}) were marked ready twice in one step", begin, end);
     }
     missing_[bucket] -= reported;
     events_[bucket] = event;
@@ -35,7 +35,7 @@ bool BucketReadiness::all_ready() const {
 void BucketReadiness::check_all_ready() const {
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     if (missing_[bucket] > 0) {
-      fail("finish_step: {} gradients of [{}, {}) were not reported final", missing_[bucket],
+      fail("finish_step: {} gradients of [{}, {}) were not marked ready", missing_[bucket],
            buckets_[bucket].begin, buckets_[bucket].end);
     }
   }

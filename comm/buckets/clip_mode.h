@@ -5,7 +5,8 @@
 
 namespace strata::comm {
 
-// c is max_norm, K the number of buckets, g the gradient; norms are over all parameters.
+// c is max_norm, K the number of buckets, g a rank's gradient, g_k its bucket k; the norm of g is
+// over all parameters.
 enum class ClipMode : uint8_t {
   kNone,
   kAfterAllReduce,   // the mean over ranks, times min(1, c / ||mean||)

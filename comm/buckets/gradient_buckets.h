@@ -55,18 +55,17 @@ struct DeferredUpdate {
   BucketUpdate finish;
 };
 
-// In host memory, one thread of its own works on the device (Stream::kReduce), a second one waits
-// in reductions, a third, where there are weights to gather, in those; all sleep when there is
-// nothing to do. In device memory, everything is issued on streams and the host waits for nothing
-// (see device/collectives.h). With one rank nothing is sent or converted. Buckets are reduced in
-// arena order on every rank.
+// "In host memory": where Backend::memory_is_host(). There the engine has up to three threads: one
+// issues clipping and updates on Stream::kReduce, one runs the reductions, one gathers weights
+// where the state is sharded. Idle threads sleep. "In device memory": the caller issues everything
+// on streams, and the host waits for nothing (see device/collectives.h). One rank sends and
+// converts nothing. Buckets are reduced in arena order on every rank.
 class GradientBuckets {
  public:
-  // Issues the update on the given stream, once a step for every bucket in arena order, when its
-  // gradients are reduced (kAfterAllReduce: when all are) and backward has ended; in host memory on
-  // a thread of the engine's, and where weights are then gathered without waiting for backward.
-  // What the gradients then are does not matter where the next step overwrites them; elsewhere they
-  // stay zero where all ranks' are.
+  // Called once a step for every bucket, in arena order, once its gradients are reduced
+  // (kAfterAllReduce: once all are). In host memory on a thread of the engine: after backward, or,
+  // where weights are gathered at once, beside it. May overwrite the gradients: the next step does,
+  // too; but gaps, where all ranks have zeros, must stay zero.
   using Update = BucketUpdate;
 
   // `gradients` [n] master dtype, laid out in the order in which backward finishes, which may pause
@@ -81,7 +80,7 @@ class GradientBuckets {
   // Says that whatever the compute stream has been given so far completes gradients [begin, end)
   // of this step, and is the last to read these weights: their update may begin. Cheap, never
   // waits. With micro-batches: called during the last one only.
-  // Throws Error for a range outside the arena or reported twice.
+  // Throws Error for a range outside the arena or marked ready twice.
   void mark_ready(int64_t begin, int64_t end);
 
   // Whether the steps that follow are timed. In host memory all are; in device memory, finish_step
@@ -91,7 +90,7 @@ class GradientBuckets {
   // What the compute stream is given next sees every bucket reduced and updated, and weights
   // gathered. In host memory, waits until they are. All times are zero where the step was not
   // timed. Rethrows what the update callback or a device operation threw; the engine is then
-  // unusable. Throws Error where part of the arena was not reported.
+  // unusable. Throws Error where part of the arena was not marked ready.
   StepTimes finish_step();
 
   // Of the last finished step, before clipping. kAfterAllReduce: of the mean over ranks. Other clip

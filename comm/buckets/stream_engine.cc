@@ -52,7 +52,7 @@ class StreamEngine final : public BucketEngine {
     outside_capture([this, begin, end] {
       readiness_.mark_ready(begin, end, backend_.record(Stream::kCompute));
       // An error is finish_step's to tell.
-      if (!error_) guarded([this] { reduce_what_is_final(); });
+      if (!error_) guarded([this] { reduce_ready_buckets(); });
     });
   }
 
@@ -146,7 +146,7 @@ class StreamEngine final : public BucketEngine {
     return step_times(events_, times[backward_end_], times[end]);
   }
 
-  void reduce_what_is_final() {
+  void reduce_ready_buckets() {
     const int count = arithmetic_.count();
     if (clip_ == ClipMode::kBeforeAllReduce) {
       for (; normed_ < count && readiness_.is_ready(normed_); ++normed_) {
@@ -184,7 +184,7 @@ class StreamEngine final : public BucketEngine {
     if (clip_ == ClipMode::kAfterAllReduce) {
       if (!arithmetic_.alone()) {
         timed(Stream::kReduce, kNoBucket, BucketPhase::kReduce, [this] {
-          collectives_->all_reduce_sum(arithmetic_.global_norm_squared(), 1, device::DType::kF64);
+          collectives_->all_reduce_sum(arithmetic_.clip_norm_squared(), 1, device::DType::kF64);
         });
       }
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));

@@ -398,14 +398,14 @@ void ThreadEngine::cast_back(int bucket) {
 
 void ThreadEngine::publish_norm() {
   if (alone()) return;
-  backend_.copy_to_host(Stream::kReduce, &host_norm_squared_, arithmetic_.global_norm_squared(),
+  backend_.copy_to_host(Stream::kReduce, &host_norm_squared_, arithmetic_.clip_norm_squared(),
                         sizeof(double));
   backend_.synchronize(Stream::kReduce);
 }
 
 void ThreadEngine::update(int bucket) {
   if (clip_ == ClipMode::kAfterAllReduce && bucket == 0 && !alone()) {
-    backend_.copy_to_device(Stream::kReduce, arithmetic_.global_norm_squared(), &host_norm_squared_,
+    backend_.copy_to_device(Stream::kReduce, arithmetic_.clip_norm_squared(), &host_norm_squared_,
                             sizeof(double));
   }
   const ReducedGradients reduced = arithmetic_.reduced(bucket);

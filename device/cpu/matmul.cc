@@ -151,7 +151,7 @@ void matmul(const MatmulCall& call) {
       bf16_matmul(call);
     }
   } catch (const dnnl::error& error) {
-    fail("oneDNN cannot run the product [{}, {}] x [{}, {}]: {}", call.m, call.k, call.k, call.n,
+    fail("oneDNN cannot run the GEMM [{}, {}] x [{}, {}]: {}", call.m, call.k, call.k, call.n,
          error.what());
   }
 }

@@ -101,6 +101,12 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   bool has_float8() const override {
     return compute_dtype() == DType::kBF16 && properties_.major >= 9;
   }
+  std::vector<std::pair<std::string, std::string>> library_versions() const override {
+    int runtime = 0;
+    check(cudaRuntimeGetVersion(&runtime), "asking for CUDA's version");
+    return {{"CUDA", fmt::format("{}.{}", runtime / 1000, runtime / 10 % 100)},
+            {"cuBLASLt", cublaslt_version()}};
+  }
   bool has_lamb() const override { return true; }
   bool has_collectives() const override { return true; }
   std::unique_ptr<Collectives> make_collectives(const RankGroup& group, Stream s) override {

@@ -1,5 +1,5 @@
-// Flat ranges: conversion, norms and clipping. Gradients may travel in bf16 whatever the compute
-// dtype is, so these take f32 and bf16 both.
+// Flat ranges: conversion, norms and clipping. Gradients may be reduced in bf16 whatever the
+// compute dtype is, so these take f32 and bf16 both.
 #include <algorithm>
 #include <cmath>
 

@@ -19,7 +19,7 @@ TEST(Crc32c, OfTheVectorsOfTheStandard) {
   }
 }
 
-// What TensorFlow wrote is in tests/bert/tensorflow_checkpoint_test.cc.
+// What TensorFlow wrote is in tests/bert/weights/tensorflow_checkpoint_test.cc.
 TEST(Crc32c, IsMasked) { EXPECT_EQ(masked_crc32c("123456789"), 0xc78ab0e5u); }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 // "A mean Wikipedia sample (253 tokens, 38 masked) is about 0.5 TFLOP" with BERT-large, whose
 // encoder has 302 million weights.
-TEST(Work, IsThePublishedFormula) {
+TEST(Flops, IsThePublishedFormula) {
   const BertConfig config = load_bert_config("bert-large");
   const int32_t lengths[] = {253};
   const double encoder = 6.0 * 24 * 12 * 1024 * 1024 * 253;
@@ -17,7 +17,7 @@ TEST(Work, IsThePublishedFormula) {
   EXPECT_NEAR(training_flops(config, lengths, 38), 0.5e12, 0.03e12);
 }
 
-TEST(Work, AddsUpOverSequencesButAttentionIsQuadratic) {
+TEST(Flops, AddsUpOverSequencesButAttentionIsQuadratic) {
   const BertConfig config = load_bert_config("tiny");
   const int32_t one[] = {100}, two[] = {100, 100}, twice[] = {200};
   EXPECT_DOUBLE_EQ(training_flops(config, two, 0), 2 * training_flops(config, one, 0));
@@ -25,7 +25,7 @@ TEST(Work, AddsUpOverSequencesButAttentionIsQuadratic) {
                    12.0 * 2 * 64 * (200 * 200 - 2 * 100 * 100));
 }
 
-TEST(Work, CountsTheIntermediateLayerAsItIs) {
+TEST(Flops, CountsTheIntermediateLayerAsItIs) {
   BertConfig config = load_bert_config("tiny");
   const int32_t one[] = {1};
   const double before = training_flops(config, one, 0);

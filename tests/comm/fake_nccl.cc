@@ -32,8 +32,8 @@ int all_reduces = 0;
 template <typename Work>
 ncclResult_t enqueue(cudaStream_t stream, const Work& work) {
   auto& deferred = *reinterpret_cast<strata::testing_support::DeferredStream*>(stream);
-  // All ranks would have to keep it at once, and replay it at once.
-  if (deferred.keeps()) return ncclInvalidUsage;
+  // All ranks would have to capture it at once, and launch it at once.
+  if (deferred.captures()) return ncclInvalidUsage;
   ++collectives;
   deferred.enqueue(work);
   return ncclSuccess;

@@ -267,5 +267,53 @@ TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
   EXPECT_GE(files, 5);
 }
 
+TEST_F(RunConfigTest, OptionsOfABackendMayBeSetOneByOne) {
+  const std::string yaml = kSmallest + std::string("device:\n  backend: cuda\n");
+  const device::OptionValues both = {{"attention", "mma"}, {"epilogues", "never"}};
+  EXPECT_EQ(load(yaml, {"device.options.attention=mma"}).device.options,
+            (device::OptionValues{{"attention", "mma"}}));
+  EXPECT_EQ(
+      load(yaml, {"device.options.attention=mma", "device.options.epilogues=never"}).device.options,
+      both);
+  const std::string with_map = yaml + "  options: {attention: wgmma, epilogues: never}\n";
+  EXPECT_EQ(load(with_map, {"device.options.attention=mma"}).device.options, both);
+  EXPECT_EQ(load(with_map, {"device.options={attention: plain}"}).device.options,
+            (device::OptionValues{{"attention", "plain"}}));
+  EXPECT_EQ(load(with_map, {"device.options.attention=mma", "device.options={}"}).device.options,
+            device::OptionValues{});
+  EXPECT_EQ(load(yaml + "  options:\n", {"device.options.attention=mma"}).device.options,
+            (device::OptionValues{{"attention", "mma"}}));
+  const RunConfig config = load(with_map);
+  write_file_atomically(file_, to_yaml(config));
+  EXPECT_EQ(load_run_config(file_).device.options, config.device.options);
+}
+
+TEST_F(RunConfigTest, BadOptionsOfABackendAreNamed) {
+  const std::string yaml = kSmallest + std::string("device:\n  backend: cuda\n");
+  for (const char* bad : {"[a]", "7", "{attention: [mma]}", "{[a]: b}"}) {
+    EXPECT_NE(error_of(yaml, {std::string("device.options=") + bad}).find("device.options"),
+              std::string::npos)
+        << bad;
+  }
+  EXPECT_EQ(error_of(yaml, {"device.options.attention=flash"}),
+            "--set: device.options: flash is none of the values of attention: fastest, plain, mma, "
+            "wgmma, cudnn");
+  EXPECT_NE(error_of(yaml, {"device.options={\"a\\nb\": x}"}).find("is no option"),
+            std::string::npos);
+  EXPECT_NE(error_of(yaml, {"device.threads.x=2"}).find("device.threads.x: unknown key"),
+            std::string::npos);
+}
+
+TEST_F(RunConfigTest, RenamedKeysAreNamedAndTheirDefaultsPass) {
+  EXPECT_EQ(error_of(kSmallest + std::string("device:\n  attention: mma\n")),
+            "run.yaml:7: device.attention: is now called device.options.attention");
+  EXPECT_EQ(error_of(kSmallest, {"device.epilogues=never"}),
+            "--set: device.epilogues: is now called device.options.epilogues");
+  // Every resolved configuration of earlier versions has them.
+  EXPECT_EQ(load(kSmallest + std::string("device:\n  attention: fastest\n  epilogues: fastest\n"))
+                .device.options,
+            device::OptionValues{});
+}
+
 }  // namespace
 }  // namespace strata::config

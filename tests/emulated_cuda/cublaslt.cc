@@ -366,7 +366,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
                               const cublasLtMatmulAlgo_t* algorithm, void* workspace, size_t,
                               cudaStream_t) {
   const Described work{*product, *a_layout, *b_layout, *d_layout};
-  require(work.is_consistent() && work.is_supported(), "a product of matrices that fit");
+  require(work.is_consistent() && work.is_supported(), "a GEMM of matrices that fit");
   require(*static_cast<const float*>(alpha) == 1.0f && c == d && c_layout == d_layout,
           "products in place, not scaled");
   require(suits(work, *algorithm), "an algorithm that suits the product");

@@ -1,4 +1,4 @@
-// The order of the rooms: which folder may use which, read from the #include lines themselves.
+// The order of the folders: which folder may use which, read from the #include lines themselves.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -55,8 +55,9 @@ std::vector<std::vector<uint32_t>> BatchShapes::covering(int64_t rows) const {
   return batches;
 }
 
-data::PackedBatch stand_in(const bert::BertConfig& model, const data::InstanceSource& source,
-                           std::span<const uint32_t> samples) {
+data::PackedBatch synthetic_batch_like(const bert::BertConfig& model,
+                                       const data::InstanceSource& source,
+                                       std::span<const uint32_t> samples) {
   std::vector<int32_t> lengths, masked;
   for (const uint32_t sample : samples) {
     lengths.push_back(source.lengths()[sample]);

@@ -47,7 +47,8 @@ class BatchShapes {
 
 // A batch of the shape that these samples of `source` make, of random tokens: nothing of the
 // samples is read but their index.
-data::PackedBatch stand_in(const bert::BertConfig& model, const data::InstanceSource& source,
-                           std::span<const uint32_t> samples);
+data::PackedBatch synthetic_batch_like(const bert::BertConfig& model,
+                                       const data::InstanceSource& source,
+                                       std::span<const uint32_t> samples);
 
 }  // namespace strata::training

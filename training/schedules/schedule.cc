@@ -18,6 +18,9 @@ class Progress {
   // What keeps `task` from being next; empty: nothing.
   std::string add(const Task& task) {
     if (updated_) return "nothing may follow the update";
+    if (task.micro_batch < 0 || task.micro_batch >= schedule_.micro_batches) {
+      return "there is no such micro-batch";
+    }
     if (task.kind == Task::Kind::kUpdate) {
       updated_ = true;
       for (const bool ready : ready_) {
@@ -26,9 +29,6 @@ class Progress {
       return {};
     }
     if (task.block < 0 || task.block >= schedule_.blocks) return "there is no such block";
-    if (task.micro_batch < 0 || task.micro_batch >= schedule_.micro_batches) {
-      return "there is no such micro-batch";
-    }
     const auto block = static_cast<size_t>(task.block);
     const auto micro_batch = static_cast<size_t>(task.micro_batch);
     switch (task.kind) {
@@ -81,6 +81,9 @@ const char* name_of(Task::Kind kind) {
 }
 
 void check_schedule(const Schedule& schedule) {
+  if (schedule.blocks < 1 || schedule.micro_batches < 1 || schedule.in_flight < 1) {
+    fail("schedule {}: has no block, no micro-batch or none in flight", schedule.name);
+  }
   Progress progress(schedule);
   for (size_t i = 0; i < schedule.tasks.size(); ++i) {
     const Task& task = schedule.tasks[i];

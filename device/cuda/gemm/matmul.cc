@@ -1,6 +1,7 @@
 #include "device/cuda/gemm/matmul.h"
 
 #include <cublasLt.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <limits>
@@ -43,7 +44,7 @@ void clear_output(const MatmulCall& call, cudaStream_t stream) {
   cuda::check(
       cudaMemset2DAsync(call.c, static_cast<size_t>(call.ldc) * size, 0,
                         static_cast<size_t>(call.n) * size, static_cast<size_t>(call.m), stream),
-      "clearing the output of a product without terms");
+      "clearing the output of a GEMM without terms");
 }
 
 cublasLtEpilogue_t cublas_epilogue(const MatmulCall& call, const MatmulEpilogue& epilogue) {
@@ -114,7 +115,7 @@ class Problem {
   explicit Problem(const Work& work) {
     const MatmulCall& call = work.call;
     check(cublasLtMatmulDescCreate(&operation_.descriptor, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-          "describing a product");
+          "describing a GEMM");
     set(CUBLASLT_MATMUL_DESC_TRANSA, call.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, call.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, cublas_epilogue(call, work.epilogue));
@@ -223,7 +224,7 @@ class Problem {
   template <typename Value>
   void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
     check(cublasLtMatmulDescSetAttribute(operation_.descriptor, attribute, &value, sizeof value),
-          "describing a product");
+          "describing a GEMM");
   }
   static void describe(Layout& layout, cudaDataType_t type, int64_t rows, int64_t columns,
                        int64_t stride) {
@@ -287,7 +288,7 @@ struct Plan {
   std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: cuBLASLt has none
 };
 
-// All GEMMs of the steps that a run may keep for replaying, and more.
+// All GEMMs of the steps that a run may capture, and more.
 constexpr size_t kMostPlans = size_t{1} << 14;
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
@@ -353,7 +354,7 @@ void Matmul::State::run(const Work& work) {
   }
   Plan& plan = plan_of(work);
   if (!plan.algorithm) {
-    fail("cuda: cuBLASLt has no algorithm for a product of {} x {} x {}{}", call.m, call.n, call.k,
+    fail("cuda: cuBLASLt has no algorithm for a GEMM of {} x {} x {}{}", call.m, call.n, call.k,
          work.float8 ? " in FP8: all three must be multiples of 16" : "");
   }
   run(plan, work);
@@ -473,6 +474,11 @@ bool Matmul::operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
   }
   state_->run(state_->plan_of(work), work);
   return true;
+}
+
+std::string cublaslt_version() {
+  const size_t version = cublasLtGetVersion();
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
 }  // namespace strata::device::cuda

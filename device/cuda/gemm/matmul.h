@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "device/cuda/host/kernel_choices.h"
 #include "device/cuda/runtime/runtime.h"
@@ -64,5 +65,8 @@ class Matmul {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Of the library that computes them.
+std::string cublaslt_version();
 
 }  // namespace strata::device::cuda

@@ -276,7 +276,7 @@ TEST(GradientBuckets, WrongReportsAreRefused) {
     buckets.finish_step();
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("were not reported final"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("were not marked ready"), std::string::npos);
   }
 }
 

@@ -1,4 +1,4 @@
-// What device/cuda/matmul.cc uses of cuBLASLt, for products on the processor.
+// What device/cuda/gemm/matmul.cc uses of cuBLASLt, for products on the processor.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -63,6 +63,7 @@ struct cublasLtMatmulHeuristicResult_t {
 };
 
 const char* cublasLtGetStatusString(cublasStatus_t);
+inline size_t cublasLtGetVersion() { return 0; }
 cublasStatus_t cublasLtCreate(cublasLtHandle_t*);
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t);
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t*, cublasComputeType_t, cudaDataType_t);

@@ -1,4 +1,5 @@
-// The instructions of device/cuda/tensor_cores.h on the processor, by the layouts of the PTX ISA.
+// The instructions of device/cuda/gemm/tensor_cores.h on the processor, by the layouts of the PTX
+// ISA.
 #pragma once
 
 #include "device/dtype.h"

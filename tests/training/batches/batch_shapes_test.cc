@@ -108,7 +108,7 @@ TEST_F(BatchShapesTest, AStandInHasTheShapeAndOtherTokens) {
   const std::vector<uint32_t> samples{3, 17, 40, 8};
   data::PackedBatch real;
   source_->read(samples, real);
-  const data::PackedBatch made_up = stand_in(small_bert(), *source_, samples);
+  const data::PackedBatch made_up = synthetic_batch_like(small_bert(), *source_, samples);
   EXPECT_EQ(uploaded(made_up), uploaded(real));
   EXPECT_EQ(made_up.cu_seqlens, real.cu_seqlens);
   EXPECT_NE(made_up.tokens, real.tokens);

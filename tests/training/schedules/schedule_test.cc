@@ -80,6 +80,24 @@ TEST(Schedules, WhatCannotBeWalkedIsRefused) {
   EXPECT_NE(error_of_tasks(tasks).find("some micro-batch is missing"), std::string::npos);
   EXPECT_NE(error_of_tasks({{kForward, 2, 0}}).find("there is no such block"), std::string::npos);
   EXPECT_NE(error_of_tasks({{kUpdate, 0, 0}}).find("never ready"), std::string::npos);
+  EXPECT_NE(error_of_tasks({{kForward, 0, 2}}).find("no such micro-batch"), std::string::npos);
+  EXPECT_NE(error_of_tasks({{kUpdate, 0, 1 << 20}}).find("no such micro-batch"), std::string::npos);
+  EXPECT_NE(error_of_tasks({{kForward, 0, 0}, {kBackward, 1, 0}}).find("forward is not through"),
+            std::string::npos);
+  tasks = micro_batch_order(2, 2).tasks;
+  tasks.push_back({kForward, 0, 0});
+  EXPECT_NE(error_of_tasks(tasks).find("nothing may follow the update"), std::string::npos);
+  tasks = micro_batch_order(2, 2).tasks;
+  tasks.insert(tasks.begin() + 8, {kReady, 1, 1});
+  EXPECT_NE(error_of_tasks(tasks).find("it was ready before"), std::string::npos);
+  EXPECT_THROW(check_schedule({.name = "empty"}), Error);
+  const Schedule backwards_swapped{
+      .name = "wrong",
+      .blocks = 1,
+      .micro_batches = 2,
+      .in_flight = 2,
+      .tasks = {{kForward, 0, 0}, {kForward, 0, 1}, {kBackward, 0, 1}}};
+  EXPECT_THROW(check_schedule(backwards_swapped), Error);
 }
 
 TEST(Explanation, SaysWhichBucketsBecomeReadyWithWhichBlock) {
