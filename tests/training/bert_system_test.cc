@@ -1,5 +1,7 @@
 #include "training/bert_system.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "harness/record/result_tree.h"
@@ -105,6 +107,29 @@ TEST_F(BertSystemTest, ExperimentsStartAfresh) {
   run();
   EXPECT_EQ(read_file(harness::ResultTree{config_.run.output, "Strata", "small"}.checkpoint(0)),
             second);
+}
+
+TEST_F(BertSystemTest, KnowsWhatALogSaysOfIt) {
+  const Ranks ranks{*communicator_};
+  const BertSystem system(config_, ranks);
+  const harness::DataFacts facts = system.data_facts();
+  EXPECT_EQ(facts.train_samples, 48);
+  EXPECT_EQ(facts.eval_samples, 10);
+  EXPECT_EQ(facts.max_predictions_per_seq, 8) << "of the fullest training sample";
+  const auto has = [&](const char* tensor) {
+    return std::ranges::count(facts.tensors, tensor) == 1;
+  };
+  EXPECT_TRUE(has("bert/embeddings/word_embeddings"));
+  EXPECT_TRUE(has("bert/encoder/layer_0/attention/self/query/kernel"));
+  EXPECT_TRUE(has("cls/seq_relationship/output_bias"));
+  EXPECT_EQ(system.system_facts().ranks, 1);
+  EXPECT_FALSE(system.system_facts().libraries.empty());
+}
+
+TEST_F(BertSystemTest, RefusesMoreEvaluationSamplesThanThereAre) {
+  config_.data.eval_samples = 11;
+  EXPECT_THROW(run(), Error);
+  EXPECT_FALSE(std::filesystem::exists(config_.run.output)) << "nothing is left behind";
 }
 
 TEST_F(BertSystemTest, AFailedInitialisationCanBeTriedAgain) {

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "device/registry/backends.h"
 #include "tests/bert/subject.h"
+#include "tests/support/deferred_backend.h"
 
 namespace strata::bert {
 namespace {
@@ -188,6 +191,51 @@ TEST_F(Model, TwoMicroBatchesMayBeInFlight) {
   EXPECT_GT(largest(expected), 0.1);
   EXPECT_LE(largest_difference(together.gradients(), expected), 1e-14) << "sums in another order";
   EXPECT_EQ(model.take_losses().mean_loss(), one_by_one.model.take_losses().mean_loss());
+}
+
+// Notes which place of the model each dropout is of.
+class DropoutPlaces : public testing_support::DeferredBackend {
+ public:
+  using DeferredBackend::DeferredBackend;
+  void embeddings_forward(device::Stream s, const device::EmbeddingsForward& op) override {
+    forward.push_back(op.dropout.place);
+    DeferredBackend::embeddings_forward(s, op);
+  }
+  void attention_forward(device::Stream s, const device::AttentionForward& op) override {
+    forward.push_back(op.dropout.place);
+    DeferredBackend::attention_forward(s, op);
+  }
+  void residual_layernorm_forward(device::Stream s,
+                                  const device::ResidualLayerNormForward& op) override {
+    if (op.dropout.probability > 0) forward.push_back(op.dropout.place);
+    DeferredBackend::residual_layernorm_forward(s, op);
+  }
+  void embeddings_backward(device::Stream s, const device::EmbeddingsBackward& op) override {
+    backward.push_back(op.dropout.place);
+    DeferredBackend::embeddings_backward(s, op);
+  }
+  void attention_backward(device::Stream s, const device::AttentionBackward& op) override {
+    backward.push_back(op.dropout.place);
+    DeferredBackend::attention_backward(s, op);
+  }
+  void residual_layernorm_backward(device::Stream s,
+                                   const device::ResidualLayerNormBackward& op) override {
+    if (op.dropout.probability > 0) backward.push_back(op.dropout.place);
+    DeferredBackend::residual_layernorm_backward(s, op);
+  }
+
+  std::vector<uint64_t> forward, backward;
+};
+
+TEST_F(Model, EveryPlaceHasADropoutMaskOfItsOwnAndBackwardTheSame) {
+  DropoutPlaces device(*backend_, 1);
+  Subject subject(device, golden_.config, golden_.batch);
+  subject.model.train(golden_.batch, mean_step(golden_.batch), {});
+  device.synchronize(device::Stream::kCompute);
+  const std::set<uint64_t> places(device.forward.begin(), device.forward.end());
+  EXPECT_EQ(std::ssize(places), 1 + 3 * golden_.config.layers) << "embeddings, three a layer";
+  EXPECT_EQ(device.forward.size(), places.size());
+  EXPECT_EQ(device.backward, std::vector<uint64_t>(device.forward.rbegin(), device.forward.rend()));
 }
 
 // The derivative of the loss along the gradient is the gradient's squared norm.
