@@ -38,8 +38,9 @@ void ParameterStore::set_weights(const HostWeights& weights) {
   if (static_cast<int64_t>(weights.size()) != size_) {
     fail("{} weights were given to a model of {}", weights.size(), size_);
   }
+  std::vector<double> wide;  // until the copy is through
   if (backend_.master_dtype() == DType::kF64) {
-    const std::vector<double> wide(weights.begin(), weights.end());
+    wide.assign(weights.begin(), weights.end());
     backend_.copy_to_device(kCompute, master_.data(), wide.data(), wide.size() * sizeof(double));
   } else {
     backend_.copy_to_device(kCompute, master_.data(), weights.data(),

@@ -141,7 +141,7 @@ TEST_F(Train, TheTimelineHoldsTheStepsAskedForOfEveryRank) {
   for (const json& event : trace["traceEvents"]) {
     ranks_of[event["name"]].insert(event["pid"].get<int>());
   }
-  for (const char* name : {"step 1", "step 2", "forward", "backward heads", "reduce 0"}) {
+  for (const char* name : {"step 1", "step 2", "forward heads", "backward heads", "reduce 0"}) {
     EXPECT_EQ(ranks_of[name], (std::set<int>{0, 1})) << name;
   }
   EXPECT_FALSE(ranks_of.contains("step 3"));
