@@ -17,23 +17,22 @@ namespace {
 
 using Values = std::map<std::string, ConfigValue>;
 
-bool is_key(std::string_view name) {
+// Null where there is none of that name.
+const ConfigKey* find_key(std::string_view name) {
   for (const ConfigSection& section : config_sections()) {
     for (const ConfigKey& key : section.keys) {
-      if (key.name == name) return true;
+      if (key.name == name) return &key;
     }
   }
-  return false;
+  return nullptr;
 }
+
+bool is_key(std::string_view name) { return find_key(name) != nullptr; }
 
 // Whether the key holds a map, of which one entry may be given alone.
 bool is_map_key(std::string_view name) {
-  for (const ConfigSection& section : config_sections()) {
-    for (const ConfigKey& key : section.keys) {
-      if (key.name == name) return key.is_map;
-    }
-  }
-  return false;
+  const ConfigKey* key = find_key(name);
+  return key && key->is_map;
 }
 
 bool is_section(std::string_view name) {

@@ -24,7 +24,7 @@ BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks)
   backend_ = make_backend(config, ranks.local);
   train_ = open_data(config.data.train, bert_);
   eval_ = open_data(config.data.eval, bert_);
-  check_evaluation_samples(config.data.eval_samples, *eval_);
+  evaluation_samples(config.data.eval_samples, *eval_);  // before memory is taken
   if (config.model.precision == config::Precision::kFp8 && !backend_->has_float8()) {
     fail("model.precision fp8: {}: has no FP8; use another", backend_->description());
   }
@@ -48,10 +48,9 @@ harness::SystemFacts BertSystem::system_facts() const {
 }
 
 harness::DataFacts BertSystem::data_facts() const {
-  harness::DataFacts facts{
-      .train_samples = train_->size(),
-      .eval_samples = config_.data.eval_samples == 0 ? eval_->size() : config_.data.eval_samples,
-      .max_predictions_per_seq = most_masked(*train_)};
+  harness::DataFacts facts{.train_samples = train_->size(),
+                           .eval_samples = evaluation_samples(config_.data.eval_samples, *eval_),
+                           .max_predictions_per_seq = most_masked(*train_)};
   for (const bert::Parameter& parameter : model_->layout().all) {
     facts.tensors.push_back(parameter.name);
   }

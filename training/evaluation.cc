@@ -29,19 +29,19 @@ std::vector<std::vector<uint32_t>> own_micro_batches(std::span<const int32_t> le
 
 }  // namespace
 
-void check_evaluation_samples(int64_t samples, const data::InstanceSource& source) {
+int64_t evaluation_samples(int64_t samples, const data::InstanceSource& source) {
   if (samples > source.size()) {
     fail("data.eval_samples={}: the evaluation set has only {} samples", samples, source.size());
   }
+  return samples == 0 ? source.size() : samples;
 }
 
 Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
                      int64_t micro_batch, comm::Communicator& communicator)
     : model_(model),
       source_(source),
-      samples_(samples == 0 ? source.size() : samples),
+      samples_(evaluation_samples(samples, source)),
       communicator_(communicator) {
-  check_evaluation_samples(samples_, source);
   micro_batches_ = own_micro_batches(source.lengths(), samples_, micro_batch, communicator);
   for (const auto& indices : micro_batches_) {
     batches_.emplace_back(model.backend(), capacity_of(source, indices), model.rounding());

@@ -9,8 +9,9 @@
 
 namespace strata::training {
 
-// Throws Error where `source` has fewer than `samples`.
-void check_evaluation_samples(int64_t samples, const data::InstanceSource& source);
+// How many samples of `source` an evaluation takes where `samples` are asked for, 0: all. Throws
+// Error where it has fewer.
+int64_t evaluation_samples(int64_t samples, const data::InstanceSource& source);
 
 class Evaluator {
  public:
