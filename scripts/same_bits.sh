@@ -18,7 +18,7 @@ cat >"$work/run.yaml" <<YAML
 run: {organization: Same, system: bits, output: $work/runs, seed: 7}
 model: {config: tiny, precision: fp32}
 device: {threads: 1}
-data: {train: $root/tests/golden/mlperf_reference.tfrecord, eval: $root/tests/golden/mlperf_reference.tfrecord}
+data: {train: $root/tests/golden/reference/mlperf_reference.tfrecord, eval: $root/tests/golden/reference/mlperf_reference.tfrecord}
 batch: {micro_batch: 4}
 optimizer: {lr: 1e-3}
 schedule: {warmup_steps: 5, training_steps: 20}

@@ -43,8 +43,8 @@ std::vector<T> to_integers(const std::vector<double>& values) {
 }  // namespace
 
 Golden::Golden(int heads)
-    : config(load_bert_config(golden_file("bert_tiny_config.json"))),
-      values(read_exactly(golden_file(fmt::format("bert_tiny_heads{}.safetensors", heads)))) {
+    : config(load_bert_config(golden_file("bert/bert_tiny_config.json"))),
+      values(read_exactly(golden_file(fmt::format("bert/bert_tiny_heads{}.safetensors", heads)))) {
   config.heads = heads;
   batch.tokens = to_integers<int32_t>(values.at("tokens"));
   batch.segments = to_integers<int32_t>(values.at("segments"));
@@ -89,7 +89,7 @@ Golden::Comparison Golden::compare(const Parameter& parameter, const double* gra
 }
 
 HostWeights golden_weights(const ParameterLayout& layout) {
-  return load_weights(layout, golden_file("bert_tiny.safetensors"), 0).values;
+  return load_weights(layout, golden_file("bert/bert_tiny.safetensors"), 0).values;
 }
 
 std::vector<data::PackedBatch> split(const data::PackedBatch& batch) {

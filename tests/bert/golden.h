@@ -1,4 +1,4 @@
-// What tests/golden/bert_gradients.py wrote.
+// What tests/golden/bert/bert_gradients.py wrote.
 #pragma once
 
 #include <cstdint>

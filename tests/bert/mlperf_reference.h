@@ -1,4 +1,4 @@
-// What tests/golden/mlperf_reference.py had MLCommons' BERT reference write.
+// What tests/golden/reference/mlperf_reference.py had MLCommons' BERT reference write.
 #pragma once
 
 #include <fstream>
@@ -11,12 +11,12 @@
 namespace strata::bert {
 
 inline std::string reference_checkpoint() {
-  return testing_support::golden_file("mlperf_reference.ckpt");
+  return testing_support::golden_file("reference/mlperf_reference.ckpt");
 }
 
 inline nlohmann::json reference_results() {
   return nlohmann::json::parse(
-      std::ifstream(testing_support::golden_file("mlperf_reference.json")));
+      std::ifstream(testing_support::golden_file("reference/mlperf_reference.json")));
 }
 
 // Of the model that the checkpoint's weights are of, without dropout. The reference computes GELU

@@ -70,17 +70,17 @@ class Eval : public SmallBenchmark {
                                        "--set",
                                        "data.eval=" + path("golden.hdf5"),
                                        "--set",
-                                       "model.config=" + kGolden + "bert_tiny_config.json",
+                                       "model.config=" + kGolden + "bert/bert_tiny_config.json",
                                        "--set",
                                        "model.vocab=none",
                                        "--checkpoint",
-                                       kGolden + "bert_tiny.safetensors",
+                                       kGolden + "bert/bert_tiny.safetensors",
                                        "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
 
-  const json golden_ = read_json(kGolden + "eval_step0_tiny.json");
+  const json golden_ = read_json(kGolden + "bert/eval_step0_tiny.json");
 };
 
 TEST_F(Eval, IsWhatPyTorchComputes) {
@@ -131,7 +131,7 @@ TEST(EvalOfTheQuickstart, IsWhatPyTorchComputes) {
   if (!fs::exists(data) || !fs::exists(cache + "minilm/model.safetensors")) {
     GTEST_SKIP() << "data-cache/ is not there: scripts/prepare_quickstart_data.sh makes it";
   }
-  const json golden = read_json(kGolden + "eval_step0_quickstart.json");
+  const json golden = read_json(kGolden + "bert/eval_step0_quickstart.json");
   if (data::describe_instance_file(data).made_from != golden["made_from"].get<std::string>()) {
     GTEST_SKIP() << data << " is made from other text or with other options";
   }

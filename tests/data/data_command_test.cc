@@ -134,11 +134,11 @@ TEST_F(DataCommand, CompareSaysWhetherSamplesAreTheSame) {
 TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {
   const std::filesystem::path golden = data::kGolden;
   std::filesystem::create_directories(directory_ / "text");
-  std::filesystem::copy_file(golden / "mlperf_reference.txt",
+  std::filesystem::copy_file(golden / "reference/mlperf_reference.txt",
                              directory_ / "text/part-00000-of-00001");
-  const std::string command =
-      fmt::format("mlperf --text {0}/text --vocab {1}/wordpiece_vocab.txt --out {0}/mlperf --json",
-                  directory_.path().string(), golden.string());
+  const std::string command = fmt::format(
+      "mlperf --text {0}/text --vocab {1}/data/wordpiece_vocab.txt --out {0}/mlperf --json",
+      directory_.path().string(), golden.string());
   EXPECT_THROW(run(command), Error);
   const auto summary = nlohmann::json::parse(run(command + " --incomplete"));
   EXPECT_EQ(summary["files"], 1);

@@ -13,9 +13,9 @@ namespace {
 
 template <typename Format>
 void expect_golden(const char* name) {
-  // tests/golden/float8.py: ml_dtypes.
+  // tests/golden/device/float8.py: ml_dtypes.
   const auto golden =
-      nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/float8.json"))[name];
+      nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/device/float8.json"))[name];
   for (int code = 0; code < 256; ++code) {
     const double expected =
         std::stod(golden["values"][static_cast<size_t>(code)].get<std::string>());

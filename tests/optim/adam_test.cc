@@ -18,7 +18,7 @@ using device::Tensor;
 using testing_support::element;
 using testing_support::set_element;
 
-// tests/golden/adam.py
+// tests/golden/optim/adam.py
 constexpr double kLearningRates[] = {1e-3, 2e-3, 3e-3, 2e-3, 1e-3};
 const AdamOptions kOptions{0.8, 0.9, 1e-9, 0.01};
 
@@ -30,7 +30,7 @@ struct GoldenElement {
 };
 
 std::vector<GoldenElement> read_golden() {
-  std::ifstream file(STRATA_SOURCE_DIR "/tests/golden/adam.csv");
+  std::ifstream file(STRATA_SOURCE_DIR "/tests/golden/optim/adam.csv");
   std::vector<GoldenElement> elements;
   for (std::string line; std::getline(file, line);) {
     std::replace(line.begin(), line.end(), ',', ' ');

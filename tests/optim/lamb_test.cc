@@ -19,10 +19,10 @@ using testing_support::element;
 using testing_support::set_element;
 using Values = std::vector<double>;
 
-// tests/golden/lamb.py: LAMB in double with numpy.
+// tests/golden/optim/lamb.py: LAMB in double with numpy.
 const nlohmann::json& golden() {
   static const auto json =
-      nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/lamb.json"));
+      nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/optim/lamb.json"));
   return json;
 }
 

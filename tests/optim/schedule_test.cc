@@ -21,9 +21,9 @@ const std::map<std::string, ScheduleOptions> kCases = {
     {"reference_late_ramp", {Schedule::kPolynomialDecay, 4e-4, 0.0, -5, 20, 40, 0.5}},
 };
 
-// tests/golden/schedule.py
+// tests/golden/optim/schedule.py
 TEST(Schedule, EqualsTheSchedulersOfTheCodesThatDefineThem) {
-  std::ifstream file(STRATA_SOURCE_DIR "/tests/golden/schedule.csv");
+  std::ifstream file(STRATA_SOURCE_DIR "/tests/golden/optim/schedule.csv");
   std::string name, step, rate;
   int rows = 0;
   while (std::getline(file, name, ',') && std::getline(file, step, ',') &&

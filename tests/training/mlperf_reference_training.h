@@ -1,5 +1,5 @@
 // Training beside MLCommons' program, which took the same steps of LAMB, each on all samples, from
-// the same checkpoint (tests/golden/mlperf_reference.py). It computes in f32.
+// the same checkpoint (tests/golden/reference/mlperf_reference.py). It computes in f32.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
   const nlohmann::json golden = bert::reference_results().at("training");
   const bert::BertConfig bert = bert::reference_config();
   const auto source =
-      data::open_instances(testing_support::golden_file("mlperf_reference.tfrecord"),
+      data::open_instances(testing_support::golden_file("reference/mlperf_reference.tfrecord"),
                            {.vocabulary_size = static_cast<int32_t>(bert.vocab_size),
                             .max_length = static_cast<int32_t>(bert.max_positions)});
   config::RunConfig config = small_run();

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A copy of the checkpoint that tests/golden/mlperf_reference.py had TensorFlow write.
+// A copy of the checkpoint that tests/golden/reference/mlperf_reference.py had TensorFlow write.
 class TensorFlowCheckpointTest : public testing::Test {
  protected:
   TensorFlowCheckpointTest() {

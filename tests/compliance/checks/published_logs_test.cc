@@ -132,7 +132,7 @@ TEST(PublishedLogs, ConvergenceAgreesWithOfficialPoints) {
   compare_convergence(official_package(), "");
 }
 
-// tests/golden/package_verdicts.py is the oracle.
+// tests/golden/compliance/package_verdicts.py is the oracle.
 TEST(PublishedLogs, PackageAndSeedVerdictsAgree) {
   if (!have_rounds()) GTEST_SKIP() << kNoRounds;
   if (official_package().empty()) GTEST_SKIP() << kNoPackage;
@@ -152,7 +152,7 @@ TEST(PublishedLogs, PackageAndSeedVerdictsAgree) {
     }
   }
   const auto rows = read_table(
-      std::string(STRATA_SOURCE_DIR) + "/tests/compliance/golden/package_verdicts.tsv", false);
+      std::string(STRATA_SOURCE_DIR) + "/tests/golden/compliance/package_verdicts.tsv", false);
   EXPECT_EQ(rows.size(), 469u);
   for (const auto& row : rows) {
     const auto found = verdicts.find(row[0] + " " + row[1]);

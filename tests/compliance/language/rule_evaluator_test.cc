@@ -58,10 +58,10 @@ bool is_beyond(const std::string& code, const std::string& expected) {
   return sequence && code.find(" * ") != code.npos && code.find("**") == code.npos;
 }
 
-// Python is the oracle: tests/golden/rule_language.py.
+// Python is the oracle: tests/golden/compliance/rule_language.py.
 TEST(RuleEvaluator, AgreesWithPython) {
   std::ifstream golden(std::string(STRATA_SOURCE_DIR) +
-                       "/tests/compliance/golden/rule_language.tsv");
+                       "/tests/golden/compliance/rule_language.tsv");
   ASSERT_TRUE(golden.is_open());
   size_t count = 0;
   size_t differ = 0;

@@ -29,8 +29,8 @@ TEST(Convert, EveryFormTurnsIntoEveryOther) {
 
 TEST(Convert, FilesOfOthersWithoutAttributesTakeTheirSizesFromTheData) {
   TemporaryDirectory directory;
-  const std::vector<std::filesystem::path> from = {kGolden / "mlperf_varlen.hdf5",
-                                                   kGolden / "mlperf_fixed.hdf5"};
+  const std::vector<std::filesystem::path> from = {kGolden / "data/mlperf_varlen.hdf5",
+                                                   kGolden / "data/mlperf_fixed.hdf5"};
   EXPECT_EQ(convert_instances(from, directory / "x.hdf5", InstanceForm::kPacked, 30522), 6u);
   const InstanceFileInfo info = describe_instance_file(directory / "x.hdf5");
   EXPECT_EQ(info.max_length, 16);

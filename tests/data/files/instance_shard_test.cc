@@ -13,8 +13,8 @@ namespace {
 
 // Files as h5py writes them, with the types MLPerf submitters use.
 TEST(InstanceShard, ReadsMlperfFilesMadeByH5py) {
-  const nlohmann::json golden = read_golden("mlperf_hdf5.json");
-  for (const char* name : {"mlperf_fixed.hdf5", "mlperf_varlen.hdf5"}) {
+  const nlohmann::json golden = read_golden("data/mlperf_hdf5.json");
+  for (const char* name : {"data/mlperf_fixed.hdf5", "data/mlperf_varlen.hdf5"}) {
     const auto shard = open_shard(kGolden / name);
     const ShardIndex index = shard->read_index();
     ASSERT_EQ(index.lengths.size(), golden.size()) << name;

@@ -14,10 +14,10 @@
 namespace strata::data {
 namespace {
 
-const std::filesystem::path kReference = kGolden / "mlperf_reference.tfrecord";
+const std::filesystem::path kReference = kGolden / "reference/mlperf_reference.tfrecord";
 
 TEST(TfrecordShard, ReadsTheReferencesFile) {
-  const nlohmann::json golden = read_golden("mlperf_reference.json");
+  const nlohmann::json golden = read_golden("reference/mlperf_reference.json");
   const auto shard = open_shard(kReference);
   const ShardIndex index = shard->read_index();
   ASSERT_EQ(index.lengths.size(), golden["instances"].size());
@@ -60,8 +60,8 @@ TEST(TfrecordShard, ConvertedItHoldsTheSameInstances) {
   TemporaryDirectory directory;
   convert_instances(std::span(&kReference, 1), directory / "x.hdf5", InstanceForm::kPacked, 182);
   const Instances converted = load_instances(*open_instances(directory / "x.hdf5"));
-  const Vocabulary vocabulary = Vocabulary::read(kGolden / "wordpiece_vocab.txt");
-  const std::filesystem::path text = kGolden / "mlperf_reference.txt";
+  const Vocabulary vocabulary = Vocabulary::read(kGolden / "data/wordpiece_vocab.txt");
+  const std::filesystem::path text = kGolden / "reference/mlperf_reference.txt";
   const Instances made = make_reference_instances(
       read_raw_text(std::span(&text, 1), vocabulary, 1),
       {.max_length = 24, .max_predictions = 4, .dupe_factor = 3}, vocabulary);
@@ -219,7 +219,7 @@ TEST_F(WrongRecord, WithADamagedHeaderIsStillTakenForOne) {
   const std::filesystem::path part = directory_ / "part-00000-of-00001";
   write_file_atomically(part, "A sentence.\nAnother.\n");
   EXPECT_TRUE(contains(error_of([&] { open_shard(part); }), "'strata data mlperf'"));
-  std::filesystem::copy_file(kGolden / "mlperf_fixed.hdf5", part,
+  std::filesystem::copy_file(kGolden / "data/mlperf_fixed.hdf5", part,
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(open_shard(part)->read_index().lengths.size(), 3u);
 }

@@ -7,7 +7,8 @@
 namespace strata::data {
 namespace {
 
-// A copy of the file that tests/golden/mlperf_reference.py had TensorFlow write, of 76 records.
+// A copy of the file that tests/golden/reference/mlperf_reference.py had TensorFlow write, of 76
+// records.
 class Tfrecord : public testing::Test {
  protected:
   Tfrecord() { write_file_atomically(path_, golden_); }
@@ -22,7 +23,7 @@ class Tfrecord : public testing::Test {
     });
   }
 
-  const std::string golden_ = read_file(kGolden / "mlperf_reference.tfrecord");
+  const std::string golden_ = read_file(kGolden / "reference/mlperf_reference.tfrecord");
   TemporaryDirectory directory_;
   const std::filesystem::path path_ = directory_ / "x.tfrecord";
 };
@@ -37,8 +38,8 @@ TEST_F(Tfrecord, RecordsAreThoseThatTensorFlowWrote) {
 }
 
 TEST_F(Tfrecord, NothingElseIsTakenForOne) {
-  EXPECT_FALSE(TfrecordFile::is_one(kGolden / "mlperf_fixed.hdf5"));
-  EXPECT_FALSE(TfrecordFile::is_one(kGolden / "mlperf_reference.txt"));
+  EXPECT_FALSE(TfrecordFile::is_one(kGolden / "data/mlperf_fixed.hdf5"));
+  EXPECT_FALSE(TfrecordFile::is_one(kGolden / "reference/mlperf_reference.txt"));
   EXPECT_FALSE(TfrecordFile::is_one(directory_ / "none"));
   EXPECT_FALSE(TfrecordFile::is_one(directory_.path()));
   write_file_atomically(path_, golden_.substr(0, 11));

@@ -15,9 +15,9 @@ class MlperfData : public testing::Test {
   MlperfData() {
     fs::create_directories(options_.text);
     for (const char* name : {"part-00000-of-00003", "part-00001-of-00003", "part-00002-of-00003"}) {
-      fs::copy_file(kGolden / "mlperf_reference.txt", options_.text / name);
+      fs::copy_file(kGolden / "reference/mlperf_reference.txt", options_.text / name);
     }
-    fs::copy_file(kGolden / "mlperf_reference.txt", options_.text / "eval.txt");
+    fs::copy_file(kGolden / "reference/mlperf_reference.txt", options_.text / "eval.txt");
     write_file_atomically(options_.text / "README", "not a part");
   }
   MlperfDataSummary make() {
@@ -29,10 +29,10 @@ class MlperfData : public testing::Test {
     return load_instances(*open_instances(path, {.vocabulary_size = 182}));
   }
 
-  const nlohmann::json golden_ = read_golden("mlperf_reference.json");
+  const nlohmann::json golden_ = read_golden("reference/mlperf_reference.json");
   TemporaryDirectory directory_;
   MlperfDataOptions options_{.text = directory_ / "text",
-                             .vocabulary = kGolden / "wordpiece_vocab.txt",
+                             .vocabulary = kGolden / "data/wordpiece_vocab.txt",
                              .out = directory_ / "out",
                              .recipe = {.max_length = golden_["max_length"],
                                         .max_predictions = golden_["max_predictions"],
@@ -117,7 +117,7 @@ TEST_F(MlperfData, MissingTextIsNamedUnlessItIsToBeIncomplete) {
   fs::remove(options_.text / "part-00002-of-00003");
   fs::remove(options_.text / "part-00000-of-00003");
   EXPECT_TRUE(contains(error_of([&] { make(); }), "holds no part-NNNNN-of-NNNNN"));
-  fs::copy_file(kGolden / "mlperf_reference.txt", options_.text / "eval.txt");
+  fs::copy_file(kGolden / "reference/mlperf_reference.txt", options_.text / "eval.txt");
   fs::remove_all(options_.out);
   EXPECT_EQ(make().eval_samples, 30u);
   fs::remove(options_.text / "eval.txt");
@@ -125,7 +125,7 @@ TEST_F(MlperfData, MissingTextIsNamedUnlessItIsToBeIncomplete) {
 }
 
 TEST_F(MlperfData, PartsOfTwoTextsAreNotMixed) {
-  fs::copy_file(kGolden / "mlperf_reference.txt", options_.text / "part-00000-of-00002");
+  fs::copy_file(kGolden / "reference/mlperf_reference.txt", options_.text / "part-00000-of-00002");
   const std::string message = error_of([&] { make(); });
   EXPECT_TRUE(contains(message, "parts of ")) << message;
 }

@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kWords = 3000;
 
-// The corpus of tests/golden/pretraining_instances.py. Every token of the text is a word of its own
-// document: word w belongs to document w % documents.
+// The corpus of tests/golden/data/pretraining_instances.py. Every token of the text is a word of
+// its own document: word w belongs to document w % documents.
 Corpus golden_corpus() {
   constexpr size_t kDocuments = 40;
   Corpus corpus;
@@ -191,7 +191,7 @@ TEST_F(PretrainingInstances, EveryPlaceOfASampleIsMaskedEquallyOften) {
 }
 
 TEST_F(PretrainingInstances, LengthsAndLabelsAreDistributedAsInTheReference) {
-  const nlohmann::json golden = read_golden("pretraining_instances.json");
+  const nlohmann::json golden = read_golden("data/pretraining_instances.json");
   const Instances instances = make();
   const auto count = static_cast<double>(instances.size());
   double length_sum = 0, first_sum = 0, random_sum = 0;
@@ -298,11 +298,11 @@ TEST_F(PretrainingInstances, ImpossibleRecipesAreRefusedByName) {
       contains(message([](Recipe& r) { r.short_seq_prob = std::nan(""); }), "short-seq-prob"));
 }
 
-// tests/golden/mlperf_reference.py ran create_pretraining_data.py.
+// tests/golden/reference/mlperf_reference.py ran create_pretraining_data.py.
 TEST(ReferenceInstances, AreThoseOfMlperfsProgram) {
-  const nlohmann::json golden = read_golden("mlperf_reference.json");
-  const Vocabulary vocabulary = Vocabulary::read(kGolden / "wordpiece_vocab.txt");
-  const std::filesystem::path text = kGolden / "mlperf_reference.txt";
+  const nlohmann::json golden = read_golden("reference/mlperf_reference.json");
+  const Vocabulary vocabulary = Vocabulary::read(kGolden / "data/wordpiece_vocab.txt");
+  const std::filesystem::path text = kGolden / "reference/mlperf_reference.txt";
   const Recipe recipe{.max_length = golden["max_length"],
                       .max_predictions = golden["max_predictions"],
                       .dupe_factor = golden["dupe_factor"],

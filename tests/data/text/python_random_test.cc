@@ -10,7 +10,7 @@
 namespace strata::data {
 namespace {
 
-// A line of tests/golden/python_random.py.
+// A line of tests/golden/data/python_random.py.
 struct Golden {
   uint64_t seed;
   std::vector<uint32_t> words;

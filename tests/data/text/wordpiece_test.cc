@@ -22,9 +22,9 @@ std::vector<int32_t> tokenize(WordPiece& word_piece, std::string_view text) {
 }
 
 TEST(WordPiece, AgreesWithTransformersOnAwkwardText) {
-  const Vocabulary vocabulary = Vocabulary::read(kGolden / "wordpiece_vocab.txt");
+  const Vocabulary vocabulary = Vocabulary::read(kGolden / "data/wordpiece_vocab.txt");
   WordPiece word_piece(vocabulary);
-  const nlohmann::json cases = read_golden("wordpiece.json");
+  const nlohmann::json cases = read_golden("data/wordpiece.json");
   EXPECT_GE(cases.size(), 35u);
   for (const auto& example : cases) {
     const std::string text = from_hex(example["bytes"]);

@@ -14,10 +14,10 @@ void expect_near(const char* name, const Values& actual, const Values& expected)
   for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-14) << name;
 }
 
-// tests/golden/adam_update.py: PyTorch's AdamW in double.
+// tests/golden/optim/adam_update.py: PyTorch's AdamW in double.
 TEST(Adam, FollowsPyTorch) {
   const auto golden =
-      nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/adam_update.json"));
+      nlohmann::json::parse(read_file(STRATA_SOURCE_DIR "/tests/golden/optim/adam_update.json"));
   const auto& settings = golden["settings"];
   Values weights = golden["initial_weights"].get<Values>();
   Values compute_weights(weights.size()), first(weights.size()), second(weights.size());

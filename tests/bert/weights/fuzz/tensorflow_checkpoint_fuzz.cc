@@ -109,8 +109,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   static const fuzz::FuzzFile index(".index"), values(".data-00000-of-00001");
   [[maybe_unused]] static const bool written = [] {
-    values.write(
-        read_file(STRATA_SOURCE_DIR "/tests/golden/mlperf_reference.ckpt.data-00000-of-00001"));
+    values.write(read_file(STRATA_SOURCE_DIR
+                           "/tests/golden/reference/mlperf_reference.ckpt.data-00000-of-00001"));
     return true;
   }();
   std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);

@@ -52,7 +52,7 @@ def main():
                 path, "training", ruleset, True, False, False, False, False) and verdict
             lines.append(("package", f"{folder}/{submitter}", verdict))
     lines += [("seeds", folder, verdict) for folder, verdict in sorted(seeds.items())]
-    with open("tests/compliance/golden/package_verdicts.tsv", "w") as out:
+    with open("tests/golden/compliance/package_verdicts.tsv", "w") as out:
         for kind, path, verdict in lines:
             out.write(f"{kind}\t{path}\t{'PASS' if verdict else 'FAIL'}\n")
 

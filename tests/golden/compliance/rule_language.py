@@ -184,7 +184,7 @@ def main():
     lines += [("eval", f"{a} {op} {b}") for a in VALUES for op in BINARY for b in VALUES
               if not (op == "is" and "None" not in (a, b)) and not (op == "**" and "9223372036854775807" in (a, b))]
     lines += [("exec", code) for code in EXEC]
-    with open("tests/compliance/golden/rule_language.tsv", "w") as out:
+    with open("tests/golden/compliance/rule_language.tsv", "w") as out:
         for kind, code in lines:
             out.write(f"{kind}\t{code}\t" + run(kind, code.replace("\\n", "\n")).replace("\n", "\\n") + "\n")
 

@@ -27,7 +27,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 GOLDEN = pathlib.Path(__file__).parent
-VOCABULARY = GOLDEN / "wordpiece_vocab.txt"
+VOCABULARY = GOLDEN.parent / "data" / "wordpiece_vocab.txt"
 MAX_LENGTH, MAX_PREDICTIONS, DUPE_FACTOR = 24, 4, 3
 SEED = 12345
 RATE, STEPS, WARMUP = 0.02, 12, 3  # of LAMB
