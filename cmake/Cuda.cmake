@@ -18,9 +18,8 @@ endif()
 
 set(CMAKE_CUDA_COMPILER ${STRATA_NVCC})
 set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual)
-if(STRATA_CCACHE)
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${STRATA_CCACHE})
-endif()
+# The report on each kernel is kept beside its object; CMake's own trial compilations need none.
+set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/keep_ptxas_report.sh ${STRATA_CCACHE})
 enable_language(CUDA)
 # CMake 3.25 does not know how CUDA 13 is asked for the standard that CMAKE_CXX_STANDARD names.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
