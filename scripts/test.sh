@@ -33,7 +33,8 @@ if [[ ! -x $root/.venv/bin/python || ! -f $root/.venv/complete ]]; then
 fi
 [[ -x $root/.venv/bin/python ]] && export STRATA_ORACLE_PYTHON=$root/.venv/bin/python
 
-# Ranks and test programs share the cores; more threads would only get in each other's way.
+# Ranks and test programs share the cores; more threads would only get in each other's way. nproc would print that one.
+processors=$(nproc)
 export OMP_NUM_THREADS=1
 status=0
 for preset in "${presets[@]}"; do
@@ -43,6 +44,6 @@ for preset in "${presets[@]}"; do
       say "quickstart data could not be made; tests that read it are skipped"
   fi
   say "tests (preset $preset)"
-  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$(nproc)") || status=1
+  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$processors") || status=1
 done
 exit $status
