@@ -15,15 +15,9 @@ namespace {
 class BertSystemTest : public testing_support::TemporaryDirectory {
  protected:
   BertSystemTest() {
-    data::InstanceFileInfo info;
-    info.vocabulary_size = kSmallVocabulary;
-    info.max_length = 32;
-    info.max_predictions = 8;
-    data::write_instances(directory_ / "train.hdf5", counting_instances(48), info);
-    data::write_instances(directory_ / "eval.hdf5", counting_instances(10), info);
-    write_file_atomically(directory_ / "model.json", R"({"vocab_size": 45, "hidden_size": 64,
-      "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
-      "max_position_embeddings": 32, "type_vocab_size": 2, "hidden_act": "gelu"})");
+    write_small_data(directory_ / "train.hdf5", counting_instances(48));
+    write_small_data(directory_ / "eval.hdf5", counting_instances(10));
+    write_small_model(directory_ / "model.json");
     config_ = small_run();
     config_.model.config = directory_ / "model.json";
     config_.data.train = {directory_ / "train.hdf5"};
@@ -107,6 +101,15 @@ TEST_F(BertSystemTest, ExperimentsStartAfresh) {
   run();
   EXPECT_EQ(read_file(harness::ResultTree{config_.run.output, "Strata", "small"}.checkpoint(0)),
             second);
+}
+
+TEST_F(BertSystemTest, SaysWhereTheStepTraceIsNotWhole) {
+  const Ranks ranks{*communicator_};
+  BertSystem system(config_, ranks);
+  system.prepare(7, {.step_trace = "/dev/full"}, [](const std::string&) {});
+  system.start();
+  system.train_step();
+  EXPECT_THROW(system.save(), Error);
 }
 
 TEST_F(BertSystemTest, KnowsWhatALogSaysOfIt) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/files.h"
 #include "bert/model/model.h"
 #include "comm/communicator.h"
 #include "config/run_config.h"
@@ -35,6 +36,13 @@ inline bert::BertConfig small_bert() {
   return config;
 }
 
+// A file of a model with one layer.
+inline void write_small_model(const std::filesystem::path& path) {
+  write_file_atomically(path, R"({"vocab_size": 45, "hidden_size": 64,
+    "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
+    "max_position_embeddings": 32, "type_vocab_size": 2, "hidden_act": "gelu"})");
+}
+
 // Every token is the one before plus one, so masked ones can be told from their neighbours. Half
 // of the samples have up to 16 tokens and half have 17 to 32: any stratified batch of an even
 // number of samples takes as many of these as of those.
@@ -58,15 +66,19 @@ inline data::Instances counting_instances(int samples) {
   return out;
 }
 
-// The instances through a file, which is opened and then unlinked.
-inline std::unique_ptr<data::InstanceSource> open_small(const data::Instances& instances) {
-  const auto path = std::filesystem::path(testing::TempDir()) /
-                    ("strata.small." + std::to_string(::getpid()) + ".hdf5");
+inline void write_small_data(const std::filesystem::path& path, const data::Instances& instances) {
   data::InstanceFileInfo info;
   info.vocabulary_size = kSmallVocabulary;
   info.max_length = 32;
   info.max_predictions = 8;
   data::write_instances(path, instances, info);
+}
+
+// The instances through a file, which is opened and then unlinked.
+inline std::unique_ptr<data::InstanceSource> open_small(const data::Instances& instances) {
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    ("strata.small." + std::to_string(::getpid()) + ".hdf5");
+  write_small_data(path, instances);
   auto source = data::open_instances(path, {kSmallVocabulary, 32});
   std::filesystem::remove(path);
   return source;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "comm/communicator.h"
+#include "tests/support/deferred_backend.h"
 #include "tests/training/small_training.h"
 #include "training/options.h"
 #include "training/schedules/micro_batch_order.h"
@@ -29,6 +30,42 @@ Schedule block_by_block(int blocks, int micro_batches) {
   return schedule;
 }
 
+// Their batches have one shape.
+data::Instances instances_of_one_length(int samples) {
+  data::Instances out;
+  for (int i = 0; i < samples; ++i) {
+    for (int32_t t = 0; t < 12; ++t) out.tokens.push_back(kSmallestWord + (i * 7 + t) % 40);
+    out.masked_positions.push_back(1 + i % 10);
+    out.masked_ids.push_back(kSmallestWord + i);
+    out.token_offsets.push_back(out.tokens.size());
+    out.masked_offsets.push_back(out.masked_ids.size());
+    out.first_lengths.push_back(6);
+    out.next_sentence.push_back(static_cast<uint8_t>(i % 2));
+  }
+  return out;
+}
+
+// Forward runs one micro-batch ahead of backward: two are in flight, and blocks are ready in the
+// end.
+Schedule one_ahead(int blocks, int micro_batches) {
+  using enum Task::Kind;
+  Schedule schedule{
+      .name = "one_ahead", .blocks = blocks, .micro_batches = micro_batches, .in_flight = 2};
+  const auto forward = [&](int m) {
+    for (int block = 0; block < blocks; ++block) schedule.tasks.push_back({kForward, block, m});
+  };
+  forward(0);
+  for (int m = 0; m < micro_batches; ++m) {
+    if (m + 1 < micro_batches) forward(m + 1);
+    for (int block = blocks - 1; block >= 0; --block) {
+      schedule.tasks.push_back({kBackward, block, m});
+      if (m + 1 == micro_batches) schedule.tasks.push_back({kReady, block, m});
+    }
+  }
+  schedule.tasks.push_back({kUpdate, 0, micro_batches - 1});
+  return schedule;
+}
+
 class StepWalkerTest : public testing::Test {
  protected:
   static constexpr int kMicroBatches = 3;
@@ -40,30 +77,36 @@ class StepWalkerTest : public testing::Test {
     }
   }
 
-  // Weights after two steps in this order of work.
-  bert::HostWeights train(const Schedule& schedule) {
-    config::RunConfig config = small_run();
-    config.optimizer.lr = 1e-3;
+  // Weights after `steps` steps in this order of work; batches are uploaded as soon as they can be.
+  bert::HostWeights train(const Schedule& schedule, device::Backend& backend, bool graphs = false,
+                          uint64_t steps = 2) {
+    const config::RunConfig config = small_run();
     const bert::BertConfig bert = small_bert();
-    const auto backend = make_backend(config);
-    bert::Model model(bert, *backend, capacity_of(*source_, 4), {.in_flight = schedule.in_flight});
+    bert::Model model(bert, backend, capacity_of(*source_, 4), {.in_flight = schedule.in_flight});
     model.set_weights(bert::random_weights(model.layout(), 1));
     const auto alone = comm::make_single_communicator();
-    const auto optimizer = make_optimizer(config, *backend, model, *alone);
+    const auto optimizer = make_optimizer(config, backend, model, *alone);
     const auto buckets =
-        make_gradient_buckets(*backend, *alone, model, bucket_options(config, model), *optimizer);
-    StepWalker walker(model, schedule, nullptr);
-    for (uint64_t step = 1; step <= 2; ++step) {
+        make_gradient_buckets(backend, *alone, model, bucket_options(config, model), *optimizer);
+    StepWalker walker(model, schedule,
+                      graphs ? std::make_unique<device::GraphCache>(backend) : nullptr);
+    size_t uploaded = 0;
+    const auto upload_next = [&] {
+      model.upload(batches_[uploaded++ % static_cast<size_t>(schedule.micro_batches)]);
+    };
+    upload_next();
+    for (uint64_t step = 1; step <= steps; ++step) {
       optimizer->begin_step(device::Stream::kCompute, static_cast<int64_t>(step), 1e-3);
       for (const Segment& segment : walker.segments()) {
-        if (segment.begins) {
-          model.upload(batches_[static_cast<size_t>(segment.micro_batch)]);
-          walker.begin(segment, {.seed = 1, .step = step});
-        }
+        if (segment.begins) walker.begin(segment, {.seed = 1, .step = step});
         walker.run(segment, *buckets, nullptr);
+        if (segment.begins) upload_next();
       }
     }
     return model.weights();
+  }
+  bert::HostWeights train(const Schedule& schedule) {
+    return train(schedule, *make_backend(small_run()));
   }
 
   static double largest_difference(const bert::HostWeights& a, const bert::HostWeights& b) {
@@ -83,6 +126,32 @@ TEST_F(StepWalkerTest, AnotherOrderOfWorkTrainsTheSame) {
   const bert::HostWeights expected = train(micro_batch_order(blocks, kMicroBatches));
   const bert::HostWeights woven = train(block_by_block(blocks, kMicroBatches));
   EXPECT_LE(largest_difference(woven, expected), 1e-7) << "sums in another order";
+}
+
+// The late device works on what it was given when it was given it: activations, batches and graphs
+// of the two micro-batches in flight are kept apart.
+TEST_F(StepWalkerTest, MicroBatchesInFlightDoNotTouchEachOther) {
+  constexpr uint64_t kSteps = 6;
+  const int blocks = static_cast<int>(small_bert().layers) + 2;
+  // All of one shape, so that graphs are shared.
+  const auto source = open_small(instances_of_one_length(16));
+  batches_.resize(4);
+  for (uint32_t i = 0; i < 4; ++i) {
+    source->read(std::array{4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3}, batches_[i]);
+  }
+  const Schedule schedule = one_ahead(blocks, 4);
+  const auto cpu = make_backend(small_run());
+  const bert::HostWeights expected = train(schedule, *cpu, false, kSteps);
+  const bert::HostWeights in_turn = train(micro_batch_order(blocks, 4), *cpu, false, kSteps);
+  EXPECT_LE(largest_difference(expected, in_turn), 1e-6) << "sums in another order";
+  for (const bool graphs : {false, true}) {
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      testing_support::DeferredBackend late(*cpu, seed);
+      EXPECT_EQ(train(schedule, late, graphs, kSteps), expected)
+          << (graphs ? "launched" : "issued");
+      if (graphs) EXPECT_GT(late.launches(), 5);
+    }
+  }
 }
 
 // Its gradients are zeros, which the second micro-batch adds to, in forward already.
@@ -107,8 +176,7 @@ TEST_F(StepWalkerTest, AScheduleMustSuitTheModel) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   EXPECT_THROW(train(micro_batch_order(blocks + 1, 1)), Error);
   Schedule roomy = micro_batch_order(blocks, 1);
-  config::RunConfig config = small_run();
-  const auto backend = make_backend(config);
+  const auto backend = make_backend(small_run());
   bert::Model model(small_bert(), *backend, capacity_of(*source_, 4));
   roomy.in_flight = 2;
   EXPECT_THROW(StepWalker(model, roomy, nullptr), Error) << "memory for one";

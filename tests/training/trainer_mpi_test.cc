@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "device/cpu/matmul.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/mlperf_reference_training.h"
 #include "tests/training/small_training.h"
+#include "training/bert_system.h"
 #include "training/trainer.h"
 
 namespace strata::training {
@@ -265,6 +267,40 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
     EXPECT_LE(difference, bound * largest) << name_of(precision);
     EXPECT_NEAR(whole.evaluation.mean_loss(), sharded.evaluation.mean_loss(), bound);
   }
+}
+
+// A checkpoint has the weights of all shards.
+TEST(BertSystemOverRanks, SavesWhatAllRanksTrained) {
+  const auto world = comm::make_mpi_communicator();
+  const Ranks ranks{*world, {world->rank(), world->size()}};
+  // All ranks are children of one process.
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("strata.save.{}", ::getppid());
+  config::RunConfig config = small_run();
+  config.model.config = folder / "model.json";
+  config.data.train = config.data.eval = {folder / "data.hdf5"};
+  config.batch.micro_batch = kGlobalBatch / world->size();
+  if (ranks.first()) {
+    std::filesystem::create_directories(folder);
+    write_small_model(config.model.config);
+    write_small_data(config.data.train[0], counting_instances(kSamples));
+  }
+  const auto saved = [&](bool sharded) {
+    config.optimizer.sharded = sharded;
+    const std::filesystem::path file = folder / (sharded ? "sharded" : "whole");
+    world->barrier();
+    BertSystem system(config, ranks);
+    system.prepare(7, {.checkpoint = file}, [](const std::string&) {});
+    system.start();
+    for (int step = 0; step < 3; ++step) system.train_step();
+    system.save();
+    world->barrier();
+    return read_file(file);
+  };
+  const std::string whole = saved(false), sharded = saved(true);
+  EXPECT_TRUE(whole == sharded) << "the files differ";
+  world->barrier();
+  if (ranks.first()) std::filesystem::remove_all(folder);
 }
 
 TEST_P(TrainerOverRanks, TheSameSeedGivesTheSameBits) {
