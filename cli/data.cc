@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/timing.h"
 #include "cli/commands.h"
 #include "data/files/compare.h"
 #include "data/files/convert.h"
@@ -352,6 +353,51 @@ void add_info(CLI::App& app) {
   info->callback([settings] { run_info(settings->file, settings->json); });
 }
 
+void add_index(CLI::App& app) {
+  struct Settings {
+    std::vector<std::filesystem::path> paths;
+    bool json = false;
+  };
+  auto settings = std::make_shared<Settings>();
+  CLI::App* index = app.add_subcommand(
+      "index",
+      "Write a data set's index, with which training starts at once (other commands that "
+      "make data do it themselves)");
+  index
+      ->add_option("files", settings->paths,
+                   "what data.train or data.eval names: HDF5 or TFRecord files or a directory")
+      ->required();
+  index->add_flag("--json", settings->json, "print JSON");
+  index->footer(
+      "The index of a file is FILE.index, that of a directory DIRECTORY/samples.index; "
+      "of several, that of the first.");
+  index->callback([settings] {
+    const auto started = Clock::now();
+    const uint32_t samples = data::write_index(settings->paths);
+    const std::filesystem::path path = data::index_path(settings->paths.front());
+    const uint64_t bytes = std::filesystem::file_size(path);
+    const double seconds = seconds_since(started);
+    if (settings->json) {
+      const ordered_json json = {
+          {"index", path.string()}, {"samples", samples}, {"bytes", bytes}, {"seconds", seconds}};
+      print(json.dump(2) + "\n");
+    } else {
+      print(fmt::format("{}: {} samples, {:.1f} bytes each, {:.1f} s\n", path.string(), samples,
+                        static_cast<double>(bytes) / samples, seconds));
+    }
+  });
+}
+
+void add_shapes(CLI::App& app) {
+  auto paths = std::make_shared<std::vector<std::filesystem::path>>();
+  CLI::App* shapes = app.add_subcommand(
+      "shapes", "Print how many samples have which length and masked positions, for data.shapes");
+  shapes->add_option("files", *paths, "HDF5 or TFRecord files or directories of them")->required();
+  shapes->callback([paths] {
+    print(data::to_text(data::open_instances(*paths, any_sample())->index().classes()));
+  });
+}
+
 void add_show(CLI::App& app) {
   struct Settings {
     std::filesystem::path file, vocabulary;
@@ -378,6 +424,8 @@ void add_data_command(CLI::App& app, int& exit_code) {
   add_prepare(*data);
   add_mlperf(*data);
   add_convert(*data);
+  add_index(*data);
+  add_shapes(*data);
   add_compare(*data, exit_code);
   add_info(*data);
   add_show(*data);

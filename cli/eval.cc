@@ -51,7 +51,7 @@ void evaluate(const EvalOptions& options, const training::Ranks& ranks) {
   const bert::BertConfig bert = training::make_bert_config(config);
   training::check_vocabulary(config, bert);
   const auto backend = training::make_backend(config, ranks.local);
-  const auto source = training::open_data(config.data.eval, bert);
+  const auto source = training::open_data(config.data.eval, config.data, bert);
   bert::Model model(bert, *backend, training::capacity_of(*source, config.batch.micro_batch));
   const uint64_t seed = config.run.seed.value_or(0);  // of what the checkpoint lacks
   model.set_weights(

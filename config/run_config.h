@@ -73,7 +73,10 @@ struct DeviceConfig {
 struct DataConfig {
   std::vector<std::filesystem::path> train;  // files or directories
   std::vector<std::filesystem::path> eval;
-  int64_t eval_samples = 0;  // 0: all
+  int64_t eval_samples = 0;       // 0: all
+  std::optional<int> max_length;  // absent: the model's positions
+  int max_predictions_per_seq = 76;
+  std::optional<std::filesystem::path> shapes;  // absent: unknown before the run
 };
 
 struct LoadBalanceConfig {

@@ -118,7 +118,17 @@ ConfigSection data_section() {
                     "Evaluation set: files or directories, none of which is trained on.")),
        key("eval_samples", get, &S::eval_samples, Integer<int64_t>{0, kTrillion},
            "How many samples of the evaluation set to use, from its beginning; 0: all. MLPerf "
-           "uses 10000.")});
+           "uses 10000."),
+       key("max_length", get, &S::max_length, Maybe{Integer<int>{1, 65535}, "auto"},
+           "Most tokens of a sample: memory is taken for `batch.micro_batch` such samples before "
+           "any is read. `auto`: the model's positions."),
+       key("max_predictions_per_seq", get, &S::max_predictions_per_seq, Integer<int>{1, 65535},
+           "Most masked positions of a sample, logged as max_predictions_per_seq."),
+       key("shapes", get, &S::shapes, Maybe{Path{}, "none"},
+           "A file that `strata data shapes` has made of the training set: how many samples have "
+           "which length and number of masked positions. From it a GPU knows the shapes of the "
+           "micro-batches to come and prepares them before the clock starts; nothing of the data "
+           "itself is read before that.")});
 }
 
 ConfigSection batch_section() {

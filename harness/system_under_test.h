@@ -14,12 +14,10 @@
 
 namespace strata::harness {
 
-// What a log says of a run and the configuration alone does not know.
+// What is known of the data once it may be looked at.
 struct DataFacts {
   int64_t train_samples = 0;
-  int64_t eval_samples = 0;             // that an evaluation takes
-  int64_t max_predictions_per_seq = 0;  // most masked positions of a training sample
-  std::vector<std::string> tensors;     // that the model starts with, by MLPerf's names
+  int64_t eval_samples = 0;  // that an evaluation takes
 };
 
 // Where a system writes what the configuration asks for; an empty path: nowhere.
@@ -46,7 +44,8 @@ class SystemUnderTest {
   virtual ~SystemUnderTest() = default;
 
   virtual SystemFacts system_facts() const = 0;
-  virtual DataFacts data_facts() const = 0;
+  // The tensors that the model starts with, by MLPerf's names.
+  virtual std::vector<std::string> tensors() const = 0;
 
   // The ranks of the job. The first one's data goes to all.
   virtual int rank() const = 0;
@@ -59,8 +58,8 @@ class SystemUnderTest {
   // Still before: what makes the first steps as fast as later ones. Leaves no trace in weights.
   virtual void warm_up(const Say& say) = 0;
 
-  // The clock runs: training data may be read from now on.
-  virtual void start() = 0;
+  // The clock runs: the data sets may be opened and read from now on, not before.
+  virtual DataFacts start() = 0;
   // Trains on the next global batch.
   virtual TrainedStep train_step() = 0;
   // Masked-LM accuracy over the evaluation set; the same on every rank.

@@ -21,7 +21,6 @@ namespace {
 struct Benchmark {
   const config::RunConfig& config;
   SystemUnderTest& system;
-  DataFacts data;
   ResultTree tree;
   std::vector<ExperimentResult> results;  // that were there already
 
@@ -71,7 +70,6 @@ Benchmark prepare(const config::RunConfig& config, SystemUnderTest& system,
   Benchmark b{
       .config = config,
       .system = system,
-      .data = system.data_facts(),
       .tree = {config.run.output, config.run.organization, system_name(config, machine, facts)}};
   if (b.first()) {
     b.results = prepare_result_tree(b.tree, config.run.experiments, existing);
@@ -86,8 +84,6 @@ Benchmark prepare(const config::RunConfig& config, SystemUnderTest& system,
   }
   b.say(
       fmt::format("device: {}, {} rank{}", facts.device, facts.ranks, facts.ranks == 1 ? "" : "s"));
-  b.say(fmt::format("data: {} training and {} evaluation samples", b.data.train_samples,
-                    b.data.eval_samples));
   return b;
 }
 
@@ -115,7 +111,9 @@ class TimedRun {
     system_.barrier();
     const auto begin = Clock::now();
     log_.run_start();
-    system_.start();
+    const DataFacts data = system_.start();
+    b_.say(fmt::format("data: {} training and {} evaluation samples", data.train_samples,
+                       data.eval_samples));
     int64_t next_eval = std::max(b_.config.target.start_eval_at_sample, interval_);
     while (!result.reached_target && result.steps < max_steps_ && !diverged_) {
       train_until(next_eval, result);
@@ -123,7 +121,7 @@ class TimedRun {
       result.reached_target = result.accuracy >= b_.config.target.masked_lm_accuracy;
       next_eval = result.samples + interval_;
     }
-    log_.write([&](EventLog& log) { log_run_samples(log, result.samples, b_.data.eval_samples); });
+    log_.write([&](EventLog& log) { log_run_samples(log, result.samples, data.eval_samples); });
     log_.run_stop(result.reached_target, result.samples);
     result.seconds = seconds_since(begin);
     if (progress_) progress_->finish();
@@ -219,12 +217,9 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
     events.event(log_keys::kCacheClear, true);
     events.start(log_keys::kInitStart);
     log_run_description(events, b.config,
-                        {.ranks = b.system.ranks(),
-                         .seed = seed,
-                         .platform = b.tree.system,
-                         .max_predictions_per_seq = b.data.max_predictions_per_seq});
+                        {.ranks = b.system.ranks(), .seed = seed, .platform = b.tree.system});
     if (b.config.run.division == config::Division::kClosed) {
-      log_weights_initialization(events, b.data.tensors);
+      log_weights_initialization(events, b.system.tensors());
     }
   });
   const Say say = [&](const std::string& line) { b.say(line); };

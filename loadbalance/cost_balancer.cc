@@ -21,8 +21,7 @@ constexpr int64_t kPartsOfMean = 1000;
 constexpr uint64_t kMostLoadLevels = 2048;
 constexpr uint64_t kLoadLevelsPerRank = 8;
 
-std::vector<int32_t> cost_table(std::span<const int32_t> lengths, const CostModel& model) {
-  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+std::vector<int32_t> cost_table(int64_t longest, const CostModel& model) {
   std::vector<int32_t> costs(static_cast<size_t>(longest) + 1);
   for (size_t length = 0; length < costs.size(); ++length) {
     costs[length] = static_cast<int32_t>(
@@ -33,8 +32,8 @@ std::vector<int32_t> cost_table(std::span<const int32_t> lengths, const CostMode
 
 }  // namespace
 
-CostBalancer::CostBalancer(std::span<const int32_t> lengths, const CostModel& cost)
-    : costs_(cost_table(lengths, cost)), sort_(lengths) {}
+CostBalancer::CostBalancer(uint32_t longest, const CostModel& cost)
+    : costs_(cost_table(longest, cost)), sort_(longest) {}
 
 void CostBalancer::assign(std::span<const Sample> samples, int ranks, std::span<uint32_t> batches) {
   per_rank_ = samples.size() / static_cast<size_t>(ranks);

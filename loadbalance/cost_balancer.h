@@ -17,11 +17,13 @@ namespace strata::loadbalance {
 // heavily and a lightly loaded rank exchange the two samples that even them out best.
 class CostBalancer {
  public:
-  // For samples of these lengths, which are not kept.
-  CostBalancer(std::span<const int32_t> lengths, const CostModel& cost);
+  // For samples of at most `longest` tokens.
+  CostBalancer(uint32_t longest, const CostModel& cost);
 
   // batches[rank * per_rank + i] for the samples of one group of ranks; longest first per rank.
   void assign(std::span<const Sample> samples, int ranks, std::span<uint32_t> batches);
+  // [ranks] of the last assign: what each rank got, in shares of the longest sample's cost.
+  std::span<const int64_t> loads() const { return loads_; }
 
  private:
   void deal_in_rounds(std::span<const Sample> sorted);

@@ -1,6 +1,7 @@
 #include "loadbalance/length_histogram.h"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 #include <string>
 
@@ -33,25 +34,45 @@ std::vector<LengthCount> parse_length_histogram(const std::string& text,
   if (total == 0) fail("{}: holds no lengths", source);
   std::stable_sort(histogram.begin(), histogram.end(),
                    [](const auto& a, const auto& b) { return a.length < b.length; });
-  return histogram;
+  std::vector<LengthCount> merged;
+  for (const LengthCount& entry : histogram) {
+    if (!merged.empty() && merged.back().length == entry.length) {
+      merged.back().weight += entry.weight;
+    } else {
+      merged.push_back(entry);
+    }
+  }
+  return merged;
 }
 
 std::vector<LengthCount> read_length_histogram(const std::filesystem::path& path) {
   return parse_length_histogram(read_file(path), path.string());
 }
 
-std::vector<int32_t> lengths_in_proportion(const std::vector<LengthCount>& histogram,
-                                           size_t samples) {
+std::vector<LengthCount> histogram_of(std::span<const uint16_t> lengths) {
+  std::vector<int64_t> counts(size_t{std::numeric_limits<uint16_t>::max()} + 1);
+  for (const uint16_t length : lengths) ++counts[length];
+  std::vector<LengthCount> histogram;
+  for (size_t length = 0; length < counts.size(); ++length) {
+    if (counts[length] > 0) histogram.push_back({static_cast<int>(length), counts[length]});
+  }
+  return histogram;
+}
+
+std::vector<LengthCount> in_proportion(std::span<const LengthCount> histogram, uint64_t samples) {
   double total = 0, seen = 0;
   for (const LengthCount& entry : histogram) total += static_cast<double>(entry.weight);
-  std::vector<int32_t> lengths;
-  lengths.reserve(samples);
+  std::vector<LengthCount> result;
+  uint64_t before = 0;
   for (const LengthCount& entry : histogram) {
     seen += static_cast<double>(entry.weight);
-    const auto upto = static_cast<size_t>(static_cast<double>(samples) * (seen / total) + 0.5);
-    if (upto > lengths.size()) lengths.resize(std::min(upto, samples), entry.length);
+    const auto up_to = std::min(
+        static_cast<uint64_t>(static_cast<double>(samples) * (seen / total) + 0.5), samples);
+    if (up_to <= before) continue;
+    result.push_back({entry.length, static_cast<int64_t>(up_to - before)});
+    before = up_to;
   }
-  return lengths;
+  return result;
 }
 
 }  // namespace strata::loadbalance

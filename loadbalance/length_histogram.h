@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ struct LengthCount {
   int64_t weight = 0;
 };
 
-// Reads lines "LENGTH WEIGHT", '#' starts a comment: length in [1, 65535], weight >= 0. Throws
+// Reads lines "LENGTH WEIGHT", '#' starts a comment: length in [1, 65535], weight >= 0; several
+// lines of a length add up, and lengths rise in what is returned. Throws
 // Error that names `source`, or the file, and the line.
 std::vector<LengthCount> parse_length_histogram(const std::string& text, const std::string& source);
 std::vector<LengthCount> read_length_histogram(const std::filesystem::path& path);
@@ -21,8 +23,10 @@ std::vector<LengthCount> read_length_histogram(const std::filesystem::path& path
 // That of MLPerf's BERT Wikipedia: bench/lengths/mlperf_wikipedia.txt.
 std::vector<LengthCount> mlperf_wikipedia_histogram();
 
-// `samples` lengths in the histogram's proportions to within one sample a length, shortest first.
-std::vector<int32_t> lengths_in_proportion(const std::vector<LengthCount>& histogram,
-                                           size_t samples);
+// Of a data set whose samples have these lengths.
+std::vector<LengthCount> histogram_of(std::span<const uint16_t> lengths);
+
+// The same proportions of `samples` samples, to within one sample a length.
+std::vector<LengthCount> in_proportion(std::span<const LengthCount> histogram, uint64_t samples);
 
 }  // namespace strata::loadbalance

@@ -7,17 +7,33 @@
 
 namespace strata::loadbalance {
 
-std::vector<Sample> samples_of(std::span<const int32_t> lengths) {
-  constexpr int32_t kLongest = std::numeric_limits<uint16_t>::max();
-  std::vector<Sample> samples(lengths.size());
-  for (size_t sample = 0; sample < lengths.size(); ++sample) {
-    if (lengths[sample] < 1 || lengths[sample] > kLongest) {
-      fail("sample {} has {} tokens: lengths from 1 to {} can be planned", sample, lengths[sample],
-           kLongest);
+SamplesByLength::SamplesByLength(std::span<const LengthCount> histogram) {
+  constexpr int kLongest = std::numeric_limits<uint16_t>::max();
+  std::vector<uint64_t> counts;
+  for (const LengthCount& entry : histogram) {
+    if (entry.length < 1 || entry.length > kLongest || entry.weight < 0) {
+      fail("{} samples of {} tokens: lengths from 1 to {} can be planned", entry.weight,
+           entry.length, kLongest);
     }
-    samples[sample] = {static_cast<uint32_t>(sample), static_cast<uint32_t>(lengths[sample])};
+    if (entry.weight == 0) continue;
+    const auto length = static_cast<uint32_t>(entry.length);
+    if (!lengths_.empty() && length <= lengths_.back()) {
+      fail("a histogram of lengths must rise; {} follows {}", length, lengths_.back());
+    }
+    lengths_.push_back(length);
+    counts.push_back(static_cast<uint64_t>(entry.weight));
   }
-  return samples;
+  counts_ = CumulativeCounts(counts);
+  if (lengths_.empty()) fail("a plan needs at least one sample");
+  if (counts_.total() > std::numeric_limits<uint32_t>::max()) {
+    fail("{} samples: a plan numbers at most {}", counts_.total(),
+         std::numeric_limits<uint32_t>::max());
+  }
+}
+
+uint32_t SamplesByLength::up_to(uint32_t length) const {
+  const auto kind = std::upper_bound(lengths_.begin(), lengths_.end(), length) - lengths_.begin();
+  return static_cast<uint32_t>(counts_.before(static_cast<size_t>(kind)));
 }
 
 void write_numbers(std::span<const Sample> samples, std::span<uint32_t> numbers) {

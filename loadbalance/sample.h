@@ -1,14 +1,16 @@
-// A sample as plans handle it.
+// A data set's samples as plans handle them: numbered by length.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/cumulative_counts.h"
+#include "loadbalance/length_histogram.h"
+
 namespace strata::loadbalance {
 
-// Number and length travel together: looking lengths up at random would cost as much as a whole
-// plan.
+// Number and length travel together.
 struct Sample {
   uint32_t number = 0;
   uint32_t length = 0;  // tokens
@@ -16,8 +18,24 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
-// All samples in order. Throws Error for a length outside [1, 65535].
-std::vector<Sample> samples_of(std::span<const int32_t> lengths);
+// The shortest samples have the first numbers, from 0: a histogram of lengths is all that a plan
+// needs to know, however many samples there are.
+class SamplesByLength {
+ public:
+  // Throws Error for lengths that do not rise or are outside [1, 65535], a negative weight, no
+  // sample and more than 2^32 - 1.
+  explicit SamplesByLength(std::span<const LengthCount> histogram);
+
+  uint32_t size() const { return static_cast<uint32_t>(counts_.total()); }
+  uint32_t longest() const { return lengths_.back(); }
+  uint32_t length_of(uint32_t number) const { return lengths_[counts_.kind_of(number)]; }
+  // How many have at most `length` tokens: these are the first.
+  uint32_t up_to(uint32_t length) const;
+
+ private:
+  std::vector<uint32_t> lengths_;
+  CumulativeCounts counts_;
+};
 
 // Writes the samples' numbers; both have the same size.
 void write_numbers(std::span<const Sample> samples, std::span<uint32_t> numbers);

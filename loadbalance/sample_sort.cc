@@ -4,8 +4,7 @@
 
 namespace strata::loadbalance {
 
-SampleSort::SampleSort(std::span<const int32_t> lengths)
-    : begins_(static_cast<size_t>(*std::max_element(lengths.begin(), lengths.end())) + 2) {}
+SampleSort::SampleSort(uint32_t longest) : begins_(size_t{longest} + 2) {}
 
 std::span<const Sample> SampleSort::longest_first(std::span<const Sample> samples) {
   const size_t longest = begins_.size() - 2;

@@ -12,8 +12,8 @@ namespace strata::loadbalance {
 // Sorts samples by length, longest first, keeping the order of equals: a counting sort.
 class SampleSort {
  public:
-  // For samples of these lengths, which are not kept.
-  explicit SampleSort(std::span<const int32_t> lengths);
+  // For samples of at most `longest` tokens.
+  explicit SampleSort(uint32_t longest);
 
   // Valid until the next call.
   std::span<const Sample> longest_first(std::span<const Sample> samples);

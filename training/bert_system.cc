@@ -2,35 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "training/options.h"
 #include "training/warm_up.h"
 
 namespace strata::training {
-namespace {
-
-int64_t most_masked(const data::InstanceSource& source) {
-  const auto counts = source.masked_counts();
-  return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
-}
-
-}  // namespace
-
 BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks)
     : config_(config), ranks_(ranks), bert_(make_bert_config(config)) {
   check_vocabulary(config, bert_);
   backend_ = make_backend(config, ranks.local);
-  train_ = open_data(config.data.train, bert_);
-  eval_ = open_data(config.data.eval, bert_);
-  evaluation_samples(config.data.eval_samples, *eval_);  // before memory is taken
+  check_data_paths(config.data);
   if (config.model.precision == config::Precision::kFp8 && !backend_->has_float8()) {
     fail("model.precision fp8: {}: has no FP8; use another", backend_->description());
   }
-  const auto capacity = larger(capacity_of(*train_, config.batch.micro_batch),
-                               capacity_of(*eval_, config.batch.micro_batch));
-  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity, model_options(config, bert_));
+  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity_of(config, bert_),
+                                         model_options(config, bert_));
 }
 
 harness::SystemFacts BertSystem::system_facts() const {
@@ -47,22 +33,15 @@ harness::SystemFacts BertSystem::system_facts() const {
   return facts;
 }
 
-harness::DataFacts BertSystem::data_facts() const {
-  harness::DataFacts facts{.train_samples = train_->size(),
-                           .eval_samples = evaluation_samples(config_.data.eval_samples, *eval_),
-                           .max_predictions_per_seq = most_masked(*train_)};
-  for (const bert::Parameter& parameter : model_->layout().all) {
-    facts.tensors.push_back(parameter.name);
-  }
-  return facts;
+std::vector<std::string> BertSystem::tensors() const {
+  std::vector<std::string> names;
+  for (const bert::Parameter& parameter : model_->layout().all) names.push_back(parameter.name);
+  return names;
 }
 
 BertSystem::Run::Run(BertSystem& system, uint64_t seed, const harness::RunFiles& files_)
     : files(files_),
-      trainer(system.config_, *system.backend_, *system.model_, system.ranks_.communicator,
-              *system.train_, seed),
-      evaluator(*system.model_, *system.eval_, system.config_.data.eval_samples,
-                system.config_.batch.micro_batch, system.ranks_.communicator),
+      trainer(system.config_, *system.backend_, *system.model_, system.ranks_.communicator, seed),
       trace(system.ranks_.first() ? files.step_trace : std::filesystem::path()),
       timeline(system.ranks_.communicator) {}
 
@@ -75,12 +54,22 @@ void BertSystem::prepare(uint64_t seed, const harness::RunFiles& files, const ha
 }
 
 void BertSystem::warm_up(const harness::Say& say) {
-  const WarmUp warm = training::warm_up(config_.initialization.warmup_steps, max_steps(config_),
-                                        *model_, weights_, run_->trainer, run_->evaluator);
+  const WarmUp warm =
+      training::warm_up(config_, *model_, weights_, run_->trainer, ranks_.communicator);
   if (warm.tried > 0 || warm.captured > 0) {
     say(fmt::format("warm-up: {} micro-batches tried, {} shapes captured, {:.1f} s", warm.tried,
                     warm.captured, warm.seconds));
   }
+}
+
+harness::DataFacts BertSystem::start() {
+  Run& run = *run_;
+  run.train = open_data(config_.data.train, config_.data, bert_);
+  run.trainer.start(*run.train);
+  run.eval = open_data(config_.data.eval, config_.data, bert_);
+  run.evaluator.emplace(*model_, *run.eval, config_.data.eval_samples, config_.batch.micro_batch,
+                        ranks_.communicator);
+  return {.train_samples = run.train->size(), .eval_samples = run.evaluator->samples()};
 }
 
 harness::TrainedStep BertSystem::train_step() {
@@ -94,7 +83,7 @@ harness::TrainedStep BertSystem::train_step() {
   return result;
 }
 
-double BertSystem::evaluate() { return run_->evaluator.evaluate().masked_lm_accuracy(); }
+double BertSystem::evaluate() { return run_->evaluator->evaluate().masked_lm_accuracy(); }
 
 void BertSystem::save() {
   Run& run = *run_;

@@ -20,13 +20,13 @@ namespace strata::training {
 
 class BertSystem final : public harness::SystemUnderTest {
  public:
-  // Makes the device and the model and opens the data; reads no sample. All ranks construct
-  // together; all that is taken by reference must outlive it. Throws Error where the device, the
-  // data or the model does not suit the configuration.
+  // Makes the device and the model; of the data it sees that it is there. All ranks construct
+  // together; all that is taken by reference must outlive it. Throws Error where the device or the
+  // model does not suit the configuration.
   BertSystem(const config::RunConfig& config, const Ranks& ranks);
 
   harness::SystemFacts system_facts() const override;
-  harness::DataFacts data_facts() const override;
+  std::vector<std::string> tensors() const override;
   int rank() const override { return ranks_.rank(); }
   int ranks() const override { return ranks_.size(); }
   void broadcast(void* data, size_t bytes) override {
@@ -36,7 +36,7 @@ class BertSystem final : public harness::SystemUnderTest {
 
   void prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) override;
   void warm_up(const harness::Say& say) override;
-  void start() override { run_->trainer.start(); }
+  harness::DataFacts start() override;
   harness::TrainedStep train_step() override;
   double evaluate() override;
   void save() override;
@@ -47,8 +47,9 @@ class BertSystem final : public harness::SystemUnderTest {
     Run(BertSystem& system, uint64_t seed, const harness::RunFiles& files);
 
     harness::RunFiles files;
+    std::unique_ptr<data::InstanceSource> train, eval;  // from start() on
     Trainer trainer;
-    Evaluator evaluator;
+    std::optional<Evaluator> evaluator;  // from start() on
     StepTrace trace;
     Timeline timeline;
     int64_t steps = 0;
@@ -59,7 +60,6 @@ class BertSystem final : public harness::SystemUnderTest {
   const harness::SignalThread signal_thread_;  // before the device starts its threads
   bert::BertConfig bert_;
   std::unique_ptr<device::Backend> backend_;
-  std::unique_ptr<data::InstanceSource> train_, eval_;
   std::unique_ptr<bert::Model> model_;
   bert::HostWeights weights_;  // that the experiment starts from
   std::optional<Run> run_;

@@ -8,12 +8,9 @@
 #include "training/losses.h"
 
 namespace strata::training {
-namespace {
-
-// Longest first and dealt round robin: ranks get nearly the same work.
-std::vector<std::vector<uint32_t>> own_micro_batches(std::span<const int32_t> lengths,
-                                                     int64_t samples, int64_t micro_batch,
-                                                     const comm::Communicator& communicator) {
+std::vector<std::vector<uint32_t>> evaluation_micro_batches(
+    std::span<const uint16_t> lengths, int64_t samples, int64_t micro_batch,
+    const comm::Communicator& communicator) {
   std::vector<uint32_t> order(static_cast<size_t>(samples));
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
@@ -26,8 +23,6 @@ std::vector<std::vector<uint32_t>> own_micro_batches(std::span<const int32_t> le
   }
   return batches;
 }
-
-}  // namespace
 
 int64_t evaluation_samples(int64_t samples, const data::InstanceSource& source) {
   if (samples > source.size()) {
@@ -42,7 +37,7 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
       source_(source),
       samples_(evaluation_samples(samples, source)),
       communicator_(communicator) {
-  micro_batches_ = own_micro_batches(source.lengths(), samples_, micro_batch, communicator);
+  micro_batches_ = evaluation_micro_batches(source.lengths(), samples_, micro_batch, communicator);
   for (const auto& indices : micro_batches_) {
     batches_.emplace_back(model.backend(), capacity_of(source, indices), model.rounding());
   }

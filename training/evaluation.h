@@ -13,6 +13,12 @@ namespace strata::training {
 // Error where it has fewer.
 int64_t evaluation_samples(int64_t samples, const data::InstanceSource& source);
 
+// [rank's micro-batches][samples]: the first `samples` samples of these lengths, longest first and
+// dealt to ranks in turn, so that these get nearly the same work.
+std::vector<std::vector<uint32_t>> evaluation_micro_batches(std::span<const uint16_t> lengths,
+                                                            int64_t samples, int64_t micro_batch,
+                                                            const comm::Communicator& communicator);
+
 class Evaluator {
  public:
   // Evaluates `model` on the first `samples` samples of `source` (0: all) in micro-batches of at
@@ -22,9 +28,6 @@ class Evaluator {
             int64_t micro_batch, comm::Communicator& communicator);
 
   int64_t samples() const { return samples_; }
-  const data::InstanceSource& source() const { return source_; }
-  // The samples of this rank's micro-batches.
-  const std::vector<std::vector<uint32_t>>& micro_batches() const { return micro_batches_; }
 
   // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
   // the device.

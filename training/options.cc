@@ -49,6 +49,7 @@ loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks
   return {.strategy = name_of(balance.strategy),
           .ranks = ranks,
           .batch_per_rank = config.batch.micro_batch * config.batch.gradient_accumulation_steps,
+          .micro_batches = config.batch.gradient_accumulation_steps,
           .seed = seed,
           .strata_bounds = balance.strata,
           .group_ranks = balance.group_ranks.value_or(0),

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <numeric>
 
 #include "base/error.h"
@@ -14,13 +16,19 @@ namespace strata::training {
 namespace {
 
 // The sum of the `samples` largest values: what the fullest micro-batch could need.
-int64_t sum_of_largest(std::span<const int32_t> values, int64_t samples) {
-  std::vector<int32_t> largest(values.begin(), values.end());
+int64_t sum_of_largest(std::span<const uint16_t> values, int64_t samples) {
+  std::vector<uint16_t> largest(values.begin(), values.end());
   const auto count = static_cast<size_t>(std::min<int64_t>(samples, std::ssize(largest)));
   std::partial_sort(largest.begin(), largest.begin() + static_cast<int64_t>(count), largest.end(),
                     std::greater<>());
   return std::accumulate(largest.begin(), largest.begin() + static_cast<int64_t>(count),
                          int64_t{0});
+}
+
+// Of a sample.
+int64_t most_tokens(const config::DataConfig& data, const bert::BertConfig& model) {
+  return std::min<int64_t>(data.max_length.value_or(static_cast<int>(model.max_positions)),
+                           model.max_positions);
 }
 
 device::DType compute_dtype(const config::RunConfig& config) {
@@ -79,10 +87,52 @@ std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
                                .options = config.device.options});
 }
 
+void check_data_paths(const config::DataConfig& data) {
+  const auto check = [](const char* key, const std::vector<std::filesystem::path>& paths) {
+    for (const std::filesystem::path& path : paths) {
+      if (::access(path.c_str(), R_OK) == 0) continue;
+      fail("{}: {}: {}; 'strata data' makes data sets, docs/data.md tells more", key, path.string(),
+           std::strerror(errno));
+    }
+  };
+  check("data.train", data.train);
+  check("data.eval", data.eval);
+}
+
 std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,
+                                                const config::DataConfig& data,
                                                 const bert::BertConfig& model) {
-  return data::open_instances(paths, {.vocabulary_size = static_cast<int32_t>(model.vocab_size),
-                                      .max_length = static_cast<int32_t>(model.max_positions)});
+  auto source =
+      data::open_instances(paths, {.vocabulary_size = static_cast<int32_t>(model.vocab_size),
+                                   .max_length = static_cast<int32_t>(model.max_positions)});
+  for (const data::SampleClass& alike : source->index().classes().all()) {
+    if (static_cast<int64_t>(alike.length) > most_tokens(data, model)) {
+      fail("{}: {} samples have {} tokens, data.max_length is {}; raise it", paths[0].string(),
+           alike.count, alike.length, most_tokens(data, model));
+    }
+    if (static_cast<int64_t>(alike.masked) > data.max_predictions_per_seq) {
+      fail("{}: {} samples have {} masked positions, data.max_predictions_per_seq is {}; raise it",
+           paths[0].string(), alike.count, alike.masked, data.max_predictions_per_seq);
+    }
+  }
+  return source;
+}
+
+std::vector<loadbalance::LengthCount> histogram_of(const data::SampleClasses& classes) {
+  std::vector<loadbalance::LengthCount> histogram;
+  for (const data::SampleClass& alike : classes.all()) {
+    const auto length = static_cast<int>(alike.length);
+    if (histogram.empty() || histogram.back().length != length) histogram.push_back({length, 0});
+    histogram.back().weight += static_cast<int64_t>(alike.count);
+  }
+  return histogram;
+}
+
+bert::BatchCapacity capacity_of(const config::RunConfig& config, const bert::BertConfig& model) {
+  const int64_t samples = config.batch.micro_batch;
+  return {.tokens = samples * most_tokens(config.data, model),
+          .sequences = samples,
+          .masked = samples * config.data.max_predictions_per_seq};
 }
 
 bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples) {

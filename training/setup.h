@@ -13,6 +13,7 @@
 #include "config/run_config.h"
 #include "data/files/instance_file.h"
 #include "device/backend.h"
+#include "loadbalance/length_histogram.h"
 
 namespace strata::training {
 
@@ -46,11 +47,21 @@ int thread_count(const config::RunConfig& config, int local_ranks);
 std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
                                               const LocalRank& local = {});
 
-// Opens data.train or data.eval without reading samples. Throws Error where a sample is longer than
-// the model's positions.
+// Throws Error where what data.train and data.eval name is not there or may not be read; opens and
+// reads nothing of it.
+void check_data_paths(const config::DataConfig& data);
+
+// Opens data.train or data.eval without reading samples. Throws Error where a sample has more
+// tokens or masked positions than the configuration and the model have room for.
 std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,
+                                                const config::DataConfig& data,
                                                 const bert::BertConfig& model);
 
+// How many samples have which length.
+std::vector<loadbalance::LengthCount> histogram_of(const data::SampleClasses& classes);
+
+// The most a micro-batch can hold: batch.micro_batch of the largest samples that data.* allow.
+bert::BatchCapacity capacity_of(const config::RunConfig& config, const bert::BertConfig& model);
 // The most a micro-batch of `samples` samples of `source` can hold.
 bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples);
 // The larger of the two in every respect.

@@ -8,14 +8,14 @@
 #include "comm/collectives.h"
 #include "training/losses.h"
 #include "training/options.h"
+#include "training/setup.h"
 
 namespace strata::training {
 
 Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert::Model& model,
-                 comm::Communicator& communicator, const data::InstanceSource& train, uint64_t seed)
+                 comm::Communicator& communicator, uint64_t seed)
     : model_(model),
       communicator_(communicator),
-      train_(train),
       seed_(seed),
       micro_batch_(config.batch.micro_batch),
       accumulation_(config.batch.gradient_accumulation_steps),
@@ -23,16 +23,13 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       loss_interval_(config.log.loss_interval_steps),
       learning_rate_schedule_(schedule_options(config.schedule, config.optimizer.lr)),
       plan_(plan_options(config, communicator.size(), seed)),
-      loader_plan_(loadbalance::make_batch_plan(plan_, train.lengths())),
-      step_plan_(loadbalance::make_batch_plan(plan_, train.lengths())),
       sharded_(is_sharded(config, communicator)),
       optimizer_(make_optimizer(config, backend, model, communicator)),
       amax_agreement_(model, communicator),
       buckets_(make_gradient_buckets(backend, communicator, model, bucket_options(config, model),
                                      *optimizer_)),
       walker_(model, make_schedule(config, static_cast<int>(model.blocks().size())),
-              make_graph_cache(config, backend)),
-      loader_(train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); }) {
+              make_graph_cache(config, backend)) {
   optim::check_schedule(learning_rate_schedule_);
 }
 
@@ -71,8 +68,8 @@ StepResult Trainer::step() {
 // global mean.
 bert::TrainingStep Trainer::next_global_batch() {
   int64_t masked = 0, sequences = 0;
-  for (const uint32_t sample : step_plan_->next_step()) {
-    masked += train_.masked_counts()[sample];
+  for (const uint32_t place : step_plan_->next_step()) {
+    masked += train_->index().classes().of(place).masked;
     ++sequences;
   }
   const auto ranks = static_cast<float>(communicator_.size());
@@ -82,14 +79,20 @@ bert::TrainingStep Trainer::next_global_batch() {
           .next_sentence_scale = ranks / static_cast<float>(sequences)};
 }
 
-void Trainer::start() {
-  loader_.start();
+void Trainer::start(const data::InstanceSource& train) {
+  train_ = &train;
+  const auto lengths = histogram_of(train.index().classes());
+  loader_plan_ = loadbalance::make_batch_plan(plan_, lengths);
+  step_plan_ = loadbalance::make_batch_plan(plan_, lengths);
+  loader_ = std::make_unique<data::BatchLoader>(
+      train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); });
+  loader_->start();
   upload_next();
 }
 
 double Trainer::upload_next() {
   const auto begin = Clock::now();
-  loader_.next(batch_);
+  loader_->next(batch_);
   const double waited = seconds_since(begin);
   model_.upload(batch_);
   return waited;
@@ -148,33 +151,36 @@ bool Trainer::capture_graphs(const data::PackedBatch& batch, const bert::Trainin
 }
 
 void Trainer::visit_micro_batches(
-    int64_t steps,
-    const std::function<void(int64_t step, std::span<const uint32_t> samples)>& visit) const {
+    const data::SampleClasses& classes, int64_t steps,
+    const std::function<void(int64_t step, std::span<const SampleShape> samples)>& visit) const {
   if (steps == 0) return;
-  const auto plan = loadbalance::make_batch_plan(plan_, train_.lengths());
-  const auto micro_batch = static_cast<size_t>(micro_batch_);
+  const auto plan = loadbalance::make_batch_plan(plan_, histogram_of(classes));
+  std::vector<SampleShape> shapes;
   for (int64_t step = 1; step <= steps; ++step) {
-    const std::span<const uint32_t> mine = local_samples(plan->next_step());
-    for (size_t first = 0; first < mine.size(); first += micro_batch) {
-      visit(step, mine.subspan(first, micro_batch));
+    for (const uint32_t place : local_places(plan->next_step())) {
+      shapes.push_back(shape_of(classes.of(place)));
+      if (std::ssize(shapes) < micro_batch_) continue;
+      visit(step, shapes);
+      shapes.clear();
     }
   }
 }
 
 // Runs on the loader's thread.
 bool Trainer::next_samples(std::vector<uint32_t>& samples) {
-  if (loader_position_ == loader_samples_.size()) {
-    const std::span<const uint32_t> mine = local_samples(loader_plan_->next_step());
-    loader_samples_.assign(mine.begin(), mine.end());
+  if (loader_position_ == loader_places_.size()) {
+    const std::span<const uint32_t> mine = local_places(loader_plan_->next_step());
+    loader_places_.assign(mine.begin(), mine.end());
     loader_position_ = 0;
   }
-  const auto first = loader_samples_.begin() + static_cast<int64_t>(loader_position_);
-  samples.assign(first, first + micro_batch_);
-  loader_position_ += static_cast<size_t>(micro_batch_);
+  samples.clear();
+  for (int64_t i = 0; i < micro_batch_; ++i) {
+    samples.push_back(train_->index().sample_at(loader_places_[loader_position_++]));
+  }
   return true;
 }
 
-std::span<const uint32_t> Trainer::local_samples(std::span<const uint32_t> global) const {
+std::span<const uint32_t> Trainer::local_places(std::span<const uint32_t> global) const {
   const auto share = static_cast<size_t>(micro_batch_ * accumulation_);
   return global.subspan(static_cast<size_t>(communicator_.rank()) * share, share);
 }

@@ -18,6 +18,7 @@
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
 #include "training/amax_agreement.h"
+#include "training/batches/batch_shapes.h"
 #include "training/step_walker.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
@@ -38,11 +39,11 @@ struct StepResult {
 
 class Trainer {
  public:
-  // Starts at step 1 with the model's present weights and empty moments. Reads nothing of `train`
-  // but its index. All ranks construct together; all that is taken by reference must outlive the
-  // trainer.
+  // Starts at step 1 with the model's present weights and empty moments; `seed` is of the order of
+  // the samples and of dropout. All ranks construct together; all that is taken by reference must
+  // outlive the trainer.
   Trainer(const config::RunConfig& config, device::Backend& backend, bert::Model& model,
-          comm::Communicator& communicator, const data::InstanceSource& train, uint64_t seed);
+          comm::Communicator& communicator, uint64_t seed);
 
   ~Trainer() { model_.discard_uploaded(); }
   Trainer(const Trainer&) = delete;
@@ -57,16 +58,16 @@ class Trainer {
   // run, in a step that begins like this. Returns whether there was room; see device::GraphCache.
   bool capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale);
   bool captures_graphs() const { return walker_.captures_graphs(); }
-  // Has `visit` called with each of this rank's micro-batches in the first `steps` steps: the step,
-  // from 1, and the samples.
+  // Has `visit` called with each of this rank's micro-batches in the first `steps` steps on data of
+  // these classes: the step, from 1, and the samples.
   void visit_micro_batches(
-      int64_t steps,
-      const std::function<void(int64_t step, std::span<const uint32_t> samples)>& visit) const;
+      const data::SampleClasses& classes, int64_t steps,
+      const std::function<void(int64_t step, std::span<const SampleShape> samples)>& visit) const;
   bool accumulates() const { return accumulation_ > 1; }  // gradients over several micro-batches
-  const data::InstanceSource& data() const { return train_; }
 
-  // Starts reading training data ahead. Throws Error for data that cannot be read.
-  void start();
+  // Plans the order of the samples of `train`, which must outlive the trainer, and starts reading
+  // them ahead. Throws Error for data that cannot be planned or read.
+  void start(const data::InstanceSource& train);
 
   // Trains on the next global batch; all ranks call together, after start(). Throws Error for data
   // that cannot be read, up to a batch ahead.
@@ -88,11 +89,11 @@ class Trainer {
   bert::TrainingStep next_global_batch();
   double upload_next();  // seconds of waiting for it
   bool next_samples(std::vector<uint32_t>& samples);
-  std::span<const uint32_t> local_samples(std::span<const uint32_t> global) const;
+  std::span<const uint32_t> local_places(std::span<const uint32_t> global) const;
 
   bert::Model& model_;
   comm::Communicator& communicator_;
-  const data::InstanceSource& train_;
+  const data::InstanceSource* train_ = nullptr;  // from start() on
   uint64_t seed_;
   int64_t micro_batch_;
   int64_t accumulation_;
@@ -105,8 +106,9 @@ class Trainer {
   std::unique_ptr<ComputeTimes> times_;  // null: steps are not timed
 
   // Two walks over the same plan: the loader's, ahead, and this one's, for the losses' divisors.
+  // Plans deal places of the index (data::SampleIndex).
   std::unique_ptr<loadbalance::BatchPlan> loader_plan_, step_plan_;
-  std::vector<uint32_t> loader_samples_;  // of this rank's step, micro-batch after micro-batch
+  std::vector<uint32_t> loader_places_;  // of this rank's step, micro-batch after micro-batch
   size_t loader_position_ = 0;
   bool sharded_;  // the optimizer's state
   std::unique_ptr<optim::Optimizer> optimizer_;
@@ -114,7 +116,7 @@ class Trainer {
   std::unique_ptr<comm::GradientBuckets> buckets_;
   StepWalker walker_;
   data::PackedBatch batch_;
-  data::BatchLoader loader_;  // last: its thread uses what is above
+  std::unique_ptr<data::BatchLoader> loader_;  // last: its thread uses what is above
 };
 
 }  // namespace strata::training

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/timing.h"
+#include "data/files/sample_classes.h"
 #include "training/batches/batch_shapes.h"
 #include "training/batches/synthetic_batch.h"
+#include "training/evaluation.h"
 
 namespace strata::training {
 namespace {
@@ -32,21 +34,22 @@ data::PackedBatch batch_of_many_lengths(const bert::Model& model, int step, int 
 
 class Preparation {
  public:
-  Preparation(int64_t planned_steps, bert::Model& model, Trainer& trainer,
-              const Evaluator& evaluator)
+  // `classes`: of the training set; without samples no shape is known.
+  Preparation(const config::RunConfig& config, const data::SampleClasses& classes,
+              bert::Model& model, Trainer& trainer, const comm::Communicator& communicator)
       : model_(model),
         trainer_(trainer),
-        evaluation_data_(evaluator.source()),
-        first_step_(trainer.data(), model.rounding()),
-        training_(trainer.data(), model.rounding()),
-        evaluation_(evaluator.source(), model.rounding()) {
+        first_step_(model.rounding()),
+        training_(model.rounding()),
+        evaluation_(model.rounding()) {
+    if (classes.samples() == 0) return;
     const int64_t most_steps = std::max(kMostSamples / trainer.global_batch(), kFewSteps);
-    trainer.visit_micro_batches(std::min(planned_steps, most_steps),
-                                [&](int64_t step, std::span<const uint32_t> samples) {
+    trainer.visit_micro_batches(classes, std::min(max_steps(config), most_steps),
+                                [&](int64_t step, std::span<const SampleShape> samples) {
                                   training_.add(samples);
                                   if (step == 1) first_step_.add(samples);
                                 });
-    for (const auto& samples : evaluator.micro_batches()) evaluation_.add(samples);
+    add_evaluation(config, classes, communicator);
   }
 
   // Has the device try what is fastest for all numbers of rows. Returns on how many micro-batches.
@@ -55,12 +58,13 @@ class Preparation {
     // FP8 begins with the second step.
     if (model_.in_float8()) {
       begin_step();
-      for (const auto& samples : first_step_.covering(rows)) train(training_batch(samples));
+      for (const auto& samples : first_step_.covering(rows))
+        train(synthetic_batch(model_.config(), samples));
     }
     begin_step();
-    for (const auto& samples : trained) train(training_batch(samples));
+    for (const auto& samples : trained) train(synthetic_batch(model_.config(), samples));
     for (const auto& samples : evaluated) {
-      model_.evaluate(synthetic_batch_like(model_.config(), evaluation_data_, samples));
+      model_.evaluate(synthetic_batch(model_.config(), samples));
     }
     return static_cast<int>(trained.size() + evaluated.size());
   }
@@ -76,7 +80,7 @@ class Preparation {
     begin_step();
     int captured = 0;
     for (const auto& samples : training_.most_frequent()) {
-      const data::PackedBatch batch = training_batch(samples);
+      const data::PackedBatch batch = synthetic_batch(model_.config(), samples);
       train(batch);
       if (!trainer_.capture_graphs(batch, step_)) break;
       ++captured;
@@ -86,9 +90,25 @@ class Preparation {
 
  private:
   void begin_step() { ++step_.step; }
-  data::PackedBatch training_batch(std::span<const uint32_t> samples) const {
-    return synthetic_batch_like(model_.config(), trainer_.data(), samples);
+  // Samples of the evaluation set are taken to be like those of the training set, evenly chosen.
+  void add_evaluation(const config::RunConfig& config, const data::SampleClasses& classes,
+                      const comm::Communicator& communicator) {
+    const auto samples = static_cast<uint64_t>(config.data.eval_samples);
+    std::vector<SampleShape> shapes;
+    std::vector<uint16_t> lengths;
+    for (uint64_t i = 0; i < samples; ++i) {
+      shapes.push_back(shape_of(classes.of((2 * i + 1) * classes.samples() / (2 * samples))));
+      lengths.push_back(static_cast<uint16_t>(shapes.back().length));
+    }
+    std::vector<SampleShape> micro_batch;
+    for (const auto& own : evaluation_micro_batches(lengths, std::ssize(lengths),
+                                                    config.batch.micro_batch, communicator)) {
+      micro_batch.clear();
+      for (const uint32_t sample : own) micro_batch.push_back(shapes[sample]);
+      evaluation_.add(micro_batch);
+    }
   }
+
   // As a step's first micro-batch and, where steps have several, as a later one.
   void train(const data::PackedBatch& batch) {
     bert::TrainingStep micro_batch = step_;
@@ -99,22 +119,24 @@ class Preparation {
 
   bert::Model& model_;
   Trainer& trainer_;
-  const data::InstanceSource& evaluation_data_;
   BatchShapes first_step_, training_, evaluation_;
   bert::TrainingStep step_{.masked_lm_scale = 0.0f, .next_sentence_scale = 0.0f};
 };
 
 }  // namespace
 
-WarmUp warm_up(int steps, int64_t planned_steps, bert::Model& model,
-               const bert::HostWeights& weights, Trainer& trainer, const Evaluator& evaluator) {
+WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
+               const bert::HostWeights& weights, Trainer& trainer,
+               const comm::Communicator& communicator) {
   WarmUp result;
+  const int steps = config.initialization.warmup_steps;
   if (steps == 0) return result;
   const auto begin = Clock::now();
-  device::Backend& backend = model.backend();
-  const int64_t rows = backend.autotune_row_granularity();
+  const int64_t rows = model.backend().autotune_row_granularity();
   const bool by_shape = rows > 0 || trainer.captures_graphs();
-  Preparation preparation(by_shape ? planned_steps : 0, model, trainer, evaluator);
+  data::SampleClasses classes;
+  if (by_shape && config.data.shapes) classes = data::read_sample_classes(*config.data.shapes);
+  Preparation preparation(config, classes, model, trainer, communicator);
   if (rows > 0) result.tried = preparation.try_out(rows);
   for (int step = 0; step < steps; ++step) {
     preparation.dry_run_step(batch_of_many_lengths(model, step, steps));

@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #include "bert/model/model.h"
-#include "training/evaluation.h"
+#include "comm/communicator.h"
+#include "config/run_config.h"
 #include "training/trainer.h"
 
 namespace strata::training {
@@ -15,13 +16,15 @@ struct WarmUp {
   double seconds = 0;
 };
 
-// Trains `steps` steps on synthetic batches, so that memory is touched, kernels are loaded and
-// ranks are connected. On a device that tries what is fastest, or launches graphs, also synthetic
-// micro-batches of the shapes that the first `planned_steps` steps (as many as draw eight million
-// samples) and the evaluations will have: what they hold is not read. Nothing where `steps` is 0.
-// Leaves weights as they were, provided that they are `weights`, no gradients and no losses. All
-// ranks call together, before the trainer starts.
-WarmUp warm_up(int steps, int64_t planned_steps, bert::Model& model,
-               const bert::HostWeights& weights, Trainer& trainer, const Evaluator& evaluator);
+// Trains initialization.warmup_steps steps on synthetic batches, so that memory is touched, kernels
+// are loaded and ranks are connected. On a device that tries what is fastest, or launches graphs,
+// also, where data.shapes tells them, synthetic micro-batches of the shapes that the steps
+// (as many as draw eight million samples) and the evaluations will have. Nothing of the data set is
+// read. Leaves weights as they were, provided that they are `weights`, no gradients and no losses.
+// All ranks call together, before the trainer starts. Throws Error where data.shapes names no such
+// file.
+WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
+               const bert::HostWeights& weights, Trainer& trainer,
+               const comm::Communicator& communicator);
 
 }  // namespace strata::training

@@ -13,6 +13,7 @@
 #include "data/files/instance_file.h"
 #include "loadbalance/length_histogram.h"
 #include "loadbalance/plans/imbalance.h"
+#include "training/setup.h"
 
 namespace strata::cli {
 namespace {
@@ -33,20 +34,15 @@ struct Measured {
   loadbalance::ImbalanceReport report;
 };
 
-std::vector<int32_t> lengths_of_data_set(const std::filesystem::path& path) {
-  constexpr int32_t kAny = std::numeric_limits<int32_t>::max();
-  const auto source = data::open_instances(path, {kAny, kAny});
-  return {source->lengths().begin(), source->lengths().end()};
-}
-
-std::vector<int32_t> read_lengths(const BenchBalanceOptions& options) {
+std::vector<loadbalance::LengthCount> read_lengths(const BenchBalanceOptions& options) {
   const std::filesystem::path path = options.lengths;
   if (data::is_named_as_data(path) || std::filesystem::is_directory(path)) {
-    return lengths_of_data_set(path);
+    constexpr int32_t kAny = std::numeric_limits<int32_t>::max();
+    return training::histogram_of(data::open_instances(path, {kAny, kAny})->index().classes());
   }
-  return loadbalance::lengths_in_proportion(path.empty() ? loadbalance::mlperf_wikipedia_histogram()
-                                                         : loadbalance::read_length_histogram(path),
-                                            options.samples);
+  return loadbalance::in_proportion(path.empty() ? loadbalance::mlperf_wikipedia_histogram()
+                                                 : loadbalance::read_length_histogram(path),
+                                    options.samples);
 }
 
 loadbalance::CostModel read_cost_option(const std::string& text) {
@@ -59,7 +55,7 @@ loadbalance::CostModel read_cost_option(const std::string& text) {
 }
 
 std::vector<Measured> measure(const BenchBalanceOptions& options) {
-  const std::vector<int32_t> lengths = read_lengths(options);
+  const std::vector<loadbalance::LengthCount> lengths = read_lengths(options);
   loadbalance::PlanOptions plan = options.plan;
   plan.cost = read_cost_option(options.cost);
   Progress progress("measuring plans");

@@ -69,9 +69,11 @@ uint64_t convert_instances(std::span<const std::filesystem::path> from,
   if (std::filesystem::is_regular_file(from[0])) info = describe_instance_file(from[0]);
   info.form = form;
   info.vocabulary_size = vocabulary_size;
-  info.max_length = std::max(info.max_length, std::ranges::max(source->lengths()));
-  info.max_predictions = std::max(info.max_predictions, std::ranges::max(source->masked_counts()));
+  info.max_length = std::max<int32_t>(info.max_length, std::ranges::max(source->lengths()));
+  info.max_predictions =
+      std::max<int32_t>(info.max_predictions, std::ranges::max(source->masked_counts()));
   write_instances(to, instances, info);
+  write_index(std::span(&to, 1));
   return instances.size();
 }
 

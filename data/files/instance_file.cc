@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -49,33 +50,42 @@ std::vector<fs::path> list_files(std::span<const fs::path> paths) {
   return files;
 }
 
+std::vector<IndexedFile> describe(std::span<const fs::path> files) {
+  std::vector<IndexedFile> described;
+  for (const fs::path& file : files) {
+    std::error_code error;
+    const auto bytes = fs::file_size(file, error);
+    if (error) fail("{}: {}", file.string(), error.message());
+    described.push_back({.name = file.filename().string(), .bytes = bytes});
+  }
+  return described;
+}
+
 class ShardedSource : public InstanceSource {
  public:
-  ShardedSource(std::vector<fs::path> files, const InstanceLimits& limits)
+  // `indexed`: from the index file, where there is one; null: from the files.
+  ShardedSource(std::vector<fs::path> files, const InstanceLimits& limits,
+                const fs::path* indexed = nullptr)
       : files_(std::move(files)),
         limits_(limits),
         shards_(files_.size()),
         last_use_(files_.size()) {
-    for (size_t file = 0; file < files_.size(); ++file) {
-      const ShardIndex index = shard(file)->read_index();
-      check_index(file, index);
-      starts_.push_back(lengths_.size());
-      lengths_.insert(lengths_.end(), index.lengths.begin(), index.lengths.end());
-      masked_counts_.insert(masked_counts_.end(), index.masked_counts.begin(),
-                            index.masked_counts.end());
-    }
-    if (lengths_.empty()) {
-      fail("{}: the data set has no samples; make it again from more text",
-           files_.empty() ? "no path" : files_.front().string());
-    }
-    if (lengths_.size() > UINT32_MAX) {
-      fail("{}: the data set has {} samples, more than 4294967295; give fewer shards",
-           files_.front().string(), lengths_.size());
+    if (indexed) {
+      open_index(*indexed);
+    } else {
+      read_index();
     }
   }
 
-  std::span<const int32_t> lengths() const override { return lengths_; }
-  std::span<const int32_t> masked_counts() const override { return masked_counts_; }
+  const SampleIndex& index() const override { return *index_; }
+
+  void write_index(const fs::path& path) const {
+    std::vector<IndexedFile> described = describe(files_);
+    for (size_t file = 0; file < files_.size(); ++file) {
+      described[file].samples = starts_[file + 1] - starts_[file];
+    }
+    index_->write(path, described);
+  }
 
   void read(std::span<const uint32_t> sample_indices, PackedBatch& out) const override {
     out.tokens.clear();
@@ -88,14 +98,14 @@ class ShardedSource : public InstanceSource {
     out.sample_ids.clear();
     RawSample sample;
     for (const uint32_t index : sample_indices) {
-      if (index >= lengths_.size()) {
+      if (index >= size()) {
         fail("{}: sample {} was asked for, the data set has {}", files_.front().string(), index,
-             lengths_.size());
+             size());
       }
-      const auto next = std::upper_bound(starts_.begin(), starts_.end(), index);
+      const auto next = std::upper_bound(starts_.begin(), starts_.end(), uint64_t{index});
       const size_t file = static_cast<size_t>(next - starts_.begin()) - 1;
       const auto row = static_cast<uint32_t>(index - starts_[file]);
-      shard(file)->read(row, lengths_[index], masked_counts_[index], sample);
+      shard(file)->read(row, lengths()[index], masked_counts()[index], sample);
       check_sample(file, row, sample);
       append(index, sample, out);
     }
@@ -107,7 +117,7 @@ class ShardedSource : public InstanceSource {
       const std::vector<uint32_t> part = shard(file)->documents();
       documents.insert(documents.end(), part.begin(), part.end());
     }
-    if (documents.size() != 2 * lengths_.size()) documents.clear();
+    if (documents.size() != size_t{2} * size()) documents.clear();
     return documents;
   }
 
@@ -130,14 +140,53 @@ class ShardedSource : public InstanceSource {
     return shards_[file];
   }
 
+  void read_index() {
+    std::vector<uint16_t> lengths, masked_counts;
+    for (size_t file = 0; file < files_.size(); ++file) {
+      const ShardIndex index = shard(file)->read_index();
+      check_index(file, index);
+      lengths.insert(lengths.end(), index.lengths.begin(), index.lengths.end());
+      masked_counts.insert(masked_counts.end(), index.masked_counts.begin(),
+                           index.masked_counts.end());
+      starts_.push_back(lengths.size());
+    }
+    if (lengths.empty()) {
+      fail("{}: the data set has no samples; make it again from more text",
+           files_.empty() ? "no path" : files_.front().string());
+    }
+    if (lengths.size() > UINT32_MAX) {
+      fail("{}: the data set has {} samples, more than 4294967295; give fewer shards",
+           files_.front().string(), lengths.size());
+    }
+    index_.emplace(std::move(lengths), std::move(masked_counts));
+  }
+
+  void open_index(const fs::path& path) {
+    index_.emplace(SampleIndex::open(path, describe(files_)));
+    for (const IndexedFile& file : index_->files()) {
+      starts_.push_back(starts_.back() + file.samples);
+    }
+    for (const SampleClass& c : index_->classes().all()) {
+      if (c.length >= 1 && static_cast<int64_t>(c.length) <= most_tokens() && c.masked <= c.length)
+        continue;
+      fail(
+          "{}: {} samples have {} tokens and {} masked positions; samples of 1 to {} tokens can be "
+          "used, give a model with more positions or other data",
+          path.string(), c.count, c.length, c.masked, most_tokens());
+    }
+  }
+
+  // Lengths are kept in 16 bits.
+  int32_t most_tokens() const { return std::min<int32_t>(limits_.max_length, UINT16_MAX); }
+
   void check_index(size_t file, const ShardIndex& index) const {
     for (size_t row = 0; row < index.lengths.size(); ++row) {
       const int32_t length = index.lengths[row];
-      if (length < 1 || length > limits_.max_length) {
+      if (length < 1 || length > most_tokens()) {
         fail(
             "{}: row {} has {} tokens; samples of 1 to {} tokens can be used, give a model with "
             "more positions or other data",
-            files_[file].string(), row, length, limits_.max_length);
+            files_[file].string(), row, length, most_tokens());
       }
       if (index.masked_counts[row] > length) {
         fail("{}: row {} has {} masked positions but only {} tokens; make the file again",
@@ -201,9 +250,8 @@ class ShardedSource : public InstanceSource {
 
   std::vector<fs::path> files_;
   InstanceLimits limits_;
-  std::vector<size_t> starts_;  // first sample of each file
-  std::vector<int32_t> lengths_;
-  std::vector<int32_t> masked_counts_;
+  std::vector<uint64_t> starts_ = {0};  // first sample of each file, and the number of all
+  std::optional<SampleIndex> index_;
 
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const InstanceShard>> shards_;  // null while closed
@@ -234,7 +282,16 @@ InstanceForm parse_form(std::string_view name) {
 
 std::unique_ptr<InstanceSource> open_instances(std::span<const fs::path> paths,
                                                const InstanceLimits& limits) {
-  return std::make_unique<ShardedSource>(list_files(paths), limits);
+  const std::vector<fs::path> files = list_files(paths);
+  const fs::path indexed = paths.empty() ? fs::path() : index_path(paths.front());
+  const bool has_index = !indexed.empty() && fs::exists(indexed);
+  return std::make_unique<ShardedSource>(files, limits, has_index ? &indexed : nullptr);
+}
+
+uint32_t write_index(std::span<const fs::path> paths) {
+  const ShardedSource source(list_files(paths), {INT32_MAX, INT32_MAX});
+  source.write_index(index_path(paths.front()));
+  return source.size();
 }
 
 std::unique_ptr<InstanceSource> open_instances(const fs::path& path, const InstanceLimits& limits) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "data/files/packed_batch.h"
+#include "data/files/sample_index.h"
 #include "data/text/instances.h"
 
 namespace strata::data {
@@ -38,11 +39,11 @@ class InstanceSource {
  public:
   virtual ~InstanceSource() = default;
 
-  uint32_t size() const { return static_cast<uint32_t>(lengths().size()); }
-
-  // [size()] tokens and masked positions of every sample; owned by the source.
-  virtual std::span<const int32_t> lengths() const = 0;
-  virtual std::span<const int32_t> masked_counts() const = 0;
+  // Lengths and masked counts of every sample.
+  virtual const SampleIndex& index() const = 0;
+  uint32_t size() const { return index().size(); }
+  std::span<const uint16_t> lengths() const { return index().lengths(); }
+  std::span<const uint16_t> masked_counts() const { return index().masked_counts(); }
 
   // Replaces the contents of `out` by the named samples, in the order given; repeats are allowed.
   // May be called from any thread. Throws Error naming the file, the sample, the position and the
@@ -59,13 +60,19 @@ class InstanceSource {
 bool is_named_as_data(const std::filesystem::path& path);
 
 // Opens a data set: each path is a file or a directory, which stands for its files named as data,
-// in order of name. Reads no samples, only the index (lengths and masked counts): the MLPerf forms
-// have none, so that their mask and position columns, or all records, are scanned for it. Throws
-// Error for a missing, truncated or wrong-schema file and for an empty data set.
+// in order of name. Reads no samples. Where write_index wrote an index, it is mapped; else lengths
+// and masked counts are read from every file: the MLPerf forms have their mask and position
+// columns, or all records, scanned for them. Throws Error for a missing, truncated or wrong-schema
+// file, for an empty data set and for an index of other data.
 std::unique_ptr<InstanceSource> open_instances(std::span<const std::filesystem::path> paths,
                                                const InstanceLimits& limits = {});
 std::unique_ptr<InstanceSource> open_instances(const std::filesystem::path& path,
                                                const InstanceLimits& limits = {});
+
+// Writes the index of a data set to index_path(paths[0]), which opening it will then use. Lengths
+// and masked counts are taken from the files, whether there is one or not. Returns the number of
+// samples. Throws as open_instances.
+uint32_t write_index(std::span<const std::filesystem::path> paths);
 
 // What a file says about itself beside its samples; zero or empty where it does not.
 struct InstanceFileInfo {
@@ -82,7 +89,8 @@ struct InstanceFileInfo {
 
 InstanceFileInfo describe_instance_file(const std::filesystem::path& path);
 
-// Writes `instances` to `path`, all or nothing: an existing file is replaced only by a whole one.
+// Writes `instances` to `path`, all or nothing: an existing file is replaced only by a whole one,
+// and its index is removed.
 // Attributes are taken from `info` (form, vocabulary_size, max_length, max_predictions, seed,
 // text_hash, made_from). The file is built in memory first. Throws Error where the directory cannot
 // be written, the disk is full, or the instances do not fit the form.

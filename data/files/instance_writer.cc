@@ -98,6 +98,8 @@ void write_variable(File& file, const Instances& instances, const InstanceFileIn
 
 void write_instances(const std::filesystem::path& path, const Instances& instances,
                      const InstanceFileInfo& info) {
+  std::error_code none;
+  std::filesystem::remove(index_path(path), none);  // of what the file held
   File file = File::create_in_memory(path);
   switch (info.form) {
     case InstanceForm::kPacked:

@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMlperfRecipeVersion = 1;  // rises whenever the same text and options give other instances
+constexpr int kMlperfRecipeVersion =
+    1;  // rises whenever the same text and options give other instances
 
 // github.com/mlcommons/training, retired_benchmarks/bert/README.md.
 constexpr std::string_view kOfficialEval = "2a220f790517261547b1b45ed3ada07a";
@@ -194,6 +195,14 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     lines.add(tasks[i], made);
   });
   summary.skipped = lines.skipped();
+  for (const fs::path& path : {options.out / "train", options.out / "eval.hdf5"}) {
+    const bool is_made = std::ranges::any_of(tasks, [&](const Task& task) {
+      return task.is_eval ? task.out == path : task.out.parent_path() == path;
+    });
+    if (!is_made || (summary.skipped == summary.files && fs::exists(index_path(path)))) continue;
+    report(fmt::format("indexing {}", path.string()));
+    write_index(std::span(&path, 1));
+  }
   summary.seconds = seconds_since(started);
   return summary;
 }

@@ -114,6 +114,9 @@ PrepareSummary prepare(const PrepareOptions& options,
   const std::string eval_made_from = provenance(options, text_hash, vocabulary, "eval");
   if (!options.force && is_made_from(train_path, train_made_from) &&
       (!has_eval || is_made_from(eval_path, eval_made_from))) {
+    for (const fs::path& path : {train_path, eval_path}) {
+      if (fs::exists(path) && !fs::exists(index_path(path))) write_index(std::span(&path, 1));
+    }
     summary.skipped = true;
     return summary;
   }
@@ -135,6 +138,7 @@ PrepareSummary prepare(const PrepareOptions& options,
     const Instances instances = make_instances(part, recipe, vocabulary, threads);
     info.made_from = made_from;
     write_instances(path, instances, info);
+    write_index(std::span(&path, 1));
     return summarize(path, part, instances, vocabulary);
   };
   if (has_eval) summary.eval = make(split.eval, 1, eval_path, eval_made_from);

@@ -40,7 +40,7 @@ void log_run_description(EventLog& log, const config::RunConfig& config, const R
   log.event(log_keys::kSeed, facts.seed);
   log.event(log_keys::kGlobalBatchSize, global_batch_size(config, facts.ranks));
   log.event(log_keys::kGradientAccumulationSteps, config.batch.gradient_accumulation_steps);
-  log.event(log_keys::kMaxPredictionsPerSeq, facts.max_predictions_per_seq);
+  log.event(log_keys::kMaxPredictionsPerSeq, config.data.max_predictions_per_seq);
   log.event(log_keys::kQualityTarget, config.target.masked_lm_accuracy);
   log_optimizer(log, config.optimizer);
   log_schedule(log, config.schedule);

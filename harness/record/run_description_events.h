@@ -14,8 +14,7 @@ namespace strata::harness {
 struct RunFacts {
   int ranks = 1;
   uint64_t seed = 0;
-  std::string platform;                 // logged where run.platform is auto: system_name()
-  int64_t max_predictions_per_seq = 0;  // most masked positions of a training sample
+  std::string platform;  // logged where run.platform is auto: system_name()
 };
 
 // submission_*, seed, batch, target, optimizer and schedule events, each once; between init_start

@@ -1,7 +1,6 @@
 #include "loadbalance/plans/batch_plan.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/error.h"
 #include "loadbalance/plans/cost_balanced_plan.h"
@@ -9,24 +8,26 @@
 #include "loadbalance/plans/presorted_plan.h"
 #include "loadbalance/plans/random_plan.h"
 #include "loadbalance/plans/stratified_plan.h"
+#include "loadbalance/sample.h"
 
 namespace strata::loadbalance {
 namespace {
 
-void check_options(const PlanOptions& options, std::span<const int32_t> lengths) {
+void check_options(const PlanOptions& options, std::span<const LengthCount> histogram) {
   if (options.ranks < 1) fail("ranks is {}: a plan needs at least 1", options.ranks);
   if (options.batch_per_rank < 1) {
     fail("batch_per_rank is {}: a plan needs at least 1", options.batch_per_rank);
   }
-  if (lengths.size() < global_batch_of(options)) {
+  if (options.micro_batches < 1 || options.batch_per_rank % options.micro_batches != 0) {
+    fail("{} samples a rank cannot be cut into {} micro-batches of equally many",
+         options.batch_per_rank, options.micro_batches);
+  }
+  const uint32_t samples = SamplesByLength(histogram).size();
+  if (samples < global_batch_of(options)) {
     fail(
         "{} samples are fewer than a global batch of {} ranks x {}: use fewer ranks or a smaller "
         "batch",
-        lengths.size(), options.ranks, options.batch_per_rank);
-  }
-  if (lengths.size() > std::numeric_limits<uint32_t>::max()) {
-    fail("{} samples: a plan numbers at most {}", lengths.size(),
-         std::numeric_limits<uint32_t>::max());
+        samples, options.ranks, options.batch_per_rank);
   }
   if (options.group_ranks < 0) {
     fail("group_ranks is {}: it must be at least 1, or 0 for the default", options.group_ranks);
@@ -57,15 +58,15 @@ std::vector<std::string> strategies() {
 }
 
 std::unique_ptr<BatchPlan> make_batch_plan(const PlanOptions& options,
-                                           std::span<const int32_t> lengths) {
-  check_options(options, lengths);
-  if (options.strategy == "random") return std::make_unique<RandomPlan>(options, lengths);
-  if (options.strategy == "exchange") return std::make_unique<ExchangePlan>(options, lengths);
-  if (options.strategy == "stratified") return std::make_unique<StratifiedPlan>(options, lengths);
+                                           std::span<const LengthCount> histogram) {
+  check_options(options, histogram);
+  if (options.strategy == "random") return std::make_unique<RandomPlan>(options, histogram);
+  if (options.strategy == "exchange") return std::make_unique<ExchangePlan>(options, histogram);
+  if (options.strategy == "stratified") return std::make_unique<StratifiedPlan>(options, histogram);
   if (options.strategy == "stratified+presort") {
-    return std::make_unique<PresortedPlan>(options, lengths);
+    return std::make_unique<PresortedPlan>(options, histogram);
   }
-  if (options.strategy == "planned") return std::make_unique<CostBalancedPlan>(options, lengths);
+  if (options.strategy == "planned") return std::make_unique<CostBalancedPlan>(options, histogram);
   fail("load-balance strategy \"{}\" is unknown: use one of {}", options.strategy,
        fmt::join(strategies(), ", "));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "loadbalance/cost_model.h"
+#include "loadbalance/length_histogram.h"
 
 namespace strata::loadbalance {
 
@@ -18,10 +19,13 @@ struct PlanOptions {
   // "exchange": a random global batch, sorted by length and dealt to all ranks.
   // "stratified": every local batch holds each length stratum's share.
   // "stratified+presort": then sorted and dealt in serpentine order inside groups of ranks.
-  // "planned": every group of ranks, by default all, holds each stratum's share, assigned by cost.
+  // "planned": every group of ranks, by default all, holds each stratum's share, assigned by cost;
+  // so are a rank's samples to its micro-batches, and the costliest comes last.
   std::string strategy = "stratified";
   int ranks = 1;
   int batch_per_rank = 1;  // samples a rank takes in a step, over all its micro-batches
+  // That a rank's batch is cut into, one after the other; of equally many samples.
+  int micro_batches = 1;
   uint64_t seed = 0;
   std::vector<int> strata_bounds = {128, 256, 384,
                                     512};  // upper ends, rising; the last holds the longest
@@ -37,7 +41,7 @@ class BatchPlan {
  public:
   virtual ~BatchPlan() = default;
 
-  // The global batch of the next step: ranks x batch_per_rank sample indices, rank by rank.
+  // The global batch of the next step: ranks x batch_per_rank sample numbers, rank by rank.
   // Valid until the next call.
   virtual std::span<const uint32_t> next_step() = 0;
 };
@@ -53,10 +57,11 @@ int effective_group_ranks(const PlanOptions& options);
 // The names of all strategies, simplest first.
 std::vector<std::string> strategies();
 
-// `lengths`: tokens of every sample, read during the call and not kept. Throws Error where options
-// and lengths cannot make a plan (fewer samples than a global batch, unknown strategy, a length
-// above the last bound).
+// `histogram`: the data set's samples of every length, lengths rising. The plan numbers samples by
+// length, the shortest from 0 (SamplesByLength); it does not keep the histogram. Throws Error where
+// the two cannot make a plan (fewer samples than a global batch, unknown strategy, a length above
+// the last bound).
 std::unique_ptr<BatchPlan> make_batch_plan(const PlanOptions& options,
-                                           std::span<const int32_t> lengths);
+                                           std::span<const LengthCount> histogram);
 
 }  // namespace strata::loadbalance

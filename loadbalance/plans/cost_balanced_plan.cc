@@ -1,5 +1,6 @@
 #include "loadbalance/plans/cost_balanced_plan.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace strata::loadbalance {
@@ -16,11 +17,14 @@ PlanOptions draw_of_groups(PlanOptions options) {
 
 }  // namespace
 
-CostBalancedPlan::CostBalancedPlan(const PlanOptions& options, std::span<const int32_t> lengths)
-    : draw_(draw_of_groups(options), lengths),
-      balancer_(lengths, options.cost),
+CostBalancedPlan::CostBalancedPlan(const PlanOptions& options,
+                                   std::span<const LengthCount> histogram)
+    : samples_(histogram),
+      draw_(draw_of_groups(options), histogram),
+      balancer_(samples_.longest(), options.cost),
       groups_(rank_groups(options.ranks, effective_group_ranks(options))),
       batch_per_rank_(static_cast<size_t>(options.batch_per_rank)),
+      micro_batches_(options.micro_batches),
       batch_(global_batch_of(options)) {}
 
 std::span<const uint32_t> CostBalancedPlan::next_step() {
@@ -30,7 +34,29 @@ std::span<const uint32_t> CostBalancedPlan::next_step() {
     balancer_.assign(drawn.subspan(begin, size), group.ranks,
                      std::span(batch_).subspan(begin, size));
   }
+  if (micro_batches_ > 1) {
+    for (size_t begin = 0; begin < batch_.size(); begin += batch_per_rank_) {
+      cut_into_micro_batches(std::span(batch_).subspan(begin, batch_per_rank_));
+    }
+  }
   return batch_;
+}
+
+void CostBalancedPlan::cut_into_micro_batches(std::span<uint32_t> rank_batch) {
+  rank_samples_.clear();
+  for (const uint32_t number : rank_batch) {
+    rank_samples_.push_back({number, samples_.length_of(number)});
+  }
+  bins_.resize(rank_batch.size());
+  balancer_.assign(rank_samples_, micro_batches_, bins_);
+  order_.resize(static_cast<size_t>(micro_batches_));
+  std::iota(order_.begin(), order_.end(), 0u);
+  std::ranges::stable_sort(order_, {}, [this](uint32_t bin) { return balancer_.loads()[bin]; });
+  const size_t size = rank_batch.size() / order_.size();
+  auto out = rank_batch.begin();
+  for (const uint32_t bin : order_) {
+    out = std::copy_n(bins_.begin() + static_cast<int64_t>(bin * size), size, out);
+  }
 }
 
 }  // namespace strata::loadbalance

@@ -2,31 +2,38 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "loadbalance/random.h"
-#include "loadbalance/sample.h"
 
 namespace strata::loadbalance {
 
-// Deals its cards in random order; when all are dealt, shuffles and starts over. Shuffling happens
-// card by card as they are dealt (Fisher-Yates), so a large deck never stalls a step.
+// Deals `count` consecutive numbers in random order; when all are dealt, shuffles and starts over.
+// Shuffling happens number by number as they are dealt (Fisher-Yates), and memory is touched only
+// where numbers have moved, so that neither the start nor a step waits for a large deck.
 class EpochSampler {
  public:
-  EpochSampler(std::vector<Sample> cards, uint64_t seed);
+  // The numbers from `first` on; at least one.
+  EpochSampler(uint32_t first, uint32_t count, uint64_t seed);
 
-  size_t size() const { return cards_.size(); }
+  uint32_t size() const { return count_; }
 
-  // Fills `hand` with the next cards. The deck must not be empty.
-  void deal(std::span<Sample> hand);
+  // Fills `hand` with the next numbers.
+  void deal(std::span<uint32_t> hand);
 
  private:
-  size_t remaining() const { return cards_.size() - dealt_; }
-  void deal_from_this_round(std::span<Sample> hand);
+  struct Free {
+    void operator()(uint32_t* memory) const { std::free(memory); }
+  };
 
-  std::vector<Sample> cards_;
-  size_t dealt_ = 0;
+  uint32_t remaining() const { return count_ - dealt_; }
+  void deal_from_this_round(std::span<uint32_t> hand);
+
+  uint32_t first_, count_, dealt_ = 0;
+  // [count]: the number at a place, from 0, XOR the place. Zero pages are the unshuffled deck.
+  std::unique_ptr<uint32_t[], Free> moved_;
   Random random_;
 };
 

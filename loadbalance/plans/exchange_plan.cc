@@ -2,9 +2,9 @@
 
 namespace strata::loadbalance {
 
-ExchangePlan::ExchangePlan(const PlanOptions& options, std::span<const int32_t> lengths)
-    : draw_(options, lengths),
-      sort_(lengths),
+ExchangePlan::ExchangePlan(const PlanOptions& options, std::span<const LengthCount> histogram)
+    : draw_(options, histogram),
+      sort_(SamplesByLength(histogram).longest()),
       ranks_(options.ranks),
       batch_(global_batch_of(options)) {}
 

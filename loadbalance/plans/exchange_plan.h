@@ -14,7 +14,7 @@ namespace strata::loadbalance {
 // every step; here every rank derives it.
 class ExchangePlan final : public BatchPlan {
  public:
-  ExchangePlan(const PlanOptions& options, std::span<const int32_t> lengths);
+  ExchangePlan(const PlanOptions& options, std::span<const LengthCount> histogram);
   std::span<const uint32_t> next_step() override;
 
  private:

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/timing.h"
+#include "loadbalance/sample.h"
 
 namespace strata::loadbalance {
 namespace {
@@ -19,10 +20,10 @@ struct StepCosts {
 };
 
 StepCosts costs_of(std::span<const uint32_t> batch, const PlanOptions& options,
-                   std::span<const int32_t> lengths) {
+                   const SamplesByLength& samples) {
   StepCosts costs{std::vector<double>(static_cast<size_t>(options.ranks))};
   for (size_t i = 0; i < batch.size(); ++i) {
-    const int32_t length = lengths[batch[i]];
+    const uint32_t length = samples.length_of(batch[i]);
     costs.ranks[i / static_cast<size_t>(options.batch_per_rank)] += options.cost.cost(length);
     costs.tokens += length;
   }
@@ -54,10 +55,11 @@ double bytes_received(const PlanOptions& options, double tokens) {
 
 }  // namespace
 
-ImbalanceReport measure_imbalance(const PlanOptions& options, std::span<const int32_t> lengths,
-                                  int steps) {
+ImbalanceReport measure_imbalance(const PlanOptions& options,
+                                  std::span<const LengthCount> histogram, int steps) {
   if (steps < 1) fail("steps is {}: measuring imbalance needs at least 1", steps);
-  const auto plan = make_batch_plan(options, lengths);
+  const auto plan = make_batch_plan(options, histogram);
+  const SamplesByLength samples(histogram);
   const size_t group_ranks = static_cast<size_t>(effective_group_ranks(options));
   std::vector<double> imbalances;
   ImbalanceReport report;
@@ -65,7 +67,7 @@ ImbalanceReport measure_imbalance(const PlanOptions& options, std::span<const in
     const auto begin = Clock::now();
     const std::span<const uint32_t> batch = plan->next_step();
     report.planning_seconds_per_step += seconds_since(begin) / steps;
-    const StepCosts costs = costs_of(batch, options, lengths);
+    const StepCosts costs = costs_of(batch, options, samples);
     imbalances.push_back(imbalance_of(costs.ranks));
     report.mean_group_bound += group_bound_of(costs.ranks, group_ranks) / steps;
     report.bytes_per_step += bytes_received(options, costs.tokens) / steps;

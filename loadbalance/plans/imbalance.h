@@ -22,7 +22,7 @@ struct ImbalanceReport {
 // strategies' published forms, in which ranks draw their own samples and exchange whole ones of
 // 4 + 1 bytes a token (ids, segments): an all-gather over all ranks for "exchange", over the group
 // for "stratified+presort", nothing for the others.
-ImbalanceReport measure_imbalance(const PlanOptions& options, std::span<const int32_t> lengths,
-                                  int steps);
+ImbalanceReport measure_imbalance(const PlanOptions& options,
+                                  std::span<const LengthCount> histogram, int steps);
 
 }  // namespace strata::loadbalance

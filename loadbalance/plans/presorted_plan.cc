@@ -2,9 +2,9 @@
 
 namespace strata::loadbalance {
 
-PresortedPlan::PresortedPlan(const PlanOptions& options, std::span<const int32_t> lengths)
-    : draw_(options, lengths),
-      sort_(lengths),
+PresortedPlan::PresortedPlan(const PlanOptions& options, std::span<const LengthCount> histogram)
+    : draw_(options, histogram),
+      sort_(SamplesByLength(histogram).longest()),
       groups_(rank_groups(options.ranks, effective_group_ranks(options))),
       batch_per_rank_(static_cast<size_t>(options.batch_per_rank)),
       batch_(global_batch_of(options)) {}

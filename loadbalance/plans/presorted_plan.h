@@ -13,7 +13,7 @@ namespace strata::loadbalance {
 // The published method: the samples of a group of 8 ranks, longest first, in serpentine order.
 class PresortedPlan final : public BatchPlan {
  public:
-  PresortedPlan(const PlanOptions& options, std::span<const int32_t> lengths);
+  PresortedPlan(const PlanOptions& options, std::span<const LengthCount> histogram);
   std::span<const uint32_t> next_step() override;
 
  private:

@@ -14,18 +14,20 @@ namespace strata::loadbalance {
 // number of samples.
 class RandomDraw {
  public:
-  RandomDraw(const PlanOptions& options, std::span<const int32_t> lengths);
+  RandomDraw(const PlanOptions& options, std::span<const LengthCount> histogram);
   // The next global batch, rank by rank. Valid until the next call.
   std::span<const Sample> next_step();
 
  private:
+  SamplesByLength samples_;
   EpochSampler deck_;
+  std::vector<uint32_t> numbers_;  // scratch
   std::vector<Sample> drawn_;
 };
 
 class RandomPlan final : public BatchPlan {
  public:
-  RandomPlan(const PlanOptions& options, std::span<const int32_t> lengths);
+  RandomPlan(const PlanOptions& options, std::span<const LengthCount> histogram);
   std::span<const uint32_t> next_step() override;
 
  private:

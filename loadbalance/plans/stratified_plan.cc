@@ -8,24 +8,19 @@ namespace strata::loadbalance {
 namespace {
 
 std::vector<EpochSampler> cut_by_length(const PlanOptions& options,
-                                        std::span<const int32_t> lengths) {
+                                        const SamplesByLength& samples) {
   const std::vector<int>& bounds = options.strata_bounds;
-  std::vector<std::vector<Sample>> members(bounds.size());
-  for (const Sample& sample : samples_of(lengths)) {
-    const auto stratum =
-        std::lower_bound(bounds.begin(), bounds.end(), static_cast<int>(sample.length));
-    if (stratum == bounds.end()) {
-      fail("sample {} has {} tokens, above the last of strata_bounds, {}", sample.number,
-           sample.length, bounds.back());
-    }
-    members[static_cast<size_t>(stratum - bounds.begin())].push_back(sample);
+  if (static_cast<int64_t>(samples.longest()) > bounds.back()) {
+    fail("a sample has {} tokens, above the last of strata_bounds, {}", samples.longest(),
+         bounds.back());
   }
   std::vector<EpochSampler> strata;
-  for (auto& cards : members) {
+  uint32_t first = 0;
+  for (const int bound : bounds) {
+    const uint32_t end = bound < 0 ? 0 : samples.up_to(static_cast<uint32_t>(bound));
     const uint64_t stratum = strata.size();
-    if (!cards.empty()) {
-      strata.emplace_back(std::move(cards), splitmix64(options.seed + stratum));
-    }
+    if (end > first) strata.emplace_back(first, end - first, splitmix64(options.seed + stratum));
+    first = end;
   }
   return strata;
 }
@@ -33,15 +28,16 @@ std::vector<EpochSampler> cut_by_length(const PlanOptions& options,
 std::vector<uint32_t> sizes_of(std::span<const EpochSampler> strata) {
   std::vector<uint32_t> sizes;
   for (const EpochSampler& stratum : strata) {
-    sizes.push_back(static_cast<uint32_t>(stratum.size()));
+    sizes.push_back(stratum.size());
   }
   return sizes;
 }
 
 }  // namespace
 
-StratifiedDraw::StratifiedDraw(const PlanOptions& options, std::span<const int32_t> lengths)
-    : strata_(cut_by_length(options, lengths)),
+StratifiedDraw::StratifiedDraw(const PlanOptions& options, std::span<const LengthCount> histogram)
+    : samples_(histogram),
+      strata_(cut_by_length(options, samples_)),
       sizes_(sizes_of(strata_)),
       left_(sizes_),
       counts_(sizes_, options.batch_per_rank),
@@ -75,13 +71,17 @@ void StratifiedDraw::deal_local_batch(std::span<Sample> local_batch) {
 // Returns what is still to be filled.
 std::span<Sample> StratifiedDraw::deal(size_t stratum, uint32_t count,
                                        std::span<Sample> local_batch) {
-  strata_[stratum].deal(local_batch.first(count));
+  numbers_.resize(count);
+  strata_[stratum].deal(numbers_);
+  for (uint32_t i = 0; i < count; ++i) {
+    local_batch[i] = {numbers_[i], samples_.length_of(numbers_[i])};
+  }
   left_[stratum] -= count;
   return local_batch.subspan(count);
 }
 
-StratifiedPlan::StratifiedPlan(const PlanOptions& options, std::span<const int32_t> lengths)
-    : draw_(options, lengths), batch_(global_batch_of(options)) {}
+StratifiedPlan::StratifiedPlan(const PlanOptions& options, std::span<const LengthCount> histogram)
+    : draw_(options, histogram), batch_(global_batch_of(options)) {}
 
 std::span<const uint32_t> StratifiedPlan::next_step() {
   write_numbers(draw_.next_step(), batch_);

@@ -15,7 +15,7 @@ namespace strata::loadbalance {
 // grouped by stratum, shortest first (twice where an epoch ends inside it).
 class StratifiedDraw {
  public:
-  StratifiedDraw(const PlanOptions& options, std::span<const int32_t> lengths);
+  StratifiedDraw(const PlanOptions& options, std::span<const LengthCount> histogram);
   // The next global batch, rank by rank. Valid until the next call.
   std::span<const Sample> next_step();
 
@@ -23,9 +23,11 @@ class StratifiedDraw {
   void deal_local_batch(std::span<Sample> local_batch);
   std::span<Sample> deal(size_t stratum, uint32_t count, std::span<Sample> local_batch);
 
+  SamplesByLength samples_;
   std::vector<EpochSampler> strata_;
   std::vector<uint32_t> sizes_;       // samples of every stratum
   std::vector<uint32_t> left_;        // of these, not yet drawn in this epoch
+  std::vector<uint32_t> numbers_;     // scratch
   std::vector<uint32_t> this_epoch_;  // scratch: the part of a local batch before an epoch's end
   ProportionalCounts counts_;
   std::vector<Sample> drawn_;
@@ -34,7 +36,7 @@ class StratifiedDraw {
 
 class StratifiedPlan final : public BatchPlan {
  public:
-  StratifiedPlan(const PlanOptions& options, std::span<const int32_t> lengths);
+  StratifiedPlan(const PlanOptions& options, std::span<const LengthCount> histogram);
   std::span<const uint32_t> next_step() override;
 
  private:

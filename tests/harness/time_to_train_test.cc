@@ -19,7 +19,7 @@ namespace {
 class FakeSystem final : public SystemUnderTest {
  public:
   SystemFacts system_facts() const override { return {.device = "a fake"}; }
-  DataFacts data_facts() const override { return {.train_samples = 100, .eval_samples = 7}; }
+  std::vector<std::string> tensors() const override { return {"kernel"}; }
   int rank() const override { return 0; }
   int ranks() const override { return 1; }
   void broadcast(void*, size_t) override {}
@@ -31,7 +31,10 @@ class FakeSystem final : public SystemUnderTest {
     step_ = 0;
   }
   void warm_up(const Say&) override { calls += "warm_up "; }
-  void start() override { calls += "start "; }
+  DataFacts start() override {
+    calls += "start ";
+    return {.train_samples = 100, .eval_samples = 7};
+  }
   TrainedStep train_step() override {
     if (++step_ == fails_at) fail("the device is gone");
     return {.step = step_, .samples = 10 * step_, .loss = step_ >= diverges_at ? NAN : 1.0};

@@ -11,7 +11,7 @@
 namespace strata::loadbalance {
 namespace {
 
-double heaviest(std::span<const uint32_t> batches, int ranks, std::span<const int32_t> lengths,
+double heaviest(std::span<const uint32_t> batches, int ranks, const Lengths& lengths,
                 const CostModel& model) {
   const size_t per_rank = batches.size() / static_cast<size_t>(ranks);
   double result = 0;
@@ -27,7 +27,7 @@ double heaviest(std::span<const uint32_t> batches, int ranks, std::span<const in
 
 TEST(CostBalancer, GivesEveryRankEquallyManyAndEverySampleOnce) {
   const auto lengths = random_lengths(70, 3);
-  CostBalancer balancer(lengths, {});
+  CostBalancer balancer(512, {});
   std::vector<uint32_t> batches(70), every_sample(70);
   std::iota(every_sample.begin(), every_sample.end(), 0u);
   for (const int ranks : {1, 2, 5, 7, 10, 70}) {
@@ -56,7 +56,7 @@ TEST(CostBalancer, IsCloseToTheBestOfAllSplits) {
       }
       best = std::min(best, heaviest(split, 2, lengths, model));
     } while (std::prev_permutation(first.begin(), first.end()));
-    CostBalancer balancer(lengths, model);
+    CostBalancer balancer(512, model);
     std::vector<uint32_t> batches(8);
     balancer.assign(samples_of(lengths), 2, batches);
     const double found = heaviest(batches, 2, lengths, model);
@@ -68,11 +68,11 @@ TEST(CostBalancer, IsCloseToTheBestOfAllSplits) {
 
 // Half the samples are alike and one is far longer: what the first rounds leave, the last even out.
 TEST(CostBalancer, EvensOutWhatTheLongestSampleLeaves) {
-  std::vector<int32_t> lengths(64, 100);
+  Lengths lengths(64, 100);
   lengths[5] = 160;
-  for (int i = 32; i < 64; ++i) lengths[i] = 40 + 2 * (i % 16);
+  for (int i = 32; i < 64; ++i) lengths[i] = static_cast<uint16_t>(40 + 2 * (i % 16));
   const CostModel tokens = {.linear = 1, .quadratic = 0};
-  CostBalancer balancer(lengths, tokens);
+  CostBalancer balancer(160, tokens);
   std::vector<uint32_t> batches(64);
   balancer.assign(samples_of(lengths), 4, batches);
   const double mean = std::accumulate(lengths.begin(), lengths.end(), 0.0) / 4;
@@ -81,7 +81,7 @@ TEST(CostBalancer, EvensOutWhatTheLongestSampleLeaves) {
 
 TEST(CostBalancer, GivesEveryRankItsSamplesLongestFirst) {
   const auto lengths = random_lengths(16 * 64, 4);
-  CostBalancer balancer(lengths, {});
+  CostBalancer balancer(512, {});
   std::vector<uint32_t> batches(lengths.size());
   balancer.assign(samples_of(lengths), 64, batches);
   for (auto batch = batches.begin(); batch != batches.end(); batch += 16) {
@@ -92,8 +92,8 @@ TEST(CostBalancer, GivesEveryRankItsSamplesLongestFirst) {
 
 // Attention makes one long sample dearer than two of half its length.
 TEST(CostBalancer, BalancesCostRatherThanTokens) {
-  const std::vector<int32_t> lengths = {512, 256, 256, 1};
-  CostBalancer balancer(lengths, {.linear = 0, .quadratic = 1});
+  const Lengths lengths = {512, 256, 256, 1};
+  CostBalancer balancer(512, {.linear = 0, .quadratic = 1});
   std::vector<uint32_t> batches(4);
   balancer.assign(samples_of(lengths), 2, batches);
   EXPECT_EQ(batches, (std::vector<uint32_t>{0, 3, 1, 2}));

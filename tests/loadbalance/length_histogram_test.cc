@@ -23,14 +23,16 @@ TEST(LengthHistogram, ReadsLinesAndComments) {
   EXPECT_EQ(histogram[0].length, 128);
   EXPECT_EQ(histogram[0].weight, 1);
   EXPECT_EQ(histogram[1].length, 512);
-  EXPECT_EQ(lengths_in_proportion(histogram, 8),
-            (std::vector<int32_t>{128, 128, 512, 512, 512, 512, 512, 512}));
+  const auto eight = in_proportion(histogram, 8);
+  ASSERT_EQ(eight.size(), 2u);
+  EXPECT_EQ(eight[0].weight, 2) << "of 128 tokens";
+  EXPECT_EQ(eight[1].weight, 6) << "of 512";
 }
 
 TEST(LengthHistogram, MlperfsWikipediaHasTheSharesOfItsStrata) {
   std::vector<int> counts(4);
-  for (const int32_t length : lengths_in_proportion(mlperf_wikipedia_histogram(), 16000)) {
-    ++counts.at(static_cast<size_t>((length - 1) / 128));
+  for (const LengthCount& entry : in_proportion(mlperf_wikipedia_histogram(), 16000)) {
+    counts.at(static_cast<size_t>((entry.length - 1) / 128)) += static_cast<int>(entry.weight);
   }
   for (size_t stratum = 0; stratum < 4; ++stratum) {
     EXPECT_NEAR(counts[stratum], (std::vector{6000, 3000, 2000, 5000})[stratum], 1);
@@ -40,8 +42,19 @@ TEST(LengthHistogram, MlperfsWikipediaHasTheSharesOfItsStrata) {
 TEST(LengthHistogram, EveryNumberOfSamplesIsReached) {
   const auto histogram = parse("1 1\n2 1\n3 1\n");
   for (size_t samples = 0; samples < 50; ++samples) {
-    EXPECT_EQ(lengths_in_proportion(histogram, samples).size(), samples);
+    int64_t reached = 0;
+    for (const LengthCount& entry : in_proportion(histogram, samples)) reached += entry.weight;
+    EXPECT_EQ(reached, static_cast<int64_t>(samples));
   }
+}
+
+TEST(LengthHistogram, OfLengthsCountsThem) {
+  const auto histogram = histogram_of(std::vector<uint16_t>{7, 512, 7, 65535});
+  ASSERT_EQ(histogram.size(), 3u);
+  EXPECT_EQ(histogram[0].length, 7);
+  EXPECT_EQ(histogram[0].weight, 2);
+  EXPECT_EQ(histogram[2].length, 65535);
+  EXPECT_EQ(histogram[2].weight, 1);
 }
 
 TEST(LengthHistogram, WrongLinesAreNamed) {
@@ -59,14 +72,14 @@ TEST(LengthHistogram, WrongLinesAreNamed) {
 
 // 6 : 3 : 2 : 5, about a third full, a mean near 253.
 TEST(LengthHistogram, TheShippedLengthsHaveMlperfWikipediasShares) {
-  const auto lengths = lengths_in_proportion(
+  const auto histogram = in_proportion(
       read_length_histogram(STRATA_SOURCE_DIR "/bench/lengths/mlperf_wikipedia.txt"), 160000);
   std::vector<int> strata(4);
   double tokens = 0, full = 0;
-  for (const int32_t length : lengths) {
-    ++strata[(length - 1) / 128];
-    tokens += length;
-    full += length == 512;
+  for (const auto& [length, count] : histogram) {
+    strata[static_cast<size_t>((length - 1) / 128)] += static_cast<int>(count);
+    tokens += static_cast<double>(length * count);
+    full += length == 512 ? static_cast<double>(count) : 0;
   }
   EXPECT_NEAR(strata[0], 60000, 100);
   EXPECT_NEAR(strata[1], 30000, 100);

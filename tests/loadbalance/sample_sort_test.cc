@@ -12,7 +12,7 @@ namespace {
 TEST(SampleSort, SortsLongestFirstAndKeepsEqualsInOrder) {
   const auto lengths = random_lengths(3000, 1);
   const std::vector<Sample> all = samples_of(lengths);
-  SampleSort sort(lengths);
+  SampleSort sort(512);
   std::vector<Sample> samples = {all[2999], all[0], all[17], all[17]};
   for (size_t i = 0; i < 1000; ++i) samples.push_back(all[i * 7 % 3000]);
   const auto sorted = sort.longest_first(samples);
@@ -22,7 +22,7 @@ TEST(SampleSort, SortsLongestFirstAndKeepsEqualsInOrder) {
 }
 
 TEST(SampleSort, DealsInSerpentines) {
-  const std::vector<Sample> sorted = samples_of(std::vector<int32_t>(9, 7));
+  const std::vector<Sample> sorted = samples_of(Lengths(9, 7));
   std::vector<uint32_t> batches(9);
   deal_serpentine(sorted, 3, batches);
   EXPECT_EQ(batches, (std::vector<uint32_t>{0, 5, 6, 1, 4, 7, 2, 3, 8}));

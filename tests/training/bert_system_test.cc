@@ -1,6 +1,7 @@
 #include "training/bert_system.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -114,32 +115,52 @@ TEST_F(BertSystemTest, SaysWhereTheStepTraceIsNotWhole) {
 
 TEST_F(BertSystemTest, KnowsWhatALogSaysOfIt) {
   const Ranks ranks{*communicator_};
-  const BertSystem system(config_, ranks);
-  const harness::DataFacts facts = system.data_facts();
-  EXPECT_EQ(facts.train_samples, 48);
-  EXPECT_EQ(facts.eval_samples, 10);
-  EXPECT_EQ(facts.max_predictions_per_seq, 8) << "of the fullest training sample";
-  const auto has = [&](const char* tensor) {
-    return std::ranges::count(facts.tensors, tensor) == 1;
-  };
+  BertSystem system(config_, ranks);
+  const std::vector<std::string> tensors = system.tensors();
+  const auto has = [&](const char* tensor) { return std::ranges::count(tensors, tensor) == 1; };
   EXPECT_TRUE(has("bert/embeddings/word_embeddings"));
   EXPECT_TRUE(has("bert/encoder/layer_0/attention/self/query/kernel"));
   EXPECT_TRUE(has("cls/seq_relationship/output_bias"));
   EXPECT_EQ(system.system_facts().ranks, 1);
   EXPECT_FALSE(system.system_facts().libraries.empty());
+  system.prepare(7, {}, [](const std::string&) {});
+  const harness::DataFacts facts = system.start();
+  EXPECT_EQ(facts.train_samples, 48);
+  EXPECT_EQ(facts.eval_samples, 10);
 }
 
-TEST_F(BertSystemTest, RefusesMoreEvaluationSamplesThanThereAre) {
+// Of the data it may know that it is there, until the clock runs.
+TEST_F(BertSystemTest, DoesNotLookIntoTheDataBeforeItStarts) {
+  const std::string train = read_file(config_.data.train[0]),
+                    eval = read_file(config_.data.eval[0]);
+  write_file_atomically(config_.data.train[0], "not yet");
+  write_file_atomically(config_.data.eval[0], "not yet");
+  const Ranks ranks{*communicator_};
+  config_.initialization.warmup_steps = 2;
+  BertSystem system(config_, ranks);
+  system.prepare(7, {}, [](const std::string&) {});
+  system.warm_up([](const std::string&) {});
+  write_file_atomically(config_.data.train[0], train);
+  write_file_atomically(config_.data.eval[0], eval);
+  system.start();
+  EXPECT_EQ(system.train_step().step, 1);
+  EXPECT_GE(system.evaluate(), 0);
+}
+
+// The number of samples is known once the clock runs.
+TEST_F(BertSystemTest, MoreEvaluationSamplesThanThereAreAbortTheRun) {
   config_.data.eval_samples = 11;
   EXPECT_THROW(run(), Error);
-  EXPECT_FALSE(std::filesystem::exists(config_.run.output)) << "nothing is left behind";
+  const std::string log =
+      read_file(harness::ResultTree{config_.run.output, "Strata", "small"}.log(0));
+  EXPECT_NE(log.find("\"status\": \"aborted\""), std::string::npos) << log;
 }
 
 TEST_F(BertSystemTest, AFailedInitialisationCanBeTriedAgain) {
-  const int micro_batch = config_.batch.micro_batch;
-  config_.batch.micro_batch = 1000;
+  const auto data = std::exchange(config_.data.eval, {directory_ / "none.hdf5"});
   EXPECT_THROW(run(), Error);
-  config_.batch.micro_batch = micro_batch;
+  EXPECT_FALSE(std::filesystem::exists(config_.run.output)) << "nothing is left behind";
+  config_.data.eval = data;
   EXPECT_NO_THROW(run());
   EXPECT_THROW(run(), Error) << "results are there now";
 }

@@ -42,8 +42,8 @@ inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
   config.clip = {config::ClipMode::kAfterAllReduce, 1.0};
   bert::Model model(bert, backend, capacity_of(*source, config.batch.micro_batch));
   model.set_weights(bert::load_weights(model.layout(), bert::reference_checkpoint(), 0).values);
-  Trainer trainer(config, backend, model, communicator, *source, 1);
-  trainer.start();
+  Trainer trainer(config, backend, model, communicator, 1);
+  trainer.start(*source);
   for (size_t i = 0; i < std::min(steps, golden.at("losses").size()); ++i) {
     const nlohmann::json& expected = golden.at("losses")[i];
     const StepResult step = trainer.step();

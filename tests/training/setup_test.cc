@@ -78,12 +78,39 @@ TEST_F(Setup, SamplesLongerThanTheModelAreRefused) {
   info.max_predictions = 8;
   data::write_instances(path, counting_instances(20), info);
   bert::BertConfig model = small_bert();
-  EXPECT_EQ(open_data({path}, model)->size(), 20u);
-  EXPECT_EQ(open_data({path, directory_}, model)->size(), 40u);
+  EXPECT_EQ(open_data({path}, {}, model)->size(), 20u);
+  EXPECT_EQ(open_data({path, directory_}, {}, model)->size(), 40u);
   model.max_positions = 20;
-  const std::string error = error_of([&] { open_data({path}, model); });
+  const std::string error = error_of([&] { open_data({path}, {}, model); });
   EXPECT_TRUE(contains(error, path.string())) << error;
   EXPECT_TRUE(contains(error, "20 tokens")) << error;
+  model.max_positions = 32;
+  const std::string long_samples = error_of([&] { open_data({path}, {.max_length = 20}, model); });
+  EXPECT_TRUE(contains(long_samples, "data.max_length is 20")) << long_samples;
+  const std::string masked =
+      error_of([&] { open_data({path}, {.max_predictions_per_seq = 2}, model); });
+  EXPECT_TRUE(contains(masked, "data.max_predictions_per_seq is 2")) << masked;
+}
+
+TEST_F(Setup, SaysWhichDataIsNotThere) {
+  config::DataConfig data{.train = {directory_}, .eval = {directory_ / "none.hdf5"}};
+  const std::string error = error_of([&] { check_data_paths(data); });
+  EXPECT_TRUE(contains(error, "data.eval: " + (directory_ / "none.hdf5").string())) << error;
+  data.eval = {directory_};
+  EXPECT_NO_THROW(check_data_paths(data));
+}
+
+TEST_F(Setup, CapacityHoldsTheLargestSamplesThatAreAllowed) {
+  config::RunConfig config = small_run();
+  config.batch.micro_batch = 4;
+  config.data.max_predictions_per_seq = 7;
+  EXPECT_EQ(capacity_of(config, small_bert()).tokens, 4 * 32);
+  EXPECT_EQ(capacity_of(config, small_bert()).sequences, 4);
+  EXPECT_EQ(capacity_of(config, small_bert()).masked, 4 * 7);
+  config.data.max_length = 20;
+  EXPECT_EQ(capacity_of(config, small_bert()).tokens, 4 * 20);
+  config.data.max_length = 33;
+  EXPECT_EQ(capacity_of(config, small_bert()).tokens, 4 * 32) << "of the model's positions";
 }
 
 TEST_F(Setup, CapacityHoldsTheFullestMicroBatch) {

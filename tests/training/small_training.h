@@ -134,16 +134,16 @@ inline TrainingHistory train(const config::RunConfig& config, device::Backend& b
                     model_options(config, small_bert()));
   const bert::HostWeights weights = bert::random_weights(model.layout(), seed);
   model.set_weights(weights);
-  Trainer trainer(config, backend, model, communicator, source, seed);
-  Evaluator evaluator(model, source, 0, config.batch.micro_batch, communicator);
-  warm_up(config.initialization.warmup_steps, steps, model, weights, trainer, evaluator);
-  trainer.start();
+  Trainer trainer(config, backend, model, communicator, seed);
+  warm_up(config, model, weights, trainer, communicator);
+  trainer.start(source);
   TrainingHistory history;
   for (int step = 0; step < steps; ++step) {
     trainer.record(step == 1 || step == 2 ? timeline : nullptr);
     history.steps.push_back(trainer.step());
   }
-  history.evaluation = evaluator.evaluate();
+  history.evaluation =
+      Evaluator(model, source, 0, config.batch.micro_batch, communicator).evaluate();
   trainer.gather_weights();
   history.weights = model.weights();
   expect_gaps_between_gradients_to_be_zero(model);

@@ -183,8 +183,8 @@ TEST_F(TrainerInFloat8, RanksAgreeOnTheLargestValues) {
     bert::Model model(small_bert(), *backend, capacity_of(*source_, config.batch.micro_batch),
                       model_options(config, small_bert()));
     model.set_weights(bert::random_weights(model.layout(), 7));
-    Trainer trainer(config, *backend, model, *world_, *source_, 7);
-    trainer.start();
+    Trainer trainer(config, *backend, model, *world_, 7);
+    trainer.start(*source_);
     std::vector<std::vector<float>> steps;
     for (int step = 0; step < 3; ++step) {
       trainer.step();

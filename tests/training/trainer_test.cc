@@ -245,7 +245,7 @@ TEST_F(TrainerTest, AStepSaysWhatItTrainedOn) {
     masked += step.losses->masked_lm.count;
   }
   // One epoch: every sample once.
-  const auto sum = [](std::span<const int32_t> values) {
+  const auto sum = [](std::span<const uint16_t> values) {
     return std::accumulate(values.begin(), values.end(), int64_t{0});
   };
   EXPECT_EQ(tokens, sum(source_->lengths()));

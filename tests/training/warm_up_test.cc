@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/support/deferred_backend.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/training/small_training.h"
 
 namespace strata::training {
@@ -18,8 +19,13 @@ struct Case {
   int accumulation;
 };
 
-class WarmUpTest : public testing::TestWithParam<Case> {
+class WarmUpTest : public testing_support::TemporaryDirectory,
+                   public testing::WithParamInterface<Case> {
  protected:
+  WarmUpTest() {
+    write_file_atomically(directory_ / "shapes", data::to_text(source_->index().classes()));
+  }
+
   config::RunConfig config(int warmup_steps) const {
     config::RunConfig config = small_run();
     config.optimizer.name = GetParam().optimizer;
@@ -29,6 +35,9 @@ class WarmUpTest : public testing::TestWithParam<Case> {
     config.batch.gradient_accumulation_steps = GetParam().accumulation;
     config.batch.round_tokens = 16;
     config.initialization.warmup_steps = warmup_steps;
+    config.target.max_steps = kWarmUpSteps;
+    config.data.eval_samples = source_->size();
+    config.data.shapes = directory_ / "shapes";
     return config;
   }
   TrainingHistory run(const config::RunConfig& config, device::Backend& backend) const {
@@ -117,7 +126,7 @@ class TryingDevice : public testing_support::DeferredBackend {
 };
 
 TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
-  config::RunConfig cold = config(0);
+  config::RunConfig cold = config(1);
   for (const int64_t round_tokens : {1, 16}) {
     cold.batch.round_tokens = round_tokens;
     const bert::ModelOptions options = model_options(cold, small_bert());
@@ -125,15 +134,15 @@ TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
     bert::Model model(small_bert(), device, capacity_of(*source_, 8), options);
     const bert::HostWeights weights = bert::random_weights(model.layout(), 7);
     model.set_weights(weights);
-    Trainer trainer(cold, device, model, *communicator_, *source_, 7);
-    Evaluator evaluator(model, *source_, 0, 8, *communicator_);
-    const WarmUp result = warm_up(1, kWarmUpSteps, model, weights, trainer, evaluator);
+    Trainer trainer(cold, device, model, *communicator_, 7);
+    const WarmUp result = warm_up(cold, model, weights, trainer, *communicator_);
     EXPECT_GT(result.tried, 4);
     EXPECT_EQ(result.captured, 0);
     const int tries = device.tries();
     EXPECT_GT(tries, 20);
+    trainer.start(*source_);
+    Evaluator evaluator(model, *source_, 0, cold.batch.micro_batch, *communicator_);
     const int allocations = device.allocations();
-    trainer.start();
     for (int step = 0; step < kWarmUpSteps; ++step) trainer.step();
     EXPECT_EQ(device.tries(), tries) << "in training";
     EXPECT_EQ(device.allocations(), allocations) << "in training";
@@ -141,6 +150,17 @@ TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
     EXPECT_EQ(device.tries(), tries) << "in an evaluation";
     EXPECT_EQ(device.allocations(), allocations) << "in an evaluation";
   }
+}
+
+// What a file tells of the shapes is not needed to train.
+TEST_P(WarmUpTest, ShapesThatAreNotKnownAreNotPrepared) {
+  config::RunConfig config = this->config(1);
+  config.data.shapes.reset();
+  config.device.graphs = true;
+  testing_support::DeferredBackend deferred(*cpu_, 3);
+  const TrainingHistory unprepared = run(config, deferred);
+  EXPECT_EQ(unprepared.weights, run(this->config(0), *cpu_).weights);
+  EXPECT_LT(deferred.launches(), kWarmUpSteps * GetParam().accumulation);
 }
 
 }  // namespace

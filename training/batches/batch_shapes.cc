@@ -17,10 +17,19 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source,
   return size;
 }
 
-void BatchShapes::add(std::span<const uint32_t> samples) {
+SampleShape shape_of(const data::SampleClass& alike) {
+  return {static_cast<int32_t>(alike.length), static_cast<int32_t>(alike.masked)};
+}
+
+void BatchShapes::add(std::span<const SampleShape> samples) {
+  bert::BatchCapacity size{.sequences = std::ssize(samples)};
   int32_t longest = 0;
-  for (const uint32_t sample : samples) longest = std::max(longest, source_.lengths()[sample]);
-  Seen& seen = seen_[rounding_.shape_of(capacity_of(source_, samples), longest)];
+  for (const SampleShape& sample : samples) {
+    size.tokens += sample.length;
+    size.masked += sample.masked;
+    longest = std::max(longest, sample.length);
+  }
+  Seen& seen = seen_[rounding_.shape_of(size, longest)];
   if (seen.times++ > 0) return;
   seen.samples.assign(samples.begin(), samples.end());
   seen.order = seen_.size();
@@ -36,15 +45,15 @@ std::vector<const BatchShapes::Entry*> BatchShapes::by_frequency() const {
   return entries;
 }
 
-std::vector<std::vector<uint32_t>> BatchShapes::most_frequent() const {
-  std::vector<std::vector<uint32_t>> batches;
+std::vector<std::vector<SampleShape>> BatchShapes::most_frequent() const {
+  std::vector<std::vector<SampleShape>> batches;
   for (const Entry* entry : by_frequency()) batches.push_back(entry->second.samples);
   return batches;
 }
 
-std::vector<std::vector<uint32_t>> BatchShapes::covering(int64_t rows) const {
+std::vector<std::vector<SampleShape>> BatchShapes::covering(int64_t rows) const {
   std::set<int64_t> samples, tokens, masked;
-  std::vector<std::vector<uint32_t>> batches;
+  std::vector<std::vector<SampleShape>> batches;
   for (const Entry* entry : by_frequency()) {
     const auto multiple = [&](int64_t number) { return (number + rows - 1) / rows; };
     const bool new_tokens = tokens.insert(multiple(entry->first.tokens)).second;
@@ -55,15 +64,16 @@ std::vector<std::vector<uint32_t>> BatchShapes::covering(int64_t rows) const {
   return batches;
 }
 
-data::PackedBatch synthetic_batch_like(const bert::BertConfig& model,
-                                       const data::InstanceSource& source,
-                                       std::span<const uint32_t> samples) {
+data::PackedBatch synthetic_batch(const bert::BertConfig& model,
+                                  std::span<const SampleShape> samples) {
   std::vector<int32_t> lengths, masked;
-  for (const uint32_t sample : samples) {
-    lengths.push_back(source.lengths()[sample]);
-    masked.push_back(source.masked_counts()[sample]);
+  uint64_t seed = 0;
+  for (const SampleShape& sample : samples) {
+    lengths.push_back(sample.length);
+    masked.push_back(sample.masked);
+    seed += static_cast<uint64_t>(sample.length);
   }
-  return synthetic_batch(model, lengths, masked, samples.empty() ? 0 : samples.front());
+  return synthetic_batch(model, lengths, masked, seed);
 }
 
 }  // namespace strata::training

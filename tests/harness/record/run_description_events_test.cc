@@ -48,8 +48,7 @@ class LogRunTest : public testing_support::TemporaryDirectory {
   }
 
   std::vector<std::string> tensors_;
-  const RunFacts facts_{
-      .ranks = 2, .seed = 3'000'000'000, .platform = "2 x box", .max_predictions_per_seq = 76};
+  const RunFacts facts_{.ranks = 2, .seed = 3'000'000'000, .platform = "2 x box"};
 };
 
 config::RunConfig closed_config() {

@@ -49,7 +49,7 @@ TEST_P(EveryStrategy, NoSampleIsEverDrawnTwiceMoreThanAnother) {
     const size_t global_batch = static_cast<size_t>(plan.ranks * plan.batch_per_rank);
     const size_t samples = global_batch + random.below(500);
     const auto lengths = random_lengths(samples, static_cast<uint64_t>(trial));
-    const auto batches = make_batch_plan(plan, lengths);
+    const auto batches = make_batch_plan(plan, histogram_of(lengths));
     std::vector<size_t> drawn(samples);
     for (size_t step = 1; step * global_batch < 4 * samples; ++step) {
       for (const uint32_t sample : batches->next_step()) ++drawn.at(sample);
@@ -88,7 +88,8 @@ TEST_P(EveryDrawingStrategy, DrawsEverySampleOnceAnEpoch) {
 // Asserts that for 60 steps two plans hold the same samples in the same groups of `group` samples.
 void expect_the_same_groups(const PlanOptions& a, const PlanOptions& b, size_t group) {
   const auto lengths = random_lengths(5000, 4);
-  const auto first = make_batch_plan(a, lengths), second = make_batch_plan(b, lengths);
+  const auto first = make_batch_plan(a, histogram_of(lengths)),
+             second = make_batch_plan(b, histogram_of(lengths));
   for (int step = 0; step < 60; ++step) {
     const auto x = first->next_step(), y = second->next_step();
     std::vector<uint32_t> left(x.begin(), x.end()), right(y.begin(), y.end());
@@ -145,8 +146,8 @@ TEST_P(EveryStrategy, EpochsDiffer) {
 // epoch has at most 96 * 11 = 1056 degrees; 1202 is its 99.9 % quantile.
 TEST_P(EveryStrategy, EverySamplesStepIsUniform) {
   constexpr int kSeeds = 1200, kSteps = 12, kBatch = 8, kSamples = kSteps * kBatch;
-  std::vector<int32_t> lengths(kSamples);
-  for (int i = 0; i < kSamples; ++i) lengths[i] = 1 + (i * 512 / kSamples);
+  Lengths lengths(kSamples);
+  for (int i = 0; i < kSamples; ++i) lengths[i] = static_cast<uint16_t>(1 + i * 512 / kSamples);
   std::vector<std::vector<int>> seen(kSamples, std::vector<int>(kSteps));
   for (int seed = 0; seed < kSeeds; ++seed) {
     const auto drawn = draw(options(1, kBatch, seed), lengths, 2 * kSamples);
@@ -163,26 +164,29 @@ TEST_P(EveryStrategy, EverySamplesStepIsUniform) {
 }
 
 TEST_P(EveryStrategy, ImpossiblePlansAreRefused) {
-  const auto lengths = random_lengths(100, 2);
-  EXPECT_THROW(make_batch_plan(options(101, 1), lengths), Error);
-  EXPECT_THROW(make_batch_plan(options(0, 1), lengths), Error);
-  EXPECT_THROW(make_batch_plan(options(1, 0), lengths), Error);
+  const auto histogram = histogram_of(random_lengths(100, 2));
+  EXPECT_THROW(make_batch_plan(options(101, 1), histogram), Error);
+  EXPECT_THROW(make_batch_plan(options(0, 1), histogram), Error);
+  EXPECT_THROW(make_batch_plan(options(1, 0), histogram), Error);
   PlanOptions falling = options(1, 1);
   falling.strata_bounds = {128, 128};
-  EXPECT_THROW(make_batch_plan(falling, lengths), Error);
+  EXPECT_THROW(make_batch_plan(falling, histogram), Error);
   falling.strata_bounds = {};
-  EXPECT_THROW(make_batch_plan(falling, lengths), Error);
+  EXPECT_THROW(make_batch_plan(falling, histogram), Error);
   PlanOptions odd = options(1, 1);
   odd.group_ranks = -1;
-  EXPECT_THROW(make_batch_plan(odd, lengths), Error);
+  EXPECT_THROW(make_batch_plan(odd, histogram), Error);
+  odd = options(1, 4);
+  odd.micro_batches = 3;
+  EXPECT_THROW(make_batch_plan(odd, histogram), Error);
   odd = options(1, 1);
   odd.cost = {0, 0};
-  EXPECT_THROW(make_batch_plan(odd, lengths), Error);
+  EXPECT_THROW(make_batch_plan(odd, histogram), Error);
 }
 
 TEST(BatchPlan, AnUnknownStrategyIsNamed) {
   try {
-    make_batch_plan({.strategy = "fair"}, random_lengths(1, 1));
+    make_batch_plan({.strategy = "fair"}, histogram_of(random_lengths(1, 1)));
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("\"fair\" is unknown"), std::string::npos);

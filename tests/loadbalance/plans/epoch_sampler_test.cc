@@ -10,28 +10,16 @@
 namespace strata::loadbalance {
 namespace {
 
-std::vector<Sample> cards_of(std::span<const uint32_t> numbers) {
-  std::vector<Sample> cards;
-  for (const uint32_t number : numbers) cards.push_back({number, 1000 + number});
-  return cards;
-}
-
-// The next cards, each of which must have kept its length.
 std::vector<uint32_t> deal(EpochSampler& deck, size_t count) {
-  std::vector<Sample> hand(count);
+  std::vector<uint32_t> hand(count);
   deck.deal(hand);
-  std::vector<uint32_t> numbers;
-  for (const Sample& card : hand) {
-    EXPECT_EQ(card.length, 1000 + card.number);
-    numbers.push_back(card.number);
-  }
-  return numbers;
+  return hand;
 }
 
-TEST(EpochSampler, DealsEveryCardOnceARoundHoweverHandsAreCut) {
+TEST(EpochSampler, DealsEveryNumberOnceARoundHoweverHandsAreCut) {
   std::vector<uint32_t> numbers(70);
   std::iota(numbers.begin(), numbers.end(), 4u);
-  EpochSampler deck(cards_of(numbers), 1);
+  EpochSampler deck(4, 70, 1);
   std::vector<uint32_t> dealt;
   for (const size_t hand : {0, 1, 2, 3, 63, 1, 31, 32, 33, 44, 140, 70}) {
     const std::vector<uint32_t> cards = deal(deck, hand);
@@ -48,7 +36,7 @@ TEST(EpochSampler, DealsEveryCardOnceARoundHoweverHandsAreCut) {
 // 99.9 % quantile.
 TEST(EpochSampler, AllOrdersAreEquallyLikely) {
   constexpr int kRounds = 24000;
-  EpochSampler deck(cards_of(std::vector<uint32_t>{0, 1, 2, 3}), 5);
+  EpochSampler deck(0, 4, 5);
   std::map<std::vector<uint32_t>, int> seen;
   for (int round = 0; round < kRounds; ++round) ++seen[deal(deck, 4)];
   ASSERT_EQ(seen.size(), 24u);
@@ -61,12 +49,20 @@ TEST(EpochSampler, AllOrdersAreEquallyLikely) {
 
 // Fixed for ever: plans must be the same on every machine and in every version.
 TEST(EpochSampler, OrderIsAFunctionOfTheSeedAlone) {
-  std::vector<uint32_t> numbers(10);
-  std::iota(numbers.begin(), numbers.end(), 0u);
-  EpochSampler deck(cards_of(numbers), 7), other(cards_of(numbers), 8);
+  EpochSampler deck(0, 10, 7), other(0, 10, 8);
   const std::vector<uint32_t> first = deal(deck, 10);
   EXPECT_EQ(first, (std::vector<uint32_t>{3, 1, 9, 7, 6, 4, 0, 5, 8, 2}));
   EXPECT_NE(deal(other, 10), first);
+}
+
+// Memory is touched where numbers move: four thousand million numbers are dealt from at once.
+TEST(EpochSampler, ALargeDeckTakesNoTimeToMake) {
+  EpochSampler deck(0, 4'000'000'000, 7);
+  const std::vector<uint32_t> dealt = deal(deck, 1000);
+  EXPECT_GT(*std::max_element(dealt.begin(), dealt.end()), 3'900'000'000);
+  std::vector<uint32_t> sorted = dealt;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(std::unique(sorted.begin(), sorted.end()), sorted.end());
 }
 
 }  // namespace

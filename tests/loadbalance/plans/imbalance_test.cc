@@ -10,17 +10,17 @@ namespace strata::loadbalance {
 namespace {
 
 ImbalanceReport measure(const std::string& strategy, int ranks, int steps, int group_ranks = 0) {
-  static const auto lengths = lengths_in_proportion(mlperf_wikipedia_histogram(), 32 * 16384);
+  static const auto histogram = in_proportion(mlperf_wikipedia_histogram(), 32 * 16384);
   return measure_imbalance({.strategy = strategy,
                             .ranks = ranks,
                             .batch_per_rank = 16,
                             .seed = 5,
                             .group_ranks = group_ranks},
-                           lengths, steps);
+                           histogram, steps);
 }
 
 TEST(Imbalance, EqualSamplesAreBalanced) {
-  const std::vector<int32_t> lengths(100, 7);
+  const std::vector<LengthCount> lengths = {{7, 100}};
   const auto report = measure_imbalance({.strategy = "random", .ranks = 5}, lengths, 10);
   EXPECT_DOUBLE_EQ(report.mean_imbalance, 1);
   EXPECT_DOUBLE_EQ(report.p99_imbalance, 1);
@@ -30,7 +30,7 @@ TEST(Imbalance, EqualSamplesAreBalanced) {
 
 // Two ranks of one sample each, of 1 and 3 tokens in some order.
 TEST(Imbalance, IsTheHeaviestRankOverTheMean) {
-  const std::vector<int32_t> lengths = {1, 3};
+  const std::vector<LengthCount> lengths = {{1, 1}, {3, 1}};
   const PlanOptions options{.strategy = "random", .ranks = 2, .cost = {1, 0}};
   const auto report = measure_imbalance(options, lengths, 3);
   EXPECT_DOUBLE_EQ(report.mean_imbalance, 1.5);
@@ -39,7 +39,7 @@ TEST(Imbalance, IsTheHeaviestRankOverTheMean) {
 
 // Each rank receives the other ranks' samples, 5 bytes a token.
 TEST(Imbalance, CountsTheBytesOfThePublishedForms) {
-  const std::vector<int32_t> lengths(64, 10);
+  const std::vector<LengthCount> lengths = {{10, 64}};
   PlanOptions options{.strategy = "exchange", .ranks = 16, .batch_per_rank = 2};
   EXPECT_DOUBLE_EQ(measure_imbalance(options, lengths, 2).bytes_per_step, 15 * 2 * 10 * 5);
   options.strategy = "stratified+presort";
@@ -69,7 +69,7 @@ TEST(Imbalance, OfPlannedInsideNodesIsAThousandthAboveWhatTheirTotalsAllow) {
 }
 
 TEST(Imbalance, NeedsAStep) {
-  EXPECT_THROW(measure_imbalance({}, std::vector<int32_t>{1}, 0), Error);
+  EXPECT_THROW(measure_imbalance({}, std::vector<LengthCount>{{1, 1}}, 0), Error);
 }
 
 }  // namespace

@@ -10,8 +10,7 @@
 namespace strata::loadbalance {
 namespace {
 
-std::vector<int> counts_per_stratum(std::span<const uint32_t> local_batch,
-                                    const std::vector<int32_t>& lengths) {
+std::vector<int> counts_per_stratum(std::span<const uint32_t> local_batch, const Lengths& lengths) {
   std::vector<int> counts(4);
   for (const uint32_t sample : local_batch) ++counts[(lengths[sample] - 1) / 128];
   return counts;
@@ -19,11 +18,13 @@ std::vector<int> counts_per_stratum(std::span<const uint32_t> local_batch,
 
 // MLPerf Wikipedia's shares at 16 samples a rank.
 TEST(StratifiedPlan, EveryLocalBatchHoldsWholeSharesExactly) {
-  std::vector<int32_t> lengths;
-  for (int i = 0; i < 1600; ++i) {
-    lengths.push_back(i % 16 < 6 ? 100 : i % 16 < 9 ? 200 : i % 16 < 11 ? 300 : 512);
+  const std::vector<LengthCount> histogram = {{100, 600}, {200, 300}, {300, 200}, {512, 500}};
+  const SamplesByLength samples(histogram);
+  Lengths lengths;
+  for (uint32_t i = 0; i < samples.size(); ++i) {
+    lengths.push_back(static_cast<uint16_t>(samples.length_of(i)));
   }
-  StratifiedPlan plan({.ranks = 7, .batch_per_rank = 16, .seed = 3}, lengths);
+  StratifiedPlan plan({.ranks = 7, .batch_per_rank = 16, .seed = 3}, histogram_of(lengths));
   for (int step = 0; step < 50; ++step) {
     const auto batch = plan.next_step();
     for (int rank = 0; rank < 7; ++rank) {
@@ -43,7 +44,8 @@ TEST(StratifiedPlan, EveryLocalBatchIsWithinOneOfFractionalShares) {
     for (const int32_t length : lengths) {
       share[(length - 1) / 128] += static_cast<double>(batch) / static_cast<double>(lengths.size());
     }
-    StratifiedPlan plan({.ranks = ranks, .batch_per_rank = batch, .seed = 3}, lengths);
+    StratifiedPlan plan({.ranks = ranks, .batch_per_rank = batch, .seed = 3},
+                        histogram_of(lengths));
     for (int step = 0; step < 40; ++step) {
       const auto drawn = plan.next_step();
       for (int rank = 0; rank < ranks; ++rank) {
@@ -57,12 +59,12 @@ TEST(StratifiedPlan, EveryLocalBatchIsWithinOneOfFractionalShares) {
 }
 
 TEST(StratifiedPlan, ASampleAboveTheLastBoundIsNamed) {
-  const std::vector<int32_t> lengths = {5, 513};
+  const std::vector<LengthCount> histogram = {{5, 1}, {513, 1}};
   try {
-    StratifiedPlan plan({}, lengths);
+    StratifiedPlan plan({}, histogram);
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("sample 1 has 513 tokens"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("has 513 tokens"), std::string::npos);
   }
 }
 

@@ -21,6 +21,17 @@ class BatchShapesTest : public testing::Test {
     source_->read(samples, batch);
     return uploaded(batch);
   }
+  // Of synthetic samples like these.
+  bert::BatchShape shape_of(const std::vector<SampleShape>& samples) const {
+    return uploaded(synthetic_batch(small_bert(), samples));
+  }
+  std::vector<SampleShape> shapes_of(std::span<const uint32_t> samples) const {
+    std::vector<SampleShape> shapes;
+    for (const uint32_t sample : samples) {
+      shapes.push_back({source_->lengths()[sample], source_->masked_counts()[sample]});
+    }
+    return shapes;
+  }
   bert::BatchShape uploaded(const data::PackedBatch& batch) const {
     bert::DeviceBatch on_device(*backend_, bert::capacity_of(batch), rounding_);
     on_device.upload(device::Stream::kCopy, batch);
@@ -34,13 +45,13 @@ class BatchShapesTest : public testing::Test {
 
 // Batches of 1 to 6 samples, each twice as often as the next.
 TEST_F(BatchShapesTest, AreThoseOfBatchesOnADeviceTheMostFrequentFirst) {
-  BatchShapes shapes(*source_, rounding_);
+  BatchShapes shapes(rounding_);
   std::map<bert::BatchShape, int> times;
   for (uint32_t count = 1; count <= 6; ++count) {
     for (int repeat = 0; repeat < 64 >> count; ++repeat) {
       std::vector<uint32_t> samples;
       for (uint32_t i = 0; i < count; ++i) samples.push_back((7 * i + count) % kSamples);
-      shapes.add(samples);
+      shapes.add(shapes_of(samples));
       ++times[shape_of(samples)];
     }
   }
@@ -54,13 +65,13 @@ TEST_F(BatchShapesTest, AreThoseOfBatchesOnADeviceTheMostFrequentFirst) {
 
 TEST_F(BatchShapesTest, CoverAllNumbersOfRows) {
   constexpr int64_t kRows = 32;
-  BatchShapes shapes(*source_, rounding_);
+  BatchShapes shapes(rounding_);
   std::set<int64_t> numbers, tokens, masked;
   const auto multiple = [](int64_t rows) { return (rows + kRows - 1) / kRows; };
   for (uint32_t i = 0; i < 500; ++i) {
     std::vector<uint32_t> samples;
     for (uint32_t k = 0; k <= i % 9; ++k) samples.push_back((i * 11 + k * k) % kSamples);
-    shapes.add(samples);
+    shapes.add(shapes_of(samples));
     const bert::BatchShape shape = shape_of(samples);
     numbers.insert(shape.samples);
     tokens.insert(multiple(shape.tokens));
@@ -82,22 +93,8 @@ TEST_F(BatchShapesTest, CoverAllNumbersOfRows) {
 
 // Samples of one length, of which 1 to 8 tokens are masked.
 TEST_F(BatchShapesTest, CoverMaskedPositionsOfTheSameNumberOfTokens) {
-  data::Instances instances;
-  for (int32_t sample = 0; sample < 8; ++sample) {
-    for (int32_t t = 0; t < 16; ++t) {
-      instances.tokens.push_back(kSmallestWord + t);
-      if (t > sample) continue;
-      instances.masked_positions.push_back(t);
-      instances.masked_ids.push_back(kSmallestWord);
-    }
-    instances.token_offsets.push_back(instances.tokens.size());
-    instances.masked_offsets.push_back(instances.masked_ids.size());
-    instances.first_lengths.push_back(8);
-    instances.next_sentence.push_back(0);
-  }
-  const auto source = open_small(instances);
-  BatchShapes shapes(*source, {});
-  for (uint32_t sample = 0; sample < 8; ++sample) shapes.add(std::array{sample});
+  BatchShapes shapes({});
+  for (int32_t masked = 1; masked <= 8; ++masked) shapes.add(std::array{SampleShape{16, masked}});
   EXPECT_EQ(shapes.covering(4).size(), 2u);
   EXPECT_EQ(shapes.covering(8).size(), 1u);
   EXPECT_EQ(shapes.covering(1).size(), 8u);
@@ -108,7 +105,7 @@ TEST_F(BatchShapesTest, AStandInHasTheShapeAndOtherTokens) {
   const std::vector<uint32_t> samples{3, 17, 40, 8};
   data::PackedBatch real;
   source_->read(samples, real);
-  const data::PackedBatch made_up = synthetic_batch_like(small_bert(), *source_, samples);
+  const data::PackedBatch made_up = synthetic_batch(small_bert(), shapes_of(samples));
   EXPECT_EQ(uploaded(made_up), uploaded(real));
   EXPECT_EQ(made_up.cu_seqlens, real.cu_seqlens);
   EXPECT_NE(made_up.tokens, real.tokens);

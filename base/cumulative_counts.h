@@ -1,0 +1,47 @@
+// Which of several kinds a number is of, where numbers are given out kind after kind.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace strata {
+
+// Kind 0 has the numbers from 0 up to its count, kind 1 those that follow, and so on.
+class CumulativeCounts {
+ public:
+  CumulativeCounts() = default;
+  explicit CumulativeCounts(std::span<const uint64_t> counts) {
+    ends_.reserve(counts.size());
+    for (const uint64_t count : counts) ends_.push_back(total() + count);
+    shift_ = std::max(0, static_cast<int>(std::bit_width(total())) - kSectionBits);
+    size_t kind = 0;
+    for (uint64_t number = 0; number < total(); number += uint64_t{1} << shift_) {
+      while (number >= ends_[kind]) ++kind;
+      first_.push_back(static_cast<uint32_t>(kind));
+    }
+  }
+
+  uint64_t total() const { return ends_.empty() ? 0 : ends_.back(); }
+  size_t kinds() const { return ends_.size(); }
+  // Numbers before the first of `kind`, which may be kinds().
+  uint64_t before(size_t kind) const { return kind == 0 ? 0 : ends_[kind - 1]; }
+  // The kind of a number below total(): a look-up and, mostly, no step further.
+  size_t kind_of(uint64_t number) const {
+    size_t kind = first_[number >> shift_];
+    while (number >= ends_[kind]) ++kind;
+    return kind;
+  }
+
+ private:
+  static constexpr int kSectionBits = 12;
+
+  std::vector<uint64_t> ends_;
+  std::vector<uint32_t> first_;  // kind of the first number of every 2^shift_
+  int shift_ = 0;
+};
+
+}  // namespace strata

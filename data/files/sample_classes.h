@@ -1,0 +1,45 @@
+// Samples of a data set that are alike, and how many there are: what a plan needs to know.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cumulative_counts.h"
+
+namespace strata::data {
+
+// Samples of the same length and number of masked positions.
+struct SampleClass {
+  uint32_t length = 0;  // tokens
+  uint32_t masked = 0;  // positions
+  uint64_t count = 0;
+
+  bool operator==(const SampleClass&) const = default;
+};
+
+// All of a data set, in order of length, then of masked positions. A sample's place is its number
+// in that order.
+class SampleClasses {
+ public:
+  SampleClasses() = default;
+  // In that order; a class may come twice in a row.
+  explicit SampleClasses(std::vector<SampleClass> classes);
+
+  std::span<const SampleClass> all() const { return classes_; }
+  uint64_t samples() const { return places_.total(); }
+  const SampleClass& of(uint64_t place) const { return classes_[places_.kind_of(place)]; }
+
+ private:
+  std::vector<SampleClass> classes_;
+  CumulativeCounts places_;
+};
+
+// Lines "LENGTH MASKED SAMPLES", after one of column names that starts with '#'.
+std::string to_text(const SampleClasses& classes);
+// Reads such lines, in any order; '#' starts a comment. Throws Error naming the file and the line.
+SampleClasses read_sample_classes(const std::filesystem::path& path);
+
+}  // namespace strata::data
