@@ -98,8 +98,6 @@ void write_variable(File& file, const Instances& instances, const InstanceFileIn
 
 void write_instances(const std::filesystem::path& path, const Instances& instances,
                      const InstanceFileInfo& info) {
-  std::error_code none;
-  std::filesystem::remove(index_path(path), none);  // of what the file held
   File file = File::create_in_memory(path);
   switch (info.form) {
     case InstanceForm::kPacked:
@@ -127,6 +125,8 @@ void write_instances(const std::filesystem::path& path, const Instances& instanc
   file.set_attribute(schema::kTextHashAttribute, info.text_hash);
   file.set_attribute(schema::kMadeFromAttribute, info.made_from);
   write_file_atomically(path, file.image());
+  std::error_code none;
+  std::filesystem::remove(index_path(path), none);  // of what the file held
 }
 
 }  // namespace strata::data

@@ -15,6 +15,7 @@
 #include "comm/communicator.h"
 #include "config/run_config.h"
 #include "data/files/instance_file.h"
+#include "training/evaluation.h"
 #include "training/options.h"
 #include "training/setup.h"
 #include "training/trainer.h"

@@ -149,7 +149,7 @@ TEST_F(StepWalkerTest, MicroBatchesInFlightDoNotTouchEachOther) {
       testing_support::DeferredBackend late(*cpu, seed);
       EXPECT_EQ(train(schedule, late, graphs, kSteps), expected)
           << (graphs ? "launched" : "issued");
-      if (graphs) EXPECT_GT(late.launches(), 5);
+      EXPECT_GE(late.launches(), graphs ? 5 : 0);
     }
   }
 }

@@ -178,9 +178,8 @@ TEST_F(TrainerTest, LossesAreReadAsOftenAsConfigured) {
 TEST_F(TrainerTest, LearnsWhatTheDataHolds) {
   config::RunConfig config = small_run();
   config.optimizer.lr = 5e-3;
-  const TrainingHistory history = run(config, 7, 40);
-  EXPECT_LT(history.steps.back().losses->mean_loss(),
-            0.8 * history.steps.front().losses->mean_loss());
+  const bert::Losses before = run(config, 7, 0).evaluation, after = run(config, 7, 40).evaluation;
+  EXPECT_LT(after.mean_loss(), 0.8 * before.mean_loss());
 }
 
 TEST_F(TrainerTest, LearnsInFloat8WhatItLearnsInThirtyTwo) {
@@ -197,11 +196,10 @@ TEST_F(TrainerTest, LearnsInFloat8WhatItLearnsInThirtyTwo) {
 TEST_F(TrainerTest, LambLearnsToo) {
   config::RunConfig config = small_run();
   config.optimizer.name = config::OptimizerKind::kLamb;
-  config.optimizer.lr = 0.1;  // of a tensor's own norm
+  config.optimizer.lr = 0.05;  // of a tensor's own norm
   config.optimizer.epsilon = 1e-6;
-  const TrainingHistory history = run(config, 7, 40);
-  EXPECT_LT(history.steps.back().losses->mean_loss(),
-            0.8 * history.steps.front().losses->mean_loss());
+  const bert::Losses before = run(config, 7, 0).evaluation, after = run(config, 7, 40).evaluation;
+  EXPECT_LT(after.mean_loss(), 0.8 * before.mean_loss());
 }
 
 TEST_F(TrainerTest, LambsStepsMayBeCaptured) {
