@@ -131,7 +131,7 @@ struct TargetConfig {
 
 struct InitializationConfig {
   int warmup_steps = 2;
-  bool clear_whole_cache = true;
+  bool clear_whole_cache = false;
 };
 
 struct LogConfig {

@@ -238,8 +238,8 @@ ConfigSection target_section() {
            "Training samples between evaluations. `auto`: MLPerf's "
            "floor(0.05 x (230.23 x global batch + 3000000) / 25000) x 25000."),
        key("start_eval_at_sample", get, &S::start_eval_at_sample, Integer<int64_t>{0, kTrillion},
-           "No evaluation before this many training samples; 0: untrained weights are evaluated "
-           "too."),
+           "Evaluations at fewer training samples are left out. Evaluation k comes after the first "
+           "step that reaches k intervals; untrained weights are not evaluated."),
        key("max_steps", get, &S::max_steps, Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
            "Steps after which a run that misses its target ends with status `aborted`. `auto`: "
            "`schedule.training_steps`.")});
@@ -256,9 +256,10 @@ ConfigSection initialization_section() {
            "it tries on them what is fastest and captures what `device.graphs` launches. "
            "The weights are restored after them. 0: nothing of this."),
        key("clear_whole_cache", get, &S::clear_whole_cache, Flag{},
-           "Empty the operating system's whole page cache, where permitted (root). "
-           "`false`: only the data files leave it, which spares what else the machine "
-           "is doing.")});
+           "Empty the operating system's whole page cache on every node, which only root may. "
+           "`false`: what the run reads leaves it, which spares what else the machine is doing. "
+           "Where it cannot be done, `cache_clear` is logged as false, and division closed "
+           "refuses to run.")});
 }
 
 ConfigSection log_section() {

@@ -1,5 +1,6 @@
 #include "harness/progress.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -15,14 +16,24 @@ namespace {
 constexpr std::chrono::seconds kRateWindow{15};
 constexpr std::chrono::milliseconds kMarkInterval{250};
 
-bool is_terminal(int fd) {
-  const char* kind = std::getenv("TERM");
-  return ::isatty(fd) == 1 && kind && std::string_view(kind) != "dumb";
-}
-
 size_t columns_of(int fd) {
   winsize size = {};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// Columns of the terminal that `fd` writes to, 0: it is none. What a rank writes goes through its
+// parent, mpirun, whose own descriptor may be one.
+size_t terminal_columns(int fd) {
+  const char* kind = std::getenv("TERM");
+  if (!kind || std::string_view(kind) == "dumb") return 0;
+  if (::isatty(fd) == 1) return columns_of(fd);
+  if (!std::getenv("OMPI_COMM_WORLD_RANK")) return 0;
+  const std::string path = fmt::format("/proc/{}/fd/{}", ::getppid(), fd);
+  const int parents = ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  if (parents < 0) return 0;
+  const size_t columns = ::isatty(parents) == 1 ? columns_of(parents) : 0;
+  ::close(parents);
+  return columns;
 }
 
 void write_all(int fd, std::string_view text) {
@@ -51,11 +62,11 @@ std::string clock_time(double total_seconds) {
 Progress::Progress(ProgressOptions options)
     : options_(std::move(options)),
       enabled_(true),
-      terminal_(options_.terminal.value_or(is_terminal(options_.fd))) {
+      terminal_(options_.terminal.value_or(terminal_columns(options_.fd) > 0)) {
   if (!options_.clock) options_.clock = [] { return std::chrono::steady_clock::now(); };
   const TimePoint now = options_.clock();
   marks_.push_back({now, 0, 0});
-  last_shown_ = now;
+  last_shown_ = phase_began_ = now;
 }
 
 Progress::~Progress() { finish(); }
@@ -69,6 +80,20 @@ void Progress::update(const ProgressState& state) {
   const auto interval = terminal_ ? options_.bar_interval : options_.line_interval;
   const bool hidden = terminal_ && !bar_visible_;
   if (hidden || now - *last_shown_ >= interval) show(now);
+}
+
+void Progress::begin_phase(std::string_view phase) {
+  if (!enabled_) return;
+  const TimePoint now = options_.clock();
+  const bool counted = phase_.empty();
+  if (!counted) {
+    for (Mark& mark : marks_) mark.time += now - phase_began_;
+  }
+  phase_ = phase;
+  phase_began_ = now;
+  // Nobody should wonder what takes so long, nor read a line for each short evaluation.
+  const bool due = terminal_ || state_.step == 0 || now - *last_shown_ >= options_.line_interval;
+  if (!phase_.empty() && due) show(now);
 }
 
 void Progress::print(std::string_view line) {
@@ -108,6 +133,7 @@ void Progress::show(TimePoint now) {
 }
 
 std::string Progress::numbers(TimePoint now) const {
+  if (!phase_.empty() && state_.step == 0) return phase_;
   const double elapsed = seconds(now - marks_.front().time);
   const double items_per_second =
       elapsed > 0 ? static_cast<double>(state_.items - marks_.front().items) / elapsed : 0;
@@ -119,6 +145,7 @@ std::string Progress::numbers(TimePoint now) const {
                          : fmt::format("step {}", state_.step);
   if (state_.loss) text += fmt::format(", loss {:.3f}", *state_.loss);
   if (state_.accuracy) text += fmt::format(", accuracy {:.4f}", *state_.accuracy);
+  if (!phase_.empty()) return text + ", " + phase_;
   text += fmt::format(", {:.1f} {}/s", items_per_second, options_.unit);
   const int64_t steps_left = options_.total_steps - state_.step;
   if (steps_left > 0 && steps_per_second > 0) {
@@ -131,17 +158,18 @@ std::string Progress::numbers(TimePoint now) const {
 std::string Progress::bar_line(TimePoint now) const {
   constexpr size_t kShortestBar = 10;
   constexpr size_t kLongestBar = 40;
-  const size_t columns = columns_of(options_.fd) - 1;  // the last column would wrap
+  const size_t width = terminal_columns(options_.fd);
+  const size_t columns = (width > 0 ? width : 80) - 1;  // the last column would wrap
   const std::string text = numbers(now);
   const size_t around = options_.label.size() + text.size() + 4;  // "label [...] text"
   std::string line = options_.label + " " + text;
   if (options_.total_steps > 0 && around + kShortestBar <= columns) {
-    const size_t width = std::min(columns - around, kLongestBar);
+    const size_t bar = std::min(columns - around, kLongestBar);
     const double share = std::clamp(
         static_cast<double>(state_.step) / static_cast<double>(options_.total_steps), 0.0, 1.0);
-    const auto done = static_cast<size_t>(share * static_cast<double>(width));
+    const auto done = static_cast<size_t>(share * static_cast<double>(bar));
     line = fmt::format("{} [{}{}] {}", options_.label, std::string(done, '='),
-                       std::string(width - done, ' '), text);
+                       std::string(bar - done, ' '), text);
   }
   return line.substr(0, columns);
 }

@@ -1,4 +1,5 @@
-// What long work shows while it runs: a bar on a terminal, else a plain line every few seconds.
+// What long work shows while it runs: a bar on a terminal (also on the one that mpirun writes to),
+// else a plain line every few seconds.
 #pragma once
 
 #include <chrono>
@@ -42,6 +43,9 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void update(const ProgressState& state);
+  // What goes on until the next phase: "" is the work whose steps are counted, others, such as an
+  // evaluation, are named instead of rates, and leave those alone. Rates begin with the first "".
+  void begin_phase(std::string_view phase);
   // Writes a line of its own, above the bar.
   void print(std::string_view line);
   // Takes the bar away, so that others may write to the terminal; the next update brings it back.
@@ -67,6 +71,8 @@ class Progress {
   bool terminal_ = false;
   bool bar_visible_ = false;
   bool stale_ = false;  // the last state has not been shown
+  std::string phase_;
+  TimePoint phase_began_;
   std::optional<TimePoint> last_shown_;
   ProgressState state_;
   std::deque<Mark> marks_;  // of the last seconds, for rates

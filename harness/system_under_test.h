@@ -44,6 +44,8 @@ class SystemUnderTest {
   virtual ~SystemUnderTest() = default;
 
   virtual SystemFacts system_facts() const = 0;
+  // Files and directories that a run reads training and evaluation data from.
+  virtual std::vector<std::filesystem::path> data_files() const = 0;
   // The tensors that the model starts with, by MLPerf's names.
   virtual std::vector<std::string> tensors() const = 0;
 
@@ -52,6 +54,10 @@ class SystemUnderTest {
   virtual int ranks() const = 0;
   virtual void broadcast(void* data, size_t bytes) = 0;
   virtual void barrier() = 0;
+  // Whether this is the first rank of its node, which does what a node needs once.
+  virtual bool first_of_node() const = 0;
+  // Over all ranks, on all of them.
+  virtual int64_t sum(int64_t value) = 0;
 
   // Before the clock starts: weights, optimizer state and the order of the samples for `seed`.
   virtual void prepare(uint64_t seed, const RunFiles& files, const Say& say) = 0;

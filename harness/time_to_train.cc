@@ -1,18 +1,16 @@
 #include "harness/time_to_train.h"
 
-#include <cmath>
 #include <cstdio>
 #include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/timing.h"
 #include "harness/host/page_cache.h"
-#include "harness/progress.h"
 #include "harness/record/experiment_log.h"
 #include "harness/record/log_keys.h"
 #include "harness/record/run_description_events.h"
 #include "harness/seed.h"
+#include "harness/timed_run.h"
 
 namespace strata::harness {
 namespace {
@@ -93,101 +91,28 @@ uint64_t agreed_seed(const Benchmark& b, int experiment) {
   return seed;
 }
 
-// The timed region: blocks of training, each followed by an evaluation, until the target.
-class TimedRun {
- public:
-  TimedRun(const Benchmark& b, ExperimentLog& log)
-      : b_(b),
-        system_(b.system),
-        log_(log),
-        max_steps_(max_steps(b.config)),
-        interval_(eval_interval_samples(b.config, b.system.ranks())) {
-    if (b.first())
-      progress_.emplace(ProgressOptions{.total_steps = max_steps_, .may_end_earlier = true});
-  }
-
-  ExperimentResult run() {
-    ExperimentResult result;
-    system_.barrier();
-    const auto begin = Clock::now();
-    log_.run_start();
-    const DataFacts data = system_.start();
-    b_.say(fmt::format("data: {} training and {} evaluation samples", data.train_samples,
-                       data.eval_samples));
-    int64_t next_eval = std::max(b_.config.target.start_eval_at_sample, interval_);
-    while (!result.reached_target && result.steps < max_steps_ && !diverged_) {
-      train_until(next_eval, result);
-      result.accuracy = evaluate(result.samples);
-      result.reached_target = result.accuracy >= b_.config.target.masked_lm_accuracy;
-      next_eval = result.samples + interval_;
+// Each node clears its own page cache. Whether all of them did, on all ranks.
+bool clear_caches(const Benchmark& b, const Say& say) {
+  CacheClearing mine{.cleared = true, .what = {}};
+  if (b.system.first_of_node()) {
+    mine = clear_page_cache(b.system.data_files(), b.config.initialization.clear_whole_cache);
+    if (!mine.cleared) {
+      std::fprintf(stderr, "rank %d: the page cache was not cleared: %s\n", b.system.rank(),
+                   mine.what.c_str());
     }
-    log_.write([&](EventLog& log) { log_run_samples(log, result.samples, data.eval_samples); });
-    log_.run_stop(result.reached_target, result.samples);
-    result.seconds = seconds_since(begin);
-    if (progress_) progress_->finish();
-    return result;
   }
-
- private:
-  void train_until(int64_t samples, ExperimentResult& result) {
-    const int64_t first = result.samples;
-    log_.write([&](EventLog& log) {
-      log.start(log_keys::kBlockStart,
-                {{log_keys::kFirstEpochNum, first}, {log_keys::kEpochCount, samples - first}});
-      log.start(log_keys::kEpochStart, {{log_keys::kEpochNum, first}});
-    });
-    while (result.samples < samples && result.steps < max_steps_ && !diverged_) {
-      const TrainedStep step = system_.train_step();
-      result.steps = step.step;
-      result.samples = step.samples;
-      state_.step = step.step;
-      state_.items = step.samples;
-      if (step.loss) state_.loss = step.loss;
-      if (progress_) progress_->update(state_);
-      diverged_ = step.loss && !std::isfinite(*step.loss);
-    }
-    if (diverged_ && progress_) {
-      progress_->print(
-          fmt::format("step {}: the loss is not a finite number, so the run ends here; try a lower "
-                      "optimizer.lr, a longer schedule.warmup_steps or clip.mode",
-                      state_.step));
-    }
-    log_.write([&](EventLog& log) {
-      log.end(log_keys::kEpochStop, {}, {{log_keys::kEpochNum, first}});
-      log.end(log_keys::kBlockStop, {}, {{log_keys::kFirstEpochNum, first}});
-    });
+  const int64_t failed = b.system.sum(mine.cleared ? 0 : 1);
+  if (failed == 0) {
+    say(fmt::format("cleared on every node: {}", mine.what));
+    return true;
   }
-
-  double evaluate(int64_t samples) {
-    const EventMetadata when{{log_keys::kEpochNum, samples}};
-    log_.write([&](EventLog& log) { log.start(log_keys::kEvalStart, when); });
-    const double accuracy = system_.evaluate();
-    log_.write([&](EventLog& log) {
-      log.event(log_keys::kEvalAccuracy, accuracy, when);
-      log.end(log_keys::kEvalStop, {}, when);
-    });
-    state_.accuracy = accuracy;
-    if (progress_) {
-      progress_->update(state_);
-      progress_->print(fmt::format("step {}: accuracy {:.4f} (target {:.4f})", state_.step,
-                                   accuracy, b_.config.target.masked_lm_accuracy));
-    }
-    return accuracy;
+  if (b.config.run.division == config::Division::kClosed) {
+    fail(
+        "the page cache was not cleared on {} of the nodes, as MLPerf's rules want it before a "
+        "run; mend what stands above, or run in division open",
+        failed);
   }
-
-  const Benchmark& b_;
-  SystemUnderTest& system_;
-  ExperimentLog& log_;
-  std::optional<Progress> progress_;
-  int64_t max_steps_, interval_;
-  ProgressState state_;
-  bool diverged_ = false;
-};
-
-std::vector<std::filesystem::path> data_paths(const config::RunConfig& config) {
-  std::vector<std::filesystem::path> paths = config.data.train;
-  paths.insert(paths.end(), config.data.eval.begin(), config.data.eval.end());
-  return paths;
+  return false;
 }
 
 RunFiles files_of(const Benchmark& b, int experiment) {
@@ -208,13 +133,13 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   ExperimentLog& log = *owned;
   const uint64_t seed = agreed_seed(b, experiment);
 
-  if (b.first()) {
-    const std::string cleared =
-        clear_page_cache(data_paths(b.config), b.config.initialization.clear_whole_cache);
-    b.say(fmt::format("experiment {}: seed {}, cleared {}", experiment, seed, cleared));
-  }
+  TimedRun run(b.config, b.system, log);
+  const Say say = [&](const std::string& line) { run.say(line); };
+  say(fmt::format("experiment {}: seed {}", experiment, seed));
+  run.show("clearing the page cache");
+  const bool cleared = clear_caches(b, say);
   log.write([&](EventLog& events) {
-    events.event(log_keys::kCacheClear, true);
+    events.event(log_keys::kCacheClear, cleared);
     events.start(log_keys::kInitStart);
     log_run_description(events, b.config,
                         {.ranks = b.system.ranks(), .seed = seed, .platform = b.tree.system});
@@ -222,15 +147,25 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
       log_weights_initialization(events, b.system.tensors());
     }
   });
-  const Say say = [&](const std::string& line) { b.say(line); };
+  run.show("reading weights");
   b.system.prepare(seed, files_of(b, experiment), say);
-  TimedRun run(b, log);
+  run.show("warm-up");
   b.system.warm_up(say);
   // Last of the initialisation: what fails before leaves no result behind.
   if (b.first()) write_file_atomically(b.tree.config(experiment), to_yaml(b.config));
   log.write([&](EventLog& events) { events.end(log_keys::kInitStop); });
 
-  ExperimentResult result = run.run();
+  ExperimentResult result;
+  try {
+    result = run.run();
+  } catch (const Error&) {
+    // Data that cannot be used shows when the clock runs; it is no run that ended.
+    if (!run.began() && b.first()) {
+      std::filesystem::remove(b.tree.config(experiment));
+      log.discard();
+    }
+    throw;
+  }
   result.experiment = experiment;
   result.seed = seed;
   result.log = b.tree.log(experiment);

@@ -33,6 +33,16 @@ harness::SystemFacts BertSystem::system_facts() const {
   return facts;
 }
 
+std::vector<std::filesystem::path> BertSystem::data_files() const {
+  std::vector<std::filesystem::path> files;
+  for (const auto* paths : {&config_.data.train, &config_.data.eval}) {
+    files.insert(files.end(), paths->begin(), paths->end());
+    const std::filesystem::path index = data::index_path(paths->front());
+    if (std::filesystem::exists(index)) files.push_back(index);
+  }
+  return files;
+}
+
 std::vector<std::string> BertSystem::tensors() const {
   std::vector<std::string> names;
   for (const bert::Parameter& parameter : model_->layout().all) names.push_back(parameter.name);

@@ -26,6 +26,7 @@ class BertSystem final : public harness::SystemUnderTest {
   BertSystem(const config::RunConfig& config, const Ranks& ranks);
 
   harness::SystemFacts system_facts() const override;
+  std::vector<std::filesystem::path> data_files() const override;
   std::vector<std::string> tensors() const override;
   int rank() const override { return ranks_.rank(); }
   int ranks() const override { return ranks_.size(); }
@@ -33,6 +34,11 @@ class BertSystem final : public harness::SystemUnderTest {
     ranks_.communicator.broadcast(data, bytes, 0);
   }
   void barrier() override { ranks_.communicator.barrier(); }
+  bool first_of_node() const override { return ranks_.local.rank == 0; }
+  int64_t sum(int64_t value) override {
+    ranks_.communicator.all_reduce_sum(std::span(&value, 1));
+    return value;
+  }
 
   void prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) override;
   void warm_up(const harness::Say& say) override;

@@ -38,6 +38,7 @@ StepResult Trainer::step() {
   ++step_;
   StepResult result{.step = step_,
                     .learning_rate = optim::learning_rate(learning_rate_schedule_, step_)};
+  if (step_ == 1) result.data_seconds = upload_next();
   const bert::TrainingStep step = next_global_batch();
   optimizer_->begin_step(device::Stream::kCompute, step_, result.learning_rate);
   for (const Segment& segment : walker_.segments()) {
@@ -87,7 +88,6 @@ void Trainer::start(const data::InstanceSource& train) {
   loader_ = std::make_unique<data::BatchLoader>(
       train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); });
   loader_->start();
-  upload_next();
 }
 
 double Trainer::upload_next() {

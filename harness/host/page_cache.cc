@@ -4,44 +4,64 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
 namespace strata::harness {
 namespace {
 
-bool drop_whole_cache() {
+// 0, or an error number.
+int drop_whole_cache() {
   ::sync();
   const int fd = ::open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool dropped = ::write(fd, "3\n", 2) == 2;
+  if (fd < 0) return errno;
+  const int error = ::write(fd, "3\n", 2) == 2 ? 0 : errno;
   ::close(fd);
-  return dropped;
+  return error;
 }
 
-bool drop_file(const std::filesystem::path& file) {
-  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+int drop_file(const std::filesystem::path& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return errno;
   ::fdatasync(fd);  // pages not yet written cannot be dropped
-  const bool dropped = ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0;
+  const int error = ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
   ::close(fd);
-  return dropped;
+  return error;
 }
 
-int drop_files(const std::filesystem::path& path) {
+// Files and, of directories, the files in them; the path itself where it is neither.
+std::vector<std::filesystem::path> files_at(const std::filesystem::path& path) {
   std::error_code error;
-  if (!std::filesystem::is_directory(path, error)) return drop_file(path) ? 1 : 0;
-  int dropped = 0;
+  if (!std::filesystem::is_directory(path, error)) return {path};
+  std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-    if (entry.is_regular_file(error) && drop_file(entry.path())) ++dropped;
+    if (entry.is_regular_file(error)) files.push_back(entry.path());
   }
-  return dropped;
+  return files;
 }
 
 }  // namespace
 
-std::string clear_page_cache(std::span<const std::filesystem::path> files, bool whole) {
-  if (whole && drop_whole_cache()) return "the whole page cache";
+CacheClearing clear_page_cache(std::span<const std::filesystem::path> files, bool whole) {
+  if (whole) {
+    const int error = drop_whole_cache();
+    if (error == 0) return {true, "the whole page cache"};
+    return {false, fmt::format("/proc/sys/vm/drop_caches: {}; only root may clear the whole page "
+                               "cache, initialization.clear_whole_cache false clears what the run "
+                               "reads",
+                               std::strerror(error))};
+  }
   int dropped = 0;
-  for (const auto& file : files) dropped += drop_files(file);
-  return fmt::format("{} data files", dropped);
+  for (const auto& path : files) {
+    for (const auto& file : files_at(path)) {
+      const int error = drop_file(file);
+      if (error != 0) return {false, fmt::format("{}: {}", file.string(), std::strerror(error))};
+      ++dropped;
+    }
+  }
+  if (dropped == 0) return {false, "there is no data file"};
+  return {true, fmt::format("{} data files from the page cache", dropped)};
 }
 
 }  // namespace strata::harness

@@ -7,9 +7,13 @@
 
 namespace strata::harness {
 
-// Takes files (and the files in directories) out of the operating system's page cache: with
-// `whole`, everything where this process may (root), else these files only. Returns what was done,
-// for people.
-std::string clear_page_cache(std::span<const std::filesystem::path> files, bool whole);
+struct CacheClearing {
+  bool cleared = false;  // all that was to leave the cache has been told to
+  std::string what;      // for people: what was cleared, or why it was not
+};
+
+// Takes files (and the files in directories) out of the operating system's page cache; with
+// `whole`, everything, which only root may. Opens the files, but reads nothing of them.
+CacheClearing clear_page_cache(std::span<const std::filesystem::path> files, bool whole);
 
 }  // namespace strata::harness

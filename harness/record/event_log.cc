@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -20,12 +19,6 @@ namespace {
 // run_stop, so that a run which finds the disk full can still say how it ended.
 constexpr int64_t kReservedAtOnce = 1 << 16;
 constexpr int64_t kKeptForTheEnd = 1 << 12;
-
-int64_t system_time_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string to_json(const EventValue& value) {
   const nlohmann::json json = std::visit(
@@ -50,8 +43,8 @@ std::string_view below_source_root(std::string_view file) {
 
 }  // namespace
 
-EventLog::EventLog(std::filesystem::path path, Clock clock)
-    : path_(std::move(path)), clock_(clock ? std::move(clock) : Clock(system_time_ms)) {
+EventLog::EventLog(std::filesystem::path path, LogClock clock)
+    : path_(std::move(path)), clock_(std::move(clock)) {
   std::error_code error;
   if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), error);
   if (error) fail("{}: cannot make its directory: {}", path_.string(), error.message());
@@ -118,7 +111,7 @@ void EventLog::event(std::string_view key, const EventValue& value, const EventM
 void EventLog::write_line(std::string_view type, std::string_view key, const EventValue& value,
                           const EventMetadata& metadata, const std::source_location& where) {
   if (!enabled()) return;
-  last_time_ms_ = std::max(last_time_ms_, clock_());
+  last_time_ms_ = std::max(last_time_ms_, clock_.now());
   std::string line = fmt::format(
       ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"{}\", \"key\": {}, "
       "\"value\": {}, \"metadata\": {{\"file\": {}, \"lineno\": {}",

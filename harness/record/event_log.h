@@ -3,13 +3,14 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "harness/record/log_clock.h"
 
 namespace strata::harness {
 
@@ -28,19 +29,18 @@ using EventMetadata = std::vector<EventField>;
 // Errors (a full disk, no permission) throw Error naming the path.
 class EventLog {
  public:
-  // Milliseconds since 1970; a log's times never fall, even where the clock is set back.
-  using Clock = std::function<int64_t()>;
-
   EventLog() = default;  // writes nothing: for every rank but the logging one
   // Makes the file and its directories. An existing file is an Error: results are never
-  // overwritten.
-  explicit EventLog(std::filesystem::path path, Clock clock = {});
+  // overwritten. Its times are `clock`'s, and never fall.
+  explicit EventLog(std::filesystem::path path, LogClock clock = {});
   ~EventLog();
   EventLog(EventLog&& other) noexcept;
   EventLog& operator=(EventLog&& other) noexcept;
 
   bool enabled() const { return fd_ >= 0; }
   const std::filesystem::path& path() const { return path_; }
+  const LogClock& clock() const { return clock_; }
+  int64_t last_time_ms() const { return last_time_ms_; }  // of an event; 0: there is none
 
   void start(std::string_view key, const EventMetadata& metadata = {},
              std::source_location where = std::source_location::current());
@@ -56,7 +56,7 @@ class EventLog {
   void close() noexcept;
 
   std::filesystem::path path_;
-  Clock clock_;
+  LogClock clock_;
   int fd_ = -1;
   int64_t bytes_ = 0;
   int64_t reserved_ = 0;  // bytes of disk held for the log; 0: the file system cannot

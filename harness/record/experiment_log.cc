@@ -35,6 +35,7 @@ void ExperimentLog::run_start() {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
   log_.start(log_keys::kRunStart);
+  started_at_ms_ = log_.last_time_ms();
   started_ = running_ = true;
 }
 
@@ -45,6 +46,12 @@ void ExperimentLog::run_stop(bool success, int64_t samples) {
   log_.end(log_keys::kRunStop, {},
            {{log_keys::kStatus, success ? log_keys::kSuccess : log_keys::kAborted},
             {log_keys::kEpochNum, samples}});
+  stopped_at_ms_ = log_.last_time_ms();
+}
+
+void ExperimentLog::discard() {
+  const std::lock_guard lock(mutex_);
+  started_ = running_ = false;
 }
 
 bool ExperimentLog::close() {

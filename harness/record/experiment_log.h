@@ -31,6 +31,16 @@ class ExperimentLog {
   void write(const std::function<void(EventLog&)>& write);
   void run_start();
   void run_stop(bool success, int64_t samples);
+  // Nothing came of it: it will leave no log.
+  void discard();
+  // Between run_start and run_stop, as the log has it.
+  double logged_seconds() const {
+    return static_cast<double>(stopped_at_ms_ - started_at_ms_) * 1e-3;
+  }
+  // By how many seconds the machine's clock was set forward since the log began.
+  double wall_clock_set_by() const {
+    return static_cast<double>(log_.clock().wall_clock_set_by()) * 1e-3;
+  }
 
  private:
   void watch();
@@ -38,6 +48,7 @@ class ExperimentLog {
 
   EventLog log_;
   std::mutex mutex_;
+  int64_t started_at_ms_ = 0, stopped_at_ms_ = 0;
   bool started_ = false;
   bool running_ = false;  // between run_start and run_stop
   bool closed_ = false;   // what comes after is lost: training goes on until the process ends

@@ -179,15 +179,16 @@ TEST_F(BadInput, AnEmptyDataSet) {
 }
 
 TEST_F(BadInput, ABatchThatCannotBeFilled) {
-  expect_train_refuses({"batch.micro_batch=100000"}, {"100000", "samples"});
-  expect_train_refuses({"batch.micro_batch=100000", "batch.load_balance.strategy=random"},
-                       {"100000", "samples"});
+  expect_train_refuses({"batch.micro_batch=5000"}, {"5000", "samples"});
+  expect_train_refuses({"batch.micro_batch=5000", "batch.load_balance.strategy=random"},
+                       {"5000", "samples"});
 }
 
 TEST_F(BadInput, ABatchThatCannotBeFilledOnTwoRanks) {
-  const ProcessResult refused = strata(train({"--set", "batch.micro_batch=100000"}), 2);
+  const ProcessResult refused = strata(
+      train({"--set", "batch.micro_batch=5000", "--set", "initialization.warmup_steps=0"}), 2);
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
-  EXPECT_NE(refused.err.find("100000"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("5000"), std::string::npos) << refused.err;
   expect_no_results();
 }
 

@@ -190,6 +190,40 @@ TEST_F(ProgressTest, AReaderThatIsGoneEndsNothing) {
   std::signal(SIGPIPE, previous);
 }
 
+// What goes before the first step and evaluations in between are in no rate.
+TEST_F(ProgressTest, RatesAreOfTheStepsAlone) {
+  Stream stream = Stream::pipe();
+  Progress progress(options(stream, 10));
+  progress.begin_phase("warm-up");
+  EXPECT_EQ(stream.arrived(), "train: warm-up\n");
+  now_ += seconds(40);
+  progress.begin_phase("");
+  for (int step = 1; step <= 5; ++step) {
+    now_ += seconds(1);
+    progress.update({.step = step, .items = 8 * step});
+  }
+  EXPECT_EQ(stream.arrived(), "train: step 1/10, 8.0 sequences/s, 0:09 left\n");
+  now_ += seconds(5);
+  progress.begin_phase("evaluation");
+  EXPECT_EQ(stream.arrived(), "train: step 5/10, evaluation\n");
+  now_ += seconds(100);
+  progress.begin_phase("");
+  now_ += seconds(5);
+  progress.update({.step = 6, .items = 48});
+  EXPECT_EQ(stream.arrived(), "train: step 6/10, 3.2 sequences/s, 0:10 left\n")
+      << "48 items in 15 s";
+}
+
+TEST_F(ProgressTest, ABarNamesThePhase) {
+  Stream stream = Stream::terminal(80);
+  Progress progress(options(stream, 10));
+  now_ += seconds(1);
+  progress.update({.step = 5, .items = 40});
+  stream.arrived();
+  progress.begin_phase("evaluation");
+  EXPECT_NE(stream.arrived().find("] step 5/10, evaluation"), std::string::npos);
+}
+
 TEST_F(ProgressTest, ADefaultOneShowsNothing) {
   Progress progress;
   progress.update({.step = 1});

@@ -1,5 +1,6 @@
 #include "harness/time_to_train.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -19,11 +20,14 @@ namespace {
 class FakeSystem final : public SystemUnderTest {
  public:
   SystemFacts system_facts() const override { return {.device = "a fake"}; }
+  std::vector<std::filesystem::path> data_files() const override { return data; }
   std::vector<std::string> tensors() const override { return {"kernel"}; }
   int rank() const override { return 0; }
   int ranks() const override { return 1; }
   void broadcast(void*, size_t) override {}
   void barrier() override { calls += "barrier "; }
+  bool first_of_node() const override { return true; }
+  int64_t sum(int64_t value) override { return value; }
   void prepare(uint64_t seed, const RunFiles& files, const Say&) override {
     calls += "prepare ";
     seeds.push_back(seed);
@@ -46,6 +50,7 @@ class FakeSystem final : public SystemUnderTest {
   void save() override { calls += "save "; }
 
   int64_t fails_at = 0, diverges_at = std::numeric_limits<int64_t>::max();
+  std::vector<std::filesystem::path> data;
   std::string calls;
   std::vector<uint64_t> seeds;
   RunFiles files_;
@@ -63,7 +68,6 @@ class TimeToTrain : public testing_support::TemporaryDirectory {
     config_.target.masked_lm_accuracy = 0.08;
     config_.target.eval_interval_samples = 30;
     config_.target.max_steps = 50;
-    config_.initialization.clear_whole_cache = false;
     // Read again where results are kept.
     config_.model.config = "tiny";
     config_.data.train = config_.data.eval = {directory_ / "data.hdf5"};
@@ -100,7 +104,8 @@ TEST_F(TimeToTrain, TrainsInBlocksUntilAnEvaluationReachesTheTarget) {
   EXPECT_EQ(results[0].steps, 9) << "evaluated after 3, 6 and 9";
   EXPECT_EQ(results[0].samples, 90);
   EXPECT_EQ(results[0].accuracy, 0.09);
-  EXPECT_EQ(system_.calls, "prepare warm_up barrier start evaluate evaluate evaluate save ");
+  EXPECT_EQ(system_.calls,
+            "prepare warm_up barrier barrier start evaluate evaluate evaluate save ");
   const std::vector<std::string> block = {"block_start", "epoch_start", "epoch_stop", "block_stop",
                                           "eval_start"};
   std::vector<std::string> expected = {"run_start"};
@@ -113,6 +118,58 @@ TEST_F(TimeToTrain, TrainsInBlocksUntilAnEvaluationReachesTheTarget) {
     expected.push_back(last);
   }
   EXPECT_EQ(timed_events(), expected);
+}
+
+// Samsung's logs at batch 16384: 179 and 199 steps for evaluations 9 and 10 every 325,000 samples.
+// Roundings to whole steps do not add up.
+TEST_F(TimeToTrain, EvaluatesAfterTheFirstStepThatReachesKIntervals) {
+  config_.target.masked_lm_accuracy = 1;
+  config_.target.max_steps = 40;
+  config_.target.eval_interval_samples = 25;
+  config_.target.start_eval_at_sample = 60;
+  run();
+  std::vector<int64_t> evaluated;
+  compliance::EventLog log(tree().log(0), compliance::LogFormat::kMllog);
+  log.visit([&](const compliance::Event& event) {
+    if (event.key == "eval_start") {
+      const std::string metadata(event.metadata);
+      evaluated.push_back(nlohmann::json::parse(metadata)["epoch_num"]);
+    }
+    return true;
+  });
+  std::vector<int64_t> expected;
+  for (int64_t k = 3; 10 * ((25 * k + 9) / 10) <= 400; ++k)
+    expected.push_back(10 * ((25 * k + 9) / 10));
+  EXPECT_EQ(expected[0], 80) << "75 is the first that is not below 60";
+  EXPECT_EQ(evaluated, expected);
+}
+
+TEST_F(TimeToTrain, ALargeStepMayPassSeveralIntervals) {
+  config_.target.masked_lm_accuracy = 1;
+  config_.target.max_steps = 3;
+  config_.target.eval_interval_samples = 4;
+  run();
+  EXPECT_EQ(std::ranges::count(timed_events(), "eval_start"), 3);
+}
+
+TEST_F(TimeToTrain, CacheClearIsTrueOnlyWhereItIs) {
+  system_.data = {directory_ / "nowhere"};
+  run();
+  EXPECT_NE(read_file(tree().log(0)).find("\"cache_clear\", \"value\": false"), std::string::npos);
+  config_.run.output = directory_ / "clear";
+  write_file_atomically(directory_ / "data", "x");
+  system_.data = {directory_ / "data"};
+  run();
+  EXPECT_NE(read_file(tree().log(0)).find("\"cache_clear\", \"value\": true"), std::string::npos);
+}
+
+TEST_F(TimeToTrain, AClosedRunWithoutClearedCachesIsRefused) {
+  config_.run.division = config::Division::kClosed;
+  config_.clip.mode = config::ClipMode::kAfterAllReduce;
+  system_.data = {directory_ / "nowhere"};
+  const std::string error = testing_support::error_of([&] { run(); });
+  EXPECT_NE(error.find("page cache was not cleared on 1"), std::string::npos) << error;
+  EXPECT_FALSE(std::filesystem::exists(tree().log(0))) << "it did not begin";
 }
 
 TEST_F(TimeToTrain, EndsAtTheStepLimitWithoutTheTarget) {

@@ -85,6 +85,14 @@ inline std::unique_ptr<data::InstanceSource> open_small(const data::Instances& i
   return source;
 }
 
+// What data.shapes may name, of this process alone.
+inline std::filesystem::path write_small_shapes(const data::InstanceSource& source) {
+  const auto path =
+      std::filesystem::path(testing::TempDir()) / ("strata.shapes." + std::to_string(::getpid()));
+  write_file_atomically(path, data::to_text(source.index().classes()));
+  return path;
+}
+
 inline config::RunConfig small_run() {
   config::RunConfig config;
   config.model.precision = config::Precision::kFp32;

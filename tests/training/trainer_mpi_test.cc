@@ -153,6 +153,8 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
       EXPECT_EQ(launches[0] > 0, graphs);
     }
     config.initialization.warmup_steps = 2;
+    config.target.max_steps = 6;
+    config.data.shapes = write_small_shapes(*source_);
     testing_support::DeferredBackend prepared(*cpu, static_cast<uint64_t>(world_->rank()));
     EXPECT_EQ(train(config, prepared, *world_, *source_, 7, 6).weights, in_host_memory.weights)
         << (sharded ? "sharded" : "") << ", recorded before the first step";

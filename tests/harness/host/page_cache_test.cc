@@ -44,19 +44,36 @@ TEST_F(PageCache, FilesLeaveIt) {
   if (!on_a_disk()) GTEST_SKIP() << "the temporary directory has no disk beneath";
   read_file(path_);
   ASSERT_GT(resident(), 0u);
-  EXPECT_EQ(clear_page_cache(std::span(&path_, 1), false), "1 data files");
+  const CacheClearing clearing = clear_page_cache(std::span(&path_, 1), false);
+  EXPECT_TRUE(clearing.cleared);
+  EXPECT_EQ(clearing.what, "1 data files from the page cache");
   EXPECT_EQ(resident(), 0u);
   EXPECT_EQ(read_file(path_).size(), kPages * 4096) << "the file itself stays";
 }
 
 TEST_F(PageCache, FilesInDirectoriesLeaveIt) {
   write_file_atomically(directory_ / "more", "x");
-  EXPECT_EQ(clear_page_cache(std::span(&directory_, 1), false), "2 data files");
+  EXPECT_EQ(clear_page_cache(std::span(&directory_, 1), false).what,
+            "2 data files from the page cache");
 }
 
-TEST_F(PageCache, WhatIsNotThereIsNotCounted) {
-  const std::filesystem::path nowhere = directory_ / "nowhere";
-  EXPECT_EQ(clear_page_cache(std::span(&nowhere, 1), false), "0 data files");
+TEST_F(PageCache, WhatCannotBeClearedIsNotSaidToBe) {
+  const std::vector<std::filesystem::path> files = {path_, directory_ / "nowhere"};
+  const CacheClearing clearing = clear_page_cache(files, false);
+  EXPECT_FALSE(clearing.cleared);
+  EXPECT_NE(clearing.what.find("nowhere: No such file"), std::string::npos) << clearing.what;
+  std::filesystem::create_directory(directory_ / "empty");
+  const std::filesystem::path empty = directory_ / "empty";
+  EXPECT_FALSE(clear_page_cache(std::span(&empty, 1), false).cleared);
+}
+
+TEST_F(PageCache, TheWholeCacheIsForRoot) {
+  if (::access("/proc/sys/vm/drop_caches", W_OK) == 0) {
+    GTEST_SKIP() << "this process may clear the whole page cache, which others use";
+  }
+  const CacheClearing clearing = clear_page_cache({}, true);
+  EXPECT_FALSE(clearing.cleared);
+  EXPECT_NE(clearing.what.find("only root may"), std::string::npos) << clearing.what;
 }
 
 }  // namespace

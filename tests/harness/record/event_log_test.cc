@@ -46,7 +46,7 @@ class EventLogTest : public testing_support::TemporaryDirectory {
 };
 
 TEST_F(EventLogTest, ALineHasTheOfficialForm) {
-  EventLog log(path_, [] { return 1700000000123; });
+  EventLog log(path_, LogClock([] { return 1700000000123; }, [] { return 7; }));
   const int line = __LINE__ + 1;
   log.event(log_keys::kEvalAccuracy, 0.25, {{log_keys::kEpochNum, 640}});
   EXPECT_EQ(read_file(path_),
@@ -80,7 +80,7 @@ TEST_F(EventLogTest, EveryTypeOfValueIsWrittenAsJson) {
 
 TEST_F(EventLogTest, TimesNeverFall) {
   int64_t now = 100;
-  EventLog log(path_, [&now] { return now; });
+  EventLog log(path_, LogClock([] { return 100; }, [&now] { return now; }));
   log.start("a");
   now = 50;
   log.end("a");

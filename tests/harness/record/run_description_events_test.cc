@@ -21,8 +21,9 @@ class LogRunTest : public testing_support::TemporaryDirectory {
                                   const char* status) {
     const std::filesystem::path path = directory_ / "result_0.txt";
     std::filesystem::remove(path);
-    int64_t now = 1'700'000'000'000;
-    EventLog log(path, [&now] { return now += 1000; });
+    int64_t steady = 0;
+    EventLog log(path,
+                 LogClock([] { return 1'700'000'000'000; }, [&steady] { return steady += 1000; }));
     log.event(log_keys::kCacheClear, true);
     log.start(log_keys::kInitStart);
     log_run_description(log, config, facts_);

@@ -1,0 +1,31 @@
+// The time of a log's events: the wall clock's when the log begins, the steady clock's from then
+// on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace strata::harness {
+
+// Milliseconds of a clock.
+using ReadClock = std::function<int64_t()>;
+
+// An event's time must not depend on anybody setting the machine's clock.
+class LogClock {
+ public:
+  // Reads the system's clocks, or those given: wall in milliseconds since 1970, steady since any
+  // moment.
+  LogClock();
+  LogClock(ReadClock wall, ReadClock steady);
+
+  // Milliseconds since 1970.
+  int64_t now() const { return wall_begin_ + (steady_() - steady_begin_); }
+  // By how many milliseconds the wall clock has been set forward (negative: back) since the start.
+  int64_t wall_clock_set_by() const { return wall_() - now(); }
+
+ private:
+  ReadClock wall_, steady_;
+  int64_t wall_begin_, steady_begin_;
+};
+
+}  // namespace strata::harness

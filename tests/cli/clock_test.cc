@@ -1,0 +1,65 @@
+// What happens before the clock runs and what after.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "base/files.h"
+#include "tests/cli/small_benchmark.h"
+
+namespace strata::cli {
+namespace {
+
+#ifdef STRATA_FILE_TRACE
+
+struct TraceLine {
+  std::string what, of;
+};
+
+class TheClock : public SmallBenchmark, public testing::WithParamInterface<int> {
+ protected:
+  // What a run did with the files of data/, and the events it logged, in order.
+  std::vector<TraceLine> trace_of_a_run(int ranks) {
+    const ProcessResult result = strata(train(), ranks,
+                                        {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE},
+                                                         {"STRATA_TRACE", path("trace")},
+                                                         {"STRATA_TRACE_FOLDER", path("data/")}}});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    std::vector<TraceLine> lines;
+    std::istringstream trace(read_file(path("trace")));
+    for (TraceLine line; trace >> line.what >> line.of;) lines.push_back(line);
+    return lines;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ranks, TheClock, testing::Values(1, 2));
+
+// Before run_start files may be opened to take them out of the page cache, not to look at them.
+TEST_P(TheClock, RunsBeforeAnythingOfTheDataIsRead) {
+  const std::vector<TraceLine> lines = trace_of_a_run(GetParam());
+  const auto run_start = std::ranges::find_if(
+      lines, [](const TraceLine& line) { return line.what == "event" && line.of == "run_start"; });
+  ASSERT_NE(run_start, lines.end());
+  int opened = 0, dropped = 0;
+  for (auto line = lines.begin(); line != run_start; ++line) {
+    EXPECT_NE(line->what, "read") << line->of << " before run_start";
+    EXPECT_NE(line->what, "map") << line->of << " before run_start";
+    opened += line->what == "open";
+    dropped += line->what == "drop";
+  }
+  EXPECT_EQ(opened, dropped) << "opened to be dropped alone";
+  EXPECT_EQ(dropped, 4) << "two files and their indexes, by the first rank of the node";
+  // The trace sees what comes then.
+  std::set<std::string> looked_at;
+  for (auto line = run_start; line != lines.end(); ++line) {
+    if (line->what == "read" || line->what == "map") looked_at.insert(line->of);
+  }
+  EXPECT_EQ(looked_at,
+            (std::set<std::string>{path("data/train.hdf5"), path("data/train.hdf5.index"),
+                                   path("data/eval.hdf5"), path("data/eval.hdf5.index")}));
+}
+
+#endif
+
+}  // namespace
+}  // namespace strata::cli

@@ -1,0 +1,33 @@
+#include "harness/record/log_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace strata::harness {
+namespace {
+
+TEST(LogClock, AWallClockThatIsSetChangesNoTime) {
+  int64_t wall = 1'700'000'000'000, steady = 5'000;
+  const LogClock clock([&] { return wall; }, [&] { return steady; });
+  EXPECT_EQ(clock.now(), 1'700'000'000'000);
+  wall += 2'000;
+  steady += 2'000;
+  EXPECT_EQ(clock.now(), 1'700'000'002'000);
+  EXPECT_EQ(clock.wall_clock_set_by(), 0);
+  wall -= 3'600'000;
+  steady += 10;
+  EXPECT_EQ(clock.now(), 1'700'000'002'010);
+  EXPECT_EQ(clock.wall_clock_set_by(), -3'600'010);
+}
+
+TEST(LogClock, ByDefaultSaysWhatTimeItIs) {
+  const LogClock clock;
+  const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(
+                        std::chrono::system_clock::now().time_since_epoch())
+                        .count();
+  EXPECT_NEAR(static_cast<double>(clock.now()), static_cast<double>(wall), 10'000);
+}
+
+}  // namespace
+}  // namespace strata::harness
