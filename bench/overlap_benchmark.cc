@@ -131,8 +131,7 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
     };
     run(without);
     for (Contender& contender : contenders) run(contender);
-    result.tokens +=
-        measured ? training.accumulation() * std::ssize(training.batch(batch).tokens) : 0;
+    if (measured) result.tokens += training.work(batch).tokens;
     if (options.progress) options.progress(batch + 1, static_cast<size_t>(steps));
   }
   if (!options.timeline.empty()) timeline.write(options.timeline);

@@ -34,6 +34,8 @@ struct ModeOverlap {
   double exposed = 0;            // of these, with nothing else to do (comm::StepTimes)
   double step_without_link = 0;  // the same ranks in turn with these, but nothing is exchanged
 
+  // What a user pays for communication: how much longer a step takes, as a share.
+  double step_increase() const { return step / step_without_link - 1; }
   double hidden_share() const { return communication > 0 ? 1 - exposed / communication : 1; }
 };
 

@@ -43,11 +43,12 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
     reduce.push_back(times.reduce.communication_seconds);
     update.push_back(times.reduce.update_seconds);
     peaks.push_back(peak_now);
-    lengths.push_back(training.lengths(number));
-    const auto accumulation = static_cast<double>(training.accumulation());
-    sequences += accumulation * static_cast<double>(training.lengths(number).size());
-    tokens += accumulation * static_cast<double>(training.batch(number).tokens.size());
-    flops += training.flops(number);
+    const auto& micro_batches = training.lengths(number);
+    lengths.insert(lengths.end(), micro_batches.begin(), micro_batches.end());
+    const SyntheticTraining::Work work = training.work(number);
+    sequences += static_cast<double>(work.sequences);
+    tokens += static_cast<double>(work.tokens);
+    flops += work.flops;
   }
   std::array<double, 4> sums{sequences, tokens, flops, median(peaks)};
   ranks.communicator.all_reduce_sum(sums.data(), std::ssize(sums), device::DType::kF64);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "bert/flops.h"
+#include "loadbalance/plans/batch_plan.h"
+#include "loadbalance/sample.h"
 #include "training/batches/synthetic_batch.h"
 #include "training/options.h"
 
@@ -19,6 +21,61 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
   return lengths;
 }
 
+namespace {
+
+// Lengths of a rank's micro-batches in a number of steps: those that the configured strategy plans
+// on a data set with MLPerf Wikipedia's lengths, as far as the model has positions.
+class PlannedLengths {
+ public:
+  PlannedLengths(const config::RunConfig& config, const bert::BertConfig& bert,
+                 const training::Ranks& ranks)
+      : options_(training::plan_options(config, ranks.size(), 1)),
+        histogram_(lengths_for(config, bert, loadbalance::global_batch_of(options_))),
+        samples_(histogram_),
+        plan_(loadbalance::make_batch_plan(options_, histogram_)),
+        rank_(static_cast<size_t>(ranks.rank())) {}
+
+  // [micro-batches][samples] of the next step.
+  std::vector<std::vector<int32_t>> next_step() {
+    const auto share = static_cast<size_t>(options_.batch_per_rank);
+    const auto mine = plan_->next_step().subspan(rank_ * share, share);
+    std::vector<std::vector<int32_t>> micro_batches(static_cast<size_t>(options_.micro_batches));
+    for (size_t i = 0; i < mine.size(); ++i) {
+      micro_batches[i / (share / micro_batches.size())].push_back(
+          static_cast<int32_t>(samples_.length_of(mine[i])));
+    }
+    return micro_batches;
+  }
+
+ private:
+  static std::vector<loadbalance::LengthCount> lengths_for(const config::RunConfig& config,
+                                                           const bert::BertConfig& bert,
+                                                           size_t global_batch) {
+    constexpr size_t kFewest = 1 << 16, kSteps = 64;
+    const int longest = std::min(static_cast<int>(bert.max_positions),
+                                 config.batch.load_balance.strata.back());
+    std::vector<loadbalance::LengthCount> lengths;
+    for (auto entry : loadbalance::in_proportion(loadbalance::mlperf_wikipedia_histogram(),
+                                                 std::max(kFewest, kSteps * global_batch))) {
+      entry.length = std::min(entry.length, longest);
+      if (!lengths.empty() && lengths.back().length == entry.length) {
+        lengths.back().weight += entry.weight;
+      } else {
+        lengths.push_back(entry);
+      }
+    }
+    return lengths;
+  }
+
+  loadbalance::PlanOptions options_;
+  std::vector<loadbalance::LengthCount> histogram_;
+  loadbalance::SamplesByLength samples_;
+  std::unique_ptr<loadbalance::BatchPlan> plan_;
+  size_t rank_;
+};
+
+}  // namespace
+
 SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t micro_batch_tokens,
                                      int batches, const training::Ranks& ranks)
     : bert_(training::make_bert_config(config)),
@@ -26,13 +83,23 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
       ranks_(ranks),
       backend_(training::make_backend(config, ranks.local)) {
   bert::BatchCapacity capacity;
+  std::optional<PlannedLengths> planned;
+  if (micro_batch_tokens == 0) planned.emplace(config, bert_, ranks);
   for (int batch = 0; batch < batches; ++batch) {
     const auto seed = static_cast<uint64_t>(batch * ranks.size() + ranks.rank());
-    lengths_.push_back(micro_batch_lengths(config, micro_batch_tokens, bert_, seed));
-    batches_.push_back(training::synthetic_batch(bert_, lengths_.back(), seed));
-    const data::PackedBatch& packed = batches_.back();
-    capacity = training::larger(capacity, {std::ssize(packed.tokens), std::ssize(packed.sample_ids),
-                                           std::ssize(packed.masked_ids)});
+    // Every micro-batch the same where its tokens are given, so that a figure is of that number.
+    lengths_.push_back(
+        planned ? planned->next_step()
+                : std::vector(static_cast<size_t>(accumulation_),
+                              micro_batch_lengths(config, micro_batch_tokens, bert_, seed)));
+    std::vector<data::PackedBatch>& micro_batches = batches_.emplace_back();
+    for (const std::vector<int32_t>& lengths : lengths_.back()) {
+      const data::PackedBatch& packed =
+          micro_batches.emplace_back(training::synthetic_batch(bert_, lengths, seed));
+      capacity =
+          training::larger(capacity, {std::ssize(packed.tokens), std::ssize(packed.sample_ids),
+                                      std::ssize(packed.masked_ids)});
+    }
   }
   model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity,
                                          training::model_options(config, bert_));
@@ -63,13 +130,15 @@ SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::Gradie
 // `times` null: not timed.
 SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuckets& buckets,
                                                training::ComputeTimes* times) {
-  const data::PackedBatch& batch = batches_[number];
-  const bert::TrainingStep step{
-      .seed = 1,
-      .step = static_cast<uint64_t>(++steps_),
-      .masked_lm_scale = 1.0f / static_cast<float>(std::ssize(batch.masked_ids) * accumulation_),
-      .next_sentence_scale =
-          1.0f / static_cast<float>(std::ssize(batch.sample_ids) * accumulation_)};
+  int64_t masked = 0, sequences = 0;
+  for (const data::PackedBatch& micro_batch : batches_[number]) {
+    masked += std::ssize(micro_batch.masked_ids);
+    sequences += std::ssize(micro_batch.sample_ids);
+  }
+  const bert::TrainingStep step{.seed = 1,
+                                .step = static_cast<uint64_t>(++steps_),
+                                .masked_lm_scale = 1.0f / static_cast<float>(masked),
+                                .next_sentence_scale = 1.0f / static_cast<float>(sequences)};
   Step result;
   ranks_.communicator.barrier();
   const auto begin = Clock::now();
@@ -78,7 +147,7 @@ SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuck
   for (const training::Segment& segment : walker_->segments()) {
     if (segment.begins) {
       if (times) times->begin();
-      model_->upload(batch);
+      model_->upload(batches_[number][static_cast<size_t>(segment.micro_batch)]);
       walker_->begin(segment, step);
     }
     result.reduce = walker_->run(segment, buckets, times);
@@ -90,9 +159,15 @@ SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuck
   return result;
 }
 
-double SyntheticTraining::flops(size_t batch) const {
-  return static_cast<double>(accumulation_) *
-         bert::training_flops(bert_, lengths_[batch], std::ssize(batches_[batch].masked_ids));
+SyntheticTraining::Work SyntheticTraining::work(size_t batch) const {
+  Work work;
+  for (size_t i = 0; i < batches_[batch].size(); ++i) {
+    const data::PackedBatch& packed = batches_[batch][i];
+    work.sequences += std::ssize(packed.sample_ids);
+    work.tokens += std::ssize(packed.tokens);
+    work.flops += bert::training_flops(bert_, lengths_[batch][i], std::ssize(packed.masked_ids));
+  }
+  return work;
 }
 
 }  // namespace strata::bench

@@ -27,9 +27,9 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
                                          int64_t micro_batch_tokens, const bert::BertConfig& bert,
                                          uint64_t seed);
 
-// The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths, other
-// ones on every rank. Steps are as in training: batch.gradient_accumulation_steps micro-batches of
-// batch.micro_batch sequences.
+// The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths. Steps are
+// as in training: batch.gradient_accumulation_steps micro-batches of batch.micro_batch sequences on
+// every rank, as batch.load_balance.strategy plans them.
 class SyntheticTraining {
  public:
   struct Step {
@@ -39,8 +39,14 @@ class SyntheticTraining {
     comm::StepTimes reduce;
   };
 
-  // `batches` different ones. `micro_batch_tokens` 0: batch.micro_batch sequences, whatever their
-  // tokens. All ranks construct together.
+  // What a step of this rank computes.
+  struct Work {
+    int64_t sequences = 0, tokens = 0;
+    double flops = 0;  // of the model
+  };
+
+  // `batches` different ones. `micro_batch_tokens` not 0: every micro-batch has so many tokens in
+  // sequences of any number, without a plan. All ranks construct together.
   SyntheticTraining(const config::RunConfig& config, int64_t micro_batch_tokens, int batches,
                     const training::Ranks& ranks);
 
@@ -59,13 +65,10 @@ class SyntheticTraining {
   device::Backend& backend() { return *backend_; }
   bert::Model& model() { return *model_; }
   bool knows_phases() const { return !walker_->captures_graphs(); }
-  int64_t accumulation() const { return accumulation_; }
   size_t batches() const { return batches_.size(); }
-  // Of a micro-batch of this rank.
-  const std::vector<int32_t>& lengths(size_t batch) const { return lengths_[batch]; }
-  const data::PackedBatch& batch(size_t batch) const { return batches_[batch]; }
-  // Model FLOPs of a step of this rank.
-  double flops(size_t batch) const;
+  // [micro-batches][sequences] tokens, of this rank.
+  const std::vector<std::vector<int32_t>>& lengths(size_t batch) const { return lengths_[batch]; }
+  Work work(size_t batch) const;
 
  private:
   Step run(size_t batch, comm::GradientBuckets& buckets, training::ComputeTimes* times);
@@ -73,8 +76,8 @@ class SyntheticTraining {
   bert::BertConfig bert_;
   int64_t accumulation_;
   const training::Ranks& ranks_;
-  std::vector<std::vector<int32_t>> lengths_;
-  std::vector<data::PackedBatch> batches_;
+  std::vector<std::vector<std::vector<int32_t>>> lengths_;  // [batches][micro-batches][sequences]
+  std::vector<std::vector<data::PackedBatch>> batches_;     // [batches][micro-batches]
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<bert::Model> model_;
   std::unique_ptr<optim::Optimizer> optimizer_;

@@ -36,6 +36,7 @@ void print_json(const bench::OverlapBenchmark& b) {
   }
   for (const bench::ModeOverlap& mode : b.modes) {
     result["modes"].push_back({{"mode", mode.name},
+                               {"step_increase", mode.step_increase()},
                                {"step_seconds", mode.step},
                                {"step_seconds_without_communication", mode.step_without_link},
                                {"backward_seconds", mode.backward},
@@ -53,13 +54,14 @@ void print_table(const bench::OverlapBenchmark& b) {
                                   b.link->bytes_per_second / kBytesPerGigabit,
                                   b.link->latency_seconds * 1e6)
                     : "the real network");
-  fmt::print("{:<38}{:>9}{:>10}{:>15}{:>10}{:>9}\n", "ms", "step", "backward", "communication",
-             "exposed", "hidden");
-  fmt::print("{:<38}{:>9.1f}\n", "no communication", b.modes.front().step_without_link * 1e3);
+  fmt::print("{:<38}{:>10}{:>9}{:>10}{:>15}{:>10}{:>9}\n", "ms", "increase", "step", "backward",
+             "communication", "exposed", "hidden");
+  fmt::print("{:<38}{:>10}{:>9.1f}\n", "no communication", "",
+             b.modes.front().step_without_link * 1e3);
   for (const bench::ModeOverlap& mode : b.modes) {
-    fmt::print("{:<38}{:>9.1f}{:>10.1f}{:>15.1f}{:>10.1f}{:>8.1f}%\n", mode.name, mode.step * 1e3,
-               mode.backward * 1e3, mode.communication * 1e3, mode.exposed * 1e3,
-               100 * mode.hidden_share());
+    fmt::print("{:<38}{:>+9.1f}%{:>9.1f}{:>10.1f}{:>15.1f}{:>10.1f}{:>8.1f}%\n", mode.name,
+               100 * mode.step_increase(), mode.step * 1e3, mode.backward * 1e3,
+               mode.communication * 1e3, mode.exposed * 1e3, 100 * mode.hidden_share());
   }
 }
 
@@ -113,6 +115,7 @@ void add_bench_overlap(CLI::App& bench) {
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Needs several ranks: scripts/mpirun.sh -n 2 strata bench overlap --config FILE\n"
+      "Increase is what communication adds to a step, which is what one pays for it.\n"
       "Exposed is communication left after backward while no bucket is clipped or updated.");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
