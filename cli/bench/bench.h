@@ -11,5 +11,6 @@ void add_bench_balance(CLI::App& bench);
 void add_bench_overlap(CLI::App& bench);
 void add_bench_optimizer(CLI::App& bench);
 void add_bench_cost(CLI::App& bench);
+void add_bench_start(CLI::App& bench);
 
 }  // namespace strata::cli

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/start_benchmark.h"
+#include "cli/bench/bench.h"
+#include "cli/config_options.h"
+
+namespace strata::cli {
+namespace {
+
+struct BenchStartOptions {
+  ConfigOptions run;
+  bench::StartOptions benchmark{.folder = std::filesystem::temp_directory_path()};
+  bool json = false;
+};
+
+void print_json(const bench::StartBenchmark& b, const BenchStartOptions& options) {
+  const nlohmann::ordered_json json = {{"samples", options.benchmark.samples},
+                                       {"ranks", options.benchmark.ranks},
+                                       {"index_bytes", b.index_bytes},
+                                       {"masked_positions_of_the_first_step", b.masked},
+                                       {"make_index_seconds", b.make},
+                                       {"open_index_seconds", b.open},
+                                       {"plan_seconds", b.plan},
+                                       {"find_samples_seconds", b.find},
+                                       {"read_samples_seconds", b.read},
+                                       {"start_seconds", b.start()}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+void print_table(const bench::StartBenchmark& b, const BenchStartOptions& options) {
+  fmt::print("{} samples, {} ranks; an index of {:.1f} MB, written in {:.1f} s\n",
+             options.benchmark.samples, options.benchmark.ranks,
+             static_cast<double>(b.index_bytes) / 1e6, b.make);
+  fmt::print("open the index        {:8.1f} ms\n", 1e3 * b.open);
+  fmt::print("plan the first step   {:8.1f} ms\n", 1e3 * b.plan);
+  fmt::print("find a rank's samples {:8.1f} ms\n", 1e3 * b.find);
+  fmt::print("read them             {:8.1f} ms\n", 1e3 * b.read);
+  fmt::print("start to first batch  {:8.1f} ms\n", 1e3 * b.start());
+}
+
+}  // namespace
+
+void add_bench_start(CLI::App& bench) {
+  const auto options = std::make_shared<BenchStartOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "start", "From run_start to the first batch, on a made-up index of any size");
+  add_config_options(*command, options->run, ": batch", "batch.load_balance.strategy=planned")
+      ->required();
+  command->add_option("--samples", options->benchmark.samples, "Training samples")
+      ->check(CLI::Range(1000000u, 4000000000u))
+      ->capture_default_str();
+  command->add_option("--ranks", options->benchmark.ranks, "Ranks of the job")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command
+      ->add_option("--folder", options->benchmark.folder,
+                   "Where the index is written meanwhile; 8 bytes a sample")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Files leave the page cache first, so that a local disk is measured.");
+  command->callback([options] {
+    options->benchmark.progress = [](const std::string& phase) {
+      fmt::print(stderr, "{}\n", phase);
+    };
+    const auto result = bench::benchmark_start(options->run.load(), options->benchmark);
+    options->json ? print_json(result, *options) : print_table(result, *options);
+  });
+}
+
+}  // namespace strata::cli
