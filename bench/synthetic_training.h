@@ -13,7 +13,7 @@
 #include "config/run_config.h"
 #include "data/files/packed_batch.h"
 #include "optim/optimizer.h"
-#include "training/amax_agreement.h"
+#include "training/agreement/amax_agreement.h"
 #include "training/setup.h"
 #include "training/step_walker.h"
 #include "training/trace/compute_times.h"

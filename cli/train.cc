@@ -11,6 +11,7 @@
 #include "cli/ranks.h"
 #include "harness/time_to_train.h"
 #include "training/bert_system.h"
+#include "training/dry_run.h"
 
 namespace strata::cli {
 namespace {
@@ -21,6 +22,7 @@ struct TrainOptions {
   bool keep_results = false;
   bool json = false;
   bool describe = false;
+  bool dry_run = false;
 };
 
 nlohmann::ordered_json to_json(const harness::ExperimentResult& result) {
@@ -48,6 +50,22 @@ void print(const std::vector<harness::ExperimentResult>& results, bool json) {
   }
 }
 
+// Whether nothing speaks against the run, on any rank.
+bool check(const config::RunConfig& config, const training::Ranks& ranks) {
+  const training::DryRun result = training::dry_run(config, ranks);
+  if (ranks.first()) {
+    for (const std::string& fact : result.facts) fmt::print("{}\n", fact);
+  }
+  for (const std::string& problem : result.problems) {
+    fmt::print(stderr, "strata: {}{}\n",
+               ranks.size() > 1 ? fmt::format("rank {}: ", ranks.rank()) : "", problem);
+  }
+  int64_t problems = std::ssize(result.problems);
+  ranks.communicator.all_reduce_sum(std::span(&problems, 1));
+  if (ranks.first() && problems == 0) fmt::print("nothing speaks against this run\n");
+  return problems == 0;
+}
+
 int train(const TrainOptions& options) {
   if (options.describe) {
     fmt::print("{}", config::config_reference());
@@ -59,6 +77,10 @@ int train(const TrainOptions& options) {
   on_all_ranks([&](const training::Ranks& ranks) {
     config::RunConfig config = options.run.load();
     if (options.experiments > 0) config.run.experiments = options.experiments;
+    if (options.dry_run) {
+      exit_code = check(config, ranks) ? 0 : 2;
+      return;
+    }
     training::BertSystem system(config, ranks);
     const auto results = harness::time_to_train(
         config, system,
@@ -87,6 +109,9 @@ void add_train_command(CLI::App& app, int& exit_code) {
   command->add_flag("--continue", options->keep_results,
                     "Keep the results that are there and run the missing experiments");
   command->add_flag("--json", options->json, "Print the results as JSON");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Check configuration, device, weights and data, train nothing (exit 2: the run "
+                    "would fail)");
   command->add_flag("--describe-config", options->describe,
                     "Print every configuration key and stop");
   command->footer(

@@ -1,5 +1,7 @@
 #include "config/run_config.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -133,9 +135,32 @@ void collect_entry(const ConfigValue& entry, Values& values) {
   values.emplace(map.key, map);
 }
 
+// Errors found so far, a line each: a person wants to mend all of them at once.
+class Problems {
+ public:
+  template <typename Work>
+  void attempt(const Work& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      lines_.emplace_back(error.what());
+    }
+  }
+  void add(const std::vector<std::string>& lines) {
+    lines_.insert(lines_.end(), lines.begin(), lines.end());
+  }
+  bool empty() const { return lines_.empty(); }
+  void throw_if_any() const {
+    if (!empty()) fail("{}", fmt::join(lines_, "\n"));
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
 // Adds to `values` every key below `value`, which is a section or a key. `with_lines`: sources name
 // the line of each key.
-void collect(const ConfigValue& value, bool with_lines, Values& values) {
+void collect(const ConfigValue& value, bool with_lines, Values& values, Problems& problems) {
   if (is_key(value.key)) {
     // Assigning to a node would change every alias of what it was.
     values.erase(value.key);
@@ -155,15 +180,17 @@ void collect(const ConfigValue& value, bool with_lines, Values& values) {
     child.key = value.key.empty() ? name : value.key + "." + name;
     const std::string file = value.source.substr(0, value.source.rfind(':'));
     if (with_lines) child.source = source_at(file, entry.first);
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
-      fail("{}: {}: stands here a second time; keep one", child.source, child.key);
-    }
-    seen.push_back(name);
-    collect(child, with_lines, values);
+    problems.attempt([&] {
+      if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+        fail("{}: {}: stands here a second time; keep one", child.source, child.key);
+      }
+      seen.push_back(name);
+      collect(child, with_lines, values, problems);
+    });
   }
 }
 
-void collect_file(const std::filesystem::path& path, Values& values) {
+void collect_file(const std::filesystem::path& path, Values& values, Problems& problems) {
   ConfigValue root;
   root.node = parse_yaml(read_file(path), path.string());
   root.source = path.string() + ":1";
@@ -171,10 +198,10 @@ void collect_file(const std::filesystem::path& path, Values& values) {
   if (!root.node.IsMap()) {
     fail("{}: holds no configuration; sections of 'key: value' lines are expected", path.string());
   }
-  collect(root, true, values);
+  collect(root, true, values, problems);
 }
 
-void collect_override(const std::string& text, Values& values) {
+void collect_override(const std::string& text, Values& values, Problems& problems) {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
     fail("--set {}: must read key=value, for example optimizer.lr=1e-3", text);
@@ -184,7 +211,7 @@ void collect_override(const std::string& text, Values& values) {
   value.source = "--set";
   value.node = parse_yaml(text.substr(equals + 1), "--set " + text);
   value.base = std::filesystem::current_path();
-  collect(value, false, values);
+  collect(value, false, values, problems);
 }
 
 }  // namespace
@@ -192,25 +219,33 @@ void collect_override(const std::string& text, Values& values) {
 RunConfig load_run_config(const std::filesystem::path& path,
                           std::span<const std::string> overrides) {
   Values values;
-  collect_file(path, values);
-  for (const std::string& text : overrides) collect_override(text, values);
+  Problems problems;
+  collect_file(path, values, problems);
+  for (const std::string& text : overrides) {
+    problems.attempt([&] { collect_override(text, values, problems); });
+  }
 
   RunConfig config;
   config.run.output = std::filesystem::absolute(path).parent_path() / config.run.output;
   for (const ConfigSection& section : config_sections()) {
     for (const ConfigKey& key : section.keys) {
-      const auto found = values.find(key.name);
-      if (found != values.end()) {
-        key.read(found->second, config);
-      } else if (key.required) {
-        fail("{}: {}: is missing; give {}", path.string(), key.name, key.type);
-      }
+      problems.attempt([&] {
+        const auto found = values.find(key.name);
+        if (found != values.end()) {
+          key.read(found->second, config);
+        } else if (key.required) {
+          fail("{}: {}: is missing; give {}", path.string(), key.name, key.type);
+        }
+      });
     }
   }
-  check_combinations(config, [&](const std::string& key) {
-    const auto found = values.find(key);
-    return found == values.end() ? path.string() : found->second.source;
-  });
+  if (problems.empty()) {
+    problems.add(conflicts_in(config, [&](const std::string& key) {
+      const auto found = values.find(key);
+      return found == values.end() ? path.string() : found->second.source;
+    }));
+  }
+  problems.throw_if_any();
   return config;
 }
 

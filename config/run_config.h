@@ -159,7 +159,8 @@ struct RunConfig {
 // Reads `path`, then applies `overrides` ("optimizer.lr=1e-3", values in YAML). Relative paths are
 // relative to the file's directory, in overrides to the current one; all are absolute in the
 // result. Throws Error naming file, line, key, value and reason: unknown keys (with the nearest
-// known one), wrong types, values out of range, missing keys, combinations that cannot run.
+// known one), wrong types, values out of range, missing keys, combinations that cannot run. Several
+// errors are lines of one message.
 RunConfig load_run_config(const std::filesystem::path& path,
                           std::span<const std::string> overrides = {});
 

@@ -27,24 +27,28 @@ std::string those_with(bool device::BackendKind::*what) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-Conflict find_conflict(const RunConfig& config) {
+std::vector<Conflict> find_conflicts(const RunConfig& config) {
+  std::vector<Conflict> conflicts;
   const bool closed = config.run.division == Division::kClosed;
   if (closed && config.clip.mode == ClipMode::kBucketBeforeAllReduce) {
-    return {"clip.mode",
-            "bucket_before_allreduce is for the open division (run.division is closed); use "
-            "after_allreduce"};
+    conflicts.push_back(
+        {"clip.mode",
+         "bucket_before_allreduce is for the open division (run.division is closed); use "
+         "after_allreduce"});
   }
   if (closed && config.target.masked_lm_accuracy < 0.72) {
-    return {"target.masked_lm_accuracy",
-            fmt::format("the closed division asks for at least 0.72, not {}; set run.division to "
-                        "open for another target",
-                        config.target.masked_lm_accuracy)};
+    conflicts.push_back(
+        {"target.masked_lm_accuracy",
+         fmt::format("the closed division asks for at least 0.72, not {}; set run.division to "
+                     "open for another target",
+                     config.target.masked_lm_accuracy)});
   }
   if (closed && config.optimizer.name != OptimizerKind::kLamb) {
-    return {"optimizer.name",
-            fmt::format("the closed division updates with lamb, not {}; set run.division to open "
-                        "for another optimizer",
-                        name_of(config.optimizer.name))};
+    conflicts.push_back(
+        {"optimizer.name",
+         fmt::format("the closed division updates with lamb, not {}; set run.division to open "
+                     "for another optimizer",
+                     name_of(config.optimizer.name))});
   }
   const device::BackendKind& backend = *config.device.backend;
   const bool lacks_bf16 = !backend.computes_in(device::DType::kBF16);
@@ -53,57 +57,65 @@ Conflict find_conflict(const RunConfig& config) {
   const Precision precision = config.model.precision;
   if ((precision == Precision::kBf16 && lacks_bf16) ||
       (precision == Precision::kFp32 && lacks_fp32)) {
-    return {"model.precision", fmt::format("device.backend {} computes in {}, not in {}; use auto",
-                                           backend.name, backend.dtypes(), name_of(precision))};
+    conflicts.push_back(
+        {"model.precision", fmt::format("device.backend {} computes in {}, not in {}; use auto",
+                                        backend.name, backend.dtypes(), name_of(precision))});
   }
   if (precision == Precision::kFp8 && config.batch.round_tokens % backend.float8_tokens != 0) {
-    return {"batch.round_tokens",
-            fmt::format("{} is not a multiple of {}, as model.precision fp8 needs on {}; {} is "
-                        "good for it",
-                        config.batch.round_tokens, backend.float8_tokens, backend.name,
-                        std::lcm(64, backend.float8_tokens))};
+    conflicts.push_back(
+        {"batch.round_tokens",
+         fmt::format("{} is not a multiple of {}, as model.precision fp8 needs on {}; {} is "
+                     "good for it",
+                     config.batch.round_tokens, backend.float8_tokens, backend.name,
+                     std::lcm(64, backend.float8_tokens))});
   }
   if (config.device.graphs && !backend.captures_graphs) {
-    return {"device.graphs",
-            fmt::format("the {} backend captures no graphs; use {} or false", backend.name,
-                        those_with(&device::BackendKind::captures_graphs))};
+    conflicts.push_back(
+        {"device.graphs",
+         fmt::format("the {} backend captures no graphs; use {} or false", backend.name,
+                     those_with(&device::BackendKind::captures_graphs))});
   }
   for (const auto& [option, value] : config.device.options) {
     try {
       backend.check_option(option, value);
     } catch (const Error& error) {
-      return {"device.options", error.what()};
+      conflicts.push_back({"device.options", error.what()});
     }
   }
   const LoadBalanceConfig& balance = config.batch.load_balance;
   const bool grouped = balance.strategy == BalanceStrategy::kStratifiedPresort ||
                        balance.strategy == BalanceStrategy::kPlanned;
   if (balance.group_ranks && !grouped) {
-    return {"batch.load_balance.group_ranks",
-            fmt::format("strategy {} has no groups of ranks; use stratified+presort or planned, or "
-                        "leave group_ranks at auto",
-                        name_of(balance.strategy))};
+    conflicts.push_back(
+        {"batch.load_balance.group_ranks",
+         fmt::format("strategy {} has no groups of ranks; use stratified+presort or planned, or "
+                     "leave group_ranks at auto",
+                     name_of(balance.strategy))});
   }
   if (config.optimizer.lr < config.schedule.end_lr) {
-    return {"schedule.end_lr", fmt::format("{} is above optimizer.lr, {}; the rate would rise",
-                                           config.schedule.end_lr, config.optimizer.lr)};
+    conflicts.push_back(
+        {"schedule.end_lr", fmt::format("{} is above optimizer.lr, {}; the rate would rise",
+                                        config.schedule.end_lr, config.optimizer.lr)});
   }
   if (config.schedule.training_steps <= config.schedule.warmup_steps) {
-    return {"schedule.training_steps",
-            fmt::format("{} leaves no step after schedule.warmup_steps, {}",
-                        config.schedule.training_steps, config.schedule.warmup_steps)};
+    conflicts.push_back(
+        {"schedule.training_steps",
+         fmt::format("{} leaves no step after schedule.warmup_steps, {}",
+                     config.schedule.training_steps, config.schedule.warmup_steps)});
   }
-  return {};
+  return conflicts;
 }
 
 }  // namespace
 
-void check_combinations(const RunConfig& config,
-                        const std::function<std::string(const std::string&)>& source_of) {
-  const Conflict conflict = find_conflict(config);
-  if (!conflict.key.empty()) {
-    fail("{}: {}: {}", source_of(conflict.key), conflict.key, conflict.reason);
+std::vector<std::string> conflicts_in(
+    const RunConfig& config, const std::function<std::string(const std::string&)>& source_of) {
+  std::vector<std::string> lines;
+  for (const Conflict& conflict : find_conflicts(config)) {
+    lines.push_back(
+        fmt::format("{}: {}: {}", source_of(conflict.key), conflict.key, conflict.reason));
   }
+  return lines;
 }
 
 }  // namespace strata::config

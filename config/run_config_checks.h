@@ -3,13 +3,14 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "config/run_config.h"
 
 namespace strata::config {
 
-// Throws Error naming the key, its source (as `source_of(key)` says) and the reason.
-void check_combinations(const RunConfig& config,
-                        const std::function<std::string(const std::string&)>& source_of);
+// What cannot run, a line each: the key, its source (as `source_of(key)` says) and the reason.
+std::vector<std::string> conflicts_in(
+    const RunConfig& config, const std::function<std::string(const std::string&)>& source_of);
 
 }  // namespace strata::config

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "training/batches/batch_shapes.h"
-#include "training/losses.h"
+#include "training/agreement/losses.h"
 
 namespace strata::training {
 std::vector<std::vector<uint32_t>> evaluation_micro_batches(

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/timing.h"
 #include "comm/collectives.h"
-#include "training/losses.h"
+#include "training/agreement/losses.h"
 #include "training/options.h"
 #include "training/setup.h"
 

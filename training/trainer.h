@@ -17,7 +17,7 @@
 #include "loadbalance/plans/batch_plan.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
-#include "training/amax_agreement.h"
+#include "training/agreement/amax_agreement.h"
 #include "training/batches/batch_shapes.h"
 #include "training/step_walker.h"
 #include "training/trace/compute_times.h"

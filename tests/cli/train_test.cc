@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -58,14 +61,14 @@ void Train::expect_checkers_pass(const fs::path& log) {
   const std::string python = testing_support::oracle_python();
   const auto checked =
       testing_support::run_command(python +
-                           " -m mlperf_logging.compliance_checker --usage training "
-                           "--ruleset 5.0.0 --log_output " +
-                           path("checker.log") + " " + log.string());
+                                   " -m mlperf_logging.compliance_checker --usage training "
+                                   "--ruleset 5.0.0 --log_output " +
+                                   path("checker.log") + " " + log.string());
   EXPECT_NE(checked.output.find("SUCCESS"), std::string::npos) << checked.output;
   EXPECT_EQ(checked.status, 0) << checked.output;
-  const auto described = testing_support::run_command(python + " -m mlperf_logging.system_desc_checker " +
-                                              system_description().string() +
-                                              " training 5.0.0 --log_output " + path("system.log"));
+  const auto described = testing_support::run_command(
+      python + " -m mlperf_logging.system_desc_checker " + system_description().string() +
+      " training 5.0.0 --log_output " + path("system.log"));
   EXPECT_NE(described.output.find("System description checker passed"), std::string::npos)
       << described.output;
 }
@@ -248,6 +251,43 @@ TEST_F(Train, TheTinyConfigurationRuns) {
               "--set", "optimizer.lr=5e-3", "--set", "initialization.clear_whole_cache=false"});
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_TRUE(ends_with_run_stop(events(), "success"));
+}
+
+TEST_F(Train, ADryRunSaysWhatTheRunWouldBeAndLeavesNothing) {
+  for (const int ranks : {1, 2}) {
+    const ProcessResult checked = strata(train({"--dry-run"}), ranks);
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+    EXPECT_NE(checked.out.find("nothing speaks against this run"), std::string::npos);
+    EXPECT_NE(checked.out.find(fmt::format("global batch: {} samples", 4 * ranks)),
+              std::string::npos)
+        << checked.out;
+  }
+  EXPECT_FALSE(fs::exists(path("out")));
+}
+
+// Each is named, though any of them would end the run.
+TEST_F(Train, ADryRunNamesAllThatSpeaksAgainstTheRun) {
+  const ProcessResult checked = strata(
+      train({"--dry-run", "--set", "data.train=" + path("text.txt"), "--set",
+             "data.eval_samples=1000000", "--set", "model.vocab=" + path("text.txt"), "--set",
+             "model.checkpoint=" + path("none"), "--set", "data.shapes=" + path("text.txt")}));
+  EXPECT_EQ(checked.exit_code, 2);
+  for (const std::string& part : {path("text.txt") + ": ", std::string("data.eval_samples=1000000"),
+                                  path("none"), std::string("text.txt:1: ")}) {
+    EXPECT_NE(checked.err.find(part), std::string::npos) << part << " is not in " << checked.err;
+  }
+  EXPECT_EQ(std::ranges::count(checked.err, '\n'), 5) << checked.err;
+  EXPECT_EQ(checked.out.find("nothing speaks against"), std::string::npos);
+}
+
+TEST_F(Train, AllThatIsWrongInAConfigurationIsSaidAtOnce) {
+  const ProcessResult refused =
+      strata(train({"--set", "optimizer.lr=-1", "--set", "optimiser.name=adam", "--set",
+                    "batch.micro_batch=many"}));
+  EXPECT_EQ(refused.exit_code, 2);
+  for (const char* part : {"optimizer.lr", "optimiser", "batch.micro_batch"}) {
+    EXPECT_NE(refused.err.find(part), std::string::npos) << part << " is not in " << refused.err;
+  }
 }
 
 }  // namespace

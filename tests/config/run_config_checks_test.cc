@@ -2,22 +2,31 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "device/registry/backends.h"
 
 namespace strata::config {
 namespace {
 
+std::string source_of(const std::string& key) { return "<" + key + ">"; }
+
+// The first; empty where there is none.
 std::string conflict_of(const RunConfig& config) {
-  try {
-    check_combinations(config, [](const std::string& key) { return "<" + key + ">"; });
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  const auto conflicts = conflicts_in(config, source_of);
+  return conflicts.empty() ? "" : conflicts.front();
 }
 
 TEST(RunConfigChecks, TheDefaultsAgreeWithEachOther) { EXPECT_EQ(conflict_of({}), ""); }
+
+TEST(RunConfigChecks, AllConflictsAreNamed) {
+  RunConfig config;
+  config.run.division = Division::kClosed;
+  config.schedule.warmup_steps = config.schedule.training_steps;
+  std::string keys;
+  for (const std::string& conflict : conflicts_in(config, source_of)) {
+    keys += conflict.substr(0, conflict.find(':')) + " ";
+  }
+  EXPECT_EQ(keys, "<clip.mode> <optimizer.name> <schedule.training_steps> ");
+}
 
 TEST(RunConfigChecks, TheClosedDivisionClipsAsTheReferenceDoes) {
   RunConfig config;

@@ -25,6 +25,7 @@ const std::vector<std::string> kOrder = {
     "cli",
     "bench",
     "training",
+    "training/agreement",
     "training/batches",
     "training/trace",
     "training/schedules",

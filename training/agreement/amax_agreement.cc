@@ -1,4 +1,4 @@
-#include "training/amax_agreement.h"
+#include "training/agreement/amax_agreement.h"
 
 namespace strata::training {
 

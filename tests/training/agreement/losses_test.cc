@@ -1,4 +1,4 @@
-#include "training/losses.h"
+#include "training/agreement/losses.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,100 @@
+#include "training/dry_run.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "data/files/sample_classes.h"
+#include "loadbalance/plans/batch_plan.h"
+#include "training/evaluation.h"
+#include "training/options.h"
+
+namespace strata::training {
+namespace {
+
+class Checks {
+ public:
+  Checks(const config::RunConfig& config, const Ranks& ranks) : config_(config), ranks_(ranks) {}
+
+  DryRun run() {
+    attempt([this] { bert_ = make_bert_config(config_); });
+    attempt([this] { backend_ = make_backend(config_, ranks_.local); });
+    if (backend_) fact("device: {}, {} ranks", backend_->description(), ranks_.size());
+    if (bert_) {
+      attempt([this] { check_vocabulary(config_, *bert_); });
+      attempt([this] { check_model(); });
+      attempt([this] { check_training_data(); });
+      attempt([this] { check_evaluation_data(); });
+    }
+    if (config_.data.shapes) attempt([this] { data::read_sample_classes(*config_.data.shapes); });
+    const int64_t steps = max_steps(config_);
+    fact("global batch: {} samples; at most {} steps, {} samples",
+         global_batch_size(config_, ranks_.size()), steps,
+         steps * global_batch_size(config_, ranks_.size()));
+    fact("evaluation every {} samples, to masked-LM accuracy {}",
+         eval_interval_samples(config_, ranks_.size()), config_.target.masked_lm_accuracy);
+    return std::move(result_);
+  }
+
+ private:
+  template <typename Work>
+  void attempt(const Work& work) {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      result_.problems.emplace_back(error.what());
+    }
+  }
+  template <typename... Values>
+  void fact(fmt::format_string<Values...> text, Values&&... values) {
+    result_.facts.push_back(fmt::format(text, std::forward<Values>(values)...));
+  }
+
+  void check_model() {
+    const bert::ParameterLayout layout(*bert_);
+    fact("model: {:.1f} million parameters", static_cast<double>(layout.size) / 1e6);
+    make_weights(config_, layout, 0,
+                 [this](const std::string& line) { result_.facts.push_back(line); });
+    if (!backend_) return;
+    if (config_.model.precision == config::Precision::kFp8 && !backend_->has_float8()) {
+      fail("model.precision fp8: {}: has no FP8; use another", backend_->description());
+    }
+    const auto capacity = capacity_of(config_, *bert_);
+    const bert::Model model(*bert_, *backend_, capacity, model_options(config_, *bert_));
+    fact("memory is there for micro-batches of {} tokens", capacity.tokens);
+  }
+
+  void check_training_data() {
+    const auto source = open_data(config_.data.train, config_.data, *bert_);
+    fact("training data: {} samples", source->size());
+    loadbalance::make_batch_plan(plan_options(config_, ranks_.size(), 0),
+                                 histogram_of(source->index().classes()))
+        ->next_step();
+    data::PackedBatch batch;
+    source->read(std::vector<uint32_t>{0, source->size() - 1}, batch);
+  }
+
+  void check_evaluation_data() {
+    const auto source = open_data(config_.data.eval, config_.data, *bert_);
+    fact("evaluation data: {} of {} samples",
+         evaluation_samples(config_.data.eval_samples, *source), source->size());
+    data::PackedBatch batch;
+    source->read(std::vector<uint32_t>{0, source->size() - 1}, batch);
+  }
+
+  const config::RunConfig& config_;
+  const Ranks& ranks_;
+  std::optional<bert::BertConfig> bert_;
+  std::unique_ptr<device::Backend> backend_;
+  DryRun result_;
+};
+
+}  // namespace
+
+DryRun dry_run(const config::RunConfig& config, const Ranks& ranks) {
+  return Checks(config, ranks).run();
+}
+
+}  // namespace strata::training
