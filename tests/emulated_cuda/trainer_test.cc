@@ -73,6 +73,8 @@ TEST_P(CudaTrainer, WarmUpRecordsAllSteps) {
   config::RunConfig launched = config();
   launched.device.graphs = true;
   launched.initialization.warmup_steps = 2;
+  launched.target.max_steps = kSteps;
+  launched.data.shapes = write_small_shapes(*source_);
   emulated_cuda::graph_launches = 0;
   const TrainingHistory history = on_gpu(launched);
   const bool first_is_issued = GetParam().precision == config::Precision::kFp8;  // it only looks

@@ -136,16 +136,17 @@ TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
 
 // Without collectives of the device's own: buckets are reduced through the host.
 TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
+  constexpr int kLaggingSteps = 12;  // enough for shapes to recur
   for (const bool sharded : {false, true}) {
     config::RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
     config.optimizer.sharded = sharded;
     config.batch.round_tokens = 32;
-    const TrainingHistory in_host_memory = train(config, *world_, *source_, 7, 6);
+    const TrainingHistory in_host_memory = train(config, *world_, *source_, 7, kLaggingSteps);
     const auto cpu = make_backend(config);
     for (const bool graphs : {false, true}) {
       config.device.graphs = graphs;
       testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
-      const TrainingHistory on_device = train(config, deferred, *world_, *source_, 7, 6);
+      const TrainingHistory on_device = train(config, deferred, *world_, *source_, 7, kLaggingSteps);
       EXPECT_EQ(on_device.weights, in_host_memory.weights)
           << (sharded ? "sharded" : "") << (graphs ? ", launched" : "");
       int64_t launches[] = {deferred.launches()};  // a rank may have no shape that recurs
@@ -153,12 +154,12 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
       EXPECT_EQ(launches[0] > 0, graphs);
     }
     config.initialization.warmup_steps = 2;
-    config.target.max_steps = 6;
+    config.target.max_steps = kLaggingSteps;
     config.data.shapes = write_small_shapes(*source_);
     testing_support::DeferredBackend prepared(*cpu, static_cast<uint64_t>(world_->rank()));
-    EXPECT_EQ(train(config, prepared, *world_, *source_, 7, 6).weights, in_host_memory.weights)
+    EXPECT_EQ(train(config, prepared, *world_, *source_, 7, kLaggingSteps).weights, in_host_memory.weights)
         << (sharded ? "sharded" : "") << ", recorded before the first step";
-    EXPECT_EQ(prepared.launches(), 6);
+    EXPECT_EQ(prepared.launches(), kLaggingSteps);
   }
 }
 

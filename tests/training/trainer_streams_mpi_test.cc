@@ -41,6 +41,8 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
     config.log.loss_interval_steps = 3;
     config.device.graphs = graphs;
     config.initialization.warmup_steps = warmup_steps;
+    config.target.max_steps = kSteps;
+    config.data.shapes = write_small_shapes(*source_);
     return config;
   }
 
