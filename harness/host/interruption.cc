@@ -48,6 +48,8 @@ Interruption::Interruption() {
   received_at_ms = 0;
   previous_int_ = install(SIGINT, on_signal);
   previous_term_ = install(SIGTERM, on_signal);
+  previous_hangup_ = install(SIGHUP, on_signal);
+  if (previous_hangup_.sa_handler == SIG_IGN) sigaction(SIGHUP, &previous_hangup_, nullptr);
   previous_size_ = install(SIGXFSZ, SIG_IGN);
   previous_pipe_ = install(SIGPIPE, SIG_IGN);
 }
@@ -55,6 +57,7 @@ Interruption::Interruption() {
 Interruption::~Interruption() {
   sigaction(SIGINT, &previous_int_, nullptr);
   sigaction(SIGTERM, &previous_term_, nullptr);
+  sigaction(SIGHUP, &previous_hangup_, nullptr);
   sigaction(SIGXFSZ, &previous_size_, nullptr);
   sigaction(SIGPIPE, &previous_pipe_, nullptr);
 }

@@ -12,10 +12,10 @@
 
 namespace strata::harness {
 
-// Events of one experiment in MLPerf's order. A thread of its own watches for SIGINT and SIGTERM (a
-// launcher sends the latter when another rank dies, while this one waits in a collective): it
-// writes run_stop with status aborted where the run was on, says so on standard error, and ends the
-// process.
+// Events of one experiment in MLPerf's order. A thread of its own watches for SIGINT, SIGTERM and
+// SIGHUP (a launcher sends SIGTERM when another rank dies, while this one waits in a collective):
+// it writes run_stop with status aborted where the run was on, says so on standard error, and ends
+// the process.
 class ExperimentLog {
  public:
   // A log that writes nothing and watches for nothing: for every rank but the first.

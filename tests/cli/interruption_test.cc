@@ -52,9 +52,12 @@ class RunningJob : public SmallBenchmark {
 };
 
 class Signal : public RunningJob, public testing::WithParamInterface<int> {};
-INSTANTIATE_TEST_SUITE_P(Each, Signal, testing::Values(SIGINT, SIGTERM), [](const auto& test) {
-  return test.param == SIGINT ? "Interrupt" : "Terminate";
-});
+INSTANTIATE_TEST_SUITE_P(Each, Signal, testing::Values(SIGINT, SIGTERM, SIGHUP),
+                         [](const auto& test) {
+                           return test.param == SIGINT    ? "Interrupt"
+                                  : test.param == SIGTERM ? "Terminate"
+                                                          : "HangUp";
+                         });
 
 TEST_P(Signal, EndsARunWithItsLogAborted) {
   start(1);

@@ -9,7 +9,7 @@ namespace strata::harness {
 namespace {
 
 TEST(Interruption, TheFirstSignalIsAFlag) {
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     const Interruption interruption;
     EXPECT_FALSE(interruption.requested());
     std::raise(number);
@@ -36,6 +36,16 @@ TEST(InterruptionDeathTest, AnotherOneLaterEndsTheProcess) {
         ::_exit(0);
       },
       testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(Interruption, AHangupThatIsIgnoredStaysSo) {
+  const auto previous = std::signal(SIGHUP, SIG_IGN);
+  {
+    const Interruption interruption;
+    std::raise(SIGHUP);
+    EXPECT_FALSE(interruption.requested());
+  }
+  EXPECT_EQ(std::signal(SIGHUP, previous), SIG_IGN);
 }
 
 TEST(Interruption, HandlersAreRestored) {

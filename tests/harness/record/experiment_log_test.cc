@@ -105,7 +105,7 @@ int signalled(int number, bool start, const std::filesystem::path& path) {
 }
 
 TEST_F(RunLogTest, ASignalEndsTheProcessWithTheLogAborted) {
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     EXPECT_EQ(signalled(number, true, path_), 128 + number);
     EXPECT_GE(events().size(), 3u);
     expect_last_is_run_stop("aborted");
