@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "cli/commands.h"
@@ -73,6 +74,9 @@ int train(const TrainOptions& options) {
   }
   if (options.run.config.empty())
     fail("train: give the run's YAML file with --config; 'strata train --help' tells more");
+  // Before there are threads and memory to copy.
+  std::optional<harness::LogKeeper> keeper;
+  if (comm::launched_rank() == 0) keeper.emplace();
   int exit_code = 0;
   on_all_ranks([&](const training::Ranks& ranks) {
     config::RunConfig config = options.run.load();
@@ -84,7 +88,8 @@ int train(const TrainOptions& options) {
     training::BertSystem system(config, ranks);
     const auto results = harness::time_to_train(
         config, system,
-        options.keep_results ? harness::ExistingResults::kKeep : harness::ExistingResults::kRefuse);
+        options.keep_results ? harness::ExistingResults::kKeep : harness::ExistingResults::kRefuse,
+        keeper ? &*keeper : nullptr);
     if (ranks.first()) print(results, options.json);
     const bool all =
         std::all_of(results.begin(), results.end(), [](const auto& r) { return r.reached_target; });

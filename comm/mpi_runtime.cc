@@ -17,6 +17,13 @@ bool launched_by_mpi() {
   return false;
 }
 
+int launched_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    if (const char* rank = std::getenv(variable)) return std::atoi(rank);
+  }
+  return 0;
+}
+
 MpiRuntime::MpiRuntime() : exceptions_at_start_(std::uncaught_exceptions()) {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);

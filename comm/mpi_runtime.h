@@ -10,6 +10,9 @@ namespace strata::comm {
 // Whether a launcher (mpirun, srun) started this process as one of several: without one, MPI need
 // not be started at all and make_single_communicator serves.
 bool launched_by_mpi();
+// This process's rank before MPI is started, as its launcher tells it; alone, or where it does not
+// tell, 0.
+int launched_rank();
 
 // MPI_Init_thread(MPI_THREAD_MULTIPLE) and MPI_Finalize. One per process, made by the main thread
 // and destroyed after every MPI communicator. Destroyed by an exception on its way out, it ends the

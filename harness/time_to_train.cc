@@ -20,6 +20,7 @@ struct Benchmark {
   const config::RunConfig& config;
   SystemUnderTest& system;
   ResultTree tree;
+  LogKeeper* keeper;
   std::vector<ExperimentResult> results;  // that were there already
 
   bool first() const { return system.rank() == 0; }
@@ -62,13 +63,14 @@ void share(std::vector<ExperimentResult>& results, SystemUnderTest& system) {
 }
 
 Benchmark prepare(const config::RunConfig& config, SystemUnderTest& system,
-                  ExistingResults existing) {
+                  ExistingResults existing, LogKeeper* keeper) {
   const SystemFacts facts = system.system_facts();
   const Machine machine = inspect_machine();
   Benchmark b{
       .config = config,
       .system = system,
-      .tree = {config.run.output, config.run.organization, system_name(config, machine, facts)}};
+      .tree = {config.run.output, config.run.organization, system_name(config, machine, facts)},
+      .keeper = keeper};
   if (b.first()) {
     b.results = prepare_result_tree(b.tree, config.run.experiments, existing);
     const std::string description = system_description_json(config, machine, facts);
@@ -126,7 +128,7 @@ RunFiles files_of(const Benchmark& b, int experiment) {
 ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   std::optional<ExperimentLog> owned;
   if (b.first()) {
-    owned.emplace(b.tree.log(experiment));
+    owned.emplace(b.tree.log(experiment), b.keeper);
   } else {
     owned.emplace();
   }
@@ -176,8 +178,9 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
 }  // namespace
 
 std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
-                                            SystemUnderTest& system, ExistingResults existing) {
-  const Benchmark benchmark = prepare(config, system, existing);
+                                            SystemUnderTest& system, ExistingResults existing,
+                                            LogKeeper* keeper) {
+  const Benchmark benchmark = prepare(config, system, existing, keeper);
   std::vector<ExperimentResult> results;
   auto kept = benchmark.results.begin();
   for (int experiment = 0; experiment < config.run.experiments; ++experiment) {

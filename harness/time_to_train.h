@@ -5,6 +5,7 @@
 
 #include "config/run_config.h"
 #include "harness/record/experiment_result.h"
+#include "harness/record/log_keeper.h"
 #include "harness/record/result_tree.h"
 #include "harness/system_under_test.h"
 
@@ -14,8 +15,10 @@ namespace strata::harness {
 // another, and writes the result tree. Returns the results of all. Of results that were there
 // before, ranks other than the first know only number and whether the target was reached. All ranks
 // call together. Throws Error for bad input; what was logged until then stays.
+// A `keeper` on the first rank ends the log of a run whose process is killed.
 std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
                                             SystemUnderTest& system,
-                                            ExistingResults existing = ExistingResults::kRefuse);
+                                            ExistingResults existing = ExistingResults::kRefuse,
+                                            LogKeeper* keeper = nullptr);
 
 }  // namespace strata::harness

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "harness/record/log_keys.h"
 
 namespace strata::harness {
@@ -41,6 +43,17 @@ std::string_view below_source_root(std::string_view file) {
   return file.starts_with(root) ? file.substr(root.size()) : file;
 }
 
+// Of the last event of a log of whole lines; 0 where there is none.
+int64_t last_time_ms_of(std::string_view text) {
+  constexpr std::string_view kField = "\"time_ms\": ";
+  const size_t at = text.rfind(kField);
+  int64_t time_ms = 0;
+  if (at != std::string_view::npos) {
+    std::from_chars(text.data() + at + kField.size(), text.data() + text.size(), time_ms);
+  }
+  return time_ms;
+}
+
 }  // namespace
 
 EventLog::EventLog(std::filesystem::path path, LogClock clock)
@@ -57,6 +70,21 @@ EventLog::EventLog(std::filesystem::path path, LogClock clock)
   }
   fd_ = fd;
   reserve(kReservedAtOnce);
+}
+
+EventLog EventLog::reopen(std::filesystem::path path, LogClock clock) {
+  std::string text = read_file(path);
+  text.resize(text.rfind('\n') + 1);  // to nothing where there is no whole line
+  EventLog log;
+  log.path_ = std::move(path);
+  log.clock_ = std::move(clock);
+  log.bytes_ = std::ssize(text);
+  log.last_time_ms_ = last_time_ms_of(text);
+  log.fd_ = ::open(log.path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (log.fd_ < 0 || ::ftruncate(log.fd_, log.bytes_) != 0) {
+    fail("{}: cannot go on with this log: {}", log.path_.string(), std::strerror(errno));
+  }
+  return log;
 }
 
 EventLog::~EventLog() { close(); }

@@ -33,6 +33,8 @@ class EventLog {
   // Makes the file and its directories. An existing file is an Error: results are never
   // overwritten. Its times are `clock`'s, and never fall.
   explicit EventLog(std::filesystem::path path, LogClock clock = {});
+  // Goes on with the log of a process that is gone; takes away a line that it left unfinished.
+  static EventLog reopen(std::filesystem::path path, LogClock clock = {});
   ~EventLog();
   EventLog(EventLog&& other) noexcept;
   EventLog& operator=(EventLog&& other) noexcept;

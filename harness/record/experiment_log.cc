@@ -5,15 +5,22 @@
 
 #include <chrono>
 #include <cstdio>
+#include <system_error>
 
 #include "base/error.h"
 #include "harness/record/log_keys.h"
 
 namespace strata::harness {
 
-ExperimentLog::ExperimentLog(std::filesystem::path path)
-    : log_(std::move(path)), interruption_(std::make_unique<Interruption>()) {
-  watcher_ = std::thread([this] { watch(); });
+ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper)
+    : log_(std::move(path)), keeper_(keeper), interruption_(std::make_unique<Interruption>()) {
+  if (keeper_) keeper_->keep(log_.path());
+  try {
+    watcher_ = std::thread([this] { watch(); });
+  } catch (const std::system_error& error) {
+    close();
+    fail("cannot start a thread that watches for signals: {}", error.what());
+  }
 }
 
 ExperimentLog::~ExperimentLog() {
@@ -21,9 +28,10 @@ ExperimentLog::~ExperimentLog() {
   if (watcher_.joinable()) watcher_.join();
   try {
     close();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // An exception that says why is on its way already: nothing else leaves a run unfinished.
   }
+  if (keeper_) keeper_->keep({});
 }
 
 void ExperimentLog::write(const std::function<void(EventLog&)>& write) {
@@ -57,7 +65,8 @@ void ExperimentLog::discard() {
 bool ExperimentLog::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  if (!started_ && log_.enabled()) std::filesystem::remove(log_.path());
+  std::error_code ignored;  // gone already
+  if (!started_ && log_.enabled()) std::filesystem::remove(log_.path(), ignored);
   if (running_) {
     running_ = false;
     log_.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
@@ -72,11 +81,11 @@ void ExperimentLog::watch() {
       std::string message;
       try {
         message = close() ? fmt::format(
-                                "\nstrata: interrupted; {} ends with run_stop aborted. To run "
-                                "again, move it away, and keep other results with --continue.\n",
+                                "\nstrata: interrupted; {} ends with run_stop aborted. "
+                                "--continue sets it aside and runs it again.\n",
                                 log_.path().string())
                           : "\nstrata: interrupted before the run began; it left no log\n";
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         message = fmt::format("\nstrata: interrupted, and {}\n", error.what());
         exit_code = 2;
       }

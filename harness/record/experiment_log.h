@@ -9,6 +9,7 @@
 
 #include "harness/host/interruption.h"
 #include "harness/record/event_log.h"
+#include "harness/record/log_keeper.h"
 
 namespace strata::harness {
 
@@ -20,7 +21,8 @@ class ExperimentLog {
  public:
   // A log that writes nothing and watches for nothing: for every rank but the first.
   ExperimentLog() = default;
-  explicit ExperimentLog(std::filesystem::path path);
+  // With a `keeper`, which outlives it, also a killed process leaves a log that is closed.
+  explicit ExperimentLog(std::filesystem::path path, LogKeeper* keeper = nullptr);
   // A run left by an exception ends its log as aborted; one that never started leaves no log, so
   // that it can be tried again.
   ~ExperimentLog();
@@ -51,7 +53,8 @@ class ExperimentLog {
   int64_t started_at_ms_ = 0, stopped_at_ms_ = 0;
   bool started_ = false;
   bool running_ = false;  // between run_start and run_stop
-  bool closed_ = false;   // what comes after is lost: training goes on until the process ends
+  LogKeeper* keeper_ = nullptr;
+  bool closed_ = false;  // what comes after is lost: training goes on until the process ends
   std::unique_ptr<Interruption> interruption_;
   std::atomic<bool> finished_ = false;
   std::thread watcher_;

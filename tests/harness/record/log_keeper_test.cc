@@ -1,0 +1,147 @@
+#include "harness/record/log_keeper.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "harness/record/experiment_log.h"
+#include "harness/record/log_keys.h"
+#include "harness/record/output_lock.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::harness {
+namespace {
+
+class LogKeeperTest : public testing_support::TemporaryDirectory {
+ protected:
+  std::vector<nlohmann::json> events() const {
+    std::vector<nlohmann::json> result;
+    std::istringstream lines(read_file(path_));
+    for (std::string line; std::getline(lines, line);) {
+      result.push_back(nlohmann::json::parse(line.substr(line.find('{'))));
+    }
+    return result;
+  }
+  void expect_aborted() const {
+    EXPECT_EQ(events().back()["key"], "run_stop");
+    EXPECT_EQ(events().back()["metadata"]["status"], "aborted");
+  }
+  // Kills a process that has done `work` while it held the lock and a keeper, and waits until the
+  // keeper, too, is gone.
+  void kill_after(const std::function<void(LogKeeper&)>& work) {
+    int alive[2];  // at its end when both are gone
+    ASSERT_EQ(::pipe(alive), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::dup2(alive[1], STDERR_FILENO);  // all that the keeper does not close
+      LogKeeper keeper;
+      const OutputLock lock(directory_);
+      work(keeper);
+      std::raise(SIGKILL);
+    }
+    ::close(alive[1]);
+    char c;
+    while (::read(alive[0], &c, 1) > 0) said_ += c;
+    ::close(alive[0]);
+    ::waitpid(child, nullptr, 0);
+  }
+
+  const std::filesystem::path path_ = directory_ / "result_0.txt";
+  std::string said_;
+};
+
+TEST_F(LogKeeperTest, EndsTheLogOfAKilledProcess) {
+  kill_after([&](LogKeeper& keeper) {
+    ExperimentLog log(path_, &keeper);
+    log.run_start();
+    log.write([](EventLog& events) { events.event("seed", int64_t{1}); });
+    std::raise(SIGKILL);
+  });
+  ASSERT_EQ(events().size(), 3u);
+  expect_aborted();
+  EXPECT_GE(events()[2]["time_ms"], events()[1]["time_ms"]);
+  EXPECT_NE(said_.find(path_.string() + " ends with run_stop aborted"), std::string::npos) << said_;
+}
+
+TEST_F(LogKeeperTest, ARunThatHadNotBegunLeavesNoLog) {
+  kill_after([&](LogKeeper& keeper) {
+    ExperimentLog log(path_, &keeper);
+    log.write([](EventLog& events) { events.start(log_keys::kInitStart); });
+    std::raise(SIGKILL);
+  });
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(LogKeeperTest, LeavesALogAloneThatIsEnded) {
+  kill_after([&](LogKeeper& keeper) {
+    ExperimentLog log(path_, &keeper);
+    log.run_start();
+    log.run_stop(true, 10);
+    std::raise(SIGKILL);
+  });
+  ASSERT_EQ(events().size(), 2u);
+  EXPECT_EQ(events().back()["metadata"]["status"], "success");
+  EXPECT_EQ(said_, "");
+}
+
+// A line of a log; `key` and `time_ms` are all that matters.
+std::string line_of(const std::string& key, const std::string& time_ms) {
+  return ":::MLLOG {\"namespace\": \"\", \"time_ms\": " + time_ms +
+         ", \"event_type\": \"POINT_IN_TIME\", \"key\": \"" + key +
+         "\", \"value\": 1, \"metadata\": {}}\n";
+}
+const std::string kBegun = line_of("run_start", "1");
+
+TEST_F(LogKeeperTest, LeavesALogAloneOnceItsObjectIsGone) {
+  kill_after([&](LogKeeper& keeper) {
+    {
+      ExperimentLog log(path_, &keeper);
+      log.run_start();
+    }
+    write_file_atomically(path_, kBegun);  // somebody else's from now on
+  });
+  EXPECT_EQ(read_file(path_), kBegun);
+}
+
+TEST_F(LogKeeperTest, SignalsToTheProcessGroupDoNotReachIt) {
+  kill_after([&](LogKeeper& keeper) {
+    ::setpgid(0, 0);
+    ExperimentLog log(path_, &keeper);
+    log.run_start();
+    ::kill(0, SIGKILL);
+    ::pause();
+  });
+  expect_aborted();
+}
+
+TEST_F(LogKeeperTest, LeavesWithItsObject) {
+  write_file_atomically(path_, kBegun);
+  {
+    LogKeeper keeper;
+    keeper.keep(path_);
+  }
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+  EXPECT_EQ(read_file(path_), kBegun);
+}
+
+class AbandonedLog : public LogKeeperTest {};
+
+TEST_F(AbandonedLog, LosesAnUnfinishedLineAndItsTimesDoNotFall) {
+  const std::string begun = kBegun + line_of("seed", "9000000000000");
+  write_file_atomically(path_, begun + line_of("seed", "9000000000000").substr(0, 50));
+  EXPECT_TRUE(end_abandoned_log(path_));
+  ASSERT_EQ(events().size(), 3u);
+  expect_aborted();
+  EXPECT_EQ(events()[2]["time_ms"], 9000000000000);
+  EXPECT_FALSE(end_abandoned_log(path_)) << "it has its end";
+  EXPECT_EQ(events().size(), 3u);
+}
+
+}  // namespace
+}  // namespace strata::harness
