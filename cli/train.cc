@@ -93,7 +93,8 @@ int train(const TrainOptions& options) {
     if (ranks.first()) print(results, options.json);
     const bool all =
         std::all_of(results.begin(), results.end(), [](const auto& r) { return r.reached_target; });
-    exit_code = all ? 0 : 1;
+    // One rank's say is enough; each that says so has its launcher kill the others.
+    exit_code = all || !ranks.first() ? 0 : 1;
   });
   return exit_code;
 }

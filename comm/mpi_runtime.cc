@@ -44,6 +44,8 @@ MpiRuntime::~MpiRuntime() {
   if (size_ > 1 && std::uncaught_exceptions() > exceptions_at_start_) {
     abort("stopped by an error", 2);
   }
+  // A rank that exits with an error has the launcher kill the others, which are past this by then.
+  std::fflush(nullptr);
   MPI_Finalize();
 }
 

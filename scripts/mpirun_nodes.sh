@@ -33,7 +33,7 @@ done
 [[ -f $1 ]] || give_up "$1: no such configuration"
 [[ -x $strata ]] || give_up "$strata is not there: build the release preset, or give --strata"
 
-command=(mpirun "${hosts[@]}" --bind-to none --mca odls_base_sigkill_timeout 2)
+command=(mpirun "${hosts[@]}" --bind-to none --mca odls_base_sigkill_timeout 0)
 [[ $(id -u) -ne 0 ]] || command+=(--allow-run-as-root)
 if [[ -n $interface ]]; then
   command+=(--mca btl_tcp_if_include "$interface" --mca oob_tcp_if_include "$interface" -x "NCCL_SOCKET_IFNAME=$interface")

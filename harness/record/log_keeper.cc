@@ -42,7 +42,9 @@ void end_log_of_the_dead(const std::filesystem::path& log) {
   if (!std::filesystem::exists(log, ignored)) return;
   const OutputLock lock = lock_of_the_dead(log.parent_path());
   if (end_abandoned_log(log)) {
-    fmt::print(stderr, "strata: the process that wrote it is gone; {} ends with run_stop aborted\n",
+    fmt::print(stderr,
+               "strata: the process that wrote it is gone; {} ends with run_stop aborted. "
+               "--continue sets it aside and runs it again.\n",
                log.string());
   }
 }

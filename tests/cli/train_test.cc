@@ -116,6 +116,18 @@ TEST_F(Train, TargetNotReachedIsAbortedOnTwoRanks) {
   EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
 }
 
+TEST_F(Train, TheFirstRankAloneSaysThatTheTargetWasNotReached) {
+  std::vector<std::string> ranks = command(
+      train({"--set", "target.masked_lm_accuracy=0.99", "--set", "target.max_steps=10"}), 2);
+  const auto program = std::find(ranks.begin(), ranks.end(), kStrata);
+  const std::string codes = path("codes");
+  ranks.insert(program, {"sh", "-c", "\"$@\"; echo $OMPI_COMM_WORLD_RANK:$? >>" + codes, "sh"});
+  const ProcessResult trained = run(ranks);
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  const std::string said = read_file(codes);
+  EXPECT_TRUE(said == "0:1\n1:0\n" || said == "1:0\n0:1\n") << said;
+}
+
 TEST_F(Train, ExperimentsHaveSeedsOfTheirOwn) {
   const ProcessResult trained =
       strata(train({"--experiments", "2", "--json", "--set", "log.step_trace=true"}));
