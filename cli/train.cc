@@ -113,7 +113,8 @@ void add_train_command(CLI::App& app, int& exit_code) {
                    "Runs to make, result_0.txt to result_{N-1}.txt")
       ->check(CLI::Range(1, 1000));
   command->add_flag("--continue", options->keep_results,
-                    "Keep the results that are there and run the missing experiments");
+                    "Keep the results that are there, set interrupted ones aside, and run the "
+                    "missing experiments");
   command->add_flag("--json", options->json, "Print the results as JSON");
   command->add_flag("--dry-run", options->dry_run,
                     "Check configuration, device, weights and data, train nothing (exit 2: the run "

@@ -5,9 +5,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "compliance/package/submission_tree.h"
 #include "harness/host/page_cache.h"
 #include "harness/record/experiment_log.h"
 #include "harness/record/log_keys.h"
+#include "harness/record/output_lock.h"
 #include "harness/record/run_description_events.h"
 #include "harness/seed.h"
 #include "harness/timed_run.h"
@@ -21,6 +23,7 @@ struct Benchmark {
   SystemUnderTest& system;
   ResultTree tree;
   LogKeeper* keeper;
+  std::optional<OutputLock> lock;         // of the first rank
   std::vector<ExperimentResult> results;  // that were there already
 
   bool first() const { return system.rank() == 0; }
@@ -31,16 +34,16 @@ struct Benchmark {
 };
 
 // Results that lie together are of one configuration on one system.
-void check_kept(const ResultTree& tree, const std::vector<ExperimentResult>& kept,
-                const config::RunConfig& config, const std::string& system_description) {
-  if (kept.empty()) return;
-  if (read_file(tree.system_description()) != system_description) {
+void check_found(const ResultTree& tree, const FoundResults& found, const config::RunConfig& config,
+                 const std::string& system_description) {
+  if (found.empty()) return;
+  if (!describe_same_system(read_file(tree.system_description()), system_description)) {
     fail(
         "{}: describes another system, or this one otherwise, than the results would be of; "
         "continue on the same ranks and machines, or choose another run.output",
         tree.system_description().string());
   }
-  for (const ExperimentResult& result : kept) {
+  for (const ExperimentResult& result : found.results) {
     config::RunConfig theirs = config::load_run_config(tree.config(result.experiment));
     theirs.run.experiments = config.run.experiments;
     if (to_yaml(theirs) == to_yaml(config)) continue;
@@ -49,6 +52,35 @@ void check_kept(const ResultTree& tree, const std::vector<ExperimentResult>& kep
         "another run.output",
         tree.config(result.experiment).string());
   }
+}
+
+// To continue on another number of ranks would begin a second system beside the first.
+void check_ranks(const ResultTree& tree) {
+  for (const auto& other : list_directory(tree.results().parent_path().parent_path())) {
+    const std::string system = other.filename().string();
+    if (!differ_in_ranks_only(system, tree.system)) continue;
+    if (compliance::result_logs(other / tree.results().filename()).empty()) continue;
+    fail(
+        "{}: these are the results to continue, and the run would be of {}; continue on the same "
+        "number of ranks, or choose another run.output",
+        other.string(), tree.system);
+  }
+}
+
+// Makes the result tree, takes hold of it, and finds what is there; on the first rank.
+void open_results(Benchmark& b, ExistingResults existing, const std::string& system_description) {
+  prepare_result_tree(b.tree);
+  b.lock.emplace(b.tree.results());
+  FoundResults found = find_results(b.tree, b.config.run.experiments, existing);
+  if (existing == ExistingResults::kKeep && found.empty()) check_ranks(b.tree);
+  check_found(b.tree, found, b.config, system_description);
+  for (const int experiment : found.interrupted) {
+    const auto aside = set_aside(b.tree, experiment);
+    b.say(fmt::format("result_{}: its run was interrupted; the log is now {}", experiment,
+                      aside.string()));
+  }
+  if (found.empty()) write_file_atomically(b.tree.system_description(), system_description);
+  b.results = std::move(found.results);
 }
 
 // Which of the first rank's results reached the target, on all ranks.
@@ -72,10 +104,7 @@ Benchmark prepare(const config::RunConfig& config, SystemUnderTest& system,
       .tree = {config.run.output, config.run.organization, system_name(config, machine, facts)},
       .keeper = keeper};
   if (b.first()) {
-    b.results = prepare_result_tree(b.tree, config.run.experiments, existing);
-    const std::string description = system_description_json(config, machine, facts);
-    check_kept(b.tree, b.results, config, description);
-    write_file_atomically(b.tree.system_description(), description);
+    open_results(b, existing, system_description_json(config, machine, facts));
   }
   share(b.results, system);
   if (!b.results.empty()) {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "base/error.h"
 
@@ -117,6 +118,23 @@ std::string system_description_json(const config::RunConfig& config, const Machi
   json["sw_notes"] = fmt::format("{} rank{}{}{}", facts.ranks, facts.ranks == 1 ? "" : "s",
                                  config.run.notes.empty() ? "" : "; ", config.run.notes);
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+bool describe_same_system(const std::string& a, const std::string& b) {
+  const auto steady = [](const std::string& text) {
+    auto json = nlohmann::json::parse(text, nullptr, false);
+    if (json.is_object()) json.erase("host_processor_frequency");
+    return json;
+  };
+  const nlohmann::json first = steady(a), second = steady(b);
+  return first.is_object() && first == second;
+}
+
+bool differ_in_ranks_only(const std::string& a, const std::string& b) {
+  static const std::regex kName("(?:[0-9]+x)?(.+)_[0-9]+ranks?");
+  std::smatch first, second;
+  return a != b && std::regex_match(a, first, kName) && std::regex_match(b, second, kName) &&
+         first[1] == second[1];
 }
 
 }  // namespace strata::harness

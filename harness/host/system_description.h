@@ -35,4 +35,11 @@ std::string system_name(const config::RunConfig& config, const Machine& machine,
 std::string system_description_json(const config::RunConfig& config, const Machine& machine,
                                     const SystemFacts& facts);
 
+// Whether two descriptions are of the same system: all but the processor's frequency, which some
+// machines give as it is at this moment. A text that is no description is of no system.
+bool describe_same_system(const std::string& a, const std::string& b);
+
+// Whether two names made by system_name are of the same hardware on different ranks or nodes.
+bool differ_in_ranks_only(const std::string& a, const std::string& b);
+
 }  // namespace strata::harness

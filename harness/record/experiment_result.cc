@@ -17,7 +17,8 @@ using nlohmann::json;
 
 }  // namespace
 
-ExperimentResult read_experiment_result(const std::filesystem::path& log, int experiment) {
+std::optional<ExperimentResult> read_experiment_result(const std::filesystem::path& log,
+                                                       int experiment) {
   ExperimentResult result{.experiment = experiment, .log = log};
   const compliance::EventLog events(log, compliance::LogFormat::kMllog);
   if (events.event_count() == 0 && events.bad_line_count() > 0) {
@@ -45,10 +46,7 @@ ExperimentResult read_experiment_result(const std::filesystem::path& log, int ex
   } catch (const json::exception& error) {
     fail_to_read(log, error.what());
   }
-  if (!ended) {
-    fail("{}: its run was interrupted, or is still on; move it away and continue again",
-         log.string());
-  }
+  if (!ended) return std::nullopt;
   if (global_batch_size > 0) result.steps = result.samples / global_batch_size;
   return result;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 namespace strata::harness {
 
@@ -18,8 +19,9 @@ struct ExperimentResult {
   std::filesystem::path log;
 };
 
-// What an experiment's log says. Throws Error, saying that it is no result to keep, where its run
-// was interrupted or killed.
-ExperimentResult read_experiment_result(const std::filesystem::path& log, int experiment);
+// What an experiment's log says; nothing where its run was interrupted or killed. Throws Error
+// where it is no log of this program.
+std::optional<ExperimentResult> read_experiment_result(const std::filesystem::path& log,
+                                                       int experiment);
 
 }  // namespace strata::harness

@@ -53,8 +53,7 @@ std::filesystem::path ResultTree::checkpoint(int experiment) const {
   return result(*this, experiment, ".safetensors");
 }
 
-std::vector<ExperimentResult> prepare_result_tree(const ResultTree& tree, int experiments,
-                                                  ExistingResults existing) {
+void prepare_result_tree(const ResultTree& tree) {
   for (const auto& directory : {tree.results(), tree.system_description().parent_path()}) {
     std::error_code error;
     std::filesystem::create_directories(directory, error);
@@ -64,7 +63,10 @@ std::vector<ExperimentResult> prepare_result_tree(const ResultTree& tree, int ex
     }
     check_writable(directory);
   }
-  std::vector<ExperimentResult> kept;
+}
+
+FoundResults find_results(const ResultTree& tree, int experiments, ExistingResults existing) {
+  FoundResults found;
   for (int experiment = 0; experiment < experiments; ++experiment) {
     const std::filesystem::path log = tree.log(experiment);
     std::error_code error;
@@ -75,9 +77,35 @@ std::vector<ExperimentResult> prepare_result_tree(const ResultTree& tree, int ex
           "are there kept with --continue",
           log.string());
     }
-    kept.push_back(read_experiment_result(log, experiment));
+    if (const auto result = read_experiment_result(log, experiment)) {
+      found.results.push_back(*result);
+    } else {
+      found.interrupted.push_back(experiment);
+    }
   }
-  return kept;
+  return found;
+}
+
+std::filesystem::path set_aside(const ResultTree& tree, int experiment) {
+  const auto aside = [](const std::filesystem::path& path, int number) {
+    return std::filesystem::path(fmt::format("{}.interrupted.{}", path.string(), number));
+  };
+  const std::filesystem::path log = tree.log(experiment), trace = tree.step_trace(experiment);
+  int number = 1;
+  while (std::filesystem::exists(aside(log, number)) ||
+         std::filesystem::exists(aside(trace, number))) {
+    ++number;
+  }
+  for (const auto& path : {trace, log}) {
+    if (!std::filesystem::exists(path)) continue;
+    std::error_code error;
+    std::filesystem::rename(path, aside(path, number), error);
+    if (error) {
+      fail("{}: its run was interrupted, and it cannot be renamed: {}", path.string(),
+           error.message());
+    }
+  }
+  return aside(log, number);
 }
 
 }  // namespace strata::harness

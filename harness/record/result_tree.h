@@ -28,11 +28,25 @@ struct ResultTree {
 // What becomes of results that are there already.
 enum class ExistingResults : uint8_t { kRefuse, kKeep };
 
-// Makes the directories and checks, before anything is trained, that they can be written to.
-// Returns the results of the experiments 0 ... `experiments` - 1 that are there already. Throws
-// Error where a directory cannot be written to, where there are results and they are refused, and
-// as read_experiment_result does.
-std::vector<ExperimentResult> prepare_result_tree(
-    const ResultTree& tree, int experiments, ExistingResults existing = ExistingResults::kRefuse);
+// Makes the directories and checks, before anything is trained, that they can be written to. Throws
+// Error where a directory cannot.
+void prepare_result_tree(const ResultTree& tree);
+
+// What is there of experiments 0 ... `experiments` - 1.
+struct FoundResults {
+  std::vector<ExperimentResult> results;
+  std::vector<int> interrupted;  // experiments whose log holds no result
+
+  bool empty() const { return results.empty() && interrupted.empty(); }
+};
+
+// Throws Error where there are logs and they are refused, and as read_experiment_result does.
+FoundResults find_results(const ResultTree& tree, int experiments,
+                          ExistingResults existing = ExistingResults::kRefuse);
+
+// Renames the log and the step trace of an interrupted experiment, so that it can be run again and
+// no tool takes them for results. Returns the log's new path, result_N.txt.interrupted.1 or, where
+// that is taken, the next number. Throws Error where they cannot be renamed.
+std::filesystem::path set_aside(const ResultTree& tree, int experiment);
 
 }  // namespace strata::harness

@@ -53,6 +53,10 @@ class RunningJob : public SmallBenchmark {
     EXPECT_EQ(values_of(log, "run_stop").size(), 1u);
   }
 
+  void expect_aborted_log_at(const std::filesystem::path& log) const {
+    EXPECT_TRUE(ends_with_run_stop(events(log), "aborted")) << log;
+  }
+
   std::optional<Process> job_;
   std::string messages_;
 };
@@ -114,6 +118,22 @@ TEST_F(RunningJob, AKilledRunEndsItsLogAborted) {
   const auto after = events();
   ASSERT_GT(after.size(), before.size());
   EXPECT_TRUE(std::equal(before.begin(), before.end(), after.begin()));
+}
+
+TEST_F(RunningJob, ASecondOneOnTheSameOutputIsRefused) {
+  start(1);
+  const std::vector<std::string> files = output_files();
+  for (const auto& more : {std::vector<std::string>{}, {"--continue"}}) {
+    expect_refusal(strata(train(more)), {result("").parent_path().string(), "another job"});
+  }
+  EXPECT_EQ(output_files(), files);
+  EXPECT_TRUE(job_->running());
+  job_->signal(SIGKILL);
+  expect_end(128 + SIGKILL);
+  expect_aborted_log(2);
+  EXPECT_EQ(strata(train({"--continue"})).exit_code, 0) << "the killed job still holds it";
+  EXPECT_TRUE(ends_with_run_stop(events(), "success"));
+  expect_aborted_log_at(result("result_0.txt.interrupted.1"));
 }
 
 TEST_F(RunningJob, RanksEndWhenTheirLauncherIsKilled) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "compliance/log/event_log.h"
+#include "harness/record/output_lock.h"
 #include "tests/support/error_of.h"
 #include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
@@ -19,7 +20,7 @@ namespace {
 // step.
 class FakeSystem final : public SystemUnderTest {
  public:
-  SystemFacts system_facts() const override { return {.device = "a fake"}; }
+  SystemFacts system_facts() const override { return {.ranks = named_ranks, .device = "a fake"}; }
   std::vector<std::filesystem::path> data_files() const override { return data; }
   std::vector<std::string> tensors() const override { return {"kernel"}; }
   int rank() const override { return 0; }
@@ -49,6 +50,7 @@ class FakeSystem final : public SystemUnderTest {
   }
   void save() override { calls += "save "; }
 
+  int named_ranks = 1;
   int64_t fails_at = 0, diverges_at = std::numeric_limits<int64_t>::max();
   std::vector<std::filesystem::path> data;
   std::string calls;
@@ -212,6 +214,56 @@ TEST_F(TimeToTrain, ContinuesWithTheExperimentsThatAreMissing) {
   }
   config_.optimizer.lr = 1e-3;
   EXPECT_THROW(run(ExistingResults::kKeep), Error) << "another configuration";
+}
+
+TEST_F(TimeToTrain, ContinuingSetsAnInterruptedExperimentAsideAndRunsItAgain) {
+  config_.run.experiments = 3;
+  system_.fails_at = 4;
+  EXPECT_EQ(testing_support::error_of([&] { run(); }), "the device is gone");
+  const std::string interrupted = read_file(tree().log(0));
+  system_.fails_at = 0;
+  EXPECT_NE(testing_support::error_of([&] { run(); }).find("exists already"), std::string::npos);
+  const auto results = run(ExistingResults::kKeep);
+  ASSERT_EQ(results.size(), 3u);
+  for (const ExperimentResult& result : results) EXPECT_TRUE(result.reached_target);
+  EXPECT_EQ(read_file(tree().log(0).string() + ".interrupted.1"), interrupted);
+  EXPECT_EQ(timed_events(0).back(), "run_stop");
+}
+
+TEST_F(TimeToTrain, ContinuingOnOtherRanksIsRefusedAndChangesNothing) {
+  config_.run.system.reset();
+  system_.named_ranks = 2;
+  const std::filesystem::path log = run()[0].log;
+  const std::string before = read_file(log);
+  system_.named_ranks = 4;
+  const std::string error = testing_support::error_of([&] { run(ExistingResults::kKeep); });
+  EXPECT_NE(error.find(log.parent_path().parent_path().string()), std::string::npos) << error;
+  EXPECT_NE(error.find("the same number of ranks"), std::string::npos) << error;
+  EXPECT_EQ(read_file(log), before);
+  EXPECT_TRUE(run()[0].reached_target) << "without --continue another system may lie beside";
+}
+
+TEST_F(TimeToTrain, AnInterruptedExperimentIsNotContinuedOnOtherRanks) {
+  system_.fails_at = 4;
+  EXPECT_THROW(run(), Error);
+  system_ = {};
+  system_.named_ranks = 4;
+  const std::string error = testing_support::error_of([&] { run(ExistingResults::kKeep); });
+  EXPECT_NE(error.find(tree().system_description().string()), std::string::npos) << error;
+  EXPECT_TRUE(std::filesystem::exists(tree().log(0))) << "it was set aside";
+}
+
+TEST_F(TimeToTrain, AnOutputThatAnotherJobWritesIsRefused) {
+  prepare_result_tree(tree());
+  std::optional<OutputLock> another(tree().results());
+  for (const auto existing : {ExistingResults::kRefuse, ExistingResults::kKeep}) {
+    const std::string error = testing_support::error_of([&] { run(existing); });
+    EXPECT_NE(error.find("another job writes its results here"), std::string::npos) << error;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(tree().results()));
+  another.reset();
+  EXPECT_TRUE(run()[0].reached_target);
+  EXPECT_NO_THROW(OutputLock{tree().results()}) << "it is still held";
 }
 
 TEST_F(TimeToTrain, TellsTheSystemWhatToWrite) {

@@ -60,6 +60,27 @@ TEST_F(SystemDescription, ANameIsMadeFromTheProcessorUnlessGiven) {
   EXPECT_EQ(system_name(config, machine, facts_), "mine");
 }
 
+TEST_F(SystemDescription, IsOfTheSameSystemWhateverTheClockFrequencyIs) {
+  Machine machine;
+  machine.processor_model = "CPU";
+  machine.frequency = "2.69 GHz";
+  const std::string description = system_description_json({}, machine, facts_);
+  machine.frequency = "3.10 GHz";
+  EXPECT_NE(system_description_json({}, machine, facts_), description);
+  EXPECT_TRUE(describe_same_system(system_description_json({}, machine, facts_), description));
+  machine.memory = "24 GiB";
+  EXPECT_FALSE(describe_same_system(system_description_json({}, machine, facts_), description));
+  EXPECT_FALSE(describe_same_system("torn {", "torn {"));
+}
+
+TEST_F(SystemDescription, NamesTellWhereOnlyRanksDiffer) {
+  EXPECT_TRUE(differ_in_ranks_only("CPU_1rank", "CPU_2ranks"));
+  EXPECT_TRUE(differ_in_ranks_only("2xCPU_16ranks", "CPU_8ranks"));
+  EXPECT_FALSE(differ_in_ranks_only("CPU_2ranks", "CPU_2ranks"));
+  EXPECT_FALSE(differ_in_ranks_only("CPU_2ranks", "GPU_1rank"));
+  EXPECT_FALSE(differ_in_ranks_only("mine", "yours"));
+}
+
 TEST_F(SystemDescription, AcceleratorsAreCountedAndNamed) {
   Machine machine;
   machine.processor_model = "CPU";

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "harness/record/experiment_log.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -10,13 +11,8 @@ namespace {
 
 class ResultTreeTest : public testing_support::TemporaryDirectory {
  protected:
-  std::string error_of_preparing(const ResultTree& tree, int experiments) {
-    try {
-      prepare_result_tree(tree, experiments);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+  std::string error_of_preparing(const ResultTree& tree) {
+    return testing_support::error_of([&] { prepare_result_tree(tree); });
   }
 };
 
@@ -29,7 +25,7 @@ TEST_F(ResultTreeTest, IsLaidOutAsMlperfAsks) {
 
 TEST_F(ResultTreeTest, PreparingMakesEmptyDirectories) {
   const ResultTree tree{directory_ / "deep" / "er", "Org", "box"};
-  prepare_result_tree(tree, 2);
+  prepare_result_tree(tree);
   EXPECT_TRUE(std::filesystem::is_empty(tree.results()));
   EXPECT_TRUE(std::filesystem::is_empty(tree.system_description().parent_path()));
 }
@@ -37,8 +33,8 @@ TEST_F(ResultTreeTest, PreparingMakesEmptyDirectories) {
 TEST_F(ResultTreeTest, AResultThatIsThereIsNotTrainedOver) {
   const ResultTree tree{directory_, "Org", "box"};
   write_file_atomically(tree.log(1), "kept");
-  EXPECT_EQ(error_of_preparing(tree, 1), "");
-  EXPECT_EQ(error_of_preparing(tree, 2),
+  EXPECT_TRUE(find_results(tree, 1).empty());
+  EXPECT_EQ(testing_support::error_of([&] { find_results(tree, 2); }),
             tree.log(1).string() +
                 ": exists already; move it away, choose another run.output, or have the results "
                 "that are there kept with --continue");
@@ -47,21 +43,43 @@ TEST_F(ResultTreeTest, AResultThatIsThereIsNotTrainedOver) {
 
 TEST_F(ResultTreeTest, ResultsThatAreThereMayBeKept) {
   const ResultTree tree{directory_, "Org", "box"};
-  EXPECT_TRUE(prepare_result_tree(tree, 3).empty());
-  ExperimentLog log(tree.log(1));
-  log.run_start();
-  log.run_stop(true, 64);
-  const auto kept = prepare_result_tree(tree, 3, ExistingResults::kKeep);
-  ASSERT_EQ(kept.size(), 1u);
-  EXPECT_EQ(kept[0].experiment, 1);
-  EXPECT_EQ(kept[0].log, tree.log(1));
-  EXPECT_TRUE(kept[0].reached_target);
-  EXPECT_TRUE(prepare_result_tree(tree, 1, ExistingResults::kKeep).empty());
+  prepare_result_tree(tree);
+  EXPECT_TRUE(find_results(tree, 3).empty());
+  {
+    ExperimentLog log(tree.log(1));
+    log.run_start();
+    log.run_stop(true, 64);
+  }
+  {
+    ExperimentLog interrupted(tree.log(2));
+    interrupted.run_start();
+  }
+  const FoundResults found = find_results(tree, 3, ExistingResults::kKeep);
+  ASSERT_EQ(found.results.size(), 1u);
+  EXPECT_EQ(found.results[0].experiment, 1);
+  EXPECT_EQ(found.results[0].log, tree.log(1));
+  EXPECT_TRUE(found.results[0].reached_target);
+  EXPECT_EQ(found.interrupted, std::vector<int>{2});
+  EXPECT_TRUE(find_results(tree, 1, ExistingResults::kKeep).empty());
+}
+
+TEST_F(ResultTreeTest, AnInterruptedExperimentIsSetAsideUnderANameOfItsOwn) {
+  const ResultTree tree{directory_, "Org", "box"};
+  for (const std::string number : {"1", "2", "3"}) {
+    write_file_atomically(tree.log(0), "log " + number);
+    if (number != "2") write_file_atomically(tree.step_trace(0), "trace " + number);
+    const auto aside = set_aside(tree, 0);
+    EXPECT_EQ(aside, tree.results() / ("result_0.txt.interrupted." + number));
+    EXPECT_EQ(read_file(aside), "log " + number);
+    EXPECT_FALSE(std::filesystem::exists(tree.log(0)));
+    EXPECT_FALSE(std::filesystem::exists(tree.step_trace(0)));
+  }
+  EXPECT_EQ(read_file(tree.results() / "result_0.steps.jsonl.interrupted.3"), "trace 3");
 }
 
 TEST_F(ResultTreeTest, AnOutputThatCannotBeMadeIsNamed) {
   write_file_atomically(directory_ / "file", "x");
-  const std::string error = error_of_preparing({directory_ / "file", "Org", "box"}, 1);
+  const std::string error = error_of_preparing({directory_ / "file", "Org", "box"});
   EXPECT_NE(error.find("file/Org/results/box/bert: cannot make this directory"), std::string::npos)
       << error;
   EXPECT_NE(error.find("choose another run.output"), std::string::npos) << error;
@@ -69,7 +87,7 @@ TEST_F(ResultTreeTest, AnOutputThatCannotBeMadeIsNamed) {
 
 // /proc lets nobody make files, not even root.
 TEST_F(ResultTreeTest, AnUnwritableOutputIsNamed) {
-  const std::string error = error_of_preparing({"/proc", "Org", "box"}, 1);
+  const std::string error = error_of_preparing({"/proc", "Org", "box"});
   EXPECT_NE(error.find("/proc/Org/results/box/bert"), std::string::npos) << error;
 }
 
