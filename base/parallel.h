@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <exception>
 #include <future>
-#include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/first_error.h"
 
 namespace strata {
 
@@ -18,29 +19,27 @@ inline unsigned thread_count(unsigned asked) {
 }
 
 // Calls work(i) for every i in [0, count) on up to `threads` threads (0: one a core), in no certain
-// order. The first exception is thrown again once all threads have stopped.
+// order. The first exception is thrown again once all threads have stopped. Where fewer threads can
+// be started, these do it all.
 template <typename Work>
 void parallel_for(size_t count, unsigned threads, Work work) {
   threads = thread_count(threads);
   std::atomic<size_t> next{0};
-  std::exception_ptr failure;
-  std::mutex mutex;
+  FirstError error;
   const auto run = [&] {
-    for (size_t i = next++; i < count; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-        next = count;
-      }
+    for (size_t i = next++; i < count && !error.thrown(); i = next++) {
+      error.guard([&] { work(i); });
     }
   };
   std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < threads && i < count; ++i) helpers.emplace_back(run);
+  helpers.reserve(std::min<size_t>(threads, count));
+  try {
+    for (unsigned i = 1; i < threads && i < count; ++i) helpers.emplace_back(run);
+  } catch (const std::system_error&) {
+  }
   run();
   for (std::thread& helper : helpers) helper.join();
-  if (failure) std::rethrow_exception(failure);
+  error.rethrow();
 }
 
 // Cuts [0, count) into at most `threads` consecutive ranges and returns work(begin, end) of each,

@@ -1,9 +1,11 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/error.h"
 #include "base/timing.h"
 #include "comm/buckets/bucket_arithmetic.h"
 #include "comm/buckets/bucket_engine.h"
@@ -94,6 +96,7 @@ class ThreadEngine final : public BucketEngine {
   void* staging(int bucket) const;
 
   void begin_next_step();
+  void stop();  // and waits for the threads
 
   device::Backend& backend_;
   const std::unique_ptr<Communicator> communicator_;
@@ -137,18 +140,26 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
   for (int i = 0; arithmetic_.converts() && i < std::min(kStagingBuffers, count()); ++i) {
     staging_.emplace_back(backend, arithmetic_.staging_bytes());
   }
-  device_thread_ = std::thread([this] { run_thread([this] { device_loop(); }); });
-  if (!alone()) reduce_thread_ = std::thread([this] { run_thread([this] { reduce_loop(); }); });
-  if (sharded()) gather_thread_ = std::thread([this] { run_thread([this] { gather_loop(); }); });
+  try {
+    device_thread_ = std::thread([this] { run_thread([this] { device_loop(); }); });
+    if (!alone()) reduce_thread_ = std::thread([this] { run_thread([this] { reduce_loop(); }); });
+    if (sharded()) gather_thread_ = std::thread([this] { run_thread([this] { gather_loop(); }); });
+  } catch (const std::system_error& error) {
+    stop();
+    fail("cannot start a thread that reduces gradients: {}; allow more processes (ulimit -u)",
+         error.what());
+  }
 }
 
-ThreadEngine::~ThreadEngine() {
+ThreadEngine::~ThreadEngine() { stop(); }
+
+void ThreadEngine::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
-  device_thread_.join();
+  if (device_thread_.joinable()) device_thread_.join();
   if (reduce_thread_.joinable()) reduce_thread_.join();
   if (gather_thread_.joinable()) gather_thread_.join();
 }

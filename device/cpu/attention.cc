@@ -13,13 +13,8 @@ namespace {
 template <typename Work>
 void for_each_head(const Context& context, const Sequences& sequences, int32_t heads,
                    const Work& work) {
-  const int64_t pairs = int64_t{sequences.count} * heads;
-  if (context.threads <= 1) {
-    for (int64_t pair = 0; pair < pairs; ++pair) work(pair / heads, pair % heads);
-    return;
-  }
-#pragma omp parallel for num_threads(context.threads) schedule(dynamic, 1)
-  for (int64_t pair = 0; pair < pairs; ++pair) work(pair / heads, pair % heads);
+  parallel_tasks(context.threads, int64_t{sequences.count} * heads,
+                 [&](int64_t pair) { work(pair / heads, pair % heads); });
 }
 
 // A [length, d] matrix of one head inside a [T, columns] tensor.

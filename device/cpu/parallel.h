@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 
+#include "base/first_error.h"
 #include "device/cpu/kernels/table.h"
 #include "device/cpu/row_blocks.h"
 
@@ -74,7 +75,8 @@ inline float* row_scratch(int64_t columns) {
 }
 
 // work(begin, end, part) over an even split of [0, count), one part a thread. The split depends
-// only on count and threads. No OpenMP region where one thread does it all.
+// only on count and threads. No OpenMP region where one thread does it all. What a thread throws is
+// thrown again after the region.
 template <typename Work>
 void parallel_ranges(int threads, int64_t count, const Work& work) {
   const int parts = static_cast<int>(std::min<int64_t>(threads, count));
@@ -82,10 +84,26 @@ void parallel_ranges(int threads, int64_t count, const Work& work) {
     if (count > 0) work(int64_t{0}, count, 0);
     return;
   }
+  FirstError error;
 #pragma omp parallel for num_threads(parts) schedule(static, 1)
   for (int part = 0; part < parts; ++part) {
-    work(count * part / parts, count * (part + 1) / parts, part);
+    error.guard([&] { work(count * part / parts, count * (part + 1) / parts, part); });
   }
+  error.rethrow();
+}
+
+// work(i) for every i in [0, count), dealt out to the threads one by one as they get free, which
+// suits work of uneven size. Errors as in parallel_ranges.
+template <typename Work>
+void parallel_tasks(int threads, int64_t count, const Work& work) {
+  if (threads <= 1) {
+    for (int64_t i = 0; i < count; ++i) work(i);
+    return;
+  }
+  FirstError error;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+  for (int64_t i = 0; i < count; ++i) error.guard([&] { work(i); });
+  error.rethrow();
 }
 
 // to[0, count) = from, or += where `accumulate`.

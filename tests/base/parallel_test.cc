@@ -1,9 +1,12 @@
 #include "base/parallel.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <stdexcept>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,6 +45,30 @@ TEST(ParallelFor, RethrowsAnErrorAndEndsTheWork) {
   };
   EXPECT_THROW(parallel_for(1000, 1, throw_soon), std::runtime_error);
   EXPECT_EQ(begun, 4);
+}
+
+TEST(ParallelFor, RethrowsAnErrorOfAnyThread) {
+  for (const size_t thrower : {0, 17, 99}) {
+    EXPECT_THROW(parallel_for(100, 4,
+                              [&](size_t i) {
+                                if (i == thrower) throw std::runtime_error("one");
+                              }),
+                 std::runtime_error);
+  }
+}
+
+// Threads whose stack is larger than the address space cannot be started.
+TEST(ParallelFor, DoesItAllWithTheThreadsThereAre) {
+  pthread_attr_t before, huge;
+  pthread_getattr_default_np(&before);
+  pthread_getattr_default_np(&huge);
+  pthread_attr_setstacksize(&huge, size_t{1} << 60);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  std::vector<std::atomic<int>> visits(100);
+  EXPECT_THROW(std::thread([] {}).join(), std::system_error) << "the test tests nothing";
+  parallel_for(visits.size(), 4, [&](size_t i) { ++visits[i]; });
+  pthread_setattr_default_np(&before);
+  for (const auto& count : visits) EXPECT_EQ(count, 1);
 }
 
 TEST(MapRanges, RethrowsAnError) {
