@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,6 +16,15 @@ class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// What to tell a user of any exception.
+inline std::string message_of(const std::exception& error) {
+  if (dynamic_cast<const Error*>(&error)) return error.what();
+  if (dynamic_cast<const std::bad_alloc*>(&error)) {
+    return "out of memory: a smaller batch.micro_batch, fewer threads or fewer ranks take less";
+  }
+  return fmt::format("unexpected: {}", error.what());
+}
 
 // Throws Error with a fmt-formatted message.
 template <typename... Args>

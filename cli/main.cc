@@ -27,11 +27,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
-  } catch (const strata::Error& error) {
-    std::fprintf(stderr, "strata: %s\n", error.what());
-    return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "strata: unexpected: %s\n", error.what());
+    std::fprintf(stderr, "strata: %s\n", strata::message_of(error).c_str());
     return 2;
   }
   return exit_code;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
+
 namespace strata::comm {
 
 // Whether a launcher (mpirun, srun) started this process as one of several: without one, MPI need
@@ -41,7 +43,7 @@ class MpiRuntime {
     try {
       return std::forward<Body>(body)();
     } catch (const std::exception& error) {
-      abort(error.what(), 2);
+      abort(message_of(error), 2);
     } catch (...) {
       abort("unknown exception", 2);
     }
