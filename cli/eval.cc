@@ -48,6 +48,7 @@ void evaluate(const EvalOptions& options, const training::Ranks& ranks) {
   config::RunConfig config = options.run.load();
   if (!options.checkpoint.empty())
     config.model.checkpoint = std::filesystem::absolute(options.checkpoint);
+  ranks.communicator.end_job_after(config.run.stall_seconds);
   const bert::BertConfig bert = training::make_bert_config(config);
   training::check_vocabulary(config, bert);
   const auto backend = training::make_backend(config, ranks.local);

@@ -85,6 +85,7 @@ int train(const TrainOptions& options) {
       exit_code = check(config, ranks) ? 0 : 2;
       return;
     }
+    ranks.communicator.end_job_after(config.run.stall_seconds);
     training::BertSystem system(config, ranks);
     const auto results = harness::time_to_train(
         config, system,

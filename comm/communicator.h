@@ -16,8 +16,8 @@
 namespace strata::comm {
 
 // One collective at a time on one communicator; `duplicate` makes an independent one for another
-// thread. Memory is host memory. Failure of another rank ends the process (MPI's error handler),
-// never hangs.
+// thread. Memory is host memory. Failure of another rank ends the process (by its launcher); for
+// ranks that hang, see end_job_after.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -38,6 +38,10 @@ class Communicator {
   virtual void all_gather(void* data, int64_t count, device::DType dtype) = 0;
   virtual void broadcast(void* data, size_t bytes, int root) = 0;
   virtual void barrier() = 0;
+  // From now on a collective that takes longer, of this communicator, the one it was duplicated
+  // from or another duplicate, ends the job with exit code 2 and a message that names the operation
+  // and the ranks that do and do not wait in it. 0, as at first: never.
+  virtual void end_job_after(double /*stall_seconds*/) {}
   virtual std::unique_ptr<Communicator> duplicate() = 0;
   // Names and versions of the libraries that it works by, for system descriptions.
   virtual std::vector<std::pair<std::string, std::string>> library_versions() const { return {}; }

@@ -4,27 +4,34 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "comm/communicator.h"
 #include "comm/rank_order_sum.h"
+#include "comm/stall_watch.h"
 
 namespace strata::comm {
 namespace {
 
 // Waits without holding a core that compute could use: tests a few times, which is enough when the
 // other ranks are already there, then sleeps longer and longer between tests.
-void wait_for(MPI_Request request) {
+void wait_for(MPI_Request request, const char* operation, StallWatch& stall) {
   constexpr int kTestsBeforeSleep = 20;
   constexpr std::chrono::microseconds kFirstSleep(15), kLongestSleep(200);
   std::chrono::microseconds sleep = kFirstSleep;
+  std::optional<StallWatch::Wait> wait;
   for (int tests = 1;; ++tests) {
     int done = 0;
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done) return;
     if (tests < kTestsBeforeSleep) continue;
+    if (!wait) wait.emplace(StallWatch::Wait{operation});
+    stall.check(*wait);
     std::this_thread::sleep_for(sleep);
     sleep = std::min(sleep * 3 / 2, kLongestSleep);
   }
@@ -48,7 +55,8 @@ MPI_Datatype element_type(device::DType dtype) {
 class MpiCommunicator final : public Communicator {
  public:
   // Takes over `communicator`.
-  explicit MpiCommunicator(MPI_Comm communicator) : communicator_(communicator) {
+  MpiCommunicator(MPI_Comm communicator, std::shared_ptr<StallWatch> stall)
+      : communicator_(communicator), stall_(std::move(stall)) {
     MPI_Comm_rank(communicator_, &rank_);
     MPI_Comm_size(communicator_, &size_);
   }
@@ -68,40 +76,20 @@ class MpiCommunicator final : public Communicator {
     for (int64_t begin = 0; begin < count; begin += kPiece) {
       char* piece = static_cast<char*>(data) + begin * static_cast<int64_t>(size_of(dtype));
       const int64_t size = std::min(kPiece, count - begin);
-      reduce_scatter_sum(piece, size, dtype);
-      all_gather(piece, size, dtype);
+      reduce_scatter(piece, size, dtype, "an all-reduce");
+      gather(piece, size, dtype, "an all-reduce");
     }
   }
 
-  // Every rank gathers all ranks' parts of its shard and sums them in rank order, once: every
-  // element has the same bits whatever MPI does, and bf16 is rounded once. With all_gather, as much
-  // travels as in a ring all-reduce.
   void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) override {
-    if (size_ == 1) return;
-    const Shards shards = all_shards(count);
-    const int mine = shards.counts[rank_];
-    const std::vector<int> part_counts(size_, mine);
-    std::vector<int> part_begins(size_);
-    for (int rank = 0; rank < size_; ++rank) part_begins[rank] = rank * mine;
-    parts_.resize(std::max(parts_.size(), static_cast<size_t>(mine) * size_ * size_of(dtype)));
-    MPI_Request request;
-    MPI_Ialltoallv(data, shards.counts.data(), shards.begins.data(), element_type(dtype),
-                   parts_.data(), part_counts.data(), part_begins.data(), element_type(dtype),
-                   communicator_, &request);
-    wait_for(request);
-    sum_in_rank_order(
-        parts_.data(), size_, mine, dtype,
-        static_cast<char*>(data) + static_cast<size_t>(shards.begins[rank_]) * size_of(dtype));
+    if (size_ > 1) reduce_scatter(data, count, dtype, "a reduce-scatter");
   }
 
   void all_gather(void* data, int64_t count, device::DType dtype) override {
-    if (size_ == 1) return;
-    const Shards shards = all_shards(count);
-    MPI_Request request;
-    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, shards.counts.data(),
-                    shards.begins.data(), element_type(dtype), communicator_, &request);
-    wait_for(request);
+    if (size_ > 1) gather(data, count, dtype, "an all-gather");
   }
+
+  void end_job_after(double stall_seconds) override { stall_->set_limit(stall_seconds); }
 
   void all_reduce_sum(std::span<int64_t> values) override {
     all_reduce(values.data(), values.size(), MPI_INT64_T, MPI_SUM);
@@ -118,14 +106,14 @@ class MpiCommunicator final : public Communicator {
       MPI_Ibcast(static_cast<char*>(data) + begin,
                  static_cast<int>(std::min(kPiece, bytes - begin)), MPI_BYTE, root, communicator_,
                  &request);
-      wait_for(request);
+      wait_for(request, "a broadcast", *stall_);
     }
   }
 
   void barrier() override {
     MPI_Request request;
     MPI_Ibarrier(communicator_, &request);
-    wait_for(request);
+    wait_for(request, "a barrier", *stall_);
   }
 
   std::vector<std::pair<std::string, std::string>> library_versions() const override {
@@ -138,16 +126,44 @@ class MpiCommunicator final : public Communicator {
     MPI_Comm copy;
     MPI_Request request;
     MPI_Comm_idup(communicator_, &copy, &request);
-    wait_for(request);
-    return std::make_unique<MpiCommunicator>(copy);
+    wait_for(request, "a communicator's duplication", *stall_);
+    return std::make_unique<MpiCommunicator>(copy, stall_);
   }
 
  private:
+  // Every rank gathers all ranks' parts of its shard and sums them in rank order, once: every
+  // element has the same bits whatever MPI does, and bf16 is rounded once. With gather, as much
+  // travels as in a ring all-reduce. `operation` is what they are part of.
+  void reduce_scatter(void* data, int64_t count, device::DType dtype, const char* operation) {
+    const Shards shards = all_shards(count);
+    const int mine = shards.counts[rank_];
+    const std::vector<int> part_counts(size_, mine);
+    std::vector<int> part_begins(size_);
+    for (int rank = 0; rank < size_; ++rank) part_begins[rank] = rank * mine;
+    parts_.resize(std::max(parts_.size(), static_cast<size_t>(mine) * size_ * size_of(dtype)));
+    MPI_Request request;
+    MPI_Ialltoallv(data, shards.counts.data(), shards.begins.data(), element_type(dtype),
+                   parts_.data(), part_counts.data(), part_begins.data(), element_type(dtype),
+                   communicator_, &request);
+    wait_for(request, operation, *stall_);
+    sum_in_rank_order(
+        parts_.data(), size_, mine, dtype,
+        static_cast<char*>(data) + static_cast<size_t>(shards.begins[rank_]) * size_of(dtype));
+  }
+
+  void gather(void* data, int64_t count, device::DType dtype, const char* operation) {
+    const Shards shards = all_shards(count);
+    MPI_Request request;
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, shards.counts.data(),
+                    shards.begins.data(), element_type(dtype), communicator_, &request);
+    wait_for(request, operation, *stall_);
+  }
+
   void all_reduce(void* values, size_t count, MPI_Datatype type, MPI_Op operation) {
     MPI_Request request;
     MPI_Iallreduce(MPI_IN_PLACE, values, static_cast<int>(count), type, operation, communicator_,
                    &request);
-    wait_for(request);
+    wait_for(request, "an all-reduce", *stall_);
   }
 
   // shard_of every rank, as MPI wants them.
@@ -174,6 +190,7 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm communicator_;
   int rank_ = 0;
   int size_ = 1;
+  std::shared_ptr<StallWatch> stall_;
   std::vector<char> parts_;
 };
 
@@ -182,7 +199,7 @@ class MpiCommunicator final : public Communicator {
 std::unique_ptr<Communicator> make_mpi_communicator() {
   MPI_Comm world;
   MPI_Comm_dup(MPI_COMM_WORLD, &world);
-  return std::make_unique<MpiCommunicator>(world);
+  return std::make_unique<MpiCommunicator>(world, std::make_shared<StallWatch>());
 }
 
 }  // namespace strata::comm

@@ -34,6 +34,7 @@ class SlowLink final : public Communicator {
     inner_->broadcast(data, bytes, root);
   }
   void barrier() override { inner_->barrier(); }
+  void end_job_after(double stall_seconds) override { inner_->end_job_after(stall_seconds); }
   std::unique_ptr<Communicator> duplicate() override {
     return std::make_unique<SlowLink>(inner_->duplicate(), link_);
   }

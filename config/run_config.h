@@ -51,6 +51,7 @@ struct SubmissionConfig {
   std::filesystem::path output = "runs";
   int experiments = 1;
   std::optional<uint64_t> seed;  // absent: from the system, a new one for every experiment
+  double stall_seconds = 600;    // that a collective may take; 0: for ever
   std::string notes;
 };
 

@@ -61,6 +61,11 @@ ConfigSection run_section() {
        key("seed", get, &S::seed, Maybe{Integer<uint64_t>{0, kTrillion}, "auto"},
            "Seed of weights, dropout and data order; experiment N uses seed + N. `auto`: from the "
            "system's randomness, another one in every experiment, as MLPerf asks."),
+       key("stall_seconds", get, &S::stall_seconds, Number::at_least(0),
+           "How long ranks may wait for each other, in seconds. A collective that takes longer "
+           "ends "
+           "the job with exit code 2 and names the operation and the ranks that do not come to it; "
+           "the log ends with `aborted`. Collectives of GPUs (NCCL) are not watched. 0: for ever."),
        key("notes", get, &S::notes, Text{}, "Free text for the system description.")});
 }
 

@@ -46,6 +46,7 @@ void check_found(const ResultTree& tree, const FoundResults& found, const config
   for (const ExperimentResult& result : found.results) {
     config::RunConfig theirs = config::load_run_config(tree.config(result.experiment));
     theirs.run.experiments = config.run.experiments;
+    theirs.run.stall_seconds = config.run.stall_seconds;
     if (to_yaml(theirs) == to_yaml(config)) continue;
     fail(
         "{}: is another configuration than is to be continued with; give the same one, or choose "

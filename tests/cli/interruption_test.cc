@@ -1,4 +1,5 @@
 #include <csignal>
+#include <thread>
 
 #include "base/files.h"
 #include "tests/cli/small_benchmark.h"
@@ -11,11 +12,12 @@ constexpr std::chrono::seconds kLimit(60);  // for a job to end, whatever happen
 // A job that trains until it is stopped.
 class RunningJob : public SmallBenchmark {
  protected:
-  void start(int ranks) {
-    job_.emplace(
-        command(train({"--set", "target.masked_lm_accuracy=1", "--set",
-                       "target.max_steps=100000000", "--set", "schedule.training_steps=100000000"}),
-                ranks));
+  void start(int ranks, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> endless =
+        train({"--set", "target.masked_lm_accuracy=1", "--set", "target.max_steps=100000000",
+               "--set", "schedule.training_steps=100000000"});
+    endless.insert(endless.end(), more.begin(), more.end());
+    job_.emplace(command(endless, ranks));
     // Two evaluations: it is well under way.
     const bool trains = wait_until(
         [&] { return !job_->running() || values_of(whole_lines(), "eval_accuracy").size() >= 2; },
@@ -118,6 +120,27 @@ TEST_F(RunningJob, AKilledRunEndsItsLogAborted) {
   const auto after = events();
   ASSERT_GT(after.size(), before.size());
   EXPECT_TRUE(std::equal(before.begin(), before.end(), after.begin()));
+}
+
+TEST_F(RunningJob, AStoppedRankEndsTheJobByNameWithTheLogAborted) {
+  start(2, {"--set", "run.stall_seconds=3"});
+  ::kill(rank(1), SIGSTOP);
+  expect_end(2);
+  expect_aborted_log(2);
+  EXPECT_NE(messages_.find("rank 1 in none"), std::string::npos) << messages_;
+  EXPECT_NE(messages_.find("rank 0 waits in an all-reduce"), std::string::npos) << messages_;
+}
+
+TEST_F(RunningJob, AJobThatIsStoppedForLongerThanAStallGoesOn) {
+  start(2, {"--set", "run.stall_seconds=3"});
+  const pid_t ranks[] = {rank(0), rank(1)};
+  for (const pid_t process : ranks) ::kill(process, SIGSTOP);
+  const size_t before = events().size();
+  std::this_thread::sleep_for(std::chrono::seconds(5));
+  for (const pid_t process : ranks) ::kill(process, SIGCONT);
+  EXPECT_TRUE(
+      wait_until([&] { return !job_->running() || events().size() >= before + 20; }, kLimit));
+  EXPECT_TRUE(job_->running()) << job_->wait(std::chrono::seconds(0)).err;
 }
 
 TEST_F(RunningJob, ASecondOneOnTheSameOutputIsRefused) {

@@ -1,7 +1,9 @@
 // A job of two or more ranks in which rank 1 fails while the others wait in an all-reduce.
-// Usage: failing_job throw|unwind|kill
+// Usage: failing_job throw|unwind|kill|hang|stray
+#include <chrono>
 #include <csignal>
 #include <string>
+#include <thread>
 
 #include "base/error.h"
 #include "comm/communicator.h"
@@ -11,8 +13,12 @@ namespace {
 
 void work(int rank, const std::string& how) {
   const auto communicator = strata::comm::make_mpi_communicator();
+  const auto other = communicator->duplicate();
   communicator->barrier();
+  other->end_job_after(how == "hang" || how == "stray" ? 0.5 : 0);
   if (rank == 1 && how == "kill") std::raise(SIGKILL);
+  if (rank == 1 && how == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
+  if (rank == 1 && how == "stray") other->barrier();
   if (rank == 1) strata::fail("shard 7 is unreadable");
   float value = 1;
   communicator->all_reduce_sum(&value, 1, strata::device::DType::kF32);

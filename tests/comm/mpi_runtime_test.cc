@@ -50,6 +50,24 @@ TEST(MpiRuntime, AKilledRankEndsTheJob) {
   EXPECT_NE(result.exit_code, 124) << "the job hung";
 }
 
+TEST(MpiRuntime, ARankThatHangsEndsTheJobByName) {
+  const JobResult result = run_failing_job("hang");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("strata: rank 0: no progress for 0.5 s in a collective: ranks 0 and "
+                               "2 wait in an all-reduce, rank 1 in none; "),
+            std::string::npos)
+      << result.output;
+  EXPECT_EQ(result.output.find("strata: "), result.output.rfind("strata: ")) << result.output;
+}
+
+TEST(MpiRuntime, ARankThatWaitsElsewhereEndsTheJobByName) {
+  const JobResult result = run_failing_job("stray");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find(": ranks 0 and 2 wait in an all-reduce, rank 1 in a barrier; "),
+            std::string::npos)
+      << result.output;
+}
+
 TEST(MpiRuntime, ThisProcessWasStartedWithoutMpi) { EXPECT_FALSE(launched_by_mpi()); }
 
 }  // namespace

@@ -1,0 +1,114 @@
+#include "comm/stall_watch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <thread>
+
+namespace strata::comm {
+namespace {
+
+constexpr int kTag = 1;
+constexpr size_t kLongestName = 64;
+
+// "rank 3", "ranks 0, 2 and 5 to 7".
+std::string names_of(const std::vector<int>& ranks) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
+    for (end = begin + 1; end < ranks.size() && ranks[end] == ranks[end - 1] + 1;) ++end;
+    if (end - begin > 2) {
+      parts.push_back(fmt::format("{} to {}", ranks[begin], ranks[end - 1]));
+    } else {
+      for (size_t i = begin; i < end; ++i) parts.push_back(fmt::format("{}", ranks[i]));
+    }
+  }
+  std::string text = parts.back();
+  if (parts.size() > 1) {
+    parts.pop_back();
+    text = fmt::format("{} and {}", fmt::join(parts, ", "), text);
+  }
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", text);
+}
+
+}  // namespace
+
+std::string stall_message(int speaker, double seconds, const std::vector<std::string>& waits_in) {
+  std::map<std::string, std::vector<int>> elsewhere;
+  std::vector<int> together, silent;
+  const std::string& operation = waits_in[static_cast<size_t>(speaker)];
+  for (int rank = 0; rank < std::ssize(waits_in); ++rank) {
+    const std::string& theirs = waits_in[static_cast<size_t>(rank)];
+    (theirs.empty() ? silent : theirs == operation ? together : elsewhere[theirs]).push_back(rank);
+  }
+  std::string message =
+      fmt::format("no progress for {:g} s in a collective: {} wait{} in {}", seconds,
+                  names_of(together), together.size() == 1 ? "s" : "", operation);
+  for (const auto& [other, ranks] : elsewhere) {
+    message += fmt::format(", {} in {}", names_of(ranks), other);
+  }
+  if (!silent.empty()) message += fmt::format(", {} in none", names_of(silent));
+  return message +
+         "; see what became of those that do not wait with the others, or raise run.stall_seconds "
+         "where they are only slow";
+}
+
+StallWatch::StallWatch() {
+  MPI_Comm_dup(MPI_COMM_WORLD, &communicator_);
+  MPI_Comm_rank(communicator_, &rank_);
+  MPI_Comm_size(communicator_, &size_);
+  waits_in_.resize(static_cast<size_t>(size_));
+}
+
+StallWatch::~StallWatch() {
+  // While an error is on its way out, the other ranks may not be here to agree.
+  if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
+}
+
+void StallWatch::end_job(const char* operation, double limit) {
+  const std::lock_guard lock(mutex_);  // for good: another thread of this rank has nothing to add
+  waits_in_[static_cast<size_t>(rank_)] = operation;
+  tell(operation);
+  // Ranks come to a collective at different times, and so to its limit.
+  listen(std::chrono::milliseconds(static_cast<int64_t>(std::clamp(100 * limit, 1e3, 1e4))));
+  const auto first = std::find_if(waits_in_.begin(), waits_in_.end(),
+                                  [](const std::string& name) { return !name.empty(); });
+  // The first speaks for all, unless it is gone by then.
+  if (first - waits_in_.begin() != rank_) listen(std::chrono::seconds(3));
+  fmt::print(stderr, "strata: rank {}: {}\n", rank_, stall_message(rank_, limit, waits_in_));
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+  std::abort();
+}
+
+// What is sent stays in memory until the process ends.
+void StallWatch::tell(const std::string& operation) {
+  static char name[kLongestName];
+  operation.copy(name, kLongestName - 1);
+  for (int rank = 0; rank < size_; ++rank) {
+    MPI_Request request;
+    if (rank != rank_) MPI_Isend(name, kLongestName, MPI_CHAR, rank, kTag, communicator_, &request);
+  }
+}
+
+void StallWatch::listen(Clock::duration time) {
+  for (const auto end = Clock::now() + time; Clock::now() < end;) {
+    int arrived = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, kTag, communicator_, &arrived, &status);
+    if (!arrived) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      continue;
+    }
+    char name[kLongestName];
+    MPI_Recv(name, kLongestName, MPI_CHAR, status.MPI_SOURCE, kTag, communicator_,
+             MPI_STATUS_IGNORE);
+    waits_in_[static_cast<size_t>(status.MPI_SOURCE)] = name;
+  }
+}
+
+}  // namespace strata::comm

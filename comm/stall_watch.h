@@ -1,0 +1,67 @@
+// Ends a job whose ranks wait for one that does not come.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace strata::comm {
+
+// Shared by all communicators of a process. Ranks that have waited too long tell each other in
+// which operation, so that the message names those that wait and those that do not.
+class StallWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // All ranks construct together.
+  StallWatch();
+  ~StallWatch();
+  StallWatch(const StallWatch&) = delete;
+  StallWatch& operator=(const StallWatch&) = delete;
+
+  // How long a collective may take; 0: for ever. Any thread.
+  void set_limit(double seconds) { limit_seconds_ = seconds; }
+
+  // One wait of one thread. A check that comes late does not count in full: the process itself was
+  // stopped, or did not get to run.
+  struct Wait {
+    const char* operation;
+    Clock::time_point checked = Clock::now();
+    Clock::duration waited = Clock::duration::zero();
+  };
+  // For a thread that waits, now and then: returns while it has waited no longer than the limit.
+  // Else ends the job with exit code 2, after a while in which other ranks are heard.
+  void check(Wait& wait) {
+    constexpr Clock::duration kLongestStep = std::chrono::milliseconds(100);
+    const Clock::time_point now = Clock::now();
+    wait.waited += std::min(now - std::exchange(wait.checked, now), kLongestStep);
+    const double limit = limit_seconds_;
+    if (limit > 0 && wait.waited > std::chrono::duration<double>(limit)) {
+      end_job(wait.operation, limit);
+    }
+  }
+
+ private:
+  [[noreturn]] void end_job(const char* operation, double limit);
+  void tell(const std::string& operation);
+  void listen(Clock::duration time);
+
+  MPI_Comm communicator_;
+  int rank_ = 0;
+  int size_ = 1;
+  std::atomic<double> limit_seconds_ = 0;
+  std::mutex mutex_;
+  std::vector<std::string> waits_in_;  // every rank's operation; empty where none is known
+};
+
+// What is said where rank `speaker` has waited for `seconds` and heard of the others what
+// `waits_in` holds: of every rank its operation, or nothing.
+std::string stall_message(int speaker, double seconds, const std::vector<std::string>& waits_in);
+
+}  // namespace strata::comm
