@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 to a scored time-to-train run: installs packages, builds, prepares real text, trains a
 # small BERT from a pretrained checkpoint to a target accuracy on two MPI ranks, checks the log, scores it.
-# Skips what is done; a finished run is kept unless --again is given.
+# Skips what is done; a finished run is kept until the commit, the configuration or the KEY=VALUE change, or --again.
 # Usage: scripts/quickstart.sh [--again] [KEY=VALUE...]     KEY=VALUE: see docs/config.md, e.g. optimizer.lr=1e-3
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$root/scripts/run_once.sh"
 
 again=false
-overrides=()
+settings=() overrides=()
 for argument in "$@"; do
   case $argument in
     --again) again=true ;;
-    *=*) overrides+=(--set "$argument") ;;
+    *=*) settings+=("$argument") overrides+=(--set "$argument") ;;
     *)
       sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       [[ $argument == -h || $argument == --help ]] && exit 0 || exit 2
@@ -26,19 +27,10 @@ strata=$root/build/quickstart/cli/strata
 
 output=$root/runs/quickstart
 result=$output/result.json
-if $again; then rm -rf "$output"; fi
-reached=0
-if [[ -f $result ]]; then
-  say "training: done already, in $output (scripts/quickstart.sh --again trains anew)"
-else
-  say "training: two ranks, to the target accuracy"
-  rm -rf "$output"  # a run that was cut off
-  mkdir -p "$output"
-  "$root/scripts/mpirun.sh" -n 2 "$strata" train --config "$root/scripts/configs/quickstart.yaml" \
-    "${overrides[@]}" --json >"$result.unfinished" || reached=$?
-  [[ $reached -le 1 ]] || give_up "training failed; what it logged is in $output"
-  mv "$result.unfinished" "$result"
-fi
+config=$root/scripts/configs/quickstart.yaml
+if $again; then rm -f "$output/made_from.txt"; fi
+run_once "$output" "$(origin_of "$config" "${settings[@]}")" \
+  "$root/scripts/mpirun.sh" -n 2 "$strata" train --config "$config" "${overrides[@]}" --json
 
 value() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$result"; }
 log=$(value log)

@@ -1,0 +1,48 @@
+# Training whose result is kept for as long as it is of the same origin; sourced after common.sh.
+
+# origin_of CONFIG [KEY=VALUE...]: what a result is made from, as text: the commit and what was changed since, the
+# configuration file's checksum, the overrides.
+origin_of() {
+  local config=$1 commit=none changes=
+  shift
+  if commit=$(git -C "$root" rev-parse HEAD 2>/dev/null); then
+    changes=$(git -C "$root" diff HEAD -- . ':!*.md' | sha256sum | cut -d ' ' -f 1)
+  fi
+  printf 'commit %s\nchanges since %s\nconfiguration %s\n' "${commit:-none}" "$changes" \
+    "$(sha256sum <"$config" | cut -d ' ' -f 1)"
+  if [[ $# -gt 0 ]]; then printf 'override %s\n' "$@"; fi
+}
+
+# run_once FOLDER ORIGIN COMMAND...: runs the command, which makes FOLDER and prints its result as JSON, unless FOLDER
+# holds a result of this origin; leaves the result in FOLDER/result.json. A result of another origin becomes
+# FOLDER.previous. A command that ends without a result leaves what it wrote in FOLDER.failed, and the script ends.
+run_once() {
+  local folder=$1 origin=$2 result=$1/result.json code=0 lock reached
+  shift 2
+  mkdir -p "$(dirname "$folder")"
+  exec {lock}>"$folder.lock"
+  flock --nonblock "$lock" || give_up "$folder: another run is on there; wait for it"
+  if [[ -f $result && -f $folder/made_from.txt && $(<"$folder/made_from.txt") == "$origin" ]]; then
+    say "training: done already, in $folder"
+    exec {lock}>&-
+    return
+  fi
+  if [[ -f $result ]]; then
+    say "training anew; the result before is now in $folder.previous"
+    rm -rf "$folder.previous"
+    mv "$folder" "$folder.previous"
+  fi
+  say "training, into $folder"
+  rm -rf "$folder"  # a run that was cut off
+  mkdir -p "$folder"
+  "$@" >"$result.unfinished" || code=$?
+  [[ $code -eq 0 ]] && reached=true || reached=false
+  if [[ $code -gt 1 ]] || ! grep -q "\"reached_target\": $reached" "$result.unfinished"; then
+    rm -rf "$folder.failed"
+    mv "$folder" "$folder.failed"
+    give_up "training failed (exit code $code); what it wrote is in $folder.failed"
+  fi
+  printf '%s\n' "$origin" >"$folder/made_from.txt"
+  mv "$result.unfinished" "$result"
+  exec {lock}>&-
+}
