@@ -10,17 +10,18 @@
 #include <vector>
 
 #include "base/first_error.h"
+#include "base/processors.h"
 
 namespace strata {
 
-// `asked`, or one for each core where that is 0.
+// `asked`, or one for each processor that this process may use where that is 0.
 inline unsigned thread_count(unsigned asked) {
-  return asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency());
+  return asked > 0 ? asked : static_cast<unsigned>(usable_processors());
 }
 
-// Calls work(i) for every i in [0, count) on up to `threads` threads (0: one a core), in no certain
-// order. The first exception is thrown again once all threads have stopped. Where fewer threads can
-// be started, these do it all.
+// Calls work(i) for every i in [0, count) on up to `threads` threads (0: see thread_count), in no
+// certain order. The first exception is thrown again once all threads have stopped. Where fewer
+// threads can be started, these do it all.
 template <typename Work>
 void parallel_for(size_t count, unsigned threads, Work work) {
   threads = thread_count(threads);
