@@ -48,7 +48,7 @@ class Passes {
   Passes(const config::RunConfig& config, const bert::ParameterLayout& layout,
          device::Backend& backend)
       : backend_(backend),
-        threads_(training::thread_count(config, 1)),
+        threads_(training::thread_count(config)),
         size_(layout.size),
         weights_(backend, static_cast<size_t>(size_ * kMaster)),
         gradients_(backend, static_cast<size_t>(size_ * kMaster)),

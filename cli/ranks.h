@@ -21,7 +21,8 @@ void on_all_ranks(const Command& command) {
   runtime.run([&] {
     const std::unique_ptr<comm::Communicator> communicator =
         runtime.size() > 1 ? comm::make_mpi_communicator() : comm::make_single_communicator();
-    command(training::Ranks{*communicator, {runtime.local_rank(), runtime.local_size()}});
+    command(training::Ranks{
+        *communicator, {runtime.local_rank(), runtime.local_size(), runtime.local_affinities()}});
   });
 }
 

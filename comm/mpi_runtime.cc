@@ -5,8 +5,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 
 #include "base/error.h"
+#include "base/processors.h"
 
 namespace strata::comm {
 
@@ -24,6 +26,29 @@ int launched_rank() {
   return 0;
 }
 
+namespace {
+
+// Every rank's numbers.
+std::vector<std::vector<int>> gather(const std::vector<int>& mine, MPI_Comm ranks) {
+  int count = 0;
+  MPI_Comm_size(ranks, &count);
+  const auto size = static_cast<int>(mine.size());
+  std::vector<int> sizes(static_cast<size_t>(count)), begins(sizes.size());
+  MPI_Allgather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, ranks);
+  std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), 0);
+  std::vector<int> all(static_cast<size_t>(begins.back() + sizes.back()));
+  MPI_Allgatherv(mine.data(), size, MPI_INT, all.data(), sizes.data(), begins.data(), MPI_INT,
+                 ranks);
+  std::vector<std::vector<int>> of_ranks;
+  for (size_t rank = 0; rank < sizes.size(); ++rank) {
+    const auto begin = all.begin() + begins[rank];
+    of_ranks.emplace_back(begin, begin + sizes[rank]);
+  }
+  return of_ranks;
+}
+
+}  // namespace
+
 MpiRuntime::MpiRuntime() : exceptions_at_start_(std::uncaught_exceptions()) {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
@@ -37,6 +62,7 @@ MpiRuntime::MpiRuntime() : exceptions_at_start_(std::uncaught_exceptions()) {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
   MPI_Comm_rank(machine, &local_rank_);
   MPI_Comm_size(machine, &local_size_);
+  local_affinities_ = gather(affinity(), machine);
   MPI_Comm_free(&machine);
 }
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -31,6 +32,8 @@ class MpiRuntime {
   int size() const { return size_; }
   int local_rank() const { return local_rank_; }  // among the ranks of this machine
   int local_size() const { return local_size_; }
+  // The processors that each of them may run on, as its launcher left them.
+  const std::vector<std::vector<int>>& local_affinities() const { return local_affinities_; }
 
   // Prints "rank R: message" and ends all ranks at once with this exit code.
   [[noreturn]] void abort(std::string_view message, int exit_code) const;
@@ -54,6 +57,7 @@ class MpiRuntime {
   int size_ = 1;
   int local_rank_ = 0;
   int local_size_ = 1;
+  std::vector<std::vector<int>> local_affinities_;
   int exceptions_at_start_ = 0;
 };
 

@@ -102,8 +102,10 @@ ConfigSection device_section() {
       "device", "What a rank computes on.",
       {key("backend", get, &S::backend, Choice<const device::BackendKind*>{}, "Implementation."),
        key("threads", get, &S::threads, Maybe{Integer<int>{1, 4096}, "auto"},
-           "Threads of each rank. `auto`: the processors of the node divided by the "
-           "ranks on it."),
+           "Threads of each rank. `auto`: its share of the processors that the ranks of the node "
+           "may "
+           "use (affinity, the quota of control groups). Ranks that their launcher binds to no "
+           "processors, of several NUMA nodes, are bound to a node each."),
        key("graphs", get, &S::graphs, Flag{},
            "Capture what a micro-batch has the device do (of one rank, reduction and update "
            "included), and launch it for later ones of the same shape (CUDA graphs): "

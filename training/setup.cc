@@ -1,7 +1,6 @@
 #include "training/setup.h"
 
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/processors.h"
 #include "data/text/vocabulary.h"
 #include "device/registry/backends.h"
 
@@ -49,6 +49,15 @@ std::string first_of(const std::vector<std::string>& names) {
   return text;
 }
 
+RankProcessors processors_of(const LocalRank& local) {
+  const auto affinities =
+      local.affinities.empty()
+          ? std::vector<std::vector<int>>(static_cast<size_t>(local.count), affinity())
+          : local.affinities;
+  return processors_of_rank(static_cast<size_t>(local.rank), affinities, numa_nodes(),
+                            processor_quota());
+}
+
 }  // namespace
 
 bert::BertConfig make_bert_config(const config::RunConfig& config) {
@@ -73,18 +82,22 @@ void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& m
   }
 }
 
-int thread_count(const config::RunConfig& config, int local_ranks) {
-  const auto processors = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  return config.device.threads.value_or(std::max(1, processors / local_ranks));
+int thread_count(const config::RunConfig& config, const LocalRank& local) {
+  return config.device.threads.value_or(processors_of(local).threads);
 }
 
 std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
                                               const LocalRank& local) {
-  return device::make_backend({.name = config.device.backend->name,
-                               .compute_dtype = compute_dtype(config),
-                               .threads = thread_count(config, local.count),
-                               .device = local.rank,
-                               .options = config.device.options});
+  const int threads = thread_count(config, local);
+  auto backend = device::make_backend({.name = config.device.backend->name,
+                                       .compute_dtype = compute_dtype(config),
+                                       .threads = threads,
+                                       .device = local.rank,
+                                       .options = config.device.options});
+  // Before memory is touched. More threads than the node has are meant to run elsewhere, too.
+  const std::vector<int> bound = processors_of(local).bound;
+  if (backend->memory_is_host() && threads <= std::ssize(bound)) set_affinity(bound);
+  return backend;
 }
 
 void check_data_paths(const config::DataConfig& data) {

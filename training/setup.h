@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bert/config.h"
 #include "bert/device_batch.h"
@@ -21,6 +22,8 @@ namespace strata::training {
 struct LocalRank {
   int rank = 0;
   int count = 1;
+  // The processors that each of them may run on; empty: what this process may.
+  std::vector<std::vector<int>> affinities;
 };
 
 // The ranks of this job, and how many of them share this machine.
@@ -39,11 +42,12 @@ bert::BertConfig make_bert_config(const config::RunConfig& config);
 // Throws Error where model.vocab is given and is not a vocabulary of this model's size.
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model);
 
-// Threads of each rank: as configured, or the machine's processors divided by its ranks.
-int thread_count(const config::RunConfig& config, int local_ranks);
+// Threads of a rank: as configured, or its share of the processors (see base/processors.h).
+int thread_count(const config::RunConfig& config, const LocalRank& local = {});
 
 // `auto` precision is bf16 where the device multiplies it natively, else fp32.
-// The machine's devices go to its ranks in order.
+// The machine's devices go to its ranks in order. A rank that computes on the host is bound to its
+// NUMA node, where there are several: the calling thread, and those started from it.
 std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
                                               const LocalRank& local = {});
 

@@ -25,7 +25,7 @@ class OverlapBenchmarkOverRanks : public testing_support::TemporaryDirectory {
 
   config::RunConfig config_;
   std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
-  training::Ranks ranks_{*world_, world_->size()};
+  training::Ranks ranks_{*world_, {world_->rank(), world_->size()}};
 };
 
 TEST_F(OverlapBenchmarkOverRanks, MeasuresEveryModeOverTheStatedLink) {

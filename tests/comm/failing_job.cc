@@ -1,11 +1,16 @@
 // A job of two or more ranks in which rank 1 fails while the others wait in an all-reduce.
 // Usage: failing_job throw|unwind|kill|hang|stray
+//        failing_job affinities: does not fail; rank 1 may use one processor, rank 0 tells
+#include <fmt/ranges.h>
+
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
 #include "base/error.h"
+#include "base/processors.h"
 #include "comm/communicator.h"
 #include "comm/mpi_runtime.h"
 
@@ -24,10 +29,24 @@ void work(int rank, const std::string& how) {
   communicator->all_reduce_sum(&value, 1, strata::device::DType::kF32);
 }
 
+void tell_affinities() {
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank && rank == std::string("1")) strata::set_affinity({strata::affinity().back()});
+  const strata::comm::MpiRuntime mpi;
+  if (mpi.rank() > 0) return;
+  for (const auto& processors : mpi.local_affinities()) {
+    fmt::print("[{}]", fmt::join(processors, " "));
+  }
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
   const std::string how = arguments[1];
+  if (how == "affinities") {
+    tell_affinities();
+    return 0;
+  }
   try {
     const strata::comm::MpiRuntime mpi;
     if (how == "throw") {

@@ -1,11 +1,14 @@
 #include "comm/mpi_runtime.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <cstdio>
 #include <string>
+
+#include "base/processors.h"
 
 namespace strata::comm {
 namespace {
@@ -66,6 +69,13 @@ TEST(MpiRuntime, ARankThatWaitsElsewhereEndsTheJobByName) {
   EXPECT_NE(result.output.find(": ranks 0 and 2 wait in an all-reduce, rank 1 in a barrier; "),
             std::string::npos)
       << result.output;
+}
+
+TEST(MpiRuntime, KnowsWhichProcessorsEveryRankMayUse) {
+  const std::vector<int> mine = affinity();
+  const JobResult result = run_failing_job("affinities");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.output, fmt::format("[{0}][{1}][{0}]", fmt::join(mine, " "), mine.back()));
 }
 
 TEST(MpiRuntime, ThisProcessWasStartedWithoutMpi) { EXPECT_FALSE(launched_by_mpi()); }

@@ -1,7 +1,10 @@
 #include "training/setup.h"
 
+#include <thread>
+
 #include "base/error.h"
 #include "base/files.h"
+#include "base/processors.h"
 #include "bert/weights/safetensors.h"
 #include "device/registry/backends.h"
 #include "tests/support/error_of.h"
@@ -68,6 +71,24 @@ TEST_F(Setup, ProductsAreInBf16WhereTheProcessorHasThem) {
 
 TEST_F(Setup, ThereIsAThreadEvenWhereRanksOutnumberProcessors) {
   EXPECT_NO_THROW(make_backend(config::RunConfig{}, {0, 10000}));
+}
+
+TEST_F(Setup, ThreadsFollowTheAffinity) {
+  std::thread([&] {
+    const std::vector<int> processors = affinity();
+    ASSERT_TRUE(set_affinity({processors.back()}));
+    EXPECT_EQ(thread_count({}), 1);
+    config::RunConfig config;
+    config.device.threads = 3;
+    EXPECT_EQ(thread_count(config), 3);
+  }).join();
+}
+
+TEST_F(Setup, RanksShareTheProcessorsThatTheyMayBothUse) {
+  const LocalRank apart{.rank = 1, .count = 2, .affinities = {{0}, {1}}};
+  EXPECT_EQ(thread_count({}, apart), 1);
+  const LocalRank both{.rank = 1, .count = 2, .affinities = {{0, 1}, {0, 1}}};
+  EXPECT_EQ(thread_count({}, both), 1);
 }
 
 TEST_F(Setup, SamplesLongerThanTheModelAreRefused) {
