@@ -40,7 +40,8 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
     void* memory = std::aligned_alloc(64, rounded);
     if (!memory)
       fail("cannot allocate {} MiB of memory; use a smaller model or micro-batch", bytes >> 20);
-    std::memset(memory, 0, rounded);
+    // Pages lie near the threads that touch them first.
+    zero(memory, rounded);
     return memory;
   }
   void release(void* memory) override { std::free(memory); }
@@ -50,13 +51,22 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   void copy_to_host(Stream, void* host, const void* device, size_t bytes) override {
     if (bytes > 0) std::memcpy(host, device, bytes);
   }
-  void fill_zero(Stream, void* device, size_t bytes) override { std::memset(device, 0, bytes); }
+  void fill_zero(Stream, void* device, size_t bytes) override { zero(device, bytes); }
 
   Event record(Stream) override { return 0; }
   void wait(Stream, Event) override {}
   void synchronize(Stream) override {}
 
  private:
+  // By all threads where that is worth their while.
+  void zero(void* memory, size_t bytes) const {
+    constexpr size_t kWorthIt = size_t{1} << 20;
+    const auto count = static_cast<int64_t>(bytes);
+    parallel_ranges(bytes < kWorthIt ? 1 : threads_, count, [&](int64_t begin, int64_t end, int) {
+      std::memset(static_cast<char*>(memory) + begin, 0, static_cast<size_t>(end - begin));
+    });
+  }
+
   // OpenMP keeps its thread count per calling thread; oneDNN reads it.
   Context on(Stream stream, const char*) override {
     if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);

@@ -1,0 +1,54 @@
+#include "device/cpu/cpu_backend.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace strata::device::cpu {
+namespace {
+
+constexpr size_t kBytes = (size_t{32} << 20) + 64;
+
+// Pages that a thread of a region of two was the first to touch, by its number.
+std::array<int64_t, 2> faults_of_threads() {
+  std::array<int64_t, 2> faults = {};
+#pragma omp parallel num_threads(2)
+  {
+    rusage usage;
+    ::getrusage(RUSAGE_THREAD, &usage);
+    faults[static_cast<size_t>(omp_get_thread_num())] = usage.ru_minflt;
+  }
+  return faults;
+}
+
+TEST(CpuBackend, ThreadsTouchTheirPartsOfMemoryFirst) {
+  const auto backend = make_cpu_backend(DType::kF32, 2);
+  const auto before = faults_of_threads();
+  void* memory = backend->allocate(kBytes);
+  const auto after = faults_of_threads();
+  const int64_t first = after[0] - before[0], second = after[1] - before[1];
+  EXPECT_GT(second, (first + second) / 3) << first << " by the first thread";
+  EXPECT_GT(first, (first + second) / 3) << second << " by the second";
+  backend->release(memory);
+}
+
+TEST(CpuBackend, MemoryIsZeroAtFirstAndWhereItIsFilled) {
+  const auto backend = make_cpu_backend(DType::kF32, 3);
+  for (int i = 0; i < 2; ++i) {  // the second time it may be memory that was used
+    auto* memory = static_cast<char*>(backend->allocate(kBytes));
+    EXPECT_TRUE(std::all_of(memory, memory + kBytes, [](char c) { return c == 0; }));
+    std::memset(memory, 1, kBytes);
+    backend->fill_zero(Stream::kCompute, memory + 5, kBytes - 12);
+    EXPECT_TRUE(std::all_of(memory + 5, memory + kBytes - 7, [](char c) { return c == 0; }));
+    EXPECT_EQ(memory[4] + memory[kBytes - 7], 2) << "it filled more";
+    std::memset(memory, 1, kBytes);
+    backend->release(memory);
+  }
+}
+
+}  // namespace
+}  // namespace strata::device::cpu
