@@ -12,9 +12,10 @@ namespace strata::harness {
 // whether it wrote run_stop. Throws Error where the log cannot be read or written to.
 bool end_abandoned_log(const std::filesystem::path& log);
 
-// A process that outlives this one: nothing that kills this one, nor its launcher's signals to its
-// process group, reaches it. It sleeps until this one is gone, then ends the log that it was given
-// last, says so on standard error, and leaves.
+// A process that outlives this one: neither what kills this one nor its launcher's signals to its
+// process group reach it. (What kills all processes does: a machine that fails, a control group
+// that is ended, as Slurm ends a step without grace.) It sleeps until this one is gone, then ends
+// the log that it was given last, says so on standard error, and leaves.
 class LogKeeper {
  public:
   // Forks: call it while this process has one thread and little memory. Throws Error where there
