@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <future>
+#include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/first_error.h"
@@ -44,17 +45,16 @@ void parallel_for(size_t count, unsigned threads, Work work) {
 }
 
 // Cuts [0, count) into at most `threads` consecutive ranges and returns work(begin, end) of each,
-// in order. Rethrows the first error, after all threads have ended.
+// in order. Errors and threads as in parallel_for.
 template <typename Result, typename Work>
 std::vector<Result> map_ranges(size_t count, unsigned threads, const Work& work) {
   const size_t parts = std::clamp<size_t>(threads, 1, std::max<size_t>(count, 1));
-  std::vector<std::future<Result>> pending;
-  for (size_t part = 0; part < parts; ++part) {
-    pending.push_back(
-        std::async(std::launch::async, work, count * part / parts, count * (part + 1) / parts));
-  }
+  std::vector<std::optional<Result>> made(parts);
+  parallel_for(parts, static_cast<unsigned>(parts), [&](size_t part) {
+    made[part].emplace(work(count * part / parts, count * (part + 1) / parts));
+  });
   std::vector<Result> results;
-  for (auto& result : pending) results.push_back(result.get());
+  for (auto& result : made) results.push_back(std::move(*result));
   return results;
 }
 

@@ -58,7 +58,7 @@ TEST(ParallelFor, RethrowsAnErrorOfAnyThread) {
 }
 
 // Threads whose stack is larger than the address space cannot be started.
-TEST(ParallelFor, DoesItAllWithTheThreadsThereAre) {
+TEST(Parallel, DoesItAllWithTheThreadsThereAre) {
   pthread_attr_t before, huge;
   pthread_getattr_default_np(&before);
   pthread_getattr_default_np(&huge);
@@ -67,7 +67,9 @@ TEST(ParallelFor, DoesItAllWithTheThreadsThereAre) {
   std::vector<std::atomic<int>> visits(100);
   EXPECT_THROW(std::thread([] {}).join(), std::system_error) << "the test tests nothing";
   parallel_for(visits.size(), 4, [&](size_t i) { ++visits[i]; });
+  const auto parts = map_ranges<size_t>(9, 3, [](size_t begin, size_t end) { return end - begin; });
   pthread_setattr_default_np(&before);
+  EXPECT_EQ(parts, std::vector<size_t>(3, 3));
   for (const auto& count : visits) EXPECT_EQ(count, 1);
 }
 
