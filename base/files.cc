@@ -1,17 +1,22 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <string>
 
 #include "base/error.h"
 
 namespace strata {
 namespace {
+
+namespace fs = std::filesystem;
 
 class FileDescriptor {
  public:
@@ -27,13 +32,139 @@ class FileDescriptor {
   int fd_;
 };
 
+// What is at the end of `path`'s links; empty, with errno, where there is nothing.
+std::optional<struct stat> status_of(const fs::path& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return status;
+}
+
+bool is_link(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_symlink(fs::symlink_status(path, ignored));
+}
+
+// The name at the end of `path`'s links, whether or not anything has it.
+fs::path follow_links(const fs::path& path) {
+  constexpr int kMostLinks = 40;
+  fs::path at = path;
+  for (int i = 0; is_link(at); ++i) {
+    if (i == kMostLinks) fail("{}: is a link that leads in a circle", path.string());
+    std::error_code error;
+    const fs::path target = fs::read_symlink(at, error);
+    if (error) fail("{}: cannot read the link: {}", path.string(), error.message());
+    at = at.parent_path() / target;
+  }
+  return at;
+}
+
+// False, with errno, where not all of `bytes` could be written.
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+// A name that no file has, opened for writing: neither a file nor a link that another has put there
+// is written to. -1, with errno, where that cannot be.
+int create_temporary(const fs::path& path, std::string& name) {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    name = fmt::format("{}.tmp.{}.{}", path.string(), ::getpid(), i);
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+// Flushes the names in a folder. Some file systems cannot, and say so.
+bool flush_folder(const fs::path& folder) {
+  const FileDescriptor file(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A folder that may be written to but not read cannot be flushed.
+  if (file.get() < 0) return errno == EACCES;
+  return ::fsync(file.get()) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
+}
+
+// Creates the folders that are missing above `path`, and flushes their names.
+void create_parents(const fs::path& path) {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  if (!path.has_parent_path() || fs::is_directory(path.parent_path(), error)) return;
+  for (fs::path folder = path.parent_path(); !folder.empty() && !fs::exists(folder, error);
+       folder = folder.parent_path()) {
+    missing.push_back(folder);
+  }
+  fs::create_directories(path.parent_path(), error);
+  if (error) fail("{}: cannot create directory: {}", path.parent_path().string(), error.message());
+  for (const fs::path& folder : missing) flush_folder(folder.parent_path());
+}
+
+// Replaces the regular file `target`, or makes it; `path` is how the user calls it.
+void replace_file(const fs::path& target, const fs::path& path, std::string_view bytes) {
+  std::string temporary;
+  const auto give_up = [&](const char* what) {
+    const int cause = errno;
+    ::unlink(temporary.c_str());
+    fail("{}: cannot {}: {}", path.string(), what, std::strerror(cause));
+  };
+  {
+    const FileDescriptor file(create_temporary(target, temporary));
+    if (file.get() < 0) fail("{}: cannot create: {}", path.string(), std::strerror(errno));
+    if (!write_all(file.get(), bytes)) give_up("write");
+    if (::fsync(file.get()) != 0) give_up("flush to disk");
+  }
+  if (::rename(temporary.c_str(), target.c_str()) != 0) give_up("rename into place");
+  if (!flush_folder(target.parent_path())) {
+    fail("{}: is written, but its folder cannot be flushed to disk: {}", path.string(),
+         std::strerror(errno));
+  }
+}
+
+// The standard stream that `status` is of, if it is one's.
+std::FILE* standard_stream(const struct stat& status) {
+  for (std::FILE* stream : {stdout, stderr}) {
+    struct stat own;
+    if (::fstat(::fileno(stream), &own) == 0 && own.st_dev == status.st_dev &&
+        own.st_ino == status.st_ino) {
+      return stream;
+    }
+  }
+  return nullptr;
+}
+
+std::string describe_mode(mode_t mode) {
+  if (S_ISREG(mode)) return "a regular file";
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+  return "neither a file nor a folder";
+}
+
 }  // namespace
 
-std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory) {
-  std::vector<std::filesystem::path> paths;
+std::string what_is_at(const fs::path& path) {
+  if (const auto status = status_of(path)) return describe_mode(status->st_mode);
+  const int cause = errno;
+  if (is_link(path) && (cause == ENOENT || cause == ELOOP || cause == ENOTDIR)) {
+    std::error_code ignored;
+    return fmt::format("a link that leads nowhere (to {})",
+                       fs::read_symlink(path, ignored).string());
+  }
+  if (cause == ENOENT || cause == ENOTDIR) return "not there";
+  return fmt::format("out of reach: {}", std::strerror(cause));
+}
+
+std::vector<fs::path> list_directory(const fs::path& directory) {
+  std::vector<fs::path> paths;
   std::error_code error;
-  const std::filesystem::directory_iterator end;
-  for (std::filesystem::directory_iterator entry(directory, error); !error && entry != end;
+  const fs::directory_iterator end;
+  for (fs::directory_iterator entry(directory, error); !error && entry != end;
        entry.increment(error)) {
     paths.push_back(entry->path());
   }
@@ -42,16 +173,35 @@ std::vector<std::filesystem::path> list_directory(const std::filesystem::path& d
   return paths;
 }
 
-std::string read_file(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    fail("{}: is a directory, a file was expected", path.string());
+std::string read_file(const fs::path& path, uint64_t most_bytes) {
+  const auto refuse_other = [&](mode_t mode) {
+    if (S_ISREG(mode)) return;
+    if (S_ISDIR(mode)) fail("{}: is a directory, a file was expected", path.string());
+    fail("{}: is {}, a regular file was expected", path.string(), describe_mode(mode));
+  };
+  const auto refuse_larger = [&](uint64_t bytes) {
+    if (bytes <= most_bytes) return;
+    fail("{}: has more than {} bytes, too many for such a file", path.string(), most_bytes);
+  };
+  // Opening a device may do something, and opening a FIFO may wait for ever.
+  if (const auto status = status_of(path)) {
+    refuse_other(status->st_mode);
+  } else if (is_link(path)) {
+    fail("{}: cannot open: it is {}", path.string(), what_is_at(path));
   }
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) fail("{}: cannot open: {}", path.string(), std::strerror(errno));
+  struct stat status;
+  if (::fstat(file.get(), &status) != 0)
+    fail("{}: cannot read: {}", path.string(), std::strerror(errno));
+  refuse_other(status.st_mode);
+  refuse_larger(static_cast<uint64_t>(status.st_size));
   std::string bytes;
-  const auto size = std::filesystem::file_size(path, ignored);
-  if (!ignored) bytes.reserve(size);
+  try {
+    bytes.reserve(static_cast<size_t>(status.st_size));
+  } catch (const std::exception&) {
+    fail("{}: its {} bytes do not fit in memory", path.string(), status.st_size);
+  }
   char buffer[1 << 16];
   for (;;) {
     const ssize_t count = ::read(file.get(), buffer, sizeof buffer);
@@ -59,32 +209,34 @@ std::string read_file(const std::filesystem::path& path) {
     if (count < 0) fail("{}: cannot read: {}", path.string(), std::strerror(errno));
     if (count == 0) return bytes;
     bytes.append(buffer, static_cast<size_t>(count));
+    refuse_larger(bytes.size());  // it may have grown, or have said nothing of its size
   }
 }
 
-void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
-  std::error_code error;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  if (error) fail("{}: cannot create directory: {}", path.parent_path().string(), error.message());
-  const std::string temporary = fmt::format("{}.tmp.{}", path.string(), ::getpid());
-  const auto give_up = [&](const char* what) {
-    const int cause = errno;
-    ::unlink(temporary.c_str());
-    fail("{}: cannot {}: {}", path.string(), what, std::strerror(cause));
-  };
-  {
-    const FileDescriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (file.get() < 0) give_up("create");
-    for (size_t written = 0; written < bytes.size();) {
-      const ssize_t count = ::write(file.get(), bytes.data() + written, bytes.size() - written);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) give_up("write");
-      written += static_cast<size_t>(count);
-    }
-    if (::fsync(file.get()) != 0) give_up("flush to disk");
+void write_file_atomically(const fs::path& path, std::string_view bytes) {
+  if (const auto status = status_of(path); status && !S_ISREG(status->st_mode)) {
+    fail("{}: is {}, which no file can replace", path.string(), describe_mode(status->st_mode));
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up("rename into place");
+  const fs::path target = follow_links(path);
+  create_parents(target);
+  replace_file(target, path, bytes);
+}
+
+void write_output(const fs::path& path, std::string_view bytes) {
+  const auto status = status_of(path);
+  const auto give_up = [&] { fail("{}: cannot write: {}", path.string(), std::strerror(errno)); };
+  if (std::FILE* stream = status ? standard_stream(*status) : nullptr) {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stream) != bytes.size() ||
+        std::fflush(stream) != 0) {
+      give_up();
+    }
+    return;
+  }
+  if (!status || (!S_ISCHR(status->st_mode) && !S_ISFIFO(status->st_mode))) {
+    return write_file_atomically(path, bytes);
+  }
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0 || !write_all(file.get(), bytes)) give_up();
 }
 
 }  // namespace strata

@@ -1,6 +1,7 @@
-// Whole-file reading and crash-safe whole-file writing.
+// Whole files: read, listed, and written so that a crash leaves the old one or the new one.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -8,15 +9,29 @@
 
 namespace strata {
 
-// The bytes of `path`. Throws Error where it cannot be opened or read.
-std::string read_file(const std::filesystem::path& path);
+inline constexpr uint64_t kAnySize = UINT64_MAX;
+
+// The bytes of `path`, a regular file or a link to one. Throws Error, naming what is there instead,
+// for anything else (a folder, FIFO, device, dangling link), for a file of more than `most_bytes`,
+// and where it cannot be opened or read.
+std::string read_file(const std::filesystem::path& path, uint64_t most_bytes = kAnySize);
+
+// What is at `path`, in words that follow "is": "not there", "a regular file", "a folder", "a
+// FIFO", "a device", "a socket", "a link that leads nowhere (to x)", ...; links are followed.
+std::string what_is_at(const std::filesystem::path& path);
 
 // What is in `directory`, in order of name. Throws Error where it cannot be listed.
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory);
 
-// Writes `bytes` to a temporary file beside `path`, flushes it to disk and renames it into place,
-// so that `path` is either the old file or the whole new one. Throws Error (disk full, no
-// permission) and leaves no temporary file behind. Creates missing parent directories.
+// Writes `bytes` to a new temporary file beside `path`, flushes it to disk, renames it into place
+// and flushes the folder, so that `path` is either the old file or the whole new one. Where `path`
+// is a link, what it leads to is replaced. Throws Error (disk full, no permission, `path` is
+// something else than a regular file) and leaves no temporary file behind. Creates missing parent
+// directories.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+
+// What a user named as a command's output: a device, a FIFO or an open standard stream
+// (/dev/stdout) is written to; anything else as write_file_atomically does.
+void write_output(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace strata

@@ -1,16 +1,40 @@
 #include "base/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
+#include <thread>
+#include <utility>
 
 #include "base/error.h"
+#include "tests/support/error_of.h"
+
+namespace {
+
+// What has been flushed to disk, in order: device and inode.
+std::vector<std::pair<dev_t, ino_t>> flushed;
+
+}  // namespace
+
+// In the C library's place, so that the test sees every flush.
+extern "C" int fsync(int descriptor) {
+  struct stat status;
+  if (::fstat(descriptor, &status) == 0) flushed.emplace_back(status.st_dev, status.st_ino);
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
 
 namespace strata {
 namespace {
+
+namespace fs = std::filesystem;
+using testing_support::error_of;
 
 class Files : public testing::Test {
  protected:
@@ -27,6 +51,13 @@ TEST_F(Files, WrittenBytesAreReadBackAndParentsAreMade) {
   const std::string bytes("a\0b\n", 4);
   write_file_atomically(directory_ / "x" / "y", bytes);
   EXPECT_EQ(read_file(directory_ / "x" / "y"), bytes);
+}
+
+TEST_F(Files, AFileInAFoldersPlaceIsNamed) {
+  write_file_atomically(directory_ / "file", "x");
+  const std::string error =
+      error_of([&] { write_file_atomically(directory_ / "file" / "y", "x"); });
+  EXPECT_NE(error.find("file: cannot create directory: "), std::string::npos) << error;
 }
 
 TEST_F(Files, AMissingFileIsNamed) {
@@ -59,6 +90,147 @@ TEST_F(Files, AFailedWriteKeepsTheOldFileAndLeavesNothingElse) {
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(read_file(directory_ / "kept"), "old");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1);
+}
+
+std::pair<dev_t, ino_t> identity_of(const fs::path& path) {
+  struct stat status {};
+  ::stat(path.c_str(), &status);
+  return {status.st_dev, status.st_ino};
+}
+
+// A power failure may lose a name whose folder was not flushed, and a folder whose parent was not.
+TEST_F(Files, AWrittenFileIsFlushedThenTheFoldersThatNameIt) {
+  flushed.clear();
+  write_file_atomically(directory_ / "new" / "file", "x");
+  const std::vector<std::pair<dev_t, ino_t>> wanted = {identity_of(directory_),
+                                                       identity_of(directory_ / "new" / "file"),
+                                                       identity_of(directory_ / "new")};
+  EXPECT_EQ(flushed, wanted);
+}
+
+TEST_F(Files, WhatLiesAtTheTemporaryNameIsNotWrittenTo) {
+  write_file_atomically(directory_ / "victim", "of another");
+  for (const int i : {0, 1}) {
+    fs::create_symlink("victim", directory_ / fmt::format("x.tmp.{}.{}", ::getpid(), i));
+  }
+  fs::create_symlink("victim", directory_ / fmt::format("x.tmp.{}", ::getpid()));
+  write_file_atomically(directory_ / "x", "mine");
+  EXPECT_EQ(read_file(directory_ / "x"), "mine");
+  EXPECT_EQ(read_file(directory_ / "victim"), "of another");
+}
+
+TEST_F(Files, ALinkIsWrittenThrough) {
+  write_file_atomically(directory_ / "there" / "target", "old");
+  fs::create_directories(directory_ / "links");
+  fs::create_symlink("../there/target", directory_ / "links" / "inner");
+  fs::create_symlink("links/inner", directory_ / "outer");
+  for (const auto write : {write_file_atomically, write_output}) {
+    write(directory_ / "outer", "new");
+    EXPECT_TRUE(fs::is_symlink(directory_ / "outer"));
+    EXPECT_TRUE(fs::is_symlink(directory_ / "links" / "inner"));
+    EXPECT_EQ(read_file(directory_ / "there" / "target"), "new");
+    fs::remove(directory_ / "there" / "target");  // the next one makes it
+  }
+  fs::create_symlink("circle", directory_ / "circle");
+  EXPECT_THROW(write_output(directory_ / "circle", "x"), Error);
+}
+
+TEST_F(Files, NothingButARegularFileIsReplaced) {
+  fs::create_directories(directory_ / "folder");
+  ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
+  fs::create_symlink("/dev/null", directory_ / "device");
+  EXPECT_NE(error_of([&] { write_output(directory_ / "folder", "x"); }).find("is a folder"),
+            std::string::npos);
+  for (const auto& [name, what] :
+       {std::pair("folder", "is a folder"), std::pair("fifo", "is a FIFO"),
+        std::pair("device", "is a device")}) {
+    const std::string error = error_of([&] { write_file_atomically(directory_ / name, "x"); });
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+  }
+  EXPECT_TRUE(fs::is_fifo(directory_ / "fifo"));
+  EXPECT_TRUE(fs::is_symlink(directory_ / "device"));
+  EXPECT_TRUE(fs::is_directory(directory_ / "folder"));
+}
+
+TEST_F(Files, AnOutputGoesThroughDevicesAndFifos) {
+  fs::create_symlink("/dev/null", directory_ / "null");
+  write_output(directory_ / "null", "x");
+  EXPECT_TRUE(fs::is_symlink(directory_ / "null"));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  fs::create_symlink("/dev/full", directory_ / "full");
+  const std::string error = error_of([&] { write_output(directory_ / "full", "x"); });
+  EXPECT_NE(error.find("No space left"), std::string::npos) << error;
+  EXPECT_TRUE(fs::is_symlink(directory_ / "full"));
+  ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
+  std::string received(16, '\0');
+  std::thread reader([&] {
+    const int fifo = ::open((directory_ / "fifo").c_str(), O_RDONLY);
+    const ssize_t count = ::read(fifo, received.data(), received.size());
+    received.resize(count < 0 ? 0 : static_cast<size_t>(count));
+    ::close(fifo);
+  });
+  write_output(directory_ / "fifo", "through it");
+  reader.join();
+  EXPECT_EQ(received, "through it");
+}
+
+// Were the file replaced, all that standard output says later would be lost.
+TEST_F(Files, AnOutputThatStandardOutputIsIsAppendedToIt) {
+  const fs::path file = directory_ / "out";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (std::freopen(file.c_str(), "w", stdout) == nullptr) ::_exit(3);
+    std::fputs("before ", stdout);
+    write_output("/dev/stdout", "between ");
+    std::fputs("after", stdout);
+    std::fflush(stdout);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_file(file), "before between after");
+}
+
+TEST_F(Files, OnlyRegularFilesAreRead) {
+  ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
+  fs::create_symlink("fifo", directory_ / "to_fifo");
+  fs::create_symlink("/dev/zero", directory_ / "zero");
+  fs::create_symlink("nowhere", directory_ / "dangling");
+  fs::create_symlink("circle", directory_ / "circle");
+  for (const auto& [name, what] :
+       {std::pair("fifo", "is a FIFO"), std::pair("to_fifo", "is a FIFO"),
+        std::pair("zero", "is a device"),
+        std::pair("dangling", "is a link that leads nowhere (to nowhere)"),
+        std::pair("circle", "is a link that leads nowhere")}) {
+    const std::string error = error_of([&] { read_file(directory_ / name); });
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+    EXPECT_NE(error.find(name), std::string::npos) << error;
+  }
+  write_file_atomically(directory_ / "file", "x");
+  fs::create_symlink("file", directory_ / "link");
+  EXPECT_EQ(read_file(directory_ / "link"), "x");
+}
+
+TEST_F(Files, AFileMayBeTooLarge) {
+  write_file_atomically(directory_ / "ten", "0123456789");
+  EXPECT_EQ(read_file(directory_ / "ten", 10), "0123456789");
+  const std::string error = error_of([&] { read_file(directory_ / "ten", 9); });
+  EXPECT_NE(error.find("ten: has more than 9 bytes"), std::string::npos) << error;
+  // It says nothing of its size.
+  EXPECT_THROW(read_file("/proc/self/status", 9), Error);
+  EXPECT_GT(read_file("/proc/self/status").size(), 9u);
+  fs::resize_file(directory_ / "ten", uint64_t{1} << 42);  // a hole
+  EXPECT_THROW(read_file(directory_ / "ten", 1 << 20), Error);
+}
+
+TEST_F(Files, WhatIsAtAPathIsNamed) {
+  EXPECT_EQ(what_is_at(directory_), "a folder");
+  EXPECT_EQ(what_is_at(directory_ / "none"), "not there");
+  EXPECT_EQ(what_is_at(directory_ / "none" / "inner"), "not there");
+  write_file_atomically(directory_ / "file", "");
+  EXPECT_EQ(what_is_at(directory_ / "file"), "a regular file");
+  EXPECT_EQ(what_is_at(directory_ / "file" / "inner"), "not there");
 }
 
 }  // namespace
