@@ -41,10 +41,11 @@ bool to_double(std::string_view text, double& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// As Python's float() reads a text: with underscores between digits, a sign, or as a word.
+// As Python's float() reads a text: digits of any script, with underscores between them, a sign, or
+// as a word.
 bool text_to_double(std::string_view text, double& value) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  text = strip_right(text);
+  const std::string seen = python_number_text(text);
+  text = seen;
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   std::string plain = without_digit_separators(text);
@@ -217,10 +218,13 @@ size_t find_last_token(std::string_view text, std::string_view token, size_t fir
 EventLog::EventLog(const std::filesystem::path& path, LogFormat format)
     : path_(path), format_(format) {
   std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
+  const auto size = std::filesystem::file_size(path, error);  // of regular files alone
   whole_ = error || size <= kWholeFileBytes;
+  if (!error && size > kMaxFileBytes) {
+    fail("{}: has {} bytes; a log may have {}", path.string(), size, kMaxFileBytes);
+  }
   if (whole_) {
-    text_ = read_file(path);
+    text_ = read_file(path, kMaxFileBytes);
     scan_text();
   } else {
     scan_file([this](const Event&) { return ++event_count_, true; }, true);

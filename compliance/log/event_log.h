@@ -41,10 +41,12 @@ enum class LogFormat {
 class EventLog {
  public:
   static constexpr uint64_t kWholeFileBytes = 16u << 20;
+  // A larger file is no log.
+  static constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30;
   // A line with a token may be this long; a longer one is a bad line.
   static constexpr size_t kMaxLineBytes = 32u << 20;
 
-  // Throws Error where the file cannot be read.
+  // Throws Error where `path` is not a regular file that can be read, or is too large.
   EventLog(const std::filesystem::path& path, LogFormat format);
   EventLog(EventLog&&) = default;
   EventLog& operator=(EventLog&&) = default;

@@ -1,21 +1,20 @@
-// How Python writes numbers in texts.
+// How Python's int() and float() read texts.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace strata::compliance {
 
+// The UTF-8 text as int() and float() see it: decimal digits of every script are 0 to 9, every
+// space of Unicode is a blank, other characters beyond ASCII are '?'; without space at either end.
+std::string python_number_text(std::string_view utf8);
+
 // Without the underscores that stand between two digits, which int() and float() pass over.
-inline std::string without_digit_separators(std::string_view text) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool joins = text[i] == '_' && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) &&
-                       is_digit(text[i + 1]);
-    if (!joins) plain += text[i];
-  }
-  return plain;
-}
+std::string without_digit_separators(std::string_view text);
+
+// The integer that int() makes of a text, in decimal; empty where it refuses the text.
+std::optional<std::string> python_int(std::string_view utf8);
 
 }  // namespace strata::compliance

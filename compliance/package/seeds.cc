@@ -32,20 +32,8 @@ std::optional<std::string> integer_text(const Value& seed) {
     case Kind::kFloat:
       if (!std::isfinite(seed.real())) return std::nullopt;
       return fmt::format("{:.0f}", std::trunc(seed.real()));
-    case Kind::kStr: {
-      const std::string plain = without_digit_separators(seed.text());
-      std::string_view text = plain;
-      constexpr std::string_view kSpace = " \t\n\v\f\r";
-      while (!text.empty() && kSpace.find(text.front()) != kSpace.npos) text.remove_prefix(1);
-      while (!text.empty() && kSpace.find(text.back()) != kSpace.npos) text.remove_suffix(1);
-      const bool negative = text.starts_with('-');
-      if (negative || text.starts_with('+')) text.remove_prefix(1);
-      const bool digits = !text.empty() && std::all_of(text.begin(), text.end(),
-                                                       [](char c) { return c >= '0' && c <= '9'; });
-      if (!digits) return std::nullopt;
-      while (text.size() > 1 && text.front() == '0') text.remove_prefix(1);
-      return std::string(negative && text != "0" ? "-" : "") + std::string(text);
-    }
+    case Kind::kStr:
+      return python_int(seed.text());
     default:
       return std::nullopt;
   }
@@ -62,7 +50,7 @@ LogSeeds read_seeds(const EventLog& log) {
     return seeds;
   }
   Heap heap;
-  log.visit([&](const Event& event) {
+  const auto read = [&](const Event& event) {
     if (event.key != "seed" || event.metadata.empty()) return true;
     const Value metadata = value_from_json(event.metadata, heap);
     const auto field = [&](std::string_view name) -> const Value* {
@@ -81,7 +69,12 @@ LogSeeds read_seeds(const EventLog& log) {
     }
     seeds.records.push_back({identity_of(*file), identity_of(*line), *seed});
     return true;
-  });
+  };
+  try {
+    log.visit(read);
+  } catch (const std::runtime_error& error) {  // an integer that no float holds, too much memory
+    seeds.problem = error.what();
+  }
   return seeds;
 }
 

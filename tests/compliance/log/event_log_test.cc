@@ -108,15 +108,21 @@ TEST(EventLog, ReadsTimesAsPythonReadsFloats) {
                                                   {R"("\u0031")", 1},
                                                   {R"(" -.5e1 ")", -5},
                                                   {R"("-Infinity")", -INFINITY},
-                                                  {R"("1e999")", INFINITY}};
+                                                  {R"("1e999")", INFINITY},
+                                                  // Digits and spaces of other scripts
+                                                  {R"("\u0661\u0662.\u0663e\u0661")", 123},
+                                                  {R"("\uff11\uff12\u2003")", 12},
+                                                  {R"("\u0967_\u0966\u0966\u0966")", 1000},
+                                                  {R"("-\ud835\udfd9")", -1}};
   for (const auto& [text, value] : times) {
     const EventLog log = read(text);
     ASSERT_EQ(log.events().size(), 1u) << text;
     EXPECT_EQ(log.events()[0].time_ms, value) << text;
   }
   EXPECT_TRUE(std::isnan(read(R"("nan")").events().at(0).time_ms));
-  for (const char* text : {"\"nan(1)\"", "\"_1\"", "\"1_\"", "\"1__0\"", "\"0x10\"", "\"+-1\"",
-                           "\"\"", "\"e5\"", "null", "[1]"}) {
+  for (const char* text :
+       {"\"nan(1)\"", "\"_1\"", "\"1_\"", "\"1__0\"", "\"0x10\"", "\"+-1\"", "\"\"", "\"e5\"",
+        "null", "[1]", R"("\u00b2")", R"("\u2460")", R"("\u0661\u00b5")", R"("1\u2013")"}) {
     EXPECT_EQ(read(text).bad_line_count(), 1u) << text;
   }
   EXPECT_EQ(read("1" + std::string(400, '0')).bad_line_count(), 1u) << "an OverflowError there";
