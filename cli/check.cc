@@ -1,16 +1,21 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/parallel.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/progress.h"
 #include "compliance/checks/check_log.h"
 #include "compliance/checks/rounds.h"
@@ -26,7 +31,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using compliance::EventLog;
+using compliance::ListingProblems;
 using compliance::LogVerdict;
+using compliance::Outcome;
+using compliance::ResultFolder;
 using compliance::RuleStore;
 using compliance::Section;
 
@@ -48,17 +56,19 @@ std::unique_ptr<RuleStore> open_rules(const CheckOptions& options) {
                                : std::make_unique<RuleStore>(options.rules);
 }
 
+int exit_code_of(Outcome outcome) { return outcome == Outcome::kFailed ? 1 : 0; }
+
 int print_sections(const std::vector<Section>& sections, bool json) {
   if (json) {
     fmt::print("{}", compliance::section_json(sections));
   } else {
     for (const Section& section : sections) fmt::print("{}", compliance::section_text(section));
   }
-  return compliance::all_passed(sections) ? 0 : 1;
+  return exit_code_of(compliance::outcome_of(sections));
 }
 
 // Files as named; folders stand for the result_*.txt under them.
-std::vector<fs::path> expand(const std::vector<std::string>& paths) {
+std::vector<fs::path> expand(const std::vector<std::string>& paths, ListingProblems& problems) {
   std::vector<fs::path> files;
   for (const std::string& path : paths) {
     std::error_code error;
@@ -66,8 +76,8 @@ std::vector<fs::path> expand(const std::vector<std::string>& paths) {
       files.emplace_back(path);
       continue;
     }
-    const auto folders = compliance::find_result_folders(path);
-    if (folders.empty()) fail("{}: no result_*.txt under it", path);
+    const auto folders = compliance::find_result_folders(path, &problems);
+    if (folders.empty()) problems.push_back(fmt::format("{}: no result_*.txt under it", path));
     for (const auto& folder : folders)
       files.insert(files.end(), folder.logs.begin(), folder.logs.end());
   }
@@ -76,14 +86,15 @@ std::vector<fs::path> expand(const std::vector<std::string>& paths) {
 
 int check_logs(const CheckOptions& options) {
   const auto rules = open_rules(options);
-  const std::vector<fs::path> files = expand(options.paths);
+  ListingProblems problems;
+  const std::vector<fs::path> files = expand(options.paths, problems);
   std::vector<LogVerdict> verdicts(files.size());
   {
     Progress progress("checking logs");
     std::atomic<size_t> done{0};
     parallel_for(files.size(), options.threads, [&](size_t i) {
-      verdicts[i] =
-          compliance::check_log(files[i], *rules, {options.usage, options.ruleset, options.werror});
+      verdicts[i] = compliance::check_one_of_many(files[i], *rules,
+                                                  {options.usage, options.ruleset, options.werror});
       progress.update(++done, files.size());
     });
   }
@@ -92,22 +103,40 @@ int check_logs(const CheckOptions& options) {
   } else {
     for (const LogVerdict& verdict : verdicts) fmt::print("{}", compliance::log_text(verdict));
   }
-  const auto passed = [](const LogVerdict& verdict) { return verdict.passed(); };
-  return std::all_of(verdicts.begin(), verdicts.end(), passed) ? 0 : 1;
+  Outcome outcome = Outcome::kPassed;
+  for (const LogVerdict& verdict : verdicts) {
+    outcome = compliance::worse(outcome, verdict.outcome());
+    if (!verdict.readable) problems.push_back(verdict.errors.front().summary);
+  }
+  refuse(problems);
+  return exit_code_of(outcome);
 }
 
-// Usage and ruleset as given, or inferred from the path or from its first log; what was inferred is
+// By the first log under `path` that allows it.
+compliance::RulesetChoice infer_from_logs(const std::string& path, const std::string& usage) {
+  std::string problem = "no result_*.txt under it";
+  size_t tried = 0;
+  ListingProblems said_later;
+  for (const ResultFolder& folder : compliance::find_result_folders(path, &said_later)) {
+    for (const fs::path& log : folder.logs) {
+      try {
+        return compliance::infer_ruleset(EventLog(log, compliance::LogFormat::kMllog), usage, "");
+      } catch (const Error& error) {
+        if (tried++ == 0) problem = error.what();
+      }
+    }
+  }
+  fail("{}: no ruleset can be inferred; give --ruleset ({})", path, problem);
+}
+
+// Usage and ruleset as given, or inferred from the path or from its logs; what was inferred is
 // printed.
 compliance::RulesetChoice choose_ruleset(const CheckOptions& options, const std::string& path) {
   const std::string usage = options.usage.empty() ? "training" : options.usage;
   if (!options.ruleset.empty()) return {usage, options.ruleset, "given"};
   auto choice = compliance::infer_ruleset_from_path(path, options.usage);
   if (choice.ruleset.empty()) {
-    const auto folders = compliance::find_result_folders(path);
-    if (folders.empty())
-      fail("{}: no result_*.txt under it, so no ruleset can be inferred; give --ruleset", path);
-    choice = compliance::infer_ruleset(
-        EventLog(folders.front().logs.front(), compliance::LogFormat::kMllog), options.usage, "");
+    choice = infer_from_logs(path, options.usage);
   }
   if (!options.json) {
     fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n", choice.usage, choice.ruleset,
@@ -153,69 +182,92 @@ int check_packages(const CheckOptions& options, bool whole_round) {
     fmt::print("{}", whole_round ? compliance::round_text(packages)
                                  : compliance::package_text(packages.front()));
   }
-  const auto passed = [](const compliance::PackageVerdict& package) { return package.passed(); };
-  return std::all_of(packages.begin(), packages.end(), passed) ? 0 : 1;
+  Outcome outcome = Outcome::kPassed;
+  for (const auto& package : packages) outcome = compliance::worse(outcome, package.outcome());
+  return exit_code_of(outcome);
 }
 
-std::vector<EventLog> read_folder_logs(const compliance::ResultFolder& folder) {
-  std::vector<EventLog> logs;
-  for (const fs::path& log : folder.logs) logs.emplace_back(log, compliance::LogFormat::kMllog);
-  return logs;
+// A section for each result folder under the path, of which there must be one at least; `judge`
+// may leave a folder out. Whatever is wrong with a folder's files is its section's error.
+int check_folders(const CheckOptions& options, std::string_view title,
+                  const std::function<std::optional<Section>(const ResultFolder&)>& judge,
+                  std::string_view none_there) {
+  const std::string& path = options.paths.front();
+  ListingProblems problems;
+  std::vector<Section> sections;
+  for (const ResultFolder& folder : compliance::find_result_folders(path, &problems)) {
+    std::optional<Section> section;
+    try {
+      section = judge(folder);
+    } catch (const std::exception& error) {
+      section = Section{"", {error.what()}, {}, {}};
+    }
+    if (!section) continue;
+    section->title = fmt::format("{}{}", title, folder.path.string());
+    sections.push_back(std::move(*section));
+  }
+  if (sections.empty() && problems.empty()) fail("{}: {}", path, none_there);
+  const int exit_code = print_sections(sections, options.json);
+  refuse(problems);
+  return exit_code;
 }
 
-// The result folders under the path, of which there must be one at least.
-std::vector<compliance::ResultFolder> result_folders(const std::string& path) {
-  auto folders = compliance::find_result_folders(path);
-  if (folders.empty()) fail("{}: no result_*.txt under it", path);
-  return folders;
-}
+constexpr std::string_view kNoLogs = "no result_*.txt under it";
 
 int check_rcp(const CheckOptions& options) {
   const auto choice = choose_ruleset(options, options.paths.front());
-  std::vector<Section> sections;
-  for (const auto& folder : result_folders(options.paths.front())) {
-    std::vector<compliance::RunConvergence> runs;
-    for (const fs::path& log : folder.logs) {
-      runs.push_back(compliance::read_convergence(EventLog(log, compliance::LogFormat::kMllog),
-                                                  choice.ruleset));
-    }
-    const auto verdict = compliance::check_rcp(compliance::combine(runs), options.rcp, choice.usage,
-                                               choice.ruleset, rcp_pass(options));
-    Section section{folder.path.string(), {}, {}, {}};
-    if (!verdict.judged || !verdict.passed) {
-      section.errors.push_back((verdict.judged ? "" : "not judged: ") + verdict.message);
-    } else {
-      section.notes.push_back(fmt::format("{}; scaling {:.6f}", verdict.message, verdict.scaling));
-    }
-    sections.push_back(std::move(section));
-  }
-  return print_sections(sections, options.json);
+  return check_folders(
+      options, "",
+      [&](const ResultFolder& folder) {
+        Section section;
+        std::vector<compliance::RunConvergence> runs;
+        for (const fs::path& path : folder.logs) {
+          const EventLog log(path, compliance::LogFormat::kMllog);
+          runs.push_back(compliance::read_convergence(log, choice.ruleset));
+          if (log.bad_line_count() == 0) continue;
+          section.warnings.push_back(fmt::format(
+              "{}: {} lines that hold ':::MLLOG' but no event are passed over; the first is line "
+              "{}: {}",
+              path.filename().string(), log.bad_line_count(),
+              log.line_number(log.bad_lines().front().offset), log.bad_lines().front().reason));
+        }
+        const auto verdict = compliance::check_rcp(compliance::combine(runs), options.rcp,
+                                                   choice.usage, choice.ruleset, rcp_pass(options));
+        if (verdict.outcome() == Outcome::kFailed) {
+          section.errors.push_back(verdict.message);
+        } else if (verdict.outcome() == Outcome::kPassed) {
+          section.notes.push_back(
+              fmt::format("{}; scaling {:.6f}", verdict.message, verdict.scaling));
+        } else {
+          section.judged = false;
+          section.notes.push_back(verdict.message);
+        }
+        return section;
+      },
+      kNoLogs);
 }
 
 int check_seeds(const CheckOptions& options) {
-  std::vector<Section> sections;
-  for (const auto& folder : result_folders(options.paths.front())) {
-    std::vector<compliance::LogSeeds> seeds;
-    for (const EventLog& log : read_folder_logs(folder))
-      seeds.push_back(compliance::read_seeds(log));
-    sections.push_back(compliance::check_seeds(seeds));
-    sections.back().title = "Seeds " + folder.path.string();
-  }
-  return print_sections(sections, options.json);
+  return check_folders(
+      options, "Seeds ",
+      [](const ResultFolder& folder) {
+        std::vector<compliance::LogSeeds> seeds;
+        for (const fs::path& log : folder.logs)
+          seeds.push_back(compliance::read_seeds(EventLog(log, compliance::LogFormat::kMllog)));
+        return compliance::check_seeds(seeds);
+      },
+      kNoLogs);
 }
 
 int check_power(const CheckOptions& options) {
-  std::vector<Section> sections;
-  for (const auto& folder : result_folders(options.paths.front())) {
-    std::error_code error;
-    if (!fs::exists(folder.path / "power", error)) continue;
-    sections.push_back(compliance::check_power(folder.path / "power", folder.logs).section);
-    sections.back().title = "Power " + folder.path.string();
-  }
-  if (sections.empty())
-    fail("{}: no result folder under it has power logs (power/result_N/node_I.txt)",
-         options.paths.front());
-  return print_sections(sections, options.json);
+  return check_folders(
+      options, "Power ",
+      [](const ResultFolder& folder) -> std::optional<Section> {
+        const fs::path power = folder.path / "power";
+        if (what_is_at(power) == "not there") return std::nullopt;
+        return compliance::check_power(power, folder.logs).section;
+      },
+      "no result folder under it has power logs (power/result_N/node_I.txt)");
 }
 
 int check_systems(const CheckOptions& options) {

@@ -47,7 +47,8 @@ struct CurvesCommand {
 };
 
 int plot_curves(const CurvesCommand& command) {
-  std::vector<results::Curve> curves = results::read_curves(command.paths);
+  compliance::ListingProblems problems;
+  std::vector<results::Curve> curves = results::read_curves(command.paths, &problems);
   keep_benchmark(curves, command.benchmark,
                  [](const results::Curve& curve) { return curve.benchmark; });
   const auto axis =
@@ -56,6 +57,7 @@ int plot_curves(const CurvesCommand& command) {
     draw(results::plot_curves(curves, {axis, command.target}), command.output, !command.json);
   }
   if (command.json) fmt::print("{}", results::curves_json(curves));
+  refuse(problems);
   return 0;
 }
 
@@ -94,9 +96,11 @@ struct ScoresCommand {
 };
 
 int plot_scores(const ScoresCommand& command) {
-  std::vector<results::Score> scores = read_scores(command.input);
+  compliance::ListingProblems problems;
+  std::vector<results::Score> scores = read_scores(command.input, problems);
   keep_benchmark(scores, command.benchmark, results::benchmark_of);
   draw(results::plot_scores(scores), command.output, true);
+  refuse(problems);
   return 0;
 }
 

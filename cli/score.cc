@@ -18,22 +18,28 @@ struct Options {
   bool json = false;
 };
 
+// That of the first folder that has one.
+void print_ruleset(const std::vector<results::Score>& scores) {
+  for (const results::Score& score : scores) {
+    if (score.ruleset.empty()) continue;
+    fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n\n", score.usage, score.ruleset,
+               score.ground);
+    return;
+  }
+}
+
 int score(const Options& options) {
-  const std::vector<results::Score> scores = read_scores(options.input);
-  if (!options.csv_file.empty())
-    write_file_atomically(options.csv_file, results::score_csv(scores));
-  if (!options.json_file.empty())
-    write_file_atomically(options.json_file, results::score_json(scores));
+  compliance::ListingProblems problems;
+  const std::vector<results::Score> scores = read_scores(options.input, problems);
+  if (!options.csv_file.empty()) write_output(options.csv_file, results::score_csv(scores));
+  if (!options.json_file.empty()) write_output(options.json_file, results::score_json(scores));
   if (options.json && options.json_file.empty()) {
     fmt::print("{}", results::score_json(scores));
-    return 0;
+  } else {
+    if (options.input.score.ruleset.empty()) print_ruleset(scores);
+    fmt::print("{}", results::score_table(scores));
   }
-  if (options.input.score.ruleset.empty()) {
-    const results::Score& first = scores.front();
-    fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n\n", first.usage, first.ruleset,
-               first.ground);
-  }
-  fmt::print("{}", results::score_table(scores));
+  refuse(problems);
   return 0;
 }
 

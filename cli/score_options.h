@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/listing.h"
 #include "cli/progress.h"
 #include "results/score.h"
 
@@ -33,12 +34,15 @@ inline void add_score_options(CLI::App& command, ScoreInput& input) {
                      "Threads that read logs (default: one a core)");
 }
 
-// Throws Error where there is nothing to score.
-inline std::vector<results::Score> read_scores(const ScoreInput& input) {
+// Folders that cannot be listed are added to `problems`. Throws Error where there is nothing to
+// score.
+inline std::vector<results::Score> read_scores(const ScoreInput& input,
+                                               compliance::ListingProblems& problems) {
   Progress progress("scoring logs");
   results::ScoreOptions options = input.score;
   options.rules = input.rules;
   options.rcp = input.rcp;
+  options.problems = &problems;
   options.progress = [&](size_t done, size_t total) { progress.update(done, total); };
   return results::score_directory(input.directory, options);
 }

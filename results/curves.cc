@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "compliance/log/event_log.h"
-#include "compliance/package/submission_tree.h"
 #include "results/minutes.h"
 
 namespace strata::results {
@@ -86,8 +86,16 @@ class CurveReader {
 
 Curve read_curve(const fs::path& log, const std::string& benchmark) {
   CurveReader reader(log);
-  const compliance::EventLog events(log, compliance::LogFormat::kMllog);
-  events.visit([&](const compliance::Event& event) { return reader.take(event); });
+  try {
+    const compliance::EventLog events(log, compliance::LogFormat::kMllog);
+    events.visit([&](const compliance::Event& event) { return reader.take(event); });
+  } catch (const Error& error) {
+    Curve curve;
+    curve.log = log;
+    curve.benchmark = benchmark;
+    curve.problem = error.what();
+    return curve;
+  }
   return reader.finish(benchmark);
 }
 
@@ -98,16 +106,16 @@ struct Place {
   std::vector<fs::path> logs;
 };
 
-std::vector<Place> find_places(const fs::path& path) {
+std::vector<Place> find_places(const fs::path& path, compliance::ListingProblems* problems) {
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) fail("{}: is not there", path.string());
+  if (!fs::exists(path, ignored)) fail("{}: is {}", path.string(), what_is_at(path));
   if (!fs::is_directory(path, ignored)) return {{path, path.string(), "", {path}}};
   std::vector<Place> places;
-  for (const compliance::ResultFolder& folder : compliance::find_result_folders(path)) {
+  for (const compliance::ResultFolder& folder : compliance::find_result_folders(path, problems)) {
     const bool in_tree = !folder.submitter_path.empty();
     places.push_back({folder.path, folder.owner(), in_tree ? folder.benchmark : "", folder.logs});
   }
-  if (places.empty()) {
+  if (places.empty() && (problems == nullptr || problems->empty())) {
     fail("{}: neither it nor a folder in it holds result_N.txt files", path.string());
   }
   return places;
@@ -115,11 +123,12 @@ std::vector<Place> find_places(const fs::path& path) {
 
 }  // namespace
 
-std::vector<Curve> read_curves(std::span<const fs::path> paths) {
+std::vector<Curve> read_curves(std::span<const fs::path> paths,
+                               compliance::ListingProblems* problems) {
   std::vector<Place> places;
   std::map<std::pair<std::string, std::string>, std::set<fs::path>> of_name;
   for (const fs::path& path : paths) {
-    for (Place& place : find_places(path)) {
+    for (Place& place : find_places(path, problems)) {
       of_name[{place.name, place.benchmark}].insert(fs::weakly_canonical(place.path));
       places.push_back(std::move(place));
     }
@@ -153,6 +162,7 @@ std::string curves_json(const std::vector<Curve>& curves) {
                     {"benchmark", curve.benchmark},
                     {"converged", curve.converged},
                     {"target", number(curve.target)},
+                    {"problem", curve.problem},
                     {"evaluations", evaluations}});
   }
   return runs.dump(2, ' ', false, json::error_handler_t::replace) + '\n';

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "compliance/package/submission_tree.h"
+
 namespace strata::results {
 
 struct Evaluation {
@@ -24,13 +26,16 @@ struct Curve {
   std::optional<double> target;  // quality_target, which Strata logs
   std::vector<Evaluation> evaluations;
   bool has_other_values = false;  // eval_accuracy is not a number, as maskrcnn's
+  std::string problem;            // why the log cannot be read; it has no evaluations then
 };
 
 // A curve for each log, and for each of the result folders in a directory, in order, but none
 // twice; without evaluations where the log has none. Of runs that began anew the last is meant, up
 // to the first run_stop. BERT's samples are left out where a log counts epochs. Throws Error for a
-// path that is not there or holds no logs.
-std::vector<Curve> read_curves(std::span<const std::filesystem::path> paths);
+// path that is not there or holds no logs. Folders that cannot be listed are added to `problems`;
+// without it they throw as well.
+std::vector<Curve> read_curves(std::span<const std::filesystem::path> paths,
+                               compliance::ListingProblems* problems = nullptr);
 
 // An array with an object a run.
 std::string curves_json(const std::vector<Curve>& curves);

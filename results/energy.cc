@@ -24,7 +24,7 @@ double number(const EventLog& log, const Event& event) {
   compliance::Heap heap;
   try {
     return compliance::to_double(compliance::value_from_json(event.value, heap), event.key);
-  } catch (const compliance::RuleError& error) {
+  } catch (const std::runtime_error& error) {
     fail("{}:{}: {}", log.path().string(), log.line_number(event.offset), error.what());
   }
 }

@@ -10,7 +10,8 @@ namespace strata::results {
 
 // Joules over a run of `time_to_train_ms`. Node logs hold readings in watts, integrated between
 // power_measurement_start and _stop and scaled to the run's time; switch logs hold an estimate in
-// watts. Empty where there are no node logs. Throws Error where a node log holds no measurement.
+// watts. Empty where there are no node logs. Throws Error where a node log holds no measurement, or
+// a log cannot be read.
 std::optional<double> run_energy(const std::filesystem::path& power_folder,
                                  double time_to_train_ms);
 

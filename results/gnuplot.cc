@@ -125,7 +125,7 @@ std::string whole_script(const Picture& picture) {
 }
 
 void draw(const Picture& picture, const fs::path& output) {
-  if (output.extension() == ".gp") return write_file_atomically(output, whole_script(picture));
+  if (output.extension() == ".gp") return write_output(output, whole_script(picture));
   const Run run =
       run_gnuplot(fmt::format("set terminal {}\n{}{}unset output\n", terminal_for(picture, output),
                               kPlainText, picture.script));
@@ -133,7 +133,7 @@ void draw(const Picture& picture, const fs::path& output) {
     fail("gnuplot could not draw {} (exit code {}): {}", output.string(), run.exit_code,
          run.messages);
   }
-  write_file_atomically(output, run.picture);
+  write_output(output, run.picture);
 }
 
 }  // namespace strata::results

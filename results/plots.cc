@@ -74,6 +74,7 @@ std::vector<std::pair<double, double>> points_of(const Curve& curve, CurveAxis a
 }
 
 std::string why_left_out(const Curve& curve) {
+  if (!curve.problem.empty()) return "cannot be read: " + curve.problem;
   if (!curve.evaluations.empty()) return "does not say after how many samples it was evaluated";
   if (curve.has_other_values) return "its eval_accuracy is not a number";
   return "has no evaluations";
@@ -247,7 +248,9 @@ Plot plot_scores(const std::vector<Score>& scores) {
     if (score.time_to_train_ms && *score.time_to_train_ms > 0) {
       fastest.push_back(&score);
     } else {
-      plot.left_out.push_back(fmt::format("{}: has no time to train", score.folder.path.string()));
+      const std::string& reason = score.runs.empty() ? "" : score.runs.front().reason;
+      plot.left_out.push_back(fmt::format("{}: has no time to train{}", score.folder.path.string(),
+                                          reason.empty() ? "" : ": " + reason));
     }
   }
   if (fastest.empty()) fail("there is nothing to plot: no folder has a time to train");

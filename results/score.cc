@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -11,6 +13,7 @@
 #include "base/files.h"
 #include "base/parallel.h"
 #include "compliance/checks/rounds.h"
+#include "compliance/log/python_digits.h"
 #include "results/energy.h"
 
 namespace strata::results {
@@ -20,17 +23,42 @@ namespace fs = std::filesystem;
 using compliance::EventLog;
 using nlohmann::json;
 
-// Numbers stand in system descriptions as numbers or as strings.
+constexpr uint64_t kMostJsonBytes = 1 << 20;
+
+// What int() makes of a field: numbers stand in system descriptions as numbers or as strings. Empty
+// for what it refuses, and beyond 64 bits.
 std::optional<int64_t> integer_field(const json& fields, const char* name) {
   const auto found = fields.find(name);
   if (found == fields.end()) return std::nullopt;
+  if (found->is_boolean()) return found->get<bool>() ? 1 : 0;
+  if (found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX) return std::nullopt;
   if (found->is_number_integer()) return found->get<int64_t>();
+  if (found->is_number_float()) {
+    constexpr double kBeyond = 9.2e18;
+    const double number = found->get<double>();
+    if (!(std::fabs(number) < kBeyond)) return std::nullopt;
+    return static_cast<int64_t>(number);
+  }
   if (!found->is_string()) return std::nullopt;
-  try {
-    return std::stoll(found->get<std::string>());
-  } catch (const std::exception&) {
+  const auto digits = compliance::python_int(found->get<std::string>());
+  int64_t number = 0;
+  if (!digits ||
+      std::from_chars(digits->data(), digits->data() + digits->size(), number).ec != std::errc()) {
     return std::nullopt;
   }
+  return number;
+}
+
+// A small JSON file; discarded where it cannot be read or is no JSON, with the reason.
+json read_json(const fs::path& path, std::string& problem) {
+  json fields(json::value_t::discarded);
+  try {
+    fields = json::parse(read_file(path, kMostJsonBytes), nullptr, false);
+    if (fields.is_discarded()) problem = fmt::format("{}: is not JSON", path.string());
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  return fields;
 }
 
 std::string text_field(const json& fields, const char* name) {
@@ -41,62 +69,93 @@ std::string text_field(const json& fields, const char* name) {
 SystemFacts read_system(const compliance::ResultFolder& folder) {
   SystemFacts facts;
   const fs::path path = folder.submitter_path / "systems" / (folder.system + ".json");
-  std::error_code error;
-  if (folder.submitter_path.empty() || !fs::is_regular_file(path, error)) return facts;
-  const json fields = json::parse(read_file(path), nullptr, false);
+  if (folder.submitter_path.empty()) return facts;
+  std::string ignored;  // the checks say it
+  const json fields = read_json(path, ignored);
   if (!fields.is_object()) return facts;
   facts.division = text_field(fields, "division");
   facts.system_name = text_field(fields, "system_name");
   facts.accelerator = text_field(fields, "accelerator_model_name");
   facts.nodes = integer_field(fields, "number_of_nodes");
   const auto per_node = integer_field(fields, "accelerators_per_node");
-  if (facts.nodes && per_node) facts.accelerators = *facts.nodes * *per_node;
+  int64_t accelerators = 0;
+  if (facts.nodes && per_node && !__builtin_mul_overflow(*facts.nodes, *per_node, &accelerators)) {
+    facts.accelerators = accelerators;
+  }
   return facts;
 }
 
-// The factor a review committee left in the folder.
-std::optional<double> committee_scaling(const fs::path& folder) {
+// The factor a review committee left in the folder; 1 without, and with the reason where there is a
+// file that names none.
+double committee_scaling(const fs::path& folder, std::string& problem) {
   const fs::path path = folder / "scaling.json";
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return std::nullopt;
-  const json fields = json::parse(read_file(path), nullptr, false);
+  if (what_is_at(path) == "not there") return 1;
+  const json fields = read_json(path, problem);
+  if (!problem.empty()) return 1;
   const auto factor = fields.is_object() ? fields.find("scaling_factor") : fields.end();
-  if (fields.is_discarded()) fail("{}: is not JSON; mend or remove it", path.string());
   if (!fields.is_object() || factor == fields.end()) {
-    fail("{}: has no \"scaling_factor\"; mend or remove it", path.string());
+    problem = fmt::format("{}: has no \"scaling_factor\"", path.string());
+    return 1;
   }
-  if (!factor->is_number() || !std::isfinite(factor->get<double>())) {
-    fail("{}: \"scaling_factor\" is not a number; mend or remove it", path.string());
+  const double number =
+      factor->is_number() ? factor->get<double>() : std::numeric_limits<double>::quiet_NaN();
+  if (!std::isfinite(number) || number <= 0) {
+    problem =
+        fmt::format("{}: \"scaling_factor\" is {}, a number above 0 was expected", path.string(),
+                    factor->dump(-1, ' ', true, json::error_handler_t::replace));
+    return 1;
   }
-  return factor->get<double>();
+  return number;
 }
 
-RunScore score_run(const fs::path& path, const Score& score, compliance::RuleStore& rules) {
-  RunScore run;
-  run.log = path;
+void read_energy(RunScore& run) {
+  const fs::path power = run.log.parent_path() / "power" / run.log.stem();
+  try {
+    run.energy_joules = run_energy(power, run.time_to_train_ms);
+    if (run.energy_joules && !std::isfinite(*run.energy_joules)) {
+      run.energy_joules.reset();
+      run.energy_problem = fmt::format("{}: the readings have no finite sum", power.string());
+    }
+  } catch (const std::exception& error) {
+    run.energy_problem = error.what();
+  }
+}
+
+void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   const auto format =
       score.ruleset == "0.6.0" ? compliance::LogFormat::kMll : compliance::LogFormat::kMllog;
-  const EventLog log(path, format);
+  const EventLog log(run.log, format);
   run.convergence = compliance::read_convergence(log, score.ruleset);
   const compliance::LogVerdict verdict =
       compliance::check_log(log, rules, score.usage, score.ruleset);
   const RunTimes times = find_run_times(log);
-  run.judged = verdict.judged;
-  if (!verdict.judged && !run.convergence.converged) {
-    run.reason = "run_stop does not say success";
-  } else if (verdict.judged && !verdict.passed()) {
+  run.judged = verdict.not_judged.empty();
+  if (verdict.outcome() == compliance::Outcome::kFailed) {
     run.reason = verdict.errors.front().summary;
   } else if (!times.start_ms) {
     run.reason = "run_start is not logged";
   } else if (!times.stop_ms) {
     run.reason = "run_stop is not logged";
+  } else if (!compliance::says_success(log)) {
+    run.reason = "run_stop does not say success";
   } else if (!std::isfinite(*times.stop_ms - *times.start_ms)) {
     run.reason = "the time of run_start or run_stop is not a finite number";
   } else {
     run.counts = true;
     run.time_to_train_ms = *times.stop_ms - *times.start_ms;
-    run.energy_joules =
-        run_energy(path.parent_path() / "power" / path.stem(), run.time_to_train_ms);
+    read_energy(run);
+  }
+}
+
+// Whatever is wrong with the log is the reason why it does not count.
+RunScore score_run(const fs::path& path, const Score& score, compliance::RuleStore& rules) {
+  RunScore run;
+  run.log = path;
+  try {
+    read_run(run, score, rules);
+  } catch (const std::exception& error) {
+    run.counts = false;
+    run.reason = run.convergence.problem = error.what();
   }
   return run;
 }
@@ -132,13 +191,14 @@ void set_scaling(Score& score, const fs::path& rcp_directory) {
   for (const RunScore& run : score.runs) runs.push_back(run.convergence);
   const auto folder = compliance::combine(runs);
   score.batch_size = folder.batch_size;
-  if (score.system.division == "closed") {
+  score.held_to_rcp = score.system.division == "closed";
+  if (score.held_to_rcp) {
     score.rcp = compliance::check_rcp(folder, rcp_directory, score.usage, score.ruleset,
                                       compliance::RcpPass::kPruned);
   } else {
     score.rcp.message = "Only the closed division is held to reference convergence";
   }
-  score.committee_scaling = committee_scaling(score.folder.path).value_or(1);
+  score.committee_scaling = committee_scaling(score.folder.path, score.scaling_problem);
 }
 
 void set_mean(Score& score) {
@@ -174,8 +234,9 @@ void set_mean(Score& score) {
 void set_rates(Score& score) {
   if (score.unscaled_ms) {
     score.time_to_train_ms = *score.unscaled_ms * score.committee_scaling;
-    const bool scales = score.rcp.judged && score.rcp.passed && score.rcp.scaling > 1;
-    score.rcp_scaled_ms = *score.unscaled_ms * (scales ? score.rcp.scaling : 1);
+    const bool scales = score.rcp.passed && score.rcp.scaling > 1;
+    if (score.rcp.judged)
+      score.rcp_scaled_ms = *score.unscaled_ms * (scales ? score.rcp.scaling : 1);
   }
   if (score.energy_joules) score.energy_joules = *score.energy_joules * score.committee_scaling;
   if (score.folder.benchmark != "bert" || !score.samples_to_converge || !score.unscaled_ms ||
@@ -189,6 +250,30 @@ void set_rates(Score& score) {
     score.sequences_per_second_per_accelerator =
         *score.sequences_per_second / static_cast<double>(*accelerators);
   }
+}
+
+// Chooses the ruleset of a folder by the first of its logs that allows it. Returns why there is
+// none.
+std::string choose_ruleset(const compliance::ResultFolder& folder, const ScoreOptions& options,
+                           const compliance::RuleStore& rules, Score& score) {
+  std::string problem;
+  for (const fs::path& log : folder.logs) {
+    try {
+      const auto choice = compliance::infer_ruleset(EventLog(log, compliance::LogFormat::kMllog),
+                                                    options.usage, options.ruleset);
+      score.usage = choice.usage;
+      score.ruleset = choice.ruleset;
+      score.ground = choice.ground;
+      problem.clear();
+      break;
+    } catch (const std::exception& error) {
+      if (problem.empty()) problem = error.what();
+    }
+  }
+  if (!problem.empty() || rules.has_ruleset(score.usage, score.ruleset)) return problem;
+  return fmt::format("{}: {} have no ruleset {} for {} (chosen: {}); there are: {}",
+                     folder.path.string(), rules.description(), score.ruleset, score.usage,
+                     score.ground, fmt::join(rules.rulesets(score.usage), ", "));
 }
 
 }  // namespace
@@ -227,27 +312,25 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
     size_t run;
   };
   std::vector<Job> jobs;
-  for (auto& folder : compliance::find_result_folders(directory)) {
+  std::string first_problem;
+  for (auto& folder : compliance::find_result_folders(directory, options.problems)) {
     if (folder.path.parent_path().filename() == "power" || folder.path.filename() == "power")
       continue;
     Score score;
-    const EventLog first(folder.logs.front(), compliance::LogFormat::kMllog);
-    const auto choice = compliance::infer_ruleset(first, options.usage, options.ruleset);
-    score.usage = choice.usage;
-    score.ruleset = choice.ruleset;
-    score.ground = choice.ground;
-    if (!rules->has_ruleset(score.usage, score.ruleset)) {
-      fail("{}: {} have no ruleset {} for {} (chosen: {}); there are: {}", folder.path.string(),
-           rules->description(), score.ruleset, score.usage, score.ground,
-           fmt::join(rules->rulesets(score.usage), ", "));
-    }
+    const std::string problem = choose_ruleset(folder, options, *rules, score);
+    if (first_problem.empty()) first_problem = problem;
     score.system = read_system(folder);
     score.runs.resize(folder.logs.size());
-    for (size_t run = 0; run < folder.logs.size(); ++run) jobs.push_back({scores.size(), run});
+    for (size_t run = 0; run < folder.logs.size(); ++run) {
+      score.runs[run].log = folder.logs[run];
+      score.runs[run].reason = problem;
+      if (problem.empty()) jobs.push_back({scores.size(), run});
+    }
     score.folder = std::move(folder);
     scores.push_back(std::move(score));
   }
   if (scores.empty()) fail("{}: no result_*.txt under it", directory.string());
+  if (jobs.empty()) throw Error(first_problem);
   std::atomic<size_t> done{0};
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
     Score& score = scores[jobs[i].score];

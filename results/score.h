@@ -17,12 +17,12 @@ namespace strata::results {
 struct RunScore {
   std::filesystem::path log;
   double time_to_train_ms = 0;  // 0 where it does not count
-  bool counts =
-      false;  // the log passed (or could not be judged, but says success) and has its times
-  bool judged = true;  // false where the rules do not cover the benchmark
-  std::string reason;  // why it does not count
+  bool counts = false;          // the log did not fail, says success and has its times
+  bool judged = true;           // false where the rules do not cover the benchmark
+  std::string reason;           // why it does not count
   compliance::RunConvergence convergence;
   std::optional<double> energy_joules;
+  std::string energy_problem;  // why there is none, though there are power logs
 };
 
 enum class Mean {
@@ -52,9 +52,11 @@ struct Score {
   std::optional<double> unscaled_ms;  // the mean
   std::optional<double>
       time_to_train_ms;  // the mean times the factor in the folder's scaling.json, if it has one
-  std::optional<double>
-      rcp_scaled_ms;             // the mean times the factor that the convergence check asks for
+  std::optional<double> rcp_scaled_ms;  // the mean times the factor that the convergence check asks
+                                        // for; empty where there is nothing to judge by
   double committee_scaling = 1;  // the factor in scaling.json
+  std::string scaling_problem;   // why it has none, though there is a scaling.json
+  bool held_to_rcp = false;      // of the closed division
   compliance::RcpVerdict rcp;
   std::optional<double> batch_size;
   std::optional<double> samples_to_converge;  // olympic or plain mean, in the benchmark's unit
@@ -72,7 +74,8 @@ struct ScoreOptions {
   std::filesystem::path rcp;    // empty: built in
   unsigned threads = 0;         // 0: one a core
   std::function<void(size_t done, size_t total)>
-      progress;  // called after each log, from any thread
+      progress;                                     // called after each log, from any thread
+  compliance::ListingProblems* problems = nullptr;  // takes folders that cannot be listed
 };
 
 // The times of run_start and run_stop, in ms since the epoch, as the official summarizer finds
@@ -87,8 +90,8 @@ RunTimes find_run_times(const compliance::EventLog& log);
 // can be given.
 std::optional<double> olympic_score(std::vector<double> times, size_t failed, int dropped);
 
-// Scores every result folder under `directory`. Throws Error where there is none, or no ruleset
-// fits.
+// Scores every result folder under `directory`. Whatever is wrong with one file is its run's or its
+// folder's reason. Throws Error where there is no folder, or no ruleset fits any.
 std::vector<Score> score_directory(const std::filesystem::path& directory,
                                    const ScoreOptions& options = {});
 

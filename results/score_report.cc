@@ -1,8 +1,10 @@
 #include "results/score_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "results/minutes.h"
@@ -22,9 +24,9 @@ std::string minutes(std::optional<double> ms) {
   return ms ? fmt::format("{:.4f}", *ms / kMsPerMinute) : "-";
 }
 
-std::string rcp_word(const compliance::RcpVerdict& rcp) {
-  if (!rcp.judged) return "-";
-  return rcp.passed ? "pass" : "FAIL";
+// "-" where nothing holds the system to reference convergence.
+std::string rcp_word(const Score& score) {
+  return score.held_to_rcp ? std::string(compliance::word(score.rcp.outcome())) : "-";
 }
 
 using Row = std::vector<std::string>;
@@ -50,35 +52,100 @@ std::string where(const Score& score) {
                      score.folder.benchmark);
 }
 
-void add_notes(const Score& score, std::string& text) {
+// What is to be said of several folders: a heading, and the folders it is said of.
+using Notes = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void note(Notes& notes, const std::string& heading, std::string folder) {
+  auto known = std::find_if(notes.begin(), notes.end(),
+                            [&](const auto& entry) { return entry.first == heading; });
+  if (known == notes.end()) known = notes.insert(notes.end(), {heading, {}});
+  known->second.push_back(std::move(folder));
+}
+
+// The runs of a folder that do not count, together where they have the same reason.
+void note_runs(const Score& score, Notes& notes) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const RunScore& run : score.runs) {
-    if (!run.counts)
-      text += fmt::format("{}: {} does not count: {}\n", where(score), run.log.filename().string(),
-                          run.reason);
+    if (!run.counts) note(reasons, run.reason, run.log.filename().string());
   }
-  if (score.mean == Mean::kPlain) {
-    text += fmt::format(
-        "{}: {} of the {} runs of a submission: the plain mean of {}, not an olympic one\n",
-        where(score), score.runs.size(),
-        score.runs_needed > 0 ? std::to_string(score.runs_needed) : "3 or more",
-        score.counting_runs());
+  for (const auto& [reason, runs] : reasons) {
+    note(notes, "runs that do not count",
+         fmt::format("{}: {}: {}", where(score), fmt::join(runs, ", "), reason));
   }
-  if (score.mean == Mean::kNone) {
-    text += fmt::format("{}: no score: only {} of {} runs count\n", where(score),
-                        score.counting_runs(), score.runs.size());
+}
+
+void note_energy(const Score& score, Notes& notes) {
+  const auto run = std::find_if(score.runs.begin(), score.runs.end(),
+                                [](const RunScore& one) { return !one.energy_problem.empty(); });
+  if (run != score.runs.end())
+    note(notes, "no energy, since of a run that counts it is not known",
+         fmt::format("{}: {}", where(score), run->energy_problem));
+}
+
+Notes notes_of(const std::vector<Score>& scores) {
+  Notes notes;
+  for (const Score& score : scores) {
+    note_runs(score, notes);
+    if (score.mean == Mean::kPlain) {
+      note(notes, "the plain mean of fewer runs than a submission has, not an olympic one",
+           fmt::format("{}: {} of {} runs, {} count", where(score), score.runs.size(),
+                       score.runs_needed > 0 ? std::to_string(score.runs_needed) : "3 or more",
+                       score.counting_runs()));
+    }
+    if (score.mean == Mean::kNone) {
+      note(notes, "no score, since too few runs count",
+           fmt::format("{}: {} of {}", where(score), score.counting_runs(), score.runs.size()));
+    }
+    if (!score.scaling_problem.empty()) {
+      note(notes, "scaling.json not applied",
+           fmt::format("{}: {}", where(score), score.scaling_problem));
+    }
+    note_energy(score, notes);
+    if (score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kFailed) {
+      note(notes, "convergence check failed",
+           fmt::format("{}: {}", where(score), score.rcp.message));
+    }
+    if (score.rcp.judged && score.rcp.passed && score.rcp.scaling > 1) {
+      note(notes, "converged faster than the reference, within its spread",
+           fmt::format("{}: RCP scaling {:.4f}", where(score), score.rcp.scaling));
+    }
   }
-  if (score.committee_scaling != 1) {
-    text += fmt::format("{}: minutes multiplied by {:.4f}, from its scaling.json\n", where(score),
-                        score.committee_scaling);
+  return notes;
+}
+
+// What the table shows of each folder, said of all.
+std::string counts_text(const std::vector<Score>& scores) {
+  size_t multiplied = 0;
+  std::map<std::string, size_t> not_judged;  // by the reason
+  for (const Score& score : scores) {
+    multiplied += score.committee_scaling != 1;
+    if (score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kNotJudged)
+      ++not_judged[score.rcp.message];
   }
-  if (score.rcp.judged && score.rcp.passed && score.rcp.scaling > 1) {
-    text += fmt::format(
-        "{}: converged faster than the reference, within its spread: RCP scaling {:.4f}\n",
-        where(score), score.rcp.scaling);
+  const auto folders = [](size_t count) { return count == 1 ? "folder" : "folders"; };
+  std::string text;
+  if (multiplied > 0) {
+    text += fmt::format("{} {}: minutes multiplied by the factor in scaling.json\n", multiplied,
+                        folders(multiplied));
   }
-  if (score.system.division == "closed" && !(score.rcp.judged && score.rcp.passed)) {
-    text += fmt::format("{}: convergence check: {}\n", where(score), score.rcp.message);
+  for (const auto& [reason, count] : not_judged)
+    text += fmt::format("{} {}: convergence not judged: {}\n", count, folders(count), reason);
+  return text;
+}
+
+std::string notes_text(const std::vector<Score>& scores) {
+  std::string text;
+  if (std::any_of(scores.begin(), scores.end(),
+                  [](const Score& score) { return !score.runs.front().judged; })) {
+    text +=
+        "Strata's own rules cover BERT: other benchmarks' logs count where they say success; "
+        "--rules judges them too\n";
   }
+  for (const auto& [heading, items] : notes_of(scores)) {
+    text += heading + ":\n";
+    for (const std::string& item : items) text += "  " + item + '\n';
+  }
+  return text + counts_text(scores);
 }
 
 std::string csv_cell(const std::string& cell) {
@@ -100,30 +167,23 @@ nlohmann::json json_number(std::optional<double> value) {
 
 std::string score_table(const std::vector<Score>& scores) {
   std::vector<Row> rows = {{"submitter", "system", "benchmark", "division", "accelerators", "runs",
-                            "minutes", "RCP-scaled", "mean", "RCP", "batch", "to converge",
-                            "seq/s/acc.", "energy kJ"}};
+                            "minutes", "factor", "RCP-scaled", "mean", "RCP", "batch",
+                            "to converge", "seq/s/acc.", "energy kJ"}};
   for (const Score& score : scores) {
     const auto& accelerators = score.system.accelerators;
     rows.push_back(
         {score.folder.submitter, score.folder.system, score.folder.benchmark, score.system.division,
          accelerators ? std::to_string(*accelerators) : "-",
          fmt::format("{}/{}", score.counting_runs(), score.runs.size()),
-         minutes(score.time_to_train_ms), minutes(score.rcp_scaled_ms),
-         std::string(mean_name(score.mean)), rcp_word(score.rcp),
+         minutes(score.time_to_train_ms),
+         score.committee_scaling == 1 ? "-" : fmt::format("{:.4f}", score.committee_scaling),
+         minutes(score.rcp_scaled_ms), std::string(mean_name(score.mean)), rcp_word(score),
          number(score.batch_size, "{:.0f}"), number(score.samples_to_converge, "{:.10g}"),
          number(score.sequences_per_second_per_accelerator, "{:.1f}"),
          score.energy_joules ? fmt::format("{:.1f}", *score.energy_joules / 1000) : "-"});
   }
-  std::string text = align(rows);
-  std::string notes;
-  if (std::any_of(scores.begin(), scores.end(),
-                  [](const Score& score) { return !score.runs.front().judged; })) {
-    notes +=
-        "Strata's own rules cover BERT: other benchmarks' logs count where they say success; "
-        "--rules judges them too\n";
-  }
-  for (const Score& score : scores) add_notes(score, notes);
-  return notes.empty() ? text : text + '\n' + notes;
+  const std::string notes = notes_text(scores);
+  return notes.empty() ? align(rows) : align(rows) + '\n' + notes;
 }
 
 std::string score_csv(const std::vector<Score>& scores) {
@@ -154,7 +214,7 @@ std::string score_csv(const std::vector<Score>& scores) {
                        csv_number(to_minutes(score.unscaled_ms)),
                        csv_number(to_minutes(score.rcp_scaled_ms)),
                        csv_number(score.committee_scaling),
-                       rcp_word(score.rcp),
+                       rcp_word(score),
                        csv_number(score.rcp.scaling),
                        score.rcp.message,
                        csv_number(score.batch_size),
@@ -182,7 +242,8 @@ std::string score_json(const std::vector<Score>& scores) {
            {"converged", run.convergence.converged},
            {"samples_to_converge",
             run.convergence.converged ? nlohmann::json(run.convergence.epochs) : nlohmann::json()},
-           {"energy_joules", json_number(run.energy_joules)}});
+           {"energy_joules", json_number(run.energy_joules)},
+           {"energy_problem", run.energy_problem}});
     }
     const auto& accelerators = score.system.accelerators;
     out.push_back(
@@ -203,8 +264,10 @@ std::string score_json(const std::vector<Score>& scores) {
          {"unscaled_ms", json_number(score.unscaled_ms)},
          {"rcp_scaled_ms", json_number(score.rcp_scaled_ms)},
          {"scaling", score.committee_scaling},
+         {"scaling_problem", score.scaling_problem},
          {"rcp",
-          {{"judged", score.rcp.judged},
+          {{"verdict", rcp_word(score)},
+           {"judged", score.rcp.judged},
            {"passed", score.rcp.passed},
            {"message", score.rcp.message}}},
          {"global_batch_size", json_number(score.batch_size)},

@@ -8,8 +8,8 @@
 
 namespace strata::results {
 
-// A row a result folder, then the notes: which runs do not count and why, which means are plain,
-// how scores were scaled.
+// A row a result folder, then the notes, grouped: which runs do not count and why, which means are
+// plain, how scores were scaled.
 std::string score_table(const std::vector<Score>& scores);
 // A header line, then a line a result folder. Times in minutes, energy in joules.
 std::string score_csv(const std::vector<Score>& scores);

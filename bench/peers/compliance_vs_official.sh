@@ -46,8 +46,8 @@ began=$(date +%s.%N)
 xargs "$strata" check log --threads 1 --rules "$package" < logs.txt > strata.out || true
 ended=$(date +%s.%N)
 read -r count failed seconds < <("$python" official.py)
-own_failed=$(grep -c '^FAIL' strata.out || true)
-own_count=$(grep -cE '^(FAIL|PASS)' strata.out || true)
+own_failed=$(grep -c '^failed ' strata.out || true)
+own_count=$(grep -cE '^(failed|passed) ' strata.out || true)
 awk -v a="$own_count" -v f="$own_failed" -v t="$(echo "$ended - $began" | bc -l 2>/dev/null || awk "BEGIN{print $ended - $began}")" \
     -v b="$count" -v g="$failed" -v u="$seconds" 'BEGIN {
   printf "strata:   %d logs (%d fail) in %.3f s: %.0f a second\n", a, f, t, a / t

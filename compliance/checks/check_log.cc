@@ -98,7 +98,7 @@ class Check {
   void run() {
     try {
       if (log_.bad_line_count() > 0) report_bad_lines();
-      if (log_.event_count() == 0) put({"", "No log lines detected", "", "", "", 0, 0});
+      if (log_.event_count() == 0) put({"", kNoEvents, "", "", "", 0, 0});
       queue_.push_back(fmt::format("{}_{}/common.yaml", verdict_.usage, verdict_.ruleset));
       for (size_t done = 0; !queue_.empty(); ++done) {
         if (done == kMaxRuleFiles) throw RuleBudgetError("the rules ask for too many rule files");
@@ -492,12 +492,10 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
   verdict.benchmark = logged_benchmark(log);
   verdict.event_count = log.event_count();
   if (!verdict.benchmark.empty() && !rules.covers(verdict.benchmark)) {
-    verdict.judged = false;
-    verdict.errors.push_back({"",
-                              fmt::format("Strata's own rules cover BERT; for benchmark '{}' give "
-                                          "--rules with the official rule files",
-                                          verdict.benchmark),
-                              "", "", "", 0, 0});
+    verdict.not_judged = fmt::format(
+        "Strata's own rules cover BERT; for benchmark '{}' give --rules with the official rule "
+        "files",
+        printable(verdict.benchmark));
     return verdict;
   }
   Check(log, rules, verdict, werror).run();
@@ -523,6 +521,24 @@ LogVerdict check_log(const std::filesystem::path& path, RuleStore& rules,
 LogVerdict check_log(const std::filesystem::path& path, const CheckOptions& options) {
   RuleStore rules;
   return check_log(path, rules, options);
+}
+
+LogVerdict check_one_of_many(const std::filesystem::path& path, RuleStore& rules,
+                             const CheckOptions& options) {
+  try {
+    return check_log(path, rules, options);
+  } catch (const std::exception& error) {
+    return unreadable_log(path, error.what());
+  }
+}
+
+LogVerdict unreadable_log(const std::filesystem::path& path, const std::string& reason) {
+  LogVerdict verdict;
+  verdict.path = path;
+  verdict.ground = "given";
+  verdict.readable = false;
+  verdict.errors.push_back({"", reason, "", "", "", 0, 0});
+  return verdict;
 }
 
 std::string describe(const Finding& finding) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compliance/checks/outcome.h"
 #include "compliance/language/rule_store.h"
 #include "compliance/log/event_log.h"
 
@@ -22,18 +23,27 @@ struct Finding {
   uint64_t log_line = 0;  // 1-based; 0 where no single line is concerned
 };
 
+// The summary of the finding about a log without events: the official checker's words.
+inline constexpr char kNoEvents[] = "No log lines detected";
+
 struct LogVerdict {
   std::filesystem::path path;
-  std::string usage;      // "training" or "hpc"
-  std::string ruleset;    // "2.1.0"
-  std::string ground;     // why this ruleset: "given", or what it was inferred from
-  std::string benchmark;  // as logged; empty where not
-  bool judged = true;     // false where the rules do not cover the benchmark; errors then say so
+  std::string usage;       // "training" or "hpc"
+  std::string ruleset;     // "2.1.0"
+  std::string ground;      // why this ruleset: "given", or what it was inferred from
+  std::string benchmark;   // as logged; empty where not
+  std::string not_judged;  // why the rules do not cover the benchmark; empty where they do
+  bool readable = true;    // false where the error says why the file cannot be judged
   uint64_t event_count = 0;
   std::vector<Finding> errors;
   std::vector<Finding> warnings;
 
-  bool passed() const { return errors.empty(); }
+  Outcome outcome() const {
+    return !errors.empty()      ? Outcome::kFailed
+           : not_judged.empty() ? Outcome::kPassed
+                                : Outcome::kNotJudged;
+  }
+  bool passed() const { return outcome() == Outcome::kPassed; }
 };
 
 struct CheckOptions {
@@ -53,6 +63,13 @@ LogVerdict check_log(const std::filesystem::path& path, RuleStore& rules,
 
 // As above, against Strata's own rules.
 LogVerdict check_log(const std::filesystem::path& path, const CheckOptions& options = {});
+
+// As check_log of a path, but whatever is wrong with this file is its verdict: one of many files
+// does not end the check of the others.
+LogVerdict check_one_of_many(const std::filesystem::path& path, RuleStore& rules,
+                             const CheckOptions& options);
+// The verdict on a log that cannot be judged at all, because of `reason`.
+LogVerdict unreadable_log(const std::filesystem::path& path, const std::string& reason);
 
 // A finding as text of a few lines: log line, summary, what was found and wanted, and the rule's
 // place.

@@ -128,6 +128,25 @@ RunConvergence read_convergence(const EventLog& log, std::string_view ruleset) {
   return result;
 }
 
+bool says_success(const EventLog& log) {
+  Heap heap;
+  size_t stops = 0, successes = 0;
+  log.visit([&](const Event& event) {
+    if (event.key != "run_stop") return true;
+    ++stops;
+    // The format of round 0.6 has the metadata in the record.
+    Value fields = value_from_json(event.metadata.empty() ? event.value : event.metadata, heap);
+    if (event.metadata.empty() && fields.kind() == Kind::kDict) {
+      const Value* inner = fields.dict().find("metadata");
+      fields = inner == nullptr ? Value() : *inner;
+    }
+    const Value* status = fields.kind() == Kind::kDict ? fields.dict().find("status") : nullptr;
+    successes += status != nullptr && status->kind() == Kind::kStr && status->text() == "success";
+    return true;
+  });
+  return stops > 0 && successes == stops;
+}
+
 FolderConvergence combine(const std::vector<RunConvergence>& runs) {
   FolderConvergence folder;
   int failed = 0;

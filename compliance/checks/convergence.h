@@ -26,6 +26,10 @@ struct RunConvergence {
 // `ruleset` decides in which unit stable diffusion counts.
 RunConvergence read_convergence(const EventLog& log, std::string_view ruleset);
 
+// Whether the log has a run_stop and each says success. Throws Error where a large log cannot be
+// read again.
+bool says_success(const EventLog& log);
+
 // The runs of one result folder taken together.
 struct FolderConvergence {
   std::optional<double> batch_size;

@@ -17,6 +17,7 @@
 namespace strata::compliance {
 namespace {
 
+constexpr uint64_t kMostFileBytes = 16 << 20;
 constexpr double kAlpha = 0.05;
 constexpr double kTolerance = 0.0001;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -181,7 +182,13 @@ ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
   if (!scanner.at_end()) fail("{}: byte {}: extra data", source, scanner.position());
   Heap heap;
   const size_t start = json.find_first_not_of(" \t\r\n");
-  const Value records = value_from_json(json.substr(start), heap);
+  const Value records = [&] {
+    try {
+      return value_from_json(json.substr(start), heap);
+    } catch (const RuleBudgetError&) {
+      fail("{}: holds more than reference points can", source);
+    }
+  }();
   if (records.kind() != Kind::kDict)
     fail("{}: an object with a record a batch size was expected", source);
   const int dropped = dropped_runs(benchmark);
@@ -270,7 +277,8 @@ std::optional<ReferencePoints> load_reference_points(const std::filesystem::path
   for (const char* inner : {"", "rcp_checker", "mlperf_logging/rcp_checker"}) {
     const auto path = directory / inner / name;
     if (!std::filesystem::is_regular_file(path, error)) continue;
-    return ReferencePoints(read_file(path), path.string(), usage, ruleset, benchmark);
+    return ReferencePoints(read_file(path, kMostFileBytes), path.string(), usage, ruleset,
+                           benchmark);
   }
   return std::nullopt;
 }

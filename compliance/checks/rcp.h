@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compliance/checks/convergence.h"
+#include "compliance/checks/outcome.h"
 
 namespace strata::compliance {
 
@@ -60,6 +61,11 @@ struct RcpVerdict {
   std::optional<double> submission_mean;  // olympic mean of epochs to converge
   std::optional<double> reference_mean;
   std::optional<double> least_mean;  // below which the check fails
+
+  Outcome outcome() const {
+    if (!readable) return Outcome::kFailed;
+    return !judged ? Outcome::kNotJudged : passed ? Outcome::kPassed : Outcome::kFailed;
+  }
 };
 
 // Where reference points come from: the built-in ones (BERT), or a directory such as the official

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <regex>
@@ -92,16 +93,20 @@ bool is_hpc_benchmark(std::string_view benchmark) {
   return holds(rounds_of("hpc").back().benchmarks, benchmark);
 }
 
+// Whether a time in ms since the epoch can be that of a run: some logs have none, or count from
+// their start.
+bool is_date(double ms) { return ms >= 16436 * kDay && ms < 47482 * kDay; }  // 2015 to 2099
+
 // What a log says about itself.
 struct Identity {
   std::string benchmark;
-  std::optional<double> first_ms;
+  std::optional<double> date_ms;  // the first time that is a date
 };
 
 Identity identify(const EventLog& log) {
   Identity identity;
   log.visit([&](const Event& event) {
-    if (!identity.first_ms && std::isfinite(event.time_ms)) identity.first_ms = event.time_ms;
+    if (!identity.date_ms && is_date(event.time_ms)) identity.date_ms = event.time_ms;
     if (event.key == "submission_benchmark" && event.value.size() > 2 &&
         event.value.front() == '"') {
       identity.benchmark = std::string(event.value.substr(1, event.value.size() - 2));
@@ -226,10 +231,10 @@ RulesetChoice infer_ruleset(const EventLog& log, const std::string& usage,
     return choice;
 
   const auto& rounds = rounds_of(chosen_usage);
-  const double when = identity.first_ms.value_or(1e299);
-  const std::string run_date = identity.first_ms && when > 0 && when < 1e14
-                                   ? fmt::format("run of {}", date_of(when))
-                                   : "no date";
+  // Without a date the latest round that has the benchmark.
+  const double when = identity.date_ms.value_or(std::numeric_limits<double>::infinity());
+  const std::string run_date =
+      identity.date_ms ? fmt::format("run of {}", date_of(when)) : "log, which has no date";
   const Round* by_benchmark =
       nullptr;  // the last round before the date's own that has the benchmark, or the first after
   for (const Round& round : rounds) {
@@ -241,10 +246,14 @@ RulesetChoice infer_ruleset(const EventLog& log, const std::string& usage,
     return {chosen_usage, std::string(by_benchmark->ruleset),
             fmt::format("{}, benchmark '{}'", run_date, identity.benchmark)};
   }
-  if (!identity.first_ms) {
+  if (log.event_count() == 0) {
+    fail("{}: holds no '{}' line that could be read, so it is no MLPerf log", log.path().string(),
+         ":::MLLOG");
+  }
+  if (!identity.date_ms) {
     fail(
-        "{}: no ruleset could be inferred: the log holds no events and its path names no round; "
-        "give --ruleset",
+        "{}: no ruleset could be inferred: the log has no date and names no benchmark that a round "
+        "has; give --ruleset",
         log.path().string());
   }
   const auto by_date = std::find_if(rounds.begin(), rounds.end(),

@@ -12,7 +12,6 @@
 namespace strata::compliance {
 namespace {
 
-constexpr size_t kMaxFileBytes = 4u << 20;
 constexpr int kMaxIncludes = 50;
 
 // The value of the last entry named `name`, as YAML readers of Python take it; yaml-cpp alone would
@@ -33,7 +32,7 @@ class Compiler {
   void add(const std::string& name, std::string_view text) {
     if (++includes_ > kMaxIncludes)
       strata::fail("{}: more than {} files are included", name, kMaxIncludes);
-    if (text.size() > kMaxFileBytes)
+    if (text.size() > kMaxRuleFileBytes)
       strata::fail("{}: {} bytes is too large for a rule file", name, text.size());
     YAML::Node records;
     try {

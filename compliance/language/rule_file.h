@@ -14,6 +14,8 @@
 
 namespace strata::compliance {
 
+inline constexpr size_t kMaxRuleFileBytes = 4u << 20;
+
 // How often a key must occur.
 struct Requirement {
   enum Kind { kNone, kExactlyOne, kAtLeast, kAtLeastOneOr } kind = kNone;

@@ -95,7 +95,7 @@ std::optional<std::string> RuleStore::read(const std::string& name) const {
   }
   std::error_code error;
   if (!fs::is_regular_file(directory_ / name, error)) return std::nullopt;
-  return read_file(directory_ / name);
+  return read_file(directory_ / name, kMaxRuleFileBytes);
 }
 
 std::shared_ptr<const RuleFile> RuleStore::load(const std::string& name) {

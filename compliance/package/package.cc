@@ -32,11 +32,17 @@ struct Bypass {
 };
 
 Bypass read_bypass(const fs::path& folder) {
+  constexpr uint64_t kMostBytes = 1 << 20;
   Bypass bypass;
   const fs::path path = folder / "package_checker_params";
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return bypass;
-  std::istringstream lines(read_file(path));
+  std::istringstream lines;
+  try {
+    lines.str(read_file(path, kMostBytes));
+  } catch (const Error&) {
+    return bypass;  // permits nothing
+  }
   for (std::string line; std::getline(lines, line);) {
     if (line.ends_with('\r')) line.pop_back();
     bypass.rcp |= line == "rcp-bypass";
@@ -48,9 +54,10 @@ Bypass read_bypass(const fs::path& folder) {
 bool is_closed(const FolderVerdict& folder) { return folder.division == "closed"; }
 
 // The folders of a submission that may hold results, whether or not they do.
-std::vector<ResultFolder> list_folders(const fs::path& directory, const std::string& usage) {
+std::vector<ResultFolder> list_folders(const fs::path& directory, const std::string& usage,
+                                       ListingProblems& problems) {
   std::vector<ResultFolder> found;
-  for (const fs::path& system : subfolders(directory / "results")) {
+  for (const fs::path& system : subfolders(directory / "results", &problems)) {
     const auto add = [&](const fs::path& path, bool weak) {
       ResultFolder folder;
       folder.path = path;
@@ -59,19 +66,31 @@ std::vector<ResultFolder> list_folders(const fs::path& directory, const std::str
       folder.system = system.filename().string();
       folder.benchmark = path.filename().string();
       folder.weak_scaling = weak;
-      folder.logs = result_logs(path);
+      folder.logs = result_logs(path, &problems);
       found.push_back(std::move(folder));
     };
-    for (const fs::path& inner : subfolders(system)) {
+    for (const fs::path& inner : subfolders(system, &problems)) {
       if (usage != "hpc") {
         add(inner, false);
         continue;
       }
-      for (const fs::path& benchmark : subfolders(inner))
+      for (const fs::path& benchmark : subfolders(inner, &problems))
         add(benchmark, inner.filename() == "weak");
     }
   }
   return found;
+}
+
+// What Strata writes beside a log result_N.txt.
+bool is_of_a_run(const std::string& name, const std::vector<fs::path>& logs) {
+  return std::any_of(logs.begin(), logs.end(), [&](const fs::path& log) {
+    const std::string run = log.stem().string();
+    if (!name.starts_with(run)) return false;
+    for (const char* ending : {".yaml", ".steps.jsonl", ".timeline.json", ".safetensors"}) {
+      if (name.substr(run.size()) == ending) return true;
+    }
+    return false;
+  });
 }
 
 Section check_files(const FolderVerdict& verdict, const std::string& usage) {
@@ -83,16 +102,22 @@ Section check_files(const FolderVerdict& verdict, const std::string& usage) {
     section.errors.push_back(fmt::format("found {} files result_*.txt, wanted {}{}", found,
                                          folder.weak_scaling ? "at least " : "", wanted));
   }
-  for (const fs::path& file : files(folder.path)) {
+  ListingProblems told;  // already, of the same folder
+  for (const fs::path& file : files(folder.path, &told)) {
     const std::string name = file.filename().string();
     const bool known =
         std::find(folder.logs.begin(), folder.logs.end(), file) != folder.logs.end() ||
-        name == "package_checker_params" || name == "scaling.json";
-    if (!known)
+        name == "package_checker_params" || name == "scaling.json" ||
+        is_of_a_run(name, folder.logs);
+    if (known) continue;
+    if (name.starts_with("result_") && name.ends_with(".txt")) {
+      section.errors.push_back(fmt::format("{} is {}, not a log", name, what_is_at(file)));
+    } else {
       section.warnings.push_back(
           fmt::format("unknown file {}; should it be called result_*.txt?", name));
+    }
   }
-  for (const fs::path& inner : subfolders(folder.path)) {
+  for (const fs::path& inner : subfolders(folder.path, &told)) {
     const std::string name = inner.filename().string();
     if (name.starts_with("result_") && name.ends_with(".txt"))
       section.errors.push_back(fmt::format("{} is a folder, not a log", name));
@@ -103,13 +128,12 @@ Section check_files(const FolderVerdict& verdict, const std::string& usage) {
 // At most as many logs may fail as olympic scoring drops.
 Section check_logs(const FolderVerdict& verdict) {
   Section section{"Logs", {}, {}, {}};
-  if (!verdict.logs.empty() && !verdict.logs.front().judged) {
-    section.errors.push_back(verdict.logs.front().errors.front().summary);
-    return section;
-  }
   std::set<std::string> failed;
   for (const LogVerdict& log : verdict.logs) {
-    if (!log.passed()) failed.insert(log.path.stem().string());
+    if (log.outcome() == Outcome::kFailed) failed.insert(log.path.stem().string());
+    if (log.outcome() != Outcome::kNotJudged || !section.judged) continue;
+    section.judged = false;
+    section.notes.push_back(log.not_judged);
   }
   std::error_code error;
   const fs::path power = verdict.folder.path / "power";
@@ -139,7 +163,8 @@ Section describe_rcp(const RcpVerdict& verdict, bool bypass) {
     return section;
   }
   if (!verdict.judged) {
-    section.notes.push_back("not judged: " + verdict.message);
+    section.judged = false;
+    section.notes.push_back(verdict.message);
     return section;
   }
   std::string text = verdict.message;
@@ -193,27 +218,33 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
     fail("{}: a submission holds results/ and systems/", directory.string());
   }
   PackageVerdict package;
+  ListingProblems problems;
   package.path = fs::absolute(directory, error).lexically_normal();
   if (!package.path.has_filename()) package.path = package.path.parent_path();
   package.submitter = package.path.filename().string();
   // Before round 1.0 system descriptions were not checked.
   const bool check_systems = compare_versions(options.ruleset, "1.0.0") >= 0;
   for (const fs::path& file :
-       check_systems ? files(directory / "systems") : std::vector<fs::path>()) {
+       check_systems ? files(directory / "systems", &problems) : std::vector<fs::path>()) {
     // As the official tool's glob, which passes over hidden files.
     if (file.extension() == ".json" && !file.filename().string().starts_with('.'))
       package.systems.push_back(check_system_description(file, options.usage, options.ruleset));
   }
   const auto& benchmarks = round_benchmarks(options.usage, options.ruleset);
-  for (ResultFolder& folder : list_folders(package.path, options.usage)) {
+  for (ResultFolder& folder : list_folders(package.path, options.usage, problems)) {
     FolderVerdict verdict;
     verdict.skipped =
         std::find(benchmarks.begin(), benchmarks.end(), folder.benchmark) == benchmarks.end();
     const fs::path system = package.path / "systems" / (folder.system + ".json");
     verdict.division = system_division(system);
     if (!fs::is_regular_file(system, error)) {
+      const std::string what = what_is_at(system);
       verdict.sections.push_back(
-          {"System", {fmt::format("systems/{}.json is missing", folder.system)}, {}, {}});
+          {"System",
+           {fmt::format("systems/{}.json is {}", folder.system,
+                        what == "not there" ? "missing" : what + ", not a description")},
+           {},
+           {}});
     }
     if (verdict.skipped) {
       verdict.sections.push_back({"Benchmark",
@@ -225,7 +256,25 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
     verdict.folder = std::move(folder);
     package.folders.push_back(std::move(verdict));
   }
+  if (!problems.empty()) package.systems.push_back({"Folders", std::move(problems), {}, {}});
   return package;
+}
+
+// Whatever is wrong with the log is its own verdict.
+LogFacts read_facts(const fs::path& path, LogFormat format, RuleStore& rules,
+                    const PackageOptions& options) {
+  LogFacts facts;
+  try {
+    const EventLog log(path, format);
+    facts.verdict = check_log(log, rules, options.usage, options.ruleset, options.werror);
+    facts.convergence = read_convergence(log, options.ruleset);
+    facts.seeds = read_seeds(log);
+  } catch (const std::exception& error) {
+    facts.verdict = unreadable_log(path, error.what());
+    facts.convergence.problem = facts.seeds.problem = error.what();
+    facts.seeds.path = path;
+  }
+  return facts;
 }
 
 void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
@@ -255,11 +304,7 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
   std::atomic<size_t> done{0};
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
     const Job& job = jobs[i];
-    const EventLog log(job.folder->folder.logs[job.log], format);
-    LogFacts& fact = (*job.facts)[job.log];
-    fact.verdict = check_log(log, rules, options.usage, options.ruleset, options.werror);
-    fact.convergence = read_convergence(log, options.ruleset);
-    fact.seeds = read_seeds(log);
+    (*job.facts)[job.log] = read_facts(job.folder->folder.logs[job.log], format, rules, options);
     if (options.progress) options.progress(++done, jobs.size());
   });
   for (size_t p = 0; p < packages.size(); ++p) {
@@ -274,10 +319,10 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
 
 }  // namespace
 
-bool PackageVerdict::passed() const {
-  return systems_passed() &&
-         std::all_of(folders.begin(), folders.end(),
-                     [](const FolderVerdict& folder) { return folder.passed(); });
+Outcome PackageVerdict::outcome() const {
+  Outcome outcome = outcome_of(systems);
+  for (const FolderVerdict& folder : folders) outcome = worse(outcome, folder.outcome());
+  return outcome;
 }
 
 PackageVerdict check_package(const fs::path& directory, RuleStore& rules,

@@ -34,17 +34,18 @@ struct FolderVerdict {
   RcpVerdict rcp;  // of closed submissions
   bool seeds_passed = true;
 
-  bool passed() const { return all_passed(sections); }
+  Outcome outcome() const { return outcome_of(sections); }
+  bool passed() const { return outcome() == Outcome::kPassed; }
 };
 
 struct PackageVerdict {
   std::filesystem::path path;
   std::string submitter;
-  std::vector<Section> systems;  // a description each
+  std::vector<Section> systems;  // a description each; and folders that cannot be listed
   std::vector<FolderVerdict> folders;
 
-  bool systems_passed() const { return all_passed(systems); }
-  bool passed() const;
+  Outcome outcome() const;
+  bool passed() const { return outcome() == Outcome::kPassed; }
 };
 
 // Throws Error where `directory` has no results/ and systems/, or the rules do not have the

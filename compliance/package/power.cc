@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/files.h"
 #include "compliance/package/submission_tree.h"
 
 namespace strata::compliance {
@@ -72,10 +73,19 @@ PowerVerdict check_power(const fs::path& power_folder, const std::vector<fs::pat
     const std::string run = log.stem().string();
     std::error_code error;
     if (!fs::is_directory(power_folder / run, error)) {
-      fail_run(run, fmt::format("has no power logs: {} is missing", (power_folder / run).string()));
+      const std::string what = what_is_at(power_folder / run);
+      fail_run(run, fmt::format("has no power logs: {} is {}", (power_folder / run).string(),
+                                what == "not there" ? "missing" : what));
       continue;
     }
-    const auto all = files(power_folder / run);
+    ListingProblems problems;
+    const auto all = files(power_folder / run, &problems);
+    if (!problems.empty()) fail_run(run, problems.front());
+    for (const fs::path& file : all) {
+      if (!fs::is_regular_file(file, error))
+        fail_run(run,
+                 fmt::format("{} is {}, not a log", file.filename().string(), what_is_at(file)));
+    }
     const Numbered node = number_files(all, "node");
     const Numbered sw = number_files(all, "sw");
     if (all.size() > node.count + sw.count) {

@@ -1,16 +1,16 @@
 #include "compliance/package/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace strata::compliance {
 namespace {
 
 using nlohmann::json;
-
-std::string_view word(bool passed) { return passed ? "PASS" : "FAIL"; }
 
 std::string indented(std::string text, const std::string& indent) {
   for (size_t at = 0; (at = text.find('\n', at)) != text.npos; at += indent.size() + 1)
@@ -40,16 +40,18 @@ json to_json(const std::vector<Finding>& findings) {
 }
 
 json to_json(const LogVerdict& verdict) {
-  return {{"log", verdict.path.string()},      {"passed", verdict.passed()},
-          {"judged", verdict.judged},          {"usage", verdict.usage},
-          {"ruleset", verdict.ruleset},        {"ruleset_ground", verdict.ground},
-          {"benchmark", verdict.benchmark},    {"events", verdict.event_count},
-          {"errors", to_json(verdict.errors)}, {"warnings", to_json(verdict.warnings)}};
+  return {{"log", verdict.path.string()},       {"passed", verdict.passed()},
+          {"verdict", word(verdict.outcome())}, {"not_judged", verdict.not_judged},
+          {"readable", verdict.readable},       {"usage", verdict.usage},
+          {"ruleset", verdict.ruleset},         {"ruleset_ground", verdict.ground},
+          {"benchmark", verdict.benchmark},     {"events", verdict.event_count},
+          {"errors", to_json(verdict.errors)},  {"warnings", to_json(verdict.warnings)}};
 }
 
 json to_json(const Section& section) {
   return {{"title", section.title},
           {"passed", section.passed()},
+          {"verdict", word(section.outcome())},
           {"errors", section.errors},
           {"warnings", section.warnings},
           {"notes", section.notes}};
@@ -62,7 +64,8 @@ json to_json(const std::vector<Section>& sections) {
 }
 
 json to_json(const RcpVerdict& rcp) {
-  return {{"judged", rcp.judged},
+  return {{"verdict", word(rcp.outcome())},
+          {"judged", rcp.judged},
           {"passed", rcp.passed},
           {"message", rcp.message},
           {"scaling", rcp.scaling}};
@@ -79,30 +82,38 @@ json to_json(const PackageVerdict& package) {
                        {"division", folder.division},
                        {"skipped", folder.skipped},
                        {"passed", folder.passed()},
+                       {"verdict", word(folder.outcome())},
                        {"sections", to_json(folder.sections)},
                        {"rcp", to_json(folder.rcp)},
                        {"seeds_passed", folder.seeds_passed},
                        {"logs", logs}});
   }
-  return {{"submitter", package.submitter},
-          {"path", package.path.string()},
-          {"passed", package.passed()},
-          {"systems", to_json(package.systems)},
-          {"folders", folders}};
+  return {{"submitter", package.submitter},      {"path", package.path.string()},
+          {"passed", package.passed()},          {"verdict", word(package.outcome())},
+          {"systems", to_json(package.systems)}, {"folders", folders}};
 }
 
 std::string dump(const json& value) {
   return value.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
+// Whether all that is wrong with a log is that it is none.
+bool is_no_log(const LogVerdict& verdict) {
+  const auto says_so = [](const Finding& finding) { return finding.summary == kNoEvents; };
+  const auto& errors = verdict.errors;
+  return verdict.event_count == 0 && std::any_of(errors.begin(), errors.end(), says_so) &&
+         std::none_of(errors.begin(), errors.end(),
+                      [](const Finding& finding) { return finding.log_line > 0; });
+}
+
 std::string folder_text(const FolderVerdict& folder) {
   std::string text =
-      fmt::format("{} results/{}/{} ({})\n", folder.skipped ? "SKIP" : word(folder.passed()),
+      fmt::format("{} results/{}/{} ({})\n", folder.skipped ? "skipped" : word(folder.outcome()),
                   folder.folder.system, folder.folder.benchmark,
                   folder.division.empty() ? "division unknown" : folder.division);
   for (const Section& section : folder.sections) text += section_text(section, "  ");
   for (const LogVerdict& log : folder.logs) {
-    if (!log.passed() && log.judged) text += indented(log_text(log), "    ") + '\n';
+    if (log.outcome() == Outcome::kFailed) text += indented(log_text(log), "    ") + '\n';
   }
   while (text.ends_with("\n    \n")) text.erase(text.size() - 5);
   return text;
@@ -111,10 +122,17 @@ std::string folder_text(const FolderVerdict& folder) {
 }  // namespace
 
 std::string log_text(const LogVerdict& verdict) {
-  std::string text = fmt::format("{} {}\n", word(verdict.passed()), verdict.path.string());
+  std::string text = fmt::format("{} {}\n", word(verdict.outcome()), verdict.path.string());
   if (verdict.ground != "given") {
     text += fmt::format("  ruleset: {} {} (from the {}; --ruleset overrides)\n", verdict.usage,
                         verdict.ruleset, verdict.ground);
+  }
+  if (!verdict.not_judged.empty()) text += fmt::format("  {}\n", verdict.not_judged);
+  if (is_no_log(verdict)) {
+    return text + fmt::format(
+                      "  error: no line holds ':::MLLOG', so it is no MLPerf log ({} findings that "
+                      "follow from it: --json)\n",
+                      verdict.errors.size() + verdict.warnings.size() - 1);
   }
   return text + findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
 }
@@ -126,7 +144,7 @@ std::string log_json(const std::vector<LogVerdict>& verdicts) {
 }
 
 std::string section_text(const Section& section, const std::string& indent) {
-  std::string text = fmt::format("{}{} {}\n", indent, word(section.passed()), section.title);
+  std::string text = fmt::format("{}{} {}\n", indent, word(section.outcome()), section.title);
   for (const std::string& error : section.errors)
     text += fmt::format("{}  error: {}\n", indent, error);
   for (const std::string& warning : section.warnings)
@@ -141,43 +159,50 @@ std::string package_text(const PackageVerdict& package) {
   std::string text;
   for (const Section& system : package.systems) text += section_text(system);
   for (const FolderVerdict& folder : package.folders) text += folder_text(folder);
-  return text + fmt::format("{} {}\n", word(package.passed()), package.path.string());
+  return text + fmt::format("{} {}\n", word(package.outcome()), package.path.string());
 }
 
 std::string round_text(const std::vector<PackageVerdict>& packages) {
   size_t width = 9;
   for (const PackageVerdict& package : packages) width = std::max(width, package.submitter.size());
   std::string text =
-      fmt::format("{:<{}}  verdict  systems  folders  failed  logs   failed\n", "submitter", width);
+      fmt::format("{:<{}}  verdict     systems     folders  failed  not judged  logs   failed\n",
+                  "submitter", width);
+  std::map<std::string, size_t> not_judged;  // reasons, and how often
   for (const PackageVerdict& package : packages) {
-    size_t failed_folders = 0;
-    size_t logs = 0;
-    size_t failed_logs = 0;
+    size_t failed_folders = 0, unjudged_folders = 0, logs = 0, failed_logs = 0;
     for (const FolderVerdict& folder : package.folders) {
-      failed_folders += folder.passed() ? 0 : 1;
+      failed_folders += folder.outcome() == Outcome::kFailed;
+      unjudged_folders += folder.outcome() == Outcome::kNotJudged;
       logs += folder.logs.size();
-      failed_logs +=
-          static_cast<size_t>(std::count_if(folder.logs.begin(), folder.logs.end(),
-                                            [](const LogVerdict& log) { return !log.passed(); }));
+      for (const LogVerdict& log : folder.logs) failed_logs += log.outcome() == Outcome::kFailed;
+      for (const Section& section : folder.sections) {
+        if (!section.judged) ++not_judged[fmt::format("{}", fmt::join(section.notes, "; "))];
+      }
     }
-    text += fmt::format("{:<{}}  {:<7}  {:<7}  {:<7}  {:<6}  {:<5}  {}\n", package.submitter, width,
-                        word(package.passed()), word(package.systems_passed()),
-                        package.folders.size(), failed_folders, logs, failed_logs);
+    text +=
+        fmt::format("{:<{}}  {:<10}  {:<10}  {:<7}  {:<6}  {:<10}  {:<5}  {}\n", package.submitter,
+                    width, word(package.outcome()), word(outcome_of(package.systems)),
+                    package.folders.size(), failed_folders, unjudged_folders, logs, failed_logs);
   }
+  const auto failed = [](const Section& section) { return section.outcome() == Outcome::kFailed; };
   for (const PackageVerdict& package : packages) {
-    if (package.passed()) continue;
+    if (package.outcome() != Outcome::kFailed) continue;
     text += fmt::format("\n{}\n", package.submitter);
     for (const Section& system : package.systems) {
-      if (!system.passed()) text += section_text(system, "  ");
+      if (failed(system)) text += section_text(system, "  ");
     }
     for (const FolderVerdict& folder : package.folders) {
-      if (folder.passed()) continue;
+      if (folder.outcome() != Outcome::kFailed) continue;
       text += fmt::format("  {}/{}\n", folder.folder.system, folder.folder.benchmark);
       for (const Section& section : folder.sections) {
-        if (!section.passed()) text += section_text(section, "    ");
+        if (failed(section)) text += section_text(section, "    ");
       }
     }
   }
+  if (!not_judged.empty()) text += "\nnot judged\n";
+  for (const auto& [reason, folders] : not_judged)
+    text += fmt::format("  {} folder{}: {}\n", folders, folders == 1 ? "" : "s", reason);
   return text;
 }
 

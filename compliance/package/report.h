@@ -10,18 +10,19 @@
 
 namespace strata::compliance {
 
-// "PASS path" or "FAIL path", the ruleset where it was inferred, and each finding with its place.
+// "passed path", "failed path" or "not judged path", the ruleset where it was inferred, and each
+// finding with its place. A log without events has one.
 std::string log_text(const LogVerdict& verdict);
 // An array with an object a log.
 std::string log_json(const std::vector<LogVerdict>& verdicts);
 
-// "PASS title" or "FAIL title" and the messages.
+// The same of a section: outcome, title and messages.
 std::string section_text(const Section& section, const std::string& indent = "");
 std::string section_json(const std::vector<Section>& sections);
 
 // All sections of a submission, then its verdict.
 std::string package_text(const PackageVerdict& package);
-// A row a submitter, then what failed.
+// A row a submitter, then what failed, and why the rest was not judged.
 std::string round_text(const std::vector<PackageVerdict>& packages);
 std::string package_json(const std::vector<PackageVerdict>& packages);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "compliance/package/submission_tree.h"
 
 namespace strata::compliance {
 
@@ -10,30 +12,34 @@ namespace fs = std::filesystem;
 
 Section check_repository(const fs::path& directory) {
   std::error_code error;
-  if (!fs::is_directory(directory, error)) fail("{}: is not a directory", directory.string());
-  Section section{"Repository " + directory.string(), {}, {}, {}};
-  fs::recursive_directory_iterator it(directory, fs::directory_options::skip_permission_denied,
-                                      error);
-  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
-    const fs::path& path = it->path();
-    const std::string name = path.filename().string();
-    std::error_code ignored;
-    if (name.find(' ') != name.npos)
-      section.errors.push_back(fmt::format("{}: the name holds a space", path.string()));
-    if (name.starts_with('.'))
-      section.errors.push_back(fmt::format("{}: the name starts with a dot", path.string()));
-    if (it->is_symlink(ignored)) {
-      if (!fs::exists(path, ignored))
-        section.errors.push_back(fmt::format("{}: the link leads nowhere", path.string()));
-    } else if (it->is_regular_file(ignored) && it->file_size(ignored) > kMaxRepositoryFileBytes) {
-      section.errors.push_back(
-          fmt::format("{}: {:.1f} MiB, at most 50 are allowed", path.string(),
-                      static_cast<double>(it->file_size(ignored)) / (1 << 20)));
-    }
+  if (!fs::is_directory(directory, error)) {
+    fail("{}: is {}, a folder was expected", directory.string(), what_is_at(directory));
   }
-  if (error)
-    section.warnings.push_back(
-        fmt::format("{}: not all of it could be read: {}", directory.string(), error.message()));
+  Section section{"Repository " + directory.string(), {}, {}, {}};
+  walk(
+      directory,
+      [&](const fs::directory_entry& entry) {
+        const fs::path& path = entry.path();
+        const std::string name = path.filename().string();
+        std::error_code ignored;
+        if (name.find(' ') != name.npos)
+          section.errors.push_back(fmt::format("{}: the name holds a space", path.string()));
+        if (name.starts_with('.'))
+          section.errors.push_back(fmt::format("{}: the name starts with a dot", path.string()));
+        if (entry.is_symlink(ignored)) {
+          if (!fs::exists(path, ignored))
+            section.errors.push_back(fmt::format("{}: the link leads nowhere", path.string()));
+        } else if (entry.is_regular_file(ignored) &&
+                   entry.file_size(ignored) > kMaxRepositoryFileBytes) {
+          section.errors.push_back(
+              fmt::format("{}: {:.1f} MiB, at most 50 are allowed", path.string(),
+                          static_cast<double>(entry.file_size(ignored)) / (1 << 20)));
+        } else if (!entry.is_regular_file(ignored) && !entry.is_directory(ignored)) {
+          section.errors.push_back(
+              fmt::format("{}: is {}, which git does not hold", path.string(), what_is_at(path)));
+        }
+      },
+      section.errors);
   std::sort(section.errors.begin(), section.errors.end());
   return section;
 }

@@ -1,12 +1,11 @@
 #include "compliance/package/section.h"
 
-#include <algorithm>
-
 namespace strata::compliance {
 
-bool all_passed(const std::vector<Section>& sections) {
-  return std::all_of(sections.begin(), sections.end(),
-                     [](const Section& section) { return section.passed(); });
+Outcome outcome_of(const std::vector<Section>& sections) {
+  Outcome outcome = Outcome::kPassed;
+  for (const Section& section : sections) outcome = worse(outcome, section.outcome());
+  return outcome;
 }
 
 }  // namespace strata::compliance

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "compliance/checks/outcome.h"
+
 namespace strata::compliance {
 
 struct Section {
@@ -11,11 +13,15 @@ struct Section {
   std::vector<std::string> errors;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
+  bool judged = true;  // where false, a note says why
 
-  bool passed() const { return errors.empty(); }
+  Outcome outcome() const {
+    return !errors.empty() ? Outcome::kFailed : judged ? Outcome::kPassed : Outcome::kNotJudged;
+  }
+  bool passed() const { return outcome() == Outcome::kPassed; }
 };
 
-// Whether all have passed.
-bool all_passed(const std::vector<Section>& sections);
+// The outcome of all.
+Outcome outcome_of(const std::vector<Section>& sections);
 
 }  // namespace strata::compliance

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/files.h"
 
 namespace strata::compliance {
 namespace {
@@ -21,16 +22,57 @@ bool log_less(const fs::path& a, const fs::path& b) {
   return std::pair(x.size(), x) < std::pair(y.size(), y);
 }
 
-template <typename Keep>
-std::vector<fs::path> list(const fs::path& folder, Keep keep) {
-  std::vector<fs::path> found;
+// The entries of a folder, sorted by path; see `subfolders` for what cannot be listed.
+std::vector<fs::directory_entry> list(const fs::path& folder, ListingProblems* problems) {
+  std::vector<fs::directory_entry> found;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    std::error_code ignored;
-    if (keep(*it, ignored)) found.push_back(it->path());
+    found.push_back(*it);
   }
   std::sort(found.begin(), found.end());
+  if (!error || error == std::errc::no_such_file_or_directory) return found;
+  const std::string problem =
+      fmt::format("{}: cannot be listed: {}", folder.string(), error.message());
+  if (problems == nullptr) throw Error(problem);
+  problems->push_back(problem);
   return found;
+}
+
+// The paths of those entries that `keep` takes.
+template <typename Keep>
+std::vector<fs::path> paths(const std::vector<fs::directory_entry>& entries, Keep keep) {
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : entries) {
+    std::error_code ignored;
+    if (keep(entry, ignored)) found.push_back(entry.path());
+  }
+  return found;
+}
+
+std::vector<fs::path> logs_among(const std::vector<fs::directory_entry>& entries) {
+  auto found = paths(entries, [](const fs::directory_entry& entry, std::error_code& error) {
+    return is_result_log(entry.path()) && entry.is_regular_file(error);
+  });
+  std::sort(found.begin(), found.end(), log_less);
+  return found;
+}
+
+// Calls `visit` with a folder's entries, then with those of the folders in it; links are not
+// followed. A list of what is to be done, so that depth is no risk.
+template <typename Visit>
+void walk_folders(const fs::path& directory, ListingProblems* problems, Visit visit) {
+  std::vector<fs::path> pending = {directory};
+  while (!pending.empty()) {
+    const fs::path folder = std::move(pending.back());
+    pending.pop_back();
+    const auto entries = list(folder, problems);
+    visit(folder, entries);
+    std::error_code ignored;
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+      if (entry->is_directory(ignored) && !entry->is_symlink(ignored))
+        pending.push_back(entry->path());
+    }
+  }
 }
 
 ResultFolder describe(const fs::path& path, std::vector<fs::path> logs) {
@@ -57,40 +99,42 @@ ResultFolder describe(const fs::path& path, std::vector<fs::path> logs) {
 
 }  // namespace
 
-std::vector<fs::path> subfolders(const fs::path& folder) {
-  return list(folder, [](const fs::directory_entry& entry, std::error_code& error) {
-    return entry.is_directory(error);
+std::vector<fs::path> subfolders(const fs::path& folder, ListingProblems* problems) {
+  return paths(list(folder, problems),
+               [](const fs::directory_entry& entry, std::error_code& error) {
+                 return entry.is_directory(error);
+               });
+}
+
+std::vector<fs::path> files(const fs::path& folder, ListingProblems* problems) {
+  return paths(list(folder, problems),
+               [](const fs::directory_entry& entry, std::error_code& error) {
+                 return !entry.is_directory(error);
+               });
+}
+
+std::vector<fs::path> result_logs(const fs::path& folder, ListingProblems* problems) {
+  return logs_among(list(folder, problems));
+}
+
+void walk(const fs::path& directory, const std::function<void(const fs::directory_entry&)>& visit,
+          ListingProblems& problems) {
+  walk_folders(directory, &problems, [&](const fs::path&, const auto& entries) {
+    for (const fs::directory_entry& entry : entries) visit(entry);
   });
 }
 
-std::vector<fs::path> files(const fs::path& folder) {
-  return list(folder, [](const fs::directory_entry& entry, std::error_code& error) {
-    return !entry.is_directory(error);
-  });
-}
-
-std::vector<fs::path> result_logs(const fs::path& folder) {
-  auto found = list(folder, [](const fs::directory_entry& entry, std::error_code& error) {
-    return is_result_log(entry.path()) && entry.is_regular_file(error);
-  });
-  std::sort(found.begin(), found.end(), log_less);
-  return found;
-}
-
-std::vector<ResultFolder> find_result_folders(const fs::path& directory) {
+std::vector<ResultFolder> find_result_folders(const fs::path& directory,
+                                              ListingProblems* problems) {
   std::error_code error;
-  if (!fs::is_directory(directory, error)) fail("{}: is not a directory", directory.string());
-  std::vector<ResultFolder> found;
-  if (auto logs = result_logs(directory); !logs.empty())
-    found.push_back(describe(directory, std::move(logs)));
-  fs::recursive_directory_iterator it(directory, fs::directory_options::skip_permission_denied,
-                                      error);
-  for (const fs::recursive_directory_iterator end; !error && it != end; it.increment(error)) {
-    std::error_code ignored;
-    if (!it->is_directory(ignored) || it->is_symlink(ignored)) continue;
-    if (auto logs = result_logs(it->path()); !logs.empty())
-      found.push_back(describe(it->path(), std::move(logs)));
+  if (!fs::is_directory(directory, error)) {
+    fail("{}: is {}, a folder was expected", directory.string(), what_is_at(directory));
   }
+  std::vector<ResultFolder> found;
+  walk_folders(directory, problems, [&](const fs::path& folder, const auto& entries) {
+    if (auto logs = logs_among(entries); !logs.empty())
+      found.push_back(describe(folder, std::move(logs)));
+  });
   std::sort(found.begin(), found.end(),
             [](const ResultFolder& a, const ResultFolder& b) { return a.path < b.path; });
   return found;

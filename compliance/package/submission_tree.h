@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,16 +26,32 @@ struct ResultFolder {
   }
 };
 
+// What could not be listed, a line each: a part of a tree that nobody has looked at.
+using ListingProblems = std::vector<std::string>;
+
 // All folders under `directory`, itself included, that hold result_*.txt files, sorted by path.
 // Symbolic links to folders are not followed. Throws Error where `directory` is not a directory.
-std::vector<ResultFolder> find_result_folders(const std::filesystem::path& directory);
+// Folders below it that cannot be listed are added to `problems`; without it they throw as well.
+std::vector<ResultFolder> find_result_folders(const std::filesystem::path& directory,
+                                              ListingProblems* problems = nullptr);
 
-// The result_*.txt files of one folder.
-std::vector<std::filesystem::path> result_logs(const std::filesystem::path& folder);
+// The result_*.txt files of one folder, as `files` lists them.
+std::vector<std::filesystem::path> result_logs(const std::filesystem::path& folder,
+                                               ListingProblems* problems = nullptr);
 
-// The subfolders and files of a folder, sorted by name. Empty where it cannot be read.
-std::vector<std::filesystem::path> subfolders(const std::filesystem::path& folder);
-std::vector<std::filesystem::path> files(const std::filesystem::path& folder);
+// The subfolders and files of a folder, sorted by name; links are followed. Empty where there is no
+// such folder. One that is there and cannot be listed is added to `problems`; without it that
+// throws Error.
+std::vector<std::filesystem::path> subfolders(const std::filesystem::path& folder,
+                                              ListingProblems* problems = nullptr);
+std::vector<std::filesystem::path> files(const std::filesystem::path& folder,
+                                         ListingProblems* problems = nullptr);
+
+// Calls `visit` with everything below `directory`, folder by folder in order of their paths.
+// Symbolic links are visited, not followed.
+void walk(const std::filesystem::path& directory,
+          const std::function<void(const std::filesystem::directory_entry&)>& visit,
+          ListingProblems& problems);
 
 // The submitters of a round: the folders in it that have both results/ and systems/.
 std::vector<std::filesystem::path> find_submitters(const std::filesystem::path& round);

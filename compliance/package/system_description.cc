@@ -63,13 +63,23 @@ constexpr std::array<std::string_view, 4> kAvailability = {
     "Available on-premise", "Available cloud", "Research, Development, or Internal (RDI)",
     "Preview"};
 
+// Real ones have some kilobytes.
+constexpr uint64_t kMaxDescriptionBytes = 1 << 20;
+
 // The text as a value, or the reason why it is not JSON.
 std::optional<Value> parse(std::string_view json, Heap& heap, std::string& reason) {
   const size_t start = std::min(json.find_first_not_of(" \t\r\n"), json.size());
   JsonScanner scanner(json.substr(start));
   if (scanner.skip_value()) {
     scanner.skip_space();
-    if (scanner.at_end()) return value_from_json(json.substr(start), heap);
+    if (scanner.at_end()) {
+      try {
+        return value_from_json(json.substr(start), heap);
+      } catch (const RuleBudgetError& error) {
+        reason = error.what();
+        return std::nullopt;
+      }
+    }
     scanner.set_error("extra data");
   }
   const size_t at = start + scanner.position();
@@ -147,7 +157,13 @@ Section check_system_text(std::string_view json, const std::string& name, std::s
 
 Section check_system_description(const std::filesystem::path& path, std::string_view usage,
                                  std::string_view ruleset) {
-  const std::string text = read_file(path), name = path.filename().string();
+  const std::string name = path.filename().string();
+  std::string text;
+  try {
+    text = read_file(path, kMaxDescriptionBytes);
+  } catch (const Error& error) {
+    return {"System description " + name, {error.what()}, {}, {}};
+  }
   Section section = check_system_text(text, name, usage, ruleset);
   if (!is_utf8(text)) {
     section.warnings.push_back(
@@ -157,14 +173,17 @@ Section check_system_description(const std::filesystem::path& path, std::string_
 }
 
 std::string system_division(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return {};
   Heap heap;
   std::string reason;
-  const std::optional<Value> contents = parse(read_file(path), heap, reason);
-  if (!contents || contents->kind() != Kind::kDict) return {};
-  const Value* division = contents->dict().find("division");
-  return division != nullptr && division->kind() == Kind::kStr ? division->text() : std::string();
+  try {
+    const std::optional<Value> contents =
+        parse(read_file(path, kMaxDescriptionBytes), heap, reason);
+    if (!contents || contents->kind() != Kind::kDict) return {};
+    const Value* division = contents->dict().find("division");
+    return division != nullptr && division->kind() == Kind::kStr ? division->text() : std::string();
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 }  // namespace strata::compliance

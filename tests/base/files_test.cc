@@ -176,12 +176,13 @@ TEST_F(Files, AnOutputGoesThroughDevicesAndFifos) {
 
 // Were the file replaced, all that standard output says later would be lost.
 TEST_F(Files, AnOutputThatStandardOutputIsIsAppendedToIt) {
-  const fs::path file = directory_ / "out";
+  const fs::path file = directory_ / "out", link = directory_ / "link";
+  fs::create_symlink("/dev/stdout", link);
   const pid_t child = ::fork();
   if (child == 0) {
     if (std::freopen(file.c_str(), "w", stdout) == nullptr) ::_exit(3);
     std::fputs("before ", stdout);
-    write_output("/dev/stdout", "between ");
+    write_output(link, "between ");
     std::fputs("after", stdout);
     std::fflush(stdout);
     ::_exit(0);

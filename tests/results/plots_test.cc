@@ -81,6 +81,21 @@ TEST_F(Plots, CurvesAreWhatLogsSayOfEvaluations) {
   EXPECT_EQ(read_curves(one_log)[0].series, runs[1].log.string());
 }
 
+TEST_F(Plots, ALogThatCannotBeReadIsLeftOutWithTheReason) {
+  write("small", 0, log_of({{0.5, 0.2}}));
+  write("small", 1, "");
+  std::filesystem::resize_file(folder_.path() / "Acme/results/small/bert/result_1.txt",
+                               compliance::EventLog::kMaxFileBytes + 1);
+  const Plot plot = plot_curves(curves());
+  EXPECT_EQ(plot.drawn, 1u);
+  ASSERT_EQ(plot.left_out.size(), 1u);
+  EXPECT_NE(plot.left_out[0].find("a log may have"), std::string::npos) << plot.left_out[0];
+  std::filesystem::create_symlink("nowhere", folder_.path() / "dangling");
+  const std::filesystem::path dangling[] = {folder_.path() / "dangling"};
+  EXPECT_NE(error_of([&] { read_curves(dangling); }).find("a link that leads nowhere"),
+            std::string::npos);
+}
+
 TEST_F(Plots, OfRunsThatBeganAnewTheLastUpToItsEndIsMeant) {
   BertLog log = BertLog::passing();
   log.at("eval_accuracy").value = "0.1";

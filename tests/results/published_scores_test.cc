@@ -47,7 +47,9 @@ enum class OfficialRun { kFirst, kLater };
 double official_minutes(const Score& score, OfficialRun run) {
   constexpr double kMsPerMinute = 60'000;
   const bool scaled_by_check = run == OfficialRun::kLater && score.committee_scaling == 1;
-  return (scaled_by_check ? *score.rcp_scaled_ms : *score.time_to_train_ms) / kMsPerMinute;
+  return (scaled_by_check ? score.rcp_scaled_ms.value_or(*score.time_to_train_ms)
+                          : *score.time_to_train_ms) /
+         kMsPerMinute;
 }
 
 // The mean of run_stop - run_start without the extremes, straight from the text of the logs.

@@ -1,8 +1,10 @@
 #include "results/score.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
+#include <map>
 
 #include "base/error.h"
 #include "results/score_report.h"
@@ -62,7 +64,7 @@ TEST(Score, AFailedRunIsTheSlowest) {
   EXPECT_DOUBLE_EQ(*score.unscaled_ms,
                    (3000 + 4000 + 5000 + 6000 + 7000 + 8000 + 9000 + 10000) / 8.0);
   EXPECT_EQ(score.counting_runs(), 9u);
-  EXPECT_NE(score_table({score}).find("result_1.txt does not count"), std::string::npos);
+  EXPECT_NE(score_table({score}).find("laptop/bert: result_1.txt: "), std::string::npos);
 }
 
 TEST(Score, TwoFailedRunsGiveNoScore) {
@@ -87,8 +89,158 @@ TEST(Score, CommitteeScalingIsApplied) {
   write_runs(folder, {1000, 2000});
   folder.write(std::string(kFolder) + "scaling.json", R"({"scaling_factor": 1.5})");
   EXPECT_DOUBLE_EQ(*score_one(folder).time_to_train_ms, 2250);
-  folder.write(std::string(kFolder) + "scaling.json", "{}");
-  EXPECT_THROW(score_one(folder), Error);
+  EXPECT_NE(score_table({score_one(folder)}).find("1.5000"), std::string::npos);
+}
+
+TEST(Score, AFactorThatIsNoneIsNotAppliedAndSaid) {
+  const TemporaryFolder folder;
+  write_runs(folder, {1000, 2000});
+  for (const auto& [json, reason] :
+       {std::pair("{}", "has no \"scaling_factor\""), std::pair("[1]", "has no"),
+        std::pair("{", "is not JSON"), std::pair(R"({"scaling_factor": "1.5"})", "is \"1.5\""),
+        std::pair(R"({"scaling_factor": 0})", "is 0, a number above 0"),
+        std::pair(R"({"scaling_factor": -1.5})", "is -1.5, a number above 0"),
+        std::pair(R"({"scaling_factor": 1e999})", "is not JSON"),
+        std::pair(R"({"scaling_factor": null})", "is null")}) {
+    folder.write(std::string(kFolder) + "scaling.json", json);
+    const Score score = score_one(folder);
+    EXPECT_DOUBLE_EQ(score.time_to_train_ms.value_or(0), 1500) << json;
+    EXPECT_NE(score.scaling_problem.find(reason), std::string::npos) << score.scaling_problem;
+    EXPECT_NE(score_table({score}).find(score.scaling_problem), std::string::npos);
+    EXPECT_NE(score_json({score}).find("\"scaling_problem\""), std::string::npos);
+  }
+  std::filesystem::remove(folder.path() / kFolder / "scaling.json");
+  std::filesystem::create_symlink("/dev/zero", folder.path() / kFolder / "scaling.json");
+  EXPECT_NE(score_one(folder).scaling_problem.find("is a device"), std::string::npos);
+}
+
+// The open rules let a log pass that says aborted.
+TEST(Score, RunsThatDoNotSaySuccessDoNotCount) {
+  const TemporaryFolder folder;
+  write_runs(folder, std::vector<double>(10, 1000));
+  for (const char* status :
+       {R"("status": "aborted")", R"("status": null)", R"("status": "Success")"}) {
+    for (int i = 0; i < 10; ++i) {
+      BertLog log = BertLog::passing();
+      log.at("run_stop").metadata = status;
+      folder.write(std::string(kFolder) + "result_" + std::to_string(i) + ".txt", log.text());
+    }
+    compliance::RuleStore rules;
+    EXPECT_TRUE(
+        compliance::check_log(folder.path() / kFolder / "result_0.txt", rules, {.ruleset = "5.0.0"})
+            .passed());
+    const Score score = score_one(folder);
+    EXPECT_EQ(score.counting_runs(), 0u) << status;
+    EXPECT_FALSE(score.unscaled_ms) << status;
+    const std::string text = score_table({score});
+    EXPECT_NE(text.find("result_0.txt, result_1.txt, result_2.txt"), std::string::npos) << text;
+    EXPECT_NE(text.find("run_stop does not say success"), std::string::npos) << text;
+  }
+  // One that ended twice took the time of the first end.
+  BertLog log = BertLog::passing();
+  log.at("run_stop").metadata = R"("status": "aborted")";
+  log.append({"run_stop", "null", R"("status": "success")"});
+  folder.write(std::string(kFolder) + "result_0.txt", log.text());
+  EXPECT_EQ(score_one(folder).counting_runs(), 0u);
+}
+
+TEST(Score, NumbersOfASystemAreWhatPythonMakesOfThem) {
+  const TemporaryFolder folder;
+  write_runs(folder, {1000});
+  const auto accelerators = [&](const std::string& nodes, const std::string& per_node) {
+    folder.write("Strata/systems/laptop.json", R"({"division": "open", "number_of_nodes": )" +
+                                                   nodes + R"(, "accelerators_per_node": )" +
+                                                   per_node + "}");
+    return score_one(folder).system.accelerators;
+  };
+  EXPECT_EQ(accelerators("1.0", "8"), 8);  // int(1.0)
+  EXPECT_EQ(accelerators("2.9", "8"), 16);
+  EXPECT_EQ(accelerators(R"(" +1_0 ")", R"("8")"), 80);
+  EXPECT_EQ(accelerators("true", R"("\u0664")"), 4);
+  for (const char* refused :
+       {R"("1.0")", R"("8 x")", "null", "[1]", "1e30", "\"99999999999999999999\"",
+        "99999999999999999999", "9223372036854775808"}) {
+    EXPECT_FALSE(accelerators(refused, "1")) << refused;
+  }
+  EXPECT_FALSE(accelerators("9223372036854775807", "2"));
+  EXPECT_FALSE(accelerators("-9223372036854775808", "-1"));
+}
+
+TEST(Score, OnlyWhatWasJudgedIsScaledByRcp) {
+  const TemporaryFolder folder;
+  write_runs(folder, {1000, 2000}, "open");
+  folder.write(std::string(kFolder) + "scaling.json", R"({"scaling_factor": 1.5})");
+  EXPECT_FALSE(score_one(folder).rcp_scaled_ms);
+  EXPECT_FALSE(score_one(folder).held_to_rcp);
+  write_runs(folder, {1000, 2000}, "closed");
+  const Score closed = score_one(folder);  // judged, whatever the outcome
+  EXPECT_TRUE(closed.rcp.judged);
+  EXPECT_TRUE(closed.rcp_scaled_ms);
+  const Score before_rcp = score_directory(folder.path(), {.ruleset = "0.7.0"}).at(0);
+  EXPECT_EQ(before_rcp.rcp.outcome(), compliance::Outcome::kNotJudged);
+  EXPECT_FALSE(before_rcp.rcp_scaled_ms);
+  EXPECT_NE(score_table({before_rcp}).find("not judged"), std::string::npos);
+}
+
+// Each file's fault is its own row's.
+TEST(Score, WhatIsWrongWithOneFolderLeavesTheOthers) {
+  const TemporaryFolder folder;
+  write_runs(folder, {1000, 2000});
+  const auto write = [&](const std::string& system, const std::string& name,
+                         const std::string& text) {
+    folder.write("Strata/results/" + system + "/bert/" + name, text);
+  };
+  write("empty", "result_0.txt", "no events\n");
+  write("energy", "result_0.txt", BertLog::passing().text());
+  write("energy", "power/result_0/node_0.txt", "no measurement\n");
+  write("mixed", "result_0.txt", "no events\n");
+  write("mixed", "result_1.txt", BertLog::passing().text());
+  write("large", "result_0.txt", BertLog::passing().text());
+  write("large", "result_1.txt", "");
+  std::filesystem::resize_file(folder.path() / "Strata/results/large/bert/result_1.txt",
+                               compliance::EventLog::kMaxFileBytes + 1);
+  const std::vector<Score> scores = score_directory(folder.path(), {.threads = 1});
+  ASSERT_EQ(scores.size(), 5u);
+  std::map<std::string, const Score*> by_system;
+  for (const Score& score : scores) by_system[score.folder.system] = &score;
+  EXPECT_EQ(by_system["laptop"]->counting_runs(), 2u);
+  EXPECT_EQ(by_system["empty"]->counting_runs(), 0u);
+  EXPECT_NE(by_system["empty"]->runs[0].reason.find("no ':::MLLOG' line"), std::string::npos);
+  EXPECT_EQ(by_system["mixed"]->counting_runs(), 1u);
+  EXPECT_EQ(by_system["large"]->counting_runs(), 1u);
+  EXPECT_NE(by_system["large"]->runs[1].reason.find("a log may have"), std::string::npos);
+  EXPECT_EQ(by_system["energy"]->counting_runs(), 1u);
+  EXPECT_FALSE(by_system["energy"]->energy_joules);
+  const std::string text = score_table(scores);
+  EXPECT_NE(text.find("holds no power_measurement_start"), std::string::npos) << text;
+}
+
+TEST(Score, PowerLogsThatAreNoneCostTheEnergyAlone) {
+  const TemporaryFolder folder;
+  write_runs(folder, {1000});
+  const auto event = [](const std::string& key, const std::string& value, double time_ms) {
+    return BertLog::line({key, value, "", time_ms});
+  };
+  const auto problem = [&](const std::string& node) {
+    folder.write(std::string(kFolder) + "power/result_0/node_0.txt", node);
+    const Score score = score_one(folder);
+    EXPECT_EQ(score.counting_runs(), 1u);
+    EXPECT_FALSE(score.energy_joules);
+    return score.runs[0].energy_problem;
+  };
+  const std::string begin = event("power_measurement_start", "null", 1000),
+                    end = event("power_measurement_stop", "null", 3000);
+  EXPECT_NE(problem(begin + event("power_reading", "\"x\"", 2000) + end).find("node_0.txt:2"),
+            std::string::npos);
+  EXPECT_NE(problem(begin + event("power_reading", "1e999", 2000) + end).find("finite"),
+            std::string::npos);
+  std::string deep(400, '[');
+  deep += std::string(400, ']');
+  EXPECT_NE(problem(begin + event("power_reading", deep, 2000) + end), "");
+  const auto node = folder.path() / kFolder / "power/result_0/node_0.txt";
+  std::filesystem::remove(node);
+  ASSERT_EQ(::mkfifo(node.c_str(), 0600), 0);
+  EXPECT_NE(score_one(folder).runs[0].energy_problem.find("is a FIFO"), std::string::npos);
 }
 
 TEST(Score, EnergyIsIntegratedOverTheRun) {

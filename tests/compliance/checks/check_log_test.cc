@@ -1,11 +1,13 @@
 #include "compliance/checks/check_log.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/error_of.h"
 
 namespace strata::compliance {
 namespace {
@@ -13,6 +15,7 @@ namespace {
 using ::strata::testing::BertLog;
 using ::strata::testing::LogEvent;
 using ::strata::testing::TemporaryFolder;
+using testing_support::error_of;
 
 LogVerdict check_text(const std::string& text, const std::string& ruleset = "5.0.0",
                       bool werror = false) {
@@ -266,8 +269,9 @@ TEST(CheckLog, LogWithoutEventsFails) {
 TEST(CheckLog, OtherBenchmarksAreNotJudgedByOwnRules) {
   const LogVerdict verdict =
       check(BertLog::passing().set("submission_benchmark", "\"resnet\""), "2.0.0");
-  EXPECT_FALSE(verdict.judged);
-  EXPECT_NE(only_error(verdict).find("--rules"), std::string::npos);
+  EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged);
+  EXPECT_FALSE(verdict.passed());
+  EXPECT_NE(verdict.not_judged.find("--rules"), std::string::npos) << verdict.not_judged;
 }
 
 TEST(CheckLog, RulesetIsInferredAndItsGroundGiven) {
@@ -292,6 +296,68 @@ TEST(CheckLog, RunsOfTodayAreJudgedByTheLastRoundWithBert) {
   for (auto& event : log.events) event.time_ms += 3e11;
   const TemporaryFolder folder;
   EXPECT_EQ(check_log(folder.write("a.txt", log.text())).ruleset, "5.0.0");
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(CheckLog, ALogWithoutADateIsJudgedByTheLastRoundWithItsBenchmark) {
+  const TemporaryFolder folder;
+  for (const char* time : {"0", "-5", "1e301", "-1e301", "NaN", "Infinity", "123456"}) {
+    std::string text = BertLog::passing().text();
+    for (const auto& event : BertLog::passing().events) {
+      const std::string digits = std::to_string(static_cast<long long>(event.time_ms));
+      text = replaced(text, "\"time_ms\": " + digits, std::string("\"time_ms\": ") + time);
+    }
+    RuleStore rules;
+    const LogVerdict verdict = check_log(folder.write("a.txt", text), rules);
+    EXPECT_EQ(verdict.ruleset, "5.0.0") << time;
+    EXPECT_NE(verdict.ground.find("no date"), std::string::npos) << verdict.ground;
+    // Nor does one that names no benchmark end the program.
+    folder.write("b.txt", replaced(text, "\"bert\"", "\"elsewhere\""));
+    const std::string error = error_of([&] { check_log(folder.path() / "b.txt", rules); });
+    EXPECT_NE(error.find("give --ruleset"), std::string::npos) << error;
+  }
+  // The first time that is a date counts.
+  BertLog late = BertLog::passing();
+  late.events.front().time_ms = 0;
+  EXPECT_EQ(check_log(folder.write("a.txt", late.text())).ruleset, "4.0.0");
+}
+
+TEST(CheckLog, WhatIsWrongWithOneOfManyIsItsOwnVerdict) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder.path() / "fifo").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/zero", folder.path() / "zero");
+  std::filesystem::create_symlink("nowhere", folder.path() / "dangling");
+  folder.write("none.txt", "no events\n");
+  RuleStore rules;
+  for (const auto& [name, reason] :
+       {std::pair("fifo", "is a FIFO"), std::pair("zero", "is a device"),
+        std::pair("dangling", "leads nowhere"), std::pair("absent", "No such file"),
+        std::pair("none.txt", "no ':::MLLOG' line")}) {
+    const LogVerdict verdict = check_one_of_many(folder.path() / name, rules, {});
+    EXPECT_EQ(verdict.outcome(), Outcome::kFailed) << name;
+    EXPECT_FALSE(verdict.readable) << name;
+    EXPECT_NE(only_error(verdict).find(reason), std::string::npos) << only_error(verdict);
+  }
+  const LogVerdict good =
+      check_one_of_many(folder.write("good.txt", BertLog::passing().text()), rules, {});
+  EXPECT_TRUE(good.passed());
+  EXPECT_TRUE(good.readable);
+}
+
+TEST(CheckLog, ALargerFileThanAnyLogIsRefusedUnread) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("sparse.txt", BertLog::passing().text());
+  std::filesystem::resize_file(path, uint64_t{1} << 40);
+  RuleStore rules;
+  const LogVerdict verdict = check_one_of_many(path, rules, {});
+  EXPECT_FALSE(verdict.readable);
+  EXPECT_NE(only_error(verdict).find("1099511627776 bytes"), std::string::npos)
+      << only_error(verdict);
 }
 
 }  // namespace

@@ -144,7 +144,8 @@ TEST(PublishedLogs, PackageAndSeedVerdictsAgree) {
     options.rcp = official_package();
     const fs::path tree = published_round(round);
     for (const PackageVerdict& package : check_round(tree, rules, options)) {
-      verdicts[std::string("package ") + round + "/" + package.submitter] = package.passed();
+      verdicts[std::string("package ") + round + "/" + package.submitter] =
+          package.outcome() != Outcome::kFailed;
       for (const FolderVerdict& folder : package.folders) {
         verdicts["seeds " + fs::relative(folder.folder.path, tree.parent_path()).string()] =
             folder.seeds_passed;

@@ -1,6 +1,10 @@
 #include "compliance/package/package.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "compliance/package/power.h"
@@ -172,6 +176,131 @@ TEST(Package, WhatOnlyLooksLikeAFileIsTold) {
   EXPECT_NE(text_of(folder).find("result_10.txt is a folder, not a log"), std::string::npos);
 }
 
+// Nothing of it ends the check, eats memory or waits.
+TEST(Package, WhatIsNoRegularFileIsSaidAndNotRead) {
+  const TemporaryFolder folder;
+  write_package(folder, "closed");
+  const fs::path systems = folder.path() / "Strata/systems", results = folder.path() / kResults;
+  fs::create_symlink("/dev/zero", systems / "zero.json");
+  ASSERT_EQ(::mkfifo((systems / "fifo.json").c_str(), 0600), 0);
+  fs::create_symlink("nowhere", systems / "dangling.json");
+  fs::remove(results / "result_3.txt");
+  ASSERT_EQ(::mkfifo((results / "result_3.txt").c_str(), 0600), 0);
+  fs::remove(results / "result_4.txt");
+  fs::create_symlink("nowhere", results / "result_4.txt");
+  fs::create_directories(results / "power/result_0");
+  ASSERT_EQ(::mkfifo((results / "power/result_0/node_0.txt").c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", results / "package_checker_params");
+  const std::string text = text_of(folder);
+  for (const char* part :
+       {"zero.json: is a device", "fifo.json: is a FIFO",
+        "dangling.json: cannot open: it is a link", "result_3.txt is a FIFO, not a log",
+        "result_4.txt is a link that leads nowhere", "node_0.txt is a FIFO, not a log"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  fs::remove(systems / "laptop.json");
+  fs::create_symlink("/dev/zero", systems / "laptop.json");
+  EXPECT_NE(text_of(folder).find("systems/laptop.json is a device, not a description"),
+            std::string::npos);
+}
+
+TEST(Package, ALogThatCannotBeReadIsItsOwnVerdict) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  fs::resize_file(folder.path() / kResults / "result_3.txt", EventLog::kMaxFileBytes + 1);
+  const PackageVerdict one = check(folder);
+  EXPECT_EQ(one.outcome(), Outcome::kPassed) << package_text(one);
+  EXPECT_NE(package_text(one).find("result_3; accepted"), std::string::npos) << package_text(one);
+  fs::resize_file(folder.path() / kResults / "result_4.txt", EventLog::kMaxFileBytes + 1);
+  EXPECT_EQ(check(folder).outcome(), Outcome::kFailed);
+}
+
+// A path that is too long stands for a folder without permission, which root has everywhere.
+TEST(Package, FoldersThatCannotBeListedAreSaid) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  const std::string name(200, 'x');
+  const fs::path start = fs::current_path();
+  fs::current_path(folder.path() / "Strata/results/laptop");
+  for (int i = 0; i < 25; ++i) {
+    fs::create_directory(name);
+    fs::current_path(name);
+  }
+  fs::current_path(start);
+  ListingProblems problems;
+  EXPECT_EQ(find_result_folders(folder.path(), &problems).size(), 1u);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("cannot be listed: File name too long"), std::string::npos)
+      << problems[0];
+  EXPECT_THROW(find_result_folders(folder.path()), Error);
+  const Section repository = check_repository(folder.path());
+  ASSERT_EQ(repository.errors.size(), 1u);
+  EXPECT_NE(repository.errors[0].find("cannot be listed"), std::string::npos);
+  EXPECT_NE(std::system(("rm -rf '" + (folder.path() / "Strata/results").string() + "'").c_str()),
+            -1);
+}
+
+TEST(Package, WhatStrataWritesBesideALogIsKnown) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  for (const char* ending : {"yaml", "steps.jsonl", "timeline.json", "safetensors"})
+    folder.write(std::string(kResults) + "result_1." + ending, "x");
+  EXPECT_EQ(text_of(folder).find("unknown file"), std::string::npos) << text_of(folder);
+  folder.write(std::string(kResults) + "result_11.yaml", "of no log");
+  EXPECT_NE(text_of(folder).find("unknown file result_11.yaml"), std::string::npos);
+}
+
+TEST(Package, WhatHasNoRulesIsNotJudgedAndDoesNotFail) {
+  const TemporaryFolder folder;
+  write_package(folder, "closed");
+  for (int i = 0; i < 5; ++i) {
+    BertLog log = BertLog::passing("closed");
+    log.set("submission_benchmark", "\"retinanet\"").set("seed", std::to_string(i));
+    folder.write("Strata/results/laptop/retinanet/result_" + std::to_string(i) + ".txt",
+                 log.text());
+  }
+  const PackageVerdict verdict = check(folder);
+  ASSERT_EQ(verdict.folders.size(), 2u);
+  EXPECT_EQ(verdict.folders[0].outcome(), Outcome::kPassed);
+  EXPECT_EQ(verdict.folders[1].outcome(), Outcome::kNotJudged) << package_text(verdict);
+  EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged);
+  const std::string text = package_text(verdict), round = round_text({verdict});
+  EXPECT_NE(text.find("passed results/laptop/bert"), std::string::npos) << text;
+  EXPECT_NE(text.find("not judged results/laptop/retinanet"), std::string::npos) << text;
+  EXPECT_NE(round.find("1 folder: Strata's own rules cover BERT"), std::string::npos) << round;
+  EXPECT_EQ(round.find("failed results"), std::string::npos) << round;
+  EXPECT_NE(package_json({verdict}).find("\"verdict\": \"not judged\""), std::string::npos);
+  // What can be judged still fails.
+  fs::remove(folder.path() / "Strata/results/laptop/retinanet/result_0.txt");
+  EXPECT_EQ(check(folder).outcome(), Outcome::kFailed);
+}
+
+TEST(Outcomes, AWholeIsAsGoodAsItsWorstPart) {
+  Section passed{"a", {}, {"a warning"}, {}}, failed{"b", {"an error"}, {}, {}},
+      unjudged{"c", {}, {}, {"why"}, false};
+  EXPECT_EQ(outcome_of({}), Outcome::kPassed);
+  EXPECT_EQ(outcome_of({passed}), Outcome::kPassed);
+  EXPECT_EQ(outcome_of({passed, unjudged}), Outcome::kNotJudged);
+  EXPECT_EQ(outcome_of({failed, unjudged, passed}), Outcome::kFailed);
+  unjudged.errors = {"an error"};
+  EXPECT_EQ(unjudged.outcome(), Outcome::kFailed);
+  EXPECT_EQ(section_text(passed).substr(0, 8), "passed a");
+}
+
+TEST(LogText, ALogWithoutEventsHasOneErrorThatSaysSo) {
+  RuleStore rules;
+  const LogVerdict verdict =
+      check_log(EventLog::from_text("no events\n", "x.txt"), rules, "training", "5.0.0");
+  const std::string text = log_text(verdict);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_NE(text.find("no line holds ':::MLLOG'"), std::string::npos) << text;
+  EXPECT_NE(text.find("13 findings"), std::string::npos) << text;
+  // One that has lines, though broken ones, is another matter.
+  const LogVerdict broken =
+      check_log(EventLog::from_text(":::MLLOG {\n", "x.txt"), rules, "training", "5.0.0");
+  EXPECT_NE(log_text(broken).find("parsing errors"), std::string::npos) << log_text(broken);
+}
+
 TEST(Seeds, AreComparedAsPythonCompares) {
   const auto log_with = [](const std::string& name, const std::string& seed,
                            const std::string& metadata) {
@@ -191,6 +320,8 @@ TEST(Seeds, AreComparedAsPythonCompares) {
   EXPECT_FALSE(same("7", at, "7", R"({"file": "train.cc", "lineno": 2})"));
   EXPECT_TRUE(same("100", at, R"("1_00\n")", at));
   EXPECT_FALSE(same("100", at, R"("1_01")", at));
+  EXPECT_TRUE(same("42", at, R"("\u0664\u0662")", at));                     // Arabic-Indic digits
+  EXPECT_TRUE(same("42", at, R"("\u3000+\ud835\udfd2\ud835\udfd0")", at));  // bold, after a space
   const std::string a = R"({"lineno": 1, "file": ")" + std::string(400, 'x') + "a\"}",
                     b = R"({"lineno": 1, "file": ")" + std::string(400, 'x') + "b\"}";
   EXPECT_FALSE(same("7", a.c_str(), "7", b.c_str()));
@@ -243,6 +374,21 @@ TEST(SystemDescription, FieldsAndAvailabilityAreChecked) {
   EXPECT_EQ(check_text(number).warnings.size(), 1u);
 }
 
+TEST(SystemDescription, OneThatIsTooLargeIsAnErrorOfItsOwn) {
+  const TemporaryFolder folder;
+  // Many small values take far more memory than text.
+  std::string values = "[[]";
+  for (int i = 0; i < 4'000'000; ++i) values += ",[]";
+  const Section in_memory =
+      check_system_text("{\"a\": " + values + "]}", "x.json", "training", "5.0.0");
+  EXPECT_EQ(in_memory.errors.size(), 1u);
+  folder.write("system.json", system_description("open") + std::string(2 << 20, ' '));
+  const Section on_disk =
+      check_system_description(folder.path() / "system.json", "training", "5.0.0");
+  ASSERT_EQ(on_disk.errors.size(), 1u);
+  EXPECT_NE(on_disk.errors[0].find("too many"), std::string::npos) << on_disk.errors[0];
+}
+
 TEST(SystemDescription, BytesThatAreNotUtf8AreWarnedOf) {
   const TemporaryFolder folder;
   const auto warnings = [&](const std::string& name) {
@@ -288,7 +434,8 @@ TEST(Repository, NamesSizesAndLinks) {
   folder.write(".hidden", "x");
   fs::create_symlink("nowhere", folder.path() / "dangling");
   fs::resize_file(folder.write("large", "x"), kMaxRepositoryFileBytes + 1);
-  EXPECT_EQ(check_repository(folder.path()).errors.size(), 4u);
+  ASSERT_EQ(::mkfifo((folder.path() / "fifo").c_str(), 0600), 0);
+  EXPECT_EQ(check_repository(folder.path()).errors.size(), 5u);
 }
 
 }  // namespace
