@@ -1,12 +1,66 @@
 // strata: train BERT to a target, check MLPerf logs, score results.
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <iostream>
+#include <system_error>
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/unknown_command.h"
+
+namespace {
+
+// A descriptor that is closed would be the next file's, which would take what is meant for a
+// stream. What is written to such a stream fails.
+void open_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) != stream) std::abort();
+  }
+}
+
+int refuse_standard_output(const char* reason) {
+  std::fprintf(stderr, "strata: cannot write to standard output: %s\n", reason);
+  return 2;
+}
+
+// `exit_code`, or 2 where not all that was printed has arrived.
+int flush_standard_output(int exit_code) {
+  errno = 0;
+  std::cout.flush();
+  std::fflush(stdout);
+  if (std::ferror(stdout) == 0 && std::cout.good()) return exit_code;
+  return refuse_standard_output(errno == 0 ? "it takes no more" : std::strerror(errno));
+}
+
+int run(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  try {
+    strata::cli::refuse_unknown_command(app, argc, argv);
+    app.parse(argc, argv);
+    return flush_standard_output(exit_code);
+  } catch (const CLI::ParseError& error) {
+    return flush_standard_output(app.exit(error) == 0 ? 0 : 2);
+  } catch (const std::system_error& error) {
+    // A print that fails throws this.
+    if (std::ferror(stdout) != 0) return refuse_standard_output(error.code().message().c_str());
+    std::fprintf(stderr, "strata: %s\n", strata::message_of(error).c_str());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "strata: %s\n", strata::message_of(error).c_str());
+    return 2;
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
+  open_closed_streams();
   CLI::App app{
       "Strata: an MLPerf-style BERT pretraining benchmark and the tools around such runs.\n"
       "Start with scripts/quickstart.sh, or 'strata COMMAND --help'."};
@@ -23,13 +77,5 @@ int main(int argc, char** argv) {
   strata::cli::add_check_command(app, exit_code);
   strata::cli::add_score_command(app, exit_code);
   strata::cli::add_plot_command(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "strata: %s\n", strata::message_of(error).c_str());
-    return 2;
-  }
-  return exit_code;
+  return run(app, argc, argv, exit_code);
 }

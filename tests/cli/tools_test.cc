@@ -1,0 +1,161 @@
+// The tools as a user runs them: check, score and plot, which need no training.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "tests/cli/process.h"
+#include "tests/compliance/bert_log.h"
+
+namespace strata::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::strata::testing::BertLog;
+
+class Tools : public ::testing::Test {
+ protected:
+  Tools() { write_run("good", 0, BertLog::passing()); }
+
+  static std::string run_name(int number) { return "result_" + std::to_string(number) + ".txt"; }
+  std::string write_run(const std::string& system, int number, const BertLog& log) {
+    return folder_.write("Acme/results/" + system + "/bert/" + run_name(number), log.text())
+        .string();
+  }
+  std::string path(const std::string& name = "") const { return (folder_.path() / name).string(); }
+  // With a limit that only a hang reaches.
+  static ProcessResult strata(std::vector<std::string> words) {
+    words.insert(words.begin(), STRATA_BINARY);
+    return run(words, {}, std::chrono::seconds(60));
+  }
+  // `redirection` as a shell takes it.
+  static ProcessResult strata_to(const std::string& words, const std::string& redirection) {
+    return run({"sh", "-c", std::string(STRATA_BINARY) + " " + words + " " + redirection}, {},
+               std::chrono::seconds(60));
+  }
+
+  ::strata::testing::TemporaryFolder folder_;
+};
+
+TEST_F(Tools, ALogThatCannotBeReadLeavesTheVerdictsOfTheOthers) {
+  const std::string good = path("Acme/results/good/bert/result_0.txt");
+  BertLog far = BertLog::passing();
+  std::string text = far.without("submission_benchmark").text();
+  const std::string time = "\"time_ms\": ";
+  for (size_t at = 0; (at = text.find(time, at)) != text.npos; ++at)
+    text.replace(at + time.size(), 13, "1e301");
+  const std::string far_away = folder_.write("far.txt", text).string();
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  const ProcessResult result =
+      strata({"check", "log", far_away, path("fifo"), "/dev/zero", path("absent"), good});
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.out.find("passed " + good), std::string::npos) << result.out;
+  for (const std::string& bad : {far_away, path("fifo"), std::string("/dev/zero"), path("absent")})
+    EXPECT_NE(result.out.find("failed " + bad), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find("is a FIFO"), std::string::npos) << result.err;
+  EXPECT_EQ(strata({"check", "log", good}).exit_code, 0);
+  EXPECT_EQ(strata({"check", "log", path("Acme")}).exit_code, 0);
+}
+
+TEST_F(Tools, OnlyWhatFailsFails) {
+  BertLog other = BertLog::passing();
+  const std::string log = write_run("other", 0, other.set("submission_benchmark", "\"ssd\""));
+  const ProcessResult unjudged = strata({"check", "log", log});
+  EXPECT_EQ(unjudged.exit_code, 0) << unjudged.out;
+  EXPECT_EQ(unjudged.out.substr(0, 11), "not judged ") << unjudged.out;
+  const ProcessResult rcp = strata({"check", "rcp", path("Acme/results/other")});
+  EXPECT_EQ(rcp.exit_code, 0) << rcp.out;
+  EXPECT_NE(rcp.out.find("not judged " + path("Acme/results/other/bert")), std::string::npos)
+      << rcp.out;
+  BertLog broken = BertLog::passing();
+  write_run("other", 1, broken.without("run_stop"));
+  EXPECT_EQ(strata({"check", "log", path("Acme/results/other")}).exit_code, 1);
+}
+
+TEST_F(Tools, ConvergenceSaysWhichLinesItPassesOver) {
+  folder_.write("Acme/results/good/bert/result_0.txt",
+                ":::MLLOG {\"broken\n" + BertLog::passing().text());
+  const ProcessResult rcp = strata({"check", "rcp", path("Acme"), "--ruleset", "5.0.0"});
+  EXPECT_NE(rcp.out.find("result_0.txt: 1 line"), std::string::npos) << rcp.out;
+  EXPECT_NE(rcp.out.find("the first is line 1: unterminated string"), std::string::npos) << rcp.out;
+}
+
+TEST_F(Tools, AnOutputOptionLosesNoDeviceAndNoLink) {
+  const std::string acme = path("Acme");
+  fs::create_symlink("/dev/null", path("null"));
+  fs::create_symlink("/dev/full", path("full"));
+  folder_.write("target", "old");
+  fs::create_symlink("target", path("link"));
+  EXPECT_EQ(strata({"score", acme, "--csv", path("null")}).exit_code, 0);
+  const ProcessResult full = strata({"score", acme, "--csv", path("full")});
+  EXPECT_EQ(full.exit_code, 2);
+  EXPECT_NE(full.err.find("No space left"), std::string::npos) << full.err;
+  EXPECT_EQ(strata({"score", acme, "--json", path("link")}).exit_code, 0);
+  EXPECT_EQ(read_file(path("target")).substr(0, 1), "[");
+  for (const char* name : {"null", "full", "link"}) EXPECT_TRUE(fs::is_symlink(path(name))) << name;
+  fs::create_symlink("picture", path("picture.gp"));
+  EXPECT_EQ(strata({"plot", "scores", acme, "-o", path("picture.gp")}).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(path("picture.gp")));
+  EXPECT_TRUE(fs::is_regular_file(path("picture")));
+  EXPECT_EQ(strata({"score", acme, "--csv", acme}).exit_code, 2);
+  EXPECT_TRUE(fs::is_directory(acme));
+}
+
+TEST_F(Tools, StandardOutputMayBeNamed) {
+  fs::create_symlink("/dev/stdout", path("out"));
+  const ProcessResult piped = strata_to("score " + path("Acme") + " --csv " + path("out"), "| cat");
+  EXPECT_NE(piped.out.find("Acme,good,bert"), std::string::npos) << piped.out;
+  EXPECT_NE(piped.out.find("Acme       good"), std::string::npos) << piped.out;
+  const ProcessResult file = strata({"score", path("Acme"), "--csv", path("out")});
+  EXPECT_EQ(file.out, piped.out);
+  EXPECT_TRUE(fs::is_symlink(path("out")));
+}
+
+TEST_F(Tools, AFailedWriteToStandardOutputIsNoSuccess) {
+  for (const std::string words :
+       {"--version", "--help", "check --help", "score ACME", "score ACME --json", "check log ACME",
+        "check rcp ACME", "plot curves ACME --json"}) {
+    std::string command = words;
+    if (const size_t at = command.find("ACME"); at != command.npos)
+      command.replace(at, 4, path("Acme"));
+    for (const char* redirection : {"> /dev/full", ">&-"}) {
+      const ProcessResult result = strata_to(command, redirection);
+      EXPECT_EQ(result.exit_code, 2) << words << redirection;
+      EXPECT_NE(result.err.find("cannot write"), std::string::npos)
+          << words << redirection << ": " << result.err;
+    }
+  }
+}
+
+// A file that is opened must not become the stream that was closed.
+TEST_F(Tools, AClosedStreamTakesNoFilesPlace) {
+  const ProcessResult result = strata_to("score " + path("Acme") + " --csv " + path("csv"), ">&-");
+  EXPECT_EQ(result.exit_code, 2);
+  const std::string csv = read_file(path("csv"));
+  EXPECT_EQ(csv.substr(0, 10), "submitter,") << csv;
+  EXPECT_EQ(csv.find("ruleset: "), csv.npos) << csv;
+}
+
+TEST_F(Tools, AnUnknownCommandIsNamedWithTheNearest) {
+  const auto error_of = [](const std::vector<std::string>& words) {
+    const ProcessResult refused = strata(words);
+    EXPECT_EQ(refused.exit_code, 2);
+    return refused.err;
+  };
+  EXPECT_NE(error_of({"chek", "log"}).find("'strata chek'; did you mean 'check'?"),
+            std::string::npos);
+  EXPECT_NE(error_of({"check", "pakage"}).find("'strata check pakage'; did you mean 'package'?"),
+            std::string::npos);
+  EXPECT_NE(error_of({"plot", "sores"}).find("did you mean 'scores'?"), std::string::npos);
+  const std::string far = error_of({"check", "everything"});
+  EXPECT_EQ(far.find("did you mean"), std::string::npos) << far;
+  EXPECT_NE(far.find("log, package, round"), std::string::npos) << far;
+}
+
+}  // namespace
+}  // namespace strata::cli
