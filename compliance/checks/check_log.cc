@@ -16,8 +16,12 @@ namespace {
 
 constexpr size_t kShownBytes = 300;
 constexpr size_t kMaxRuleFiles = 64;
-constexpr uint64_t kBaseSteps = 5'000'000;
+// Of all rule files together; the published rounds' take 240 an event at most.
+constexpr uint64_t kBaseSteps = 20'000'000;
 constexpr uint64_t kStepsPerEvent = 2000;
+constexpr size_t kMaxHeapBytes = 256 << 20;
+// Events that rules may add to those of the log, and as many again.
+constexpr size_t kAddedEvents = 1000;
 constexpr uint64_t kNoOffset = ~uint64_t{0};  // of nothing in the log
 
 std::string cut(std::string_view text) {
@@ -93,7 +97,11 @@ struct Occurrences {
 class Check {
  public:
   Check(const EventLog& log, RuleStore& rules, LogVerdict& verdict, bool werror)
-      : log_(log), rules_(rules), verdict_(verdict), werror_(werror) {}
+      : log_(log),
+        rules_(rules),
+        verdict_(verdict),
+        werror_(werror),
+        heap_(kMaxHeapBytes, kBaseSteps + kStepsPerEvent * log.event_count()) {}
 
   void run() {
     try {
@@ -154,13 +162,18 @@ class Check {
       queue_.emplace_back(name);
     };
     host.append_event = [&](const Value& line) {
+      if (added_.size() >= log_.event_count() + kAddedEvents)
+        throw RuleBudgetError("the rules add too many events");
       added_.push_back(line);
       host.event_count = log_.event_count() + added_.size();
     };
-    const uint64_t steps = kBaseSteps + kStepsPerEvent * (log_.event_count() + added_.size());
-    Evaluator evaluator(heap_, host, steps);
+    Evaluator evaluator(heap_, host);
     host.visit_events = [&](const std::function<void(const Value&)>& visit) {
-      log_.visit([&](const Event& event) { return visit(line_of(event, value_of(event))), true; });
+      log_.visit([&](const Event& event) {
+        heap_.spend_text(event.line.size());
+        visit(line_of(event, value_of(event)));
+        return true;
+      });
       for (size_t i = 0; i < added_.size(); ++i) visit(Value(added_[i]));
     };
 
@@ -274,7 +287,7 @@ class Check {
     count_value(seen, value_from_json(json, heap_));
   }
 
-  static void count_value(Occurrences& seen, const Value& value) {
+  void count_value(Occurrences& seen, const Value& value) {
     constexpr size_t kMaxDistinct = 8;
     if (seen.count++ == 0) {
       seen.first = value;
@@ -284,9 +297,9 @@ class Check {
     if (seen.distinct.size() < kMaxDistinct) seen.distinct.insert(to_str(value, kShownBytes));
   }
 
-  static bool safe_equal(const Value& a, const Value& b) {
+  bool safe_equal(const Value& a, const Value& b) {
     try {
-      return equal(a, b);
+      return equal(a, b, heap_);
     } catch (const RuleError&) {
       return false;
     }

@@ -179,8 +179,8 @@ bool is_integer(const Value& value) {
   return std::fabs(round_half_even(real) - real) < 0.00001;
 }
 
-int ordered(const Value& a, const Value& b) {
-  const int order = compare(a, b);
+int ordered(const Value& a, const Value& b, Heap& heap) {
+  const int order = compare(a, b, heap);
   return order == 2 ? 0 : order;
 }
 
@@ -190,7 +190,7 @@ Value extreme(const Arguments& arguments, bool largest, BuiltinHost& host) {
   const Value* best = &items[0];
   for (const Value& item : items) {
     host.spend(1);
-    const int order = ordered(item, *best);
+    const int order = ordered(item, *best, host.heap());
     if (largest ? order > 0 : order < 0) best = &item;
   }
   return *best;
@@ -202,13 +202,13 @@ Value sorted(const Arguments& arguments, BuiltinHost& host) {
   // All comparable to the first is what makes the order below one that std::sort may rely on; NaN
   // is refused.
   for (const Value& item : items) {
-    if (compare(items[0], item) == 2 || compare(item, item) == 2)
+    if (compare(items[0], item, host.heap()) == 2 || compare(item, item, host.heap()) == 2)
       throw RuleError("sorted(): NaN has no order");
   }
   host.spend(items.size() * 8);
   std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
     host.spend(1);
-    return compare(a, b) < 0;
+    return compare(a, b, host.heap()) < 0;
   });
   Value list = host.heap().list();
   host.heap().charge(items.size() * sizeof(Value));
@@ -219,6 +219,7 @@ Value sorted(const Arguments& arguments, BuiltinHost& host) {
 Value length(const Value& value, BuiltinHost& host) {
   switch (value.kind()) {
     case Kind::kStr:
+      host.heap().spend_text(value.text().size());
       return Value::of_int(static_cast<int64_t>(code_points(value.text())));
     case Kind::kList:
     case Kind::kTuple:
@@ -260,6 +261,7 @@ Value sum(const Arguments& arguments, BuiltinHost& host) {
     const bool small = item.kind() == Kind::kInt || item.kind() == Kind::kBool;
     all_integers =
         all_integers && small && !__builtin_add_overflow(integer, item.integer(), &integer);
+    if (item.kind() == Kind::kBigInt) host.heap().spend_text(item.text().size());
     real += to_double(item, "sum()");
   }
   return all_integers ? Value::of_int(integer) : Value::of_float(real);
@@ -274,6 +276,20 @@ bool is_instance(const Arguments& arguments) {
   };
   if (type.kind() != Kind::kTuple) return matches(type);
   return std::any_of(type.items().begin(), type.items().end(), matches);
+}
+
+Value to_string(const Arguments& arguments, BuiltinHost& host) {
+  const std::string text = arguments.empty() ? std::string() : to_str(arguments[0]);
+  host.heap().spend_text(text.size());
+  return host.heap().str(text);
+}
+
+// Numbers may be texts, as argument or by their size.
+void spend_texts(const Arguments& arguments, BuiltinHost& host) {
+  for (const Value& argument : arguments) {
+    if (argument.kind() == Kind::kStr || argument.kind() == Kind::kBigInt)
+      host.heap().spend_text(argument.text().size());
+  }
 }
 
 Value collect(const Arguments& arguments, Kind kind, BuiltinHost& host) {
@@ -295,6 +311,7 @@ Value copy_line(const Arguments& arguments, BuiltinHost& host) {
   if (arguments[0].kind() != Kind::kLine) throw RuleError("replace(): a log line is expected");
   const Line& from = arguments[0].line();
   host.heap().charge(from.full_string.size() + from.key.size());
+  host.heap().spend_text(from.full_string.size() + from.key.size());
   Value copy = host.heap().line();
   Line& line = copy.line();
   line.key = from.key;
@@ -390,7 +407,7 @@ Value format_string(const std::string& pattern, const Arguments& arguments, Buil
       }
       if (index >= arguments.size()) throw RuleError("format(): too few arguments");
       const std::string text = to_str(arguments[index]);
-      host.spend(text.size() / 16);
+      host.heap().spend_text(text.size());
       out += text;
       i = close;
       if (out.size() > (1u << 22)) throw RuleBudgetError("format(): the text is too long");
@@ -406,7 +423,7 @@ Value format_string(const std::string& pattern, const Arguments& arguments, Buil
 Value call_string_method(const Value& object, std::string_view name, const Arguments& arguments,
                          BuiltinHost& host) {
   const std::string& text = object.text();
-  host.spend(text.size() / 16);
+  host.heap().spend_text(text.size());
   if (name == "format") return format_string(text, arguments, host);
   if (name == "lower" || name == "upper" || name == "strip") {
     expect_count(arguments, 0, 0, name);
@@ -421,6 +438,7 @@ Value call_string_method(const Value& object, std::string_view name, const Argum
   }
   if (name == "startswith" || name == "endswith") {
     expect_count(arguments, 1, 1, name);
+    spend_texts(arguments, host);
     if (arguments[0].kind() != Kind::kStr)
       throw RuleError(fmt::format("{}(): a string is expected", name));
     const std::string& part = arguments[0].text();
@@ -485,7 +503,7 @@ Value call_list_method(const Value& object, std::string_view name, const Argumen
     host.spend(object.items().size());
     return Value::of_int(
         std::count_if(object.items().begin(), object.items().end(),
-                      [&](const Value& item) { return equal(item, arguments[0]); }));
+                      [&](const Value& item) { return equal(item, arguments[0], host.heap()); }));
   }
   throw RuleError(fmt::format("list has no method '{}'", name));
 }
@@ -547,6 +565,7 @@ std::vector<Value> elements(const Value& iterable, BuiltinHost& host) {
 }
 
 Value call_builtin(Builtin function, std::vector<Value>& arguments, BuiltinHost& host) {
+  spend_texts(arguments, host);
   if (function >= Builtin::kMathCeil) return call_math(function, arguments, host);
   switch (function) {
     case Builtin::kAbs: {
@@ -616,7 +635,7 @@ Value call_builtin(Builtin function, std::vector<Value>& arguments, BuiltinHost&
       return sorted(arguments, host);
     case Builtin::kStr:
       expect_count(arguments, 0, 1, "str()");
-      return host.heap().str(arguments.empty() ? std::string() : to_str(arguments[0]));
+      return to_string(arguments, host);
     case Builtin::kSum:
       return sum(arguments, host);
     case Builtin::kTuple:

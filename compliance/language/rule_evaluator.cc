@@ -4,31 +4,71 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace strata::compliance {
 
-Evaluator::Evaluator(Heap& heap, RuleHost& host, uint64_t max_steps)
-    : heap_(heap), host_(host), steps_left_(max_steps), state_(heap.dict()) {}
+namespace {
+
+// Whether the value depends on nothing that evaluating it changes.
+bool is_pure(const Expression& expression) {
+  if (const auto* subscript = std::get_if<Subscript>(&expression.node))
+    return is_pure(*subscript->object) && is_pure(*subscript->key);
+  if (const auto* binary = std::get_if<Binary>(&expression.node))
+    return is_pure(*binary->left) && is_pure(*binary->right);
+  if (const auto* attribute = std::get_if<Attribute>(&expression.node))
+    return is_pure(*attribute->object);
+  return std::holds_alternative<Constant>(expression.node) ||
+         std::holds_alternative<HostVariable>(expression.node);
+}
+
+bool is_time_of_line(const Expression& expression) {
+  const auto* attribute = std::get_if<Attribute>(&expression.node);
+  const auto* object =
+      attribute == nullptr ? nullptr : std::get_if<HostVariable>(&attribute->object->node);
+  return object != nullptr && object->which == HostVariable::kLine &&
+         attribute->name == "timestamp";
+}
+
+}  // namespace
+
+Evaluator::Evaluator(Heap& heap, RuleHost& host) : heap_(heap), host_(host), state_(heap.dict()) {}
 
 void Evaluator::set_line(Value v, Value ll) {
   v_ = std::move(v);
   ll_ = std::move(ll);
 }
 
-void Evaluator::spend(size_t steps) {
-  if (steps > steps_left_) throw RuleBudgetError("the rules take too many steps");
-  steps_left_ -= steps;
-}
-
 void Evaluator::append_event(const Value& line) {
   if (line.kind() != Kind::kLine) throw RuleError("only log lines can be added to loglines");
+  heap_.charge(sizeof(Value));
   host_.append_event(line);
+}
+
+std::optional<std::pair<double, double>> Evaluator::time_and_limit(const Fragment& fragment) {
+  const auto* compare =
+      fragment.expression == nullptr ? nullptr : std::get_if<Compare>(&fragment.expression->node);
+  if (compare == nullptr || compare->rest.size() != 1) return std::nullopt;
+  const auto& [op, limit] = compare->rest.front();
+  const auto* difference = std::get_if<Binary>(&compare->first->node);
+  const bool is_limit = (op == Comparison::kLess || op == Comparison::kLessEqual) &&
+                        difference != nullptr && difference->op == BinaryOperator::kSubtract &&
+                        is_time_of_line(*difference->left) && is_pure(*difference->right) &&
+                        is_pure(*limit);
+  if (!is_limit) return std::nullopt;
+  try {
+    return std::pair(to_double(evaluate(*compare->first), "time"),
+                     to_double(evaluate(*limit), "limit"));
+  } catch (const RuleError&) {
+    return std::nullopt;
+  }
 }
 
 void Evaluator::prepare_locals(const Fragment& fragment, bool keep) {
   if (!keep) locals_.clear();
   locals_.resize(fragment.locals->names.size());
+  spend(locals_.size() / 4);
 }
 
 bool Evaluator::check(const Fragment& fragment, bool keep_locals) {
@@ -217,8 +257,11 @@ Value Evaluator::evaluate(const Attribute& node) {
     if (node.name == "timestamp") return Value::of_float(line.timestamp);
     if (node.name == "value") return line.value;
     if (node.name == "lineno") return Value::of_int(line.lineno);
-    if (node.name == "key") return heap_.str(line.key);
-    if (node.name == "full_string") return heap_.str(line.full_string);
+    if (node.name == "key" || node.name == "full_string") {
+      const std::string& text = node.name == "key" ? line.key : line.full_string;
+      heap_.spend_text(text.size());
+      return heap_.str(text);
+    }
   }
   throw RuleError(fmt::format("{} has no attribute '{}'", type_name(object), node.name));
 }
@@ -276,8 +319,9 @@ Value Evaluator::evaluate(const Compare& node) {
 
 Value Evaluator::evaluate(const InConstants& node) {
   const Value operand = evaluate(*node.operand);
-  const bool found = std::any_of(node.constants.begin(), node.constants.end(),
-                                 [&](const Value& constant) { return equal(operand, constant); });
+  const bool found =
+      std::any_of(node.constants.begin(), node.constants.end(),
+                  [&](const Value& constant) { return equal(operand, constant, heap_); });
   return Value::of_bool(found != node.negated);
 }
 
@@ -291,14 +335,16 @@ bool Evaluator::contains(const Value& container, const Value& item) {
   if (container.kind() == Kind::kStr) {
     if (item.kind() != Kind::kStr)
       throw RuleError(fmt::format("{} cannot be in a string", type_name(item)));
-    spend(container.text().size() / 16);
-    return container.text().find(item.text()) != std::string::npos;
+    const std::string &text = container.text(), &part = item.text();
+    heap_.spend_text(text.size() + part.size());
+    // In linear time, which std::string::find is not.
+    return ::memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
   }
   if (!container.is_sequence())
     throw RuleError(fmt::format("{} cannot be searched with 'in'", type_name(container)));
   spend(container.items().size());
   return std::any_of(container.items().begin(), container.items().end(),
-                     [&](const Value& element) { return equal(element, item); });
+                     [&](const Value& element) { return equal(element, item, heap_); });
 }
 
 bool Evaluator::compare_once(Comparison op, const Value& left, const Value& right) {
@@ -311,9 +357,9 @@ bool Evaluator::compare_once(Comparison op, const Value& left, const Value& righ
   };
   switch (op) {
     case Comparison::kEqual:
-      return equal(left, right);
+      return equal(left, right, heap_);
     case Comparison::kNotEqual:
-      return !equal(left, right);
+      return !equal(left, right, heap_);
     case Comparison::kIs:
       return same_object();
     case Comparison::kIsNot:
@@ -325,7 +371,7 @@ bool Evaluator::compare_once(Comparison op, const Value& left, const Value& righ
     default:
       break;
   }
-  const int order = compare(left, right);
+  const int order = compare(left, right, heap_);
   switch (op) {
     case Comparison::kLess:
       return order == -1;
@@ -341,7 +387,7 @@ bool Evaluator::compare_once(Comparison op, const Value& left, const Value& righ
 Value Evaluator::binary(BinaryOperator op, const Value& left, const Value& right) {
   if (left.is_number() && right.is_number()) return arithmetic(op, left, right);
   if (op == BinaryOperator::kAdd && left.kind() == Kind::kStr && right.kind() == Kind::kStr) {
-    spend((left.text().size() + right.text().size()) / 16);
+    heap_.spend_text(left.text().size() + right.text().size());
     return heap_.str(left.text() + right.text());
   }
   if (op == BinaryOperator::kAdd && left.is_sequence() && left.kind() == right.kind()) {
@@ -436,6 +482,9 @@ Value Evaluator::arithmetic(BinaryOperator op, const Value& left, const Value& r
       default:
         break;
     }
+  }
+  for (const Value* operand : {&left, &right}) {
+    if (operand->kind() == Kind::kBigInt) heap_.spend_text(operand->text().size());
   }
   const double a = to_double(left, "arithmetic");
   const double b = to_double(right, "arithmetic");

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compliance/language/rule_builtins.h"
@@ -21,10 +23,10 @@ struct RuleHost {
 
 // Values may refer to constants of the fragments that made them, so fragments must outlive the
 // heap.
-class Evaluator : private BuiltinHost {
+class Evaluator final : private BuiltinHost {
  public:
-  // At most `max_steps` tree nodes are evaluated over the evaluator's life; then RuleBudgetError.
-  Evaluator(Heap& heap, RuleHost& host, uint64_t max_steps);
+  // Every tree node that is evaluated is a step of `heap`'s.
+  Evaluator(Heap& heap, RuleHost& host);
 
   // The values of `v` and `ll` for the fragments that follow.
   void set_line(Value v, Value ll);
@@ -36,10 +38,13 @@ class Evaluator : private BuiltinHost {
   void execute(const Fragment& fragment, bool keep_locals = false);
 
   const Value& state() const { return state_; }
+  // Of a check that asks whether `ll.timestamp - start` is below a limit: the difference and the
+  // limit, in ms. Nothing for other checks.
+  std::optional<std::pair<double, double>> time_and_limit(const Fragment& fragment);
 
  private:
   Heap& heap() override { return heap_; }
-  void spend(size_t steps) override;
+  void spend(size_t steps) override { heap_.spend(steps); }
   void enqueue_config(std::string_view name) override { host_.enqueue_config(name); }
   size_t event_count() override { return host_.event_count; }
   void append_event(const Value& line) override;
@@ -80,7 +85,6 @@ class Evaluator : private BuiltinHost {
 
   Heap& heap_;
   RuleHost& host_;
-  uint64_t steps_left_;
   Value state_;
   Value v_;
   Value ll_;

@@ -32,8 +32,11 @@ class Compiler {
   void add(const std::string& name, std::string_view text) {
     if (++includes_ > kMaxIncludes)
       strata::fail("{}: more than {} files are included", name, kMaxIncludes);
-    if (text.size() > kMaxRuleFileBytes)
-      strata::fail("{}: {} bytes is too large for a rule file", name, text.size());
+    bytes_ += text.size();
+    if (bytes_ > kMaxRuleFileBytes) {
+      strata::fail("{}: {} bytes, with the files that include it, are too many for rules", name,
+                   bytes_);
+    }
     YAML::Node records;
     try {
       records = YAML::Load(std::string(text));
@@ -56,6 +59,8 @@ class Compiler {
   }
 
   void add_record(const YAML::Node& record) {
+    constexpr size_t kRecord = 16;
+    spend(record, kRecord);
     if (!record.IsMap() || record.size() == 0)
       fail(record, "a BEGIN, KEY or END record was expected");
     const auto entry = *record.begin();
@@ -83,8 +88,16 @@ class Compiler {
     }
   }
 
+  // What is read once more through an alias counts once more.
+  void spend(const YAML::Node& at, size_t work) {
+    constexpr size_t kMostWork = 2 * kMaxRuleFileBytes;
+    work_ += work;
+    if (work_ > kMostWork) fail(at, "the rules are too large, counting what their aliases repeat");
+  }
+
   void check_fields(const YAML::Node& body, std::string_view record,
-                    std::initializer_list<std::string_view> known) const {
+                    std::initializer_list<std::string_view> known) {
+    spend(body, body.size());
     for (const auto& entry : body) {
       const std::string& name = entry.first.Scalar();
       if (std::find(known.begin(), known.end(), name) == known.end()) {
@@ -119,6 +132,7 @@ class Compiler {
                  {"NAME", "REQ", "PRE", "CHECK", "POST", "FIRST_CHECK", "ATLEAST_ONE_CHECK"});
     const YAML::Node name = last_entry(body, "NAME");
     if (!name || !name.IsScalar()) fail(body, "KEY has no NAME");
+    spend(name, name.Scalar().size());
     KeyRule rule;
     rule.name = name.Scalar();
     rule.file = file_;
@@ -141,18 +155,17 @@ class Compiler {
       rule.checks =
           expressions(checks, rule.name, "CHECK", FragmentPlace::kLine, std::make_shared<Locals>());
     }
-    const auto found = std::find_if(out_.keys.begin(), out_.keys.end(),
-                                    [&](const KeyRule& known) { return known.name == rule.name; });
-    if (found == out_.keys.end()) {
+    const auto [known, added] = index_.emplace(rule.name, out_.keys.size());
+    if (added) {
       out_.keys.push_back(std::move(rule));
     } else {
-      const auto index = found - out_.keys.begin();
-      out_.keys.insert(out_.keys.erase(out_.keys.begin() + index), std::move(rule));
+      out_.keys[known->second] = std::move(rule);
     }
   }
 
-  Requirement read_requirement(const YAML::Node& node) const {
+  Requirement read_requirement(const YAML::Node& node) {
     if (!node.IsScalar()) fail(node, "REQ takes one word");
+    spend(node, node.Scalar().size());
     Requirement requirement;
     requirement.text = node.Scalar();
     const std::string_view text = requirement.text;
@@ -186,14 +199,14 @@ class Compiler {
   }
 
   RuleCode statements(const YAML::Node& code, std::string_view rule, std::string_view field,
-                      FragmentPlace place, std::shared_ptr<Locals> locals) const {
+                      FragmentPlace place, std::shared_ptr<Locals> locals) {
     return compile(code, rule, field, [&](const std::string& text) {
       return compile_statements(text, place, std::move(locals));
     });
   }
 
   RuleCode expression(const YAML::Node& code, std::string_view rule, std::string_view field,
-                      FragmentPlace place, std::shared_ptr<Locals> locals) const {
+                      FragmentPlace place, std::shared_ptr<Locals> locals) {
     return compile(code, rule, field, [&](const std::string& text) {
       return compile_expression(text, place, std::move(locals));
     });
@@ -201,7 +214,7 @@ class Compiler {
 
   std::vector<RuleCode> expressions(const YAML::Node& code, std::string_view rule,
                                     std::string_view field, FragmentPlace place,
-                                    const std::shared_ptr<Locals>& locals) const {
+                                    const std::shared_ptr<Locals>& locals) {
     std::vector<RuleCode> out;
     if (!code.IsSequence()) {
       out.push_back(expression(code, rule, field, place, locals));
@@ -213,8 +226,10 @@ class Compiler {
 
   template <typename CompileText>
   RuleCode compile(const YAML::Node& code, std::string_view rule, std::string_view field,
-                   CompileText compile_text) const {
+                   CompileText compile_text) {
     if (!code.IsScalar()) fail(code, "rule '{}': {} takes code as text", rule, field);
+    constexpr size_t kFragment = 64;
+    spend(code, kFragment + code.Scalar().size());
     try {
       RuleCode out{compile_text(code.Scalar()), file_, code.Mark().line + 1};
       out.uses_line = out.fragment.source.find("ll") != std::string::npos;
@@ -229,6 +244,9 @@ class Compiler {
   const std::function<std::string(const std::string&)>& read_;
   std::string file_;
   int includes_ = 0;
+  size_t bytes_ = 0;
+  size_t work_ = 0;
+  std::unordered_map<std::string, size_t> index_;  // of out_.keys, by name
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace strata::compliance {
 namespace {
 
 constexpr int kMaxNesting = 120;
+constexpr size_t kMaxLocals = 1000;
 
 std::string_view strip(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n\f\v";
@@ -132,6 +133,7 @@ class Parser {
     auto& names = fragment_.locals->names;
     const auto found = std::find(names.begin(), names.end(), name);
     if (found != names.end()) return static_cast<size_t>(found - names.begin());
+    if (names.size() == kMaxLocals) fail_here("too many names are assigned to");
     names.push_back(name);
     return names.size() - 1;
   }

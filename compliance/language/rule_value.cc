@@ -53,26 +53,39 @@ int compare_numbers(const Value& a, const Value& b) {
   return x < y ? -1 : x > y;
 }
 
-bool equal_at(const Value& a, const Value& b, int depth);
+bool equal_at(const Value& a, const Value& b, int depth, Heap& heap);
 
-bool equal_dicts(Dict& a, Dict& b, bool values, int depth) {
+bool equal_dicts(Dict& a, Dict& b, bool values, int depth, Heap& heap) {
   if (a.entries.size() != b.entries.size()) return false;
   for (const auto& [key, value] : a.entries) {
     const Value* other = b.find(key);
-    if (other == nullptr || (values && !equal_at(value, *other, depth + 1))) return false;
+    if (other == nullptr || (values && !equal_at(value, *other, depth + 1, heap))) return false;
   }
   return true;
 }
 
-bool equal_at(const Value& a, const Value& b, int depth) {
+// Integers beyond 64 bits are texts.
+void spend_digits(const Value& value, Heap& heap) {
+  if (value.kind() == Kind::kBigInt) heap.spend_text(value.text().size());
+}
+
+bool equal_at(const Value& a, const Value& b, int depth, Heap& heap) {
   if (depth > kMaxDepth) too_deep();
-  if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
+  heap.spend(1);
+  if (a.is_number() && b.is_number()) {
+    spend_digits(a, heap);
+    spend_digits(b, heap);
+    return compare_numbers(a, b) == 0;
+  }
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Kind::kNone:
       return true;
     case Kind::kStr:
-      return a.object() == b.object() || a.text() == b.text();
+      if (a.object() == b.object()) return true;
+      if (a.text().size() != b.text().size()) return false;
+      heap.spend_text(a.text().size());
+      return a.text() == b.text();
     case Kind::kList:
     case Kind::kTuple: {
       if (a.object() == b.object()) return true;
@@ -80,14 +93,14 @@ bool equal_at(const Value& a, const Value& b, int depth) {
       const auto& y = b.items();
       if (x.size() != y.size()) return false;
       for (size_t i = 0; i < x.size(); ++i) {
-        if (!equal_at(x[i], y[i], depth + 1)) return false;
+        if (!equal_at(x[i], y[i], depth + 1, heap)) return false;
       }
       return true;
     }
     case Kind::kDict:
-      return a.object() == b.object() || equal_dicts(a.dict(), b.dict(), true, depth);
+      return a.object() == b.object() || equal_dicts(a.dict(), b.dict(), true, depth, heap);
     case Kind::kSet:
-      return a.object() == b.object() || equal_dicts(a.dict(), b.dict(), false, depth);
+      return a.object() == b.object() || equal_dicts(a.dict(), b.dict(), false, depth, heap);
     case Kind::kLine:
       return a.object() == b.object();
     default:
@@ -95,8 +108,10 @@ bool equal_at(const Value& a, const Value& b, int depth) {
   }
 }
 
-size_t hash_at(const Value& key, int depth) {
+size_t hash_at(const Value& key, int depth, Heap& heap) {
   if (depth > kMaxDepth) too_deep();
+  heap.spend(1);
+  spend_digits(key, heap);
   switch (key.kind()) {
     case Kind::kStr:
       return static_cast<const Str*>(key.object())->hash;
@@ -109,7 +124,7 @@ size_t hash_at(const Value& key, int depth) {
       return std::hash<double>()(to_double(key, "hash"));
     case Kind::kTuple: {
       size_t hash = 17;
-      for (const Value& item : key.items()) hash = hash * 31 + hash_at(item, depth + 1);
+      for (const Value& item : key.items()) hash = hash * 31 + hash_at(item, depth + 1, heap);
       return hash;
     }
     case Kind::kList:
@@ -263,46 +278,52 @@ void Value::release() {
 
 Value* Dict::find(const Value& key) {
   if (key.kind() == Kind::kStr) return find(std::string_view(key.text()));
-  const size_t hash = hash_at(key, 0);
+  const size_t hash = hash_at(key, 0, *heap);
   if (entries.size() < kIndexFrom) {
     for (auto& [name, value] : entries) {
-      if (equal(name, key)) return &value;
+      if (equal(name, key, *heap)) return &value;
     }
     return nullptr;
   }
   const auto [first, last] = index_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
-    if (equal(entries[at->second].first, key)) return &entries[at->second].second;
+    if (equal(entries[at->second].first, key, *heap)) return &entries[at->second].second;
   }
   return nullptr;
+}
+
+bool Dict::is_text(const Value& name, std::string_view key) const {
+  if (name.kind() != Kind::kStr || name.text().size() != key.size()) return false;
+  heap->spend_text(key.size());
+  return name.text() == key;
 }
 
 Value* Dict::find(std::string_view key) {
   if (entries.size() < kIndexFrom) {
     for (auto& [name, value] : entries) {
-      if (name.kind() == Kind::kStr && name.text() == key) return &value;
+      if (is_text(name, key)) return &value;
     }
     return nullptr;
   }
   const auto [first, last] = index_.equal_range(std::hash<std::string_view>()(key));
   for (auto at = first; at != last; ++at) {
     auto& [name, value] = entries[at->second];
-    if (name.kind() == Kind::kStr && name.text() == key) return &value;
+    if (is_text(name, key)) return &value;
   }
   return nullptr;
 }
 
 Value& Dict::insert(const Value& key) {
   if (Value* existing = find(key)) return *existing;
-  if (heap != nullptr) heap->charge(sizeof(entries[0]) + 48);
+  heap->charge(sizeof(entries[0]) + 48);
   if (entries.empty()) entries.reserve(4);
   entries.emplace_back(key, Value());
   if (entries.size() == kIndexFrom) {
     for (size_t i = 0; i < entries.size(); ++i) {
-      index_.emplace(hash_at(entries[i].first, 0), static_cast<uint32_t>(i));
+      index_.emplace(hash_at(entries[i].first, 0, *heap), static_cast<uint32_t>(i));
     }
   } else if (entries.size() > kIndexFrom) {
-    index_.emplace(hash_at(key, 0), static_cast<uint32_t>(entries.size() - 1));
+    index_.emplace(hash_at(key, 0, *heap), static_cast<uint32_t>(entries.size() - 1));
   }
   return entries.back().second;
 }
@@ -337,6 +358,8 @@ void Heap::charge(size_t bytes) {
     throw RuleBudgetError(fmt::format("the rules use more than {} MB of memory", limit_ >> 20));
   }
 }
+
+void Heap::throw_out_of_steps() { throw RuleBudgetError("the rules take too many steps"); }
 
 template <typename T>
 T* Heap::create(Kind kind, size_t bytes) {
@@ -460,11 +483,16 @@ Str* make_constant_string(std::string text) {
 
 void free_constant_string(Str* string) { delete string; }
 
-bool equal(const Value& a, const Value& b) { return equal_at(a, b, 0); }
+bool equal(const Value& a, const Value& b, Heap& heap) { return equal_at(a, b, 0, heap); }
 
-int compare(const Value& a, const Value& b) {
-  if (a.is_number() && b.is_number()) return compare_numbers(a, b);
+int compare(const Value& a, const Value& b, Heap& heap) {
+  if (a.is_number() && b.is_number()) {
+    spend_digits(a, heap);
+    spend_digits(b, heap);
+    return compare_numbers(a, b);
+  }
   if (a.kind() == Kind::kStr && b.kind() == Kind::kStr) {
+    heap.spend_text(std::min(a.text().size(), b.text().size()));
     const int order = a.text().compare(b.text());
     return order < 0 ? -1 : order > 0;
   }
@@ -472,9 +500,9 @@ int compare(const Value& a, const Value& b) {
     const auto& x = a.items();
     const auto& y = b.items();
     for (size_t i = 0; i < x.size() && i < y.size(); ++i) {
-      if (equal(x[i], y[i])) continue;
+      if (equal(x[i], y[i], heap)) continue;
       if (x[i].is_sequence()) throw RuleError("nested sequences cannot be ordered");
-      return compare(x[i], y[i]);
+      return compare(x[i], y[i], heap);
     }
     return x.size() < y.size() ? -1 : x.size() > y.size();
   }

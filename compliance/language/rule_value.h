@@ -129,7 +129,7 @@ struct List : Object {
 struct Dict : Object {
   std::vector<std::pair<Value, Value>> entries;
 
-  // Null where absent. Throws RuleError where `key` is not hashable.
+  // Null where absent. The work is the heap's. Throws RuleError where `key` is not hashable.
   Value* find(const Value& key);
   // The entry's value, added where absent.
   Value& insert(const Value& key);
@@ -139,6 +139,8 @@ struct Dict : Object {
   static constexpr size_t kIndexFrom = 12;  // fewer entries are searched one by one
 
  private:
+  bool is_text(const Value& name, std::string_view key) const;
+
   std::unordered_multimap<size_t, uint32_t> index_;
 };
 
@@ -151,10 +153,12 @@ struct Line : Object {
   Value value;
 };
 
-// Owns the heap objects of one check and bounds their memory. Objects must not outlive it.
+// Owns the heap objects of one check and bounds their memory, and the work done with them. Objects
+// must not outlive it.
 class Heap {
  public:
-  explicit Heap(size_t limit_bytes = 256u << 20) : limit_(limit_bytes) {}
+  explicit Heap(size_t limit_bytes = 256u << 20, uint64_t limit_steps = UINT64_MAX)
+      : limit_(limit_bytes), steps_left_(limit_steps) {}
   ~Heap();
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
@@ -170,8 +174,18 @@ class Heap {
   void charge(size_t bytes);
   size_t used() const { return used_; }
 
+  // Counts work; throws RuleBudgetError beyond the limit.
+  void spend(uint64_t steps) {
+    if (steps > steps_left_) throw_out_of_steps();
+    steps_left_ -= steps;
+  }
+  // The work of reading so many bytes of text.
+  void spend_text(size_t bytes) { spend(bytes / kBytesPerStep); }
+
  private:
   friend class Value;
+  static constexpr size_t kBytesPerStep = 16;
+  [[noreturn]] static void throw_out_of_steps();
   template <typename T>
   T* create(Kind kind, size_t bytes);
   void add(Object* object);
@@ -188,17 +202,19 @@ class Heap {
   bool draining_ = false;
   size_t limit_;
   size_t used_ = 0;
+  uint64_t steps_left_;
 };
 
 // Strings that live as long as a compiled rule; shared by threads.
 Str* make_constant_string(std::string text);
 void free_constant_string(Str* string);
 
-// Python's ==. Throws RuleError where nested too deeply.
-bool equal(const Value& a, const Value& b);
+// Python's ==. Its work is `heap`'s: two lists may hold one another's parts many times over. Throws
+// RuleError where nested too deeply.
+bool equal(const Value& a, const Value& b, Heap& heap);
 // Python's ordering of a and b: -1, 0, 1, or 2 where a NaN makes them unordered. Throws RuleError
 // where not comparable.
-int compare(const Value& a, const Value& b);
+int compare(const Value& a, const Value& b, Heap& heap);
 bool truthy(const Value& value);
 // Python's str() and repr(). Output beyond `limit` bytes is cut off with "...".
 std::string to_str(const Value& value, size_t limit = 1u << 20);

@@ -15,7 +15,7 @@ using namespace strata::compliance;
 void run(std::string_view code, bool expression, FragmentPlace place) {
   constexpr uint64_t kSteps = 100'000;
   Fragment fragment;  // values made by the code may refer to its constants, so it outlives the heap
-  Heap heap(16u << 20);
+  Heap heap(16u << 20, kSteps);
   RuleHost host;
   host.enqueue_config = [](std::string_view) {};
   host.append_event = [](const Value&) {};
@@ -23,7 +23,7 @@ void run(std::string_view code, bool expression, FragmentPlace place) {
   line.line().value = value_from_json(
       R"({"value": 0.7, "metadata": {"epoch_num": 3, "a": [1, {"b": "c"}]}})", heap);
   host.visit_events = [&](const std::function<void(const Value&)>& visit) { visit(line); };
-  Evaluator evaluator(heap, host, kSteps);
+  Evaluator evaluator(heap, host);
   evaluator.set_line(line.line().value, line);
   try {
     const auto locals = std::make_shared<Locals>();

@@ -15,10 +15,10 @@ constexpr uint64_t kSteps = 1'000'000;
 // or does not compile.
 std::string run(const std::string& kind, const std::string& code) {
   Fragment fragment;
-  Heap heap;
+  Heap heap(256u << 20, kSteps);
   RuleHost host;
   host.enqueue_config = [](std::string_view) {};
-  Evaluator evaluator(heap, host, kSteps);
+  Evaluator evaluator(heap, host);
   try {
     const auto locals = std::make_shared<Locals>();
     if (kind == "eval") {
@@ -141,9 +141,9 @@ TEST(RuleParser, NestingIsBounded) {
 void expect_stopped(const std::string& code) {
   const Fragment fragment =
       compile_statements(code, FragmentPlace::kEnd, std::make_shared<Locals>());
-  Heap heap(16u << 20);
+  Heap heap(16u << 20, kSteps);
   RuleHost host;
-  Evaluator evaluator(heap, host, kSteps);
+  Evaluator evaluator(heap, host);
   EXPECT_THROW(evaluator.execute(fragment), RuleBudgetError) << code;
 }
 
@@ -155,7 +155,71 @@ TEST(RuleEvaluator, HostileCodeIsStopped) {
   expect_stopped("for i in range(1000000): s[i] = i");
 }
 
-TEST(RuleEvaluator, CyclesAndDepthAreHarmless) {
+// What looks like one step, and takes as many as there are ways through the value.
+TEST(RuleEvaluator, WorkInsideAValueIsCharged) {
+  const std::string lists =
+      "for i in range(50): s['x'] = [s['x'], s['x']]; s['y'] = [s['y'], s['y']]\n";
+  const std::string start = "s['x'] = [1]; s['y'] = [1]\n";
+  expect_stopped(start + lists + "s['x'] == s['y']");
+  expect_stopped(start + lists + "s['x'] != s['y']");
+  expect_stopped(start + lists + "s['x'] in [s['y']]");
+  expect_stopped(start + lists + "[s['y']].count(s['x'])");
+  expect_stopped(start + lists + "[s['x'], 1] < [s['y'], 1]");
+  const std::string tuples = "s['x'] = (1, 2)\nfor i in range(50): s['x'] = (s['x'], s['x'])\n";
+  expect_stopped(tuples + "s['d'] = {}; s['d'][s['x']] = 1");
+  expect_stopped(tuples + "s['d'] = {s['x']}");
+  expect_stopped(tuples + "s['x'] in {'a': 1}");
+  const std::string dicts =
+      "s['x'] = {'a': 1}; s['y'] = {'a': 1}\n"
+      "for i in range(50): s['x'] = {'a': s['x'], 'b': s['x']}; s['y'] = {'a': s['y'], 'b': "
+      "s['y']}\n";
+  expect_stopped(dicts + "s['x'] == s['y']");
+}
+
+TEST(RuleEvaluator, LongTextsAreCharged) {
+  // Two equal texts of 1 MiB that are not one object.
+  const std::string texts =
+      "s['x'] = 'aaaaaaaa'; s['y'] = 'aaaaaaaa'\n"
+      "for i in range(17): s['x'] += s['x']; s['y'] += s['y']\n";
+  for (const char* line :
+       {"s['x'] == s['y']", "s['x'] < s['y']", "s['x'] in [s['y']]", "str(s['x'])", "len(s['x'])",
+        "s['x'].startswith(s['y'])", "s['y'] in s['x']", "'{}'.format(s['x'])", "s['x'].lower()",
+        "[s['x']] == [s['y']]", "max(s['x'], s['y'])"}) {
+    expect_stopped(texts + "for i in range(2000): " + line);
+  }
+  // Quadratic for a naive search.
+  expect_stopped(texts + "s['y'] = s['y'] + 'b'\nfor i in range(2000): s['y'] in s['x'] + s['x']");
+  // A number may have as many digits as a log's may.
+  for (const char* line : {"v == v", "v < v", "[v] == [v + 0 if 0 else v]", "max(v, v)"}) {
+    Heap heap(16u << 20, kSteps);
+    RuleHost host;
+    Evaluator evaluator(heap, host);
+    evaluator.set_line(value_from_json(std::string(4000, '7'), heap), Value());
+    const Fragment fragment = compile_statements("for i in range(10000): " + std::string(line),
+                                                 FragmentPlace::kLine, std::make_shared<Locals>());
+    EXPECT_THROW(evaluator.execute(fragment), RuleBudgetError) << line;
+  }
+}
+
+TEST(RuleEvaluator, EventsAreChargedByTheirLength) {
+  Heap heap(64u << 20, kSteps);
+  RuleHost host;
+  Evaluator evaluator(heap, host);
+  Value line = heap.line();
+  line.line().full_string = std::string(1 << 20, 'x');
+  evaluator.set_line(Value(), line);
+  const Fragment fragment = compile_statements("for i in range(1000): ll.full_string",
+                                               FragmentPlace::kLine, std::make_shared<Locals>());
+  EXPECT_THROW(evaluator.execute(fragment), RuleBudgetError);
+}
+
+TEST(RuleParser, NamesAreBounded) {
+  std::string code;
+  for (int i = 0; i < 1001; ++i) code += "a" + std::to_string(i) + " = 1\n";
+  EXPECT_NE(fault(code, false).find("too many names"), std::string::npos) << fault(code, false);
+}
+
+TEST(RuleEvaluator, CyclesAndDepthAreBounded) {
   EXPECT_EQ(run("exec", "s['s'] = s; s['l'] = []; s['l'].append(s['l'])"),
             "ERROR");  // repr of a cycle is too deep
   EXPECT_EQ(run("exec", "s['x'] = []\nfor i in range(5000): s['x'] = [s['x']]\ns['x'] = 1"),
@@ -164,11 +228,11 @@ TEST(RuleEvaluator, CyclesAndDepthAreHarmless) {
 }
 
 TEST(RuleEvaluator, RuleCodeSeesTheLine) {
-  Heap heap;
+  Heap heap(256u << 20, kSteps);
   RuleHost host;
   std::string enqueued;
   host.enqueue_config = [&](std::string_view name) { enqueued = name; };
-  Evaluator evaluator(heap, host, kSteps);
+  Evaluator evaluator(heap, host);
   Value v = value_from_json(R"({"value": "open", "metadata": {"epoch_num": 3}})", heap);
   Value line = heap.line();
   line.line().timestamp = 12.5;

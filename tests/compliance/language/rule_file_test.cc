@@ -70,6 +70,41 @@ TEST(RuleFile, IncludesCannotRunAway) {
   EXPECT_THROW(compile_rule_file("self.yaml", "- INCLUDE: self.yaml\n", self), Error);
 }
 
+// Small files that would be as large as their aliases make them.
+TEST(RuleFile, WhatAliasesRepeatIsCharged) {
+  const auto refused = [](const std::string& text) {
+    const std::string error = error_of(text);
+    EXPECT_NE(error.find("too large, counting what their aliases repeat"), std::string::npos)
+        << error;
+  };
+  std::string code = "\"1";
+  for (int i = 0; i < 100; ++i) code += "+(1";
+  for (int i = 0; i < 100; ++i) code += ")";
+  code += "\"";
+  std::string checks = "- KEY: {NAME: a, CHECK: &c " + code + "}\n- KEY: {NAME: b, CHECK: [*c";
+  for (int i = 0; i < 100'000; ++i) checks += ", *c";
+  refused(checks + "]}\n");
+  std::string records = "- &r KEY: {NAME: a, CHECK: " + code + "}\n";
+  records = "- &r {KEY: {NAME: a, CHECK: " + code + "}}\n";
+  for (int i = 0; i < 100'000; ++i) records += "- *r\n";
+  refused(records);
+  std::string names = "- KEY: {NAME: &n " + std::string(100'000, 'n') + "}\n";
+  for (int i = 0; i < 1000; ++i) names += "- KEY: {NAME: *n}\n";
+  refused(names);
+  // A file of the same size without them is fine.
+  std::string plain;
+  for (int i = 0; i < 10'000; ++i) plain += "- KEY: {NAME: key" + std::to_string(i) + "}\n";
+  EXPECT_EQ(error_of(plain), "");
+}
+
+TEST(RuleFile, IncludedFilesCountAsOne) {
+  const std::string large = "# " + std::string(kMaxRuleFileBytes / 3, 'x') + "\n";
+  const auto read = [&](const std::string&) { return large; };
+  EXPECT_NO_THROW(compile_rule_file("a.yaml", large + "- INCLUDE: b.yaml\n", read));
+  EXPECT_THROW(compile_rule_file("a.yaml", large + "- INCLUDE: b.yaml\n- INCLUDE: c.yaml\n", read),
+               Error);
+}
+
 TEST(RuleStore, BuiltInRulesCompileForEveryRound) {
   RuleStore rules;
   EXPECT_EQ(rules.rulesets("training"),
@@ -114,6 +149,20 @@ TEST(RuleStore, HostileRulesAreStopped) {
       "- BEGIN:\n    CODE: |\n      for line in loglines: loglines.append(line)\n"
       "      for a in range(99999):\n        for b in range(99999): pass\n");
   ASSERT_FALSE(endless.passed());
+  // The steps are those of all files together, and no event that rules add gives more.
+  const LogVerdict adds = check_with(
+      "- BEGIN:\n    CODE: |\n      for line in loglines:\n        for i in range(1000): "
+      "loglines.append(line)\n");
+  ASSERT_EQ(adds.errors.size(), 1u);
+  EXPECT_NE(adds.errors[0].summary.find("too many events"), std::string::npos)
+      << adds.errors[0].summary;
+  const LogVerdict nested = check_with(
+      "- KEY:\n    NAME: seed\n    PRE: |\n      s['x'] = [1]; s['y'] = [1]\n"
+      "      for i in range(50): s['x'] = [s['x'], s['x']]; s['y'] = [s['y'], s['y']]\n"
+      "    CHECK: \"s['x'] == s['y']\"\n");
+  ASSERT_EQ(nested.errors.size(), 1u);
+  EXPECT_NE(nested.errors[0].summary.find("too many steps"), std::string::npos)
+      << nested.errors[0].summary;
 }
 
 TEST(RuleStore, MissingRuleFileIsAnError) {
