@@ -121,6 +121,12 @@ void read_energy(RunScore& run) {
   }
 }
 
+// What was found, short enough to be a reason.
+std::string cut(const std::string& found) {
+  constexpr size_t kShown = 120;
+  return found.size() <= kShown ? found : found.substr(0, kShown) + "...";
+}
+
 void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   const auto format =
       score.ruleset == "0.6.0" ? compliance::LogFormat::kMll : compliance::LogFormat::kMllog;
@@ -131,7 +137,8 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   const RunTimes times = find_run_times(log);
   run.judged = verdict.not_judged.empty();
   if (verdict.outcome() == compliance::Outcome::kFailed) {
-    run.reason = verdict.errors.front().summary;
+    const compliance::Finding& first = verdict.errors.front();
+    run.reason = first.summary + (first.found.empty() ? "" : ' ' + cut(first.found));
   } else if (!times.start_ms) {
     run.reason = "run_start is not logged";
   } else if (!times.stop_ms) {

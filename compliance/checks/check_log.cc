@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <set>
 #include <unordered_set>
@@ -27,6 +28,16 @@ constexpr uint64_t kNoOffset = ~uint64_t{0};  // of nothing in the log
 std::string cut(std::string_view text) {
   if (text.size() <= kShownBytes) return std::string(text);
   return std::string(text.substr(0, kShownBytes)) + "...";
+}
+
+// How long what ends with this event took, and how long it may.
+std::string describe_time(const std::string& key, double took_ms, double limit_ms) {
+  constexpr double kMsPerMinute = 60'000;
+  const double took = took_ms / kMsPerMinute, limit = limit_ms / kMsPerMinute;
+  const bool close = std::fabs(took - limit) < 0.05;  // and would be written alike
+  return fmt::format("{} took {:.{}f} of {:g} minutes",
+                     key == "init_stop" ? "initialisation" : "the time to '" + key + "'", took,
+                     close ? 5 : 1, limit);
 }
 
 // A name from a log, fit to be printed.
@@ -92,6 +103,7 @@ struct Occurrences {
   std::string any_error;
   std::string last_json;  // of the last value an ATLEAST_ONE_CHECK saw
   uint64_t last_offset = 0;
+  uint64_t error_offset = 0;
 };
 
 class Check {
@@ -325,7 +337,9 @@ class Check {
     Finding finding;
     try {
       if (evaluator.check(code.fragment)) return;
-      finding.found = to_repr(v, kShownBytes);
+      const auto time = evaluator.time_and_limit(code.fragment);
+      finding.found =
+          time ? describe_time(rule.name, time->first, time->second) : to_repr(v, kShownBytes);
     } catch (const RuleError& error) {
       finding.summary = "Failed executing CHECK code:";
       finding.found = fmt::format("{} ({})", to_repr(v, kShownBytes), error.what());
@@ -358,13 +372,17 @@ class Check {
     return offset == kNoOffset ? 0 : log_.line_number(offset);
   }
 
+  // Every value is looked at, also after one that passes: one that cannot be ends the official
+  // checker.
   void try_any(const RuleCode& code, Occurrences& seen, uint64_t offset, const Value& v,
                Evaluator& evaluator) {
-    if (seen.any_met) return;
     try {
-      seen.any_met = evaluator.check(code.fragment);
+      seen.any_met |= evaluator.check(code.fragment);
     } catch (const RuleError& error) {
-      seen.any_error = error.what();
+      if (seen.any_error.empty()) {
+        seen.any_error = fmt::format("{} ({})", to_repr(v, kShownBytes), error.what());
+        seen.error_offset = offset;
+      }
     }
     if (seen.any_met) return;
     seen.last_offset = offset;
@@ -380,9 +398,9 @@ class Check {
       const RuleCode& code = *rule.at_least_one_check;
       if (seen.any_met) {
         if (seen.any_error.empty()) continue;
-        warn({rule.name,
-              fmt::format("A value of '{}' ends the official checker with an error", rule.name),
-              code.fragment.source, seen.any_error, code.file, code.line, 0});
+        put({"", fmt::format("A value of '{}' ends the official checker with an error", rule.name),
+             code.fragment.source, seen.any_error, code.file, code.line,
+             line_number(seen.error_offset)});
         continue;
       }
       Finding finding{"",

@@ -245,19 +245,41 @@ TEST(CheckLog, NamesThatLeaveTheRulesAreErrorsOfTheLog) {
   }
 }
 
-TEST(CheckLog, WhatEndsTheOfficialCheckerIsWarnedOf) {
-  BertLog log = BertLog::passing();
-  const auto accuracy = std::find_if(log.events.begin(), log.events.end(), [](const auto& event) {
-    return event.key == "eval_accuracy";
-  });
-  LogEvent text = *accuracy;
-  text.value = "\"0.5\"";
-  log.events.insert(accuracy, text);
-  const LogVerdict verdict = check(log);
-  EXPECT_TRUE(verdict.passed()) << all(verdict.errors);
-  ASSERT_EQ(verdict.warnings.size(), 1u);
-  EXPECT_EQ(verdict.warnings[0].summary,
-            "A value of 'eval_accuracy' ends the official checker with an error");
+// Before or after a value that passes, and though it is not the only one.
+TEST(CheckLog, WhatEndsTheOfficialCheckerFails) {
+  for (const bool before : {true, false}) {
+    for (const char* value : {"\"0.5\"", "null", "[0.9]", "{}"}) {
+      BertLog log = BertLog::passing("closed");
+      const auto accuracy =
+          std::find_if(log.events.begin(), log.events.end(),
+                       [](const auto& event) { return event.key == "eval_accuracy"; });
+      LogEvent other = *accuracy;
+      other.value = value;
+      log.events.insert(before ? accuracy : accuracy + 1, other);
+      const LogVerdict verdict = check(log);
+      EXPECT_EQ(only_error(verdict),
+                "A value of 'eval_accuracy' ends the official checker with an error")
+          << value;
+      ASSERT_EQ(verdict.errors.size(), 1u);
+      EXPECT_EQ(verdict.errors[0].log_line, before ? 29u : 30u);
+      EXPECT_NE(verdict.errors[0].found.find("cannot be ordered"), std::string::npos)
+          << verdict.errors[0].found;
+      EXPECT_TRUE(verdict.warnings.empty());
+    }
+  }
+}
+
+TEST(CheckLog, ATimeLimitSaysBothNumbers) {
+  const auto found = [](double minutes) {
+    BertLog log = BertLog::passing("closed");
+    log.at("init_stop").time_ms = log.at("init_start").time_ms + minutes * 60'000;
+    const LogVerdict verdict = check(log);
+    EXPECT_EQ(verdict.errors.size(), 1u) << all(verdict.errors);
+    return verdict.errors.at(0).found;
+  };
+  EXPECT_EQ(found(32.3), "initialisation took 32.3 of 30 minutes");
+  EXPECT_EQ(found(30.001), "initialisation took 30.00100 of 30 minutes");
+  EXPECT_EQ(found(300), "initialisation took 300.0 of 30 minutes");
 }
 
 TEST(CheckLog, LogWithoutEventsFails) {
