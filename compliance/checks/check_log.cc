@@ -522,7 +522,10 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
   verdict.ground = "given";
   verdict.benchmark = logged_benchmark(log);
   verdict.event_count = log.event_count();
-  if (!verdict.benchmark.empty() && !rules.covers(verdict.benchmark)) {
+  // A benchmark that the round does not have fails by the rules there are.
+  const auto& benchmarks = round_benchmarks(usage, ruleset);
+  if (std::find(benchmarks.begin(), benchmarks.end(), verdict.benchmark) != benchmarks.end() &&
+      !rules.covers(verdict.benchmark)) {
     verdict.not_judged = fmt::format(
         "Strata's own rules cover BERT; for benchmark '{}' give --rules with the official rule "
         "files",

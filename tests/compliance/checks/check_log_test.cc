@@ -296,6 +296,15 @@ TEST(CheckLog, OtherBenchmarksAreNotJudgedByOwnRules) {
   EXPECT_NE(verdict.not_judged.find("--rules"), std::string::npos) << verdict.not_judged;
 }
 
+TEST(CheckLog, ABenchmarkThatTheRoundDoesNotHaveFails) {
+  for (const char* name : {"\"brt\"", "\"resnet\"", "\"\"", "7", "null"}) {
+    const LogVerdict verdict = check(BertLog::passing().set("submission_benchmark", name));
+    EXPECT_EQ(verdict.outcome(), Outcome::kFailed) << name;
+    EXPECT_NE(all(verdict.errors).find("submission_benchmark"), std::string::npos)
+        << all(verdict.errors);
+  }
+}
+
 TEST(CheckLog, RulesetIsInferredAndItsGroundGiven) {
   const TemporaryFolder folder;
   const std::string text = BertLog::passing().text();  // a run of November 2023
