@@ -188,7 +188,7 @@ int check_packages(const CheckOptions& options, bool whole_round) {
 }
 
 // A section for each result folder under the path, of which there must be one at least; `judge`
-// may leave a folder out. Whatever is wrong with a folder's files is its section's error.
+// may leave a folder out. A file that cannot be read is its section's error, and said at the end.
 int check_folders(const CheckOptions& options, std::string_view title,
                   const std::function<std::optional<Section>(const ResultFolder&)>& judge,
                   std::string_view none_there) {
@@ -201,6 +201,7 @@ int check_folders(const CheckOptions& options, std::string_view title,
       section = judge(folder);
     } catch (const std::exception& error) {
       section = Section{"", {error.what()}, {}, {}};
+      problems.push_back(error.what());
     }
     if (!section) continue;
     section->title = fmt::format("{}{}", title, folder.path.string());
@@ -273,14 +274,19 @@ int check_power(const CheckOptions& options) {
 int check_systems(const CheckOptions& options) {
   const std::string usage = options.usage.empty() ? "training" : options.usage;
   std::vector<Section> sections;
+  ListingProblems problems;
   for (const std::string& path : options.paths) {
     std::string ruleset = options.ruleset;
     if (ruleset.empty()) ruleset = compliance::infer_ruleset_from_path(path, usage).ruleset;
     if (ruleset.empty()) fail("{}: its path names no round; give --ruleset", path);
     sections.push_back(compliance::check_system_description(path, usage, ruleset));
     sections.back().title += fmt::format(" ({} {})", usage, ruleset);
+    if (const std::string what = what_is_at(path); what != "a regular file")
+      problems.push_back(fmt::format("{}: is {}, not a description", path, what));
   }
-  return print_sections(sections, options.json);
+  const int exit_code = print_sections(sections, options.json);
+  refuse(problems);
+  return exit_code;
 }
 
 int check_repository(const CheckOptions& options) {

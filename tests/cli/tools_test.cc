@@ -77,6 +77,30 @@ TEST_F(Tools, OnlyWhatFailsFails) {
   EXPECT_EQ(strata({"check", "log", path("Acme/results/other")}).exit_code, 1);
 }
 
+TEST_F(Tools, PartsThatCannotBeReadLeaveTheOthers) {
+  folder_.write("Acme/results/large/bert/result_0.txt", "");
+  fs::resize_file(path("Acme/results/large/bert/result_0.txt"), uint64_t{1} << 40);
+  for (const char* command : {"rcp", "seeds"}) {
+    std::vector<std::string> words = {"check", command, path("Acme/results")};
+    if (std::string(command) == "rcp") words.insert(words.end(), {"--ruleset", "5.0.0"});
+    const ProcessResult result = strata(words);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_NE(result.out.find("good/bert\n"), std::string::npos) << result.out;
+    EXPECT_NE(result.err.find("a log may have"), std::string::npos) << result.err;
+  }
+  const std::string description = folder_.write("x.json", "{}").string();
+  fs::create_symlink("/dev/zero", path("zero.json"));
+  const ProcessResult systems = strata({"check", "system", "--ruleset", "5.0.0", path("zero.json"),
+                                        path("absent.json"), description});
+  EXPECT_EQ(systems.exit_code, 2);
+  EXPECT_NE(systems.out.find("missing field \"submitter\""), std::string::npos) << systems.out;
+  EXPECT_NE(systems.err.find("zero.json: is a device"), std::string::npos) << systems.err;
+  EXPECT_NE(systems.err.find("absent.json: is not there"), std::string::npos) << systems.err;
+  // A package of which a log fails is judged all the same.
+  EXPECT_EQ(strata({"score", path("Acme")}).exit_code, 0);
+  EXPECT_EQ(strata({"plot", "curves", path("Acme"), "-o", path("x.gp")}).exit_code, 0);
+}
+
 TEST_F(Tools, ConvergenceSaysWhichLinesItPassesOver) {
   folder_.write("Acme/results/good/bert/result_0.txt",
                 ":::MLLOG {\"broken\n" + BertLog::passing().text());
