@@ -97,11 +97,15 @@ Value type_of(const Value& value) {
   return Value::of_id(Kind::kType, 1000 + static_cast<int>(value.kind()));
 }
 
+// Of writing all digits that a double may have.
+constexpr size_t kDigitsSteps = 1000;
+
 // An integral double as an int; beyond 64 bits its exact digits.
 Value integer_from(double real, BuiltinHost& host, std::string_view what) {
   if (!std::isfinite(real))
     throw RuleError(fmt::format("{}: cannot convert {} to an integer", what, real));
   if (real >= -9.2e18 && real <= 9.2e18) return Value::of_int(static_cast<int64_t>(real));
+  host.spend(kDigitsSteps);
   return host.heap().big_int(fmt::format("{:.0f}", real));
 }
 
@@ -167,6 +171,7 @@ Value round_value(const Arguments& arguments, BuiltinHost& host) {
   if (arguments.size() == 1) return integer_from(round_half_even(real), host, "round()");
   const double digits = to_double(arguments[1], "round()");
   if (digits < -300 || digits > 300 || !std::isfinite(real)) return Value::of_float(real);
+  host.spend(kDigitsSteps);
   const std::string text = fmt::format("{:.{}f}", real, std::max(0, static_cast<int>(digits)));
   return Value::of_float(std::strtod(text.c_str(), nullptr));
 }

@@ -315,6 +315,8 @@ Value* Dict::find(std::string_view key) {
 
 Value& Dict::insert(const Value& key) {
   if (Value* existing = find(key)) return *existing;
+  constexpr uint64_t kInsertSteps = 4;
+  heap->spend(kInsertSteps);
   heap->charge(sizeof(entries[0]) + 48);
   if (entries.empty()) entries.reserve(4);
   entries.emplace_back(key, Value());

@@ -201,6 +201,11 @@ TEST(RuleEvaluator, LongTextsAreCharged) {
   }
 }
 
+TEST(RuleEvaluator, DigitsAreCharged) {
+  for (const char* line : {"round(1e300, 300)", "int(1e300)", "math.floor(1e300)"})
+    expect_stopped("for i in range(5000): " + std::string(line));
+}
+
 TEST(RuleEvaluator, EventsAreChargedByTheirLength) {
   Heap heap(64u << 20, kSteps);
   RuleHost host;
