@@ -266,7 +266,7 @@ std::string score_json(const std::vector<Score>& scores) {
          {"scaling", score.committee_scaling},
          {"scaling_problem", score.scaling_problem},
          {"rcp",
-          {{"verdict", rcp_word(score)},
+          {{"outcome", rcp_word(score)},
            {"judged", score.rcp.judged},
            {"passed", score.rcp.passed},
            {"message", score.rcp.message}}},

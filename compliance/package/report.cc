@@ -41,7 +41,7 @@ json to_json(const std::vector<Finding>& findings) {
 
 json to_json(const LogVerdict& verdict) {
   return {{"log", verdict.path.string()},       {"passed", verdict.passed()},
-          {"verdict", word(verdict.outcome())}, {"not_judged", verdict.not_judged},
+          {"outcome", word(verdict.outcome())}, {"not_judged", verdict.not_judged},
           {"readable", verdict.readable},       {"usage", verdict.usage},
           {"ruleset", verdict.ruleset},         {"ruleset_ground", verdict.ground},
           {"benchmark", verdict.benchmark},     {"events", verdict.event_count},
@@ -51,7 +51,7 @@ json to_json(const LogVerdict& verdict) {
 json to_json(const Section& section) {
   return {{"title", section.title},
           {"passed", section.passed()},
-          {"verdict", word(section.outcome())},
+          {"outcome", word(section.outcome())},
           {"errors", section.errors},
           {"warnings", section.warnings},
           {"notes", section.notes}};
@@ -64,7 +64,7 @@ json to_json(const std::vector<Section>& sections) {
 }
 
 json to_json(const RcpVerdict& rcp) {
-  return {{"verdict", word(rcp.outcome())},
+  return {{"outcome", word(rcp.outcome())},
           {"judged", rcp.judged},
           {"passed", rcp.passed},
           {"message", rcp.message},
@@ -82,14 +82,14 @@ json to_json(const PackageVerdict& package) {
                        {"division", folder.division},
                        {"skipped", folder.skipped},
                        {"passed", folder.passed()},
-                       {"verdict", word(folder.outcome())},
+                       {"outcome", word(folder.outcome())},
                        {"sections", to_json(folder.sections)},
                        {"rcp", to_json(folder.rcp)},
                        {"seeds_passed", folder.seeds_passed},
                        {"logs", logs}});
   }
   return {{"submitter", package.submitter},      {"path", package.path.string()},
-          {"passed", package.passed()},          {"verdict", word(package.outcome())},
+          {"passed", package.passed()},          {"outcome", word(package.outcome())},
           {"systems", to_json(package.systems)}, {"folders", folders}};
 }
 
@@ -166,7 +166,7 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
   size_t width = 9;
   for (const PackageVerdict& package : packages) width = std::max(width, package.submitter.size());
   std::string text =
-      fmt::format("{:<{}}  verdict     systems     folders  failed  not judged  logs   failed\n",
+      fmt::format("{:<{}}  outcome     systems     folders  failed  not judged  logs   failed\n",
                   "submitter", width);
   std::map<std::string, size_t> not_judged;  // reasons, and how often
   for (const PackageVerdict& package : packages) {

@@ -110,6 +110,33 @@ TEST(Rcp, ABatchSizeOfMinusOneIsNone) {
   EXPECT_EQ(check(combine({run})).message, "Could not detect global_batch_size");
 }
 
+TEST(Convergence, ARunSaysSuccessWhereEveryStopDoes) {
+  const auto says = [](const std::vector<const char*>& metadata) {
+    std::string text;
+    for (const char* fields : metadata) {
+      text += R"(:::MLLOG {"time_ms": 1, "key": "run_stop", "value": null, "metadata": )" +
+              std::string(fields) + "}\n";
+    }
+    return says_success(EventLog::from_text(text, "test.txt"));
+  };
+  const char *success = R"({"status": "success"})", *aborted = R"({"status": "aborted"})";
+  EXPECT_TRUE(says({success}));
+  EXPECT_TRUE(says({success, success}));
+  EXPECT_FALSE(says({}));
+  EXPECT_FALSE(says({aborted, success}));
+  EXPECT_FALSE(says({success, aborted}));
+  for (const char* other : {"{}", "null", "[]", R"({"status": true})", R"("success")"})
+    EXPECT_FALSE(says({other})) << other;
+  const auto of_round_06 = [](const std::string& record) {
+    return says_success(EventLog::from_text(":::MLL 1558631910.748 run_stop: " + record + "\n",
+                                            "test.txt", LogFormat::kMll));
+  };
+  EXPECT_TRUE(of_round_06(R"({"value": null, "metadata": {"status": "success"}})"));
+  EXPECT_FALSE(of_round_06(R"({"value": null, "metadata": {"status": "aborted"}})"));
+  EXPECT_FALSE(of_round_06(R"({"value": null})"));
+  EXPECT_FALSE(of_round_06("7"));
+}
+
 TEST(Rcp, PointsThatCannotBeReadAreErrors) {
   for (const char* json : {"", "{", "[]", "{}", R"({"a": 1})", R"({"a": {"BS": 1}})",
                            R"({"a": {"BS": 1, "Epochs to converge": [1, 2]}})",

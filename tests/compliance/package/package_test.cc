@@ -269,7 +269,7 @@ TEST(Package, WhatHasNoRulesIsNotJudgedAndDoesNotFail) {
   EXPECT_NE(text.find("not judged results/laptop/retinanet"), std::string::npos) << text;
   EXPECT_NE(round.find("1 folder: Strata's own rules cover BERT"), std::string::npos) << round;
   EXPECT_EQ(round.find("failed results"), std::string::npos) << round;
-  EXPECT_NE(package_json({verdict}).find("\"verdict\": \"not judged\""), std::string::npos);
+  EXPECT_NE(package_json({verdict}).find("\"outcome\": \"not judged\""), std::string::npos);
   // What can be judged still fails.
   fs::remove(folder.path() / "Strata/results/laptop/retinanet/result_0.txt");
   EXPECT_EQ(check(folder).outcome(), Outcome::kFailed);
