@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kShownBytes = 300;
 constexpr size_t kMaxRuleFiles = 64;
-// Of all rule files together; the published rounds' take 240 an event at most.
+// Of all rule files together; the published rounds' take 260 an event at most.
 constexpr uint64_t kBaseSteps = 20'000'000;
 constexpr uint64_t kStepsPerEvent = 2000;
 constexpr size_t kMaxHeapBytes = 256 << 20;
