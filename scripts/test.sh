@@ -44,6 +44,9 @@ for preset in "${presets[@]}"; do
       say "quickstart data could not be made; tests that read it are skipped"
   fi
   say "tests (preset $preset)"
-  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$processors") || status=1
+  results=$root/build/$preset/results.xml
+  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$processors" \
+    --output-junit "$results") || status=1
+  "$root/scripts/check_skipped.sh" "$results" || status=1
 done
 exit $status

@@ -69,7 +69,7 @@ Golden::Comparison Golden::compare(const Parameter& parameter, const double* gra
       result.largest = std::max(result.largest, std::abs(expected[i]));
       result.squared_difference += (actual[i] - expected[i]) * (actual[i] - expected[i]);
       result.squared += expected[i] * expected[i];
-      if (!std::isfinite(actual[i])) result.difference = HUGE_VAL;
+      if (!std::isfinite(actual[i]) || !std::isfinite(expected[i])) result.difference = HUGE_VAL;
     }
   };
   if (parameter.rows == 1) {

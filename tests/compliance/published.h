@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ inline std::filesystem::path published_data() {
   return root / "data/published_logs";
 }
 
-// The round's tree, unpacked once into the build directory; empty where the archive is absent or
-// cannot be unpacked.
+// The round's tree, unpacked once into the build directory; empty where the archive is absent. One
+// that cannot be unpacked ends the test.
 inline std::filesystem::path published_round(const std::string& round) {
   const std::filesystem::path archive = published_data() / (round + ".tar.xz");
   if (!std::filesystem::exists(archive)) return {};
@@ -40,7 +41,8 @@ inline std::filesystem::path published_round(const std::string& round) {
     if (ready) std::ofstream(done) << "unpacked\n";
   }
   ::close(lock);
-  return ready ? folder / round : std::filesystem::path();
+  if (!ready) throw std::runtime_error(archive.string() + ": cannot be unpacked");
+  return folder / round;
 }
 
 // The installed mlperf_logging package: $STRATA_MLPERF_LOGGING, or that of a virtual environment

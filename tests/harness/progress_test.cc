@@ -225,10 +225,13 @@ TEST_F(ProgressTest, ABarNamesThePhase) {
 }
 
 TEST_F(ProgressTest, ADefaultOneShowsNothing) {
+  testing::internal::CaptureStderr();
   Progress progress;
+  progress.begin_phase("warm-up");
   progress.update({.step = 1});
   progress.print("x");
   progress.finish();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace

@@ -112,7 +112,9 @@ class StepWalkerTest : public testing::Test {
   static double largest_difference(const bert::HostWeights& a, const bert::HostWeights& b) {
     double largest = 0;
     for (size_t i = 0; i < a.size(); ++i) {
-      largest = std::max(largest, std::abs(static_cast<double>(a[i]) - b[i]));
+      const double difference = std::abs(static_cast<double>(a[i]) - b[i]);
+      if (!std::isfinite(difference)) return HUGE_VAL;
+      largest = std::max(largest, difference);
     }
     return largest;
   }

@@ -146,7 +146,8 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
     for (const bool graphs : {false, true}) {
       config.device.graphs = graphs;
       testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
-      const TrainingHistory on_device = train(config, deferred, *world_, *source_, 7, kLaggingSteps);
+      const TrainingHistory on_device =
+          train(config, deferred, *world_, *source_, 7, kLaggingSteps);
       EXPECT_EQ(on_device.weights, in_host_memory.weights)
           << (sharded ? "sharded" : "") << (graphs ? ", launched" : "");
       int64_t launches[] = {deferred.launches()};  // a rank may have no shape that recurs
@@ -157,7 +158,8 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
     config.target.max_steps = kLaggingSteps;
     config.data.shapes = write_small_shapes(*source_);
     testing_support::DeferredBackend prepared(*cpu, static_cast<uint64_t>(world_->rank()));
-    EXPECT_EQ(train(config, prepared, *world_, *source_, 7, kLaggingSteps).weights, in_host_memory.weights)
+    EXPECT_EQ(train(config, prepared, *world_, *source_, 7, kLaggingSteps).weights,
+              in_host_memory.weights)
         << (sharded ? "sharded" : "") << ", recorded before the first step";
     EXPECT_EQ(prepared.launches(), kLaggingSteps);
   }
@@ -262,6 +264,7 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
     const TrainingHistory sharded = train(config, *world_, *source_, 7, 6);
     double difference = 0, largest = 0;
     for (size_t i = 0; i < whole.weights.size(); ++i) {
+      ASSERT_TRUE(std::isfinite(whole.weights[i]) && std::isfinite(sharded.weights[i])) << i;
       difference = std::max<double>(difference, std::abs(whole.weights[i] - sharded.weights[i]));
       largest = std::max<double>(largest, std::abs(whole.weights[i]));
     }

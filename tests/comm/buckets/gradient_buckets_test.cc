@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <map>
@@ -246,6 +247,14 @@ TEST_P(GradientBucketsInEveryMode, StopCleanlyAtAnyPoint) {
     report(buckets, 0, reported);
     if (trial % 2 && reported == kRanges) buckets.finish_step();
   }
+  // What was stopped leaves nothing that a later step would meet.
+  GradientBuckets buckets(step.backend, world, step.gradients(), kBoundaries, options(GetParam()),
+                          step.update());
+  step.set(gradient_of(0, 1));
+  std::ranges::fill(step.applied, 0.0);
+  report(buckets, 0, kRanges);
+  buckets.finish_step();
+  EXPECT_TRUE(std::ranges::any_of(step.applied, [](double value) { return value != 0; }));
 }
 
 TEST(GradientBuckets, RangesMayBeReportedInAnyOrderAndAnyPieces) {

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Fails where tests were skipped that tests/may_skip.txt does not list, and names them.
+# Usage: scripts/check_skipped.sh RESULTS.xml     as 'ctest --output-junit RESULTS.xml' writes it
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+results=${1:?usage: scripts/check_skipped.sh RESULTS.xml}
+skipped=$(sed -nE 's/^.*<testcase name="([^"]*)".* status="notrun".*$/\1/p' "$results" |
+  sed -E 's/  *# GetParam.*//; s/&quot;/"/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g')
+allowed=$(sed -E '/^#/d; /^ *$/d; s/ {2,}.*//; s/^/^(/; s/$/)$/' "$root/tests/may_skip.txt")
+unexpected=$(grep -v -E -f <(printf '%s\n' "$allowed") <<<"$skipped" | sed '/^$/d' || true)
+[[ -z $unexpected ]] && exit 0
+{
+  printf 'skipped, though tests/may_skip.txt does not say that they may be:\n'
+  sed 's/^/  /' <<<"$unexpected"
+} >&2
+exit 1
