@@ -27,7 +27,7 @@ if [[ ! -x $root/.venv/bin/python || ! -f $root/.venv/complete ]]; then
     pip_of "$root/.venv/bin/python" install oracle; then
     touch "$root/.venv/complete"
   else
-    say "oracle: could not be fetched from PyPI; tests against the official checker are skipped"
+    say "oracle: could not be fetched from PyPI; tests against the official checker are skipped, and this fails"
     rm -rf "$root/.venv"
   fi
 fi
