@@ -19,9 +19,8 @@ PlanOptions draw_of_groups(PlanOptions options) {
 
 CostBalancedPlan::CostBalancedPlan(const PlanOptions& options,
                                    std::span<const LengthCount> histogram)
-    : samples_(histogram),
-      draw_(draw_of_groups(options), histogram),
-      balancer_(samples_.longest(), options.cost),
+    : draw_(draw_of_groups(options), histogram),
+      balancer_(draw_.samples().longest(), options.cost),
       groups_(rank_groups(options.ranks, effective_group_ranks(options))),
       batch_per_rank_(static_cast<size_t>(options.batch_per_rank)),
       micro_batches_(options.micro_batches),
@@ -45,7 +44,7 @@ std::span<const uint32_t> CostBalancedPlan::next_step() {
 void CostBalancedPlan::cut_into_micro_batches(std::span<uint32_t> rank_batch) {
   rank_samples_.clear();
   for (const uint32_t number : rank_batch) {
-    rank_samples_.push_back({number, samples_.length_of(number)});
+    rank_samples_.push_back({number, draw_.samples().length_of(number)});
   }
   bins_.resize(rank_batch.size());
   balancer_.assign(rank_samples_, micro_batches_, bins_);

@@ -22,7 +22,6 @@ class CostBalancedPlan final : public BatchPlan {
  private:
   void cut_into_micro_batches(std::span<uint32_t> rank_batch);
 
-  SamplesByLength samples_;
   StratifiedDraw draw_;
   CostBalancer balancer_;
   std::vector<RankGroup> groups_;

@@ -4,7 +4,7 @@ namespace strata::loadbalance {
 
 ExchangePlan::ExchangePlan(const PlanOptions& options, std::span<const LengthCount> histogram)
     : draw_(options, histogram),
-      sort_(SamplesByLength(histogram).longest()),
+      sort_(draw_.samples().longest()),
       ranks_(options.ranks),
       batch_(global_batch_of(options)) {}
 

@@ -4,7 +4,7 @@ namespace strata::loadbalance {
 
 PresortedPlan::PresortedPlan(const PlanOptions& options, std::span<const LengthCount> histogram)
     : draw_(options, histogram),
-      sort_(SamplesByLength(histogram).longest()),
+      sort_(draw_.samples().longest()),
       groups_(rank_groups(options.ranks, effective_group_ranks(options))),
       batch_per_rank_(static_cast<size_t>(options.batch_per_rank)),
       batch_(global_batch_of(options)) {}

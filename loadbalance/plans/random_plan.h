@@ -17,6 +17,7 @@ class RandomDraw {
   RandomDraw(const PlanOptions& options, std::span<const LengthCount> histogram);
   // The next global batch, rank by rank. Valid until the next call.
   std::span<const Sample> next_step();
+  const SamplesByLength& samples() const { return samples_; }
 
  private:
   SamplesByLength samples_;

@@ -18,6 +18,7 @@ class StratifiedDraw {
   StratifiedDraw(const PlanOptions& options, std::span<const LengthCount> histogram);
   // The next global batch, rank by rank. Valid until the next call.
   std::span<const Sample> next_step();
+  const SamplesByLength& samples() const { return samples_; }
 
  private:
   void deal_local_batch(std::span<Sample> local_batch);
