@@ -1,17 +1,19 @@
 #include "bench/start_benchmark.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "base/cumulative_counts.h"
 #include "base/random.h"
 #include "base/timing.h"
+#include "data/files/convert.h"
 #include "data/files/instance_file.h"
 #include "data/files/sample_index.h"
 #include "harness/host/page_cache.h"
 #include "loadbalance/length_histogram.h"
 #include "loadbalance/plans/batch_plan.h"
+#include "training/batches/synthetic_batch.h"
 #include "training/options.h"
 #include "training/setup.h"
 
@@ -34,35 +36,24 @@ std::vector<uint16_t> random_lengths(uint32_t samples) {
   return lengths;
 }
 
-// 15 % of the tokens, as in the recipe of MLPerf.
 std::vector<uint16_t> masked_counts_of(const std::vector<uint16_t>& lengths) {
   std::vector<uint16_t> counts(lengths.size());
   std::ranges::transform(lengths, counts.begin(), [](uint16_t length) {
-    return static_cast<uint16_t>(std::clamp(length * 15 / 100, 1, 76));
+    return static_cast<uint16_t>(training::masked_by_recipe(length));
   });
   return counts;
 }
 
 void write_small_data(const std::filesystem::path& path) {
+  const bert::BertConfig bert;  // BERT-large, for its vocabulary
+  const std::vector<uint16_t> drawn = random_lengths(kSmallSamples);
   data::Instances instances;
-  const std::vector<uint16_t> lengths = random_lengths(kSmallSamples);
-  const std::vector<uint16_t> masked = masked_counts_of(lengths);
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    for (int32_t t = 0; t < lengths[i]; ++t) {
-      instances.tokens.push_back(static_cast<int32_t>((i * 31 + static_cast<size_t>(t)) % 30522));
-    }
-    for (int32_t k = 0; k < masked[i]; ++k) {
-      instances.masked_positions.push_back(k);
-      instances.masked_ids.push_back(k);
-    }
-    instances.token_offsets.push_back(instances.tokens.size());
-    instances.masked_offsets.push_back(instances.masked_ids.size());
-    instances.first_lengths.push_back(lengths[i] / 2);
-    instances.next_sentence.push_back(0);
-  }
+  data::append_samples(
+      training::synthetic_batch(bert, std::vector<int32_t>(drawn.begin(), drawn.end()), 1),
+      instances);
   data::InstanceFileInfo info;
-  info.vocabulary_size = 30522;
-  info.max_length = 512;
+  info.vocabulary_size = static_cast<int32_t>(bert.vocab_size);
+  info.max_length = static_cast<int32_t>(bert.max_positions);
   info.max_predictions = 76;
   data::write_instances(path, instances, info);
   data::write_index(std::span(&path, 1));

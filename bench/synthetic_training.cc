@@ -52,17 +52,13 @@ class PlannedLengths {
                                                            const bert::BertConfig& bert,
                                                            size_t global_batch) {
     constexpr size_t kFewest = 1 << 16, kSteps = 64;
-    const int longest = std::min(static_cast<int>(bert.max_positions),
-                                 config.batch.load_balance.strata.back());
+    const int longest =
+        std::min(static_cast<int>(bert.max_positions), config.batch.load_balance.strata.back());
     std::vector<loadbalance::LengthCount> lengths;
     for (auto entry : loadbalance::in_proportion(loadbalance::mlperf_wikipedia_histogram(),
                                                  std::max(kFewest, kSteps * global_batch))) {
       entry.length = std::min(entry.length, longest);
-      if (!lengths.empty() && lengths.back().length == entry.length) {
-        lengths.back().weight += entry.weight;
-      } else {
-        lengths.push_back(entry);
-      }
+      loadbalance::append(lengths, entry);
     }
     return lengths;
   }

@@ -10,6 +10,14 @@
 
 namespace strata::loadbalance {
 
+void append(std::vector<LengthCount>& histogram, const LengthCount& entry) {
+  if (!histogram.empty() && histogram.back().length == entry.length) {
+    histogram.back().weight += entry.weight;
+  } else {
+    histogram.push_back(entry);
+  }
+}
+
 std::vector<LengthCount> parse_length_histogram(const std::string& text,
                                                 const std::string& source) {
   std::istringstream file(text);
@@ -35,13 +43,7 @@ std::vector<LengthCount> parse_length_histogram(const std::string& text,
   std::stable_sort(histogram.begin(), histogram.end(),
                    [](const auto& a, const auto& b) { return a.length < b.length; });
   std::vector<LengthCount> merged;
-  for (const LengthCount& entry : histogram) {
-    if (!merged.empty() && merged.back().length == entry.length) {
-      merged.back().weight += entry.weight;
-    } else {
-      merged.push_back(entry);
-    }
-  }
+  for (const LengthCount& entry : histogram) append(merged, entry);
   return merged;
 }
 

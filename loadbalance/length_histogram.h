@@ -14,6 +14,9 @@ struct LengthCount {
   int64_t weight = 0;
 };
 
+// Adds to a histogram whose lengths rise: to its last entry where that is of the same length.
+void append(std::vector<LengthCount>& histogram, const LengthCount& entry);
+
 // Reads lines "LENGTH WEIGHT", '#' starts a comment: length in [1, 65535], weight >= 0; several
 // lines of a length add up, and lengths rise in what is returned. Throws
 // Error that names `source`, or the file, and the line.

@@ -2,21 +2,16 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
-#include "training/options.h"
 #include "training/warm_up.h"
 
 namespace strata::training {
+
 BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks)
     : config_(config), ranks_(ranks), bert_(make_bert_config(config)) {
   check_vocabulary(config, bert_);
   backend_ = make_backend(config, ranks.local);
   check_data_paths(config.data);
-  if (config.model.precision == config::Precision::kFp8 && !backend_->has_float8()) {
-    fail("model.precision fp8: {}: has no FP8; use another", backend_->description());
-  }
-  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity_of(config, bert_),
-                                         model_options(config, bert_));
+  model_ = make_model(config, bert_, *backend_);
 }
 
 harness::SystemFacts BertSystem::system_facts() const {

@@ -58,30 +58,31 @@ class Checks {
     make_weights(config_, layout, 0,
                  [this](const std::string& line) { result_.facts.push_back(line); });
     if (!backend_) return;
-    if (config_.model.precision == config::Precision::kFp8 && !backend_->has_float8()) {
-      fail("model.precision fp8: {}: has no FP8; use another", backend_->description());
-    }
-    const auto capacity = capacity_of(config_, *bert_);
-    const bert::Model model(*bert_, *backend_, capacity, model_options(config_, *bert_));
-    fact("memory is there for micro-batches of {} tokens", capacity.tokens);
+    make_model(config_, *bert_, *backend_);
+    fact("memory is there for micro-batches of {} tokens", capacity_of(config_, *bert_).tokens);
+  }
+
+  // With its first sample and its last.
+  std::unique_ptr<data::InstanceSource> open_and_try(
+      const std::vector<std::filesystem::path>& paths) const {
+    auto source = open_data(paths, config_.data, *bert_);
+    data::PackedBatch batch;
+    source->read(std::vector<uint32_t>{0, source->size() - 1}, batch);
+    return source;
   }
 
   void check_training_data() {
-    const auto source = open_data(config_.data.train, config_.data, *bert_);
+    const auto source = open_and_try(config_.data.train);
     fact("training data: {} samples", source->size());
     loadbalance::make_batch_plan(plan_options(config_, ranks_.size(), 0),
                                  histogram_of(source->index().classes()))
         ->next_step();
-    data::PackedBatch batch;
-    source->read(std::vector<uint32_t>{0, source->size() - 1}, batch);
   }
 
   void check_evaluation_data() {
-    const auto source = open_data(config_.data.eval, config_.data, *bert_);
+    const auto source = open_and_try(config_.data.eval);
     fact("evaluation data: {} of {} samples",
          evaluation_samples(config_.data.eval_samples, *source), source->size());
-    data::PackedBatch batch;
-    source->read(std::vector<uint32_t>{0, source->size() - 1}, batch);
   }
 
   const config::RunConfig& config_;

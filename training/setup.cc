@@ -11,6 +11,7 @@
 #include "base/processors.h"
 #include "data/text/vocabulary.h"
 #include "device/registry/backends.h"
+#include "training/options.h"
 
 namespace strata::training {
 namespace {
@@ -134,9 +135,8 @@ std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesyste
 std::vector<loadbalance::LengthCount> histogram_of(const data::SampleClasses& classes) {
   std::vector<loadbalance::LengthCount> histogram;
   for (const data::SampleClass& alike : classes.all()) {
-    const auto length = static_cast<int>(alike.length);
-    if (histogram.empty() || histogram.back().length != length) histogram.push_back({length, 0});
-    histogram.back().weight += static_cast<int64_t>(alike.count);
+    loadbalance::append(histogram,
+                        {static_cast<int>(alike.length), static_cast<int64_t>(alike.count)});
   }
   return histogram;
 }
@@ -152,6 +152,15 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
   return {.tokens = sum_of_largest(source.lengths(), samples),
           .sequences = samples,
           .masked = std::max<int64_t>(sum_of_largest(source.masked_counts(), samples), 1)};
+}
+
+std::unique_ptr<bert::Model> make_model(const config::RunConfig& config,
+                                        const bert::BertConfig& model, device::Backend& backend) {
+  if (config.model.precision == config::Precision::kFp8 && !backend.has_float8()) {
+    fail("model.precision fp8: {}: has no FP8; use another", backend.description());
+  }
+  return std::make_unique<bert::Model>(model, backend, capacity_of(config, model),
+                                       model_options(config, model));
 }
 
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b) {

@@ -68,6 +68,10 @@ std::vector<loadbalance::LengthCount> histogram_of(const data::SampleClasses& cl
 bert::BatchCapacity capacity_of(const config::RunConfig& config, const bert::BertConfig& model);
 // The most a micro-batch of `samples` samples of `source` can hold.
 bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples);
+// With memory for the largest micro-batches. Throws Error where device, configuration and model do
+// not suit each other.
+std::unique_ptr<bert::Model> make_model(const config::RunConfig& config,
+                                        const bert::BertConfig& model, device::Backend& backend);
 // The larger of the two in every respect.
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 

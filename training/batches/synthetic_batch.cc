@@ -7,8 +7,6 @@
 namespace strata::training {
 namespace {
 
-constexpr int32_t kMaxPredictions = 76;
-
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -22,6 +20,11 @@ class Random {
 };
 
 }  // namespace
+
+int32_t masked_by_recipe(int32_t length) {
+  constexpr int32_t kMaxPredictions = 76;
+  return std::clamp(length * 15 / 100, 1, kMaxPredictions);
+}
 
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   std::span<const int32_t> masked, uint64_t seed) {
@@ -50,7 +53,7 @@ data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const
                                   uint64_t seed) {
   std::vector<int32_t> masked;
   for (const int32_t length : lengths) {
-    masked.push_back(std::clamp(length * 15 / 100, 1, kMaxPredictions));
+    masked.push_back(masked_by_recipe(length));
   }
   return synthetic_batch(model, lengths, masked, seed);
 }

@@ -13,7 +13,9 @@ namespace strata::training {
 // Sequences of these lengths, of which so many tokens are masked each, at most all.
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   std::span<const int32_t> masked, uint64_t seed);
-// The same with 15 % of the tokens masked (at least one, at most 76 as in MLPerf).
+// How many tokens of a sequence of `length` the recipe masks: 15 %, at least one, at most 76.
+int32_t masked_by_recipe(int32_t length);
+// The same with as many tokens masked as the recipe of MLPerf masks.
 data::PackedBatch synthetic_batch(const bert::BertConfig& model, std::span<const int32_t> lengths,
                                   uint64_t seed);
 
