@@ -26,8 +26,7 @@ class CumulativeCounts {
   }
 
   uint64_t total() const { return ends_.empty() ? 0 : ends_.back(); }
-  size_t kinds() const { return ends_.size(); }
-  // Numbers before the first of `kind`, which may be kinds().
+  // Numbers before the first of `kind`, which may be one past the last.
   uint64_t before(size_t kind) const { return kind == 0 ? 0 : ends_[kind - 1]; }
   // The kind of a number below total(): a look-up and, mostly, no step further.
   size_t kind_of(uint64_t number) const {

@@ -85,8 +85,7 @@ void Progress::update(const ProgressState& state) {
 void Progress::begin_phase(std::string_view phase) {
   if (!enabled_) return;
   const TimePoint now = options_.clock();
-  const bool counted = phase_.empty();
-  if (!counted) {
+  if (!phase_.empty()) {
     for (Mark& mark : marks_) mark.time += now - phase_began_;
   }
   phase_ = phase;

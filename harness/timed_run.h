@@ -1,7 +1,6 @@
 // The timed region of one experiment, and what it shows while it lasts.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "config/run_config.h"

@@ -21,7 +21,7 @@ static_assert(std::endian::native == std::endian::little, "the file's numbers ar
 constexpr std::array<char, 8> kMagic = {'S', 'T', 'R', 'A', 'T', 'A', 'I', 'X'};
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kAlignment = 4096;  // of the arrays: a page
-constexpr size_t kMostMasked = size_t{1} << 16, kMostNameBytes = 4096;
+constexpr size_t kMostNameBytes = 4096;
 
 // Of the file's head, which the arrays follow.
 uint64_t hash_of(std::span<const std::byte> bytes) {
@@ -220,8 +220,8 @@ SampleIndex SampleIndex::open(const std::filesystem::path& path,
   std::vector<SampleClass> classes;
   for (uint64_t i = 0; i < head.classes; ++i) {
     const auto c = tables.value<SampleClass>();
-    if (c.length > std::numeric_limits<uint16_t>::max() || c.masked >= kMostMasked ||
-        c.count == 0 || c.count > head.samples) {
+    constexpr uint32_t kMost = std::numeric_limits<uint16_t>::max();
+    if (c.length > kMost || c.masked > kMost || c.count == 0 || c.count > head.samples) {
       damaged("its classes");
     }
     in_classes += c.count;
