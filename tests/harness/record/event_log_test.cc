@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kPrefix = ":::MLLOG ";
 
 // The events of a log, every line of which must be whole.
-std::vector<nlohmann::json> events_of(const std::filesystem::path& path) {
+std::vector<nlohmann::json> whole_events_of(const std::filesystem::path& path) {
   const std::string text = read_file(path);
   EXPECT_TRUE(text.empty() || text.back() == '\n') << "the last line is not whole";
   std::vector<nlohmann::json> events;
@@ -65,7 +65,7 @@ TEST_F(EventLogTest, EveryTypeOfValueIsWrittenAsJson) {
   log.event("large", ~uint64_t{0});
   log.event("small", 1e-9);
   log.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kSuccess}});
-  const auto events = events_of(path_);
+  const auto events = whole_events_of(path_);
   ASSERT_EQ(events.size(), 7u);
   EXPECT_EQ(events[0]["event_type"], "INTERVAL_START");
   EXPECT_TRUE(events[0]["value"].is_null());
@@ -86,7 +86,7 @@ TEST_F(EventLogTest, TimesNeverFall) {
   log.end("a");
   now = 200;
   log.event("b", 1);
-  const auto events = events_of(path_);
+  const auto events = whole_events_of(path_);
   EXPECT_EQ(events[0]["time_ms"], 100);
   EXPECT_EQ(events[1]["time_ms"], 100);
   EXPECT_EQ(events[2]["time_ms"], 200);
@@ -105,7 +105,7 @@ TEST_F(EventLogTest, AMovedLogGoesOnInTheSameFile) {
   EventLog second(std::move(first));
   first.end("lost");
   second.end("a");
-  EXPECT_EQ(events_of(path_).size(), 2u);
+  EXPECT_EQ(whole_events_of(path_).size(), 2u);
 }
 
 TEST_F(EventLogTest, AnExistingLogIsNeverTouched) {
@@ -150,13 +150,13 @@ TEST_F(EventLogTest, WhereTheDiskFillsUpWholeLinesRemain) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, previous);
   EXPECT_NE(error.find(path_.string() + ": cannot write event 'key'"), std::string::npos) << error;
-  const auto events = events_of(path_);
+  const auto events = whole_events_of(path_);
   EXPECT_EQ(static_cast<int>(events.size()), written - 1);
   EXPECT_GT(events.size(), 1u);
 
   // Space is back: the run can still say how it ended.
   log.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
-  EXPECT_EQ(events_of(path_).back()["metadata"]["status"], "aborted");
+  EXPECT_EQ(whole_events_of(path_).back()["metadata"]["status"], "aborted");
 }
 
 TEST_F(EventLogTest, AKilledProcessLeavesEveryLineItWrote) {
@@ -169,7 +169,7 @@ TEST_F(EventLogTest, AKilledProcessLeavesEveryLineItWrote) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(events_of(path_).size(), 50u);
+  EXPECT_EQ(whole_events_of(path_).size(), 50u);
 }
 
 }  // namespace

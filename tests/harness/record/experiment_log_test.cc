@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "harness/record/log_keys.h"
+#include "tests/harness/record/events_of.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -16,14 +17,7 @@ namespace {
 
 class RunLogTest : public testing_support::TemporaryDirectory {
  protected:
-  std::vector<nlohmann::json> events() const {
-    std::vector<nlohmann::json> result;
-    std::istringstream lines(read_file(path_));
-    for (std::string line; std::getline(lines, line);) {
-      result.push_back(nlohmann::json::parse(line.substr(line.find('{'))));
-    }
-    return result;
-  }
+  std::vector<nlohmann::json> events() const { return events_of(path_); }
   void expect_last_is_run_stop(const std::string& status) const {
     const auto last = events().back();
     EXPECT_EQ(last["key"], "run_stop");

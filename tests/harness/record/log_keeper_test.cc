@@ -13,6 +13,7 @@
 #include "harness/record/experiment_log.h"
 #include "harness/record/log_keys.h"
 #include "harness/record/output_lock.h"
+#include "tests/harness/record/events_of.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
@@ -20,14 +21,7 @@ namespace {
 
 class LogKeeperTest : public testing_support::TemporaryDirectory {
  protected:
-  std::vector<nlohmann::json> events() const {
-    std::vector<nlohmann::json> result;
-    std::istringstream lines(read_file(path_));
-    for (std::string line; std::getline(lines, line);) {
-      result.push_back(nlohmann::json::parse(line.substr(line.find('{'))));
-    }
-    return result;
-  }
+  std::vector<nlohmann::json> events() const { return events_of(path_); }
   void expect_aborted() const {
     EXPECT_EQ(events().back()["key"], "run_stop");
     EXPECT_EQ(events().back()["metadata"]["status"], "aborted");
