@@ -104,27 +104,6 @@ void create_parents(const fs::path& path) {
   for (const fs::path& folder : missing) flush_folder(folder.parent_path());
 }
 
-// Replaces the regular file `target`, or makes it; `path` is how the user calls it.
-void replace_file(const fs::path& target, const fs::path& path, std::string_view bytes) {
-  std::string temporary;
-  const auto give_up = [&](const char* what) {
-    const int cause = errno;
-    ::unlink(temporary.c_str());
-    fail("{}: cannot {}: {}", path.string(), what, std::strerror(cause));
-  };
-  {
-    const FileDescriptor file(create_temporary(target, temporary));
-    if (file.get() < 0) fail("{}: cannot create: {}", path.string(), std::strerror(errno));
-    if (!write_all(file.get(), bytes)) give_up("write");
-    if (::fsync(file.get()) != 0) give_up("flush to disk");
-  }
-  if (::rename(temporary.c_str(), target.c_str()) != 0) give_up("rename into place");
-  if (!flush_folder(target.parent_path())) {
-    fail("{}: is written, but its folder cannot be flushed to disk: {}", path.string(),
-         std::strerror(errno));
-  }
-}
-
 // The standard stream that `status` is of, if it is one's.
 std::FILE* standard_stream(const struct stat& status) {
   for (std::FILE* stream : {stdout, stderr}) {
@@ -214,12 +193,48 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
-  if (const auto status = status_of(path); status && !S_ISREG(status->st_mode)) {
-    fail("{}: is {}, which no file can replace", path.string(), describe_mode(status->st_mode));
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  if (const auto status = status_of(path_); status && !S_ISREG(status->st_mode)) {
+    fail("{}: is {}, which no file can replace", path_.string(), describe_mode(status->st_mode));
   }
-  const fs::path target = follow_links(path);
-  create_parents(target);
-  replace_file(target, path, bytes);
+  target_ = follow_links(path_);
+  create_parents(target_);
+  fd_ = create_temporary(target_, temporary_);
+  if (fd_ < 0) fail("{}: cannot create: {}", path_.string(), std::strerror(errno));
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::write(std::string_view bytes) {
+  if (!write_all(fd_, bytes)) give_up("write");
+}
+
+void AtomicFile::commit() {
+  if (::fsync(fd_) != 0) give_up("flush to disk");
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) give_up("rename into place");
+  temporary_.clear();
+  if (!flush_folder(target_.parent_path())) {
+    fail("{}: is written, but its folder cannot be flushed to disk: {}", path_.string(),
+         std::strerror(errno));
+  }
+}
+
+void AtomicFile::give_up(const char* what) {
+  const int cause = errno;
+  discard();
+  fail("{}: cannot {}: {}", path_.string(), what, std::strerror(cause));
+}
+
+void AtomicFile::discard() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
 }
 
 void write_output(const fs::path& path, std::string_view bytes) {

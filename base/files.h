@@ -30,6 +30,29 @@ std::vector<std::filesystem::path> list_directory(const std::filesystem::path& d
 // directories.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
+// A file too large to hold in memory twice, written piece by piece to a new temporary one beside
+// it: under its own name it is either the old one or the whole new one. Errors are as of
+// write_file_atomically.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();  // what is not committed is removed
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes);
+  // Flushes it to disk, gives it its name and flushes the folder.
+  void commit();
+
+ private:
+  [[noreturn]] void give_up(const char* what);
+  void discard() noexcept;
+
+  std::filesystem::path path_, target_;  // as the user calls it; at the end of its links
+  std::string temporary_;                // empty: committed
+  int fd_ = -1;
+};
+
 // What a user named as a command's output: a device, a FIFO or an open standard stream
 // (/dev/stdout) is written to; anything else as write_file_atomically does.
 void write_output(const std::filesystem::path& path, std::string_view bytes);

@@ -1,5 +1,5 @@
-// SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014): the
-// same numbers on every platform.
+// SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014):
+// the same numbers on every platform.
 #pragma once
 
 #include <cstdint>

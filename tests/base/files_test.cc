@@ -99,6 +99,24 @@ std::pair<dev_t, ino_t> identity_of(const fs::path& path) {
 }
 
 // A power failure may lose a name whose folder was not flushed, and a folder whose parent was not.
+TEST_F(Files, AFileWrittenInPiecesAppearsWhenItIsWhole) {
+  const auto path = directory_ / "pieces";
+  write_file_atomically(path, "old");
+  {
+    AtomicFile left(path);
+    left.write("cut sh");
+    EXPECT_EQ(list_directory(directory_).size(), 2u) << "its temporary file";
+  }
+  EXPECT_EQ(list_directory(directory_).size(), 1u);
+  AtomicFile file(path);
+  file.write("new ");
+  EXPECT_EQ(read_file(path), "old");
+  file.write("bytes");
+  file.commit();
+  EXPECT_EQ(read_file(path), "new bytes");
+  EXPECT_EQ(list_directory(directory_).size(), 1u);
+}
+
 TEST_F(Files, AWrittenFileIsFlushedThenTheFoldersThatNameIt) {
   flushed.clear();
   write_file_atomically(directory_ / "new" / "file", "x");
