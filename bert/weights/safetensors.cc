@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/crc32c.h"
 #include "base/error.h"
-#include "base/files.h"
 
 namespace strata::bert {
 namespace {
@@ -77,7 +77,12 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : TensorFile
     fail("{}: the header at byte 8 is not a JSON object: not a safetensors file", file);
   }
   for (const auto& [name, entry] : entries.items()) {
-    if (name == "__metadata__") continue;
+    if (name == "__metadata__") {
+      for (const auto& [key, value] : entry.items()) {
+        if (value.is_string()) metadata_[key] = value;
+      }
+      continue;
+    }
     tensors_.emplace(name,
                      parse_tensor(file, name, entry, sizeof header_size + header_size, file_size));
   }
@@ -87,25 +92,45 @@ std::string SafetensorsFile::read_bytes(const std::string& name, const StoredTen
   return read_tensor_bytes(path_, name, tensor.begin, tensor.end);
 }
 
-void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {
-  json header = {{"__metadata__", {{"format", "pt"}}}};
-  uint64_t offset = 0;
-  for (const NamedTensor& tensor : tensors) {
-    const uint64_t bytes = tensor.values.size_bytes();
-    header[tensor.name] = {
-        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + bytes}}};
-    offset += bytes;
+SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
+                                     std::span<const TensorEntry> entries,
+                                     const std::map<std::string, std::string>& metadata)
+    : file_(path) {
+  json header = {{"__metadata__", metadata}};
+  for (const TensorEntry& entry : entries) {
+    const uint64_t end = missing_ + tensor_bytes(entry.dtype, entry.shape, UINT64_MAX);
+    header[entry.name] = {
+        {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {missing_, end}}};
+    missing_ = end;
   }
   std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');  // readers map tensors in place: keep them aligned
   const uint64_t size = text.size();
-  std::string file(reinterpret_cast<const char*>(&size), sizeof size);
-  file.reserve(sizeof size + text.size() + offset);
-  file += text;
-  for (const NamedTensor& tensor : tensors) {
-    file.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size_bytes());
-  }
-  write_file_atomically(path, file);
+  append({reinterpret_cast<const char*>(&size), sizeof size});
+  append(text);
+}
+
+void SafetensorsWriter::write(std::span<const std::byte> bytes) {
+  append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  missing_ -= std::min<uint64_t>(missing_, bytes.size());
+}
+
+void SafetensorsWriter::append(std::string_view bytes) {
+  checksum_ = crc32c(bytes, checksum_);
+  file_.write(bytes);
+}
+
+void SafetensorsWriter::commit() {
+  if (missing_ != 0) fail("tensors lack {} bytes of what their shapes need", missing_);
+  file_.commit();
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors) {
+  std::vector<TensorEntry> entries;
+  for (const NamedTensor& tensor : tensors) entries.push_back({tensor.name, "F32", tensor.shape});
+  SafetensorsWriter file(path, entries, {{"format", "pt"}});
+  for (const NamedTensor& tensor : tensors) file.write(std::as_bytes(tensor.values));
+  file.commit();
 }
 
 }  // namespace strata::bert

@@ -2,12 +2,16 @@
 // https://github.com/huggingface/safetensors
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "bert/weights/tensor_file.h"
 
 namespace strata::bert {
@@ -18,8 +22,43 @@ class SafetensorsFile : public TensorFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
 
+  // What the file says of itself.
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+
  private:
   std::string read_bytes(const std::string& name, const StoredTensor& tensor) const override;
+
+  std::map<std::string, std::string> metadata_;
+};
+
+// A tensor to be written.
+struct TensorEntry {
+  std::string name;
+  std::string dtype;  // "F32", "BF16", ...
+  std::vector<int64_t> shape;
+};
+
+// Writes a file tensor after tensor, whole or not at all. Errors (disk full, no permission) throw
+// Error.
+class SafetensorsWriter {
+ public:
+  // The file's header.
+  SafetensorsWriter(const std::filesystem::path& path, std::span<const TensorEntry> entries,
+                    const std::map<std::string, std::string>& metadata);
+
+  // The values of the entries, in their order.
+  void write(std::span<const std::byte> bytes);
+  // CRC-32C of all that has been written.
+  uint32_t checksum() const { return checksum_; }
+  // Throws Error where this is not all that the entries need.
+  void commit();
+
+ private:
+  void append(std::string_view bytes);
+
+  AtomicFile file_;
+  uint64_t missing_ = 0;  // bytes
+  uint32_t checksum_ = 0;
 };
 
 struct NamedTensor {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/crc32c.h"
 #include "base/files.h"
 #include "tests/bert/errors.h"
 
@@ -58,6 +59,27 @@ TEST_F(Safetensors, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(values, matrix);
   file.read("vector", two);
   EXPECT_EQ(two, vector);
+}
+
+TEST_F(Safetensors, IsWrittenTensorAfterTensorWithWhatItSaysOfItself) {
+  const std::vector<double> wide{1.5, -2};
+  const std::vector<float> narrow{3};
+  const std::vector<TensorEntry> entries{{"wide", "F64", {2}}, {"narrow", "F32", {1}}};
+  {
+    SafetensorsWriter writer(file_.path(), entries, {{"step", "7"}});
+    writer.write(std::as_bytes(std::span(wide)));
+    expect_error([&] { writer.commit(); }, {"4 bytes"});
+    writer.write(std::as_bytes(std::span(narrow)));
+    writer.commit();
+    EXPECT_EQ(writer.checksum(), crc32c(read_file(file_.path())));
+  }
+  const SafetensorsFile file(file_.path());
+  EXPECT_EQ(file.metadata(), (std::map<std::string, std::string>{{"step", "7"}}));
+  std::vector<float> values(2), one(1);
+  file.read("wide", values);
+  EXPECT_EQ(values, (std::vector<float>{1.5f, -2}));
+  file.read("narrow", one);
+  EXPECT_EQ(one, narrow);
 }
 
 TEST_F(Safetensors, EveryFloatingPointTypeIsRead) {
