@@ -34,6 +34,24 @@ void Float8Scales::reset() {
   }
 }
 
+std::vector<StateTensor> Float8Scales::state() const {
+  std::vector<StateTensor> state{{"float8_amax", amax()}};
+  const auto add = [&](const char* name, const device::Buffer& buffer) {
+    const auto size = static_cast<int64_t>(buffer.bytes() / sizeof(float));
+    state.push_back({name, {buffer.data(), device::DType::kF32, 1, size}});
+  };
+  add("float8_operand_scales", operands_.scales);
+  add("float8_operand_history", operands_.history);
+  add("float8_gradient_scales", gradients_.scales);
+  add("float8_gradient_history", gradients_.history);
+  return state;
+}
+
+void Float8Scales::resume_after(uint64_t step) {
+  step_ = step;
+  steps_ = static_cast<int64_t>(step);
+}
+
 void Float8Scales::begin(uint64_t step) {
   if (step_ == step) return;
   step_ = step;

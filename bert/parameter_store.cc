@@ -46,6 +46,10 @@ void ParameterStore::set_weights(const HostWeights& weights) {
     backend_.copy_to_device(kCompute, master_.data(), weights.data(),
                             weights.size() * sizeof(float));
   }
+  round_weights();
+}
+
+void ParameterStore::round_weights() {
   if (compute_.data()) backend_.convert(kCompute, {master_weights(), 1.0f, compute_weights()});
   backend_.synchronize(kCompute);
 }

@@ -16,6 +16,8 @@ class ParameterStore {
   // Throws Error where the number of weights is not the layout's.
   void set_weights(const HostWeights& weights);
   HostWeights weights() const;
+  // Rounds the master weights, which have been overwritten, to compute weights.
+  void round_weights();
 
   // The arenas, [1, size]. Compute weights are the master weights where the dtypes agree.
   device::Tensor master_weights() const;

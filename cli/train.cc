@@ -21,6 +21,7 @@ struct TrainOptions {
   ConfigOptions run;
   int experiments = 0;
   bool keep_results = false;
+  bool resume = false;
   bool json = false;
   bool describe = false;
   bool dry_run = false;
@@ -67,6 +68,11 @@ bool check(const config::RunConfig& config, const training::Ranks& ranks) {
   return problems == 0;
 }
 
+harness::ExistingResults existing_results(const TrainOptions& options) {
+  if (options.resume) return harness::ExistingResults::kResume;
+  return options.keep_results ? harness::ExistingResults::kKeep : harness::ExistingResults::kRefuse;
+}
+
 int train(const TrainOptions& options) {
   if (options.describe) {
     fmt::print("{}", config::config_reference());
@@ -87,10 +93,8 @@ int train(const TrainOptions& options) {
     }
     ranks.communicator.end_job_after(config.run.stall_seconds);
     training::BertSystem system(config, ranks);
-    const auto results = harness::time_to_train(
-        config, system,
-        options.keep_results ? harness::ExistingResults::kKeep : harness::ExistingResults::kRefuse,
-        keeper ? &*keeper : nullptr);
+    const auto results = harness::time_to_train(config, system, existing_results(options),
+                                                keeper ? &*keeper : nullptr);
     if (ranks.first()) print(results, options.json);
     const bool all =
         std::all_of(results.begin(), results.end(), [](const auto& r) { return r.reached_target; });
@@ -116,6 +120,9 @@ void add_train_command(CLI::App& app, int& exit_code) {
   command->add_flag("--continue", options->keep_results,
                     "Keep the results that are there, set interrupted ones aside, and run the "
                     "missing experiments");
+  command->add_flag("--resume", options->resume,
+                    "As --continue, but interrupted experiments go on from their last checkpoint "
+                    "(checkpoint.every_steps, checkpoint.every_seconds)");
   command->add_flag("--json", options->json, "Print the results as JSON");
   command->add_flag("--dry-run", options->dry_run,
                     "Check configuration, device, weights and data, train nothing (exit 2: the run "

@@ -135,6 +135,14 @@ struct InitializationConfig {
   bool clear_whole_cache = false;
 };
 
+// Both 0: none. Both given: whichever comes first.
+struct CheckpointConfig {
+  int64_t every_steps = 0;
+  double every_seconds = 0;
+
+  bool enabled() const { return every_steps > 0 || every_seconds > 0; }
+};
+
 struct LogConfig {
   bool step_trace = false;
   int timeline_steps = 0;
@@ -154,6 +162,7 @@ struct RunConfig {
   ReduceConfig reduce;
   TargetConfig target;
   InitializationConfig initialization;
+  CheckpointConfig checkpoint;
   LogConfig log;
 };
 

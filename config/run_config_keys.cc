@@ -269,6 +269,21 @@ ConfigSection initialization_section() {
            "refuses to run.")});
 }
 
+ConfigSection checkpoint_section() {
+  using S = CheckpointConfig;
+  const auto get = [](auto& config) -> auto& { return config.checkpoint; };
+  return section(
+      "checkpoint",
+      "What an interrupted run goes on from with `--resume`: every rank writes its part into "
+      "`result_N.checkpoints/`, beside training, so `run.output` must lie where all ranks reach "
+      "it. The last two are kept, and removed when the run has ended.",
+      {key("every_steps", get, &S::every_steps, Integer<int64_t>{0, kTrillion},
+           "Steps between checkpoints; each is taken after a step whose loss is read "
+           "(`log.loss_interval_steps`). 0: not by steps."),
+       key("every_seconds", get, &S::every_seconds, Number::at_least(0),
+           "Seconds between checkpoints. 0: not by time.")});
+}
+
 ConfigSection log_section() {
   using S = LogConfig;
   const auto get = [](auto& config) -> auto& { return config.log; };
@@ -290,10 +305,10 @@ ConfigSection log_section() {
 
 const std::vector<ConfigSection>& config_sections() {
   static const std::vector<ConfigSection> kSections = {
-      run_section(),   model_section(),        device_section(),    data_section(),
-      batch_section(), load_balance_section(), optimizer_section(), schedule_section(),
-      clip_section(),  reduce_section(),       target_section(),    initialization_section(),
-      log_section()};
+      run_section(),        model_section(),        device_section(),    data_section(),
+      batch_section(),      load_balance_section(), optimizer_section(), schedule_section(),
+      clip_section(),       reduce_section(),       target_section(),    initialization_section(),
+      checkpoint_section(), log_section()};
   return kSections;
 }
 

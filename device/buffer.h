@@ -45,17 +45,21 @@ class Buffer {
 class HostBuffer {
  public:
   HostBuffer(Backend& backend, size_t bytes)
-      : backend_(&backend), data_(backend.allocate_host(bytes)) {}
+      : backend_(&backend), data_(backend.allocate_host(bytes)), bytes_(bytes) {}
   ~HostBuffer() {
     if (data_) backend_->release_host(data_);
   }
   HostBuffer(HostBuffer&& other) noexcept
-      : backend_(other.backend_), data_(std::exchange(other.data_, nullptr)) {}
+      : backend_(other.backend_),
+        data_(std::exchange(other.data_, nullptr)),
+        bytes_(other.bytes_) {}
   HostBuffer& operator=(HostBuffer&& other) noexcept {
     std::swap(backend_, other.backend_);
     std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
     return *this;
   }
+  size_t bytes() const { return bytes_; }
   template <typename T>
   T* as() const {
     return static_cast<T*>(data_);
@@ -64,6 +68,7 @@ class HostBuffer {
  private:
   Backend* backend_;
   void* data_;
+  size_t bytes_;
 };
 
 }  // namespace strata::device

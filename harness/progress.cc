@@ -65,7 +65,8 @@ Progress::Progress(ProgressOptions options)
       terminal_(options_.terminal.value_or(terminal_columns(options_.fd) > 0)) {
   if (!options_.clock) options_.clock = [] { return std::chrono::steady_clock::now(); };
   const TimePoint now = options_.clock();
-  marks_.push_back({now, 0, 0});
+  state_ = options_.done;
+  marks_.push_back({now, state_.step, state_.items});
   last_shown_ = phase_began_ = now;
 }
 

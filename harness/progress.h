@@ -25,6 +25,7 @@ struct ProgressOptions {
   std::string unit = "sequences";
   int64_t total_steps = 0;       // 0: unknown, no bar and no time left
   bool may_end_earlier = false;  // total_steps is a limit: the time left is "at most"
+  ProgressState done;            // before this began, as of a run that is resumed
   int fd = 2;                    // standard error
   std::optional<bool> terminal;  // absent: whether fd is one
   std::chrono::milliseconds line_interval{5000};

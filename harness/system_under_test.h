@@ -25,6 +25,7 @@ struct RunFiles {
   std::filesystem::path step_trace;  // JSON lines
   std::filesystem::path timeline;    // Chrome trace JSON
   std::filesystem::path checkpoint;  // safetensors
+  bool resumed = false;              // those of an interrupted run are gone on with
 };
 
 struct TrainedStep {
@@ -37,8 +38,8 @@ struct TrainedStep {
 using Say = std::function<void(const std::string&)>;
 
 // Made once, for several experiments one after another; each calls prepare, warm_up, start, then
-// train_step and evaluate in turn, then save. All ranks make the same calls in the same order. Each
-// throws Error for what a user can mend.
+// train_step and evaluate in turn, then save. A resumed one calls restore before start. All ranks
+// make the same calls in the same order. Each throws Error for what a user can mend.
 class SystemUnderTest {
  public:
   virtual ~SystemUnderTest() = default;
@@ -64,12 +65,27 @@ class SystemUnderTest {
   // Still before: what makes the first steps as fast as later ones. Leaves no trace in weights.
   virtual void warm_up(const Say& say) = 0;
 
+  // Where a run goes on from this checkpoint, a folder that begin_checkpoint was given: the note
+  // that it was given, too. Nothing, with a reason said, where a part is missing or damaged. The
+  // same on every rank.
+  virtual std::optional<std::string> checkpoint_note(const std::filesystem::path& folder,
+                                                     const Say& say) = 0;
+  // After warm_up, before start: the next step is the one after the checkpoint's. Throws Error
+  // where it does not suit the system.
+  virtual void restore(const std::filesystem::path& folder) = 0;
+
   // The clock runs: the data sets may be opened and read from now on, not before.
   virtual DataFacts start() = 0;
   // Trains on the next global batch.
   virtual TrainedStep train_step() = 0;
   // Masked-LM accuracy over the evaluation set; the same on every rank.
   virtual double evaluate() = 0;
+
+  // Between steps, after finish_checkpoint: copies what training goes on from; a thread writes it
+  // into the folder, with the note.
+  virtual void begin_checkpoint(const std::filesystem::path& folder, const std::string& note) = 0;
+  // Waits until all ranks have written. Returns whether all could; ranks that could not say why.
+  virtual bool finish_checkpoint() = 0;
 
   // After the clock has stopped: writes the files.
   virtual void save() = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/crc32c.h"
+#include "base/error.h"
 #include "base/timing.h"
 #include "harness/record/log_keys.h"
 #include "harness/record/run_description_events.h"
@@ -10,65 +12,106 @@
 namespace strata::harness {
 namespace {
 
-// Evaluations are numbered from 1; the first that is not left out.
-int64_t first_evaluation(const config::TargetConfig& target, int64_t interval) {
-  return std::max<int64_t>(1, (target.start_eval_at_sample + interval - 1) / interval);
+// Evaluations are numbered from 1; the first that is not left out, nor behind.
+int64_t next_evaluation(const config::TargetConfig& target, int64_t interval, int64_t samples) {
+  const int64_t first = (target.start_eval_at_sample + interval - 1) / interval;
+  return std::max({int64_t{1}, first, samples / interval + 1});
+}
+
+ProgressOptions progress_options(int64_t steps, const std::optional<ResumePoint>& resumed) {
+  ProgressOptions options{.total_steps = steps, .may_end_earlier = true};
+  if (resumed) options.done = {.step = resumed->step, .items = resumed->samples};
+  return options;
 }
 
 }  // namespace
 
-TimedRun::TimedRun(const config::RunConfig& config, SystemUnderTest& system, ExperimentLog& log)
+TimedRun::TimedRun(const config::RunConfig& config, SystemUnderTest& system, ExperimentLog& log,
+                   Checkpoints& checkpoints, uint64_t seed,
+                   const std::optional<ResumePoint>& resumed)
     : config_(config),
       system_(system),
       log_(log),
+      checkpoints_(checkpoints),
+      seed_(seed),
+      resumed_(resumed),
       max_steps_(max_steps(config)),
       interval_(eval_interval_samples(config, system.ranks())),
-      progress_(system.rank() == 0 ? Progress({.total_steps = max_steps_, .may_end_earlier = true})
-                                   : Progress()) {}
+      progress_(system.rank() == 0 ? Progress(progress_options(max_steps_, resumed)) : Progress()) {
+}
 
 void TimedRun::say(const std::string& line) { progress_.print(line); }
 
 void TimedRun::show(const std::string& phase) { progress_.begin_phase(phase); }
 
 ExperimentResult TimedRun::run() {
-  ExperimentResult result;
   system_.barrier();
   progress_.begin_phase("");
-  const auto begin = Clock::now();
-  log_.run_start();
-  system_.barrier();  // no rank looks at the data before run_start is written
-  const DataFacts data = system_.start();
-  began_ = true;
-  say(fmt::format("data: {} training and {} evaluation samples", data.train_samples,
-                  data.eval_samples));
-  int64_t evaluation = first_evaluation(config_.target, interval_);
+  const auto begin_time = Clock::now();
+  ExperimentResult result = begin();
+  data_ = start_system();
   while (!result.reached_target && result.steps < max_steps_ && !diverged_) {
-    train_until(evaluation * interval_, result);
+    const int64_t next = next_evaluation(config_.target, interval_, result.samples);
+    train_until(next * interval_, result);
     result.accuracy = evaluate(result.samples);
     result.reached_target = result.accuracy >= config_.target.masked_lm_accuracy;
-    evaluation = std::max(evaluation + 1, result.samples / interval_ + 1);
   }
-  log_.write([&](EventLog& log) { log_run_samples(log, result.samples, data.eval_samples); });
+  log_.write([&](EventLog& log) { log_run_samples(log, result.samples, data_.eval_samples); });
   log_.run_stop(result.reached_target, result.samples);
-  result.seconds = seconds_since(begin);
+  result.seconds = resumed_ ? log_.logged_seconds() : seconds_since(begin_time);
   progress_.finish();
   if (system_.rank() == 0) check_clocks(result.seconds);
   return result;
 }
 
-void TimedRun::train_until(int64_t samples, ExperimentResult& result) {
-  const int64_t first = result.samples;
+ExperimentResult TimedRun::begin() {
+  ExperimentResult result{.seed = seed_};
+  if (!resumed_) {
+    log_.run_start();
+    return result;
+  }
+  began_ = true;
+  result.steps = resumed_->step;
+  result.samples = resumed_->samples;
+  result.accuracy = resumed_->accuracy;
+  block_ = resumed_->block_begin;
+  state_.step = result.steps;
+  state_.items = result.samples;
   log_.write([&](EventLog& log) {
-    log.start(log_keys::kBlockStart,
-              {{log_keys::kFirstEpochNum, first}, {log_keys::kEpochCount, samples - first}});
-    log.start(log_keys::kEpochStart, {{log_keys::kEpochNum, first}});
+    log.event(
+        log_keys::kResumed, result.steps,
+        {{log_keys::kEpochNum, result.samples}, {log_keys::kRanks, int64_t{system_.ranks()}}});
   });
+  return result;
+}
+
+DataFacts TimedRun::start_system() {
+  system_.barrier();  // no rank looks at the data before run_start is written
+  const DataFacts data = system_.start();
+  began_ = true;
+  say(fmt::format("data: {} training and {} evaluation samples", data.train_samples,
+                  data.eval_samples));
+  if (resumed_ && (data.train_samples != resumed_->train_samples ||
+                   data.eval_samples != resumed_->eval_samples)) {
+    fail(
+        "the data have changed since the run began: it had {} training and {} evaluation samples; "
+        "give data.train and data.eval as they were",
+        resumed_->train_samples, resumed_->eval_samples);
+  }
+  return data;
+}
+
+void TimedRun::train_until(int64_t samples, ExperimentResult& result) {
+  if (!block_) begin_block(result.samples, samples);
+  const int64_t first = *block_;
   while (result.samples < samples && result.steps < max_steps_ && !diverged_) {
+    if (loss_is_read_ && checkpoints_.due(result.steps)) take_checkpoint(result);
     const TrainedStep step = system_.train_step();
     result.steps = step.step;
     result.samples = step.samples;
     state_.step = step.step;
     state_.items = step.samples;
+    loss_is_read_ = step.loss.has_value();
     if (step.loss) state_.loss = step.loss;
     progress_.update(state_);
     diverged_ = step.loss && !std::isfinite(*step.loss);
@@ -83,6 +126,32 @@ void TimedRun::train_until(int64_t samples, ExperimentResult& result) {
     log.end(log_keys::kEpochStop, {}, {{log_keys::kEpochNum, first}});
     log.end(log_keys::kBlockStop, {}, {{log_keys::kFirstEpochNum, first}});
   });
+  block_.reset();
+}
+
+void TimedRun::begin_block(int64_t first, int64_t end) {
+  block_ = first;
+  log_.write([&](EventLog& log) {
+    log.start(log_keys::kBlockStart,
+              {{log_keys::kFirstEpochNum, first}, {log_keys::kEpochCount, end - first}});
+    log.start(log_keys::kEpochStart, {{log_keys::kEpochNum, first}});
+  });
+}
+
+void TimedRun::take_checkpoint(const ExperimentResult& result) {
+  log_.write([&](EventLog& log) {
+    log.event(log_keys::kCheckpoint, result.steps, {{log_keys::kEpochNum, result.samples}});
+  });
+  const std::string text = log_.text();
+  checkpoints_.take(result.steps, to_note({.seed = seed_,
+                                           .step = result.steps,
+                                           .samples = result.samples,
+                                           .block_begin = *block_,
+                                           .accuracy = result.accuracy,
+                                           .train_samples = data_.train_samples,
+                                           .eval_samples = data_.eval_samples,
+                                           .log_bytes = text.size(),
+                                           .log_checksum = crc32c(text)}));
 }
 
 double TimedRun::evaluate(int64_t samples) {

@@ -1,12 +1,16 @@
 // The timed region of one experiment, and what it shows while it lasts.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "config/run_config.h"
 #include "harness/progress.h"
 #include "harness/record/experiment_log.h"
 #include "harness/record/experiment_result.h"
+#include "harness/resume/checkpoints.h"
+#include "harness/resume/resume_point.h"
 #include "harness/system_under_test.h"
 
 namespace strata::harness {
@@ -16,31 +20,43 @@ namespace strata::harness {
 // up.
 class TimedRun {
  public:
-  // All that is taken by reference must outlive it.
-  TimedRun(const config::RunConfig& config, SystemUnderTest& system, ExperimentLog& log);
+  // Where it goes on from, if from anywhere. All that is taken by reference must outlive it.
+  TimedRun(const config::RunConfig& config, SystemUnderTest& system, ExperimentLog& log,
+           Checkpoints& checkpoints, uint64_t seed, const std::optional<ResumePoint>& resumed);
 
   // Lines and phases for people, from the first rank only, before run().
   void say(const std::string& line);
   void show(const std::string& phase);
 
-  // From run_start to run_stop; all ranks call together. The result says neither which experiment
-  // it is of nor its seed.
+  // From run_start, or from where it goes on, to run_stop; all ranks call together. The result does
+  // not say which experiment it is of.
   ExperimentResult run();
   // Whether the data could be opened, so that training began.
   bool began() const { return began_; }
 
  private:
+  // The result so far.
+  ExperimentResult begin();
+  DataFacts start_system();
   void train_until(int64_t samples, ExperimentResult& result);
+  void begin_block(int64_t first, int64_t end);
+  void take_checkpoint(const ExperimentResult& result);
   double evaluate(int64_t samples);
   void check_clocks(double seconds);
 
   const config::RunConfig& config_;
   SystemUnderTest& system_;
   ExperimentLog& log_;
+  Checkpoints& checkpoints_;
+  const uint64_t seed_;
+  const std::optional<ResumePoint> resumed_;
+  DataFacts data_;
+  std::optional<int64_t> block_;  // where the open one began, in samples
   const int64_t max_steps_, interval_;
   Progress progress_;
   ProgressState state_;
   bool began_ = false, diverged_ = false;
+  bool loss_is_read_ = false;  // that of the last step
 };
 
 }  // namespace strata::harness

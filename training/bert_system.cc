@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
+#include "base/error.h"
+#include "training/checkpoint/checkpoint.h"
 #include "training/warm_up.h"
 
 namespace strata::training {
@@ -47,8 +51,9 @@ std::vector<std::string> BertSystem::tensors() const {
 BertSystem::Run::Run(BertSystem& system, uint64_t seed, const harness::RunFiles& files_)
     : files(files_),
       trainer(system.config_, *system.backend_, *system.model_, system.ranks_.communicator, seed),
-      trace(system.ranks_.first() ? files.step_trace : std::filesystem::path()),
-      timeline(system.ranks_.communicator) {}
+      trace(system.ranks_.first() ? files.step_trace : std::filesystem::path(), files.resumed),
+      timeline(system.ranks_.communicator),
+      checkpoints(*system.backend_) {}
 
 void BertSystem::prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) {
   run_.reset();
@@ -65,6 +70,42 @@ void BertSystem::warm_up(const harness::Say& say) {
     say(fmt::format("warm-up: {} micro-batches tried, {} shapes captured, {:.1f} s", warm.tried,
                     warm.captured, warm.seconds));
   }
+}
+
+// Ranks share the work of reading every byte.
+std::optional<std::string> BertSystem::checkpoint_note(const std::filesystem::path& folder,
+                                                       const harness::Say& say) {
+  std::string note, problem;
+  try {
+    const std::deque<CheckpointFile> parts = open_checkpoint(folder);
+    note = parts.front().header().note;
+    for (size_t i = static_cast<size_t>(rank()); i < parts.size();
+         i += static_cast<size_t>(ranks())) {
+      parts[i].verify();
+    }
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  if (!problem.empty()) fmt::print(stderr, "rank {}: {}\n", rank(), problem);
+  if (sum(problem.empty() ? 0 : 1) > 0) {
+    say(fmt::format("{}: cannot be gone on from", folder.string()));
+    return std::nullopt;
+  }
+  return note;
+}
+
+void BertSystem::restore(const std::filesystem::path& folder) {
+  const std::deque<CheckpointFile> parts = open_checkpoint(folder);
+  const CheckpointHeader& header = parts.front().header();
+  const TrainingState state = run_->trainer.state();
+  if (header.parameters != state.parameters) {
+    fail("{}: is of a model of {} parameters, this one has {}", folder.string(), header.parameters,
+         state.parameters);
+  }
+  training::restore(parts, state.arrays, *backend_);
+  run_->trainer.resume_after(header.step, header.plan);
+  run_->steps = run_->resumed_after = header.step;
+  run_->trace.resume_after(header.step);
 }
 
 harness::DataFacts BertSystem::start() {
@@ -90,10 +131,34 @@ harness::TrainedStep BertSystem::train_step() {
 
 double BertSystem::evaluate() { return run_->evaluator->evaluate().masked_lm_accuracy(); }
 
+void BertSystem::begin_checkpoint(const std::filesystem::path& folder, const std::string& note) {
+  const TrainingState state = run_->trainer.state();
+  run_->checkpoints.begin(part_path(folder, rank()),
+                          {.step = state.step,
+                           .parameters = state.parameters,
+                           .plan = state.plan,
+                           .rank = rank(),
+                           .ranks = ranks(),
+                           .note = note},
+                          state);
+}
+
+bool BertSystem::finish_checkpoint() {
+  bool written = true;
+  try {
+    run_->checkpoints.finish();
+  } catch (const Error& error) {
+    fmt::print(stderr, "\nstrata: rank {}: the checkpoint is lost: {}\n", rank(), error.what());
+    written = false;
+  }
+  return sum(written ? 0 : 1) == 0;
+}
+
 void BertSystem::save() {
   Run& run = *run_;
   run.trace.finish();
-  if (!run.files.timeline.empty()) run.timeline.write(run.files.timeline);
+  const bool recorded = run.resumed_after < config_.log.timeline_steps;
+  if (recorded && !run.files.timeline.empty()) run.timeline.write(run.files.timeline);
   if (!run.files.checkpoint.empty()) {
     run.trainer.gather_weights();
     if (ranks_.first()) {

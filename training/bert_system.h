@@ -10,6 +10,7 @@
 #include "device/backend.h"
 #include "harness/host/signal_thread.h"
 #include "harness/system_under_test.h"
+#include "training/checkpoint/checkpoint_writer.h"
 #include "training/evaluation.h"
 #include "training/setup.h"
 #include "training/step_trace.h"
@@ -42,9 +43,14 @@ class BertSystem final : public harness::SystemUnderTest {
 
   void prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) override;
   void warm_up(const harness::Say& say) override;
+  std::optional<std::string> checkpoint_note(const std::filesystem::path& folder,
+                                             const harness::Say& say) override;
+  void restore(const std::filesystem::path& folder) override;
   harness::DataFacts start() override;
   harness::TrainedStep train_step() override;
   double evaluate() override;
+  void begin_checkpoint(const std::filesystem::path& folder, const std::string& note) override;
+  bool finish_checkpoint() override;
   void save() override;
 
  private:
@@ -58,7 +64,8 @@ class BertSystem final : public harness::SystemUnderTest {
     std::optional<Evaluator> evaluator;  // from start() on
     StepTrace trace;
     Timeline timeline;
-    int64_t steps = 0;
+    CheckpointWriter checkpoints;
+    int64_t steps = 0, resumed_after = 0;
   };
 
   const config::RunConfig& config_;

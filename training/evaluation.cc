@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "training/batches/batch_shapes.h"
 #include "training/agreement/losses.h"
+#include "training/batches/batch_shapes.h"
 
 namespace strata::training {
 std::vector<std::vector<uint32_t>> evaluation_micro_batches(

@@ -1,15 +1,34 @@
 #include "training/step_trace.h"
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/error.h"
+#include "base/files.h"
 
 namespace strata::training {
 
-StepTrace::StepTrace(const std::filesystem::path& path) : path_(path) {
+StepTrace::StepTrace(const std::filesystem::path& path, bool resumed) : path_(path) {
+  if (!path_.empty() && !resumed) open(std::ios::trunc);
+}
+
+void StepTrace::resume_after(int64_t step) {
   if (path_.empty()) return;
-  file_.open(path_);
-  if (!file_) fail("{}: cannot create the step trace", path_.string());
+  if (std::filesystem::exists(path_)) {
+    std::istringstream lines(read_file(path_));
+    std::string kept;
+    for (std::string line; std::getline(lines, line);) {
+      const auto json = nlohmann::json::parse(line, nullptr, false);  // the last may be torn
+      if (json.is_object() && json.value("step", step + 1) <= step) kept += line + '\n';
+    }
+    write_file_atomically(path_, kept);
+  }
+  open(std::ios::app);
+}
+
+void StepTrace::open(std::ios::openmode mode) {
+  file_.open(path_, std::ios::out | mode);
+  if (!file_) fail("{}: cannot write the step trace", path_.string());
 }
 
 void StepTrace::add(const StepResult& step) {

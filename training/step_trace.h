@@ -10,8 +10,11 @@ namespace strata::training {
 
 class StepTrace {
  public:
-  // An empty path: nothing is written.
-  explicit StepTrace(const std::filesystem::path& path);
+  // An empty path: nothing is written. `resumed`: the file of an interrupted run goes on with
+  // resume_after.
+  explicit StepTrace(const std::filesystem::path& path, bool resumed = false);
+  // Cuts off the lines of later steps. Where there is no file, it begins here.
+  void resume_after(int64_t step);
 
   // Appends step, losses, accuracy of the training batch, learning rate, tokens and times.
   void add(const StepResult& step);
@@ -19,6 +22,8 @@ class StepTrace {
   void finish();
 
  private:
+  void open(std::ios::openmode mode);
+
   std::filesystem::path path_;
   std::ofstream file_;
 };

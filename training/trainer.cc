@@ -38,7 +38,8 @@ StepResult Trainer::step() {
   ++step_;
   StepResult result{.step = step_,
                     .learning_rate = optim::learning_rate(learning_rate_schedule_, step_)};
-  if (step_ == 1) result.data_seconds = upload_next();
+  if (!uploaded_first_) result.data_seconds = upload_next();
+  uploaded_first_ = true;
   const bert::TrainingStep step = next_global_batch();
   optimizer_->begin_step(device::Stream::kCompute, step_, result.learning_rate);
   for (const Segment& segment : walker_.segments()) {
@@ -80,11 +81,54 @@ bert::TrainingStep Trainer::next_global_batch() {
           .next_sentence_scale = ranks / static_cast<float>(sequences)};
 }
 
+TrainingState Trainer::state() {
+  TrainingState state{
+      .step = step_,
+      .parameters = model_.layout().size,
+      .plan = {plan_.ranks, plan_.batch_per_rank, plan_.micro_batches},
+  };
+  std::vector<Range> shards;
+  for (const Range& bucket : buckets_->buckets()) {
+    shards.push_back(comm::local_shard(bucket, communicator_));
+  }
+  const std::vector<Range> all{{0, state.parameters}};
+  const device::Tensor weights = model_.master_weights();
+  state.arrays.push_back({"weights", weights, all, shards});
+  for (const optim::OptimizerState& moment : optimizer_->state()) {
+    state.arrays.push_back({moment.name, moment.tensor, sharded_ ? shards : all, shards});
+  }
+  for (const bert::StateTensor& same : model_.training_state()) {  // on all ranks
+    const std::vector<Range> whole{{0, same.tensor.size()}};
+    state.arrays.push_back(
+        {same.name, same.tensor, whole, communicator_.rank() == 0 ? whole : std::vector<Range>()});
+  }
+  return state;
+}
+
+void Trainer::resume_after(int64_t step, const PlanShape& plan) {
+  if (plan.global_batch() != global_batch_) {
+    fail(
+        "the checkpoint is of a run with global batches of {} samples, those of {} ranks with "
+        "batch.micro_batch {} and batch.gradient_accumulation_steps {} are {}; set these so that "
+        "it is the same",
+        plan.global_batch(), communicator_.size(), micro_batch_, accumulation_, global_batch_);
+  }
+  step_ = step;
+  plan_.ranks = plan.ranks;
+  plan_.batch_per_rank = plan.batch_per_rank;
+  plan_.micro_batches = plan.micro_batches;
+  model_.resume_after(step);
+}
+
 void Trainer::start(const data::InstanceSource& train) {
   train_ = &train;
   const auto lengths = histogram_of(train.index().classes());
   loader_plan_ = loadbalance::make_batch_plan(plan_, lengths);
   step_plan_ = loadbalance::make_batch_plan(plan_, lengths);
+  for (int64_t step = 0; step < step_; ++step) {  // of a resumed run
+    loader_plan_->next_step();
+    step_plan_->next_step();
+  }
   loader_ = std::make_unique<data::BatchLoader>(
       train, [this](std::vector<uint32_t>& samples) { return next_samples(samples); });
   loader_->start();

@@ -19,6 +19,7 @@
 #include "optim/schedule.h"
 #include "training/agreement/amax_agreement.h"
 #include "training/batches/batch_shapes.h"
+#include "training/checkpoint/training_state.h"
 #include "training/step_walker.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
@@ -65,6 +66,12 @@ class Trainer {
       const std::function<void(int64_t step, std::span<const SampleShape> samples)>& visit) const;
   bool accumulates() const { return accumulation_ > 1; }  // gradients over several micro-batches
 
+  // What training goes on from: to be copied between steps, or overwritten before start().
+  TrainingState state();
+  // state()'s arrays have been overwritten with those after step `step` of a run that began on the
+  // ranks that `plan` deals to. Throws Error where its global batch is another.
+  void resume_after(int64_t step, const PlanShape& plan);
+
   // Plans the order of the samples of `train`, which must outlive the trainer, and starts reading
   // them ahead. Throws Error for data that cannot be planned or read.
   void start(const data::InstanceSource& train);
@@ -100,8 +107,9 @@ class Trainer {
   int64_t global_batch_;
   int64_t loss_interval_;
   optim::ScheduleOptions learning_rate_schedule_;
-  loadbalance::PlanOptions plan_;
+  loadbalance::PlanOptions plan_;  // of the ranks that the run began on
   int64_t step_ = 0;
+  bool uploaded_first_ = false;  // the first micro-batch; later ones are uploaded a step ahead
   Timeline* timeline_ = nullptr;
   std::unique_ptr<ComputeTimes> times_;  // null: steps are not timed
 

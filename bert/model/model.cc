@@ -45,6 +45,15 @@ void Model::set_weights(const HostWeights& weights) {
   parameters_.set_weights(weights);
 }
 
+std::vector<StateTensor> Model::training_state() const {
+  return scales_ ? scales_->state() : std::vector<StateTensor>();
+}
+
+void Model::resume_after(int64_t step) {
+  if (scales_) scales_->resume_after(static_cast<uint64_t>(step));
+  parameters_.round_weights();
+}
+
 Activations Model::make_activations() const {
   return {backend_, blocks_, context_.capacity.tokens, config_.hidden_size};
 }

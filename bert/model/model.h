@@ -70,6 +70,12 @@ class Model {
   device::Tensor compute_weights() const { return parameters_.compute_weights(); }
   device::Tensor gradients() const { return parameters_.gradients(); }
 
+  // What a training step depends on besides weights and its batch, to be read or overwritten between
+  // steps.
+  std::vector<StateTensor> training_state() const;
+  // Master weights and training_state() have been overwritten with those after `step`.
+  void resume_after(int64_t step);
+
   // In the order of forward: embeddings, layer_0, layer_1, ..., heads.
   const std::vector<std::unique_ptr<Block>>& blocks() const { return blocks_; }
   // The memory of one micro-batch in flight, which evaluations use, too; and memory for one more.

@@ -8,12 +8,33 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "compliance/log/event_log.h"
 #include "harness/record/log_keys.h"
 
 namespace strata::harness {
+namespace {
 
-ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper)
-    : log_(std::move(path)), keeper_(keeper), interruption_(std::make_unique<Interruption>()) {
+// When the run of this log began; 0 where it did not.
+int64_t run_start_of(const std::filesystem::path& log) {
+  double start_ms = 0;
+  compliance::EventLog(log, compliance::LogFormat::kMllog).visit([&](const auto& event) {
+    if (event.key == log_keys::kRunStart) start_ms = event.time_ms;
+    return start_ms == 0;
+  });
+  return static_cast<int64_t>(start_ms);
+}
+
+}  // namespace
+
+ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper, LogBegin begin)
+    : log_(begin == LogBegin::kNew ? EventLog(std::move(path)) : EventLog::reopen(std::move(path))),
+      keeper_(keeper),
+      interruption_(std::make_unique<Interruption>()) {
+  if (begin == LogBegin::kResumed) {
+    started_at_ms_ = run_start_of(log_.path());
+    started_ = running_ = true;
+  }
   if (keeper_) keeper_->keep(log_.path());
   try {
     watcher_ = std::thread([this] { watch(); });
@@ -57,6 +78,11 @@ void ExperimentLog::run_stop(bool success, int64_t samples) {
   stopped_at_ms_ = log_.last_time_ms();
 }
 
+std::string ExperimentLog::text() {
+  const std::lock_guard lock(mutex_);
+  return log_.enabled() ? read_file(log_.path()) : std::string();
+}
+
 void ExperimentLog::discard() {
   const std::lock_guard lock(mutex_);
   started_ = running_ = false;
@@ -82,6 +108,7 @@ void ExperimentLog::watch() {
       try {
         message = close() ? fmt::format(
                                 "\nstrata: interrupted; {} ends with run_stop aborted. "
+                                "--resume goes on from its last checkpoint, if it has one; "
                                 "--continue sets it aside and runs it again.\n",
                                 log_.path().string())
                           : "\nstrata: interrupted before the run began; it left no log\n";

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "harness/host/interruption.h"
@@ -12,6 +14,9 @@
 #include "harness/record/log_keeper.h"
 
 namespace strata::harness {
+
+// kResumed: the log of an interrupted run, which is on, goes on.
+enum class LogBegin : uint8_t { kNew, kResumed };
 
 // Events of one experiment in MLPerf's order. A thread of its own watches for SIGINT, SIGTERM and
 // SIGHUP (a launcher sends SIGTERM when another rank dies, while this one waits in a collective):
@@ -22,7 +27,8 @@ class ExperimentLog {
   // A log that writes nothing and watches for nothing: for every rank but the first.
   ExperimentLog() = default;
   // With a `keeper`, which outlives it, also a killed process leaves a log that is closed.
-  explicit ExperimentLog(std::filesystem::path path, LogKeeper* keeper = nullptr);
+  explicit ExperimentLog(std::filesystem::path path, LogKeeper* keeper = nullptr,
+                         LogBegin begin = LogBegin::kNew);
   // A run left by an exception ends its log as aborted; one that never started leaves no log, so
   // that it can be tried again.
   ~ExperimentLog();
@@ -33,6 +39,8 @@ class ExperimentLog {
   void write(const std::function<void(EventLog&)>& write);
   void run_start();
   void run_stop(bool success, int64_t samples);
+  // What the file holds so far; empty where nothing is written.
+  std::string text();
   // Nothing came of it: it will leave no log.
   void discard();
   // Between run_start and run_stop, as the log has it.

@@ -44,7 +44,8 @@ void end_log_of_the_dead(const std::filesystem::path& log) {
   if (end_abandoned_log(log)) {
     fmt::print(stderr,
                "strata: the process that wrote it is gone; {} ends with run_stop aborted. "
-               "--continue sets it aside and runs it again.\n",
+               "--resume goes on from its last checkpoint, if it has one; --continue sets it aside "
+               "and runs it again.\n",
                log.string());
   }
 }

@@ -22,6 +22,10 @@ inline constexpr char kEvalStart[] = "eval_start";
 inline constexpr char kEvalStop[] = "eval_stop";
 inline constexpr char kEvalAccuracy[] = "eval_accuracy";
 
+// Ours; the rules know no such events.
+inline constexpr char kCheckpoint[] = "checkpoint";  // taken after step "value"
+inline constexpr char kResumed[] = "resumed";        // after step "value", from that checkpoint
+
 inline constexpr char kSeed[] = "seed";
 inline constexpr char kTrainSamples[] = "train_samples";
 inline constexpr char kEvalSamples[] = "eval_samples";
@@ -53,5 +57,6 @@ inline constexpr char kTensor[] = "tensor";
 inline constexpr char kEpochNum[] = "epoch_num";
 inline constexpr char kFirstEpochNum[] = "first_epoch_num";
 inline constexpr char kEpochCount[] = "epoch_count";
+inline constexpr char kRanks[] = "ranks";
 
 }  // namespace strata::harness::log_keys

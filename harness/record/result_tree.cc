@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/files.h"
 
@@ -10,6 +12,26 @@ namespace {
 
 std::filesystem::path result(const ResultTree& tree, int experiment, const char* ending) {
   return tree.results() / fmt::format("result_{}{}", experiment, ending);
+}
+
+// What a run writes before it has ended; the log last, which says that it was there.
+std::vector<std::filesystem::path> files_of_run(const ResultTree& tree, int experiment) {
+  return {tree.step_trace(experiment), tree.checkpoints(experiment), tree.log(experiment)};
+}
+
+std::filesystem::path aside(const std::filesystem::path& path, int number) {
+  return fmt::format("{}.interrupted.{}", path.string(), number);
+}
+
+// The first that none of an experiment's files that were set aside has.
+int free_number(const ResultTree& tree, int experiment) {
+  const auto paths = files_of_run(tree, experiment);
+  for (int number = 1;; ++number) {
+    const auto taken = [&](const auto& path) {
+      return std::filesystem::exists(aside(path, number));
+    };
+    if (std::none_of(paths.begin(), paths.end(), taken)) return number;
+  }
 }
 
 void check_writable(const std::filesystem::path& directory) {
@@ -53,6 +75,10 @@ std::filesystem::path ResultTree::checkpoint(int experiment) const {
   return result(*this, experiment, ".safetensors");
 }
 
+std::filesystem::path ResultTree::checkpoints(int experiment) const {
+  return result(*this, experiment, ".checkpoints");
+}
+
 void prepare_result_tree(const ResultTree& tree) {
   for (const auto& directory : {tree.results(), tree.system_description().parent_path()}) {
     std::error_code error;
@@ -87,16 +113,8 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
 }
 
 std::filesystem::path set_aside(const ResultTree& tree, int experiment) {
-  const auto aside = [](const std::filesystem::path& path, int number) {
-    return std::filesystem::path(fmt::format("{}.interrupted.{}", path.string(), number));
-  };
-  const std::filesystem::path log = tree.log(experiment), trace = tree.step_trace(experiment);
-  int number = 1;
-  while (std::filesystem::exists(aside(log, number)) ||
-         std::filesystem::exists(aside(trace, number))) {
-    ++number;
-  }
-  for (const auto& path : {trace, log}) {
+  const int number = free_number(tree, experiment);
+  for (const auto& path : files_of_run(tree, experiment)) {
     if (!std::filesystem::exists(path)) continue;
     std::error_code error;
     std::filesystem::rename(path, aside(path, number), error);
@@ -105,7 +123,17 @@ std::filesystem::path set_aside(const ResultTree& tree, int experiment) {
            error.message());
     }
   }
-  return aside(log, number);
+  return aside(tree.log(experiment), number);
+}
+
+std::filesystem::path copy_aside(const ResultTree& tree, int experiment) {
+  const int number = free_number(tree, experiment);
+  for (const auto& path : {tree.step_trace(experiment), tree.log(experiment)}) {
+    if (std::filesystem::exists(path)) {
+      write_file_atomically(aside(path, number), read_file(path));
+    }
+  }
+  return aside(tree.log(experiment), number);
 }
 
 }  // namespace strata::harness

@@ -23,10 +23,13 @@ struct ResultTree {
   std::filesystem::path step_trace(int experiment) const;  // result_N.steps.jsonl
   std::filesystem::path timeline(int experiment) const;    // result_N.timeline.json
   std::filesystem::path checkpoint(int experiment) const;  // result_N.safetensors
+  // result_N.checkpoints, a folder of checkpoints to resume from.
+  std::filesystem::path checkpoints(int experiment) const;
 };
 
 // What becomes of results that are there already.
-enum class ExistingResults : uint8_t { kRefuse, kKeep };
+// kResume: as kKeep, but interrupted experiments go on from their last checkpoint.
+enum class ExistingResults : uint8_t { kRefuse, kKeep, kResume };
 
 // Makes the directories and checks, before anything is trained, that they can be written to. Throws
 // Error where a directory cannot.
@@ -44,9 +47,13 @@ struct FoundResults {
 FoundResults find_results(const ResultTree& tree, int experiments,
                           ExistingResults existing = ExistingResults::kRefuse);
 
-// Renames the log and the step trace of an interrupted experiment, so that it can be run again and
-// no tool takes them for results. Returns the log's new path, result_N.txt.interrupted.1 or, where
-// that is taken, the next number. Throws Error where they cannot be renamed.
+// Renames the log, the step trace and the checkpoints of an interrupted experiment, so that it can
+// be run again and no tool takes them for results. Returns the log's new path,
+// result_N.txt.interrupted.1 or, where that is taken, the next number. Throws Error where they
+// cannot be renamed.
 std::filesystem::path set_aside(const ResultTree& tree, int experiment);
+// Before an interrupted experiment's log and step trace are cut back to its checkpoint: copies them
+// under such names. Returns the log's.
+std::filesystem::path copy_aside(const ResultTree& tree, int experiment);
 
 }  // namespace strata::harness

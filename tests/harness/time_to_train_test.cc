@@ -1,103 +1,17 @@
 #include "harness/time_to_train.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
-#include "base/files.h"
-#include "compliance/log/event_log.h"
 #include "harness/record/output_lock.h"
+#include "tests/harness/fake_training.h"
 #include "tests/support/error_of.h"
 #include "tests/support/oracle.h"
-#include "tests/support/temporary_directory.h"
 
 namespace strata::harness {
 namespace {
 
-// A system under test that trains nothing: ten samples a step, an accuracy that rises by 0.01 a
-// step.
-class FakeSystem final : public SystemUnderTest {
- public:
-  SystemFacts system_facts() const override { return {.ranks = named_ranks, .device = "a fake"}; }
-  std::vector<std::filesystem::path> data_files() const override { return data; }
-  std::vector<std::string> tensors() const override { return {"kernel"}; }
-  int rank() const override { return 0; }
-  int ranks() const override { return 1; }
-  void broadcast(void*, size_t) override {}
-  void barrier() override { calls += "barrier "; }
-  bool first_of_node() const override { return true; }
-  int64_t sum(int64_t value) override { return value; }
-  void prepare(uint64_t seed, const RunFiles& files, const Say&) override {
-    calls += "prepare ";
-    seeds.push_back(seed);
-    files_ = files;
-    step_ = 0;
-  }
-  void warm_up(const Say&) override { calls += "warm_up "; }
-  DataFacts start() override {
-    calls += "start ";
-    return {.train_samples = 100, .eval_samples = 7};
-  }
-  TrainedStep train_step() override {
-    if (++step_ == fails_at) fail("the device is gone");
-    return {.step = step_, .samples = 10 * step_, .loss = step_ >= diverges_at ? NAN : 1.0};
-  }
-  double evaluate() override {
-    calls += "evaluate ";
-    return 0.01 * static_cast<double>(step_);
-  }
-  void save() override { calls += "save "; }
-
-  int named_ranks = 1;
-  int64_t fails_at = 0, diverges_at = std::numeric_limits<int64_t>::max();
-  std::vector<std::filesystem::path> data;
-  std::string calls;
-  std::vector<uint64_t> seeds;
-  RunFiles files_;
-
- private:
-  int64_t step_ = 0;
-};
-
-class TimeToTrain : public testing_support::TemporaryDirectory {
- protected:
-  TimeToTrain() {
-    config_.run.output = directory_ / "out";
-    config_.run.system = "fake";
-    config_.run.seed = 5;
-    config_.target.masked_lm_accuracy = 0.08;
-    config_.target.eval_interval_samples = 30;
-    config_.target.max_steps = 50;
-    // Read again where results are kept.
-    config_.model.config = "tiny";
-    config_.data.train = config_.data.eval = {directory_ / "data.hdf5"};
-  }
-
-  std::vector<ExperimentResult> run(ExistingResults existing = ExistingResults::kRefuse) {
-    return time_to_train(config_, system_, existing);
-  }
-  ResultTree tree() const { return {config_.run.output, "Strata", "fake"}; }
-  // "key" or "key=value" of the log's events from the run's start on.
-  std::vector<std::string> timed_events(int experiment = 0) {
-    std::vector<std::string> events;
-    compliance::EventLog log(tree().log(experiment), compliance::LogFormat::kMllog);
-    bool timed = false;
-    log.visit([&](const compliance::Event& event) {
-      timed |= event.key == "run_start";
-      if (timed) {
-        const std::string value(event.value);
-        events.push_back(std::string(event.key) + (value == "null" ? "" : "=" + value));
-      }
-      return true;
-    });
-    return events;
-  }
-
-  FakeSystem system_;
-  config::RunConfig config_;
-};
+class TimeToTrain : public TimeToTrainTest {};
 
 TEST_F(TimeToTrain, TrainsInBlocksUntilAnEvaluationReachesTheTarget) {
   const auto results = run();

@@ -1,0 +1,108 @@
+#include "harness/resume/checkpoints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace strata::harness {
+namespace {
+
+constexpr char kPrefix[] = "step_";
+constexpr size_t kKept = 2;
+
+}  // namespace
+
+std::filesystem::path checkpoint_folder(const std::filesystem::path& checkpoints, int64_t step) {
+  return checkpoints / fmt::format("{}{}", kPrefix, step);
+}
+
+std::vector<int64_t> checkpoint_steps(const std::filesystem::path& checkpoints) {
+  std::vector<int64_t> steps;
+  if (!std::filesystem::is_directory(checkpoints)) return steps;
+  for (const auto& path : list_directory(checkpoints)) {
+    const std::string name = path.filename().string();
+    int64_t step = 0;
+    const size_t prefix = sizeof kPrefix - 1;
+    if (!name.starts_with(kPrefix)) continue;
+    const auto [end, error] =
+        std::from_chars(name.data() + prefix, name.data() + name.size(), step);
+    if (error == std::errc() && end == name.data() + name.size()) steps.push_back(step);
+  }
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+Checkpoints::Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system,
+                         std::filesystem::path folder, int64_t resumed_after)
+    : config_(config), system_(system), folder_(std::move(folder)), last_(resumed_after) {
+  if (system_.rank() == 0) {
+    for (const int64_t step : checkpoint_steps(folder_)) {
+      if (step > resumed_after) remove_folder(step);
+      if (step <= resumed_after) written_.push_front(step);
+    }
+  }
+  if (config_.enabled()) system_.barrier();  // the ranks that write come after what is removed
+}
+
+bool Checkpoints::due(int64_t step) {
+  if (!config_.enabled() || step == last_) return false;
+  const bool by_steps =
+      config_.every_steps > 0 && step / config_.every_steps > last_ / config_.every_steps;
+  return by_steps || (config_.every_seconds > 0 && time_is_up());
+}
+
+bool Checkpoints::time_is_up() {
+  uint8_t up = seconds_since(last_time_) >= config_.every_seconds ? 1 : 0;
+  system_.broadcast(&up, sizeof up);
+  return up == 1;
+}
+
+void Checkpoints::take(int64_t step, const std::string& note) {
+  const auto begin = Clock::now();
+  settle();
+  system_.begin_checkpoint(checkpoint_folder(folder_, step), note);
+  being_written_ = last_ = step;
+  ++taken_;
+  last_time_ = Clock::now();
+  seconds_ += seconds_between(begin, last_time_);
+}
+
+void Checkpoints::finish() {
+  const auto begin = Clock::now();
+  settle();
+  seconds_ += seconds_since(begin);
+}
+
+void Checkpoints::settle() {
+  if (being_written_ == 0) return;
+  const bool whole = system_.finish_checkpoint();
+  const int64_t step = being_written_;
+  being_written_ = 0;
+  if (system_.rank() != 0) return;
+  if (!whole) return remove_folder(step);
+  written_.push_back(step);
+  for (; written_.size() > kKept; written_.pop_front()) remove_folder(written_.front());
+}
+
+void Checkpoints::remove() {
+  if (system_.rank() != 0) return;
+  std::error_code ignored;
+  for (const int64_t step : checkpoint_steps(folder_)) remove_folder(step);
+  std::filesystem::remove(folder_, ignored);  // where nothing else lies there
+}
+
+void Checkpoints::remove_folder(int64_t step) {
+  const std::filesystem::path folder = checkpoint_folder(folder_, step);
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+  if (error) {
+    fmt::print(stderr, "strata: {}: cannot be removed: {}\n", folder.string(), error.message());
+  }
+}
+
+}  // namespace strata::harness

@@ -1,0 +1,56 @@
+// An experiment's checkpoints: when they are due, and which are kept.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/timing.h"
+#include "config/run_config.h"
+#include "harness/system_under_test.h"
+
+namespace strata::harness {
+
+// The folder of the checkpoint after `step`, and the steps of those that are there, the last first.
+std::filesystem::path checkpoint_folder(const std::filesystem::path& checkpoints, int64_t step);
+std::vector<int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
+
+// All ranks call together.
+class Checkpoints {
+ public:
+  // Below `folder`; of a run that goes on after `resumed_after`, 0: that begins. What is there of
+  // later steps is no use, and removed. All that is taken by reference must outlive it.
+  Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system,
+              std::filesystem::path folder, int64_t resumed_after);
+
+  // Whether to take one after `step`; asked once a step. By time the first rank's clock decides.
+  bool due(int64_t step);
+  // Waits until the one before is written, then removes the one before the last two, and has the
+  // system begin this one. What cannot be written is lost, and said so: training goes on.
+  void take(int64_t step, const std::string& note);
+  // Waits until the last is written.
+  void finish();
+  // The run has ended: removes all.
+  void remove();
+
+  int taken() const { return taken_; }
+  double seconds() const { return seconds_; }  // that training waited for them
+
+ private:
+  bool time_is_up();
+  void settle();
+  void remove_folder(int64_t step);
+
+  config::CheckpointConfig config_;
+  SystemUnderTest& system_;
+  std::filesystem::path folder_;
+  std::deque<int64_t> written_;       // steps, rising
+  int64_t last_, being_written_ = 0;  // 0: none
+  Clock::time_point last_time_ = Clock::now();
+  int taken_ = 0;
+  double seconds_ = 0;
+};
+
+}  // namespace strata::harness

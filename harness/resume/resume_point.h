@@ -1,0 +1,34 @@
+// Where in its run an experiment was when a checkpoint was taken.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "harness/record/result_tree.h"
+
+namespace strata::harness {
+
+struct ResumePoint {
+  uint64_t seed = 0;
+  int64_t step = 0;           // trained last
+  int64_t samples = 0;        // trained on
+  int64_t block_begin = 0;    // in samples, of the block that the log has open
+  double accuracy = 0;        // of the last evaluation
+  int64_t train_samples = 0;  // of the data
+  int64_t eval_samples = 0;
+  uint64_t log_bytes = 0;     // that the log had
+  uint32_t log_checksum = 0;  // CRC-32C of these
+};
+
+// The note that goes with a checkpoint, and back. Throws Error, naming `where`, for other text.
+std::string to_note(const ResumePoint& point);
+ResumePoint parse_note(const std::string& note, const std::filesystem::path& where);
+
+// Throws Error where the experiment's log does not begin as it was at `point`.
+void check_log(const ResultTree& tree, int experiment, const ResumePoint& point);
+// Copies the log aside and cuts it back to `point`, so that what was trained after it is not in it
+// twice. Returns the copy's path. Throws Error as check_log does, and where it cannot be written.
+std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point);
+
+}  // namespace strata::harness

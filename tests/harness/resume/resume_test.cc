@@ -1,0 +1,252 @@
+#include <algorithm>
+#include <fstream>
+
+#include "base/crc32c.h"
+#include "harness/resume/checkpoints.h"
+#include "harness/resume/resume_point.h"
+#include "tests/harness/fake_training.h"
+#include "tests/support/error_of.h"
+#include "tests/support/oracle.h"
+
+namespace strata::harness {
+namespace {
+
+using testing_support::error_of;
+
+// Evaluations after steps 3, 6 and 9, which reaches the target; checkpoints after 2, 4, 6 and 8.
+class Resume : public TimeToTrainTest {
+ protected:
+  Resume() { config_.checkpoint.every_steps = 2; }
+
+  // A run that fails in step `step`.
+  void interrupt_at(int64_t step) {
+    system_.fails_at = step;
+    EXPECT_EQ(error_of([&] { run(); }), "the device is gone");
+    system_.fails_at = 0;
+    system_.calls.clear();
+  }
+  std::filesystem::path part(int64_t step) const {
+    return checkpoint_folder(tree().checkpoints(0), step) / "part";
+  }
+  std::vector<int64_t> steps() const { return checkpoint_steps(tree().checkpoints(0)); }
+  // Those of an uninterrupted run, whose checkpoints are not among them.
+  std::vector<std::string> without_checkpoints(std::vector<std::string> events) const {
+    std::erase_if(events, [](const std::string& event) {
+      return event.starts_with("checkpoint=") || event.starts_with("resumed=");
+    });
+    return events;
+  }
+};
+
+TEST_F(Resume, TheLastTwoAreKeptBesideTheOneThatIsBeingWritten) {
+  interrupt_at(9);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4}));
+}
+
+TEST_F(Resume, NoneIsKeptWhenTheRunHasEnded) {
+  interrupt_at(8);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{6, 4, 2}));
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  EXPECT_FALSE(std::filesystem::exists(tree().checkpoints(0)));
+}
+
+TEST_F(Resume, GoesOnAfterTheLastCheckpoint) {
+  interrupt_at(8);
+  const std::string before = read_file(tree().log(0));
+  const auto results = run(ExistingResults::kResume);
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].reached_target);
+  EXPECT_EQ(results[0].steps, 9);
+  EXPECT_EQ(results[0].samples, 90);
+  EXPECT_EQ(results[0].seed, 5u);
+  EXPECT_EQ(system_.seeds, (std::vector<uint64_t>{5, 5}));
+  EXPECT_EQ(system_.calls,
+            "barrier prepare warm_up restore barrier barrier start checkpoint evaluate save ");
+  EXPECT_TRUE(system_.files_.resumed);
+  EXPECT_EQ(read_file(tree().log(0).string() + ".interrupted.1"), before) << "nothing is lost";
+}
+
+// But for times it is the log of a run that was never interrupted, and says that it was resumed.
+TEST_F(Resume, TheLogGoesOnWhereTheCheckpointWasTaken) {
+  config_.run.output = directory_ / "whole";
+  run();
+  const auto whole = without_checkpoints(timed_events());
+  config_.run.output = directory_ / "out";
+  for (const int64_t step : {4, 5, 7, 8, 9}) {
+    std::filesystem::remove_all(config_.run.output);
+    interrupt_at(step);
+    run(ExistingResults::kResume);
+    const auto events = timed_events();
+    EXPECT_EQ(without_checkpoints(events), whole) << step;
+    const std::string resumed = "resumed=" + std::to_string((step - 1) / 2 * 2);
+    const std::string checkpoint = "checkpoint=" + resumed.substr(resumed.find('=') + 1);
+    const auto at = std::find(events.begin(), events.end(), resumed);
+    ASSERT_NE(at, events.end()) << step;
+    EXPECT_EQ(*std::prev(at), checkpoint) << step;
+    EXPECT_EQ(std::count(events.begin(), events.end(), "run_start"), 1);
+    EXPECT_EQ(std::count(events.begin(), events.end(), "run_stop"), 1);
+  }
+}
+
+TEST_F(Resume, MayBeInterruptedAgain) {
+  interrupt_at(4);
+  system_.fails_at = 8;
+  EXPECT_EQ(error_of([&] { run(ExistingResults::kResume); }), "the device is gone");
+  system_.fails_at = 0;
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  EXPECT_TRUE(std::filesystem::exists(tree().log(0).string() + ".interrupted.2"));
+  const auto events = timed_events();
+  EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                          [](const auto& event) { return event.starts_with("resumed="); }),
+            2);
+}
+
+TEST_F(Resume, TheClockRunsThroughTheInterruption) {
+  interrupt_at(8);
+  std::ifstream log(tree().log(0));
+  std::string text, line;
+  while (std::getline(log, line)) {
+    // As if the run had begun an hour ago.
+    const size_t at = line.find("\"time_ms\": ") + 11, digits = 13;
+    const int64_t time = std::stoll(line.substr(at, digits)) - 3'600'000;
+    text += line.replace(at, digits, std::to_string(time)) + "\n";
+  }
+  write_file_atomically(tree().log(0), text);
+  for (const int64_t step : steps()) {  // which hold the log's checksum
+    const std::string whole = read_file(part(step));
+    const size_t space = whole.find(' ');
+    ResumePoint point = parse_note(whole.substr(space + 1), part(step));
+    point.log_checksum = crc32c(text.substr(0, point.log_bytes));
+    write_file_atomically(part(step), whole.substr(0, space + 1) + to_note(point));
+  }
+  const auto results = run(ExistingResults::kResume);
+  EXPECT_GE(results[0].seconds, 3600);
+  EXPECT_LT(results[0].seconds, 3700);
+}
+
+TEST_F(Resume, ADamagedCheckpointIsPassedOver) {
+  interrupt_at(8);
+  write_file_atomically(part(6), "damaged");
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  const auto events = timed_events();
+  EXPECT_NE(std::find(events.begin(), events.end(), "resumed=4"), events.end());
+}
+
+TEST_F(Resume, WithoutAWholeCheckpointTheExperimentRunsAgain) {
+  interrupt_at(8);
+  write_file_atomically(part(6), "damaged");
+  write_file_atomically(part(4), "damaged");
+  write_file_atomically(part(2), "damaged");
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  EXPECT_TRUE(std::filesystem::exists(tree().log(0).string() + ".interrupted.1"));
+  EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
+}
+
+TEST_F(Resume, ContinuingSetsTheCheckpointsAside) {
+  interrupt_at(8);
+  EXPECT_TRUE(run(ExistingResults::kKeep)[0].reached_target);
+  EXPECT_EQ(system_.calls.find("restore"), std::string::npos);
+  EXPECT_EQ(checkpoint_steps(tree().checkpoints(0).string() + ".interrupted.1"),
+            (std::vector<int64_t>{6, 4, 2}));
+}
+
+TEST_F(Resume, CheckpointsOfAnotherLogAreRefused) {
+  interrupt_at(8);
+  std::string log = read_file(tree().log(0));
+  log[log.find("init_start")] = 'x';
+  write_file_atomically(tree().log(0), log);
+  const std::string error = error_of([&] { run(ExistingResults::kResume); });
+  EXPECT_NE(error.find(tree().log(0).string()), std::string::npos) << error;
+  EXPECT_EQ(read_file(tree().log(0)), log);
+}
+
+TEST_F(Resume, AnotherConfigurationOrOtherDataAreRefused) {
+  interrupt_at(8);
+  config_.optimizer.lr *= 2;
+  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("another configuration"),
+            std::string::npos);
+  config_.optimizer.lr /= 2;
+  system_.train_samples = 101;
+  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("the data have changed"),
+            std::string::npos);
+  system_.train_samples = 100;
+  config_.checkpoint.every_steps = 1;  // may change
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+}
+
+TEST_F(Resume, GoesOnOnOtherRanksBesideTheOriginalsName) {
+  config_.run.system.reset();
+  system_.named_ranks = 4;
+  system_.fails_at = 8;
+  EXPECT_THROW(run(), Error);
+  system_.fails_at = 0;
+  system_.named_ranks = 2;
+  config_.batch.micro_batch *= 2;
+  const auto results = run(ExistingResults::kResume);
+  EXPECT_TRUE(results[0].reached_target);
+  EXPECT_NE(results[0].log.string().find("4rank"), std::string::npos) << results[0].log;
+  EXPECT_NE(system_.calls.find("restore"), std::string::npos);
+}
+
+TEST_F(Resume, CheckpointsComeAfterStepsWhoseLossIsRead) {
+  system_.loss_interval = 3;
+  interrupt_at(8);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{6, 3})) << "due after 2 and 4";
+}
+
+TEST_F(Resume, ByTimeTheyComeWhenItIsUp) {
+  config_.checkpoint = {.every_steps = 0, .every_seconds = 1e-9};
+  interrupt_at(6);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{5, 4, 3})) << "after every step";
+  std::filesystem::remove_all(config_.run.output);
+  config_.checkpoint.every_seconds = 1e9;
+  interrupt_at(6);
+  EXPECT_EQ(steps(), std::vector<int64_t>());
+}
+
+TEST_F(Resume, ACheckpointThatCannotBeWrittenDoesNotEndTheRun) {
+  system_.disk_is_full = true;
+  EXPECT_TRUE(run()[0].reached_target);
+  EXPECT_NE(system_.calls.find("checkpoint"), std::string::npos);
+}
+
+TEST_F(Resume, NoCheckpointsAreTakenUnasked) {
+  config_.checkpoint = {};
+  interrupt_at(8);
+  EXPECT_FALSE(std::filesystem::exists(tree().checkpoints(0)));
+  EXPECT_EQ(timed_events().size(), without_checkpoints(timed_events()).size());
+}
+
+TEST_F(Resume, TheOfficialCheckerPassesItsLog) {
+  if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
+  interrupt_at(8);
+  run(ExistingResults::kResume);
+  const auto result = testing_support::run_command(
+      std::string(testing_support::oracle_python()) +
+      " -m mlperf_logging.compliance_checker --werror --usage training --ruleset 5.0.0 "
+      "--log_output " +
+      (directory_ / "check.log").string() + " " + tree().log(0).string());
+  EXPECT_EQ(result.status, 0) << result.output;
+}
+
+TEST(ResumePoint, ANoteIsReadBack) {
+  const ResumePoint point{.seed = 12345678901234567890u,
+                          .step = 3,
+                          .samples = 24,
+                          .block_begin = 16,
+                          .accuracy = 0.123456789012345,
+                          .train_samples = 5,
+                          .eval_samples = 6,
+                          .log_bytes = 7,
+                          .log_checksum = 0xffffffff};
+  EXPECT_EQ(to_note(parse_note(to_note(point), "x")), to_note(point));
+  EXPECT_EQ(parse_note(to_note(point), "x").accuracy, point.accuracy);
+  for (const char* text : {"", "{}", "[]", "{\"seed\": \"x\"}", "1e999"}) {
+    EXPECT_NE(error_of([&] { parse_note(text, "the folder"); }).find("the folder"),
+              std::string::npos)
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace strata::harness

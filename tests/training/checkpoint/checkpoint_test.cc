@@ -1,0 +1,136 @@
+#include "training/checkpoint/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "tests/support/error_of.h"
+#include "tests/support/host_backend.h"
+#include "tests/support/temporary_directory.h"
+#include "training/checkpoint/checkpoint_writer.h"
+
+namespace strata::training {
+namespace {
+
+using testing_support::error_of;
+
+// An array of ten floats in the memory of a backend, shared out between two ranks.
+class Checkpoint : public testing_support::TemporaryDirectory {
+ protected:
+  Checkpoint() { std::iota(values_.begin(), values_.end(), 1.0f); }
+
+  StateArray array_of(int rank, int ranks) {
+    return {
+        "x", {values_.data(), device::DType::kF32, 1, 10}, {{0, 10}}, {shard_of(10, rank, ranks)}};
+  }
+  void write(int rank, int ranks, int64_t step = 3) {
+    CheckpointWriter writer(backend_);
+    writer.begin(part_path(directory_, rank),
+                 {.step = step,
+                  .parameters = 10,
+                  .plan = {4, 6, 2},
+                  .rank = rank,
+                  .ranks = ranks,
+                  .note = "{\"a\": \"note\"}"},
+                 {.arrays = {array_of(rank, ranks)}});
+    writer.finish();
+  }
+
+  // Not to disk, which takes time.
+  static void overwrite(const std::filesystem::path& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  }
+
+  testing_support::HostBackend backend_;
+  std::vector<float> values_ = std::vector<float>(10);
+};
+
+TEST_F(Checkpoint, IsPutBackFromThePartsOfAllRanks) {
+  write(0, 2);
+  write(1, 2);
+  const std::vector<float> written = values_;
+  const auto parts = open_checkpoint(directory_);
+  ASSERT_EQ(parts.size(), 2u);
+  const CheckpointHeader& header = parts[1].header();
+  EXPECT_EQ(header.step, 3);
+  EXPECT_EQ(header.parameters, 10);
+  EXPECT_EQ(header.plan.ranks, 4);
+  EXPECT_EQ(header.plan.batch_per_rank, 6);
+  EXPECT_EQ(header.plan.micro_batches, 2);
+  EXPECT_EQ(header.note, "{\"a\": \"note\"}");
+  for (const CheckpointFile& part : parts) part.verify();
+  values_.assign(10, 0);
+  restore(parts, {array_of(0, 1)}, backend_);
+  EXPECT_EQ(values_, written);
+}
+
+// As ranks that shard an array hold it: some ranges, one after another.
+TEST_F(Checkpoint, IsPutBackIntoTheRangesThatARankHolds) {
+  write(0, 1);
+  std::vector<float> held(5);
+  const StateArray array{
+      "x", {held.data(), device::DType::kF32, 1, 5}, {{1, 3}, {6, 9}}, {{1, 3}, {6, 9}}};
+  restore(open_checkpoint(directory_), {array}, backend_);
+  EXPECT_EQ(held, (std::vector<float>{2, 3, 7, 8, 9}));
+  CheckpointWriter writer(backend_);
+  writer.begin(part_path(directory_, 0), {.step = 4}, {.arrays = {array}});
+  writer.finish();
+  const auto parts = open_checkpoint(directory_);
+  ASSERT_EQ(parts[0].pieces().size(), 2u);
+  for (const Piece& piece : parts[0].pieces()) {
+    float first = 0;
+    std::memcpy(&first, piece.bytes.data(), sizeof first);
+    EXPECT_EQ(first, static_cast<float>(piece.range.begin + 1));
+  }
+}
+
+TEST_F(Checkpoint, EveryChangedByteAndEveryTruncationIsNoticed) {
+  write(0, 1);
+  const std::filesystem::path path = part_path(directory_, 0);
+  const std::string whole = read_file(path);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    overwrite(path, damaged);
+    EXPECT_THROW(CheckpointFile(path).verify(), Error) << "byte " << i;
+    overwrite(path, whole.substr(0, i));
+    EXPECT_THROW(CheckpointFile(path).verify(), Error) << i << " bytes";
+  }
+}
+
+TEST_F(Checkpoint, AMissingOrForeignPartIsNamed) {
+  write(0, 2);
+  EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("rank_1"), std::string::npos);
+  write(1, 2, 4);
+  const std::string error = error_of([&] { open_checkpoint(directory_); });
+  EXPECT_NE(error.find("rank_1"), std::string::npos) << error;
+  EXPECT_NE(error.find("after step 4"), std::string::npos) << error;
+  write(1, 3);
+  EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("of 3"), std::string::npos);
+}
+
+TEST_F(Checkpoint, WhatItLacksIsNamed) {
+  write(0, 1);
+  StateArray other = array_of(0, 1);
+  other.name = "y";
+  EXPECT_NE(error_of([&] {
+              restore(open_checkpoint(directory_), {other}, backend_);
+            }).find("10 elements of y"),
+            std::string::npos);
+}
+
+TEST_F(Checkpoint, AnErrorOfTheThreadComesWithFinish) {
+  CheckpointWriter writer(backend_);
+  write_file_atomically(directory_ / "file", "in the way");
+  writer.begin(directory_ / "file" / "part", {}, {.arrays = {array_of(0, 1)}});
+  EXPECT_NE(error_of([&] { writer.finish(); }).find("file"), std::string::npos);
+  writer.begin(part_path(directory_, 0), {.step = 9}, {.arrays = {array_of(0, 1)}});
+  writer.finish();
+  EXPECT_EQ(open_checkpoint(directory_)[0].header().step, 9);
+}
+
+}  // namespace
+}  // namespace strata::training

@@ -1,0 +1,70 @@
+// Training that is left after some steps and gone on with by another model and trainer.
+#pragma once
+
+#include <filesystem>
+
+#include "tests/training/small_training.h"
+#include "training/checkpoint/checkpoint.h"
+#include "training/checkpoint/checkpoint_writer.h"
+
+namespace strata::training {
+
+// Trains `steps` steps, as train() does, and leaves a checkpoint in `folder`.
+inline void train_to_checkpoint(const config::RunConfig& config, device::Backend& backend,
+                                comm::Communicator& communicator,
+                                const data::InstanceSource& source, uint64_t seed, int steps,
+                                const std::filesystem::path& folder) {
+  bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
+                    model_options(config, small_bert()));
+  model.set_weights(bert::random_weights(model.layout(), seed));
+  Trainer trainer(config, backend, model, communicator, seed);
+  trainer.start(source);
+  for (int step = 0; step < steps; ++step) trainer.step();
+  const TrainingState state = trainer.state();
+  CheckpointWriter writer(backend);
+  writer.begin(part_path(folder, communicator.rank()),
+               {.step = state.step,
+                .parameters = state.parameters,
+                .plan = state.plan,
+                .rank = communicator.rank(),
+                .ranks = communicator.size(),
+                .note = "a note"},
+               state);
+  trainer.step();  // what is trained beside the writer does not change what it writes
+  writer.finish();
+  communicator.barrier();
+}
+
+// Goes on from there for `steps` steps. The model begins with other weights, so that what is not
+// put back shows.
+inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
+                                             device::Backend& backend,
+                                             comm::Communicator& communicator,
+                                             const data::InstanceSource& source, uint64_t seed,
+                                             int steps, const std::filesystem::path& folder) {
+  bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
+                    model_options(config, small_bert()));
+  const bert::HostWeights others = bert::random_weights(model.layout(), seed + 1);
+  model.set_weights(others);
+  Trainer trainer(config, backend, model, communicator, seed);
+  warm_up(config, model, others, trainer, communicator);
+  const auto parts = open_checkpoint(folder);
+  restore(parts, trainer.state().arrays, backend);
+  trainer.resume_after(parts.front().header().step, parts.front().header().plan);
+  trainer.start(source);
+  TrainingHistory history;
+  for (int step = 0; step < steps; ++step) history.steps.push_back(trainer.step());
+  history.evaluation =
+      Evaluator(model, source, 0, config.batch.micro_batch, communicator).evaluate();
+  trainer.gather_weights();
+  history.weights = model.weights();
+  return history;
+}
+
+// The last `steps` steps of `whole` alone.
+inline TrainingHistory last_steps(TrainingHistory whole, int steps) {
+  whole.steps.erase(whole.steps.begin(), whole.steps.end() - steps);
+  return whole;
+}
+
+}  // namespace strata::training

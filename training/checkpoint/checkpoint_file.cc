@@ -1,0 +1,126 @@
+#include "training/checkpoint/checkpoint_file.h"
+
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <string_view>
+
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "bert/weights/safetensors.h"
+
+namespace strata::training {
+namespace {
+
+using device::DType;
+
+constexpr char kFormat[] = "strata checkpoint 1", kChecksum[] = "checksum";
+
+const char* stored_name(DType dtype) { return dtype == DType::kF64 ? "F64" : "F32"; }
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+template <typename Integer>
+bool parse(std::string_view text, Integer& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= 0;
+}
+
+std::map<std::string, std::string> to_metadata(const CheckpointHeader& header) {
+  return {{"format", kFormat},
+          {"step", std::to_string(header.step)},
+          {"parameters", std::to_string(header.parameters)},
+          {"rank", std::to_string(header.rank)},
+          {"ranks", std::to_string(header.ranks)},
+          {"plan_ranks", std::to_string(header.plan.ranks)},
+          {"plan_batch_per_rank", std::to_string(header.plan.batch_per_rank)},
+          {"plan_micro_batches", std::to_string(header.plan.micro_batches)},
+          {"note", header.note}};
+}
+
+CheckpointHeader to_header(const std::filesystem::path& path,
+                           const std::map<std::string, std::string>& metadata) {
+  const auto text = [&](const char* key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? std::string() : found->second;
+  };
+  if (text("format") != kFormat) {
+    fail("{}: is no checkpoint of this version of Strata (format \"{}\", expected \"{}\")",
+         path.string(), text("format"), kFormat);
+  }
+  const auto number = [&](const char* key, auto& value) {
+    if (parse(text(key), value)) return;
+    fail("{}: the checkpoint's {} is \"{}\", no number", path.string(), key, text(key));
+  };
+  CheckpointHeader header{.note = text("note")};
+  number("step", header.step);
+  number("parameters", header.parameters);
+  number("rank", header.rank);
+  number("ranks", header.ranks);
+  number("plan_ranks", header.plan.ranks);
+  number("plan_batch_per_rank", header.plan.batch_per_rank);
+  number("plan_micro_batches", header.plan.micro_batches);
+  return header;
+}
+
+Piece to_piece(const std::filesystem::path& path, const std::string& name,
+               const bert::StoredTensor& tensor, std::span<const std::byte> file) {
+  const size_t slash = name.rfind('/');
+  Piece piece{.array = name.substr(0, slash)};
+  const bool wide = tensor.dtype == stored_name(DType::kF64);
+  if (slash == std::string::npos || !parse(name.substr(slash + 1), piece.range.begin) ||
+      (!wide && tensor.dtype != stored_name(DType::kF32))) {
+    fail("{}: tensor \"{}\" of {} is no part of a checkpoint", path.string(), name, tensor.dtype);
+  }
+  piece.dtype = wide ? DType::kF64 : DType::kF32;
+  piece.range.end = piece.range.begin + tensor.size();
+  piece.bytes = file.subspan(tensor.begin, tensor.end - tensor.begin);
+  return piece;
+}
+
+}  // namespace
+
+void write_checkpoint_file(const std::filesystem::path& path, const CheckpointHeader& header,
+                           std::span<const Piece> pieces) {
+  std::vector<bert::TensorEntry> entries;
+  for (const Piece& piece : pieces) {
+    entries.push_back({fmt::format("{}/{}", piece.array, piece.range.begin),
+                       stored_name(piece.dtype),
+                       {piece.range.size()}});
+  }
+  entries.push_back({kChecksum, "U32", {1}});
+  bert::SafetensorsWriter file(path, entries, to_metadata(header));
+  for (const Piece& piece : pieces) file.write(piece.bytes);
+  const uint32_t checksum = file.checksum();
+  file.write(std::as_bytes(std::span(&checksum, 1)));
+  file.commit();
+}
+
+CheckpointFile::CheckpointFile(const std::filesystem::path& path) : path_(path), file_(path) {
+  const bert::SafetensorsFile stored(path);
+  header_ = to_header(path, stored.metadata());
+  for (const auto& [name, tensor] : stored.tensors()) {
+    if (name == kChecksum) {
+      checksum_at_ = tensor.begin;
+    } else {
+      pieces_.push_back(to_piece(path, name, tensor, file_.bytes()));
+    }
+  }
+  if (checksum_at_ + sizeof(uint32_t) != file_.bytes().size()) {
+    fail("{}: does not end with its checksum", path.string());
+  }
+}
+
+void CheckpointFile::verify() const {
+  uint32_t stored = 0;
+  std::memcpy(&stored, file_.bytes().data() + checksum_at_, sizeof stored);
+  const uint32_t computed = crc32c(text_of(file_.bytes().first(checksum_at_)));
+  if (computed != stored) {
+    fail("{}: its checksum is {:08x}, that of its bytes {:08x}: it is damaged", path_.string(),
+         stored, computed);
+  }
+}
+
+}  // namespace strata::training

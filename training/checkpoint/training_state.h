@@ -1,0 +1,52 @@
+// What training goes on from, besides its configuration and its data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/range.h"
+#include "device/tensor.h"
+
+namespace strata::training {
+
+// A flat array in device memory, of which a rank may hold parts only.
+struct StateArray {
+  std::string name;
+  device::Tensor tensor;
+  std::vector<Range> holds;   // elements of the array, one range after another in `tensor`
+  std::vector<Range> writes;  // what this rank adds to a checkpoint; each lies in one of `holds`
+};
+
+// The elements `range` of the array, which lie in one of the ranges that it holds; absent where
+// they do not.
+inline device::Tensor part_of(const StateArray& array, const Range& range) {
+  int64_t place = 0;
+  for (const Range& held : array.holds) {
+    if (held.begin <= range.begin && range.end <= held.end) {
+      place += range.begin - held.begin;
+      return elements_of(array.tensor, {place, place + range.size()});
+    }
+    place += held.size();
+  }
+  return {};
+}
+
+// Whom the plan deals samples to: that of the run's first start, whatever ranks go on with it, so
+// that global batches stay the same.
+struct PlanShape {
+  int ranks = 1;
+  int batch_per_rank = 1;
+  int micro_batches = 1;
+
+  int64_t global_batch() const { return int64_t{ranks} * batch_per_rank; }
+};
+
+struct TrainingState {
+  int64_t step = 0;        // that was trained last
+  int64_t parameters = 0;  // of the model
+  PlanShape plan;
+  std::vector<StateArray> arrays;
+};
+
+}  // namespace strata::training
