@@ -37,6 +37,7 @@ struct LogVerdict {
   uint64_t event_count = 0;
   std::vector<Finding> errors;
   std::vector<Finding> warnings;
+  std::vector<std::string> notes;  // what no rule asks about, and a reviewer should know
 
   Outcome outcome() const {
     return !errors.empty()      ? Outcome::kFailed

@@ -131,6 +131,9 @@ Section check_logs(const FolderVerdict& verdict) {
   std::set<std::string> failed;
   for (const LogVerdict& log : verdict.logs) {
     if (log.outcome() == Outcome::kFailed) failed.insert(log.path.stem().string());
+    for (const std::string& note : log.notes) {
+      section.notes.push_back(fmt::format("{}: {}", log.path.filename().string(), note));
+    }
     if (log.outcome() != Outcome::kNotJudged || !section.judged) continue;
     section.judged = false;
     section.notes.push_back(log.not_judged);

@@ -40,12 +40,19 @@ json to_json(const std::vector<Finding>& findings) {
 }
 
 json to_json(const LogVerdict& verdict) {
-  return {{"log", verdict.path.string()},       {"passed", verdict.passed()},
-          {"outcome", word(verdict.outcome())}, {"not_judged", verdict.not_judged},
-          {"readable", verdict.readable},       {"usage", verdict.usage},
-          {"ruleset", verdict.ruleset},         {"ruleset_ground", verdict.ground},
-          {"benchmark", verdict.benchmark},     {"events", verdict.event_count},
-          {"errors", to_json(verdict.errors)},  {"warnings", to_json(verdict.warnings)}};
+  return {{"log", verdict.path.string()},
+          {"passed", verdict.passed()},
+          {"outcome", word(verdict.outcome())},
+          {"not_judged", verdict.not_judged},
+          {"readable", verdict.readable},
+          {"usage", verdict.usage},
+          {"ruleset", verdict.ruleset},
+          {"ruleset_ground", verdict.ground},
+          {"benchmark", verdict.benchmark},
+          {"events", verdict.event_count},
+          {"errors", to_json(verdict.errors)},
+          {"warnings", to_json(verdict.warnings)},
+          {"notes", verdict.notes}};
 }
 
 json to_json(const Section& section) {
@@ -134,7 +141,9 @@ std::string log_text(const LogVerdict& verdict) {
                       "follow from it: --json)\n",
                       verdict.errors.size() + verdict.warnings.size() - 1);
   }
-  return text + findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
+  text += findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
+  for (const std::string& note : verdict.notes) text += fmt::format("  note: {}\n", note);
+  return text;
 }
 
 std::string log_json(const std::vector<LogVerdict>& verdicts) {
