@@ -198,6 +198,13 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   file.commit();
 }
 
+void flush_file(const fs::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0 || (::fsync(file.get()) != 0 && errno != EINVAL)) {
+    fail("{}: cannot flush to disk: {}", path.string(), std::strerror(errno));
+  }
+}
+
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   if (const auto status = status_of(path_); status && !S_ISREG(status->st_mode)) {
     fail("{}: is {}, which no file can replace", path_.string(), describe_mode(status->st_mode));

@@ -30,6 +30,9 @@ std::vector<std::filesystem::path> list_directory(const std::filesystem::path& d
 // directories.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
+// Flushes to disk what has been written to the file, by whomever. Throws Error where it cannot be.
+void flush_file(const std::filesystem::path& path);
+
 // A file too large to hold in memory twice, written piece by piece to a new temporary one beside
 // it: under its own name it is either the old one or the whole new one. Errors are as of
 // write_file_atomically.

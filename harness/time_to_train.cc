@@ -213,6 +213,20 @@ RunFiles files_of(const Benchmark& b, int experiment, bool resumed) {
   return files;
 }
 
+// Whether the experiment's log begins as it was at `point`, on all ranks.
+bool log_is_of(const Benchmark& b, int experiment, const ResumePoint& point) {
+  bool same = true;
+  if (b.first()) {
+    same = begins_as_at(b.tree.log(experiment), point);
+    if (!same) {
+      b.say(fmt::format("{}: is not the log that the checkpoint after step {} belongs to",
+                        b.tree.log(experiment).string(), point.step));
+    }
+  }
+  b.system.broadcast(&same, sizeof same);
+  return same;
+}
+
 // Of an interrupted experiment: the last checkpoint that is whole. Where there is none the
 // experiment begins anew.
 std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment) {
@@ -226,14 +240,21 @@ std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment)
   b.system.broadcast(&count, sizeof count);
   steps.resize(count);
   b.system.broadcast(steps.data(), count * sizeof(int64_t));
+  bool is_of_this_log = true;
   for (const int64_t step : steps) {
     const std::filesystem::path folder = checkpoint_folder(checkpoints, step);
     const auto note =
         b.system.checkpoint_note(folder, [&](const std::string& line) { b.say(line); });
     if (!note) continue;
     const ResumePoint point = parse_note(*note, folder);
-    if (b.first()) check_log(b.tree, experiment, point);
-    return point;
+    if (log_is_of(b, experiment, point)) return point;
+    is_of_this_log = false;
+  }
+  if (!is_of_this_log) {
+    fail(
+        "{}: is not the log that the checkpoints in {} belong to; move these away, and run again "
+        "with --continue",
+        b.tree.log(experiment).string(), checkpoints.string());
   }
   if (b.first()) say_set_aside(b, experiment);
   return std::nullopt;

@@ -141,6 +141,7 @@ void TimedRun::begin_block(int64_t first, int64_t end) {
 void TimedRun::take_checkpoint(const ExperimentResult& result) {
   log_.write([&](EventLog& log) {
     log.event(log_keys::kCheckpoint, result.steps, {{log_keys::kEpochNum, result.samples}});
+    log.flush();  // the checkpoint is of no use without it
   });
   const std::string text = log_.text();
   checkpoints_.take(result.steps, to_note({.seed = seed_,

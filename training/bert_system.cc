@@ -11,9 +11,13 @@
 namespace strata::training {
 
 BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks)
-    : config_(config), ranks_(ranks), bert_(make_bert_config(config)) {
+    : BertSystem(config, ranks, nullptr) {}
+
+BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks,
+                       std::unique_ptr<device::Backend> backend)
+    : config_(config), ranks_(ranks), bert_(make_bert_config(config)), backend_(std::move(backend)) {
   check_vocabulary(config, bert_);
-  backend_ = make_backend(config, ranks.local);
+  if (!backend_) backend_ = make_backend(config, ranks.local);
   check_data_paths(config.data);
   model_ = make_model(config, bert_, *backend_);
 }
@@ -132,6 +136,7 @@ harness::TrainedStep BertSystem::train_step() {
 double BertSystem::evaluate() { return run_->evaluator->evaluate().masked_lm_accuracy(); }
 
 void BertSystem::begin_checkpoint(const std::filesystem::path& folder, const std::string& note) {
+  run_->trace.flush();
   const TrainingState state = run_->trainer.state();
   run_->checkpoints.begin(part_path(folder, rank()),
                           {.step = state.step,

@@ -25,6 +25,9 @@ class BertSystem final : public harness::SystemUnderTest {
   // together; all that is taken by reference must outlive it. Throws Error where the device or the
   // model does not suit the configuration.
   BertSystem(const config::RunConfig& config, const Ranks& ranks);
+  // On a backend that the caller has made.
+  BertSystem(const config::RunConfig& config, const Ranks& ranks,
+             std::unique_ptr<device::Backend> backend);
 
   harness::SystemFacts system_facts() const override;
   std::vector<std::filesystem::path> data_files() const override;

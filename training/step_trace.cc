@@ -50,6 +50,10 @@ void StepTrace::add(const StepResult& step) {
   file_ << line.dump() << '\n' << std::flush;
 }
 
+void StepTrace::flush() {
+  if (!path_.empty()) flush_file(path_);
+}
+
 void StepTrace::finish() {
   if (path_.empty()) return;
   file_.close();

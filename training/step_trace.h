@@ -18,6 +18,8 @@ class StepTrace {
 
   // Appends step, losses, accuracy of the training batch, learning rate, tokens and times.
   void add(const StepResult& step);
+  // To disk: what a checkpoint follows on.
+  void flush();
   // Throws Error where lines could not be written.
   void finish();
 

@@ -126,7 +126,11 @@ void EventLog::start(std::string_view key, const EventMetadata& metadata,
 void EventLog::end(std::string_view key, const EventValue& value, const EventMetadata& metadata,
                    std::source_location where) {
   write_line("INTERVAL_END", key, value, metadata, where);
-  if (enabled() && key == log_keys::kRunStop && ::fsync(fd_) != 0 && errno != EINVAL) {
+  if (key == log_keys::kRunStop) flush();
+}
+
+void EventLog::flush() {
+  if (enabled() && ::fsync(fd_) != 0 && errno != EINVAL) {
     fail("{}: cannot flush the log to disk: {}", path_.string(), std::strerror(errno));
   }
 }

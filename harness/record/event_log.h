@@ -48,6 +48,8 @@ class EventLog {
              std::source_location where = std::source_location::current());
   void end(std::string_view key, const EventValue& value = {}, const EventMetadata& metadata = {},
            std::source_location where = std::source_location::current());
+  // To disk.
+  void flush();
   void event(std::string_view key, const EventValue& value, const EventMetadata& metadata = {},
              std::source_location where = std::source_location::current());
 

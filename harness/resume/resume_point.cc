@@ -7,25 +7,6 @@
 #include "base/files.h"
 
 namespace strata::harness {
-namespace {
-
-// The log as it was.
-std::string log_until(const ResultTree& tree, int experiment, const ResumePoint& point) {
-  const std::filesystem::path log = tree.log(experiment);
-  std::string text = read_file(log);
-  const bool long_enough = text.size() >= point.log_bytes;
-  text.resize(std::min<uint64_t>(text.size(), point.log_bytes));
-  if (!long_enough || crc32c(text) != point.log_checksum) {
-    fail(
-        "{}: is not the log that the checkpoint after step {} belongs to: the first {} bytes "
-        "differ; move the checkpoints away, and run again with --continue",
-        log.string(), point.step, point.log_bytes);
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string to_note(const ResumePoint& point) {
   return nlohmann::ordered_json{{"seed", point.seed},
                                 {"step", point.step},
@@ -56,14 +37,15 @@ ResumePoint parse_note(const std::string& note, const std::filesystem::path& whe
   }
 }
 
-void check_log(const ResultTree& tree, int experiment, const ResumePoint& point) {
-  log_until(tree, experiment, point);
+bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point) {
+  const std::string text = read_file(log);
+  return text.size() >= point.log_bytes &&
+         crc32c(std::string_view(text).substr(0, point.log_bytes)) == point.log_checksum;
 }
 
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point) {
-  const std::string text = log_until(tree, experiment, point);
-  const std::filesystem::path aside = copy_aside(tree, experiment);
-  write_file_atomically(tree.log(experiment), text);
+  const std::filesystem::path log = tree.log(experiment), aside = copy_aside(tree, experiment);
+  write_file_atomically(log, std::string_view(read_file(log)).substr(0, point.log_bytes));
   return aside;
 }
 

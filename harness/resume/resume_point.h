@@ -25,10 +25,10 @@ struct ResumePoint {
 std::string to_note(const ResumePoint& point);
 ResumePoint parse_note(const std::string& note, const std::filesystem::path& where);
 
-// Throws Error where the experiment's log does not begin as it was at `point`.
-void check_log(const ResultTree& tree, int experiment, const ResumePoint& point);
-// Copies the log aside and cuts it back to `point`, so that what was trained after it is not in it
-// twice. Returns the copy's path. Throws Error as check_log does, and where it cannot be written.
+// Whether a log begins as it was at `point`.
+bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point);
+// Copies such a log aside and cuts it back to `point`, so that what was trained after it is not in
+// it twice. Returns the copy's path. Throws Error where it cannot be written.
 std::filesystem::path rewind_log(const ResultTree& tree, int experiment, const ResumePoint& point);
 
 }  // namespace strata::harness

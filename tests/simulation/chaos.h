@@ -1,0 +1,41 @@
+// What may happen to a process at any moment, drawn from a seed.
+#pragma once
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace strata::simulation {
+
+// The numbers are a function of seed and count alone, so several threads may draw.
+class Chaos {
+ public:
+  // The process kills itself at its `dies_at`th moment; 0: never.
+  Chaos(uint64_t seed, int64_t dies_at) : seed_(seed), dies_at_(dies_at) {}
+
+  // A moment: mostly nothing, often a pause of up to 200 us.
+  void moment() {
+    const int64_t count = ++count_;
+    if (count == dies_at_) ::kill(::getpid(), SIGKILL);
+    const uint64_t drawn = mixed(seed_ + static_cast<uint64_t>(count));
+    if (drawn % 8 == 0) ::usleep(static_cast<useconds_t>(drawn / 8 % 200));
+  }
+
+  int64_t moments() const { return count_; }
+
+  // SplitMix64's output function (Steele et al. 2014).
+  static uint64_t mixed(uint64_t x) {
+    x = (x + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  }
+
+ private:
+  uint64_t seed_;
+  int64_t dies_at_;
+  std::atomic<int64_t> count_ = 0;
+};
+
+}  // namespace strata::simulation
