@@ -190,7 +190,7 @@ def one_run(benchmark, seed, index):
         record["interruptions"].append([signal.Signals(number).name, victim, round(delay, 2), what])
         record["problems"] += problems
         result = Result(output)
-        if result.log.exists():
+        if any(key == "run_start" for key, _ in result.events()):  # a run that has not begun leaves no log
             before.append(result.log.read_text())
     resumed = subprocess.run(benchmark.command(ranks, output, sharded, ["--resume"]), capture_output=True, text=True)
     record["problems"] += compare(benchmark, Result(output), whole, before, resumed)
