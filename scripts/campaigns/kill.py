@@ -106,7 +106,7 @@ class Result:
         return any(key == "run_stop" for key, _ in self.events())
 
 
-def processes_of(output):
+def processes_of(strata, output):
     """Ranks by number, and all processes, whose command names this output's configuration."""
     ranks, everyone = {}, []
     wanted = f"/{output.name}.yaml".encode()
@@ -120,7 +120,7 @@ def processes_of(output):
                 continue
             everyone.append(int(entry))
             program = command.split(b"\0")[0].decode()
-            if os.path.basename(program) == "strata":
+            if program == strata:
                 environment = Path(f"/proc/{entry}/environ").read_bytes().split(b"\0")
                 rank = [v for v in environment if v.startswith(b"OMPI_COMM_WORLD_RANK=")]
                 ranks[int(rank[0].split(b"=")[1]) if rank else 0] = int(entry)
@@ -144,12 +144,12 @@ def interrupt(benchmark, command, output, number, delay, victim):
     with open(benchmark.folder / f"{output.name}.err", "a") as errors:
         job = subprocess.Popen(command, stdout=errors, stderr=errors)
     time.sleep(delay)
-    ranks, _ = processes_of(output)
+    ranks, _ = processes_of(benchmark.strata, output)
     if job.poll() is not None or victim not in ranks:
         if job.poll() is None:  # no rank has started yet
             job.send_signal(signal.SIGTERM)
         job.wait()
-        wait_until(lambda: not processes_of(output)[1], LIMIT)
+        wait_until(lambda: not processes_of(benchmark.strata, output)[1], LIMIT)
         return "ended first" if Result(output).ended() else "not begun", problems
     os.kill(ranks[victim], number)
     sent = time.monotonic()
@@ -159,11 +159,11 @@ def interrupt(benchmark, command, output, number, delay, victim):
         os.kill(ranks[victim], signal.SIGCONT)
         job.wait()
         return "went on", problems
-    gone = wait_until(lambda: job.poll() is not None and not processes_of(output)[1], LIMIT)
+    gone = wait_until(lambda: job.poll() is not None and not processes_of(benchmark.strata, output)[1], LIMIT)
     took = time.monotonic() - sent
     if not gone:
         problems.append(f"still runs {LIMIT:.0f} s after {signal.Signals(number).name}")
-        for process in processes_of(output)[1]:
+        for process in processes_of(benchmark.strata, output)[1]:
             os.kill(process, signal.SIGKILL)
         job.kill()
         job.wait()
