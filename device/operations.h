@@ -215,11 +215,12 @@ struct L2NormSquared {
   double* norm_squared = nullptr;  // device memory
 };
 
-// x *= min(1, max_norm / sqrt(norm_squared)).
+// destination = x * min(1, max_norm / sqrt(norm_squared)), converting between dtypes.
 struct ClipToNorm {
   Tensor x;                              // [n]
   const double* norm_squared = nullptr;  // device memory
   float max_norm = 1.0f;
+  Tensor destination;  // [n]; absent: x
 };
 
 // What makes up for moments that start at zero: 1 / (1 - beta^t) of both.

@@ -43,17 +43,15 @@ void BucketArithmetic::local_norm(int bucket) {
 }
 
 Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
+  const Tensor data = reduce_buffer(bucket, staging);
   if (options_.clip == ClipMode::kBeforeAllReduce) {
-    clip(bucket, clip_norm_squared(), options_.max_norm);
-  }
-  if (options_.clip == ClipMode::kBucketBeforeAllReduce) {
+    clip(bucket, clip_norm_squared(), options_.max_norm, data);
+  } else if (options_.clip == ClipMode::kBucketBeforeAllReduce) {
     backend_.fill_zero(Stream::kReduce, norm_squared(bucket), sizeof(double));
     add_norm(buckets_[bucket], norm_squared(bucket));
     clip(bucket, norm_squared(bucket),
-         options_.max_norm / std::sqrt(static_cast<float>(buckets_.size())));
-  }
-  const Tensor data = reduce_buffer(bucket, staging);
-  if (converts()) {
+         options_.max_norm / std::sqrt(static_cast<float>(buckets_.size())), data);
+  } else if (converts()) {
     backend_.convert(Stream::kReduce, {.source = gradients(buckets_[bucket]), .destination = data});
   }
   return data;
@@ -128,10 +126,13 @@ void BucketArithmetic::add_norm(const Range& range, double* norm_squared) {
   backend_.l2_norm_squared(Stream::kReduce, {.x = gradients(range), .norm_squared = norm_squared});
 }
 
-void BucketArithmetic::clip(int bucket, double* norm_squared, float max_norm) {
-  backend_.clip_to_norm(
-      Stream::kReduce,
-      {.x = gradients(buckets_[bucket]), .norm_squared = norm_squared, .max_norm = max_norm});
+// In one pass with the cast, where there is one.
+void BucketArithmetic::clip(int bucket, double* norm_squared, float max_norm,
+                            const Tensor& reduce_buffer) {
+  backend_.clip_to_norm(Stream::kReduce, {.x = gradients(buckets_[bucket]),
+                                          .norm_squared = norm_squared,
+                                          .max_norm = max_norm,
+                                          .destination = converts() ? reduce_buffer : Tensor()});
 }
 
 }  // namespace strata::comm

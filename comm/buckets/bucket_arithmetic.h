@@ -52,7 +52,7 @@ class BucketArithmetic {
   Range updated_range(int bucket) const;
   double* norm_squared(int bucket) const { return norms_.as<double>() + bucket; }
   void add_norm(const Range& range, double* norm_squared);
-  void clip(int bucket, double* norm_squared, float max_norm);
+  void clip(int bucket, double* norm_squared, float max_norm, const device::Tensor& reduce_buffer);
 
   device::Backend& backend_;
   const Communicator& communicator_;

@@ -39,8 +39,8 @@ void FlatOperations::l2_norm_squared(const Context& context, const L2NormSquared
 
 void FlatOperations::clip_to_norm(const Context& context, const ClipToNorm& op) {
   const float factor = clip_factor(op.norm_squared, op.max_norm);
-  if (factor == 1.0f) return;
-  convert(context, {op.x, factor, op.x});
+  if (factor == 1.0f && !op.destination) return;
+  convert(context, {op.x, factor, op.destination ? op.destination : op.x});
 }
 
 }  // namespace strata::device::cpu

@@ -30,8 +30,10 @@ void clip_to_norm(const ClipToNorm& op) {
   const Arguments arguments("clip_to_norm");
   arguments.require(op.norm_squared != nullptr, "norm_squared is given");
   arguments.range("x", op.x, op.x.size());
+  if (op.destination) arguments.range("destination", op.destination, op.x.size());
+  const Tensor& destination = op.destination ? op.destination : op.x;
   const double scale = std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared));
-  for (int64_t i = 0; i < op.x.size(); ++i) store(op.x, i, scale * load(op.x, i));
+  for (int64_t i = 0; i < op.x.size(); ++i) store(destination, i, scale * load(op.x, i));
 }
 
 }  // namespace strata::device::reference

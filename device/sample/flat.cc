@@ -49,7 +49,9 @@ void SampleBackend::l2_norm_squared(Stream, const L2NormSquared& op) {
 void SampleBackend::clip_to_norm(Stream, const ClipToNorm& op) {
   check(op.x);
   const auto factor = static_cast<float>(std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared)));
-  for (int64_t i = 0; i < op.x.size(); ++i) write(op.x, i, factor * read(op.x, i));
+  const Tensor& destination = op.destination ? op.destination : op.x;
+  check(destination);
+  for (int64_t i = 0; i < op.x.size(); ++i) write(destination, i, factor * read(op.x, i));
 }
 
 }  // namespace strata::device::sample

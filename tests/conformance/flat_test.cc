@@ -86,6 +86,23 @@ TEST_P(Flat, L2NormSquaredAccumulatesInDouble) {
   EXPECT_DOUBLE_EQ(outputs[0].matrix.values[0], 64 * 4096.0 * 4096 + (100000 - 64) * 0.25);
 }
 
+TEST_P(Flat, ClipToNormMayWriteElsewhereInAnotherDType) {
+  for (const int64_t size : kSizes) {
+    const HostMatrix x = Inputs(backend(), 5).master(1, size);
+    for (const double norm_squared : {0.25, 4.0}) {
+      SCOPED_TRACE(fmt::format("n {}, norm_squared {}", size, norm_squared));
+      expect_conforms(
+          backend(),
+          [&](Bench& bench) {
+            bench.backend().clip_to_norm(
+                Stream::kCompute, {bench.master_inout("x", x), bench.scalar(norm_squared), 1.5f,
+                                   bench.compute_output("destination", 1, size)});
+          },
+          JudgedBy::kOutputDType);
+    }
+  }
+}
+
 TEST_P(Flat, ClipToNormScalesDownAndNeverUp) {
   for (const int64_t size : kSizes) {
     const HostMatrix x = Inputs(backend(), 5).master(1, size);

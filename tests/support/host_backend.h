@@ -57,7 +57,8 @@ class HostBackend : public device::Backend {
   }
   void clip_to_norm(device::Stream, const device::ClipToNorm& op) override {
     const double scale = std::min(1.0, op.max_norm / std::sqrt(*op.norm_squared));
-    for (int64_t i = 0; i < op.x.size(); ++i) set_element(op.x, i, scale * element(op.x, i));
+    const device::Tensor& to = op.destination ? op.destination : op.x;
+    for (int64_t i = 0; i < op.x.size(); ++i) set_element(to, i, scale * element(op.x, i));
   }
   void adam_update(device::Stream, const device::AdamUpdate&) override { unsupported(); }
   void lamb_direction(device::Stream, const device::LambDirection&) override { unsupported(); }

@@ -83,7 +83,8 @@ void FlatOperations::convert(const Context& context, const Convert& op) {
 }
 
 void FlatOperations::clip_to_norm(const Context& context, const ClipToNorm& op) {
-  convert_and_clip(context, op.x, op.x, 1.0f, op.norm_squared, op.max_norm);
+  convert_and_clip(context, op.x, op.destination ? op.destination : op.x, 1.0f, op.norm_squared,
+                   op.max_norm);
 }
 
 void FlatOperations::l2_norm_squared(const Context& context, const L2NormSquared& op) {
