@@ -56,15 +56,16 @@ struct DeferredUpdate {
 };
 
 // "In host memory": where Backend::memory_is_host(). There the engine has up to three threads: one
-// issues clipping and updates on Stream::kReduce, one runs the reductions, one gathers weights
-// where the state is sharded. Idle threads sleep. "In device memory": the caller issues everything
+// issues clipping on Stream::kReduce while backward goes on (what is left then, and the updates,
+// the caller of finish_step issues), one runs the reductions, one gathers weights where the state
+// is sharded. Idle threads sleep. "In device memory": the caller issues everything
 // on streams, and the host waits for nothing (see device/collectives.h). One rank sends and
 // converts nothing. Buckets are reduced in arena order on every rank.
 class GradientBuckets {
  public:
   // Called once a step for every bucket, in arena order, once its gradients are reduced
-  // (kAfterAllReduce: once all are). In host memory on a thread of the engine: after backward, or,
-  // where weights are gathered at once, beside it. May overwrite the gradients: the next step does,
+  // (kAfterAllReduce: once all are). In host memory by finish_step's caller, or, where weights are
+  // gathered at once, also by a thread of the engine, beside backward. May overwrite the gradients: the next step does,
   // too; but gaps, where all ranks have zeros, must stay zero.
   using Update = BucketUpdate;
 

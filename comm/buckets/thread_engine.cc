@@ -74,7 +74,7 @@ class ThreadEngine final : public BucketEngine {
   int gatherable() const { return deferred() ? progress_.finished : progress_.updated; }
 
   template <typename Body>
-  void run_thread(Body body);
+  void guard(Body body);
   void device_loop();
   void reduce_loop();
   void gather_loop();
@@ -116,6 +116,8 @@ class ThreadEngine final : public BucketEngine {
   Progress progress_;
   std::vector<BucketEvent> events_;
   std::exception_ptr error_;
+  bool working_ = false;       // the device thread is
+  bool caller_works_ = false;  // in its place
   bool stop_ = false;
 
   std::vector<BucketEvent> finished_events_;
@@ -141,9 +143,9 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
     staging_.emplace_back(backend, arithmetic_.staging_bytes());
   }
   try {
-    device_thread_ = std::thread([this] { run_thread([this] { device_loop(); }); });
-    if (!alone()) reduce_thread_ = std::thread([this] { run_thread([this] { reduce_loop(); }); });
-    if (sharded()) gather_thread_ = std::thread([this] { run_thread([this] { gather_loop(); }); });
+    device_thread_ = std::thread([this] { guard([this] { device_loop(); }); });
+    if (!alone()) reduce_thread_ = std::thread([this] { guard([this] { reduce_loop(); }); });
+    if (sharded()) gather_thread_ = std::thread([this] { guard([this] { gather_loop(); }); });
   } catch (const std::system_error& error) {
     stop();
     fail("cannot start a thread that reduces gradients: {}; allow more processes (ulimit -u)",
@@ -175,11 +177,26 @@ void ThreadEngine::mark_ready(int64_t begin, int64_t end) {
   changed_.notify_all();
 }
 
+// Backward has ended, so the caller has nothing else to do, and all threads of the device: it takes
+// the device thread's place.
 StepTimes ThreadEngine::finish_step() {
   const int64_t wait_begin = now_ns();
   std::unique_lock lock(mutex_);
   if (!error_) readiness_.check_all_ready();
-  changed_.wait(lock, [this] { return error_ || finished(); });
+  caller_works_ = true;
+  while (!error_ && !finished()) {
+    const Work work = working_ ? Work::kNone : next_device_work();
+    if (work == Work::kNone) {
+      changed_.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    guard([&] { perform(work); });
+    lock.lock();
+    if (!error_) complete(work);
+    changed_.notify_all();
+  }
+  caller_works_ = false;
   if (error_) std::rethrow_exception(error_);
   backend_.synchronize(Stream::kReduce);
   const StepTimes times = step_times(events_, wait_begin, now_ns());
@@ -195,8 +212,9 @@ void ThreadEngine::begin_next_step() {
 
 // ---- The engine's threads.
 
+// An error in one thread ends them all.
 template <typename Body>
-void ThreadEngine::run_thread(Body body) {
+void ThreadEngine::guard(Body body) {
   try {
     body();
   } catch (...) {
@@ -213,14 +231,16 @@ void ThreadEngine::device_loop() {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] {
-        work = next_device_work();
+        work = caller_works_ ? Work::kNone : next_device_work();
         return stop_ || work != Work::kNone;
       });
       if (stop_) return;
+      working_ = true;
     }
     perform(work);
     {
       const std::lock_guard lock(mutex_);
+      working_ = false;
       complete(work);
     }
     changed_.notify_all();

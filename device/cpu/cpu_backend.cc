@@ -2,9 +2,11 @@
 
 #include <omp.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "base/error.h"
 #include "device/cpu/matmul.h"
@@ -62,19 +64,31 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   void zero(void* memory, size_t bytes) const {
     constexpr size_t kWorthIt = size_t{1} << 20;
     const auto count = static_cast<int64_t>(bytes);
-    parallel_ranges(bytes < kWorthIt ? 1 : threads_, count, [&](int64_t begin, int64_t end, int) {
-      std::memset(static_cast<char*>(memory) + begin, 0, static_cast<size_t>(end - begin));
-    });
+    parallel_ranges(
+        bytes < kWorthIt ? 1 : threads_of_caller(), count, [&](int64_t begin, int64_t end, int) {
+          std::memset(static_cast<char*>(memory) + begin, 0, static_cast<size_t>(end - begin));
+        });
   }
 
   // OpenMP keeps its thread count per calling thread; oneDNN reads it.
   Context on(Stream stream, const char*) override {
-    if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);
-    return {kernels_, threads_, scratch_[static_cast<size_t>(stream)]};
+    if (stream == Stream::kCompute) computing_ = std::this_thread::get_id();
+    const int threads = threads_of_caller();
+    if (omp_get_max_threads() != threads) omp_set_num_threads(threads);
+    return {kernels_, threads, scratch_[static_cast<size_t>(stream)]};
+  }
+
+  // OpenMP also keeps a pool for every thread that starts parallel work. The one that computes has
+  // it; what another issues beside it, it does alone.
+  int threads_of_caller() const {
+    const std::thread::id computing = computing_;
+    const bool alone = computing != std::thread::id() && computing != std::this_thread::get_id();
+    return alone ? 1 : threads_;
   }
 
   const VectorKernels& kernels_;
   int threads_;
+  std::atomic<std::thread::id> computing_{};  // the last that issued something on kCompute
   std::array<std::array<Scratch, 8>, 3> scratch_;
 };
 

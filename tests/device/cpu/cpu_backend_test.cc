@@ -7,6 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <thread>
+
+#include "device/buffer.h"
 
 namespace strata::device::cpu {
 namespace {
@@ -34,6 +39,35 @@ TEST(CpuBackend, ThreadsTouchTheirPartsOfMemoryFirst) {
   EXPECT_GT(second, (first + second) / 3) << first << " by the first thread";
   EXPECT_GT(first, (first + second) / 3) << second << " by the second";
   backend->release(memory);
+}
+
+// Threads of this process.
+int64_t threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+// What takes several threads, on a stream.
+void work_on(Backend& backend, Stream stream) {
+  constexpr int64_t kElements = int64_t{1} << 22;
+  Buffer memory(backend, kElements * sizeof(float)), norm(backend, sizeof(double));
+  backend.l2_norm_squared(
+      stream, {.x = {memory.data(), DType::kF32, 1, kElements}, .norm_squared = norm.as<double>()});
+}
+
+TEST(CpuBackend, HasOnePoolOfThreadsThoughAnotherThreadWorksBesideTheOneThatComputes) {
+  const auto backend = make_cpu_backend(DType::kF32, 5);
+  work_on(*backend, Stream::kCompute);
+  const int64_t before = threads();
+  EXPECT_GE(before, 5);
+  int64_t beside = 0;
+  std::thread([&] {
+    work_on(*backend, Stream::kReduce);
+    beside = threads();
+  }).join();
+  EXPECT_EQ(beside, before + 1) << "the thread itself";
+  work_on(*backend, Stream::kReduce);
+  EXPECT_EQ(threads(), before);
 }
 
 TEST(CpuBackend, MemoryIsZeroAtFirstAndWhereItIsFilled) {
