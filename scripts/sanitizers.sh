@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Runs tests under the sanitizers, each suite with those that reach it: address and undefined behaviour, then threads.
+# Usage: scripts/sanitizers.sh [asan+ubsan | tsan]     default: both. scripts/test.sh has installed what it needs.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+case ${1:-both} in
+  both) presets=(asan+ubsan tsan) ;;
+  asan+ubsan | tsan) presets=("$1") ;;
+  -h | --help) sed -n '2,3s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  *) give_up "there is no sanitizer $1; see --help" ;;
+esac
+
+[[ -x $root/.venv/bin/python ]] && export STRATA_ORACLE_PYTHON=$root/.venv/bin/python
+processors=$(nproc)
+export OMP_NUM_THREADS=1
+status=0
+for preset in "${presets[@]}"; do
+  # Kernels are the same code over and over, and slow here: their arithmetic has suites of its own.
+  suites=(base config data loadbalance compliance results harness bert optim training comm)
+  [[ $preset == asan+ubsan ]] || suites=(base harness comm training)
+  targets=()
+  for suite in "${suites[@]}"; do targets+=("test_$suite"); done
+  build "$preset" "${targets[0]}" -DSTRATA_CUDA=OFF
+  say "building ${targets[*]:1} (preset $preset)"
+  (cd "$root" && cmake --build --preset "$preset" --target "${targets[@]:1}")
+  say "tests (preset $preset)"
+  names=$(IFS='|' && echo "${suites[*]}")
+  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$processors" \
+    --tests-regex "^($names)/" --exclude-regex '/mpi_ranks_') || status=1
+done
+exit $status
