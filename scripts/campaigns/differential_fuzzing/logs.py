@@ -36,7 +36,7 @@ def to_old_form(line):
         event = json.loads(line.split(TOKEN)[-1])
         fields = json.dumps({"value": event["value"], "metadata": event["metadata"]})
         return f'{OLD_TOKEN}{float(event["time_ms"]) / 1000:.3f} {event["key"]}: {fields}\n'
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return line
 
 
