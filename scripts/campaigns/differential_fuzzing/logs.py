@@ -35,7 +35,9 @@ def to_old_form(line):
     try:
         event = json.loads(line.split(TOKEN)[-1])
         fields = json.dumps({"value": event["value"], "metadata": event["metadata"]})
-        return f'{OLD_TOKEN}{float(event["time_ms"]) / 1000:.3f} {event["key"]}: {fields}\n'
+        old = f'{OLD_TOKEN}{float(event["time_ms"]) / 1000:.3f} {event["key"]}: {fields}\n'
+        old.encode("latin-1")
+        return old
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return line
 
