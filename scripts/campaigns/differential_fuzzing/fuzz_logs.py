@@ -12,6 +12,7 @@ Differences that known_differences.py does not name are written to OUT as SEED.l
 import argparse
 import collections
 import functools
+import gc
 import json
 import os
 import random
@@ -91,9 +92,10 @@ def comparable(verdict):
     """A verdict of `strata check log --json` in the form of the official one; None where it judges nothing."""
     if verdict["outcome"] == "not judged":
         return None
-    errors = [finding["key"] for finding in verdict["errors"]]
-    return official.Verdict(passed=verdict["outcome"] == "passed", keyed=frozenset(key for key in errors if key),
-                            loose=errors.count(""), warnings=frozenset(finding["key"] for finding in verdict["warnings"]),
+    errors = verdict["errors"]
+    return official.Verdict(passed=verdict["outcome"] == "passed", keyed=frozenset(error["key"] for error in errors if error["key"]),
+                            loose=official.count_loose([error["summary"] for error in errors if not error["key"]]),
+                            warnings=frozenset(finding["key"] for finding in verdict["warnings"]),
                             crash=None)
 
 
@@ -140,6 +142,8 @@ def start_process(given):
     global options, seeds
     options = given
     seeds = logs.Seeds(options.logs, options.rounds, options.logs_a_system)
+    gc.freeze()  # the seeds stay
+    gc.set_threshold(100_000)
 
 
 def write_difference(log, summary):

@@ -1,10 +1,12 @@
 """The official compliance checker in process, as it is but for what it reads and compiles again for every log.
 
 Cached are the parsed rule files and the compiled code of their rules, and its search for the last token of a line, which is
-quadratic in the line, is done in linear time (and compared with its own now and then). Its logic is untouched.
+quadratic in the line, is done in linear time (and compared with its own now and then). Its messages are not indented. What it
+judges and how is untouched.
 """
 import collections
 import functools
+import json
 import logging
 import os
 import random
@@ -66,6 +68,7 @@ cached_yaml = CachedYaml()
 mlp_compliance.yaml = cached_yaml
 mlp_compliance.eval = lambda code, *scopes: eval(compiled(code, "eval"), *scopes)
 mlp_compliance.exec = lambda code, *scopes: exec(compiled(code, "exec"), *scopes)
+mlp_compliance.preety_dict = lambda value: json.dumps(value, sort_keys=True)
 for name, module in list(sys.modules.items()):
     if ".mlp_parser.ruleset_" in name:
         module.re = LinearRe
@@ -78,6 +81,14 @@ def new_process():
     cached_yaml.loads = 0
 
 
+def count_loose(messages):
+    """The number of errors without a key, where an AT_LEAST_ONE_OR of the same keys counts once: the official checker takes the
+    keys from a set, in an order that changes from process to process, so that it is one error or two."""
+    start = "Required AT_LEAST_ONE occurrence of "
+    alternatives = {frozenset(text.removeprefix(start).split(" or ")) for text in messages if text.startswith(start)}
+    return len(alternatives) + sum(not text.startswith(start) for text in messages)
+
+
 def check(path, usage, ruleset):
     """The verdict on one log."""
     new_process()
@@ -88,7 +99,7 @@ def check(path, usage, ruleset):
     except Exception as error:  # whatever ends the official program
         crash = type(error).__name__
     return Verdict(passed=crash is None and not checker.has_messages(), keyed=frozenset(checker.overwritable),
-                   loose=len(checker.not_overwritable), warnings=frozenset(checker.warnings), crash=crash)
+                   loose=count_loose(checker.not_overwritable), warnings=frozenset(checker.warnings), crash=crash)
 
 
 def rulesets():
