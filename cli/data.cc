@@ -21,6 +21,7 @@ namespace {
 
 using data::InstanceFileInfo;
 using data::InstanceSource;
+using data::UnicodeVersion;
 using nlohmann::ordered_json;
 
 constexpr int kHistogramBins = 16;
@@ -42,6 +43,17 @@ ordered_json to_json(const data::FileSummary& summary) {
                        {"mean_length", summary.mean_length}, {"longest", summary.longest}};
   json.update(to_json(summary.targets));
   json["most_frequent"] = summary.most_frequent;
+  return json;
+}
+
+ordered_json to_json(const data::NewerCharacters& characters) {
+  ordered_json json = ordered_json::array();
+  for (const auto& [code_point, found] : characters.found()) {
+    json.push_back({{"code_point", fmt::format("U+{:04X}", static_cast<uint32_t>(code_point))},
+                    {"count", found.count},
+                    {"file", found.file.string()},
+                    {"offset", found.offset}});
+  }
   return json;
 }
 
@@ -197,6 +209,17 @@ void run_show(const std::filesystem::path& file, uint32_t index,
   print(readable(batch, vocabulary) + "\n");
 }
 
+void add_unicode(CLI::App& command, UnicodeVersion& version) {
+  const auto parse = [&version](const std::string& text) {
+    version = data::parse_unicode_version(text);
+  };
+  command
+      .add_option_function<std::string>("--unicode", parse,
+                                        "version of Unicode that classes characters; the MLPerf "
+                                        "reference's is 9.0")
+      ->default_str("installed");
+}
+
 void add_prepare(CLI::App& app) {
   struct Settings {
     data::PrepareOptions options;
@@ -229,6 +252,7 @@ void add_prepare(CLI::App& app) {
   prepare->add_flag("--force", options.force, "make the files again where they are up to date");
   prepare->add_flag("--json", settings->json, "print the summary as JSON");
   for (CLI::Option* option : prepare->get_options()) option->capture_default_str();
+  add_unicode(*prepare, options.unicode);
   prepare->callback([settings] {
     settings->options.form = data::parse_form(settings->format);
     run_prepare(settings->options, settings->json);
@@ -243,6 +267,7 @@ void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
                                {"train_samples", summary.train_samples},
                                {"eval_samples", summary.eval_samples},
                                {"unofficial", summary.unofficial},
+                               {"newer_characters", to_json(summary.newer_characters)},
                                {"seconds", summary.seconds}};
     print(json.dump(2) + "\n");
     return;
@@ -272,6 +297,7 @@ void add_mlperf(CLI::App& app) {
       ->capture_default_str();
   mlperf->add_option("--threads", options.threads, "files made at once, 1 GB each; 0: one a core")
       ->capture_default_str();
+  add_unicode(*mlperf, options.unicode);
   mlperf->add_flag("--incomplete", options.incomplete, "make what there is of the text");
   mlperf->add_flag("--force", options.force, "make the files again where they are up to date");
   mlperf->add_flag("--json", settings->json, "print the summary as JSON");

@@ -90,21 +90,25 @@ class Maker {
   struct Made {
     uint64_t samples = 0;
     bool skipped = false;
+    NewerCharacters newer_characters;
   };
   Made make(const Task& task) const {
     const std::string text_hash = to_hex(hash_files(std::span(&task.text, 1)));
     const std::string made_from = provenance(task, text_hash);
     if (!options_.force && is_made_from(task.out, made_from)) {
-      return {describe_instance_file(task.out).samples, true};
+      return {describe_instance_file(task.out).samples, true, NewerCharacters(options_.unicode)};
     }
-    const Corpus corpus = read_raw_text(std::span(&task.text, 1), vocabulary_, 1);
+    Made made{.newer_characters = NewerCharacters(options_.unicode)};
+    const Corpus corpus = read_raw_text(std::span(&task.text, 1), vocabulary_, 1, options_.unicode,
+                                        &made.newer_characters);
     Instances instances = make_reference_instances(corpus, options_.recipe, vocabulary_);
     if (task.is_eval) instances = pick_eval_samples(instances, options_.eval_samples);
     InstanceFileInfo info = info_of(options_.recipe, vocabulary_, text_hash);
     info.form = options_.form;
     info.made_from = made_from;
     write_instances(task.out, instances, info);
-    return {instances.size(), false};
+    made.samples = instances.size();
+    return made;
   }
 
  private:
@@ -117,6 +121,7 @@ class Maker {
                                      {"format", form_name(options_.form)}};
     inputs.update(to_json(options_.recipe));
     if (task.is_eval) inputs["eval_samples"] = options_.eval_samples;
+    add_unicode(inputs, options_.unicode);
     return inputs.dump();
   }
 
@@ -173,7 +178,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
   require_writable_directory(options.out / "train");
   refuse_others(options.out / "train", tasks);
 
-  MlperfDataSummary summary;
+  MlperfDataSummary summary{.newer_characters = NewerCharacters(options.unicode)};
   summary.files = tasks.size();
   const auto check_md5 = [&](const fs::path& path, std::string_view official) {
     const std::string found = md5(read_file(path));
@@ -192,6 +197,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     const Maker::Made made = maker.make(tasks[i]);
     const std::lock_guard lock(mutex);
     (tasks[i].is_eval ? summary.eval_samples : summary.train_samples) += made.samples;
+    summary.newer_characters.add(made.newer_characters);
     lines.add(tasks[i], made);
   });
   summary.skipped = lines.skipped();
@@ -206,6 +212,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     write_file_atomically(options.out / "train.shapes",
                           to_text(open_instances(path, {INT32_MAX, INT32_MAX})->index().classes()));
   }
+  if (const std::string found = summary.newer_characters.describe(); !found.empty()) report(found);
   summary.seconds = seconds_since(started);
   return summary;
 }

@@ -22,6 +22,7 @@ struct MlperfDataOptions {
   Recipe recipe;  // the defaults are MLPerf's
   uint32_t eval_samples = 10000;
   InstanceForm form = InstanceForm::kPacked;
+  UnicodeVersion unicode = kNewestUnicode;  // kReferenceUnicode is that of the reference
   bool incomplete = false;  // make what there is where parts of the text are missing
   bool force = false;       // also what is already there, made from the same
   unsigned threads = 0;     // files made at once; 0: one for each core
@@ -35,11 +36,14 @@ struct MlperfDataSummary {
   // Files that are not what MLPerf publishes, each with its MD5: the data set is made as the
   // reference would make it of them, but it is another one.
   std::vector<std::string> unofficial;
+  // Of the texts that were read: on what the reference's samples may differ.
+  NewerCharacters newer_characters;
   double seconds = 0.0;
 };
 
-// `report` receives a line for each file, from one thread at a time, and what is unofficial first.
-// Every file is whole or not there, so an interrupted call is continued by the same call. Throws
+// `report` receives a line for each file, from one thread at a time; what is unofficial comes
+// first, newer characters last. Every file is whole or not there, so an interrupted call is
+// continued by the same call. Throws
 // Error where text is missing, cannot be read or written.
 MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
                                    const std::function<void(std::string_view)>& report);

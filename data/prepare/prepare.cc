@@ -27,6 +27,7 @@ std::string provenance(const PrepareOptions& options, uint64_t text_hash,
       {"eval_every", options.eval_every}, {"eval_documents", options.eval_documents},
       {"format", form_name(options.form)}};
   inputs.update(to_json(options.recipe));
+  add_unicode(inputs, options.unicode);
   return inputs.dump();
 }
 
@@ -122,7 +123,9 @@ PrepareSummary prepare(const PrepareOptions& options,
   }
 
   report("tokenizing");
-  const Corpus corpus = read_raw_text(options.text, vocabulary, threads);
+  NewerCharacters newer_characters(options.unicode);
+  const Corpus corpus =
+      read_raw_text(options.text, vocabulary, threads, options.unicode, &newer_characters);
   report(fmt::format("{} documents, {} sentences, {} tokens", corpus.documents(),
                      corpus.sentences(), corpus.tokens.size()));
   CorpusSplit split = split_corpus(corpus, choose_held_out(corpus.documents(), options));
@@ -143,6 +146,7 @@ PrepareSummary prepare(const PrepareOptions& options,
   };
   if (has_eval) summary.eval = make(split.eval, 1, eval_path, eval_made_from);
   summary.train = make(split.train, options.recipe.dupe_factor, train_path, train_made_from);
+  if (const std::string found = newer_characters.describe(); !found.empty()) report(found);
   summary.seconds = seconds_since(started);
   return summary;
 }

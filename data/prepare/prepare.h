@@ -25,6 +25,7 @@ struct PrepareOptions {
   uint32_t eval_documents = 0;
   Recipe recipe;  // the evaluation file is made with a dupe factor of 1
   InstanceForm form = InstanceForm::kPacked;
+  UnicodeVersion unicode = kNewestUnicode;
   bool force = false;    // also where the outputs already exist and would come out the same
   unsigned threads = 0;  // 0: one for each core
 };

@@ -20,6 +20,10 @@ nlohmann::ordered_json to_json(const Recipe& recipe) {
           {"short_seq_prob", recipe.short_seq_prob}, {"seed", recipe.seed}};
 }
 
+void add_unicode(nlohmann::ordered_json& inputs, UnicodeVersion unicode) {
+  if (unicode != kNewestUnicode) inputs["unicode"] = to_string(unicode);
+}
+
 InstanceFileInfo info_of(const Recipe& recipe, const Vocabulary& vocabulary,
                          const std::string& text_hash) {
   return {.vocabulary_size = vocabulary.size(),

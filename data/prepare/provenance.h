@@ -9,6 +9,7 @@
 
 #include "data/files/instance_file.h"
 #include "data/text/pretraining_instances.h"
+#include "data/text/unicode_version.h"
 #include "data/text/vocabulary.h"
 
 namespace strata::data {
@@ -18,6 +19,10 @@ std::string to_hex(uint64_t hash);
 
 // The options of a recipe by their names.
 nlohmann::ordered_json to_json(const Recipe& recipe);
+
+// Adds a version of Unicode that was asked for; nothing where it is the installed one, as in files
+// made before there was a choice.
+void add_unicode(nlohmann::ordered_json& inputs, UnicodeVersion unicode);
 
 // What a file made with it says about itself, but for its form and `made_from`.
 InstanceFileInfo info_of(const Recipe& recipe, const Vocabulary& vocabulary,

@@ -24,10 +24,10 @@ std::vector<std::string_view> split_lines(std::string_view text) {
   return lines;
 }
 
-bool is_blank(std::string_view line) {
+bool is_blank(std::string_view line, UnicodeVersion unicode) {
   if (std::any_of(line.begin(), line.end(), [](char c) { return c > ' '; })) return false;
   const std::u32string code_points = decode_utf8(line);
-  return std::all_of(code_points.begin(), code_points.end(), is_space);
+  return std::ranges::all_of(code_points, [unicode](char32_t c) { return is_space(c, unicode); });
 }
 
 // Token ids of consecutive lines; a blank line and one without tokens differ in `blank`.
@@ -37,14 +37,14 @@ struct TokenizedLines {
   std::vector<bool> blank;
 };
 
-TokenizedLines tokenize_lines(std::span<const std::string_view> lines,
-                              const Vocabulary& vocabulary) {
-  WordPiece word_piece(vocabulary);
+TokenizedLines tokenize_lines(std::span<const std::string_view> lines, const Vocabulary& vocabulary,
+                              UnicodeVersion unicode) {
+  WordPiece word_piece(vocabulary, unicode);
   TokenizedLines out;
   for (const std::string_view line : lines) {
     word_piece.tokenize(line, out.tokens);
     out.ends.push_back(out.tokens.size());
-    out.blank.push_back(is_blank(line));
+    out.blank.push_back(is_blank(line, unicode));
   }
   return out;
 }
@@ -67,18 +67,19 @@ void Corpus::finish_document(uint32_t number) {
 }
 
 Corpus read_raw_text(std::span<const std::filesystem::path> files, const Vocabulary& vocabulary,
-                     unsigned threads) {
+                     unsigned threads, UnicodeVersion unicode, NewerCharacters* newer) {
   Corpus corpus;
   const auto finish_document = [&] {
     corpus.finish_document(static_cast<uint32_t>(corpus.documents()));
   };
   for (const auto& file : files) {
     std::string text = read_file(file);
+    if (newer != nullptr) newer->add(text, file);
     std::erase(text,
                '\r');  // wherever they stand: so does TensorFlow, with which MLPerf reads text
     const auto lines = split_lines(text);
     const auto parts = map_ranges<TokenizedLines>(lines.size(), threads, [&](size_t a, size_t b) {
-      return tokenize_lines(std::span(lines).subspan(a, b - a), vocabulary);
+      return tokenize_lines(std::span(lines).subspan(a, b - a), vocabulary, unicode);
     });
     for (const TokenizedLines& part : parts) {
       for (size_t line = 0, begin = 0; line < part.ends.size(); begin = part.ends[line++]) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "data/text/newer_characters.h"
 #include "data/text/vocabulary.h"
 
 namespace strata::data {
@@ -31,10 +32,11 @@ struct Corpus {
 };
 
 // Reads files in MLPerf's raw-text form: UTF-8, one sentence a line, a blank line between
-// documents; a file also ends a document. Throws Error for a file that cannot be read and where no
-// file holds text.
+// documents; a file also ends a document. Notes characters in `newer` where it is given. Throws
+// Error for a file that cannot be read and where no file holds text.
 Corpus read_raw_text(std::span<const std::filesystem::path> files, const Vocabulary& vocabulary,
-                     unsigned threads);
+                     unsigned threads, UnicodeVersion unicode = kNewestUnicode,
+                     NewerCharacters* newer = nullptr);
 
 struct CorpusSplit {
   Corpus train;

@@ -2,7 +2,9 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 namespace strata::data {
@@ -12,7 +14,13 @@ constexpr char32_t kCapitalSigma = 0x03A3;
 constexpr char32_t kSmallSigma = 0x03C3;
 constexpr char32_t kFinalSigma = 0x03C2;
 
-utf8proc_category_t category(char32_t code_point) {
+constexpr char32_t kArmenianAbbreviationMark = 0x055F;
+constexpr UnicodeVersion kAbbreviationMarkJoins{13, 0};  // words, since this version
+
+utf8proc_category_t category(char32_t code_point, UnicodeVersion version) {
+  if (is_newer(code_point, version)) return UTF8PROC_CATEGORY_CN;
+  if (const auto older = older_category(code_point, version))
+    return static_cast<utf8proc_category_t>(*older);
   return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
 }
 
@@ -41,22 +49,26 @@ Lead classify_lead(unsigned char byte) {
 
 // The properties Cased and Case_Ignorable (Unicode, D135 and D136), as far as general categories
 // and case mappings tell.
-bool is_cased(char32_t code_point) {
-  switch (category(code_point)) {
+bool is_cased(char32_t code_point, UnicodeVersion version) {
+  switch (category(code_point, version)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT:
       return true;
+    case UTF8PROC_CATEGORY_CN:
+      return false;
     default:
+      if (older_category(code_point, version)) return false;
       return utf8proc_isupper(static_cast<utf8proc_int32_t>(code_point)) != 0 ||
              utf8proc_islower(static_cast<utf8proc_int32_t>(code_point)) != 0;
   }
 }
 
-bool is_case_ignorable(char32_t code_point) {
+bool is_case_ignorable(char32_t code_point, UnicodeVersion version) {
+  if (code_point == kArmenianAbbreviationMark) return version >= kAbbreviationMarkJoins;
   static constexpr std::u32string_view kMidWord =
-      U"'.:\u00B7\u0387\u055F\u05F4\u2018\u2019\u2024\u2027\uFE13\uFE52\uFE55\uFF07\uFF0E\uFF1A";
-  switch (category(code_point)) {
+      U"'.:\u00B7\u0387\u05F4\u2018\u2019\u2024\u2027\uFE13\uFE52\uFE55\uFF07\uFF0E\uFF1A";
+  switch (category(code_point, version)) {
     case UTF8PROC_CATEGORY_MN:
     case UTF8PROC_CATEGORY_ME:
     case UTF8PROC_CATEGORY_CF:
@@ -68,13 +80,33 @@ bool is_case_ignorable(char32_t code_point) {
   }
 }
 
-bool ends_cased_run(std::u32string_view word, size_t sigma) {
+bool ends_cased_run(std::u32string_view word, size_t sigma, UnicodeVersion version) {
   size_t before = sigma;
-  while (before > 0 && is_case_ignorable(word[before - 1])) --before;
-  if (before == 0 || !is_cased(word[before - 1])) return false;
+  while (before > 0 && is_case_ignorable(word[before - 1], version)) --before;
+  if (before == 0 || !is_cased(word[before - 1], version)) return false;
   size_t after = sigma + 1;
-  while (after < word.size() && is_case_ignorable(word[after])) ++after;
-  return after == word.size() || !is_cased(word[after]);
+  while (after < word.size() && is_case_ignorable(word[after], version)) ++after;
+  return after == word.size() || !is_cased(word[after], version);
+}
+
+// Appends the canonical decomposition of `word` without its nonspacing marks.
+void append_without_marks(std::u32string_view word, UnicodeVersion version, std::u32string& out) {
+  std::string bytes;
+  for (const char32_t code_point : word) append_utf8(code_point, bytes);
+  constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
+  const auto* text = reinterpret_cast<const utf8proc_uint8_t*>(bytes.data());
+  const auto size = static_cast<utf8proc_ssize_t>(bytes.size());
+  const utf8proc_ssize_t count = utf8proc_decompose(text, size, nullptr, 0, kOptions);
+  if (count < 0) {
+    out += word;
+    return;
+  }
+  std::vector<utf8proc_int32_t> decomposed(static_cast<size_t>(count));
+  utf8proc_decompose(text, size, decomposed.data(), count, kOptions);
+  for (const utf8proc_int32_t code_point : decomposed) {
+    if (category(static_cast<char32_t>(code_point), version) != UTF8PROC_CATEGORY_MN)
+      out.push_back(static_cast<char32_t>(code_point));
+  }
 }
 
 }  // namespace
@@ -106,30 +138,30 @@ void append_utf8(char32_t code_point, std::string& out) {
   out.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
 }
 
-bool is_space(char32_t code_point) {
+bool is_space(char32_t code_point, UnicodeVersion version) {
   if (code_point < 0x80) {
     return code_point == ' ' || in_range(code_point, 0x09, 0x0D) ||
            in_range(code_point, 0x1C, 0x1F);
   }
   if (code_point == 0x85) return true;
-  const auto kind = category(code_point);
+  const auto kind = category(code_point, version);
   return kind == UTF8PROC_CATEGORY_ZS || kind == UTF8PROC_CATEGORY_ZL ||
          kind == UTF8PROC_CATEGORY_ZP;
 }
 
-bool is_dropped(char32_t code_point) {
+bool is_dropped(char32_t code_point, UnicodeVersion version) {
   if (code_point == '\t' || code_point == '\n' || code_point == '\r') return false;
   if (code_point == 0 || code_point == 0xFFFD) return true;
-  const auto kind = category(code_point);
+  const auto kind = category(code_point, version);
   return kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF;
 }
 
-bool is_punctuation(char32_t code_point) {
+bool is_punctuation(char32_t code_point, UnicodeVersion version) {
   if (in_range(code_point, 33, 47) || in_range(code_point, 58, 64) ||
       in_range(code_point, 91, 96) || in_range(code_point, 123, 126)) {
     return true;
   }
-  switch (category(code_point)) {
+  switch (category(code_point, version)) {
     case UTF8PROC_CATEGORY_PC:
     case UTF8PROC_CATEGORY_PD:
     case UTF8PROC_CATEGORY_PS:
@@ -150,12 +182,14 @@ bool is_cjk(char32_t code_point) {
          in_range(code_point, 0xF900, 0xFAFF) || in_range(code_point, 0x2F800, 0x2FA1F);
 }
 
-std::u32string lower_case(std::u32string_view word) {
+std::u32string lower_case(std::u32string_view word, UnicodeVersion version) {
   std::u32string out;
   out.reserve(word.size());
   for (size_t i = 0; i < word.size(); ++i) {
     if (word[i] == kCapitalSigma) {
-      out.push_back(ends_cased_run(word, i) ? kFinalSigma : kSmallSigma);
+      out.push_back(ends_cased_run(word, i, version) ? kFinalSigma : kSmallSigma);
+    } else if (is_newer(word[i], version)) {
+      out.push_back(word[i]);
     } else {
       out.push_back(
           static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(word[i]))));
@@ -164,23 +198,28 @@ std::u32string lower_case(std::u32string_view word) {
   return out;
 }
 
-std::u32string strip_accents(std::u32string_view word) {
-  std::string bytes;
-  for (const char32_t code_point : word) append_utf8(code_point, bytes);
-  constexpr auto kOptions = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
-  const auto* text = reinterpret_cast<const utf8proc_uint8_t*>(bytes.data());
-  const auto size = static_cast<utf8proc_ssize_t>(bytes.size());
-  const utf8proc_ssize_t count = utf8proc_decompose(text, size, nullptr, 0, kOptions);
-  if (count < 0) return std::u32string(word);
-  std::vector<utf8proc_int32_t> decomposed(static_cast<size_t>(count));
-  utf8proc_decompose(text, size, decomposed.data(), count, kOptions);
+// What is unassigned in `version` stays where it is: marks do not move across it.
+std::u32string strip_accents(std::u32string_view word, UnicodeVersion version) {
+  const auto newer = [version](char32_t code_point) { return is_newer(code_point, version); };
   std::u32string out;
-  for (const utf8proc_int32_t code_point : decomposed) {
-    if (category(static_cast<char32_t>(code_point)) != UTF8PROC_CATEGORY_MN) {
-      out.push_back(static_cast<char32_t>(code_point));
-    }
+  for (auto begin = word.begin(); begin != word.end();) {
+    const auto end = std::find_if(begin, word.end(), newer);
+    append_without_marks({begin, end}, version, out);
+    begin = std::find_if_not(end, word.end(), newer);
+    out.append(end, begin);
   }
   return out;
+}
+
+bool treated_alike(char32_t code_point, UnicodeVersion a, UnicodeVersion b, bool beside_sigma) {
+  const auto treatment = [&](UnicodeVersion version) {
+    return std::tuple(is_space(code_point, version), is_dropped(code_point, version),
+                      is_punctuation(code_point, version),
+                      strip_accents(lower_case({&code_point, 1}, version), version),
+                      beside_sigma && is_cased(code_point, version),
+                      beside_sigma && is_case_ignorable(code_point, version));
+  };
+  return treatment(a) == treatment(b);
 }
 
 }  // namespace strata::data

@@ -36,20 +36,20 @@ void WordPiece::tokenize_chunk(std::string_view chunk, std::vector<int32_t>& out
     word.clear();
   };
   for (const char32_t code_point : decode_utf8(chunk)) {
-    if (is_dropped(code_point)) continue;
+    if (is_dropped(code_point, unicode_)) continue;
     const bool alone = is_cjk(code_point);
-    if (alone || is_space(code_point)) finish_word();
-    if (!is_space(code_point)) word.push_back(code_point);
+    if (alone || is_space(code_point, unicode_)) finish_word();
+    if (!is_space(code_point, unicode_)) word.push_back(code_point);
     if (alone) finish_word();
   }
   finish_word();
 }
 
 void WordPiece::tokenize_word(std::u32string_view word, std::vector<int32_t>& out) {
-  const std::u32string plain = strip_accents(lower_case(word));
+  const std::u32string plain = strip_accents(lower_case(word, unicode_), unicode_);
   size_t begin = 0;
   for (size_t i = 0; i < plain.size(); ++i) {
-    if (!is_punctuation(plain[i])) continue;
+    if (!is_punctuation(plain[i], unicode_)) continue;
     match_pieces(std::u32string_view(plain).substr(begin, i - begin), out);
     match_pieces(std::u32string_view(plain).substr(i, 1), out);
     begin = i + 1;

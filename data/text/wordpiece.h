@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/text/unicode_version.h"
 #include "data/text/vocabulary.h"
 
 namespace strata::data {
@@ -20,7 +21,8 @@ class WordPiece {
   // Longer words, in code points, are unknown.
   static constexpr size_t kLongestWord = 200;
 
-  explicit WordPiece(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+  explicit WordPiece(const Vocabulary& vocabulary, UnicodeVersion unicode = kNewestUnicode)
+      : vocabulary_(vocabulary), unicode_(unicode) {}
 
   // Appends the token ids of UTF-8 `text`. Malformed bytes are left out. Special tokens such as
   // [MASK] written in the text are ordinary text.
@@ -32,6 +34,7 @@ class WordPiece {
   void match_pieces(std::u32string_view word, std::vector<int32_t>& out);
 
   const Vocabulary& vocabulary_;
+  const UnicodeVersion unicode_;
   std::unordered_map<std::string, std::vector<int32_t>> seen_;
 };
 

@@ -148,5 +148,24 @@ TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {
   EXPECT_TRUE(contains(run("info " + file("mlperf/train/part-00000-of-00001.hdf5")), "packed"));
 }
 
+// U+1C90 is a Georgian capital letter since Unicode 11.0.
+TEST_F(DataCommand, UnicodeChoosesTheTablesAndNewerCharactersAreListed) {
+  std::filesystem::create_directories(directory_ / "text");
+  write_file_atomically(directory_ / "text/eval.txt",
+                        data::word(0) + " \u1C90\n" + data::word(1) + "\n\n" + data::word(2));
+  const std::string command = fmt::format(
+      "mlperf --incomplete --text {0}/text --vocab {0}/vocab.txt --out {0}/mlperf --json",
+      directory_.path().string());
+  const auto newer = nlohmann::json::parse(run(command))["newer_characters"];
+  ASSERT_EQ(newer.size(), 1u);
+  EXPECT_EQ(newer[0]["code_point"], "U+1C90");
+  EXPECT_EQ(newer[0]["count"], 1);
+  EXPECT_TRUE(contains(progress_, "--unicode 9.0 follows the reference")) << progress_;
+  const auto followed = nlohmann::json::parse(run(command + " --unicode 9.0"));
+  EXPECT_EQ(followed["already_there"], 0);
+  EXPECT_TRUE(followed["newer_characters"].empty());
+  EXPECT_THROW(run(command + " --unicode 8.0"), Error);
+}
+
 }  // namespace
 }  // namespace strata::cli

@@ -1,4 +1,5 @@
 """Where the two checkers differ on purpose: a name, the section of docs/compliance.md that explains it, and when it is so."""
+import re
 
 
 def crashed_and_failed(log, theirs, ours):
@@ -10,8 +11,15 @@ def nested_deeply(log, theirs, ours):
     return any(bracket * 500 in log.text for bracket in ("[", '{"a":')) and not ours.passed
 
 
+def names_another_benchmark(log, theirs, ours):
+    """Strata's rules are for BERT. Where the round has another benchmark, Strata does not judge; where it has not, both fail."""
+    named = re.findall(r'"key": "submission_benchmark", "value": ("?[^",]*"?)', log.text)
+    return log.rules == "Strata's rules" and any(value != '"bert"' for value in named) and not theirs.passed and not ours.passed
+
+
 KNOWN = [
     ("JSON nested more than 500 deep", "Logs", nested_deeply),
+    ("Strata's BERT rules, another benchmark named; both fail", "Commands", names_another_benchmark),
     ("the official checker ends with an error; fails here", "Where the official tool looks wrong", crashed_and_failed),
 ]
 

@@ -107,6 +107,21 @@ TEST_F(MlperfData, TextThatIsNotMlperfsIsSaid) {
   EXPECT_EQ(lines_.find("not MLPerf's own: "), 0u) << "said after the work";
 }
 
+// U+1C90 is a Georgian capital letter since Unicode 11.0.
+TEST_F(MlperfData, CharactersNewerThanTheReferencesAreSaidAndCanBeTreatedAsItDoes) {
+  const fs::path part = options_.text / "part-00001-of-00003";
+  write_file_atomically(part, "one two\u1C90 .\nthree four .\n\nyes .\n");
+  const std::string said = fmt::format("U+1C90, 1 times, first in {} at byte 7\n", part.string());
+  MlperfDataSummary summary = make();
+  EXPECT_EQ(summary.newer_characters.found().size(), 1u);
+  EXPECT_TRUE(lines_.ends_with(said)) << lines_;
+  options_.unicode = kReferenceUnicode;
+  summary = make();
+  EXPECT_EQ(summary.skipped, 0u) << "made by other tables";
+  EXPECT_FALSE(contains(lines_, "U+1C90")) << lines_;
+  EXPECT_EQ(make().skipped, 4u);
+}
+
 TEST_F(MlperfData, MissingTextIsNamedUnlessItIsToBeIncomplete) {
   fs::remove(options_.text / "part-00001-of-00003");
   std::string message = error_of([&] { make(); });

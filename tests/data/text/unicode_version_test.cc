@@ -1,0 +1,80 @@
+#include "data/text/unicode_version.h"
+
+#include <gtest/gtest.h>
+
+#include "data/text/hash.h"
+#include "data/text/unicode.h"
+#include "tests/data/data_test_support.h"
+
+namespace strata::data {
+namespace {
+
+constexpr char32_t kCapitalSigma = 0x03A3;
+constexpr char32_t kFinalSigma = 0x03C2;
+constexpr char32_t kBlock = 0x4000;
+
+char flag(bool value) { return value ? '1' : '0'; }
+
+// What tests/golden/data/unicode.py writes of a character.
+std::string line(char32_t c, UnicodeVersion version) {
+  std::string text = {flag(is_space(c, version)), flag(is_dropped(c, version)),
+                      flag(is_punctuation(c, version)), ' '};
+  std::vector<std::string> plain;
+  for (const char32_t code : strip_accents(lower_case({&c, 1}, version), version))
+    plain.push_back(fmt::format("{:X}", static_cast<uint32_t>(code)));
+  text += fmt::format("{} ", fmt::join(plain, "."));
+  for (const std::u32string& before : {std::u32string(), std::u32string(U"a")})
+    text += flag(lower_case(before + c + kCapitalSigma, version).back() == kFinalSigma);
+  return text + "\n";
+}
+
+// By the oracle, Python: of all characters, in each version of Unicode that a Python had.
+TEST(UnicodeVersion, EveryCharacterIsTreatedAsPythonsOfTheVersionTreatIt) {
+  size_t compared = 0;
+  const nlohmann::json golden = read_golden("data/unicode.json");
+  for (const auto& [name, blocks] : golden.items()) {
+    const UnicodeVersion version{std::stoi(name), std::stoi(name.substr(name.find('.') + 1))};
+    if (version > installed_unicode()) continue;
+    ++compared;
+    ASSERT_EQ(blocks.size(), 0x110000 / kBlock);
+    for (size_t block = 0; block < blocks.size(); ++block) {
+      const auto first = static_cast<char32_t>(block) * kBlock;
+      uint64_t digest = fingerprint("");
+      for (char32_t c = first; c < first + kBlock; ++c) {
+        if (c < 0xD800 || c >= 0xE000) digest = fingerprint(line(c, version), digest);
+      }
+      EXPECT_EQ(fmt::format("{:016x}", digest), blocks[block])
+          << "Unicode " << name << ", from " << std::hex << static_cast<uint32_t>(first);
+    }
+  }
+  EXPECT_GE(compared, 4u);  // to 13.0, that of utf8proc 2.5
+}
+
+TEST(UnicodeVersion, NewerCharactersAreUnassignedInOlderOnes) {
+  constexpr char32_t kAdlamCapitalAlif = 0x1E900;  // since 9.0, with a small letter
+  constexpr char32_t kGeorgianCapitalAn = 0x1C90;  // since 11.0, with a small letter
+  constexpr char32_t kVithkuqiCapitalA = 0x10570;  // since 14.0, with a small letter
+  constexpr char32_t kMedefaidrinComma = 0x16E97;  // since 11.0
+  EXPECT_FALSE(is_newer(kAdlamCapitalAlif, {9, 0}));
+  EXPECT_TRUE(is_newer(kGeorgianCapitalAn, {10, 0}));
+  EXPECT_FALSE(is_newer(kGeorgianCapitalAn, {11, 0}));
+  EXPECT_TRUE(is_newer(kVithkuqiCapitalA, {13, 0}));
+  EXPECT_FALSE(is_newer(kVithkuqiCapitalA, kNewestUnicode));
+  EXPECT_TRUE(is_punctuation(kMedefaidrinComma, {11, 0}));
+  EXPECT_FALSE(is_punctuation(kMedefaidrinComma, {9, 0}));
+  EXPECT_EQ(lower_case({&kGeorgianCapitalAn, 1}, {9, 0}), std::u32string(1, kGeorgianCapitalAn));
+  EXPECT_EQ(lower_case({&kGeorgianCapitalAn, 1}, {11, 0}), U"\u10D0");
+}
+
+TEST(UnicodeVersion, IsReadFromTextAndOthersAreRefused) {
+  EXPECT_EQ(parse_unicode_version("9.0"), kReferenceUnicode);
+  EXPECT_EQ(parse_unicode_version("12.1"), (UnicodeVersion{12, 1}));
+  EXPECT_EQ(parse_unicode_version(to_string(installed_unicode())), installed_unicode());
+  for (const char* text : {"8.0", "99.0", "", "9", "9.", "9.0.0", " 9.0", "nine"}) {
+    const std::string message = error_of([&] { parse_unicode_version(text); });
+    EXPECT_TRUE(contains(message, fmt::format("'{}' is no version of Unicode", text))) << message;
+  }
+}
+
+}  // namespace
+}  // namespace strata::data

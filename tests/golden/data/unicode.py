@@ -1,0 +1,65 @@
+"""Adds to unicode.json what Python's Unicode makes of every character, as BERT's tokenizer asks.
+
+    for python in python3.6 python3.7 python3.8 python3.9 python3.11 python3.12; do $python tests/golden/data/unicode.py; done
+
+Python 3.6 has Unicode 9.0, as the MLPerf reference; the others 11.0, 12.1, 13.0, 14.0 and 15.0. For each 16,384 code points
+there is the 64-bit FNV-1a of a line each: whether it is a space, dropped, punctuation; its lower case without accents in
+hexadecimal; whether a capital sigma behind it, and behind it and an "a", is final. Run from the root of the source tree.
+"""
+import json
+import os
+import unicodedata
+
+PATH = "tests/golden/data/unicode.json"
+BLOCK = 0x4000
+CAPITAL_SIGMA, FINAL_SIGMA = "\u03a3", "\u03c2"
+
+
+def is_dropped(character):
+    if character in "\t\n\r":
+        return False
+    return character in "\0\ufffd" or unicodedata.category(character) in ("Cc", "Cf")
+
+
+def is_punctuation(character):
+    code = ord(character)
+    is_ascii_symbol = 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
+    return is_ascii_symbol or unicodedata.category(character).startswith("P")
+
+
+def plain(character):
+    decomposed = unicodedata.normalize("NFD", character.lower())
+    return ".".join("%X" % ord(c) for c in decomposed if unicodedata.category(c) != "Mn")
+
+
+def line(character):
+    flags = [character.isspace(), is_dropped(character), is_punctuation(character)]
+    finals = [(before + character + CAPITAL_SIGMA).lower()[-1] == FINAL_SIGMA for before in ("", "a")]
+    digits = ["".join("01"[flag] for flag in some) for some in (flags, finals)]
+    return "%s %s %s\n" % (digits[0], plain(character), digits[1])
+
+
+def fnv1a(data):
+    digest = 0xcbf29ce484222325
+    for byte in data:
+        digest = (digest ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+    return "%016x" % digest
+
+
+def main():
+    golden = {}
+    if os.path.exists(PATH):
+        with open(PATH) as file:
+            golden = json.load(file)
+    blocks = []
+    for first in range(0, 0x110000, BLOCK):
+        characters = [chr(code) for code in range(first, first + BLOCK) if not 0xd800 <= code < 0xe000]
+        blocks.append(fnv1a("".join(map(line, characters)).encode()))
+    golden[".".join(unicodedata.unidata_version.split(".")[:2])] = blocks
+    with open(PATH, "w") as file:
+        json.dump(golden, file, indent=1)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
