@@ -85,6 +85,32 @@ def published_seeds(folder, rounds, a_group):
     return seeds
 
 
+def published_groups(folder, rounds, groups_a_benchmark):
+    """Result folders of the published rounds, each as {"round", "system", "benchmark", "description", "logs"}: the first ones
+    of each benchmark, with shortened logs and the system's description."""
+    found = []
+    for round_name in rounds:
+        groups, descriptions = collections.defaultdict(dict), {}
+        with tarfile.open(os.path.join(folder, f"{round_name}.tar.xz")) as archive:
+            for member in archive:
+                path, name = os.path.split(member.name)
+                if name.endswith(".json") and os.path.basename(path) == "systems":
+                    descriptions[os.path.dirname(path), name.removesuffix(".json")] = archive.extractfile(member).read()
+                if not name.startswith("result_"):
+                    continue
+                benchmark = os.path.basename(path)
+                others = [other for other in groups if os.path.basename(other) == benchmark and other != path]
+                if len(others) < groups_a_benchmark:
+                    text = archive.extractfile(member).read().decode("latin-1")
+                    groups[path][name] = shorten(text.splitlines(keepends=True))
+        for path, texts in groups.items():
+            submitter, system, benchmark = re.fullmatch(r"(.*)/results/([^/]*)/([^/]*)", path).groups()
+            if (submitter, system) in descriptions:
+                found.append({"round": round_name, "system": system, "benchmark": benchmark, "logs": texts,
+                              "description": descriptions[submitter, system].decode()})
+    return found
+
+
 def metadata_names(usage, ruleset):
     text = json.dumps([record for _, record in official.rule_records(usage, ruleset)])
     return sorted(set(re.findall(r"'(\w+)' in v\['metadata'\]|\['metadata'\]\['(\w+)'\]", text)))
