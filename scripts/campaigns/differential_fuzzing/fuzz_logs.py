@@ -14,6 +14,7 @@ import collections
 import functools
 import gc
 import json
+import multiprocessing
 import os
 import random
 import subprocess
@@ -33,7 +34,7 @@ OWN_RULES = "Strata's rules"
 OFFICIAL_RULES = "official rules"
 
 Judged = collections.namedtuple("Judged", "name seed usage ruleset rules text")
-seeds = None  # of this process
+seeds = None
 options = None
 
 
@@ -138,7 +139,8 @@ def run_batch(campaign, number, only=None):
     return counts, differences
 
 
-def start_process(given):
+def prepare(given):
+    """What the processes of a campaign share."""
     global options, seeds
     options = given
     seeds = logs.Seeds(options.logs, options.rounds, options.logs_a_system)
@@ -183,7 +185,7 @@ def campaign():
     total = collections.Counter()
     written = 0
     batches = range(options.first_batch, options.first_batch + -(-options.count // options.batch))
-    executor = ProcessPoolExecutor(options.jobs, initializer=start_process, initargs=[options]) if options.jobs > 1 else None
+    executor = ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) if options.jobs > 1 else None
     for done, (counts, differences) in enumerate(results(executor, batches), 1):
         total += counts
         for log, summary in differences[:MAX_WRITTEN - written]:
@@ -216,11 +218,7 @@ def main():
     given = parser.parse_args()
     os.makedirs(given.out, exist_ok=True)
     given.own_rulesets = own_rulesets(given.strata)
-    if given.jobs == 1 or given.replay:
-        start_process(given)
-    else:
-        global options
-        options = given
+    prepare(given)
     return replay(given.replay) if given.replay else campaign()
 
 
