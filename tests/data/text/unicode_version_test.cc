@@ -15,27 +15,65 @@ constexpr char32_t kBlock = 0x4000;
 
 char flag(bool value) { return value ? '1' : '0'; }
 
+// The versions of Unicode of the golden file that can be followed here.
+std::vector<std::pair<UnicodeVersion, nlohmann::json>> known_versions() {
+  std::vector<std::pair<UnicodeVersion, nlohmann::json>> versions;
+  const nlohmann::json golden = read_golden("data/unicode.json");
+  for (const auto& [name, expected] : golden.items()) {
+    const UnicodeVersion version{std::stoi(name), std::stoi(name.substr(name.find('.') + 1))};
+    if (version <= installed_unicode()) versions.emplace_back(version, expected);
+  }
+  return versions;
+}
+
+std::string plain(std::u32string_view word, UnicodeVersion version) {
+  std::vector<std::string> codes;
+  for (const char32_t code : strip_accents(lower_case(word, version), version))
+    codes.push_back(fmt::format("{:X}", static_cast<uint32_t>(code)));
+  return fmt::format("{}", fmt::join(codes, "."));
+}
+
 // What tests/golden/data/unicode.py writes of a character.
 std::string line(char32_t c, UnicodeVersion version) {
   std::string text = {flag(is_space(c, version)), flag(is_dropped(c, version)),
                       flag(is_punctuation(c, version)), ' '};
-  std::vector<std::string> plain;
-  for (const char32_t code : strip_accents(lower_case({&c, 1}, version), version))
-    plain.push_back(fmt::format("{:X}", static_cast<uint32_t>(code)));
-  text += fmt::format("{} ", fmt::join(plain, "."));
+  text += plain({&c, 1}, version) + " ";
   for (const std::u32string& before : {std::u32string(), std::u32string(U"a")})
     text += flag(lower_case(before + c + kCapitalSigma, version).back() == kFinalSigma);
   return text + "\n";
 }
 
+// The words of tests/golden/data/unicode.py, the same ones in the same order.
+class Words {
+ public:
+  std::u32string next() {
+    static constexpr std::pair<uint32_t, uint32_t> kRanges[] = {
+        {0x3A3, 1},    {0x3A3, 1},      {0x61, 26},         {0x27, 1},
+        {0x300, 0x70}, {0x300, 0x1D00}, {0x10000, 0x10000}, {0x10000, 0x10000}};
+    uint32_t drawn[18];
+    for (uint32_t& number : drawn) number = draw();
+    std::u32string word;
+    for (size_t i = 0; i < 2 + drawn[0] % 7; ++i) {
+      const auto [first, size] = kRanges[drawn[2 + 2 * i] % 8];
+      word.push_back(first + drawn[3 + 2 * i] % size);
+    }
+    return word;
+  }
+
+ private:
+  uint32_t draw() {
+    state_ = (1103515245 * state_ + 12345) & 0x7FFFFFFF;
+    return state_ >> 8;
+  }
+  uint32_t state_ = 1;
+};
+
 // By the oracle, Python: of all characters, in each version of Unicode that a Python had.
 TEST(UnicodeVersion, EveryCharacterIsTreatedAsPythonsOfTheVersionTreatIt) {
-  size_t compared = 0;
-  const nlohmann::json golden = read_golden("data/unicode.json");
-  for (const auto& [name, blocks] : golden.items()) {
-    const UnicodeVersion version{std::stoi(name), std::stoi(name.substr(name.find('.') + 1))};
-    if (version > installed_unicode()) continue;
-    ++compared;
+  const auto versions = known_versions();
+  EXPECT_GE(versions.size(), 4u);  // to 13.0, that of utf8proc 2.5
+  for (const auto& [version, expected] : versions) {
+    const nlohmann::json& blocks = expected["blocks"];
     ASSERT_EQ(blocks.size(), 0x110000 / kBlock);
     for (size_t block = 0; block < blocks.size(); ++block) {
       const auto first = static_cast<char32_t>(block) * kBlock;
@@ -44,10 +82,20 @@ TEST(UnicodeVersion, EveryCharacterIsTreatedAsPythonsOfTheVersionTreatIt) {
         if (c < 0xD800 || c >= 0xE000) digest = fingerprint(line(c, version), digest);
       }
       EXPECT_EQ(fmt::format("{:016x}", digest), blocks[block])
-          << "Unicode " << name << ", from " << std::hex << static_cast<uint32_t>(first);
+          << "Unicode " << to_string(version) << fmt::format(", from U+{:X}", uint32_t{first});
     }
   }
-  EXPECT_GE(compared, 4u);  // to 13.0, that of utf8proc 2.5
+}
+
+TEST(UnicodeVersion, WordsOfMarksAndSigmasAreTreatedAsPythonsOfTheVersionTreatThem) {
+  constexpr int kWords = 100'000;
+  for (const auto& [version, expected] : known_versions()) {
+    Words words;
+    uint64_t digest = fingerprint("");
+    for (int i = 0; i < kWords; ++i)
+      digest = fingerprint(plain(words.next(), version) + "\n", digest);
+    EXPECT_EQ(fmt::format("{:016x}", digest), expected["words"]) << to_string(version);
+  }
 }
 
 TEST(UnicodeVersion, NewerCharactersAreUnassignedInOlderOnes) {
