@@ -72,7 +72,20 @@ def make_batch(campaign, batch, only=None):
         text = Mutator(rng, values, keys, other).mutate(seed.lines)
         if ruleset == "0.6.0":
             text = "".join(logs.to_old_form(line) for line in text.splitlines(keepends=True))
+        if options.pad:
+            text = pad(text, rng)
         yield Judged(f"{campaign}:{batch}:{place}", seed.name, usage, ruleset, OWN_RULES if own else OFFICIAL_RULES, text)
+
+
+def pad(text, rng):
+    """The log with text without events before one of its lines, so much that byte --pad MiB, where a piece ends, lies behind it
+    in the log."""
+    lines = text.splitlines(keepends=True)
+    place = rng.randrange(len(lines) + 1)
+    before, after = "".join(lines[:place]), "".join(lines[place:])
+    size = options.pad * 2**20 - len(before) - rng.randrange(len(after) + 1)
+    end = rng.choice(["\n", "\n", "\r", "", ":::MLL"])
+    return before + ("#" * 99 + "\n") * (size // 100) + "#" * (size % 100 - len(end)) + end + after
 
 
 def strata_verdicts(paths, usage, ruleset, rules):
@@ -211,6 +224,8 @@ def main():
     parser.add_argument("--seed", default="1", help="of the whole campaign")
     parser.add_argument("--count", type=int, default=10000, help="logs")
     parser.add_argument("--batch", type=int, default=BATCH, help="logs a call of strata; part of the seed")
+    parser.add_argument("--pad", type=int, default=0, metavar="MIB",
+                        help="text without events in each log; Strata reads logs over 16 MiB piece by piece")
     parser.add_argument("--first-batch", type=int, default=0, help="where to go on")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", default="fuzz-logs", help="folder for differences and counts.json")
