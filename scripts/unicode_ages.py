@@ -5,6 +5,7 @@
 
 The ages are Unicode's property Age (DerivedAge.txt), as unicodedataplus has it. Run from the root of the source tree.
 """
+
 import subprocess
 
 import unicodedataplus
@@ -29,9 +30,12 @@ def main():
             ranges[-1][1] = code_point
         elif age:
             ranges.append([code_point, code_point, age])
-    rows = "".join(f"    {{0x{first:04X}, 0x{last:04X}, {{{major}, {minor}}}}},\n" for first, last, (major, minor) in ranges)
+    rows = "".join(
+        f"    {{0x{first:04X}, 0x{last:04X}, {{{major}, {minor}}}}},\n" for first, last, (major, minor) in ranges
+    )
     with open(PATH, "w") as out:
-        out.write(f"""// Characters newer than Unicode {OLDEST[0]}.{OLDEST[1]}, from the property Age of Unicode {unicodedataplus.unidata_version}.
+        out.write(
+            f"""// Characters newer than Unicode {OLDEST[0]}.{OLDEST[1]}, from the property Age of Unicode {unicodedataplus.unidata_version}.
 // Written by scripts/unicode_ages.py.
 #pragma once
 
@@ -49,7 +53,8 @@ inline constexpr AgeRange kNewerCharacters[] = {{
 {rows}}};
 
 }}  // namespace strata::data
-""")
+"""
+        )
     subprocess.run(["clang-format", "-i", PATH], check=True)
 
 

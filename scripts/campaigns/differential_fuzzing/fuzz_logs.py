@@ -4,11 +4,13 @@
     fuzz_logs.py --strata build/release/cli/strata --logs PUBLISHED --count 1000000 --out fuzz-logs
     fuzz_logs.py --strata build/release/cli/strata --logs PUBLISHED --replay 1:52:7
 
-Needs a Python with mlperf-logging. PUBLISHED holds v1.1.tar.xz and v2.0.tar.xz; without it all logs are made from the rules.
-Two verdicts are the same where both pass or fail, with the same keys in error, as many errors without a key, and the same keys
-in the warnings. Every round that has rules is drawn, with the official rule files, and for BERT with Strata's own too.
-Differences that known_differences.py does not name are written to OUT as SEED.log and SEED.json; the exit code is then 1.
+Needs a Python with mlperf-logging. PUBLISHED holds v1.1.tar.xz and v2.0.tar.xz; without it all logs are made from the
+rules. Two verdicts are the same where both pass or fail, with the same keys in error, as many errors without a key, and
+the same keys in the warnings. Every round that has rules is drawn, with the official rule files, and for BERT with
+Strata's own too. Differences that known_differences.py does not name are written to OUT as SEED.log and SEED.json; the
+exit code is then 1.
 """
+
 import argparse
 import collections
 import functools
@@ -39,12 +41,15 @@ options = None
 
 
 def own_rulesets(strata):
-    """The rounds of the rules built into `strata`: tried with an empty log, which a round without rules makes unreadable."""
+    """The rounds of the rules built into `strata`: tried with an empty log, unreadable where a round has no rules."""
     with tempfile.NamedTemporaryFile(suffix=".txt") as empty:
         found = []
         for usage, ruleset in official.rulesets():
-            result = subprocess.run([strata, "check", "log", "--json", "--usage", usage, "--ruleset", ruleset, empty.name],
-                                    capture_output=True, text=True)
+            result = subprocess.run(
+                [strata, "check", "log", "--json", "--usage", usage, "--ruleset", ruleset, empty.name],
+                capture_output=True,
+                text=True,
+            )
             if result.returncode == 1:
                 found.append((usage, ruleset))
         return found
@@ -74,12 +79,14 @@ def make_batch(campaign, batch, only=None):
             text = "".join(logs.to_old_form(line) for line in text.splitlines(keepends=True))
         if options.pad:
             text = pad(text, rng)
-        yield Judged(f"{campaign}:{batch}:{place}", seed.name, usage, ruleset, OWN_RULES if own else OFFICIAL_RULES, text)
+        yield Judged(
+            f"{campaign}:{batch}:{place}", seed.name, usage, ruleset, OWN_RULES if own else OFFICIAL_RULES, text
+        )
 
 
 def pad(text, rng):
-    """The log with text without events before one of its lines, so much that byte --pad MiB, where a piece ends, lies behind it
-    in the log."""
+    """The log with text without events before one of its lines, so much that byte --pad MiB, where a piece ends, lies
+    behind it in the log."""
     lines = text.splitlines(keepends=True)
     place = rng.randrange(len(lines) + 1)
     before, after = "".join(lines[:place]), "".join(lines[place:])
@@ -98,7 +105,9 @@ def strata_verdicts(paths, usage, ruleset, rules):
     except ValueError:
         verdicts = []
     if len(verdicts) != len(paths):
-        raise RuntimeError(f"strata says {len(verdicts)} verdicts on {len(paths)} logs, exit code {result.returncode}: {result.stderr[:500]}")
+        raise RuntimeError(
+            f"strata says {len(verdicts)} verdicts on {len(paths)} logs, exit code {result.returncode}: {result.stderr}"
+        )
     return verdicts
 
 
@@ -107,10 +116,13 @@ def comparable(verdict):
     if verdict["outcome"] == "not judged":
         return None
     errors = verdict["errors"]
-    return official.Verdict(passed=verdict["outcome"] == "passed", keyed=frozenset(error["key"] for error in errors if error["key"]),
-                            loose=official.count_loose([error["summary"] for error in errors if not error["key"]]),
-                            warnings=frozenset(finding["key"] for finding in verdict["warnings"]),
-                            crash=None)
+    return official.Verdict(
+        passed=verdict["outcome"] == "passed",
+        keyed=frozenset(error["key"] for error in errors if error["key"]),
+        loose=official.count_loose([error["summary"] for error in errors if not error["key"]]),
+        warnings=frozenset(finding["key"] for finding in verdict["warnings"]),
+        crash=None,
+    )
 
 
 def judge(batch):
@@ -146,7 +158,13 @@ def run_batch(campaign, number, only=None):
             known = known_differences.name_of(log, theirs, ours)
             counts[f"known: {known}" if known else "unexplained"] += 1
             if not known or only is not None:
-                summary = {**log._asdict(), "known": known, "official": readable(theirs), "strata": readable(ours), "findings": told}
+                summary = {
+                    **log._asdict(),
+                    "known": known,
+                    "official": readable(theirs),
+                    "strata": readable(ours),
+                    "findings": told,
+                }
                 summary.pop("text")
                 differences.append((log, summary))
     return counts, differences
@@ -201,15 +219,27 @@ def campaign():
     executor = ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) if options.jobs > 1 else None
     for done, (counts, differences) in enumerate(results(executor, batches), 1):
         total += counts
-        for log, summary in differences[:MAX_WRITTEN - written]:
+        for log, summary in differences[: MAX_WRITTEN - written]:
             write_difference(log, summary)
             written += 1
         rate = total["logs"] / (time.monotonic() - started)
         if done % 20 == 0 or done == len(batches):
-            print(f"{total['logs']} logs, {rate:.0f} a second, {total['unexplained']} unexplained", file=sys.stderr, flush=True)
+            print(
+                f"{total['logs']} logs, {rate:.0f} a second, {total['unexplained']} unexplained",
+                file=sys.stderr,
+                flush=True,
+            )
             with open(os.path.join(options.out, "counts.json"), "w") as file:
-                json.dump({"seed": options.seed, "batches": [batches.start, batches.start + done], "logs_a_second": round(rate),
-                           "counts": dict(sorted(total.items()))}, file, indent=1)
+                json.dump(
+                    {
+                        "seed": options.seed,
+                        "batches": [batches.start, batches.start + done],
+                        "logs_a_second": round(rate),
+                        "counts": dict(sorted(total.items())),
+                    },
+                    file,
+                    indent=1,
+                )
     for name, count in sorted(total.items()):
         print(f"{count:9}  {name}")
     return 1 if total["unexplained"] else 0
@@ -224,8 +254,13 @@ def main():
     parser.add_argument("--seed", default="1", help="of the whole campaign")
     parser.add_argument("--count", type=int, default=10000, help="logs")
     parser.add_argument("--batch", type=int, default=BATCH, help="logs a call of strata; part of the seed")
-    parser.add_argument("--pad", type=int, default=0, metavar="MIB",
-                        help="text without events in each log; Strata reads logs over 16 MiB piece by piece")
+    parser.add_argument(
+        "--pad",
+        type=int,
+        default=0,
+        metavar="MIB",
+        help="text without events in each log; Strata reads logs over 16 MiB piece by piece",
+    )
     parser.add_argument("--first-batch", type=int, default=0, help="where to go on")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", default="fuzz-logs", help="folder for differences and counts.json")

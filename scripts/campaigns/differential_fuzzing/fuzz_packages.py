@@ -5,10 +5,11 @@
     fuzz_packages.py --strata build/release/cli/strata --logs PUBLISHED --count 10000 --out fuzz-packages
     fuzz_packages.py --strata build/release/cli/strata --logs PUBLISHED --replay 1:7
 
-Needs a Python with mlperf-logging. PUBLISHED holds v1.1.tar.xz and v2.0.tar.xz. A submission is one published result folder with
-its system's description. Differences that are not known are written to OUT as the submission's folder and SEED.json; the
-exit code is then 1.
+Needs a Python with mlperf-logging. PUBLISHED holds v1.1.tar.xz and v2.0.tar.xz. A submission is one published result
+folder with its system's description. Differences that are not known are written to OUT as the submission's folder and
+SEED.json; the exit code is then 1.
 """
+
 import argparse
 import collections
 import functools
@@ -38,7 +39,7 @@ LOG_CRASH = "known: the official checker ends with an error at a log; a failed r
 BYPASS = "known: package_checker_params of several lines, of which the official checker understands the last"
 NESTED = "known: JSON nested more than 500 deep"
 OTHER_CRASH = "known: the official checker ends with an error; fails here"
-FIRST_LOG = "known: a log without batch size or benchmark, which the official convergence check passes over where it comes first"
+FIRST_LOG = "known: a log without batch size or benchmark, which official convergence passes over where it comes first"
 
 
 def mutate_description(text, rng):
@@ -52,7 +53,7 @@ def mutate_description(text, rng):
     elif kind == 2:
         description["division"] = rng.choice(["closed", "open", "Closed", "", None])
     elif kind == 3:
-        return text[:rng.randrange(len(text))]
+        return text[: rng.randrange(len(text))]
     else:
         return text.replace(json.dumps(description[name]), rng.choice(ODD_VALUES), 1)
     return json.dumps(description)
@@ -90,7 +91,9 @@ def make_package(folder, group, rng, groups):
         if kind == 0:
             texts.pop(name, None)
         elif kind == 1:
-            texts[rng.choice(["result_99.txt", "result_a.txt", "result_.txt", "Result_1.txt", "result_1.log"])] = texts.get(name, "")
+            texts[rng.choice(["result_99.txt", "result_a.txt", "result_.txt", "Result_1.txt", "result_1.log"])] = (
+                texts.get(name, "")
+            )
         elif kind == 2:
             texts[name] = texts.get(rng.choice(names), "")
         elif kind == 3:
@@ -98,11 +101,15 @@ def make_package(folder, group, rng, groups):
         elif kind in (4, 5):
             description = mutate_description(description, rng) if description == group["description"] else description
         elif kind == 6:
-            extra[rng.choice(["", benchmark])] = rng.choice(["rcp-bypass", "seed-checker-bypass", "rcp-bypass\nseed-checker-bypass", "rcp"])
+            extra[rng.choice(["", benchmark])] = rng.choice(
+                ["rcp-bypass", "seed-checker-bypass", "rcp-bypass\nseed-checker-bypass", "rcp"]
+            )
         elif kind == 7:
             benchmark = rng.choice(["bert", "resnet", "ssd", "unknown"])
         else:
-            seed_line = logs.line_of("seed", rng.choice(["1", "1.5", '"7"', "true", "null"]), '{"file": "a.py", "lineno": 1}', 0)
+            seed_line = logs.line_of(
+                "seed", rng.choice(["1", "1.5", '"7"', "true", "null"]), '{"file": "a.py", "lineno": 1}', 0
+            )
             texts[name] = seed_line + texts.get(name, "")
     system = os.path.join(folder, "results", group["system"])
     results = os.path.join(system, benchmark)
@@ -176,8 +183,21 @@ class OfficialPackages:
 
 
 def strata_parts(strata, folder, ruleset):
-    command = [strata, "check", "package", "--json", "--threads", "1", "--ruleset", ruleset, "--rules", official.PACKAGE,
-               "--rcp", official.PACKAGE, folder]
+    command = [
+        strata,
+        "check",
+        "package",
+        "--json",
+        "--threads",
+        "1",
+        "--ruleset",
+        ruleset,
+        "--rules",
+        official.PACKAGE,
+        "--rcp",
+        official.PACKAGE,
+        folder,
+    ]
     result = subprocess.run(command, capture_output=True, text=True)
     package = json.loads(result.stdout)[0]
     passed = {part: True for part in PARTS}
@@ -190,9 +210,13 @@ def strata_parts(strata, folder, ruleset):
 
 
 def has_several_permissions(package):
-    """Whether the lines of a package_checker_params let Strata accept what the official checker, for their line ends, does not."""
-    return any("bypass" in text for folder in package["folders"] for section in folder["sections"]
-               for text in section["warnings"] + section["notes"])
+    """Whether a package_checker_params permits here what, for its line ends, it does not officially."""
+    return any(
+        "bypass" in text
+        for folder in package["folders"]
+        for section in folder["sections"]
+        for text in section["warnings"] + section["notes"]
+    )
 
 
 def is_of_an_order(package):
@@ -208,7 +232,12 @@ def compare(theirs, ours, package):
     differ = [part for part in PARTS if passed[part] != ours[part] and part not in crashes]
     if differ == ["convergence"] and is_of_an_order(package):
         return FIRST_LOG
-    if differ and set(differ) <= {"convergence", "seeds"} and not any(passed[part] for part in differ) and has_several_permissions(package):
+    if (
+        differ
+        and set(differ) <= {"convergence", "seeds"}
+        and not any(passed[part] for part in differ)
+        and has_several_permissions(package)
+    ):
         return BYPASS
     if differ and "JSON nested too deeply" in json.dumps(package):
         return NESTED
@@ -251,14 +280,20 @@ def main():
                 base = os.path.join(options.out, name.replace(":", "_"))
                 shutil.copytree(folder, base, dirs_exist_ok=True)
                 with open(base + ".json", "w") as file:
-                    json.dump({"outcome": outcome, "ruleset": ruleset, "official": theirs, "strata": ours, "told": told}, file, indent=1)
+                    json.dump(
+                        {"outcome": outcome, "ruleset": ruleset, "official": theirs, "strata": ours, "told": told},
+                        file,
+                        indent=1,
+                    )
         if options.replay:
             print(outcome, theirs, ours)
         if done % 100 == 0 or done == len(names):
             rate = done / (time.monotonic() - started)
             print(f"{done} packages, {rate:.1f} a second, {dict(counts)}", file=sys.stderr, flush=True)
             with open(os.path.join(options.out, "counts.json"), "w") as file:
-                json.dump({"seed": options.seed, "packages": done, "counts": dict(sorted(counts.items()))}, file, indent=1)
+                json.dump(
+                    {"seed": options.seed, "packages": done, "counts": dict(sorted(counts.items()))}, file, indent=1
+                )
     for outcome, count in sorted(counts.items()):
         print(f"{count:9}  {outcome}")
     return 1 if any(outcome.startswith("unexplained") for outcome in counts) else 0

@@ -1,4 +1,5 @@
-"""Where the two checkers differ on purpose: a name, the section of docs/compliance.md that explains it, and when it is so."""
+"""Where the two checkers differ on purpose: a name, the section of docs/compliance.md that explains it, and when."""
+
 import re
 
 
@@ -12,9 +13,14 @@ def nested_deeply(log, theirs, ours):
 
 
 def names_another_benchmark(log, theirs, ours):
-    """Strata's rules are for BERT. Where the round has another benchmark, Strata does not judge; where it has not, both fail."""
+    """Strata's rules are for BERT. Another benchmark of the round is not judged; one that it has not fails in both."""
     named = re.findall(r'"key": "submission_benchmark", "value": ("?[^",]*"?)', log.text)
-    return log.rules == "Strata's rules" and any(value != '"bert"' for value in named) and not theirs.passed and not ours.passed
+    return (
+        log.rules == "Strata's rules"
+        and any(value != '"bert"' for value in named)
+        and not theirs.passed
+        and not ours.passed
+    )
 
 
 KNOWN = [

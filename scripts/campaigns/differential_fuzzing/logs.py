@@ -2,6 +2,7 @@
 
 Text is Latin-1 throughout, as the official checker reads it. A line holds its line end.
 """
+
 import collections
 import json
 import os
@@ -18,16 +19,28 @@ OLD_TOKEN = ":::MLL "  # of round 0.6: ':::MLL seconds key: {"value": ..., "meta
 Seed = collections.namedtuple("Seed", "name usage ruleset lines")
 
 PROTOCOL_BEFORE = ["cache_clear", "init_start", "submission_division", "submission_benchmark"]
-PROTOCOL_AFTER = ["init_stop", "run_start", "block_start", "epoch_start", "eval_start", "eval_accuracy", "eval_stop",
-                  "epoch_stop", "block_stop", "run_stop"]
+PROTOCOL_AFTER = [
+    "init_stop",
+    "run_start",
+    "block_start",
+    "epoch_start",
+    "eval_start",
+    "eval_accuracy",
+    "eval_stop",
+    "epoch_stop",
+    "block_stop",
+    "run_stop",
+]
 USUAL_VALUES = ["0.9", "0", "100", "100000", '{"BBOX": 0.5, "SEGM": 0.5}', '{"FID": 50, "CLIP": 0.5}', "true", '"text"']
 EVENTS_KEPT = 2  # of a key, at either end of a published log
 
 
 def line_of(key, value, metadata, time_ms):
     """A line from JSON texts."""
-    return (f'{TOKEN}{{"namespace": "", "time_ms": {time_ms}, "event_type": "POINT_IN_TIME", "key": {json.dumps(key)}, '
-            f'"value": {value}, "metadata": {metadata}}}\n')
+    return (
+        f'{TOKEN}{{"namespace": "", "time_ms": {time_ms}, "event_type": "POINT_IN_TIME", "key": {json.dumps(key)}, '
+        f'"value": {value}, "metadata": {metadata}}}\n'
+    )
 
 
 def to_old_form(line):
@@ -86,8 +99,8 @@ def published_seeds(folder, rounds, a_group):
 
 
 def published_groups(folder, rounds, groups_a_benchmark):
-    """Result folders of the published rounds, each as {"round", "system", "benchmark", "description", "logs"}: the first ones
-    of each benchmark, with shortened logs and the system's description."""
+    """Result folders of the published rounds, each as {"round", "system", "benchmark", "description", "logs"}: the first
+    ones of each benchmark, with shortened logs and the system's description."""
     found = []
     for round_name in rounds:
         groups, descriptions = collections.defaultdict(dict), {}
@@ -106,8 +119,15 @@ def published_groups(folder, rounds, groups_a_benchmark):
         for path, texts in groups.items():
             submitter, system, benchmark = re.fullmatch(r"(.*)/results/([^/]*)/([^/]*)", path).groups()
             if (submitter, system) in descriptions:
-                found.append({"round": round_name, "system": system, "benchmark": benchmark, "logs": texts,
-                              "description": descriptions[submitter, system].decode()})
+                found.append(
+                    {
+                        "round": round_name,
+                        "system": system,
+                        "benchmark": benchmark,
+                        "logs": texts,
+                        "description": descriptions[submitter, system].decode(),
+                    }
+                )
     return found
 
 
@@ -120,8 +140,10 @@ def literals(code):
     """The numbers and texts in a rule's code, as JSON texts."""
     texts = [json.dumps(text) for text in re.findall(r"'([^']*)'", code)]
     numbers = re.findall(r"(?<![\w'.])\d[\d_]*\.?\d*(?:e[+-]?\d+)?", code)
-    return texts + [json.dumps(float(number)) if re.search(r"[.e]", number) else json.dumps(int(number))
-                    for number in (number.replace("_", "") for number in numbers)]
+    return texts + [
+        json.dumps(float(number)) if re.search(r"[.e]", number) else json.dumps(int(number))
+        for number in (number.replace("_", "") for number in numbers)
+    ]
 
 
 def made_log(keys, values, metadata):
@@ -129,8 +151,10 @@ def made_log(keys, values, metadata):
     after = [key for key in PROTOCOL_AFTER if key in keys]
     between = [key for key in keys if key not in before and key not in after]
     ordered = before + between + after
-    return [line_of(key, values.get(key, "1"), metadata, 1_700_000_000_000 + 1000 * place)
-            for place, key in enumerate(ordered)]
+    return [
+        line_of(key, values.get(key, "1"), metadata, 1_700_000_000_000 + 1000 * place)
+        for place, key in enumerate(ordered)
+    ]
 
 
 def made_seed(usage, ruleset, division, benchmark):

@@ -6,19 +6,24 @@ from logs import TOKEN
 MOST_MUTATIONS = 5
 
 ODD_VALUES = [
-    "null", "true", "false", "NaN", "Infinity", "-Infinity", "-0", "0", "-0.0", "1", "-1", "1.0", "0.5", "0.72", "1e-9",
-    "1e308", "1e309", "-1e400", "1e-400", "9223372036854775807", "9223372036854775808", "18446744073709551616", "9" * 30,
-    "1" + "0" * 400, "1.0000049", "1.00001", "01", "+1", ".5", "1.", "1e", "0x10", "1_000", "nan", "None", "True", "'a'",
-    '""', '" "', '"1"', '"0.5"', '" 7 "', '"1_000"', '"nan"', '"-inf"', '"1e3"', '"\\u0663"', '"\\u00e9"', '"\u00e9"',
-    '"\\ud800"', '"\\ud83d\\ude00"', '"\\u0000"', '"\\n"', '"\\x"', '"\t"', '"a\\/b"', '"CLOSED"', '"Closed"', '"closed "',
-    '"common"', '"open"', '"../common"', '"bert"', '"success"', '"aborted"', '"%s{}{0}"', '"' + "a" * 2000 + '"',
-    "[]", "[0]", "[1, 2]", '["closed"]', "{}", '{"a": 1}', '{"a": 1, "a": 2}', '{"value": 1}', '{"BBOX": 0.5, "SEGM": 0.5}',
-    '{"1": 2, "b": [null]}', "[[[]]]", "[1,]", "[1 2]", "{1: 2}", "{", "[", "", '"', "[" * 40 + "]" * 40,
-    "[" * 700 + "]" * 700, '{"a":' * 30 + "1" + "}" * 30, "\u00a0", "/* */ 1", "1 // a",
+    "null", "true", "false", "NaN", "Infinity", "-Infinity", "-0", "0", "-0.0", "1", "-1", "1.0", "0.5", "0.72",
+    "1e-9", "1e308", "1e309", "-1e400", "1e-400", "9223372036854775807", "9223372036854775808", "18446744073709551616",
+    "9" * 30, "1" + "0" * 400, "1.0000049", "1.00001", "01", "+1", ".5", "1.", "1e", "0x10", "1_000", "nan", "None",
+    "True", "'a'", '""', '" "', '"1"', '"0.5"', '" 7 "', '"1_000"', '"nan"', '"-inf"', '"1e3"', '"\\u0663"',
+    '"\\u00e9"', '"\u00e9"', '"\\ud800"', '"\\ud83d\\ude00"', '"\\u0000"', '"\\n"', '"\\x"', '"\t"', '"a\\/b"',
+    '"CLOSED"', '"Closed"', '"closed "', '"common"', '"open"', '"../common"', '"bert"', '"success"', '"aborted"',
+    '"%s{}{0}"', '"' + "a" * 2000 + '"', "[]", "[0]", "[1, 2]", '["closed"]', "{}", '{"a": 1}', '{"a": 1, "a": 2}',
+    '{"value": 1}', '{"BBOX": 0.5, "SEGM": 0.5}', '{"1": 2, "b": [null]}', "[[[]]]", "[1,]", "[1 2]", "{1: 2}", "{",
+    "[", "", '"', "[" * 40 + "]" * 40, "[" * 700 + "]" * 700, '{"a":' * 30 + "1" + "}" * 30, "\u00a0", "/* */ 1",
+    "1 // a",
 ]
-ODD_KEYS = ['""', '" "', "null", "1", "[]", "{}", "true", '"\\u0073eed"', '"seed "', '"\u00e9"', '"\\ud800"', '"seed\\u0000"']
-ODD_TIMES = ["0", "-1", "1e400", "-Infinity", "NaN", '"0"', '"1.2.3"', '" 12 "', '"1_0"', '"\\u0661"', "null", "true", "[]",
-             '""', '"infinity"', "9" * 400, "1" + "0" * 308, "1700000000000.5", "9007199254740993", '"0x1"', "1e3", '"--1"']
+ODD_KEYS = [
+    '""', '" "', "null", "1", "[]", "{}", "true", '"\\u0073eed"', '"seed "', '"\u00e9"', '"\\ud800"', '"seed\\u0000"',
+]
+ODD_TIMES = [
+    "0", "-1", "1e400", "-Infinity", "NaN", '"0"', '"1.2.3"', '" 12 "', '"1_0"', '"\\u0661"', "null", "true", "[]",
+    '""', '"infinity"', "9" * 400, "1" + "0" * 308, "1700000000000.5", "9007199254740993", '"0x1"', "1e3", '"--1"',
+]
 LINE_ENDS = ["\n", "\r", "\r\n", "\n\r", "\x0b\n", "\x0c", "\x85\n", "\x1c\n", "\u00a0\n", " \t\n", ""]
 
 
@@ -46,8 +51,10 @@ class Mutator:
         self.rule_values = rule_values
         self.rule_keys = rule_keys
         self.other_lines = other_lines
-        self.of_lines = [self.drop, self.drop_key, self.repeat, self.swap, self.move, self.move, self.truncate, self.splice,
-                         self.insert_other, self.reverse_some, self.join, self.line_end, self.before_token, self.other_token]
+        self.of_lines = [
+            self.drop, self.drop_key, self.repeat, self.swap, self.move, self.move, self.truncate, self.splice,
+            self.insert_other, self.reverse_some, self.join, self.line_end, self.before_token, self.other_token,
+        ]
         self.of_bytes = [self.change_byte, self.insert_bytes, self.delete_bytes]
         self.of_fields = [self.set_value] * 6 + [self.set_metadata] * 4 + [self.set_time] * 2 + [self.set_key] * 2 + [
             self.repeat_with_value] * 2 + [self.drop_field, self.repeat_field, self.add_field, self.shuffle_fields]
@@ -118,12 +125,14 @@ class Mutator:
 
     def before_token(self, lines):
         place = self.place(lines)
-        head = self.rng.choice(["0: ", "\ufeff".encode().decode("latin-1"), TOKEN, ":::MLLOG", "::", "{", "\t", "\r", "\x85", "\x0c"])
+        heads = ["0: ", "\ufeff".encode().decode("latin-1"), TOKEN, ":::MLLOG", "::", "{", "\t", "\r", "\x85", "\x0c"]
+        head = self.rng.choice(heads)
         lines[place] = head + lines[place]
 
     def other_token(self, lines):
         place = self.place(lines)
-        token = self.rng.choice([":::MLLOG  ", ":::MLLOG", ":::MLLOG\t", ":::mllog ", ":::MLL ", ":::MLLOG \x0b", ":::MLLOG \r"])
+        tokens = [":::MLLOG  ", ":::MLLOG", ":::MLLOG\t", ":::mllog ", ":::MLL ", ":::MLLOG \x0b", ":::MLLOG \r"]
+        token = self.rng.choice(tokens)
         lines[place] = lines[place].replace(TOKEN, token)
 
     # Bytes.
@@ -138,7 +147,7 @@ class Mutator:
 
     def insert_bytes(self, lines):
         place, at = self.in_line(lines)
-        text = self.rng.choice(['"', "\\", ",", ":", "{", "}", "[", "]", " ", "\x00", "\x1f", "\x7f", "\xff", "1", "e", "-", ".", "\n"])
+        text = self.rng.choice('"\\,:{}[] \x00\x1f\x7f\xff1e-.\n')
         lines[place] = lines[place][:at] + text + lines[place][at:]
 
     def delete_bytes(self, lines):
@@ -179,7 +188,8 @@ class Mutator:
         except (ValueError, RecursionError):
             return text
         if isinstance(value, str):
-            return json.dumps(self.rng.choice([value, value.upper(), value.title(), value + " ", value[:-1], value[::-1]]))
+            likes = [value, value.upper(), value.title(), value + " ", value[:-1], value[::-1]]
+            return json.dumps(self.rng.choice(likes))
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1e300 < value < 1e300:
             return text
         step = self.rng.choice([0, 1, -1, 0.5, 1e-9, -1e-9, 1e-5, 9e-6, -value, value, 99 * value])
@@ -217,7 +227,8 @@ class Mutator:
             if kind == 0:
                 members.remove(member)
             elif kind == 1:
-                member[0] = self.rng.choice([member[0].upper(), member[0] + " ", "epoch_num", "status", "samples_count", ""])
+                names = [member[0].upper(), member[0] + " ", "epoch_num", "status", "samples_count", ""]
+                member[0] = self.rng.choice(names)
             elif kind == 2:
                 members.append([member[0], self.rng.choice(ODD_VALUES)])
             else:
@@ -243,8 +254,8 @@ class Mutator:
         self.with_event(lines, lambda fields: fields and change(fields))
 
     def add_field(self, lines):
-        self.with_event(lines, lambda fields: fields.append(
-            [self.rng.choice(["Value", "value ", "KEY", "extra", "", "time", "metadata\x00"]), self.rng.choice(ODD_VALUES)]))
+        names = ["Value", "value ", "KEY", "extra", "", "time", "metadata\x00"]
+        self.with_event(lines, lambda fields: fields.append([self.rng.choice(names), self.rng.choice(ODD_VALUES)]))
 
     def shuffle_fields(self, lines):
         self.with_event(lines, self.rng.shuffle)

@@ -1,9 +1,10 @@
 """The official compliance checker in process, as it is but for what it reads and compiles again for every log.
 
-Cached are the parsed rule files and the compiled code of their rules, and its search for the last token of a line, which is
-quadratic in the line, is done in linear time (and compared with its own now and then). Its messages are not indented. What it
-judges and how is untouched.
+Cached are the parsed rule files and the compiled code of their rules, and its search for the last token of a line, which
+is quadratic in the line, is done in linear time (and compared with its own now and then). Its messages are not indented.
+What it judges and how is untouched.
 """
+
 import collections
 import contextlib
 import functools
@@ -49,7 +50,7 @@ class CachedYaml:
 
 
 class LinearRe:
-    """Stands for the module `re` in the official parsers, whose one substitution is re.sub(".*" + TOKEN, TOKEN, line)."""
+    """Stands for the module `re` in the official parsers, which substitute ".*" + TOKEN by TOKEN and nothing else."""
 
     compile, match, X = re.compile, re.match, re.X
 
@@ -84,8 +85,8 @@ def new_process():
 
 
 def count_loose(messages):
-    """The number of errors without a key, where an AT_LEAST_ONE_OR of the same keys counts once: the official checker takes the
-    keys from a set, in an order that changes from process to process, so that it is one error or two."""
+    """The number of errors without a key, where an AT_LEAST_ONE_OR of the same keys counts once: the official checker
+    takes the keys from a set, in an order that changes from process to process, so that it is one error or two."""
     start = "Required AT_LEAST_ONE occurrence of "
     alternatives = {frozenset(text.removeprefix(start).split(" or ")) for text in messages if text.startswith(start)}
     return len(alternatives) + sum(not text.startswith(start) for text in messages)
@@ -101,8 +102,13 @@ def check(path, usage, ruleset):
             checker.check_file(path, f"{usage}_{ruleset}/common.yaml")
     except Exception as error:  # whatever ends the official program
         crash = type(error).__name__
-    return Verdict(passed=crash is None and not checker.has_messages(), keyed=frozenset(checker.overwritable),
-                   loose=count_loose(checker.not_overwritable), warnings=frozenset(checker.warnings), crash=crash)
+    return Verdict(
+        passed=crash is None and not checker.has_messages(),
+        keyed=frozenset(checker.overwritable),
+        loose=count_loose(checker.not_overwritable),
+        warnings=frozenset(checker.warnings),
+        crash=crash,
+    )
 
 
 def rulesets():
