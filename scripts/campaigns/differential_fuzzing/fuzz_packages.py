@@ -219,6 +219,10 @@ def has_several_permissions(package):
     )
 
 
+def first_log_fails(package):
+    return any(folder["logs"] and folder["logs"][0]["outcome"] == "failed" for folder in package["folders"])
+
+
 def is_of_an_order(package):
     messages = {folder["rcp"]["message"] for folder in package["folders"]}
     return bool(messages & {"Benchmark names in files do not match", "Batch sizes in files do not match"})
@@ -242,7 +246,7 @@ def compare(theirs, ours, package):
     if differ and "JSON nested too deeply" in json.dumps(package):
         return NESTED
     if "convergence" in crashes and any(folder["rcp"]["passed"] for folder in package["folders"]):
-        return "unexplained: convergence passes here"
+        return FIRST_LOG if first_log_fails(package) else "unexplained: convergence passes here"
     if differ:
         return "unexplained: " + ", ".join(differ)
     if crashes:
