@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""Fails every call of some kinds that strata makes, one a run, and judges how the run ends.
+
+Calls are write, read, open, close, fsync, rename, remove, mkdir, truncate, map (mmap), memory,
+thread, socket and fork. A run must end with exit code 2 and a message that names the file, or go on
+as if nothing had happened: no signal, no hang, no torn file under a final name, nothing left over.
+"""
+
+import argparse
+import collections
+import dataclasses
+import errno
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+
+from commands import COMMANDS, make_inputs
+from judge import Judge, Outcome, files_of
+
+SOURCE = pathlib.Path(__file__).with_name("fault.cc")
+SHORT = 0
+# How the calls of a kind fail, in the order of fault.cc. After EINTR, and where fewer bytes were
+# read or written than asked for, a program must go on.
+KINDS = {
+    "write": [errno.ENOSPC, errno.EINTR, SHORT],
+    "read": [errno.EIO, errno.EINTR, SHORT],
+    "open": [errno.EMFILE, errno.EACCES],
+    "close": [errno.EIO],
+    "fsync": [errno.EIO],
+    "rename": [errno.EACCES],
+    "remove": [errno.EACCES],
+    "mkdir": [errno.EACCES],
+    "truncate": [errno.ENOSPC],
+    "map": [errno.ENOMEM],
+    "memory": [errno.ENOMEM],
+    "thread": [errno.EAGAIN],
+    "socket": [errno.EMFILE],
+    "fork": [errno.EAGAIN],
+}
+REPORT = struct.Struct("32Q Q Q 48Q 64s 4096s")  # struct Report of fault.cc
+
+
+@dataclasses.dataclass
+class Fault:
+    """The `at`th call of a kind fails as `reason` says; the rest is known after the run."""
+
+    kind: str
+    at: int
+    reason: int
+    happened: bool = False
+    call: str = ""
+    path: str = ""
+    stack: tuple = ()
+
+    @property
+    def survivable(self):
+        return self.reason in (errno.EINTR, SHORT)
+
+    @property
+    def reason_name(self):
+        return errno.errorcode.get(self.reason, "short")
+
+
+class Bench:
+    """Runs commands with the library that makes calls fail."""
+
+    def __init__(self, strata, folder, limit):
+        self.strata = str(strata.resolve())
+        self.limit = limit
+        self.library = folder / "fault.so"
+        self.inputs, self.out = folder / "inputs", folder / "run"
+        self.report = folder / "report"
+        subprocess.run(
+            [os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC",
+             "-o", self.library, SOURCE, "-ldl"],
+            check=True,
+        )
+        make_inputs(self.strata, self.inputs, self.out)
+
+    def run(self, command, fault=None):
+        """Runs `command`, fills in what became of `fault`, and returns its outcome."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        if command.start:
+            shutil.copytree(self.inputs / command.start, self.out)
+        else:
+            self.out.mkdir()
+        self.report.write_bytes(bytes(REPORT.size))
+        words = command.words(self.strata, self.inputs, self.out)
+        at = words.index(self.strata)
+        words[at:at] = ["env", f"LD_PRELOAD={self.library}", *self._settings(command, fault)]
+        exit_code, out, err = self._call(words)
+        if fault:
+            self._read_report(fault)
+        return Outcome(exit_code, out, err, files_of(self.out))
+
+    def _settings(self, command, fault):
+        settings = [f"STRATA_FAULT_REPORT={self.report}"]
+        if command.ranks > 1:
+            settings.append(f"STRATA_FAULT_RANK={command.failing_rank}")
+        if fault:
+            settings += [f"STRATA_FAULT_KIND={fault.kind}", f"STRATA_FAULT_AT={fault.at}",
+                         f"STRATA_FAULT_AS={fault.reason}"]
+        return settings
+
+    def _call(self, words):
+        """Standard error ends when all processes that write to it have: the log's keeper too."""
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            out, err = process.communicate(timeout=self.limit)
+            return process.returncode, out.decode(errors="replace"), err.decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+            return None, "", ""
+
+    def counts(self):
+        """How many calls of each kind the last run made."""
+        values = REPORT.unpack(self.report.read_bytes())
+        return dict(zip(KINDS, values))
+
+    def _read_report(self, fault):
+        values = REPORT.unpack(self.report.read_bytes())
+        fault.happened, frames = bool(values[32]), values[33]
+        fault.stack = tuple(values[34:34 + frames])
+        fault.call, path = (text.split(b"\0")[0].decode(errors="replace") for text in values[-2:])
+        fault.path = self._name_of(path)
+
+    @staticmethod
+    def _name_of(path):
+        """Standard streams are pipes here."""
+        return re.sub(r"^pipe:\[\d+\]$", "standard output", path)
+
+    def places(self, stacks):
+        """Of every stack where in strata the call was made, innermost first."""
+        addresses = sorted({address for stack in stacks for address in stack if address})
+        asked = "\n".join(hex(address - 1) for address in addresses) + "\n"
+        # Every answer is one line; what strata was built without is "?? ??:0".
+        found = subprocess.run(["addr2line", "-Cfpe", self.strata], input=asked,
+                               capture_output=True, text=True, check=False).stdout.splitlines()
+        names = dict(zip(addresses, found))
+        return [[names.get(address, "?") for address in stack if address] for stack in stacks]
+
+
+def calls_to_fail(count, options):
+    later = range(options.first + 1 + options.seed % options.every, count + 1, options.every)
+    return [*range(1, min(count, options.first) + 1), *later]
+
+
+@dataclasses.dataclass
+class Tally:
+    calls: int = 0
+    runs: int = 0
+    refused: int = 0  # ended with 2
+    survived: int = 0
+    violations: int = 0
+
+
+def judge_run(bench, judge, command, fault):
+    outcome = bench.run(command, fault)
+    if fault.call == "readdir" and fault.survivable:
+        fault.happened = False  # the C library's business
+    if not fault.happened:
+        return outcome, []
+    return outcome, judge.violations(fault, outcome)
+
+
+def judge_of(bench, command):
+    good = bench.run(command)
+    if good.exit_code != command.exit_code:
+        sys.exit(f"{command.name}: exit code {good.exit_code}\n{good.err}")
+    start = bench.inputs / command.start
+    return Judge(command, good, files_of(start) if command.start else {})
+
+
+def as_replay(command, fault):
+    return f"{command.name}:{fault.kind}:{fault.at}:{fault.reason_name}"
+
+
+def run_kind(bench, judge, command, kind, count, options, found):
+    tally = Tally(calls=count)
+    for at in calls_to_fail(count, options):
+        for reason in KINDS[kind]:
+            fault = Fault(kind, at, reason)
+            outcome, violations = judge_run(bench, judge, command, fault)
+            if not fault.happened:
+                continue  # threads make more and fewer calls from run to run
+            tally.runs += 1
+            if violations:
+                tally.violations += 1
+                found.append({"replay": as_replay(command, fault), "call": fault.call,
+                              "path": fault.path, "violations": violations,
+                              "message": outcome.err[-1000:], "stack": fault.stack})
+            elif outcome.exit_code == 2:
+                tally.refused += 1
+            else:
+                tally.survived += 1
+        show(f"{command.name} {kind} {at} of {count}: {tally.violations} violations")
+    return tally
+
+
+def show(line):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def run_campaign(bench, commands, options):
+    tallies, found = {}, []
+    for command in commands:
+        judge = judge_of(bench, command)
+        counts = bench.counts()
+        for kind in options.kind or KINDS:
+            if counts[kind] > 0:
+                tallies[command.name, kind] = run_kind(
+                    bench, judge, command, kind, counts[kind], options, found)
+        write_json(bench, tallies, found, options.json)
+        mine = [tally for (name, _), tally in tallies.items() if name == command.name]
+        print(f"{command.name}: {sum(t.runs for t in mine)} runs, "
+              f"{sum(t.violations for t in mine)} violations", file=sys.stderr, flush=True)
+    return tallies, found
+
+
+def write_json(bench, tallies, found, path):
+    """What is known by now; also says of each violation where its call was made."""
+    new = [each for each in found if "stack" in each]
+    for each, places in zip(new, bench.places([each.pop("stack") for each in new])):
+        each["places"] = places
+    if path:
+        rows = [{"command": command, "kind": kind, **dataclasses.asdict(tally)}
+                for (command, kind), tally in tallies.items()]
+        path.write_text(json.dumps({"runs": rows, "violations": found}, indent=2) + "\n")
+
+
+def print_table(tallies, key):
+    rows = collections.defaultdict(Tally)
+    for names, tally in tallies.items():
+        for field in dataclasses.fields(Tally):
+            total = getattr(rows[names[key]], field.name) + getattr(tally, field.name)
+            setattr(rows[names[key]], field.name, total)
+    print(f"| {('command', 'call')[key]} | calls | runs | ended with 2 | survived | violations |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name, row in rows.items():
+        print(f"| {name} | {row.calls} | {row.runs} | {row.refused} | {row.survived} | "
+              f"{row.violations} |")
+    print()
+
+
+def print_violations(found):
+    for each in found:
+        print(f"{each['replay']} ({each['call']} {each['path']}): {'; '.join(each['violations'])}")
+        for place in each["places"][:12]:
+            print(f"    {place}")
+        print("    " + each["message"].strip().replace("\n", "\n    "))
+
+
+def replay(bench, text):
+    """COMMAND:KIND:N, or COMMAND:KIND:N:REASON, shown in full."""
+    name, kind, at, *reason = text.split(":")
+    command = next(command for command in COMMANDS if command.name == name)
+    reasons = {"short": SHORT, **{name: number for number, name in errno.errorcode.items()}}
+    fault = Fault(kind, int(at), reasons[reason[0]] if reason else KINDS[kind][0])
+    outcome, violations = judge_run(bench, judge_of(bench, command), command, fault)
+    print(f"{fault.call} {fault.path} failed with {fault.reason_name}, called from")
+    print("\n".join(f"    {place}" for place in bench.places([fault.stack])[0]))
+    print(f"exit code {outcome.exit_code}\n{outcome.out}{outcome.err}")
+    print("\n".join(f"{name}: {len(content)} bytes" for name, content in outcome.files.items()))
+    print("\n".join(violations) or "as it should be")
+    return 1 if violations else 0
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--strata", type=pathlib.Path, default="build/release/cli/strata",
+                        help="the program (default: %(default)s)")
+    parser.add_argument("--command", action="append", metavar="NAME",
+                        help="only this command, repeatable: "
+                        + ", ".join(command.name for command in COMMANDS))
+    parser.add_argument("--kind", action="append", choices=KINDS, help="only such calls, repeatable")
+    parser.add_argument("--first", type=int, default=100, metavar="N",
+                        help="the first N calls of a kind all fail, each in a run of its own "
+                        "(default: %(default)s)")
+    parser.add_argument("--every", type=int, default=50, metavar="K",
+                        help="of later calls every K-th fails (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="chooses which of K (default: 1)")
+    parser.add_argument("--limit", type=float, default=60, metavar="SECONDS",
+                        help="a run that takes longer hangs (default: %(default)s)")
+    parser.add_argument("--replay", metavar="COMMAND:KIND:N[:REASON]", help="one run, in full")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write all there")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    commands = [command for command in COMMANDS
+                if not options.command or command.name in options.command]
+    if not commands:
+        sys.exit(f"no such command: {', '.join(options.command)}")
+    with tempfile.TemporaryDirectory(prefix="strata-faults.") as folder:
+        bench = Bench(options.strata, pathlib.Path(folder), options.limit)
+        if options.replay:
+            return replay(bench, options.replay)
+        tallies, found = run_campaign(bench, commands, options)
+    print_table(tallies, 0)
+    print_table(tallies, 1)
+    print_violations(found)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
