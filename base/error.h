@@ -17,6 +17,13 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A file that is there and that the system does not hand over (no descriptor, a failing disk, no
+// permission): of what it holds nothing is known.
+class ReadError : public Error {
+ public:
+  using Error::Error;
+};
+
 // What to tell a user of any exception.
 inline std::string message_of(const std::exception& error) {
   if (dynamic_cast<const Error*>(&error)) return error.what();

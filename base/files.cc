@@ -1,5 +1,6 @@
 #include "base/files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -30,6 +32,10 @@ class FileDescriptor {
 
  private:
   int fd_;
+};
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
 // What is at the end of `path`'s links; empty, with errno, where there is nothing.
@@ -140,14 +146,22 @@ std::string what_is_at(const fs::path& path) {
 }
 
 std::vector<fs::path> list_directory(const fs::path& directory) {
-  std::vector<fs::path> paths;
   std::error_code error;
-  const fs::directory_iterator end;
-  for (fs::directory_iterator entry(directory, error); !error && entry != end;
-       entry.increment(error)) {
-    paths.push_back(entry->path());
-  }
+  std::vector<fs::path> paths = list_directory(directory, error);
   if (error) fail("{}: cannot list the directory: {}", directory.string(), error.message());
+  return paths;
+}
+
+std::vector<fs::path> list_directory(const fs::path& directory, std::error_code& error) {
+  std::vector<fs::path> paths;
+  const std::unique_ptr<DIR, CloseDirectory> stream(::opendir(directory.c_str()));
+  errno = stream ? 0 : errno;
+  while (const dirent* entry = stream ? ::readdir(stream.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") paths.push_back(directory / name);
+    errno = 0;
+  }
+  error = {errno, std::generic_category()};
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -157,6 +171,11 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
     if (S_ISREG(mode)) return;
     if (S_ISDIR(mode)) fail("{}: is a directory, a file was expected", path.string());
     fail("{}: is {}, a regular file was expected", path.string(), describe_mode(mode));
+  };
+  const auto give_up = [&](const char* what) {
+    const auto reason = fmt::format("{}: cannot {}: {}", path.string(), what, std::strerror(errno));
+    if (errno == ENOENT || errno == ENOTDIR) throw Error(reason);
+    throw ReadError(reason);
   };
   const auto refuse_larger = [&](uint64_t bytes) {
     if (bytes <= most_bytes) return;
@@ -169,10 +188,9 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
     fail("{}: cannot open: it is {}", path.string(), what_is_at(path));
   }
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.get() < 0) fail("{}: cannot open: {}", path.string(), std::strerror(errno));
+  if (file.get() < 0) give_up("open");
   struct stat status;
-  if (::fstat(file.get(), &status) != 0)
-    fail("{}: cannot read: {}", path.string(), std::strerror(errno));
+  if (::fstat(file.get(), &status) != 0) give_up("read");
   refuse_other(status.st_mode);
   refuse_larger(static_cast<uint64_t>(status.st_size));
   std::string bytes;
@@ -185,7 +203,7 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
   for (;;) {
     const ssize_t count = ::read(file.get(), buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("{}: cannot read: {}", path.string(), std::strerror(errno));
+    if (count < 0) give_up("read");
     if (count == 0) return bytes;
     bytes.append(buffer, static_cast<size_t>(count));
     refuse_larger(bytes.size());  // it may have grown, or have said nothing of its size

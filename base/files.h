@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace strata {
@@ -12,16 +13,20 @@ namespace strata {
 inline constexpr uint64_t kAnySize = UINT64_MAX;
 
 // The bytes of `path`, a regular file or a link to one. Throws Error, naming what is there instead,
-// for anything else (a folder, FIFO, device, dangling link), for a file of more than `most_bytes`,
-// and where it cannot be opened or read.
+// for anything else (a folder, FIFO, device, dangling link) and for a file of more than
+// `most_bytes`; ReadError where it is there and cannot be opened or read.
 std::string read_file(const std::filesystem::path& path, uint64_t most_bytes = kAnySize);
 
 // What is at `path`, in words that follow "is": "not there", "a regular file", "a folder", "a
 // FIFO", "a device", "a socket", "a link that leads nowhere (to x)", ...; links are followed.
 std::string what_is_at(const std::filesystem::path& path);
 
-// What is in `directory`, in order of name. Throws Error where it cannot be listed.
+// What is in `directory`, in order of name. Throws Error where it cannot be listed; the second form
+// sets `error` instead and returns what it found until then. (std::filesystem's iterator ends the
+// process where it gets no memory for a name.)
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory);
+std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory,
+                                                  std::error_code& error);
 
 // Writes `bytes` to a new temporary file beside `path`, flushes it to disk, renames it into place
 // and flushes the folder, so that `path` is either the old file or the whole new one. Where `path`

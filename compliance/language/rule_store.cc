@@ -20,9 +20,9 @@ bool is_safe_name(const std::string& name) {
 }
 
 bool holds_rulesets(const fs::path& directory) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (fs::exists(entry.path() / "common.yaml", error)) return true;
+  std::error_code ignored;
+  for (const fs::path& folder : list_directory(directory, ignored)) {
+    if (fs::exists(folder / "common.yaml", ignored)) return true;
   }
   return false;
 }
@@ -77,9 +77,9 @@ std::vector<std::string> RuleStore::rulesets(std::string_view usage) const {
       if (path.filename() == "common.yaml") add(path.parent_path().filename().string());
     }
   } else {
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(directory_, error))
-      add(entry.path().filename().string());
+    std::error_code ignored;
+    for (const fs::path& folder : list_directory(directory_, ignored))
+      add(folder.filename().string());
   }
   std::sort(found.begin(), found.end(), version_less);
   found.erase(std::unique(found.begin(), found.end()), found.end());

@@ -25,15 +25,12 @@ bool log_less(const fs::path& a, const fs::path& b) {
 // The entries of a folder, sorted by path; see `subfolders` for what cannot be listed.
 std::vector<fs::directory_entry> list(const fs::path& folder, ListingProblems* problems) {
   std::vector<fs::directory_entry> found;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    found.push_back(*it);
-  }
-  std::sort(found.begin(), found.end());
+  std::error_code error, ignored;
+  for (const fs::path& path : list_directory(folder, error)) found.emplace_back(path, ignored);
   if (!error || error == std::errc::no_such_file_or_directory) return found;
   const std::string problem =
       fmt::format("{}: cannot be listed: {}", folder.string(), error.message());
-  if (problems == nullptr) throw Error(problem);
+  if (problems == nullptr) throw ReadError(problem);
   problems->push_back(problem);
   return found;
 }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
+
 namespace strata::harness {
 namespace {
 
@@ -36,11 +38,8 @@ double number_in(const std::string& text) {
 
 // The entries of a directory by name; none where it cannot be read.
 std::vector<fs::path> entries(const fs::path& directory) {
-  std::error_code error;
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(directory, error)) paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  return paths;
+  std::error_code ignored;
+  return list_directory(directory, ignored);
 }
 
 // "24 GiB"; one decimal below 10.

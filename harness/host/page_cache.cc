@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/files.h"
+
 namespace strata::harness {
 namespace {
 
@@ -34,10 +36,10 @@ int drop_file(const std::filesystem::path& file) {
 std::vector<std::filesystem::path> files_at(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) return {path};
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-    if (entry.is_regular_file(error)) files.push_back(entry.path());
-  }
+  std::vector<std::filesystem::path> files = list_directory(path, error);
+  std::erase_if(files, [&](const std::filesystem::path& file) {
+    return !std::filesystem::is_regular_file(file, error);
+  });
   return files;
 }
 
