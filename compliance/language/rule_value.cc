@@ -337,7 +337,7 @@ void Dict::clear() {
 
 Heap::~Heap() {
   // Cycles are broken first: what a container held is let go while every object still exists.
-  draining_ = true;
+  ending_ = true;
   for (Object* object = first_; object != nullptr; object = object->next) {
     if (object->kind == Kind::kList || object->kind == Kind::kTuple)
       static_cast<List*>(object)->items.clear();
@@ -392,16 +392,20 @@ void Heap::add(Object* object) {
 }
 
 // An object without references dies, and with it what only it held; a work list, not recursion, so
-// that depth is no risk.
+// that depth is no risk, and without memory of its own: an object also dies where there is none
+// left.
 void Heap::remove(Object* object) {
-  dying_.push_back(object);
+  if (ending_) return;
+  (object->previous != nullptr ? object->previous->next : first_) = object->next;
+  if (object->next != nullptr) object->next->previous = object->previous;
+  object->previous = nullptr;
+  object->next = dying_;
+  dying_ = object;
   if (draining_) return;
   draining_ = true;
-  while (!dying_.empty()) {
-    Object* dead = dying_.back();
-    dying_.pop_back();
-    (dead->previous != nullptr ? dead->previous->next : first_) = dead->next;
-    if (dead->next != nullptr) dead->next->previous = dead->previous;
+  while (dying_ != nullptr) {
+    Object* dead = dying_;
+    dying_ = dead->next;
     size_t bytes = sizeof(Str);
     if (dead->kind == Kind::kStr || dead->kind == Kind::kBigInt) {
       bytes = sizeof(Str) + static_cast<Str*>(dead)->text.size();

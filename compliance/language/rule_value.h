@@ -158,7 +158,11 @@ struct Line : Object {
 class Heap {
  public:
   explicit Heap(size_t limit_bytes = 256u << 20, uint64_t limit_steps = UINT64_MAX)
-      : limit_(limit_bytes), steps_left_(limit_steps) {}
+      : limit_(limit_bytes), steps_left_(limit_steps) {
+    // What dies may be kept without asking for memory.
+    spare_strings_.reserve(kMaxSpare);
+    spare_dicts_.reserve(kMaxSpare);
+  }
   ~Heap();
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
@@ -198,8 +202,9 @@ class Heap {
   std::vector<Str*> spare_strings_;
   std::vector<Dict*> spare_dicts_;
   Object* first_ = nullptr;
-  std::vector<Object*> dying_;
+  Object* dying_ = nullptr;  // the last to have lost its references; chained by `next`
   bool draining_ = false;
+  bool ending_ = false;
   size_t limit_;
   size_t used_ = 0;
   uint64_t steps_left_;
