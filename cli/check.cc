@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -183,7 +184,12 @@ int check_packages(const CheckOptions& options, bool whole_round) {
                                  : compliance::package_text(packages.front()));
   }
   Outcome outcome = Outcome::kPassed;
-  for (const auto& package : packages) outcome = compliance::worse(outcome, package.outcome());
+  ListingProblems problems;
+  for (const auto& package : packages) {
+    outcome = compliance::worse(outcome, package.outcome());
+    problems.insert(problems.end(), package.unread.begin(), package.unread.end());
+  }
+  refuse(problems);
   return exit_code_of(outcome);
 }
 
@@ -199,6 +205,8 @@ int check_folders(const CheckOptions& options, std::string_view title,
     std::optional<Section> section;
     try {
       section = judge(folder);
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {
       section = Section{"", {error.what()}, {}, {}};
       problems.push_back(error.what());

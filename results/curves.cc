@@ -94,6 +94,7 @@ Curve read_curve(const fs::path& log, const std::string& benchmark) {
     curve.log = log;
     curve.benchmark = benchmark;
     curve.problem = error.what();
+    curve.readable = dynamic_cast<const ReadError*>(&error) == nullptr;
     return curve;
   }
   return reader.finish(benchmark);
@@ -140,6 +141,7 @@ std::vector<Curve> read_curves(std::span<const fs::path> paths,
     for (const fs::path& log : place.logs) {
       if (!seen.insert(fs::weakly_canonical(log)).second) continue;
       curves.push_back(read_curve(log, place.benchmark));
+      if (!curves.back().readable && problems) problems->push_back(curves.back().problem);
       curves.back().series =
           alone ? place.name : fmt::format("{} in {}", place.name, place.path.string());
     }

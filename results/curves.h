@@ -27,13 +27,14 @@ struct Curve {
   std::vector<Evaluation> evaluations;
   bool has_other_values = false;  // eval_accuracy is not a number, as maskrcnn's
   std::string problem;            // why the log cannot be read; it has no evaluations then
+  bool readable = true;           // false: the system did not hand the log over
 };
 
 // A curve for each log, and for each of the result folders in a directory, in order, but none
 // twice; without evaluations where the log has none. Of runs that began anew the last is meant, up
 // to the first run_stop. BERT's samples are left out where a log counts epochs. Throws Error for a
-// path that is not there or holds no logs. Folders that cannot be listed are added to `problems`;
-// without it they throw as well.
+// path that is not there or holds no logs. Folders and logs that cannot be read are added to
+// `problems`; without it such folders throw as well.
 std::vector<Curve> read_curves(std::span<const std::filesystem::path> paths,
                                compliance::ListingProblems* problems = nullptr);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -55,6 +56,8 @@ json read_json(const fs::path& path, std::string& problem) {
   try {
     fields = json::parse(read_file(path, kMostJsonBytes), nullptr, false);
     if (fields.is_discarded()) problem = fmt::format("{}: is not JSON", path.string());
+  } catch (const ReadError&) {
+    throw;
   } catch (const Error& error) {
     problem = error.what();
   }
@@ -116,6 +119,10 @@ void read_energy(RunScore& run) {
       run.energy_joules.reset();
       run.energy_problem = fmt::format("{}: the readings have no finite sum", power.string());
     }
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const ReadError&) {
+    throw;
   } catch (const std::exception& error) {
     run.energy_problem = error.what();
   }
@@ -160,7 +167,10 @@ RunScore score_run(const fs::path& path, const Score& score, compliance::RuleSto
   run.log = path;
   try {
     read_run(run, score, rules);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
+    run.readable = dynamic_cast<const ReadError*>(&error) == nullptr;
     run.counts = false;
     run.reason = run.convergence.problem = error.what();
   }
@@ -259,6 +269,11 @@ void set_rates(Score& score) {
   }
 }
 
+// What could not be read, to follow a message.
+std::string unread(const compliance::ListingProblems* problems) {
+  return problems && !problems->empty() ? fmt::format(" ({})", fmt::join(*problems, "; ")) : "";
+}
+
 // Chooses the ruleset of a folder by the first of its logs that allows it. Returns why there is
 // none.
 std::string choose_ruleset(const compliance::ResultFolder& folder, const ScoreOptions& options,
@@ -273,6 +288,8 @@ std::string choose_ruleset(const compliance::ResultFolder& folder, const ScoreOp
       score.ground = choice.ground;
       problem.clear();
       break;
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {
       if (problem.empty()) problem = error.what();
     }
@@ -336,7 +353,9 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
     score.folder = std::move(folder);
     scores.push_back(std::move(score));
   }
-  if (scores.empty()) fail("{}: no result_*.txt under it", directory.string());
+  if (scores.empty()) {
+    fail("{}: no result_*.txt under it{}", directory.string(), unread(options.problems));
+  }
   if (jobs.empty()) throw Error(first_problem);
   std::atomic<size_t> done{0};
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
@@ -345,6 +364,9 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
     if (options.progress) options.progress(++done, jobs.size());
   });
   for (Score& score : scores) {
+    for (const RunScore& run : score.runs) {
+      if (!run.readable && options.problems) options.problems->push_back(run.reason);
+    }
     set_scaling(score, options.rcp);
     set_mean(score);
     set_rates(score);

@@ -18,6 +18,7 @@ struct RunScore {
   std::filesystem::path log;
   double time_to_train_ms = 0;  // 0 where it does not count
   bool counts = false;          // the log did not fail, says success and has its times
+  bool readable = true;         // false: the system did not hand the log over
   bool judged = true;           // false where the rules do not cover the benchmark
   std::string reason;           // why it does not count
   compliance::RunConvergence convergence;
@@ -75,7 +76,7 @@ struct ScoreOptions {
   unsigned threads = 0;         // 0: one a core
   std::function<void(size_t done, size_t total)>
       progress;                                     // called after each log, from any thread
-  compliance::ListingProblems* problems = nullptr;  // takes folders that cannot be listed
+  compliance::ListingProblems* problems = nullptr;  // takes folders and logs that cannot be read
 };
 
 // The times of run_start and run_stop, in ms since the epoch, as the official summarizer finds

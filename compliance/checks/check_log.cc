@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <new>
 #include <set>
 #include <unordered_set>
 
@@ -585,6 +586,8 @@ LogVerdict check_one_of_many(const std::filesystem::path& path, RuleStore& rules
                              const CheckOptions& options) {
   try {
     return check_log(path, rules, options);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     return unreadable_log(path, error.what());
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <sstream>
 
 #include "base/error.h"
@@ -40,6 +41,8 @@ Bypass read_bypass(const fs::path& folder) {
   std::istringstream lines;
   try {
     lines.str(read_file(path, kMostBytes));
+  } catch (const ReadError&) {
+    throw;
   } catch (const Error&) {
     return bypass;  // permits nothing
   }
@@ -259,7 +262,8 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
     verdict.folder = std::move(folder);
     package.folders.push_back(std::move(verdict));
   }
-  if (!problems.empty()) package.systems.push_back({"Folders", std::move(problems), {}, {}});
+  if (!problems.empty()) package.systems.push_back({"Folders", problems, {}, {}});
+  package.unread = std::move(problems);
   return package;
 }
 
@@ -272,6 +276,8 @@ LogFacts read_facts(const fs::path& path, LogFormat format, RuleStore& rules,
     facts.verdict = check_log(log, rules, options.usage, options.ruleset, options.werror);
     facts.convergence = read_convergence(log, options.ruleset);
     facts.seeds = read_seeds(log);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     facts.verdict = unreadable_log(path, error.what());
     facts.convergence.problem = facts.seeds.problem = error.what();
@@ -316,6 +322,9 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
       if (folder.skipped) continue;
       const Bypass bypass = read_bypass(packages[p].path / "results" / folder.folder.system);
       judge_folder(folder, std::move(facts[p][f]), bypass, options);
+      for (const LogVerdict& log : folder.logs) {
+        if (!log.readable) packages[p].unread.push_back(log.errors.front().summary);
+      }
     }
   }
 }

@@ -161,6 +161,8 @@ Section check_system_description(const std::filesystem::path& path, std::string_
   std::string text;
   try {
     text = read_file(path, kMaxDescriptionBytes);
+  } catch (const ReadError&) {
+    throw;
   } catch (const Error& error) {
     return {"System description " + name, {error.what()}, {}, {}};
   }
@@ -181,6 +183,8 @@ std::string system_division(const std::filesystem::path& path) {
     if (!contents || contents->kind() != Kind::kDict) return {};
     const Value* division = contents->dict().find("division");
     return division != nullptr && division->kind() == Kind::kStr ? division->text() : std::string();
+  } catch (const ReadError&) {
+    throw;
   } catch (const Error&) {
     return {};
   }
