@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,7 +37,7 @@ void parallel_for(size_t count, unsigned threads, Work work) {
   helpers.reserve(std::min<size_t>(threads, count));
   try {
     for (unsigned i = 1; i < threads && i < count; ++i) helpers.emplace_back(run);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no further thread, or no memory for one
   }
   run();
   for (std::thread& helper : helpers) helper.join();

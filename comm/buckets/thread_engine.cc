@@ -146,7 +146,7 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
     device_thread_ = std::thread([this] { guard([this] { device_loop(); }); });
     if (!alone()) reduce_thread_ = std::thread([this] { guard([this] { reduce_loop(); }); });
     if (sharded()) gather_thread_ = std::thread([this] { guard([this] { gather_loop(); }); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // no further thread, or no memory for one
     stop();
     fail("cannot start a thread that reduces gradients: {}; allow more processes (ulimit -u)",
          error.what());

@@ -1,5 +1,6 @@
 #include "data/loading/batch_loader.h"
 
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -21,7 +22,13 @@ BatchLoader::~BatchLoader() {
 }
 
 void BatchLoader::start() {
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (thread_.joinable()) return;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    fail("cannot start a thread that reads batches: {}; allow more processes (ulimit -u)",
+         error.what());
+  }
 }
 
 bool BatchLoader::next(PackedBatch& batch) {

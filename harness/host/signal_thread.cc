@@ -1,6 +1,6 @@
 #include "harness/host/signal_thread.h"
 
-#include <system_error>
+#include <exception>
 
 #include "base/error.h"
 
@@ -16,7 +16,7 @@ SignalThread::SignalThread() {
   pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   try {
     thread_ = std::thread([this] { sleep(); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // no further thread, or no memory for one
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     fail("cannot start a thread that receives signals: {}", error.what());
   }

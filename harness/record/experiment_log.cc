@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <system_error>
 
 #include "base/error.h"
@@ -29,16 +30,16 @@ int64_t run_start_of(const std::filesystem::path& log) {
 
 ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper, LogBegin begin)
     : log_(begin == LogBegin::kNew ? EventLog(std::move(path)) : EventLog::reopen(std::move(path))),
-      keeper_(keeper),
-      interruption_(std::make_unique<Interruption>()) {
+      keeper_(keeper) {
   if (begin == LogBegin::kResumed) {
     started_at_ms_ = run_start_of(log_.path());
     started_ = running_ = true;
   }
   if (keeper_) keeper_->keep(log_.path());
   try {
+    interruption_ = std::make_unique<Interruption>();
     watcher_ = std::thread([this] { watch(); });
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {  // no further thread, or no memory for one
     close();
     fail("cannot start a thread that watches for signals: {}", error.what());
   }
