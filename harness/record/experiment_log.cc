@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/files.h"

@@ -1,0 +1,51 @@
+// A program of which one call fails, by the library of scripts/campaigns/faults.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/process.h"
+
+namespace strata::cli {
+
+struct Fault {
+  std::string kind;  // memory, open, thread, ...
+  int at = 1;        // which of these calls
+  int error = 0;
+};
+
+struct FaultyRun {
+  ProcessResult result;
+  bool failed = false;  // the program made that many calls
+};
+
+// Runs `command`; `report` is a file that it may write.
+inline FaultyRun run_with(const Fault& fault, const std::vector<std::string>& command,
+                          const std::filesystem::path& report) {
+  constexpr std::streamoff kFailed = 32 * sizeof(uint64_t);  // after the counts
+  std::ofstream(report, std::ios::binary) << std::string(8192, '\0');
+  ProcessOptions options;
+#ifdef STRATA_FAULT_LIBRARY
+  options.environment = {{"LD_PRELOAD", STRATA_FAULT_LIBRARY},
+                         {"STRATA_FAULT_REPORT", report.string()},
+                         {"STRATA_FAULT_KIND", fault.kind},
+                         {"STRATA_FAULT_AT", std::to_string(fault.at)},
+                         {"STRATA_FAULT_AS", std::to_string(fault.error)}};
+#endif
+  FaultyRun run{cli::run(command, options, std::chrono::seconds(60))};
+  std::ifstream file(report, std::ios::binary);
+  file.seekg(kFailed);
+  run.failed = file.get() == 1;
+  return run;
+}
+
+}  // namespace strata::cli
+
+// Skips a test of a build whose programs take no such library.
+#ifdef STRATA_FAULT_LIBRARY
+#define STRATA_NEEDS_FAULTS() static_cast<void>(0)
+#else
+#define STRATA_NEEDS_FAULTS() GTEST_SKIP() << "sanitizers want to be loaded first themselves"
+#endif

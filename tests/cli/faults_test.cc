@@ -1,0 +1,93 @@
+// Tools whose calls fail; scripts/campaigns/faults fails them all.
+#include "tests/cli/faults.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/compliance/bert_log.h"
+
+namespace strata::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::strata::testing::BertLog;
+
+class Faults : public ::testing::Test {
+ protected:
+  Faults() {
+    for (const char* run : {"result_0.txt", "result_1.txt"}) {
+      folder_.write(fs::path("Acme/results/good/bert") / run, BertLog::passing().text());
+    }
+    folder_.write("Acme/systems/good.json", "{}");
+  }
+
+  FaultyRun strata(const Fault& fault, std::vector<std::string> words) const {
+    words.insert(words.begin(), STRATA_BINARY);
+    return run_with(fault, words, folder_.path() / "report");
+  }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  ::strata::testing::TemporaryFolder folder_;
+};
+
+TEST_F(Faults, WithoutMemoryACommandEndsWithAMessage) {
+  STRATA_NEEDS_FAULTS();
+  constexpr int kStep = 1201;  // of some thousand calls
+  for (const char* command : {"score", "check"}) {
+    std::vector<std::string> words = {command, path("Acme")};
+    if (words[0] == "check") words.insert(words.begin() + 1, "log");
+    const ProcessResult good = strata({}, words).result;
+    int failed = 0;
+    for (int at = 11;; at += kStep) {
+      const FaultyRun run = strata({"memory", at, ENOMEM}, words);
+      if (!run.failed) break;
+      if (run.result.exit_code == 0) {
+        EXPECT_EQ(run.result.out, good.out) << at;  // it went on without
+        continue;
+      }
+      ++failed;
+      EXPECT_EQ(run.result.exit_code, 2) << command << " " << at << ": " << run.result.err;
+      EXPECT_NE(run.result.err.find("strata: out of memory"), std::string::npos)
+          << command << " " << at << ": " << run.result.err;
+    }
+    EXPECT_GT(failed, 3) << command;
+  }
+}
+
+TEST_F(Faults, WhatTheSystemDoesNotHandOverIsNamed) {
+  STRATA_NEEDS_FAULTS();
+  const std::vector<std::vector<std::string>> commands = {
+      {"score", path("Acme")},
+      {"check", "log", path("Acme")},
+      {"check", "package", path("Acme"), "--ruleset", "5.0.0"},
+      {"plot", "curves", path("Acme"), "--json"},
+  };
+  for (const auto& command : commands) {
+    const ProcessResult good = strata({}, command).result;
+    int refused = 0;
+    for (const Fault& call : {Fault{"open", 0, EMFILE}, Fault{"read", 0, EIO}}) {
+      for (int at = 1;; at += 3) {
+        const FaultyRun run = strata({call.kind, at, call.error}, command);
+        if (!run.failed) break;
+        const std::string what =
+            command[0] + " " + command[1] + ", " + call.kind + " " + std::to_string(at);
+        if (run.result.exit_code == good.exit_code) {
+          EXPECT_EQ(run.result.out, good.out) << what;  // a look at the machine
+        } else {
+          ++refused;
+          EXPECT_EQ(run.result.exit_code, 2) << what;
+          EXPECT_NE(run.result.err.find(path("Acme")), std::string::npos)
+              << what << ": " << run.result.err;
+        }
+      }
+    }
+    EXPECT_GT(refused, 3) << command[0] << " " << command[1];
+  }
+}
+
+}  // namespace
+}  // namespace strata::cli
