@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -27,6 +28,7 @@ class ReadError : public Error {
 // What to tell a user of any exception.
 inline std::string message_of(const std::exception& error) {
   if (dynamic_cast<const Error*>(&error)) return error.what();
+  if (dynamic_cast<const std::filesystem::filesystem_error*>(&error)) return error.what();
   if (dynamic_cast<const std::bad_alloc*>(&error)) {
     return "out of memory: a smaller batch.micro_batch, fewer threads or fewer ranks take less";
   }

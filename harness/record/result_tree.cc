@@ -39,6 +39,8 @@ void check_writable(const std::filesystem::path& directory) {
   try {
     write_file_atomically(probe, "x");
   } catch (const Error& error) {
+    std::error_code ignored;
+    std::filesystem::remove(probe, ignored);
     fail("{}: cannot write results here ({}); choose another run.output", directory.string(),
          error.what());
   }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <system_error>
+
 namespace strata {
 namespace {
 
@@ -22,6 +25,15 @@ TEST(MessageOf, AnErrorIsItsOwn) {
 TEST(MessageOf, AFailedAllocationSaysWhatTakesLessMemory) {
   const std::string message = message_of_what_is_thrown([] { throw std::bad_alloc(); });
   EXPECT_EQ(message.find("out of memory: a smaller batch.micro_batch"), 0u) << message;
+}
+
+TEST(MessageOf, AFileThatCannotBeRemovedIsNamed) {
+  const std::string message = message_of_what_is_thrown([] {
+    throw std::filesystem::filesystem_error("cannot remove", "x.yaml",
+                                            std::make_error_code(std::errc::permission_denied));
+  });
+  EXPECT_NE(message.find("x.yaml"), std::string::npos) << message;
+  EXPECT_EQ(message.find("unexpected"), std::string::npos) << message;
 }
 
 TEST(MessageOf, OtherExceptionsAreMarked) {
