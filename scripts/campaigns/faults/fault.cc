@@ -101,7 +101,8 @@ Owner owner_of(void* address, Kind kind) {
   }
   // These two crash, or pass over it, where they get no memory or a file does not close.
   for (const char* part : {"/libhdf5", "/libdnnl"}) {
-    if ((kind == kMemory || kind == kClose) && std::strstr(name, part)) return Owner::kOther;
+    if ((kind == kMemory || kind == kMap || kind == kClose) && std::strstr(name, part))
+      return Owner::kOther;
   }
   return Owner::kProgram;
 }

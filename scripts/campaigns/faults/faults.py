@@ -27,8 +27,7 @@ from judge import Judge, Outcome, files_of
 
 SOURCE = pathlib.Path(__file__).with_name("fault.cc")
 SHORT = 0
-# How the calls of a kind fail, in the order of fault.cc. After EINTR, and where fewer bytes were
-# read or written than asked for, a program must go on.
+# How the calls of a kind fail, in the order of fault.cc. After EINTR a program must go on.
 KINDS = {
     "write": [errno.ENOSPC, errno.EINTR, SHORT],
     "read": [errno.EIO, errno.EINTR, SHORT],
@@ -62,7 +61,7 @@ class Fault:
 
     @property
     def survivable(self):
-        return self.reason in (errno.EINTR, SHORT)
+        return self.reason == errno.EINTR
 
     @property
     def reason_name(self):
@@ -158,18 +157,26 @@ def calls_to_fail(count, options):
     return [*range(1, min(count, options.first) + 1), *later]
 
 
+# Where a library ends the process and the program can do nothing about it.
+LIBRARIES = {
+    # The destructor of a value moves what is in it to a list.
+    "nlohmann json": r"nlohmann::.*::json_value::destroy",
+}
+
+
 @dataclasses.dataclass
 class Tally:
     calls: int = 0
     runs: int = 0
     refused: int = 0  # ended with 2
     survived: int = 0
+    in_library: int = 0  # see LIBRARIES
     violations: int = 0
 
 
 def judge_run(bench, judge, command, fault):
     outcome = bench.run(command, fault)
-    if fault.call == "readdir" and fault.survivable:
+    if fault.call == "readdir" and fault.reason in (errno.EINTR, SHORT):
         fault.happened = False  # the C library's business
     if not fault.happened:
         return outcome, []
@@ -188,8 +195,26 @@ def as_replay(command, fault):
     return f"{command.name}:{fault.kind}:{fault.at}:{fault.reason_name}"
 
 
-def run_kind(bench, judge, command, kind, count, options, found):
-    tally = Tally(calls=count)
+def library_of(places):
+    for name, pattern in LIBRARIES.items():
+        if any(re.search(pattern, place) for place in places[:4]):
+            return name
+    return None
+
+
+def sort_out(bench, wrong, tally):
+    """The violations among `wrong`, which now say where their calls were made."""
+    for each, places in zip(wrong, bench.places([each.pop("stack") for each in wrong])):
+        each["places"] = places
+    violations = [each for each in wrong if not library_of(each["places"])]
+    tally.violations = len(violations)
+    tally.in_library = len(wrong) - len(violations)
+    return violations
+
+
+def run_kind(bench, judge, command, kind, count, options):
+    """What became of a kind's calls, and the violations."""
+    tally, wrong = Tally(calls=count), []
     for at in calls_to_fail(count, options):
         for reason in KINDS[kind]:
             fault = Fault(kind, at, reason)
@@ -198,16 +223,15 @@ def run_kind(bench, judge, command, kind, count, options, found):
                 continue  # threads make more and fewer calls from run to run
             tally.runs += 1
             if violations:
-                tally.violations += 1
-                found.append({"replay": as_replay(command, fault), "call": fault.call,
+                wrong.append({"replay": as_replay(command, fault), "call": fault.call,
                               "path": fault.path, "violations": violations,
                               "message": outcome.err[-1000:], "stack": fault.stack})
             elif outcome.exit_code == 2:
                 tally.refused += 1
             else:
                 tally.survived += 1
-        show(f"{command.name} {kind} {at} of {count}: {tally.violations} violations")
-    return tally
+        show(f"{command.name} {kind} {at} of {count}: {len(wrong)} violations")
+    return tally, sort_out(bench, wrong, tally)
 
 
 def show(line):
@@ -222,24 +246,21 @@ def run_campaign(bench, commands, options):
         counts = bench.counts()
         for kind in options.kind or KINDS:
             if counts[kind] > 0:
-                tallies[command.name, kind] = run_kind(
-                    bench, judge, command, kind, counts[kind], options, found)
-        write_json(bench, tallies, found, options.json)
+                tally, wrong = run_kind(bench, judge, command, kind, counts[kind], options)
+                tallies[command.name, kind] = tally
+                found += wrong
+        if options.json:
+            write_json(tallies, found, options.json)
         mine = [tally for (name, _), tally in tallies.items() if name == command.name]
         print(f"{command.name}: {sum(t.runs for t in mine)} runs, "
               f"{sum(t.violations for t in mine)} violations", file=sys.stderr, flush=True)
     return tallies, found
 
 
-def write_json(bench, tallies, found, path):
-    """What is known by now; also says of each violation where its call was made."""
-    new = [each for each in found if "stack" in each]
-    for each, places in zip(new, bench.places([each.pop("stack") for each in new])):
-        each["places"] = places
-    if path:
-        rows = [{"command": command, "kind": kind, **dataclasses.asdict(tally)}
-                for (command, kind), tally in tallies.items()]
-        path.write_text(json.dumps({"runs": rows, "violations": found}, indent=2) + "\n")
+def write_json(tallies, found, path):
+    rows = [{"command": command, "kind": kind, **dataclasses.asdict(tally)}
+            for (command, kind), tally in tallies.items()]
+    path.write_text(json.dumps({"runs": rows, "violations": found}, indent=2) + "\n")
 
 
 def print_table(tallies, key):
@@ -248,11 +269,12 @@ def print_table(tallies, key):
         for field in dataclasses.fields(Tally):
             total = getattr(rows[names[key]], field.name) + getattr(tally, field.name)
             setattr(rows[names[key]], field.name, total)
-    print(f"| {('command', 'call')[key]} | calls | runs | ended with 2 | survived | violations |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    print(f"| {('command', 'call')[key]} | calls | runs | ended with 2 | survived | "
+          "ended by a library | violations |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name, row in rows.items():
         print(f"| {name} | {row.calls} | {row.runs} | {row.refused} | {row.survived} | "
-              f"{row.violations} |")
+              f"{row.in_library} | {row.violations} |")
     print()
 
 
