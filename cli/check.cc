@@ -117,8 +117,8 @@ int check_logs(const CheckOptions& options) {
 compliance::RulesetChoice infer_from_logs(const std::string& path, const std::string& usage) {
   std::string problem = "no result_*.txt under it";
   size_t tried = 0;
-  ListingProblems said_later;
-  for (const ResultFolder& folder : compliance::find_result_folders(path, &said_later)) {
+  ListingProblems unlisted;
+  for (const ResultFolder& folder : compliance::find_result_folders(path, &unlisted)) {
     for (const fs::path& log : folder.logs) {
       try {
         return compliance::infer_ruleset(EventLog(log, compliance::LogFormat::kMllog), usage, "");
@@ -127,6 +127,7 @@ compliance::RulesetChoice infer_from_logs(const std::string& path, const std::st
       }
     }
   }
+  if (tried == 0 && !unlisted.empty()) problem = unlisted.front();
   fail("{}: no ruleset can be inferred; give --ruleset ({})", path, problem);
 }
 

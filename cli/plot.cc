@@ -49,6 +49,7 @@ struct CurvesCommand {
 int plot_curves(const CurvesCommand& command) {
   compliance::ListingProblems problems;
   std::vector<results::Curve> curves = results::read_curves(command.paths, &problems);
+  if (curves.empty()) refuse(problems);
   keep_benchmark(curves, command.benchmark,
                  [](const results::Curve& curve) { return curve.benchmark; });
   const auto axis =

@@ -64,7 +64,9 @@ TEST_F(Faults, WhatTheSystemDoesNotHandOverIsNamed) {
       {"score", path("Acme")},
       {"check", "log", path("Acme")},
       {"check", "package", path("Acme"), "--ruleset", "5.0.0"},
-      {"plot", "curves", path("Acme"), "--json"},
+      {"check", "seeds", path("Acme")},
+      {"check", "rcp", path("Acme")},
+      {"plot", "curves", path("Acme"), "-o", path("curves.gp")},
   };
   for (const auto& command : commands) {
     const ProcessResult good = strata({}, command).result;

@@ -36,6 +36,7 @@ class Command:
     ranks: int = 1
     failing_rank: int = 0
     exit_code: int = 0  # where nothing fails
+    checks_folders: bool = False  # one that cannot be listed fails its check: exit code 1
     of_parts: bool = False  # its output may be of what could be read; the message names the rest
 
     def words(self, strata, inputs, out):
@@ -76,7 +77,7 @@ COMMANDS = [
     Command("check-rcp", "check rcp " + PACKAGE, exit_code=1),
     Command("check-seeds", "check seeds " + PACKAGE),
     Command("check-system", "check system --ruleset 5.0.0 " + PACKAGE + "/systems/small.json"),
-    Command("check-repo", "check repo " + PACKAGE),
+    Command("check-repo", "check repo " + PACKAGE, checks_folders=True),
     Command("score", "score " + PACKAGE + " --csv {out}/scores.csv --json {out}/scores.json",
             of_parts=True),
     Command("plot-curves", "plot curves " + PACKAGE + " -o {out}/curves.gp --json", of_parts=True),

@@ -89,6 +89,8 @@ class Judge:
             return self._wrong_success(fault, outcome)
         if outcome.exit_code == 2:
             return self._wrong_files(fault, outcome) + self._wrong_message(fault, outcome)
+        if outcome.exit_code == 1 and self.command.checks_folders:
+            return [] if self._names(fault, outcome.out) else ["names no folder"]
         return self._wrong_files(fault, outcome) + [f"exit code {outcome.exit_code}"]
 
     def _wrong_files(self, fault, outcome):
