@@ -25,13 +25,21 @@ bool log_less(const fs::path& a, const fs::path& b) {
 // The entries of a folder, sorted by path; see `subfolders` for what cannot be listed.
 std::vector<fs::directory_entry> list(const fs::path& folder, ListingProblems* problems) {
   std::vector<fs::directory_entry> found;
-  std::error_code error, ignored;
-  for (const fs::path& path : list_directory(folder, error)) found.emplace_back(path, ignored);
-  if (!error || error == std::errc::no_such_file_or_directory) return found;
-  const std::string problem =
-      fmt::format("{}: cannot be listed: {}", folder.string(), error.message());
-  if (problems == nullptr) throw ReadError(problem);
-  problems->push_back(problem);
+  const auto report = [&](const fs::path& path, const std::error_code& error) {
+    if (!error || error == std::errc::no_such_file_or_directory) return false;
+    const std::string problem =
+        fmt::format("{}: cannot be listed: {}", path.string(), error.message());
+    if (problems == nullptr) throw ReadError(problem);
+    problems->push_back(problem);
+    return true;
+  };
+  std::error_code error;
+  for (const fs::path& path : list_directory(folder, error)) {
+    std::error_code unseen;  // whether it is a folder
+    fs::directory_entry entry(path, unseen);
+    if (!report(path, unseen)) found.push_back(std::move(entry));
+  }
+  report(folder, error);
   return found;
 }
 
