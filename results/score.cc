@@ -50,16 +50,20 @@ std::optional<int64_t> integer_field(const json& fields, const char* name) {
   return number;
 }
 
+// Keeps what says that the system did not hand a file over.
+void note_unread(const std::exception& error, std::string& unread) {
+  if (dynamic_cast<const ReadError*>(&error) != nullptr) unread = error.what();
+}
+
 // A small JSON file; discarded where it cannot be read or is no JSON, with the reason.
-json read_json(const fs::path& path, std::string& problem) {
+json read_json(const fs::path& path, std::string& problem, std::string& unread) {
   json fields(json::value_t::discarded);
   try {
     fields = json::parse(read_file(path, kMostJsonBytes), nullptr, false);
     if (fields.is_discarded()) problem = fmt::format("{}: is not JSON", path.string());
-  } catch (const ReadError&) {
-    throw;
   } catch (const Error& error) {
     problem = error.what();
+    note_unread(error, unread);
   }
   return fields;
 }
@@ -69,12 +73,12 @@ std::string text_field(const json& fields, const char* name) {
   return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-SystemFacts read_system(const compliance::ResultFolder& folder) {
+SystemFacts read_system(const compliance::ResultFolder& folder, std::string& unread) {
   SystemFacts facts;
   const fs::path path = folder.submitter_path / "systems" / (folder.system + ".json");
   if (folder.submitter_path.empty()) return facts;
   std::string ignored;  // the checks say it
-  const json fields = read_json(path, ignored);
+  const json fields = read_json(path, ignored, unread);
   if (!fields.is_object()) return facts;
   facts.division = text_field(fields, "division");
   facts.system_name = text_field(fields, "system_name");
@@ -90,10 +94,10 @@ SystemFacts read_system(const compliance::ResultFolder& folder) {
 
 // The factor a review committee left in the folder; 1 without, and with the reason where there is a
 // file that names none.
-double committee_scaling(const fs::path& folder, std::string& problem) {
+double committee_scaling(const fs::path& folder, std::string& problem, std::string& unread) {
   const fs::path path = folder / "scaling.json";
   if (what_is_at(path) == "not there") return 1;
-  const json fields = read_json(path, problem);
+  const json fields = read_json(path, problem, unread);
   if (!problem.empty()) return 1;
   const auto factor = fields.is_object() ? fields.find("scaling_factor") : fields.end();
   if (!fields.is_object() || factor == fields.end()) {
@@ -121,10 +125,9 @@ void read_energy(RunScore& run) {
     }
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const ReadError&) {
-    throw;
   } catch (const std::exception& error) {
     run.energy_problem = error.what();
+    note_unread(error, run.unread);
   }
 }
 
@@ -170,7 +173,7 @@ RunScore score_run(const fs::path& path, const Score& score, compliance::RuleSto
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    run.readable = dynamic_cast<const ReadError*>(&error) == nullptr;
+    note_unread(error, run.unread);
     run.counts = false;
     run.reason = run.convergence.problem = error.what();
   }
@@ -215,7 +218,8 @@ void set_scaling(Score& score, const fs::path& rcp_directory) {
   } else {
     score.rcp.message = "Only the closed division is held to reference convergence";
   }
-  score.committee_scaling = committee_scaling(score.folder.path, score.scaling_problem);
+  score.committee_scaling =
+      committee_scaling(score.folder.path, score.scaling_problem, score.unread);
 }
 
 void set_mean(Score& score) {
@@ -266,6 +270,13 @@ void set_rates(Score& score) {
   if (accelerators && *accelerators > 0) {
     score.sequences_per_second_per_accelerator =
         *score.sequences_per_second / static_cast<double>(*accelerators);
+  }
+}
+
+void add_unread(const Score& score, compliance::ListingProblems& problems) {
+  if (!score.unread.empty()) problems.push_back(score.unread);
+  for (const RunScore& run : score.runs) {
+    if (!run.unread.empty()) problems.push_back(run.unread);
   }
 }
 
@@ -343,7 +354,7 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
     Score score;
     const std::string problem = choose_ruleset(folder, options, *rules, score);
     if (first_problem.empty()) first_problem = problem;
-    score.system = read_system(folder);
+    score.system = read_system(folder, score.unread);
     score.runs.resize(folder.logs.size());
     for (size_t run = 0; run < folder.logs.size(); ++run) {
       score.runs[run].log = folder.logs[run];
@@ -364,12 +375,10 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
     if (options.progress) options.progress(++done, jobs.size());
   });
   for (Score& score : scores) {
-    for (const RunScore& run : score.runs) {
-      if (!run.readable && options.problems) options.problems->push_back(run.reason);
-    }
     set_scaling(score, options.rcp);
     set_mean(score);
     set_rates(score);
+    if (options.problems) add_unread(score, *options.problems);
   }
   return scores;
 }

@@ -18,9 +18,9 @@ struct RunScore {
   std::filesystem::path log;
   double time_to_train_ms = 0;  // 0 where it does not count
   bool counts = false;          // the log did not fail, says success and has its times
-  bool readable = true;         // false: the system did not hand the log over
   bool judged = true;           // false where the rules do not cover the benchmark
   std::string reason;           // why it does not count
+  std::string unread;           // a file of it that the system did not hand over, and why
   compliance::RunConvergence convergence;
   std::optional<double> energy_joules;
   std::string energy_problem;  // why there is none, though there are power logs
@@ -55,9 +55,10 @@ struct Score {
       time_to_train_ms;  // the mean times the factor in the folder's scaling.json, if it has one
   std::optional<double> rcp_scaled_ms;  // the mean times the factor that the convergence check asks
                                         // for; empty where there is nothing to judge by
-  double committee_scaling = 1;  // the factor in scaling.json
-  std::string scaling_problem;   // why it has none, though there is a scaling.json
-  bool held_to_rcp = false;      // of the closed division
+  double committee_scaling = 1;         // the factor in scaling.json
+  std::string scaling_problem;          // why it has none, though there is a scaling.json
+  std::string unread;                   // a file of the system that was not handed over, and why
+  bool held_to_rcp = false;             // of the closed division
   compliance::RcpVerdict rcp;
   std::optional<double> batch_size;
   std::optional<double> samples_to_converge;  // olympic or plain mean, in the benchmark's unit

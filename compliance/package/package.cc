@@ -41,8 +41,6 @@ Bypass read_bypass(const fs::path& folder) {
   std::istringstream lines;
   try {
     lines.str(read_file(path, kMostBytes));
-  } catch (const ReadError&) {
-    throw;
   } catch (const Error&) {
     return bypass;  // permits nothing
   }
@@ -216,6 +214,17 @@ void judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts, const Byp
   verdict.sections.push_back(describe_rcp(verdict.rcp, system_bypass.rcp || bypass.rcp));
 }
 
+// What cannot be read is the description's error, and is added to `unread`.
+Section check_description(const fs::path& file, const PackageOptions& options,
+                          ListingProblems& unread) {
+  try {
+    return check_system_description(file, options.usage, options.ruleset);
+  } catch (const ReadError& error) {
+    unread.push_back(error.what());
+    return {"System description " + file.filename().string(), {error.what()}, {}, {}};
+  }
+}
+
 // A package whose folders are known but whose logs are not yet read.
 PackageVerdict begin_package(const fs::path& directory, const PackageOptions& options) {
   std::error_code error;
@@ -234,7 +243,7 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
        check_systems ? files(directory / "systems", &problems) : std::vector<fs::path>()) {
     // As the official tool's glob, which passes over hidden files.
     if (file.extension() == ".json" && !file.filename().string().starts_with('.'))
-      package.systems.push_back(check_system_description(file, options.usage, options.ruleset));
+      package.systems.push_back(check_description(file, options, package.unread));
   }
   const auto& benchmarks = round_benchmarks(options.usage, options.ruleset);
   for (ResultFolder& folder : list_folders(package.path, options.usage, problems)) {
@@ -263,7 +272,7 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
     package.folders.push_back(std::move(verdict));
   }
   if (!problems.empty()) package.systems.push_back({"Folders", problems, {}, {}});
-  package.unread = std::move(problems);
+  package.unread.insert(package.unread.end(), problems.begin(), problems.end());
   return package;
 }
 
