@@ -18,6 +18,7 @@ namespace strata::harness {
 struct DataFacts {
   int64_t train_samples = 0;
   int64_t eval_samples = 0;  // that an evaluation takes
+  uint32_t checksum = 0;     // another one: other data
 };
 
 // Where a system writes what the configuration asks for; an empty path: nowhere.
@@ -32,6 +33,11 @@ struct TrainedStep {
   int64_t step = 0;            // from 1
   int64_t samples = 0;         // trained on so far, over all ranks
   std::optional<double> loss;  // of steps that have one: the same on every rank
+};
+
+struct CheckpointFacts {
+  int64_t step = 0;  // that was trained last
+  std::string note;
 };
 
 // Lines for people.
@@ -65,13 +71,12 @@ class SystemUnderTest {
   // Still before: what makes the first steps as fast as later ones. Leaves no trace in weights.
   virtual void warm_up(const Say& say) = 0;
 
-  // Where a run goes on from this checkpoint, a folder that begin_checkpoint was given: the note
-  // that it was given, too. Nothing, with a reason said, where a part is missing or damaged. The
-  // same on every rank.
-  virtual std::optional<std::string> checkpoint_note(const std::filesystem::path& folder,
-                                                     const Say& say) = 0;
-  // After warm_up, before start: the next step is the one after the checkpoint's. Throws Error
-  // where it does not suit the system.
+  // What begin_checkpoint was given with this folder, once every part of the checkpoint is
+  // read and its checksum is right; nothing, with the reason said, otherwise. The same on every
+  // rank. Throws Error where the checkpoint does not suit the system.
+  virtual std::optional<CheckpointFacts> checkpoint_facts(const std::filesystem::path& folder,
+                                                          const Say& say) = 0;
+  // After warm_up, before start: the next step is the one after the checkpoint's.
   virtual void restore(const std::filesystem::path& folder) = 0;
 
   // The clock runs: the data sets may be opened and read from now on, not before.

@@ -49,13 +49,16 @@ std::string comparable(config::RunConfig config, bool on_other_ranks) {
   return to_yaml(config);
 }
 
-// Results that lie together are of one configuration on one system; a run that is resumed may go on
-// on other ranks.
+bool can_be_resumed(const ResultTree& tree, int experiment) {
+  return !checkpoint_steps(tree.checkpoints(experiment)).empty();
+}
+
+// Results that lie together are of one configuration on one system.
 void check_found(const ResultTree& tree, const FoundResults& found, const config::RunConfig& config,
                  const std::string& system_description, bool on_other_ranks) {
-  if (found.empty()) return;
-  if (!on_other_ranks &&
-      !describe_same_system(read_file(tree.system_description()), system_description)) {
+  const std::string described = read_file(tree.system_description());
+  if (on_other_ranks ? !describe_other_ranks(described, system_description)
+                     : !describe_same_system(described, system_description)) {
     fail(
         "{}: describes another system, or this one otherwise, than the results would be of; "
         "continue on the same ranks and machines, or choose another run.output",
@@ -77,16 +80,46 @@ void check_found(const ResultTree& tree, const FoundResults& found, const config
   }
 }
 
-// The system with results whose name differs from this one's in the number of ranks alone.
-std::optional<std::string> system_on_other_ranks(const ResultTree& tree) {
+// A run that is resumed may go on on other ranks, one that begins may not: its result would be of
+// another system than those it lies beside.
+void check_none_begins(const ResultTree& tree, const FoundResults& found, int experiments) {
+  for (int experiment = 0; experiment < experiments; ++experiment) {
+    const bool ended = std::ranges::any_of(
+        found.results, [&](const auto& result) { return result.experiment == experiment; });
+    if (ended || can_be_resumed(tree, experiment)) continue;
+    fail(
+        "{}: result_{} has no checkpoint to go on from, and on another number of ranks it would be "
+        "of another system; give fewer --experiments, or the ranks of the first",
+        tree.results().string(), experiment);
+  }
+}
+
+// The system with results whose name differs from this one's in the number of ranks alone; to be
+// resumed only where one of its runs can be.
+std::optional<std::string> system_on_other_ranks(const ResultTree& tree, int experiments,
+                                                 ExistingResults existing) {
   const std::filesystem::path systems = tree.results().parent_path().parent_path();
   if (!std::filesystem::is_directory(systems)) return std::nullopt;
   for (const auto& other : list_directory(systems)) {
-    const std::string system = other.filename().string();
-    if (!differ_in_ranks_only(system, tree.system)) continue;
-    if (!compliance::result_logs(other / tree.results().filename()).empty()) return system;
+    const ResultTree theirs{tree.output, tree.organization, other.filename().string()};
+    if (!differ_in_ranks_only(theirs.system, tree.system)) continue;
+    const FoundResults found = find_results(theirs, experiments, existing);
+    const bool resumable = std::ranges::any_of(
+        found.interrupted, [&](int experiment) { return can_be_resumed(theirs, experiment); });
+    if (existing == ExistingResults::kKeep ? !found.empty() : resumable) return theirs.system;
   }
   return std::nullopt;
+}
+
+// A run that had ended was stopped before its last files were written.
+void tidy_ended(const Benchmark& b, int experiment) {
+  if (!can_be_resumed(b.tree, experiment)) return;
+  const bool lacks_weights =
+      b.config.log.save_checkpoint && !std::filesystem::exists(b.tree.checkpoint(experiment));
+  b.say(fmt::format("result_{}: was stopped after its run had ended; its checkpoints are removed{}",
+                    experiment, lacks_weights ? ", its weights were not saved" : ""));
+  std::error_code ignored;
+  std::filesystem::remove_all(b.tree.checkpoints(experiment), ignored);
 }
 
 void say_set_aside(const Benchmark& b, int experiment) {
@@ -97,10 +130,10 @@ void say_set_aside(const Benchmark& b, int experiment) {
 
 // Makes the result tree, takes hold of it, and finds what is there; on the first rank.
 void open_results(Benchmark& b, ExistingResults existing, const std::string& system_description) {
+  const int experiments = b.config.run.experiments;
   std::optional<std::string> other;
-  if (existing != ExistingResults::kRefuse &&
-      find_results(b.tree, b.config.run.experiments, existing).empty()) {
-    other = system_on_other_ranks(b.tree);
+  if (existing != ExistingResults::kRefuse && find_results(b.tree, experiments, existing).empty()) {
+    other = system_on_other_ranks(b.tree, experiments, existing);
   }
   if (other && existing == ExistingResults::kKeep) {
     // That would begin a second system beside the first.
@@ -112,11 +145,24 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
   if (other) b.tree.system = *other;
   prepare_result_tree(b.tree);
   b.lock.emplace(b.tree.results());
-  FoundResults found = find_results(b.tree, b.config.run.experiments, existing);
-  check_found(b.tree, found, b.config, system_description, other.has_value());
+  FoundResults found = find_results(b.tree, experiments, existing);
+  if (!found.empty()) {
+    const bool on_other_ranks =
+        existing == ExistingResults::kResume &&
+        describe_other_ranks(read_file(b.tree.system_description()), system_description);
+    check_found(b.tree, found, b.config, system_description, on_other_ranks);
+    if (on_other_ranks) check_none_begins(b.tree, found, experiments);
+  }
+  for (const ExperimentResult& result : found.results) tidy_ended(b, result.experiment);
+  for (int experiment = 0; experiment < experiments; ++experiment) {
+    if (can_be_resumed(b.tree, experiment) && !std::filesystem::exists(b.tree.log(experiment))) {
+      set_aside(b.tree, experiment);
+      b.say(
+          fmt::format("result_{}: has checkpoints without a log; they are set aside", experiment));
+    }
+  }
   for (const int experiment : found.interrupted) {
-    if (existing == ExistingResults::kResume &&
-        !checkpoint_steps(b.tree.checkpoints(experiment)).empty()) {
+    if (existing == ExistingResults::kResume && can_be_resumed(b.tree, experiment)) {
       b.interrupted.push_back(experiment);
     } else {
       say_set_aside(b, experiment);
@@ -126,18 +172,13 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
   b.results = std::move(found.results);
 }
 
-void share(std::vector<int>& numbers, SystemUnderTest& system) {
-  size_t count = numbers.size();
+// The first rank's numbers or letters, on all ranks.
+template <typename Values>
+void share_values(Values& values, SystemUnderTest& system) {
+  size_t count = values.size();
   system.broadcast(&count, sizeof count);
-  numbers.resize(count);
-  system.broadcast(numbers.data(), count * sizeof(int));
-}
-
-void share(std::string& text, SystemUnderTest& system) {
-  size_t size = text.size();
-  system.broadcast(&size, sizeof size);
-  text.resize(size);
-  system.broadcast(text.data(), size);
+  values.resize(count);
+  system.broadcast(values.data(), count * sizeof(typename Values::value_type));
 }
 
 // Which of the first rank's results reached the target, on all ranks.
@@ -164,8 +205,8 @@ Benchmark prepare(const config::RunConfig& config, SystemUnderTest& system,
     open_results(b, existing, system_description_json(config, machine, facts));
   }
   share(b.results, system);
-  share(b.interrupted, system);
-  share(b.tree.system, system);
+  share_values(b.interrupted, system);
+  share_values(b.tree.system, system);
   if (!b.results.empty()) {
     b.say(fmt::format("results: {} of {} are there and kept, below {}", b.results.size(),
                       config.run.experiments, b.tree.results().string()));
@@ -227,37 +268,30 @@ bool log_is_of(const Benchmark& b, int experiment, const ResumePoint& point) {
   return same;
 }
 
-// Of an interrupted experiment: the last checkpoint that is whole. Where there is none the
-// experiment begins anew.
+// Of an interrupted experiment: the last checkpoint that is whole and of its log. Throws Error
+// where there is none: whether to lose what was trained is for the user to say.
 std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment) {
-  if (std::find(b.interrupted.begin(), b.interrupted.end(), experiment) == b.interrupted.end()) {
-    return std::nullopt;
-  }
+  if (std::ranges::find(b.interrupted, experiment) == b.interrupted.end()) return std::nullopt;
   const std::filesystem::path checkpoints = b.tree.checkpoints(experiment);
   std::vector<int64_t> steps;
   if (b.first()) steps = checkpoint_steps(checkpoints);
-  size_t count = steps.size();
-  b.system.broadcast(&count, sizeof count);
-  steps.resize(count);
-  b.system.broadcast(steps.data(), count * sizeof(int64_t));
-  bool is_of_this_log = true;
+  share_values(steps, b.system);
   for (const int64_t step : steps) {
     const std::filesystem::path folder = checkpoint_folder(checkpoints, step);
-    const auto note =
-        b.system.checkpoint_note(folder, [&](const std::string& line) { b.say(line); });
-    if (!note) continue;
-    const ResumePoint point = parse_note(*note, folder);
-    if (log_is_of(b, experiment, point)) return point;
-    is_of_this_log = false;
+    const auto facts =
+        b.system.checkpoint_facts(folder, [&](const std::string& line) { b.say(line); });
+    if (!facts) continue;
+    const std::optional<ResumePoint> point = parse_note(facts->note);
+    if (!point || facts->step != step || point->step != step) {
+      b.say(fmt::format("{}: is not of this step", folder.string()));
+    } else if (log_is_of(b, experiment, *point)) {
+      return point;
+    }
   }
-  if (!is_of_this_log) {
-    fail(
-        "{}: is not the log that the checkpoints in {} belong to; move these away, and run again "
-        "with --continue",
-        b.tree.log(experiment).string(), checkpoints.string());
-  }
-  if (b.first()) say_set_aside(b, experiment);
-  return std::nullopt;
+  fail(
+      "{}: from none of the checkpoints the run can go on, for the reasons above; --continue sets "
+      "it aside and runs it again",
+      checkpoints.string());
 }
 
 // The log of an experiment that begins, or goes on at `point`; on the first rank.
@@ -286,11 +320,11 @@ void log_initialization(const Benchmark& b, EventLog& events, uint64_t seed, boo
   }
 }
 
-void say_cost(const Checkpoints& checkpoints, const ExperimentResult& result, const Say& say) {
+void say_cost(const Checkpoints& checkpoints, const TimedRun& run, const Say& say) {
   if (checkpoints.taken() == 0) return;
-  say(fmt::format("checkpoints: {} taken, for which training waited {:.3f} s, {:.2f} % of the run",
+  say(fmt::format("checkpoints: {} taken, for which training waited {:.3f} s, {:.2f} % of {:.1f} s",
                   checkpoints.taken(), checkpoints.seconds(),
-                  100 * checkpoints.seconds() / result.seconds));
+                  100 * checkpoints.seconds() / run.seconds(), run.seconds()));
 }
 
 ExperimentResult run_experiment(const Benchmark& b, int experiment) {
@@ -340,10 +374,9 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   }
   result.experiment = experiment;
   result.log = b.tree.log(experiment);
-  checkpoints.finish();
-  say_cost(checkpoints, result, say);
+  say_cost(checkpoints, run, say);
   b.system.save();
-  checkpoints.remove();
+  checkpoints.remove_all();
   return result;
 }
 

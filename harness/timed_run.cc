@@ -58,7 +58,8 @@ ExperimentResult TimedRun::run() {
   }
   log_.write([&](EventLog& log) { log_run_samples(log, result.samples, data_.eval_samples); });
   log_.run_stop(result.reached_target, result.samples);
-  result.seconds = resumed_ ? log_.logged_seconds() : seconds_since(begin_time);
+  seconds_ = seconds_since(begin_time);
+  result.seconds = resumed_ ? log_.logged_seconds() : seconds_;
   progress_.finish();
   if (system_.rank() == 0) check_clocks(result.seconds);
   return result;
@@ -91,11 +92,12 @@ DataFacts TimedRun::start_system() {
   began_ = true;
   say(fmt::format("data: {} training and {} evaluation samples", data.train_samples,
                   data.eval_samples));
-  if (resumed_ && (data.train_samples != resumed_->train_samples ||
-                   data.eval_samples != resumed_->eval_samples)) {
+  if (resumed_ &&
+      (data.train_samples != resumed_->train_samples ||
+       data.eval_samples != resumed_->eval_samples || data.checksum != resumed_->data_checksum)) {
     fail(
-        "the data have changed since the run began: it had {} training and {} evaluation samples; "
-        "give data.train and data.eval as they were",
+        "the data have changed since the run began, on {} training and {} evaluation samples; give "
+        "data.train and data.eval as they were",
         resumed_->train_samples, resumed_->eval_samples);
   }
   return data;
@@ -143,7 +145,11 @@ void TimedRun::take_checkpoint(const ExperimentResult& result) {
     log.event(log_keys::kCheckpoint, result.steps, {{log_keys::kEpochNum, result.samples}});
     log.flush();  // the checkpoint is of no use without it
   });
-  const std::string text = log_.text();
+  const std::string text = log_.text();  // of the first rank, which has one
+  uint64_t log_bytes = text.size();
+  uint32_t log_checksum = crc32c(text);
+  system_.broadcast(&log_bytes, sizeof log_bytes);
+  system_.broadcast(&log_checksum, sizeof log_checksum);
   checkpoints_.take(result.steps, to_note({.seed = seed_,
                                            .step = result.steps,
                                            .samples = result.samples,
@@ -151,8 +157,9 @@ void TimedRun::take_checkpoint(const ExperimentResult& result) {
                                            .accuracy = result.accuracy,
                                            .train_samples = data_.train_samples,
                                            .eval_samples = data_.eval_samples,
-                                           .log_bytes = text.size(),
-                                           .log_checksum = crc32c(text)}));
+                                           .data_checksum = data_.checksum,
+                                           .log_bytes = log_bytes,
+                                           .log_checksum = log_checksum}));
 }
 
 double TimedRun::evaluate(int64_t samples) {

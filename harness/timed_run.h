@@ -33,6 +33,8 @@ class TimedRun {
   ExperimentResult run();
   // Whether the data could be opened, so that training began.
   bool began() const { return began_; }
+  // That run() took; of a resumed run since it goes on.
+  double seconds() const { return seconds_; }
 
  private:
   // The result so far.
@@ -55,6 +57,7 @@ class TimedRun {
   const int64_t max_steps_, interval_;
   Progress progress_;
   ProgressState state_;
+  double seconds_ = 0;
   bool began_ = false, diverged_ = false;
   bool loss_is_read_ = false;  // that of the last step
 };

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/crc32c.h"
 #include "base/error.h"
 #include "training/checkpoint/checkpoint.h"
 #include "training/warm_up.h"
@@ -15,7 +16,10 @@ BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks)
 
 BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks,
                        std::unique_ptr<device::Backend> backend)
-    : config_(config), ranks_(ranks), bert_(make_bert_config(config)), backend_(std::move(backend)) {
+    : config_(config),
+      ranks_(ranks),
+      bert_(make_bert_config(config)),
+      backend_(std::move(backend)) {
   check_vocabulary(config, bert_);
   if (!backend_) backend_ = make_backend(config, ranks.local);
   check_data_paths(config.data);
@@ -77,36 +81,50 @@ void BertSystem::warm_up(const harness::Say& say) {
 }
 
 // Ranks share the work of reading every byte.
-std::optional<std::string> BertSystem::checkpoint_note(const std::filesystem::path& folder,
-                                                       const harness::Say& say) {
-  std::string note, problem;
+std::optional<harness::CheckpointFacts> BertSystem::checkpoint_facts(
+    const std::filesystem::path& folder, const harness::Say& say) {
+  std::optional<CheckpointHeader> header;
+  std::string problem;
   try {
     const std::deque<CheckpointFile> parts = open_checkpoint(folder);
-    note = parts.front().header().note;
-    for (size_t i = static_cast<size_t>(rank()); i < parts.size();
+    header = parts.front().header();
+    for (auto i = static_cast<size_t>(rank()); i < parts.size();
          i += static_cast<size_t>(ranks())) {
       parts[i].verify();
     }
-  } catch (const Error& error) {
-    problem = error.what();
+  } catch (const std::exception& error) {
+    problem = message_of(error);
   }
   if (!problem.empty()) fmt::print(stderr, "rank {}: {}\n", rank(), problem);
   if (sum(problem.empty() ? 0 : 1) > 0) {
     say(fmt::format("{}: cannot be gone on from", folder.string()));
     return std::nullopt;
   }
-  return note;
+  check_suits(*header);
+  return harness::CheckpointFacts{.step = header->step, .note = header->note};
+}
+
+// Before anything is changed.
+void BertSystem::check_suits(const CheckpointHeader& header) const {
+  if (header.parameters != model_->layout().size) {
+    fail("the checkpoint is of a model of {} parameters, this one has {}", header.parameters,
+         model_->layout().size);
+  }
+  const int64_t global_batch = config::global_batch_size(config_, ranks());
+  if (header.plan.global_batch() != global_batch) {
+    fail(
+        "the checkpoint is of a run with global batches of {} samples, those of {} ranks with "
+        "batch.micro_batch {} and batch.gradient_accumulation_steps {} are {}; set these so that "
+        "it is the same",
+        header.plan.global_batch(), ranks(), config_.batch.micro_batch,
+        config_.batch.gradient_accumulation_steps, global_batch);
+  }
 }
 
 void BertSystem::restore(const std::filesystem::path& folder) {
   const std::deque<CheckpointFile> parts = open_checkpoint(folder);
   const CheckpointHeader& header = parts.front().header();
-  const TrainingState state = run_->trainer.state();
-  if (header.parameters != state.parameters) {
-    fail("{}: is of a model of {} parameters, this one has {}", folder.string(), header.parameters,
-         state.parameters);
-  }
-  training::restore(parts, state.arrays, *backend_);
+  training::restore(parts, run_->trainer.state().arrays, *backend_);
   run_->trainer.resume_after(header.step, header.plan);
   run_->steps = run_->resumed_after = header.step;
   run_->trace.resume_after(header.step);
@@ -119,7 +137,29 @@ harness::DataFacts BertSystem::start() {
   run.eval = open_data(config_.data.eval, config_.data, bert_);
   run.evaluator.emplace(*model_, *run.eval, config_.data.eval_samples, config_.batch.micro_batch,
                         ranks_.communicator);
-  return {.train_samples = run.train->size(), .eval_samples = run.evaluator->samples()};
+  return {.train_samples = run.train->size(),
+          .eval_samples = run.evaluator->samples(),
+          .checksum = data_checksum()};
+}
+
+// Of what is known of the data at once: sizes of files, and the length and the masked positions of
+// every sample.
+uint32_t BertSystem::data_checksum() const {
+  uint32_t checksum = 0;
+  const auto add = [&](const auto& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    checksum = crc32c({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, checksum);
+  };
+  for (const auto* source : {run_->train.get(), run_->eval.get()}) {
+    add(data::to_text(source->index().classes()));
+  }
+  add(run_->eval->index().lengths());
+  for (const std::filesystem::path& path : data_files()) {
+    std::error_code folder;
+    const auto bytes = std::filesystem::file_size(path, folder);
+    if (!folder) add(std::to_string(bytes));
+  }
+  return checksum;
 }
 
 harness::TrainedStep BertSystem::train_step() {
@@ -136,9 +176,13 @@ harness::TrainedStep BertSystem::train_step() {
 double BertSystem::evaluate() { return run_->evaluator->evaluate().masked_lm_accuracy(); }
 
 void BertSystem::begin_checkpoint(const std::filesystem::path& folder, const std::string& note) {
-  run_->trace.flush();
-  const TrainingState state = run_->trainer.state();
-  run_->checkpoints.begin(part_path(folder, rank()),
+  Run& run = *run_;
+  run.checkpoint = folder;
+  run.checkpoint_problem.clear();
+  try {
+    run.trace.flush();
+    const TrainingState state = run.trainer.state();
+    run.checkpoints.begin(part_path(folder, rank()),
                           {.step = state.step,
                            .parameters = state.parameters,
                            .plan = state.plan,
@@ -146,31 +190,52 @@ void BertSystem::begin_checkpoint(const std::filesystem::path& folder, const std
                            .ranks = ranks(),
                            .note = note},
                           state);
+  } catch (const std::exception& error) {
+    run.checkpoint_problem = message_of(error);
+  }
 }
 
 bool BertSystem::finish_checkpoint() {
-  bool written = true;
+  std::string& problem = run_->checkpoint_problem;
   try {
     run_->checkpoints.finish();
-  } catch (const Error& error) {
-    fmt::print(stderr, "\nstrata: rank {}: the checkpoint is lost: {}\n", rank(), error.what());
-    written = false;
+  } catch (const std::exception& error) {
+    problem = message_of(error);
   }
-  return sum(written ? 0 : 1) == 0;
+  if (!problem.empty()) {
+    fmt::print(stderr, "\nstrata: rank {}: the checkpoint is lost: {}\n", rank(), problem);
+  }
+  const bool written = sum(problem.empty() ? 0 : 1) == 0;
+  if (written && ranks_.first()) warn_of_parts_elsewhere();
+  return written;
+}
+
+// Ranks that do not share a file system write where nobody finds their parts.
+void BertSystem::warn_of_parts_elsewhere() const {
+  for (int other = 0; other < ranks(); ++other) {
+    const std::filesystem::path part = part_path(run_->checkpoint, other);
+    std::error_code ignored;
+    if (std::filesystem::exists(part, ignored)) continue;
+    fmt::print(stderr,
+               "\nstrata: warning: {} is written but not to be seen from rank 0; put run.output "
+               "where all ranks reach it, or the run cannot be resumed\n",
+               part.string());
+    return;
+  }
 }
 
 void BertSystem::save() {
   Run& run = *run_;
-  run.trace.finish();
-  const bool recorded = run.resumed_after < config_.log.timeline_steps;
-  if (recorded && !run.files.timeline.empty()) run.timeline.write(run.files.timeline);
   if (!run.files.checkpoint.empty()) {
     run.trainer.gather_weights();
     if (ranks_.first()) {
       bert::save_weights(model_->layout(), model_->weights(), run.files.checkpoint);
     }
   }
-  run_.reset();  // its loader reads no more
+  const bool recorded = run.resumed_after < config_.log.timeline_steps;
+  if (recorded && !run.files.timeline.empty()) run.timeline.write(run.files.timeline);
+  run.trace.finish();
+  run_.reset();  // its loader reads no more, and no checkpoint is written
 }
 
 }  // namespace strata::training

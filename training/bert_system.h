@@ -46,8 +46,8 @@ class BertSystem final : public harness::SystemUnderTest {
 
   void prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) override;
   void warm_up(const harness::Say& say) override;
-  std::optional<std::string> checkpoint_note(const std::filesystem::path& folder,
-                                             const harness::Say& say) override;
+  std::optional<harness::CheckpointFacts> checkpoint_facts(const std::filesystem::path& folder,
+                                                           const harness::Say& say) override;
   void restore(const std::filesystem::path& folder) override;
   harness::DataFacts start() override;
   harness::TrainedStep train_step() override;
@@ -68,8 +68,14 @@ class BertSystem final : public harness::SystemUnderTest {
     StepTrace trace;
     Timeline timeline;
     CheckpointWriter checkpoints;
+    std::filesystem::path checkpoint;  // that is being written
+    std::string checkpoint_problem;    // why it could not be begun; empty: it was
     int64_t steps = 0, resumed_after = 0;
   };
+
+  void check_suits(const CheckpointHeader& header) const;
+  void warn_of_parts_elsewhere() const;
+  uint32_t data_checksum() const;
 
   const config::RunConfig& config_;
   const Ranks& ranks_;

@@ -19,7 +19,10 @@ void StepTrace::resume_after(int64_t step) {
     std::string kept;
     for (std::string line; std::getline(lines, line);) {
       const auto json = nlohmann::json::parse(line, nullptr, false);  // the last may be torn
-      if (json.is_object() && json.value("step", step + 1) <= step) kept += line + '\n';
+      const auto number = json.is_object() ? json.find("step") : json.end();
+      if (number != json.end() && number->is_number_integer() && *number <= step) {
+        kept += line + '\n';
+      }
     }
     write_file_atomically(path_, kept);
   }
@@ -51,7 +54,9 @@ void StepTrace::add(const StepResult& step) {
 }
 
 void StepTrace::flush() {
-  if (!path_.empty()) flush_file(path_);
+  if (path_.empty()) return;
+  if (!file_.flush()) fail("{}: the step trace could not be written", path_.string());
+  flush_file(path_);
 }
 
 void StepTrace::finish() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -88,6 +89,14 @@ void add_accelerators(nlohmann::ordered_json& json, const SystemFacts& facts) {
       "{} GB", std::lround(1e-9 * static_cast<double>(facts.accelerator->memory_bytes)));
 }
 
+// A description without these fields; discarded where it is none.
+nlohmann::json fields_but(const std::string& text, std::initializer_list<const char*> left_out) {
+  auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return nlohmann::json(nlohmann::json::value_t::discarded);
+  for (const char* field : left_out) json.erase(field);
+  return json;
+}
+
 }  // namespace
 
 std::string system_name(const config::RunConfig& config, const Machine& machine,
@@ -121,13 +130,15 @@ std::string system_description_json(const config::RunConfig& config, const Machi
 }
 
 bool describe_same_system(const std::string& a, const std::string& b) {
-  const auto steady = [](const std::string& text) {
-    auto json = nlohmann::json::parse(text, nullptr, false);
-    if (json.is_object()) json.erase("host_processor_frequency");
-    return json;
-  };
-  const nlohmann::json first = steady(a), second = steady(b);
-  return first.is_object() && first == second;
+  const auto first = fields_but(a, {"host_processor_frequency"});
+  return first.is_object() && first == fields_but(b, {"host_processor_frequency"});
+}
+
+bool describe_other_ranks(const std::string& a, const std::string& b) {
+  const auto kOfRanks = {"host_processor_frequency", "system_name", "number_of_nodes",
+                         "accelerators_per_node",    "hw_notes",    "sw_notes"};
+  const auto first = fields_but(a, kOfRanks);
+  return first.is_object() && first == fields_but(b, kOfRanks) && !describe_same_system(a, b);
 }
 
 bool differ_in_ranks_only(const std::string& a, const std::string& b) {

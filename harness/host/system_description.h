@@ -39,6 +39,9 @@ std::string system_description_json(const config::RunConfig& config, const Machi
 // machines give as it is at this moment. A text that is no description is of no system.
 bool describe_same_system(const std::string& a, const std::string& b);
 
+// Whether two descriptions are of the same machines with different ranks, all else being equal.
+bool describe_other_ranks(const std::string& a, const std::string& b);
+
 // Whether two names made by system_name are of the same hardware on different ranks or nodes.
 bool differ_in_ranks_only(const std::string& a, const std::string& b);
 

@@ -88,16 +88,33 @@ void ExperimentLog::discard() {
   started_ = running_ = false;
 }
 
-bool ExperimentLog::close() {
+ExperimentLog::Closed ExperimentLog::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   std::error_code ignored;  // gone already
   if (!started_ && log_.enabled()) std::filesystem::remove(log_.path(), ignored);
-  if (running_) {
-    running_ = false;
-    log_.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
+  if (!running_) return started_ ? Closed::kEnded : Closed::kNotBegun;
+  running_ = false;
+  log_.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
+  return Closed::kAborted;
+}
+
+std::string ExperimentLog::farewell() {
+  switch (close()) {
+    case Closed::kNotBegun:
+      return "\nstrata: interrupted before the run began; it left no log\n";
+    case Closed::kAborted:
+      return fmt::format(
+          "\nstrata: interrupted; {} ends with run_stop aborted. --resume goes on from its last "
+          "checkpoint, if it has one; --continue sets it aside and runs it again.\n",
+          log_.path().string());
+    case Closed::kEnded:
+      return fmt::format(
+          "\nstrata: interrupted after the run had ended; {} is whole, what is written after it "
+          "(weights, timeline) may be missing\n",
+          log_.path().string());
   }
-  return started_;
+  return "";
 }
 
 void ExperimentLog::watch() {
@@ -106,12 +123,7 @@ void ExperimentLog::watch() {
       int exit_code = 128 + interruption_->signal();
       std::string message;
       try {
-        message = close() ? fmt::format(
-                                "\nstrata: interrupted; {} ends with run_stop aborted. "
-                                "--resume goes on from its last checkpoint, if it has one; "
-                                "--continue sets it aside and runs it again.\n",
-                                log_.path().string())
-                          : "\nstrata: interrupted before the run began; it left no log\n";
+        message = farewell();
       } catch (const std::exception& error) {
         message = fmt::format("\nstrata: interrupted, and {}\n", error.what());
         exit_code = 2;

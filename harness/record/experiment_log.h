@@ -54,7 +54,9 @@ class ExperimentLog {
 
  private:
   void watch();
-  bool close();  // whether the run had begun
+  enum class Closed : uint8_t { kNotBegun, kAborted, kEnded };  // as the run was then
+  Closed close();
+  std::string farewell();  // closes it, and says what became of it
 
   EventLog log_;
   std::mutex mutex_;

@@ -23,15 +23,15 @@ std::filesystem::path checkpoint_folder(const std::filesystem::path& checkpoints
 
 std::vector<int64_t> checkpoint_steps(const std::filesystem::path& checkpoints) {
   std::vector<int64_t> steps;
-  if (!std::filesystem::is_directory(checkpoints)) return steps;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(checkpoints, ignored)) return steps;
+  constexpr size_t kPrefixLength = sizeof kPrefix - 1;
   for (const auto& path : list_directory(checkpoints)) {
     const std::string name = path.filename().string();
     int64_t step = 0;
-    const size_t prefix = sizeof kPrefix - 1;
     if (!name.starts_with(kPrefix)) continue;
-    const auto [end, error] =
-        std::from_chars(name.data() + prefix, name.data() + name.size(), step);
-    if (error == std::errc() && end == name.data() + name.size()) steps.push_back(step);
+    std::from_chars(name.data() + kPrefixLength, name.data() + name.size(), step);
+    if (step > 0 && path == checkpoint_folder(checkpoints, step)) steps.push_back(step);
   }
   std::sort(steps.rbegin(), steps.rend());
   return steps;
@@ -40,13 +40,11 @@ std::vector<int64_t> checkpoint_steps(const std::filesystem::path& checkpoints) 
 Checkpoints::Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system,
                          std::filesystem::path folder, int64_t resumed_after)
     : config_(config), system_(system), folder_(std::move(folder)), last_(resumed_after) {
-  if (system_.rank() == 0) {
-    for (const int64_t step : checkpoint_steps(folder_)) {
-      if (step > resumed_after) remove_folder(step);
-      if (step <= resumed_after) written_.push_front(step);
-    }
+  if (system_.rank() != 0) return;
+  // Those of later steps could not be gone on from, and may be needed to tell why.
+  for (const int64_t step : checkpoint_steps(folder_)) {
+    if (step <= resumed_after) written_.push_front(step);
   }
-  if (config_.enabled()) system_.barrier();  // the ranks that write come after what is removed
 }
 
 bool Checkpoints::due(int64_t step) {
@@ -64,7 +62,7 @@ bool Checkpoints::time_is_up() {
 
 void Checkpoints::take(int64_t step, const std::string& note) {
   const auto begin = Clock::now();
-  settle();
+  wait_for_last();
   system_.begin_checkpoint(checkpoint_folder(folder_, step), note);
   being_written_ = last_ = step;
   ++taken_;
@@ -72,13 +70,7 @@ void Checkpoints::take(int64_t step, const std::string& note) {
   seconds_ += seconds_between(begin, last_time_);
 }
 
-void Checkpoints::finish() {
-  const auto begin = Clock::now();
-  settle();
-  seconds_ += seconds_since(begin);
-}
-
-void Checkpoints::settle() {
+void Checkpoints::wait_for_last() {
   if (being_written_ == 0) return;
   const bool whole = system_.finish_checkpoint();
   const int64_t step = being_written_;
@@ -89,7 +81,8 @@ void Checkpoints::settle() {
   for (; written_.size() > kKept; written_.pop_front()) remove_folder(written_.front());
 }
 
-void Checkpoints::remove() {
+void Checkpoints::remove_all() {
+  if (config_.enabled()) system_.barrier();
   if (system_.rank() != 0) return;
   std::error_code ignored;
   for (const int64_t step : checkpoint_steps(folder_)) remove_folder(step);

@@ -20,27 +20,25 @@ std::vector<int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 // All ranks call together.
 class Checkpoints {
  public:
-  // Below `folder`; of a run that goes on after `resumed_after`, 0: that begins. What is there of
-  // later steps is no use, and removed. All that is taken by reference must outlive it.
+  // Below `folder`. `resumed_after`: the step that the run goes on after; 0 where it begins. All
+  // that is taken by reference must outlive it.
   Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system,
               std::filesystem::path folder, int64_t resumed_after);
 
   // Whether to take one after `step`; asked once a step. By time the first rank's clock decides.
   bool due(int64_t step);
-  // Waits until the one before is written, then removes the one before the last two, and has the
-  // system begin this one. What cannot be written is lost, and said so: training goes on.
+  // Waits until the one before is written, keeps that and the one before it, and has the system
+  // begin this one. What cannot be written is lost, and said so: training goes on.
   void take(int64_t step, const std::string& note);
-  // Waits until the last is written.
-  void finish();
-  // The run has ended: removes all.
-  void remove();
+  // The run has ended, and no rank writes any more.
+  void remove_all();
 
   int taken() const { return taken_; }
   double seconds() const { return seconds_; }  // that training waited for them
 
  private:
   bool time_is_up();
-  void settle();
+  void wait_for_last();
   void remove_folder(int64_t step);
 
   config::CheckpointConfig config_;

@@ -1,9 +1,9 @@
 #include "harness/resume/resume_point.h"
 
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "base/crc32c.h"
-#include "base/error.h"
 #include "base/files.h"
 
 namespace strata::harness {
@@ -15,26 +15,37 @@ std::string to_note(const ResumePoint& point) {
                                 {"accuracy", point.accuracy},
                                 {"train_samples", point.train_samples},
                                 {"eval_samples", point.eval_samples},
+                                {"data_checksum", point.data_checksum},
                                 {"log_bytes", point.log_bytes},
                                 {"log_checksum", point.log_checksum}}
       .dump();
 }
 
-ResumePoint parse_note(const std::string& note, const std::filesystem::path& where) {
-  try {
-    const auto json = nlohmann::json::parse(note);
-    return {.seed = json.at("seed"),
-            .step = json.at("step"),
-            .samples = json.at("samples"),
-            .block_begin = json.at("block_begin"),
-            .accuracy = json.at("accuracy"),
-            .train_samples = json.at("train_samples"),
-            .eval_samples = json.at("eval_samples"),
-            .log_bytes = json.at("log_bytes"),
-            .log_checksum = json.at("log_checksum")};
-  } catch (const nlohmann::json::exception& error) {
-    fail("{}: its note does not say where the run was: {}", where.string(), error.what());
-  }
+std::optional<ResumePoint> parse_note(const std::string& note) {
+  const auto json = nlohmann::json::parse(note, nullptr, false);
+  bool whole = json.is_object();
+  const auto number = [&](const char* key, auto& value) {
+    const auto found = whole ? json.find(key) : json.end();
+    using Number = std::remove_reference_t<decltype(value)>;
+    whole = whole && found != json.end() && found->is_number() &&
+            (std::is_floating_point_v<Number> || found->is_number_integer());
+    if (whole) value = found->get<Number>();
+  };
+  ResumePoint point;
+  number("seed", point.seed);
+  number("step", point.step);
+  number("samples", point.samples);
+  number("block_begin", point.block_begin);
+  number("accuracy", point.accuracy);
+  number("train_samples", point.train_samples);
+  number("eval_samples", point.eval_samples);
+  number("data_checksum", point.data_checksum);
+  number("log_bytes", point.log_bytes);
+  number("log_checksum", point.log_checksum);
+  whole = whole && point.step > 0 && point.samples > 0 && point.block_begin >= 0 &&
+          point.block_begin <= point.samples && point.accuracy >= 0 && point.accuracy <= 1 &&
+          point.log_bytes > 0;
+  return whole ? std::optional(point) : std::nullopt;
 }
 
 bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "harness/record/result_tree.h"
@@ -17,13 +18,14 @@ struct ResumePoint {
   double accuracy = 0;        // of the last evaluation
   int64_t train_samples = 0;  // of the data
   int64_t eval_samples = 0;
+  uint32_t data_checksum = 0;
   uint64_t log_bytes = 0;     // that the log had
   uint32_t log_checksum = 0;  // CRC-32C of these
 };
 
-// The note that goes with a checkpoint, and back. Throws Error, naming `where`, for other text.
+// The note that goes with a checkpoint, and back; nothing for other text.
 std::string to_note(const ResumePoint& point);
-ResumePoint parse_note(const std::string& note, const std::filesystem::path& where);
+std::optional<ResumePoint> parse_note(const std::string& note);
 
 // Whether a log begins as it was at `point`.
 bool begins_as_at(const std::filesystem::path& log, const ResumePoint& point);

@@ -2,7 +2,8 @@
 """Kills runs of a small model at random moments and resumes them.
 
 A run on 1 to 4 ranks takes checkpoints. One of its ranks gets SIGKILL, SIGTERM, SIGINT, SIGHUP or SIGSTOP at a random
-moment, and one run in four once more after it was resumed. Wanted: the whole job ends within 10 s, its log is valid, and
+moment, and one run in four once more after it was resumed. Wanted: the whole job ends within 10 s (a stopped rank that is
+alone, or that MPI still starts, goes on instead), its log is valid, and
 the resumed run has the weights and losses, bit for bit, of one that was never interrupted. What the log said before is kept.
 
 Each run follows from --seed and its number: --replay N does it again.
@@ -141,7 +142,8 @@ def wait_until(condition, limit):
 def interrupt(benchmark, command, output, number, delay, victim):
     """Starts the job and signals a rank. Returns (what happened, violations)."""
     problems = []
-    with open(benchmark.folder / f"{output.name}.err", "a") as errors:
+    messages = benchmark.folder / f"{output.name}.err"
+    with open(messages, "w") as errors:
         job = subprocess.Popen(command, stdout=errors, stderr=errors)
     time.sleep(delay)
     ranks, _ = processes_of(benchmark.strata, output)
@@ -154,7 +156,7 @@ def interrupt(benchmark, command, output, number, delay, victim):
     os.kill(ranks[victim], number)
     sent = time.monotonic()
     # Nobody is there to notice, or MPI still starts and run.stall_seconds is not watched yet.
-    if number == signal.SIGSTOP and (len(ranks) == 1 or not Result(output).log.exists()):
+    if number == signal.SIGSTOP and (len(ranks) == 1 or "experiment 0" not in messages.read_text()):
         time.sleep(0.5)
         os.kill(ranks[victim], signal.SIGCONT)
         job.wait()
@@ -224,8 +226,8 @@ def compare(benchmark, result, whole, before, resumed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--strata", type=Path, default=ROOT / "build/release/cli/strata", help="the program (default: %(default)s)")
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=200, help="how many (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of all runs (default: %(default)s)")
     parser.add_argument("--replay", type=int, help="only the run of this number")
     parser.add_argument("--json", type=Path, help="write every run's record here, a line each")
     options = parser.parse_args()

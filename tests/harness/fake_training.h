@@ -36,7 +36,7 @@ class FakeSystem final : public SystemUnderTest {
   void warm_up(const Say&) override { calls += "warm_up "; }
   DataFacts start() override {
     calls += "start ";
-    return {.train_samples = train_samples, .eval_samples = 7};
+    return {.train_samples = train_samples, .eval_samples = 7, .checksum = data_checksum};
   }
   TrainedStep train_step() override {
     if (++step_ == fails_at) fail("the device is gone");
@@ -48,11 +48,11 @@ class FakeSystem final : public SystemUnderTest {
     calls += "evaluate ";
     return 0.01 * static_cast<double>(step_);
   }
-  std::optional<std::string> checkpoint_note(const std::filesystem::path& folder,
-                                             const Say&) override {
+  std::optional<CheckpointFacts> checkpoint_facts(const std::filesystem::path& folder,
+                                                  const Say&) override {
     const std::string part = read_file(folder / "part");
     if (part.starts_with("damaged")) return std::nullopt;
-    return part.substr(part.find(' ') + 1);
+    return CheckpointFacts{.step = std::stoll(part), .note = part.substr(part.find(' ') + 1)};
   }
   void restore(const std::filesystem::path& folder) override {
     calls += "restore ";
@@ -68,6 +68,7 @@ class FakeSystem final : public SystemUnderTest {
   int named_ranks = 1;
   int64_t fails_at = 0, diverges_at = std::numeric_limits<int64_t>::max();
   int64_t loss_interval = 1, train_samples = 100;
+  uint32_t data_checksum = 1;
   bool disk_is_full = false;
   std::vector<std::filesystem::path> data;
   std::string calls;

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/random.h"
+
 namespace strata::simulation {
 
 // The numbers are a function of seed and count alone, so several threads may draw.
@@ -15,22 +17,15 @@ class Chaos {
   // The process kills itself at its `dies_at`th moment; 0: never.
   Chaos(uint64_t seed, int64_t dies_at) : seed_(seed), dies_at_(dies_at) {}
 
-  // A moment: mostly nothing, often a pause of up to 200 us.
+  // A moment: one in eight pauses for up to 200 us.
   void moment() {
     const int64_t count = ++count_;
     if (count == dies_at_) ::kill(::getpid(), SIGKILL);
-    const uint64_t drawn = mixed(seed_ + static_cast<uint64_t>(count));
+    const uint64_t drawn = splitmix64(seed_ + static_cast<uint64_t>(count));
     if (drawn % 8 == 0) ::usleep(static_cast<useconds_t>(drawn / 8 % 200));
   }
 
   int64_t moments() const { return count_; }
-
-  // SplitMix64's output function (Steele et al. 2014).
-  static uint64_t mixed(uint64_t x) {
-    x = (x + 0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-  }
 
  private:
   uint64_t seed_;

@@ -50,7 +50,7 @@ std::optional<harness::ResumePoint> last_whole(const fs::path& checkpoints) {
     try {
       const auto parts = training::open_checkpoint(folder);
       for (const training::CheckpointFile& part : parts) part.verify();
-      return harness::parse_note(parts.front().header().note, folder);
+      return harness::parse_note(parts.front().header().note);
     } catch (const Error&) {
       continue;  // the one before
     }

@@ -36,7 +36,7 @@ class LateBackend final : public testing_support::DeferredBackend {
 };
 
 void train(const Job& job, SharedMemory& shared, int rank) {
-  Chaos chaos(Chaos::mixed(job.seed + static_cast<uint64_t>(rank)),
+  Chaos chaos(splitmix64(job.seed + static_cast<uint64_t>(rank)),
               rank == job.victim ? job.dies_at : 0);
   const auto communicator = shared.communicator(rank, chaos);
   const training::Ranks ranks{*communicator, {rank, job.ranks, {}}};

@@ -117,6 +117,7 @@ Simulated Simulation::run(uint64_t seed) {
       result.story += "; ended before";
       break;
     }
+    if (end.messages.find("from none of the checkpoints") != std::string::npos) break;
     if (!end.killed) result.problems.push_back("a rank ended by itself: " + end.messages);
     result.story += fmt::format("; rank {} died", job.victim);
     // The process that keeps the log may die with the machine.
@@ -124,7 +125,12 @@ Simulated Simulation::run(uint64_t seed) {
     result.story += ", " + damage(tree, random);
   }
   job.dies_at = 0;
-  const JobEnd end = simulation::run(job, folder_ / "messages");
+  JobEnd end = simulation::run(job, folder_ / "messages");
+  if (end.messages.find("from none of the checkpoints the run can go on") != std::string::npos) {
+    result.story += "; continued";
+    job.existing = harness::ExistingResults::kKeep;
+    end = simulation::run(job, folder_ / "messages");
+  }
   if (!end.finished) {
     result.problems.push_back("cannot be resumed: " + end.messages);
     return result;

@@ -1,15 +1,16 @@
 #include "training/checkpoint/checkpoint.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/error.h"
 
 namespace strata::training {
 namespace {
 
-// Copies what of `piece` the array holds. Returns how many elements.
-int64_t copy_piece(const Piece& piece, const StateArray& array, device::Backend& backend) {
-  int64_t copied = 0;
+// Copies what of `piece` the array holds. Adds which elements.
+void copy_piece(const Piece& piece, const StateArray& array, device::Backend& backend,
+                std::vector<Range>& copied) {
   for (const Range& held : array.holds) {
     const Range both{std::max(held.begin, piece.range.begin), std::min(held.end, piece.range.end)};
     if (both.size() <= 0) continue;
@@ -17,9 +18,21 @@ int64_t copy_piece(const Piece& piece, const StateArray& array, device::Backend&
     const auto from = static_cast<size_t>(both.begin - piece.range.begin) * size_of(piece.dtype);
     backend.copy_to_device(device::Stream::kCompute, to.data, piece.bytes.data() + from,
                            to.bytes());
-    copied += both.size();
+    copied.push_back(both);
   }
-  return copied;
+}
+
+// Elements of the ranges, none of which may be in two of them.
+int64_t count_once(std::vector<Range> ranges, const StateArray& array) {
+  std::ranges::sort(ranges, {}, &Range::begin);
+  int64_t count = 0, end = 0;
+  for (const Range& range : ranges) {
+    if (range.begin < end)
+      fail("the checkpoint has element {} of {} twice", range.begin, array.name);
+    end = range.end;
+    count += range.size();
+  }
+  return count;
 }
 
 }  // namespace
@@ -34,8 +47,10 @@ std::deque<CheckpointFile> open_checkpoint(const std::filesystem::path& folder) 
     const std::filesystem::path path = part_path(folder, rank);
     parts.emplace_back(path);
     const CheckpointHeader &part = parts.back().header(), &first = parts.front().header();
-    if (part.step != first.step || part.ranks != first.ranks || part.rank != rank) {
-      fail("{}: is part {} of {} after step {}, expected part {} of {} after step {}",
+    const bool alike = part.step == first.step && part.ranks == first.ranks &&
+                       part.parameters == first.parameters && part.note == first.note;
+    if (!alike || part.rank != rank) {
+      fail("{}: is part {} of {} after step {}, expected part {} of {} after step {} of this run",
            path.string(), part.rank, part.ranks, part.step, rank, first.ranks, first.step);
     }
   }
@@ -45,14 +60,14 @@ std::deque<CheckpointFile> open_checkpoint(const std::filesystem::path& folder) 
 void restore(const std::deque<CheckpointFile>& parts, const std::vector<StateArray>& arrays,
              device::Backend& backend) {
   for (const StateArray& array : arrays) {
-    int64_t missing = 0;
-    for (const Range& held : array.holds) missing += held.size();
+    std::vector<Range> copied;
     for (const CheckpointFile& part : parts) {
       for (const Piece& piece : part.pieces()) {
         if (piece.array != array.name || piece.dtype != array.tensor.dtype) continue;
-        missing -= copy_piece(piece, array, backend);
+        copy_piece(piece, array, backend, copied);
       }
     }
+    const int64_t missing = count_once(array.holds, array) - count_once(copied, array);
     if (missing != 0) {
       fail("the checkpoint after step {} lacks {} elements of {}: it is of another model",
            parts.front().header().step, missing, array.name);

@@ -1,7 +1,8 @@
 #include "training/checkpoint/checkpoint_file.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cstring>
+#include <fstream>
 #include <map>
 #include <string_view>
 
@@ -17,10 +18,6 @@ using device::DType;
 constexpr char kFormat[] = "strata checkpoint 1", kChecksum[] = "checksum";
 
 const char* stored_name(DType dtype) { return dtype == DType::kF64 ? "F64" : "F32"; }
-
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 template <typename Integer>
 bool parse(std::string_view text, Integer& value) {
@@ -51,8 +48,9 @@ CheckpointHeader to_header(const std::filesystem::path& path,
          path.string(), text("format"), kFormat);
   }
   const auto number = [&](const char* key, auto& value) {
-    if (parse(text(key), value)) return;
-    fail("{}: the checkpoint's {} is \"{}\", no number", path.string(), key, text(key));
+    const bool counts_from_0 = std::string_view(key) == "rank";
+    if (parse(text(key), value) && value >= (counts_from_0 ? 0 : 1)) return;
+    fail("{}: the checkpoint's {} is \"{}\"", path.string(), key, text(key));
   };
   CheckpointHeader header{.note = text("note")};
   number("step", header.step);
@@ -65,13 +63,16 @@ CheckpointHeader to_header(const std::filesystem::path& path,
   return header;
 }
 
+// No array has more elements than the model has parameters.
 Piece to_piece(const std::filesystem::path& path, const std::string& name,
-               const bert::StoredTensor& tensor, std::span<const std::byte> file) {
+               const bert::StoredTensor& tensor, int64_t parameters,
+               std::span<const std::byte> file) {
   const size_t slash = name.rfind('/');
   Piece piece{.array = name.substr(0, slash)};
   const bool wide = tensor.dtype == stored_name(DType::kF64);
   if (slash == std::string::npos || !parse(name.substr(slash + 1), piece.range.begin) ||
-      (!wide && tensor.dtype != stored_name(DType::kF32))) {
+      (!wide && tensor.dtype != stored_name(DType::kF32)) || piece.range.begin > parameters ||
+      tensor.size() > parameters - piece.range.begin) {
     fail("{}: tensor \"{}\" of {} is no part of a checkpoint", path.string(), name, tensor.dtype);
   }
   piece.dtype = wide ? DType::kF64 : DType::kF32;
@@ -105,7 +106,7 @@ CheckpointFile::CheckpointFile(const std::filesystem::path& path) : path_(path),
     if (name == kChecksum) {
       checksum_at_ = tensor.begin;
     } else {
-      pieces_.push_back(to_piece(path, name, tensor, file_.bytes()));
+      pieces_.push_back(to_piece(path, name, tensor, header_.parameters, file_.bytes()));
     }
   }
   if (checksum_at_ + sizeof(uint32_t) != file_.bytes().size()) {
@@ -114,9 +115,17 @@ CheckpointFile::CheckpointFile(const std::filesystem::path& path) : path_(path),
 }
 
 void CheckpointFile::verify() const {
-  uint32_t stored = 0;
-  std::memcpy(&stored, file_.bytes().data() + checksum_at_, sizeof stored);
-  const uint32_t computed = crc32c(text_of(file_.bytes().first(checksum_at_)));
+  // Read, not mapped: what the disk cannot give is an error here, not the process's end.
+  std::ifstream file(path_, std::ios::binary);
+  std::string piece;
+  uint32_t computed = 0, stored = 0;
+  for (size_t left = checksum_at_; file && left > 0; left -= piece.size()) {
+    piece.resize(std::min(left, size_t{1} << 20));
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    computed = crc32c(piece, computed);
+  }
+  file.read(reinterpret_cast<char*>(&stored), sizeof stored);
+  if (!file) fail("{}: cannot be read whole", path_.string());
   if (computed != stored) {
     fail("{}: its checksum is {:08x}, that of its bytes {:08x}: it is damaged", path_.string(),
          stored, computed);

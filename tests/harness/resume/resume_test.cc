@@ -61,7 +61,7 @@ TEST_F(Resume, GoesOnAfterTheLastCheckpoint) {
   EXPECT_EQ(results[0].seed, 5u);
   EXPECT_EQ(system_.seeds, (std::vector<uint64_t>{5, 5}));
   EXPECT_EQ(system_.calls,
-            "barrier prepare warm_up restore barrier barrier start checkpoint evaluate save ");
+            "prepare warm_up restore barrier barrier start checkpoint evaluate save barrier ");
   EXPECT_TRUE(system_.files_.resumed);
   EXPECT_EQ(read_file(tree().log(0).string() + ".interrupted.1"), before) << "nothing is lost";
 }
@@ -115,7 +115,7 @@ TEST_F(Resume, TheClockRunsThroughTheInterruption) {
   for (const int64_t step : steps()) {  // which hold the log's checksum
     const std::string whole = read_file(part(step));
     const size_t space = whole.find(' ');
-    ResumePoint point = parse_note(whole.substr(space + 1), part(step));
+    ResumePoint point = parse_note(whole.substr(space + 1)).value();
     point.log_checksum = crc32c(text.substr(0, point.log_bytes));
     write_file_atomically(part(step), whole.substr(0, space + 1) + to_note(point));
   }
@@ -132,12 +132,17 @@ TEST_F(Resume, ADamagedCheckpointIsPassedOver) {
   EXPECT_NE(std::find(events.begin(), events.end(), "resumed=4"), events.end());
 }
 
-TEST_F(Resume, WithoutAWholeCheckpointTheExperimentRunsAgain) {
+// Whether what was trained is lost is for the user to say.
+TEST_F(Resume, WithoutAWholeCheckpointNothingIsChanged) {
   interrupt_at(8);
   write_file_atomically(part(6), "damaged");
   write_file_atomically(part(4), "damaged");
   write_file_atomically(part(2), "damaged");
-  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  const std::string log = read_file(tree().log(0));
+  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("--continue"), std::string::npos);
+  EXPECT_EQ(read_file(tree().log(0)), log);
+  EXPECT_FALSE(std::filesystem::exists(tree().log(0).string() + ".interrupted.1"));
+  EXPECT_TRUE(run(ExistingResults::kKeep)[0].reached_target);
   EXPECT_TRUE(std::filesystem::exists(tree().log(0).string() + ".interrupted.1"));
   EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
 }
@@ -156,8 +161,9 @@ TEST_F(Resume, CheckpointsOfAnotherLogAreRefused) {
   log[log.find("init_start")] = 'x';
   write_file_atomically(tree().log(0), log);
   const std::string error = error_of([&] { run(ExistingResults::kResume); });
-  EXPECT_NE(error.find(tree().log(0).string()), std::string::npos) << error;
+  EXPECT_NE(error.find(tree().checkpoints(0).string()), std::string::npos) << error;
   EXPECT_EQ(read_file(tree().log(0)), log);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{6, 4, 2}));
 }
 
 TEST_F(Resume, AnotherConfigurationOrOtherDataAreRefused) {
@@ -166,10 +172,10 @@ TEST_F(Resume, AnotherConfigurationOrOtherDataAreRefused) {
   EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("another configuration"),
             std::string::npos);
   config_.optimizer.lr /= 2;
-  system_.train_samples = 101;
+  system_.data_checksum = 2;
   EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("the data have changed"),
             std::string::npos);
-  system_.train_samples = 100;
+  system_.data_checksum = 1;
   config_.checkpoint.every_steps = 1;  // may change
   EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
 }
@@ -186,6 +192,65 @@ TEST_F(Resume, GoesOnOnOtherRanksBesideTheOriginalsName) {
   EXPECT_TRUE(results[0].reached_target);
   EXPECT_NE(results[0].log.string().find("4rank"), std::string::npos) << results[0].log;
   EXPECT_NE(system_.calls.find("restore"), std::string::npos);
+}
+
+TEST_F(Resume, GoesOnOnOtherRanksUnderAGivenName) {
+  system_.named_ranks = 4;
+  interrupt_at(8);
+  system_.named_ranks = 2;
+  EXPECT_THROW(run(ExistingResults::kKeep), Error) << "it would begin anew, on other ranks";
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  EXPECT_NE(system_.calls.find("restore"), std::string::npos);
+}
+
+// Their results would lie under the name of another system.
+TEST_F(Resume, OnOtherRanksNoExperimentBegins) {
+  config_.run.system.reset();
+  config_.run.experiments = 2;
+  system_.named_ranks = 4;
+  system_.fails_at = 8;
+  EXPECT_THROW(run(), Error);
+  system_.fails_at = 0;
+  system_.named_ranks = 2;
+  const std::string error = error_of([&] { run(ExistingResults::kResume); });
+  EXPECT_NE(error.find("result_1 has no checkpoint"), std::string::npos) << error;
+  config_.run.experiments = 1;
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+}
+
+TEST_F(Resume, ResultsOfOtherRanksThatHaveEndedAreNotItsOwn) {
+  config_.run.system.reset();
+  system_.named_ranks = 4;
+  const std::filesystem::path four = run()[0].log;
+  system_.named_ranks = 2;
+  EXPECT_NE(run(ExistingResults::kResume)[0].log, four);
+  EXPECT_EQ(system_.seeds.size(), 2u) << "it was trained";
+}
+
+TEST_F(Resume, CheckpointsWithoutALogAreSetAside) {
+  interrupt_at(8);
+  std::filesystem::remove(tree().log(0));
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  EXPECT_EQ(checkpoint_steps(tree().checkpoints(0).string() + ".interrupted.1"),
+            (std::vector<int64_t>{6, 4, 2}));
+}
+
+// It was stopped between run_stop and its last files.
+TEST_F(Resume, AnEndedRunKeepsItsResultAndNoCheckpoints) {
+  run();
+  write_file_atomically(part(8), "8 a note");
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  EXPECT_EQ(system_.seeds.size(), 1u) << "it was trained again";
+  EXPECT_EQ(steps(), std::vector<int64_t>());
+}
+
+TEST_F(Resume, ACheckpointThatSaysAnotherStepIsPassedOver) {
+  interrupt_at(8);
+  const std::string bytes = read_file(part(4));
+  write_file_atomically(part(6), bytes);
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  const auto events = timed_events();
+  EXPECT_NE(std::find(events.begin(), events.end(), "resumed=4"), events.end());
 }
 
 TEST_F(Resume, CheckpointsComeAfterStepsWhoseLossIsRead) {
@@ -239,12 +304,19 @@ TEST(ResumePoint, ANoteIsReadBack) {
                           .eval_samples = 6,
                           .log_bytes = 7,
                           .log_checksum = 0xffffffff};
-  EXPECT_EQ(to_note(parse_note(to_note(point), "x")), to_note(point));
-  EXPECT_EQ(parse_note(to_note(point), "x").accuracy, point.accuracy);
+  EXPECT_EQ(to_note(parse_note(to_note(point)).value()), to_note(point));
+  EXPECT_EQ(parse_note(to_note(point))->accuracy, point.accuracy);
   for (const char* text : {"", "{}", "[]", "{\"seed\": \"x\"}", "1e999"}) {
-    EXPECT_NE(error_of([&] { parse_note(text, "the folder"); }).find("the folder"),
-              std::string::npos)
-        << text;
+    EXPECT_FALSE(parse_note(text)) << text;
+  }
+  for (const auto spoil :
+       {+[](ResumePoint& p) { p.step = 0; }, +[](ResumePoint& p) { p.samples = -5; },
+        +[](ResumePoint& p) { p.accuracy = 2; },
+        +[](ResumePoint& p) { p.block_begin = p.samples + 1; },
+        +[](ResumePoint& p) { p.log_bytes = 0; }}) {
+    ResumePoint spoilt = point;
+    spoil(spoilt);
+    EXPECT_FALSE(parse_note(to_note(spoilt))) << to_note(spoilt);
   }
 }
 

@@ -26,7 +26,7 @@ class Checkpoint : public testing_support::TemporaryDirectory {
     return {
         "x", {values_.data(), device::DType::kF32, 1, 10}, {{0, 10}}, {shard_of(10, rank, ranks)}};
   }
-  void write(int rank, int ranks, int64_t step = 3) {
+  void write(int rank, int ranks, int64_t step = 3, const std::string& note = "{\"a\": \"note\"}") {
     CheckpointWriter writer(backend_);
     writer.begin(part_path(directory_, rank),
                  {.step = step,
@@ -34,7 +34,7 @@ class Checkpoint : public testing_support::TemporaryDirectory {
                   .plan = {4, 6, 2},
                   .rank = rank,
                   .ranks = ranks,
-                  .note = "{\"a\": \"note\"}"},
+                  .note = note},
                  {.arrays = {array_of(rank, ranks)}});
     writer.finish();
   }
@@ -76,7 +76,7 @@ TEST_F(Checkpoint, IsPutBackIntoTheRangesThatARankHolds) {
   restore(open_checkpoint(directory_), {array}, backend_);
   EXPECT_EQ(held, (std::vector<float>{2, 3, 7, 8, 9}));
   CheckpointWriter writer(backend_);
-  writer.begin(part_path(directory_, 0), {.step = 4}, {.arrays = {array}});
+  writer.begin(part_path(directory_, 0), {.step = 4, .parameters = 10}, {.arrays = {array}});
   writer.finish();
   const auto parts = open_checkpoint(directory_);
   ASSERT_EQ(parts[0].pieces().size(), 2u);
@@ -112,6 +112,30 @@ TEST_F(Checkpoint, AMissingOrForeignPartIsNamed) {
   EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("of 3"), std::string::npos);
 }
 
+TEST_F(Checkpoint, PartsOfTwoRunsAreNotOne) {
+  write(0, 2);
+  write(1, 2, 3, "another note");
+  EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("of this run"), std::string::npos);
+}
+
+// Damage that a checksum made afterwards does not tell.
+TEST_F(Checkpoint, PiecesBeyondTheModelOrTwiceAreRefused) {
+  const auto write_pieces = [&](std::vector<Piece> pieces) {
+    write_checkpoint_file(part_path(directory_, 0), {.step = 3, .parameters = 10}, pieces);
+  };
+  const auto bytes = std::as_bytes(std::span(values_));
+  for (const int64_t begin : {int64_t{1}, int64_t{11}, INT64_MAX - 7}) {
+    write_pieces({{"x", device::DType::kF32, {begin, begin + 10}, bytes}});
+    EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("no part"), std::string::npos)
+        << begin;
+  }
+  write_pieces({{"x", device::DType::kF32, {0, 5}, bytes.first(20)},
+                {"x", device::DType::kF32, {4, 9}, bytes.first(20)}});
+  const auto parts = open_checkpoint(directory_);
+  EXPECT_NE(error_of([&] { restore(parts, {array_of(0, 1)}, backend_); }).find("twice"),
+            std::string::npos);
+}
+
 TEST_F(Checkpoint, WhatItLacksIsNamed) {
   write(0, 1);
   StateArray other = array_of(0, 1);
@@ -127,7 +151,8 @@ TEST_F(Checkpoint, AnErrorOfTheThreadComesWithFinish) {
   write_file_atomically(directory_ / "file", "in the way");
   writer.begin(directory_ / "file" / "part", {}, {.arrays = {array_of(0, 1)}});
   EXPECT_NE(error_of([&] { writer.finish(); }).find("file"), std::string::npos);
-  writer.begin(part_path(directory_, 0), {.step = 9}, {.arrays = {array_of(0, 1)}});
+  writer.begin(part_path(directory_, 0), {.step = 9, .parameters = 10},
+               {.arrays = {array_of(0, 1)}});
   writer.finish();
   EXPECT_EQ(open_checkpoint(directory_)[0].header().step, 9);
 }
