@@ -55,7 +55,8 @@ bool can_be_resumed(const ResultTree& tree, int experiment) {
 
 // Results that lie together are of one configuration on one system.
 void check_found(const ResultTree& tree, const FoundResults& found, const config::RunConfig& config,
-                 const std::string& system_description, bool on_other_ranks) {
+                 ExistingResults existing, const std::string& system_description,
+                 bool on_other_ranks) {
   const std::string described = read_file(tree.system_description());
   if (on_other_ranks ? !describe_other_ranks(described, system_description)
                      : !describe_same_system(described, system_description)) {
@@ -64,7 +65,8 @@ void check_found(const ResultTree& tree, const FoundResults& found, const config
         "continue on the same ranks and machines, or choose another run.output",
         tree.system_description().string());
   }
-  std::vector<int> experiments = found.interrupted;
+  std::vector<int> experiments;  // what is set aside may be of any configuration
+  if (existing == ExistingResults::kResume) experiments = found.interrupted;
   for (const ExperimentResult& result : found.results) experiments.push_back(result.experiment);
   for (const int experiment : experiments) {
     const std::filesystem::path theirs = tree.config(experiment);
@@ -150,7 +152,7 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
     const bool on_other_ranks =
         existing == ExistingResults::kResume &&
         describe_other_ranks(read_file(b.tree.system_description()), system_description);
-    check_found(b.tree, found, b.config, system_description, on_other_ranks);
+    check_found(b.tree, found, b.config, existing, system_description, on_other_ranks);
     if (on_other_ranks) check_none_begins(b.tree, found, experiments);
   }
   for (const ExperimentResult& result : found.results) tidy_ended(b, result.experiment);
