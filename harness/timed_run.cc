@@ -1,5 +1,7 @@
 #include "harness/timed_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
