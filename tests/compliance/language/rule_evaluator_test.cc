@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <fstream>
 
 #include "compliance/language/rule_parser.h"
@@ -137,6 +138,61 @@ TEST(RuleParser, NestingIsBounded) {
   EXPECT_NE(fault(blocks, false), "");
 }
 
+// Whatever an expression is part of, its depth counts: 110 sums, twenty times inside of it, are too
+// deep, where neither is alone.
+TEST(RuleParser, NestingIsBoundedInEveryPartOfAnExpression) {
+  for (const std::string part : {"min(X)",
+                                 "min(1, X)",
+                                 "min(X, 1)",
+                                 "(X)(1)",
+                                 "[X]",
+                                 "[1, X]",
+                                 "[X, 1]",
+                                 "(X,)",
+                                 "(1, X)",
+                                 "{X}",
+                                 "{1, X}",
+                                 "{X: 1}",
+                                 "{1: X}",
+                                 "{1: 1, X: 1}",
+                                 "{1: 1, 2: X}",
+                                 "{X: 1, 2: 1}",
+                                 "((X) if 1 else 1)",
+                                 "(1 if X else 1)",
+                                 "(1 if 1 else X)",
+                                 "((X) and 1)",
+                                 "(1 and X)",
+                                 "(1 or X or 1)",
+                                 "(not X)",
+                                 "-(X)",
+                                 "((X) < 1)",
+                                 "(1 < X)",
+                                 "(1 < (X) < 1)",
+                                 "(1 in X)",
+                                 "((X) in 1)",
+                                 "((X) in (1, 2))",
+                                 "((X) + 1)",
+                                 "(1 * (X))",
+                                 "((X) ** 1)",
+                                 "(1 ** (X))",
+                                 "v[X]",
+                                 "(X)[1]",
+                                 "(X).value"}) {
+    const auto nested = [&](std::string code) {
+      for (int i = 0; i < 20; ++i) {
+        std::string around = part;
+        code = around.replace(around.find('X'), 1, code);
+      }
+      return code;
+    };
+    std::string sum = "1";
+    for (int i = 0; i < 110; ++i) sum += "+1";
+    EXPECT_EQ(fault(sum), "");
+    EXPECT_EQ(fault(nested("1")), "") << part;
+    EXPECT_NE(fault(nested(sum)).find("nested too deeply"), std::string::npos) << part;
+  }
+}
+
 // Runs `code` as statements until it ends or a budget stops it.
 void expect_stopped(const std::string& code) {
   const Fragment fragment =
@@ -174,6 +230,20 @@ TEST(RuleEvaluator, WorkInsideAValueIsCharged) {
       "for i in range(50): s['x'] = {'a': s['x'], 'b': s['x']}; s['y'] = {'a': s['y'], 'b': "
       "s['y']}\n";
   expect_stopped(dicts + "s['x'] == s['y']");
+}
+
+// A step for every element, of lists and dictionaries of 1000.
+TEST(RuleEvaluator, WalksAreCharged) {
+  const std::string thousand =
+      "s['l'] = list(range(1000)); s['m'] = list(range(1000)); s['d'] = {}\n"
+      "for i in range(1000): s['d'][i] = 1\n";
+  for (const char* line :
+       {"-1 in s['l']", "s['l'].count(1)", "sum(s['l'])", "all(s['m'])", "any(s['l'])",
+        "min(s['l'])", "max(s['d'])", "list(s['l'])", "set(s['d'])", "sorted(s['l'])",
+        "s['l'] == s['m']", "s['l'] <= s['m']", "s['d'].update(s['d'])", "s['d'].keys()",
+        "s['d'].items()", "s['l'] + s['m']", "range(1000)", "s['d'] == dict(s['d'])"}) {
+    expect_stopped(thousand + "for i in range(4000): " + line);
+  }
 }
 
 TEST(RuleEvaluator, LongTextsAreCharged) {
@@ -252,6 +322,38 @@ TEST(RuleEvaluator, RuleCodeSeesTheLine) {
   evaluator.execute(compile_statements("enqueue_config('training/{}.yaml'.format(v['value']))",
                                        FragmentPlace::kLine, std::make_shared<Locals>()));
   EXPECT_EQ(enqueued, "training/open.yaml");
+}
+
+TEST(RuleEvaluator, RuleCodeChangesACopyOfTheLine) {
+  Heap heap(256u << 20, kSteps);
+  RuleHost host;
+  Evaluator evaluator(heap, host);
+  Value line = heap.line();
+  line.line().key = "seed";
+  line.line().full_string = "text";
+  line.line().timestamp = 12.5;
+  line.line().lineno = 7;
+  line.line().value = Value::of_int(3);
+  evaluator.set_line(line.line().value, line);
+  std::deque<Fragment> fragments;  // own the strings that the state holds
+  const auto run_code = [&](const std::string& code) {
+    evaluator.execute(fragments.emplace_back(
+        compile_statements("from dataclasses import replace; " + code, FragmentPlace::kLine,
+                           std::make_shared<Locals>())));
+    return to_repr(evaluator.state());
+  };
+  EXPECT_EQ(run_code("s['l'] = [ll.key, ll.full_string, ll.timestamp, ll.lineno, ll.value]"),
+            "{'l': ['seed', 'text', 12.5, 7, 3]}");
+  EXPECT_EQ(run_code("c = replace(ll); c.key = 'k'; c.full_string = 'f'; c.timestamp = 2;"
+                     "c.lineno = 1; c.value = [4]; s.update({'l': [c.key, c.full_string, "
+                     "c.timestamp, c.lineno, c.value, ll.key, ll.lineno, ll.value]})"),
+            "{'l': ['k', 'f', 2.0, 1, [4], 'seed', 7, 3]}");
+  for (const char* wrong :
+       {"ll.key = 1", "ll.full_string = []", "ll.timestamp = 'a'", "ll.lineno = 1.5", "ll.get = 1",
+        "s['l'].key = 'k'", "replace(1)", "replace()", "replace(ll, ll)", "s['x'] = ll.append",
+        "ll.append(1)", "ll['key']", "len(ll)", "enqueue_config(1)", "enqueue_config()"}) {
+    EXPECT_THROW(run_code(wrong), RuleError) << wrong;
+  }
 }
 
 }  // namespace

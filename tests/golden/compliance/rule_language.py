@@ -9,6 +9,11 @@ import math
 
 VALUES = """0 1 -1 7 2.5 -0.5 1e16 1.0 True None '' 'abc' [] [1,2] (1,2) {'a':1}
 float('inf') float('nan') 9223372036854775807""".split()
+FUNCTIONS = """abs all any bool dict float int is_integer len list max min round sorted str sum tuple
+math.ceil math.exp math.fabs math.floor math.isfinite math.isinf math.isnan math.log math.log10 math.log2
+math.sqrt""".split()
+PAIRS = "isinstance math.isclose max min".split()
+METHODS = "append extend get format lower upper startswith endswith".split()
 BINARY = "+ - * / // % ** == != < <= > >= in | & and or is".split()
 
 
@@ -99,7 +104,7 @@ is_integer(1.0), is_integer(1.5), is_integer(2), is_integer(1.000001), is_intege
 is_integer('a')
 is_integer(float('inf'))
 list((1, 2)), tuple([1, 2]), list('ab'), list({'a': 1})
-range(3)[2], list(range(2)), list(range(1, 4))
+range(3)[2], list(range(2)), list(range(1, 4)), list(range(3, 1)), list(range(-2))
 all([1, True]), any([0, '']), all([]), any([])
 [1, 2][0], [1, 2][-1], (1, 2)[1], 'abc'[1], {'a': 1}['a'], [1, 2][True]
 [1, 2][2]
@@ -107,7 +112,175 @@ all([1, True]), any([0, '']), all([]), any([])
 {[]: 1}
 {'a': 1}.get('a'), {'a': 1}.get('b'), {'a': 1}.get('b', 2)
 list({'a': 1}.keys()), list({'a': 1}.values()), list({'a': 1}.items())
-[1, 1, 2].count(1)
+[1, 1, 2].count(1), [1, 'a'].count('a'), [].count(1)
+[1].count()
+list({}.keys()), list({}.values()), list({}.items())
+{'a': 1}.items(1)
+list({'a': 1, 'b': [2]}.items()), list({'a': 1, 'b': 2}.values())
+dict({'a': 1, 'b': 2}), dict({}) == {}
+set([1, 2, 1]) == {2, 1}, len(set('aab')), set() == set([])
+set(5)
+'\\t a b \\t'.strip(), ''.strip(), '   '.strip()
+'Z{|az[`'.lower(), 'Z{|az[`'.upper(), '@AZ'.lower(), '`az'.upper()
+'}'.format()
+'{'.format()
+'{{{0}}}'.format(1), '{1}'.format(0, 1), '}}{{'.format()
+'{2}'.format(0, 1)
+'{a}'.format(1)
+'{0'.format(1)
+float('+1.5'), float('1e400'), float('-1e400'), float('1e-400'), float('nan') != float('nan')
+float('')
+float('1.5x')
+float('+')
+int('+12'), int('0'), int('-0')
+int('')
+int('12x')
+int('1 2')
+int(1e18), int(9.3e18), int(-9.3e18), int(1e20)
+round(1.5, 0), round(1234.5678, 2), round(-0.125, 2), round(1e-7, 6), round(0.5, 3), round(7, 2), round(True)
+round(1.5, 400), round(float('nan'), 2), round(float('inf'), 2)
+round('a')
+round('a', 1)
+round(1, 2, 3)
+sorted('cab'), sorted({'b': 1, 'a': 2}), sorted([(1, 'b'), (1, 'a'), (0, 'c')]), sorted([1.5, 1, True, 0])
+sum([True, True, 2]), sum([1, 0.5, True]), sum(()), sum([9223372036854775806, 1])
+sum(['a'])
+sum(5)
+min('b', 'ab'), max('b', 'ab'), max(1, True, 1.0), min([2, 1], [1, 2]), max((1,), (1, 0)), min('cab'), max({'a': 1, 'b': 0})
+max()
+isinstance('a', (int, str)), isinstance(1.5, (int, str)), isinstance([], list), isinstance((), list), isinstance((), tuple)
+isinstance({}, dict), isinstance([], dict), isinstance(None, int), isinstance(1, bool), isinstance(1.0, float), isinstance(True, float)
+isinstance({1}, set), isinstance({}, set), isinstance(1, ())
+isinstance(1)
+type(1) == float, type(1.0) == float, type([]) == list, type(()) == tuple, type({}) == dict, type({1}) == set, type('') == type('a')
+type(None) == type(None), type(None) == int, type([]) == type(()), type(int) == type(str), type(1) == type(True)
+type(1, 2)
+math.ceil(-1.2), math.floor(1.9), math.ceil(1e300) == math.floor(1e300), math.ceil(True), math.floor(7)
+math.ceil(float('nan'))
+math.floor(float('inf'))
+math.ceil('a')
+math.log(8, 2), math.log(100, 10), math.log(1, 7)
+math.log(0)
+math.log(-1, 2)
+math.log10(0)
+math.exp(1000)
+math.exp(float('inf')), math.exp(float('-inf')), math.sqrt(float('inf')), math.sqrt(0)
+math.pow(2, 0.5), math.pow(2, -1), math.pow(0, 0), math.pow(-2, 3)
+math.pow(10, 400)
+math.pow(2)
+math.sqrt(1, 2)
+math.isclose(1e-6, 1.1e-6), math.isclose(0, 1e-12), math.isclose(1e9, 1e9 + 1), math.isclose(1e9, 1e9 + 0.5), math.isclose(-1, 1)
+math.isclose(1e308 * 10, 1e308 * 10), math.isclose(1e308 * 10, 1), math.isclose(1, 1e308 * 10), math.isclose(2e9, 2e9 - 2)
+math.pi, math.e, math.inf, -math.inf, math.inf > 1e308, math.nan != math.nan
+is_integer(0.00001), is_integer(-0.00001), is_integer(True), is_integer(2.00002), is_integer(1.99999), is_integer(1.999991), is_integer(-3.0), is_integer(0.5), is_integer(-2.000005)
+is_integer(float('nan'))
+is_integer([])
+is_integer(1, 2)
+abs(-2.5), abs(0), abs(False), abs(-9223372036854775807)
+bool(0.0), bool({}), bool({'a': 1}), bool(()), bool((0,)), bool(None), bool(float('nan')), bool('0')
+all('ab'), any(''), all([0, 1]), any([0, 1]), all({'a': 0}), any({0})
+all(5)
+list('aé'), len('aé'), 'aé'[1], 'é' in 'aé', 'é' < 'f', '日本'[0], len('日本')
+list(5)
+tuple('ab'), tuple({'a': 1}), tuple(()), list([1, [2]])
+str(), str({'a': (1,)}), str(-0.0), str(1e100), str(1.5e-7), str(12345678901234567890.0), str(float('-inf')), str(0.1 + 0.2)
+str(1, 2)
+'%s'
+(1, 2)[5]
+'abc'[-3], 'abc'[-1], (1, 2)[-2], (1, 2)[-1]
+'abc'[3]
+'abc'[-4]
+[1, 2][-3]
+[1]['a']
+[1][1.0]
+{'a': {'b': [1, 2]}}['a']['b'][-1]
+{1: 'a'}[1.0], {True: 'a'}[1], {(1, 2): 'b'}[(1, 2)]
+5['a']
+{1: 2, 1.0: 3}, {'a': 1, 'a': 2}
+{1, 2} == {2, 1}, {1} != {1, 2}, {1: 2} == {1: 2, 3: 4}, {1: [2]} == {1: [2]}, {1: 2} == {2: 1}
+[1, [2, (3,)]] == [1, [2, (3,)]], [1, 2] == [1], [1] == [1, 2], [] == (), [1] != [2]
+[1, 2] <= [1, 2], [1, 2] < [1, 2], [1] < [1, 2], [1, 2] >= [1], (1, 'a') < (1, 'b'), (2,) > (1, 5), [] < [1]
+[1] < (1,)
+[1] < ['a']
+{1} < {2: 1}
+1 < 2 > 1 == 1 != 2, 1 < 1 < 5 / 0
+1 <= 1 <= 1, 1 >= 1 >= 2, 3 > 2 >= 2, 1 != 1
+1 in (1, 2), 'b' in {'a': 1}, 2 in {1, 2}, 2 not in [1], (1,) in [(1,)], 'ab' in 'cab', 'ba' in 'cab', 'abc' in 'ab'
+1 in 'a'
+[] in {1: 2}
+1 is 1 if None is None else 2
+(1 if 1 > 2 else 2) + (3 if 'a' else 4)
+1 or 1 / 0, 0 and 1 / 0, 0 or 0.0 or '', 1 and 2 and 3, 1 and 0 and 1 / 0, '' or [] or 3
+not 1 and 0, not (1 and 0), not not 5, not 1 or 1
+2 + 3 * 4 ** 2 / 8 - 1, 2 ** 3 ** 2, (2 ** 3) ** 2, -3 ** 2, 2 ** -2, 10 - 4 - 3, 100 / 10 / 2, 7 // 2 * 2
+7 * 2 // 3, 8 / 2 // 3, 9 % 5 // 2, 9 // 2 % 3, 7 // 2 / 2, 2 - 3 + 4, 8 / 4 * 2
+1 + 2 < 4 and 3 * 2 == 6, 5 % 3 + 1, 5 | 2 ^ 3 & 1, 1 | 0 == 1, 6 ^ 3, 12 & 10 | 1
+-7 // 2, 7 // -2, -7 // -2, -7 % 3, 7 % -3, -7 % -3, 6 // 3, -6 // 3, -6 % 3, 0 // 5, 0 % -5
+-7.5 // 2, 7.5 // -2, 7.5 % -2, -7.5 % 2, 6.0 // 3, -6.0 % 3, 5.5 % 5, 1e300 // 1e-10
+5.0 // 0
+5.0 % 0
+5 % 0.0
+0.0 ** -1
+0 ** 0, (-8) ** 2, (-2) ** 3, 2.0 ** 3, 4 ** 0.5, 1 ** 1000, 2 ** 10, (-1) ** 5, True ** 2
+2 ** 62, 2 ** 63 > 1, 3 ** 39, -(2 ** 62)
+9223372036854775807 + 0, -9223372036854775807 - 1, 9223372036854775806 + 1, 4611686018427387904 * 1
+1.5 + True, True + True, True - 1, True * 5, False / 1, 7 / True
+True & 1, 5 & True, 1 | True
+1 & 1.0
+'a' * 2 == 'aa', [0] * 3 == [0, 0, 0]
+'a' - 'b'
+[1] - [1]
+{1} + {2}
+[1] + [], 'a' + '', (1,) + (2, 3), () + ()
+(1,) + [2]
+None + 1
+-'a'
+-[1]
++True, -2.5, - - 2, +-2, --2, not -1
+1e3, 1E3, 1.e2, .5, 5., 1_0.0_1, 0.0, 1e-3, 0, 1e+2
+07
+1e
+1.2.3
+1a
+'a\\'b', "a\\"b", '\\\\', '\\t\\x41\\n\\r', '\\u00e9', '\\101', '\\0'
+'\\x4'
+r'\\n'
+""
+'
+'a' "b" 'c' + 'd'
+((((1))))
+[1, 2,], (1, 2,), {1: 2,}, {1, 2,}, min(1, 2,), (1,)[0]
+(,)
+[,]
+[1,,2]
+{1: 2, 3}
+{1, 2: 3}
+min(1 2)
+min(1,,2)
+(1, 2
+[1, 2
+{1: 2
+)
+1 2
+1 if 2
+1 if 2 else
+if 1: 2
+not
+1 not 2
+1 in
+1 not in
+is 1
+a
+a.b
+None.get('a')
+{}.pop(1)
+True = 1
+1 == = 1
+1 =! 2
+1 <> 2
+1 && 2
+@
+1; 2
 True | False, True & False, True ^ True, 5 | 2, 6 & 3
 True | 1
 1.5 | 1
@@ -157,6 +330,90 @@ pass
 s['x'] = 1 # comment
 # only a comment
 s['multi'] = [\\n  1,\\n  2]
+s['x'] = 1;
+s['x'] = 1;; s['y'] = 2
+s['x'] = 1 s['y'] = 2
+s['x'] = [1, 2]; s['x'][0] = 5; s['x'][-1] = 6
+s['x'] = [1]; s['x'][1] = 2
+s['x'] = [1]; s['x'][-2] = 2
+s['x'] = [1, 2]; s['x'][True] = 3; s['x'][0] += 4
+s['x'] = [1]; s['x']['a'] = 2
+s['x'] = 'ab'; s['x'][0] = 'c'
+s['x'] = {'a': {'b': 1}}; s['x']['a']['b'] += 1; s['x']['c'] = [s['x']['a']]
+s['x'] = {[]: 1}
+s[[]] = 1
+s[(1, 2)] = 3; s[1] = 4; s[1.0] = 5; s[True] = 6
+s['x'] = 7; s['x'] %= 4; s['x'] += 0.5
+s['x'] = 6; s['x'] |= 1; s['x'] &= 5; s['x'] ^= 2
+s['x'] = 'a'; s['x'] += 'b'
+s['x'] = [1]; s['y'] = s['x']; s['x'] += [2]
+s['x'] = [1]; s['y'] = s['x']; s['x'] = s['x'] + [2]
+s['x'] = (1,); s['y'] = s['x']; s['x'] += (2,)
+s['x'] = [1]; s['x'] += 'ab'; s['x'] += {'k': 1}; s['x'] += (5, 6)
+s['x'] = [1]; s['x'] += 5
+s['x'] = [1]; s['x'].extend('ab'); s['x'].extend({'k': 1})
+s['x'] = [1]; s['x'].extend(5)
+s['x'] = [1]; s['x'].append()
+s['x'] = [1]; s['x'].append(1, 2)
+s['x'] = [1]; s['x'].append(s['x'].count(1))
+s.update({'a': 1}); s.update({'a': 2, 'b': 3}); s['l'] = list(s.keys())
+s.update(5)
+s['d'] = {'a': 1}; s['e'] = dict(s['d']); s['e']['a'] = 2
+s['l'] = [1]; s['m'] = list(s['l']); s['m'].append(2)
+s['d'] = {'b': 1}; s['d']['a'] = 2; s['d']['b'] = 3; s['l'] = list(s['d'].items())
+a = 1; b = a + 1; a = 5; s['x'] = [a, b]
+a = 1; a += 2; s['x'] = a
+a += 1
+a = [1]; b = a; b.append(2); s['x'] = a
+1 = a
+a.b = 1
+a = 5; a.value = 1
+a = 5; a['x'] = 1
+None = 1
+min = 1
+if 1 > 2: s['x'] = 1\\nelse: s['x'] = 2
+if 0: s['x'] = 1\\nelif 0: s['x'] = 2\\nelif 1: s['x'] = 3\\nelif 1: s['x'] = 4
+if 0: s['x'] = 1\\nelif 0: s['x'] = 2
+if 1:\\n    if 0:\\n        s['x'] = 1\\n    else:\\n        s['x'] = 2\\n    s['y'] = 3\\ns['z'] = 4
+if 1:\\n    s['x'] = 1\\n  s['y'] = 2
+if 1:\\ns['x'] = 1
+if 1:
+if 1: s['x'] = 1; s['y'] = 2\\ns['z'] = 3
+if 0: s['x'] = 1; s['y'] = 2\\ns['z'] = 3
+if 1 s['x'] = 1
+else: s['x'] = 1
+if 1:\\n\\ts['x'] = 1\\n\\ts['y'] = 2
+if 1:\\n    s['x'] = 1\\n\\n    # a comment\\n    s['y'] = 2
+for i in []: s['x'] = i
+for i in [1, 2]: pass\\ns['i'] = i
+for i in [1, 2]:\\n    for j in (3, 4):\\n        s[(i, j)] = i * j
+for i in 5: s['x'] = 1
+for i in range(3): s['x'] = i; s['y'] = i * 2
+for i in range(2):\\n    i = 5\\n    s['x'] = i
+for i in [1, 2]\\n    s['x'] = i
+s['l'] = [1, 2]\\nfor i in s['l']:\\n    s['x'] = i
+s['d'] = {'a': 1, 'b': 2}\\nfor k in s['d'].keys(): s[k] = s['d'][k]
+for v in {'a': 5}.values(): s['x'] = v
+for c in 'aé': s[c] = len(c)
+from math import ceil; s['x'] = ceil(1.5)
+from math import nothing
+from dataclasses import nothing
+from math import pi; s['x'] = pi > 3
+import math\\ns['x'] = math.e > 2.7
+s['x'] = math.inf\\ns['y'] = -math.inf
+s['x'] = \\\\\\n    1
+s['x'] = (1 +\\n  2)
+s['x'] = {\\n  'a': 1,  # one\\n  'b': 2}
+s['x'] = 1 +
+ s['x'] = 1
+s['x'] = 1\\n\\n\\ns['y'] = 2
+del s['x']
+return 1
+s['x'] == 1
+s['x'] = 'a' 'b'
+s['x'] = 1 if s.get('y') else 2
+s['x'] = s.get('n', 0) + 1; s['x'] = s.get('x', 0) + 1
+print(1); s['x'] = print('a')
 """.split("\n")[:-1]
 
 
@@ -183,6 +440,11 @@ def main():
     lines = [("eval", f"({code})" if is_tuple(code) else code) for code in EVAL]  # the language has no bare tuples
     lines += [("eval", f"{a} {op} {b}") for a in VALUES for op in BINARY for b in VALUES
               if not (op == "is" and "None" not in (a, b)) and not (op == "**" and "9223372036854775807" in (a, b))]
+    lines += [("eval", f"{function}({values})") for function in FUNCTIONS for values in ["", "1, 2, 3, 4", *VALUES]
+              if (function, values) not in [("dict", "''"), ("dict", "[]")]]
+    lines += [("eval", f"{function}({a}, {b})") for function in PAIRS for a in VALUES for b in VALUES]
+    lines += [("eval", f"({value}).{method}({arguments})") for value in VALUES for method in METHODS
+              for arguments in ["", "1", "'a'", "[1]", "{'a': 2}", "1, 2, 3"]]
     lines += [("exec", code) for code in EXEC]
     with open("tests/golden/compliance/rule_language.tsv", "w") as out:
         for kind, code in lines:
