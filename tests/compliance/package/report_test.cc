@@ -1,0 +1,161 @@
+// Reports, whole: what is said about what failed, and that nothing is said about the rest.
+#include "compliance/package/report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace strata::compliance {
+namespace {
+
+FolderVerdict folder_of(const std::string& benchmark, std::vector<Section> sections) {
+  FolderVerdict folder;
+  folder.folder.system = "laptop";
+  folder.folder.benchmark = benchmark;
+  folder.folder.path = "Strata/results/laptop/" + benchmark;
+  folder.division = "open";
+  folder.sections = std::move(sections);
+  return folder;
+}
+
+LogVerdict failed_log() {
+  LogVerdict log{.path = "result_0.txt", .usage = "training", .ruleset = "5.0.0"};
+  log.ground = "submission_round";
+  log.event_count = 3;
+  log.errors = {{.key = "seed",
+                 .summary = "two\nlines",
+                 .rule = "v['value'] > 0",
+                 .found = "-1",
+                 .rule_file = "common.yaml",
+                 .rule_line = 7,
+                 .log_line = 3}};
+  log.warnings = {{.summary = "wanted: x", .rule = "x"}};
+  return log;
+}
+
+// A submitter with a folder of each outcome, and one where all is well.
+std::vector<PackageVerdict> two_packages() {
+  PackageVerdict mixed{.path = "Strata", .submitter = "Strata", .systems = {}, .folders = {}};
+  mixed.systems = {{"systems/laptop.json", {}, {"a small thing"}, {}},
+                   {"systems/tower.json", {"no field"}, {}, {}}};
+  mixed.folders = {folder_of("bert", {{"files", {"wanted 10"}, {"a doubt"}, {"a note"}},
+                                      {"seeds", {}, {"a warning"}, {}}}),
+                   folder_of("ssd", {{"ssd's files", {}, {}, {}}}),
+                   folder_of("gnmt", {{"logs", {}, {}, {"no rules", "none at all"}, false}}),
+                   folder_of("ncf", {{"logs", {}, {}, {"no rules", "none at all"}, false}}),
+                   folder_of("dlrm", {{"logs", {}, {}, {"no points"}, false}})};
+  mixed.folders[0].logs = {failed_log(), {.path = "result_1.txt"}};
+  mixed.folders[1].logs = {{.path = "result_0.txt"}};
+  mixed.folders[1].skipped = true;
+  mixed.folders[1].division = "";
+  PackageVerdict passed{.path = "Another", .submitter = "AnotherSubmitter"};
+  passed.folders = {folder_of("bert", {{"its files", {}, {}, {}}})};
+  return {mixed, passed};
+}
+
+TEST(Report, OfALogNamesLinesRulesAndWhatWasFound) {
+  LogVerdict log = failed_log();
+  EXPECT_EQ(log_text(log), R"(failed result_0.txt
+  ruleset: training 5.0.0 (from the submission_round; --ruleset overrides)
+  error: line 3: two
+  lines
+    wanted: v['value'] > 0
+    found:  -1
+    rule:   common.yaml:7
+  warning: wanted: x
+)");
+  log.ground = "given";
+  log.errors.clear();
+  log.warnings.clear();
+  log.not_judged = "no rules for ssd";
+  EXPECT_EQ(log_text(log), "not judged result_0.txt\n  no rules for ssd\n");
+}
+
+TEST(Report, OfAPackageShowsEverySectionAndTheLogsThatFailed) {
+  EXPECT_EQ(package_text(two_packages()[0]), R"(passed systems/laptop.json
+  warning: a small thing
+failed systems/tower.json
+  error: no field
+failed results/laptop/bert (open)
+  failed files
+    error: wanted 10
+    warning: a doubt
+    a note
+  passed seeds
+    warning: a warning
+    failed result_0.txt
+      ruleset: training 5.0.0 (from the submission_round; --ruleset overrides)
+      error: line 3: two
+      lines
+        wanted: v['value'] > 0
+        found:  -1
+        rule:   common.yaml:7
+      warning: wanted: x
+skipped results/laptop/ssd (division unknown)
+  passed ssd's files
+not judged results/laptop/gnmt (open)
+  not judged logs
+    no rules
+    none at all
+not judged results/laptop/ncf (open)
+  not judged logs
+    no rules
+    none at all
+not judged results/laptop/dlrm (open)
+  not judged logs
+    no points
+failed Strata
+)");
+}
+
+TEST(Report, OfARoundCountsAndShowsOnlyWhatFailed) {
+  EXPECT_EQ(round_text(two_packages()),
+            R"(submitter         outcome     systems     folders  failed  not judged  logs   failed
+Strata            failed      failed      5        1       3           3      1
+AnotherSubmitter  passed      passed      1        0       0           0      0
+
+Strata
+  failed systems/tower.json
+    error: no field
+  laptop/bert
+    failed files
+      error: wanted 10
+      warning: a doubt
+      a note
+
+not judged
+  1 folder: no points
+  2 folders: no rules; none at all
+)");
+  EXPECT_EQ(round_text({}),
+            "submitter  outcome     systems     folders  failed  not judged  logs   failed\n");
+}
+
+TEST(Report, AsJsonHoldsWhatTheTextHolds) {
+  const auto packages = nlohmann::json::parse(package_json(two_packages()));
+  ASSERT_EQ(packages.size(), 2u);
+  EXPECT_EQ(packages[0]["outcome"], "failed");
+  EXPECT_EQ(packages[0]["passed"], false);
+  EXPECT_EQ(packages[1]["passed"], true);
+  EXPECT_EQ(packages[0]["systems"][1]["errors"][0], "no field");
+  EXPECT_EQ(packages[0]["systems"][0]["passed"], true);
+  const auto& folder = packages[0]["folders"][0];
+  EXPECT_EQ(folder["benchmark"], "bert");
+  EXPECT_EQ(folder["sections"][0]["warnings"][0], "a doubt");
+  EXPECT_EQ(folder["sections"][0]["notes"][0], "a note");
+  EXPECT_EQ(folder["skipped"], false);
+  EXPECT_EQ(folder["seeds_passed"], true);
+  EXPECT_EQ(packages[0]["folders"][1]["skipped"], true);
+  EXPECT_EQ(packages[0]["folders"][4]["outcome"], "not judged");
+  const auto& log = folder["logs"][0];
+  EXPECT_EQ(log["events"], 3);
+  EXPECT_EQ(log["ruleset_ground"], "submission_round");
+  EXPECT_EQ(log["errors"], nlohmann::json::parse(R"([{"key": "seed", "summary": "two\nlines",
+      "wanted": "v['value'] > 0", "found": "-1", "rule_file": "common.yaml", "rule_line": 7,
+      "log_line": 3}])"));
+  EXPECT_EQ(log["warnings"][0]["summary"], "wanted: x");
+  EXPECT_EQ(nlohmann::json::parse(log_json({failed_log()}))[0], log);
+}
+
+}  // namespace
+}  // namespace strata::compliance
