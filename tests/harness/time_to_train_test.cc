@@ -11,7 +11,16 @@
 namespace strata::harness {
 namespace {
 
-class TimeToTrain : public TimeToTrainTest {};
+class TimeToTrain : public TimeToTrainTest {
+ protected:
+  // What is written to the standard error while `work` is done.
+  template <typename Work>
+  static std::string said(const Work& work) {
+    testing::internal::CaptureStderr();
+    work();
+    return testing::internal::GetCapturedStderr();
+  }
+};
 
 TEST_F(TimeToTrain, TrainsInBlocksUntilAnEvaluationReachesTheTarget) {
   const auto results = run();
@@ -70,13 +79,32 @@ TEST_F(TimeToTrain, ALargeStepMayPassSeveralIntervals) {
 
 TEST_F(TimeToTrain, CacheClearIsTrueOnlyWhereItIs) {
   system_.data = {directory_ / "nowhere"};
-  run();
+  EXPECT_NE(said([&] { run(); }).find("rank 0: the page cache was not cleared: "),
+            std::string::npos);
   EXPECT_NE(read_file(tree().log(0)).find("\"cache_clear\", \"value\": false"), std::string::npos);
   config_.run.output = directory_ / "clear";
   write_file_atomically(directory_ / "data", "x");
   system_.data = {directory_ / "data"};
-  run();
+  const std::string text = said([&] { run(); });
+  EXPECT_NE(text.find("cleared on every node: 1 data files from the page cache"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("not cleared"), std::string::npos) << text;
   EXPECT_NE(read_file(tree().log(0)).find("\"cache_clear\", \"value\": true"), std::string::npos);
+}
+
+TEST_F(TimeToTrain, ARunSaysWhatItIsAndHowFarItCame) {
+  const std::string text = said([&] { run(); });
+  size_t at = 0;
+  for (const char* line :
+       {"device: a fake, 1 rank\n", "experiment 0: seed ", "data: 100 training and 7 evaluation",
+        "step 3: accuracy 0.0300 (target 0.0800)", "step 6: accuracy 0.0600", "step 9: accuracy",
+        "result_0: success with accuracy 0.0900 (target 0.0800) after 90 samples in "}) {
+    const size_t found = text.find(line, at);
+    ASSERT_NE(found, std::string::npos) << line << "\nis not said in its turn:\n" << text;
+    at = found;
+  }
+  EXPECT_EQ(text.find("results: "), std::string::npos) << "there were none";
+  EXPECT_EQ(text.find("warning"), std::string::npos) << text;
 }
 
 TEST_F(TimeToTrain, AClosedRunWithoutClearedCachesIsRefused) {

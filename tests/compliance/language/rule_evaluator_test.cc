@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t kSteps = 1'000'000;
 
-// The repr() of an expression's value or of the state after statements; ERROR where the code raises
-// or does not compile.
+// The repr() of a JSON text's value, of an expression's value or of the state after statements;
+// ERROR where the code raises or does not compile.
 std::string run(const std::string& kind, const std::string& code) {
   Fragment fragment;
   Heap heap(256u << 20, kSteps);
@@ -21,6 +21,7 @@ std::string run(const std::string& kind, const std::string& code) {
   host.enqueue_config = [](std::string_view) {};
   Evaluator evaluator(heap, host);
   try {
+    if (kind == "json") return to_repr(value_from_json(code, heap));
     const auto locals = std::make_shared<Locals>();
     if (kind == "eval") {
       fragment = compile_expression(code, FragmentPlace::kEnd, locals);

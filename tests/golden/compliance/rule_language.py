@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes tests/compliance/golden/rule_language.tsv: fragments of rule code and what Python makes of them.
+"""Writes tests/golden/compliance/rule_language.tsv: fragments of rule code and what Python makes of them.
 
-Each line: kind (eval or exec), code, result: repr() of the value (eval) or of the state `s` (exec), or ERROR where
-Python raises. Run from the root of the source tree.
+Each line: kind (eval, exec or json), code, result: repr() of the value (eval, json) or of the state `s` (exec), or ERROR
+where Python raises. Run from the root of the source tree.
 """
 import ast
+import json
 import math
 
 VALUES = """0 1 -1 7 2.5 -0.5 1e16 1.0 True None '' 'abc' [] [1,2] (1,2) {'a':1}
@@ -416,6 +417,45 @@ s['x'] = s.get('n', 0) + 1; s['x'] = s.get('x', 0) + 1
 print(1); s['x'] = print('a')
 """.split("\n")[:-1]
 
+JSON = """true
+false
+null
+0
+-0
+-12
+9223372036854775807
+-9223372036854775808
+9223372036854775808
+123456789012345678901234567890
+1.5
+-0.0
+1e3
+1E-3
+2.5e+10
+1e400
+-1e400
+1e-400
+""
+"a b"
+"it's"
+"\\"q\\" \\\\ \\/ \\t \\u0041\\u00e9 \\ud835\\udfd2"
+[]
+[ ]
+[true]
+[true, false, null]
+[true,false,null,1]
+[[], [[]], {}, [1, 2.5, "x"]]
+[ 1 , 2 ]
+{}
+{ }
+{"a": true}
+{"a": true, "b": false, "c": null, "d": 1}
+{"a":1,"b":[1,{"c":"d"}],"e":{"f":{}}}
+{ "a" : 1 , "b" : "}" , "c" : [ "]" ] }
+{"a": 1, "a": 2}
+{"": -1, "x y": 1.0, "\\u0041": 0}
+{"a": 1.5, "b": 12345678901234567890}""".split("\n")
+
 
 def is_tuple(code):
     try:
@@ -428,6 +468,8 @@ def run(kind, code):
     s = {}
     scope = {"is_integer": is_integer, "math": math, "s": s}
     try:
+        if kind == "json":
+            return repr(json.loads(code))
         if kind == "eval":
             return repr(eval(code.strip(), scope))
         exec(code.strip(), scope, {})
@@ -446,6 +488,7 @@ def main():
     lines += [("eval", f"({value}).{method}({arguments})") for value in VALUES for method in METHODS
               for arguments in ["", "1", "'a'", "[1]", "{'a': 2}", "1, 2, 3"]]
     lines += [("exec", code) for code in EXEC]
+    lines += [("json", code) for code in JSON]
     with open("tests/golden/compliance/rule_language.tsv", "w") as out:
         for kind, code in lines:
             out.write(f"{kind}\t{code}\t" + run(kind, code.replace("\\n", "\n")).replace("\n", "\\n") + "\n")
