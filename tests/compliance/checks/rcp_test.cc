@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
@@ -38,6 +39,24 @@ TEST(Rcp, TTestAgreesWithScipy) {
 TEST(Rcp, OlympicMeanDropsBothEnds) {
   EXPECT_DOUBLE_EQ(olympic_mean({1, 2, 3, 100}, 1), 2.5);
   EXPECT_TRUE(std::isnan(olympic_mean({1, 2}, 1)));
+}
+
+// numpy.mean of 1/2, 1/3, ..., 1/(n + 1), sorted: the same bits, however long the sum is.
+TEST(Rcp, MeansAreNumPysToTheLastBit) {
+  for (const auto& [count, mean] : std::map<size_t, double>{{5, 0.29},
+                                                            {8, 0.22862103174603174},
+                                                            {13, 0.17319710204325586},
+                                                            {100, 0.041972785077386304},
+                                                            {128, 0.03469452367635679},
+                                                            {129, 0.03448520417260447},
+                                                            {137, 0.03290575301208835},
+                                                            {300, 0.017619953798119054},
+                                                            {1000, 0.0064864698615493465},
+                                                            {5000, 0.001618941762598487}}) {
+    std::vector<double> values;
+    for (size_t i = count + 2; i > 0; --i) values.push_back(1 / static_cast<double>(i));
+    EXPECT_EQ(olympic_mean(values, 1), mean) << count;
+  }
 }
 
 TEST(Rcp, BuiltInPointsExistForEveryRoundWithBert) {

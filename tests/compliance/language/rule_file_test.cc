@@ -165,6 +165,49 @@ TEST(RuleStore, HostileRulesAreStopped) {
       << nested.errors[0].summary;
 }
 
+// What failed, where the rule stands and where in the log; and that code after it still runs.
+TEST(RuleStore, EveryFindingHasItsPlace) {
+  const LogVerdict verdict = check_with(R"yaml(
+- BEGIN: {CODE: "s['x'] = 1 / 0"}
+- KEY: {NAME: seed, PRE: "s['x'] = 1 / 0", CHECK: "v['value'] > 1 / 0", POST: "s['x'] = s['nothing']"}
+- KEY: {NAME: cache_clear, PRE: "s['x'] = 1 / 0"}
+- KEY: {NAME: run_start, CHECK: "1 / 0"}
+- KEY: {NAME: global_batch_size, CHECK: "v['value'] == 3"}
+- KEY: {NAME: eval_accuracy, ATLEAST_ONE_CHECK: "v['value'] > 5"}
+- KEY: {NAME: submission_benchmark, ATLEAST_ONE_CHECK: "v['value'] > 5"}
+- KEY: {NAME: absent, REQ: EXACTLY_ONE}
+- KEY: {NAME: missing, REQ: AT_LEAST(1)}
+- KEY: {NAME: neither, REQ: AT_LEAST_ONE_OR(nor)}
+- KEY: {NAME: nor, REQ: AT_LEAST_ONE_OR(neither)}
+- END: {PRE: "s['x'] = 1 / 0", CHECK: ["s['y']", "1 > 2"]}
+)yaml");
+  std::string text;
+  for (const Finding& finding : verdict.errors) {
+    // Of what was found, what follows the value or the log's line.
+    text += fmt::format("{}|{}|{}|{}:{}|{}\n", finding.key, finding.summary,
+                        finding.found.substr(finding.found.rfind('}') + 1), finding.rule_file,
+                        finding.rule_line, finding.log_line);
+  }
+  EXPECT_EQ(
+      text,
+      R"(cache_clear|Failed executing code PRE code triggered by line :| (division by zero)|training_5.0.0/common.yaml:4|1
+seed|Failed executing code POST code triggered by line :| (there is no 'nothing')|training_5.0.0/common.yaml:3|8
+global_batch_size|CHECK for 'global_batch_size' failed in line 9:||training_5.0.0/common.yaml:6|9
+run_start|Failed executing CHECK code:| (division by zero)|training_5.0.0/common.yaml:5|24
+absent|Required EXACTLY_ONE occurrence of 'absent' but found 0|0 occurrences|training_5.0.0/common.yaml:9|0
+missing|Required AT_LEAST(1) occurrence of 'missing' but found 0|0 occurrences|training_5.0.0/common.yaml:10|0
+|Failed executing BEGIN code|division by zero|training_5.0.0/common.yaml:2|0
+|Failed checks for submission_benchmark : v['value'] > 5| ('str' and 'int' cannot be ordered))|training_5.0.0/common.yaml:8|3
+|Failed checks for eval_accuracy : v['value'] > 5|the last of 1 values: 0.7201|training_5.0.0/common.yaml:7|29
+|Required AT_LEAST_ONE occurrence of 'neither' or 'nor'|no occurrence|training_5.0.0/common.yaml:11|0
+|Failed executing END PRE code|division by zero|training_5.0.0/common.yaml:13|0
+|Failed executing CHECK code:|there is no 'y'|training_5.0.0/common.yaml:13|0
+|failed test: 1 > 2||training_5.0.0/common.yaml:13|0
+)");
+  EXPECT_EQ(verdict.errors.back().found, "state s = {}");
+  EXPECT_EQ(verdict.errors.front().rule, "s['x'] = 1 / 0");
+}
+
 TEST(RuleStore, MissingRuleFileIsAnError) {
   const LogVerdict verdict =
       check_with("- KEY: {NAME: seed, POST: \"enqueue_config('absent.yaml')\"}");
