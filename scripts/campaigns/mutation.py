@@ -386,9 +386,11 @@ def replay(judge, results, numbers):
         try_again(judge, results, by_number[number], nearest_suites(file) + wider_suites(file))
 
 
-def campaign(judge, sources, seed, count, results):
+def campaign(judge, sources, seed, count, headers, results):
     done = len(results.mutants())
     for place, mutation in enumerate(Drawing(sources, seed)):
+        if mutation.file.endswith(".h") and not headers:
+            continue
         if place in results.by_place:
             same = results.by_place[place]
             if (same["file"], same["line"], same["after"]) != (mutation.file, mutation.line, mutation.after):
@@ -421,6 +423,8 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the table of the results and the survivors; run nothing")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/var/tmp/strata-mutation"), metavar="FOLDER",
                         help="where the copy of the sources and its build lie, for the next time too (default %(default)s)")
+    parser.add_argument("--headers", action="store_true",
+                        help="headers too, of which each compiles all that include it: minutes a mutant")
     parser.add_argument("--cuda", action="store_true", help="build with CUDA, for comm/buckets/stream_engine.cc")
     arguments = parser.parse_args()
 
@@ -435,7 +439,7 @@ def main():
     files = subprocess.check_output(["git", "-C", ROOT, "ls-files", "--", *chosen], text=True).split()
     sources = {file: (copy.tree / file).read_text() for file in files
                if file.endswith((".cc", ".h")) and (arguments.cuda or file not in NEEDS_CUDA)}
-    campaign(judge, sources, arguments.seed, arguments.count, results)
+    campaign(judge, sources, arguments.seed, arguments.count, arguments.headers, results)
     summary(results)
 
 
