@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/error_of.h"
 
 namespace strata::compliance {
 namespace {
@@ -162,6 +164,15 @@ TEST(Rcp, PointsThatCannotBeReadAreErrors) {
                            R"({"a": {"BS": "x", "Epochs to converge": [1, 2, 3]}})"}) {
     EXPECT_THROW(ReferencePoints(json, "test.json", "training", "2.0.0", "bert"), Error) << json;
   }
+}
+
+TEST(Rcp, AFileOfPointsThatIsTooLargeIsRefusedUnread) {
+  const strata::testing::TemporaryFolder folder;
+  const auto path = folder.write("training_2.0.0/rcps_bert.json", "{}");
+  std::filesystem::resize_file(path, (16 << 20) + 1);
+  const std::string error = testing_support::error_of(
+      [&] { load_reference_points(folder.path(), "training", "2.0.0", "bert"); });
+  EXPECT_NE(error.find("more than 16777216 bytes"), std::string::npos) << error;
 }
 
 }  // namespace
