@@ -366,14 +366,14 @@ def find_again(tree, result):
     return min(same, key=lambda mutation: abs(mutation.line - result["line"]), default=None)
 
 
-def try_again(judge, results, result, suites):
-    """Runs a mutant of the results against suites and notes what came of it."""
+def try_again(judge, results, result, suites, wider):
+    """Runs a mutant of the results against suites and notes what came of it, and whether that is all there are."""
     mutation = find_again(judge.copy.tree, result)
     if mutation is None:
         print(f"{result['n']:>4}  {result['file']} has no such line any more: {result['before']}", flush=True)
         return
     outcome, by = judge.outcome(mutation, suites)
-    results.add({**result, "outcome": outcome, "by": by, "again": True})
+    results.add({**result, "outcome": outcome, "by": by, "wider": wider})
     print(f"{result['n']:>4}  {outcome:<9} {mutation.file}:{mutation.line}: {mutation.after}  {by}", flush=True)
 
 
@@ -382,8 +382,8 @@ def replay(judge, results, numbers):
     for number in numbers:
         if number not in by_number:
             sys.exit(f"the results hold no mutant {number}")
-        file = by_number[number]["file"]
-        try_again(judge, results, by_number[number], nearest_suites(file) + wider_suites(file))
+        result = by_number[number]
+        try_again(judge, results, result, nearest_suites(result["file"]), wider=False)
 
 
 def campaign(judge, sources, seed, count, headers, results):
@@ -409,8 +409,8 @@ def campaign(judge, sources, seed, count, headers, results):
         print(f"{done:>4}/{count} {seconds:>6.1f} s  {outcome:<9} {mutation.file}:{mutation.line} {mutation.kind}  {by}",
               flush=True)
     for result in results.mutants():
-        if result["outcome"] == "survived" and "again" not in result:
-            try_again(judge, results, result, wider_suites(result["file"]))
+        if result["outcome"] == "survived" and not result.get("wider"):
+            try_again(judge, results, result, wider_suites(result["file"]), wider=True)
 
 
 def main():
