@@ -171,7 +171,7 @@ math.pow(10, 400)
 math.pow(2)
 math.sqrt(1, 2)
 math.isclose(1e-6, 1.1e-6), math.isclose(0, 1e-12), math.isclose(1e9, 1e9 + 1), math.isclose(1e9, 1e9 + 0.5), math.isclose(-1, 1)
-math.isclose(1e308 * 10, 1e308 * 10), math.isclose(1e308 * 10, 1), math.isclose(1, 1e308 * 10), math.isclose(2e9, 2e9 - 2)
+math.isclose(1e999, 1e999), math.isclose(1e999, 1), math.isclose(1, 1e999), math.isclose(-1e999, 1e999), math.isclose(2e9, 2e9 - 2)
 math.pi, math.e, math.inf, -math.inf, math.inf > 1e308, math.nan != math.nan
 is_integer(0.00001), is_integer(-0.00001), is_integer(True), is_integer(2.00002), is_integer(1.99999), is_integer(1.999991), is_integer(-3.0), is_integer(0.5), is_integer(-2.000005)
 is_integer(float('nan'))
@@ -214,8 +214,11 @@ str(1, 2)
 1 or 1 / 0, 0 and 1 / 0, 0 or 0.0 or '', 1 and 2 and 3, 1 and 0 and 1 / 0, '' or [] or 3
 not 1 and 0, not (1 and 0), not not 5, not 1 or 1
 2 + 3 * 4 ** 2 / 8 - 1, 2 ** 3 ** 2, (2 ** 3) ** 2, -3 ** 2, 2 ** -2, 10 - 4 - 3, 100 / 10 / 2, 7 // 2 * 2
-7 * 2 // 3, 8 / 2 // 3, 9 % 5 // 2, 9 // 2 % 3, 7 // 2 / 2, 2 - 3 + 4, 8 / 4 * 2
-1 + 2 < 4 and 3 * 2 == 6, 5 % 3 + 1, 5 | 2 ^ 3 & 1, 1 | 0 == 1, 6 ^ 3, 12 & 10 | 1
+7 * 2 // 3
+8 / 4 * 2
+2 + 3 * 4 - 5
+8 / 2 // 3, 9 % 5 // 2, 9 // 2 % 3, 7 // 2 / 2, 2 - 3 + 4
+1 + 2 < 4 and 6 / 2 == 3, 5 % 3 + 1, 5 | 2 ^ 3 & 1, 1 | 0 == 1, 6 ^ 3, 12 & 10 | 1
 -7 // 2, 7 // -2, -7 // -2, -7 % 3, 7 % -3, -7 % -3, 6 // 3, -6 // 3, -6 % 3, 0 // 5, 0 % -5
 -7.5 // 2, 7.5 // -2, 7.5 % -2, -7.5 % 2, 6.0 // 3, -6.0 % 3, 5.5 % 5, 1e300 // 1e-10
 5.0 // 0
@@ -224,11 +227,12 @@ not 1 and 0, not (1 and 0), not not 5, not 1 or 1
 0.0 ** -1
 0 ** 0, (-8) ** 2, (-2) ** 3, 2.0 ** 3, 4 ** 0.5, 1 ** 1000, 2 ** 10, (-1) ** 5, True ** 2
 2 ** 62, 2 ** 63 > 1, 3 ** 39, -(2 ** 62)
-9223372036854775807 + 0, -9223372036854775807 - 1, 9223372036854775806 + 1, 4611686018427387904 * 1
-1.5 + True, True + True, True - 1, True * 5, False / 1, 7 / True
+9223372036854775807 + 0, -9223372036854775807 - 1, 9223372036854775806 + 1
+1.5 + True, True + True, True - 1, False / 1, 7 / True
 True & 1, 5 & True, 1 | True
 1 & 1.0
-'a' * 2 == 'aa', [0] * 3 == [0, 0, 0]
+True * 5
+4611686018427387904 * 1
 'a' - 'b'
 [1] - [1]
 {1} + {2}
