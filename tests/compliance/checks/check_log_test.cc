@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
@@ -337,6 +338,32 @@ TEST(CheckLog, RulesetIsInferredAndItsGroundGiven) {
   EXPECT_EQ(given.ground, "given");
   EXPECT_THROW(check_log(folder.write("c.txt", text), rules, {.ruleset = "9.9.0"}), Error);
   EXPECT_THROW(check_log(folder.path() / "absent.txt", rules), Error);
+}
+
+// The days on which MLCommons published the rounds' results.
+TEST(CheckLog, ARunIsOfTheRoundThatWasPublishedNext) {
+  using namespace std::chrono;
+  const std::vector<std::pair<std::string, sys_days>> published = {
+      {"0.7.0", 2020y / July / 29},     {"1.0.0", 2021y / June / 30},
+      {"1.1.0", 2021y / December / 1},  {"2.0.0", 2022y / June / 29},
+      {"2.1.0", 2022y / November / 9},  {"3.0.0", 2023y / June / 27},
+      {"3.1.0", 2023y / November / 8},  {"4.0.0", 2024y / June / 12},
+      {"4.1.0", 2024y / November / 13}, {"5.0.0", 2025y / June / 4}};
+  const TemporaryFolder folder;
+  RuleStore rules;
+  const auto ruleset_at = [&](sys_days day) {
+    BertLog log = BertLog::passing();
+    const double first = log.events.front().time_ms;
+    for (auto& event : log.events) {
+      event.time_ms += 86'400'000.0 * day.time_since_epoch().count() - first;
+    }
+    return check_log(folder.write("a.txt", log.text()), rules).ruleset;
+  };
+  for (size_t i = 0; i < published.size(); ++i) {
+    const auto& [round, day] = published[i];
+    EXPECT_EQ(ruleset_at(day - days(2)), round);
+    EXPECT_EQ(ruleset_at(day + days(2)), published[std::min(i + 1, published.size() - 1)].first);
+  }
 }
 
 TEST(CheckLog, RunsOfTodayAreJudgedByTheLastRoundWithBert) {

@@ -366,7 +366,12 @@ TEST(SystemDescription, FieldsAndAvailabilityAreChecked) {
   EXPECT_FALSE(check_text("[]").passed());
   EXPECT_FALSE(check_text("{\"a\": 1,}").passed());
   EXPECT_FALSE(check_text("").passed());
+  for (const char* status : {"Available on-premise", "Available cloud", "Preview",
+                             "Research, Development, or Internal (RDI)"}) {
+    EXPECT_TRUE(check_text(system_description("open", status)).passed()) << status;
+  }
   EXPECT_FALSE(check_text(system_description("open", "onprem")).passed());
+  EXPECT_FALSE(check_text(system_description("open", "")).passed());
   EXPECT_TRUE(check_text(system_description("open", "onprem"), "3.1.0").passed());
   std::string number = system_description("open");
   number.replace(number.find("\"framework\": \"1\""), 16, "\"framework\": 1");
@@ -398,11 +403,36 @@ TEST(SystemDescription, BytesThatAreNotUtf8AreWarnedOf) {
     return check_system_description(folder.path() / "system.json", "training", "5.0.0")
         .warnings.size();
   };
-  for (const char* good : {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+  // The first and the last of every row of RFC 3629's table, and what lies beside them.
+  for (const char* good :
+       {"a", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf", "\xe1\x80\x80",
+        "\xec\xbf\xbf", "\xed\x80\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf",
+        "\xf0\x90\x80\x80", "\xf0\xbf\xbf\xbf", "\xf1\x80\x80\x80", "\xf3\xbf\xbf\xbf",
+        "\xf4\x80\x80\x80", "\xf4\x8f\xbf\xbf"}) {
     EXPECT_EQ(warnings(good), 0u) << good;
   }
-  for (const char* bad : {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
-    EXPECT_EQ(warnings(bad), 1u);
+  for (const char* bad : {"\x80",
+                          "\xbf",
+                          "\xc0\x80",
+                          "\xc1\xbf",
+                          "\xc2",
+                          "\xc2\x7f",
+                          "\xc2\xc0",
+                          "\xe0\x9f\xbf",
+                          "\xe0\xa0",
+                          "\xe1\x80",
+                          "\xe1\x80\x7f",
+                          "\xe1\x80\xc0",
+                          "\xed\xa0\x80",
+                          "\xed\xbf\xbf",
+                          "\xf0\x8f\xbf\xbf",
+                          "\xf0\x90\x80",
+                          "\xf1\x80\x80\x7f",
+                          "\xf1\x80\x80\xc0",
+                          "\xf4\x90\x80\x80",
+                          "\xf5\x80\x80\x80",
+                          "\xff"}) {
+    EXPECT_EQ(warnings(bad), 1u) << ::testing::PrintToString(bad);
   }
 }
 
