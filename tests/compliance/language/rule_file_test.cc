@@ -231,6 +231,23 @@ TEST(RuleStore, RulesMayAddEventsForLaterFiles) {
   EXPECT_TRUE(verdict.passed()) << describe(verdict.errors.front());
 }
 
+TEST(RuleStore, EventsThatRulesAddAreCounted) {
+  const LogVerdict verdict = check_with(R"yaml(
+- BEGIN:
+    CODE: |
+      from dataclasses import replace
+      s['before'] = len(loglines)
+      for line in loglines:
+          if line.key == 'seed' or line.key == 'cache_clear':
+              copy = replace(line)
+              copy.key = 'copy'
+              loglines.append(copy)
+      s['added'] = len(loglines) - s['before']
+- END: {CHECK: "s['added'] == 2"}
+)yaml");
+  EXPECT_TRUE(verdict.passed()) << describe(verdict.errors.front());
+}
+
 TEST(RuleStore, DirectoryWithoutRulesIsAnError) {
   const TemporaryFolder folder;
   EXPECT_THROW(RuleStore{folder.path()}, Error);
