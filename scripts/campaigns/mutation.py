@@ -314,7 +314,10 @@ class Judge:
                 if not self.copy.make(suite):
                     return "does not compile", ""
                 for tests in [nearest, ""] if nearest else [""]:
-                    if by := self.copy.test(suite, limit, tests):
+                    by = self.copy.test(suite, limit, tests)
+                    if by.startswith("hung"):  # or the machine is busy
+                        by = self.copy.test(suite, 4 * limit, tests)
+                    if by:
                         return ("hung" if by.startswith("hung") else "noticed"), by
         return "survived", ""
 
