@@ -34,5 +34,21 @@ TEST(ExposedCommunication, CountsReductionsAndGatheringsAtTheSameTimeOnce) {
   EXPECT_EQ(exposed_communication_ns(events, 0), 145);
 }
 
+TEST(StepTimes, AreSumsByKindOfWork) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const std::vector<BucketEvent> events = {{0, BucketPhase::kClip, 1 * kSecond, 2 * kSecond},
+                                           {0, kReduce, 2 * kSecond, 5 * kSecond},
+                                           {0, BucketPhase::kNorm, 5 * kSecond, 9 * kSecond},
+                                           {0, kUpdate, 9 * kSecond, 14 * kSecond},
+                                           {0, BucketPhase::kFinish, 14 * kSecond, 20 * kSecond},
+                                           {0, kGather, 20 * kSecond, 27 * kSecond}};
+  const StepTimes times = step_times(events, 4 * kSecond, 28 * kSecond);
+  EXPECT_DOUBLE_EQ(times.wait_seconds, 28 - 4);
+  EXPECT_DOUBLE_EQ(times.clip_seconds, 1 + 4);
+  EXPECT_DOUBLE_EQ(times.communication_seconds, 3 + 7);
+  EXPECT_DOUBLE_EQ(times.update_seconds, 5 + 6);
+  EXPECT_DOUBLE_EQ(times.exposed_communication_seconds, 1 + 7);
+}
+
 }  // namespace
 }  // namespace strata::comm
