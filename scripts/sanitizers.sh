@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs tests under the sanitizers, each suite with those that reach it: address and undefined behaviour, then threads.
-# Usage: scripts/sanitizers.sh [asan+ubsan | tsan]     default: both. scripts/test.sh has installed what it needs.
+# Builds the tests under the address and undefined-behaviour sanitizers, then the thread sanitizer, and runs the suites that these can find errors in.
+# Usage: scripts/sanitizers.sh [asan+ubsan | tsan]     default: both. Run scripts/test.sh first: it installs the packages.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

@@ -53,7 +53,7 @@ FoundResults find_results(const ResultTree& tree, int experiments,
 // cannot be renamed.
 std::filesystem::path set_aside(const ResultTree& tree, int experiment);
 // Before an interrupted experiment's log and step trace are cut back to its checkpoint: copies them
-// under such names. Returns the log's.
+// to result_N.*.interrupted.1, or the next number that is free. Returns the log's copy.
 std::filesystem::path copy_aside(const ResultTree& tree, int experiment);
 
 }  // namespace strata::harness

@@ -32,8 +32,8 @@ inline device::Tensor part_of(const StateArray& array, const Range& range) {
   return {};
 }
 
-// Whom the plan deals samples to: that of the run's first start, whatever ranks go on with it, so
-// that global batches stay the same.
+// The ranks and batch sizes that samples are dealt to: those of the run's first start, so that
+// global batches stay the same on other ranks.
 struct PlanShape {
   int ranks = 1;
   int batch_per_rank = 1;
