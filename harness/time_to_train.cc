@@ -270,8 +270,9 @@ bool log_is_of(const Benchmark& b, int experiment, const ResumePoint& point) {
   return same;
 }
 
-// Of an interrupted experiment: the last checkpoint that is whole and of its log. Throws Error
-// where there is none: whether to lose what was trained is for the user to say.
+// Of an interrupted experiment: the last checkpoint that is whole and of its log. Where the first
+// one was never finished the experiment begins anew. Throws Error where one that was finished is of
+// no use: whether to lose what was trained is for the user to say.
 std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment) {
   if (std::ranges::find(b.interrupted, experiment) == b.interrupted.end()) return std::nullopt;
   const std::filesystem::path checkpoints = b.tree.checkpoints(experiment);
@@ -289,6 +290,13 @@ std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment)
     } else if (log_is_of(b, experiment, *point)) {
       return point;
     }
+  }
+  bool lost = std::ranges::any_of(
+      steps, [&](int64_t step) { return is_marked_whole(checkpoint_folder(checkpoints, step)); });
+  b.system.broadcast(&lost, sizeof lost);
+  if (!lost) {
+    if (b.first()) say_set_aside(b, experiment);
+    return std::nullopt;
   }
   fail(
       "{}: from none of the checkpoints the run can go on, for the reasons above; --continue sets "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <fstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -12,7 +13,7 @@
 namespace strata::harness {
 namespace {
 
-constexpr char kPrefix[] = "step_";
+constexpr char kPrefix[] = "step_", kWhole[] = "whole";
 constexpr size_t kKept = 2;
 
 }  // namespace
@@ -35,6 +36,11 @@ std::vector<int64_t> checkpoint_steps(const std::filesystem::path& checkpoints) 
   }
   std::sort(steps.rbegin(), steps.rend());
   return steps;
+}
+
+bool is_marked_whole(const std::filesystem::path& checkpoint) {
+  std::error_code ignored;
+  return std::filesystem::exists(checkpoint / kWhole, ignored);
 }
 
 Checkpoints::Checkpoints(const config::CheckpointConfig& config, SystemUnderTest& system,
@@ -77,6 +83,7 @@ void Checkpoints::wait_for_last() {
   being_written_ = 0;
   if (system_.rank() != 0) return;
   if (!whole) return remove_folder(step);
+  std::ofstream(checkpoint_folder(folder_, step) / kWhole).flush();
   written_.push_back(step);
   for (; written_.size() > kKept; written_.pop_front()) remove_folder(written_.front());
 }

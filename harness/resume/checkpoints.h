@@ -17,6 +17,10 @@ namespace strata::harness {
 std::filesystem::path checkpoint_folder(const std::filesystem::path& checkpoints, int64_t step);
 std::vector<int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 
+// Whether all ranks were seen to have written it. One that is not marked so may be whole, too: the
+// run was interrupted before anybody looked.
+bool is_marked_whole(const std::filesystem::path& checkpoint);
+
 // All ranks call together.
 class Checkpoints {
  public:

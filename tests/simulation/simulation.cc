@@ -12,7 +12,9 @@
 #include "base/timing.h"
 #include "tests/simulation/simulated_run.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int simulate(int argc, char** argv) {
   using namespace strata;
   CLI::App app(
       "Trains whole runs on simulated devices and ranks: streams run late and in any order that "
@@ -47,4 +49,15 @@ int main(int argc, char** argv) {
   fmt::print("{} seeds, {} went on from a checkpoint, {} failed\n", count, resumed, failed);
   std::filesystem::remove_all(folder);
   return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return simulate(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "simulation: {}\n", error.what());
+    return 2;
+  }
 }

@@ -147,6 +147,15 @@ TEST_F(Resume, WithoutAWholeCheckpointNothingIsChanged) {
   EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
 }
 
+// It was interrupted while the first was being written.
+TEST_F(Resume, WithoutAFinishedCheckpointTheExperimentRunsAgain) {
+  interrupt_at(4);
+  write_file_atomically(part(2), "damaged");
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  EXPECT_EQ(system_.calls.find("restore"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
+}
+
 TEST_F(Resume, ContinuingSetsTheCheckpointsAside) {
   interrupt_at(8);
   EXPECT_TRUE(run(ExistingResults::kKeep)[0].reached_target);
