@@ -34,8 +34,8 @@ void Float8Scales::reset() {
   }
 }
 
-std::vector<StateTensor> Float8Scales::state() const {
-  std::vector<StateTensor> state{{"float8_amax", amax()}};
+std::vector<device::StateTensor> Float8Scales::state() const {
+  std::vector<device::StateTensor> state{{"float8_amax", amax()}};
   const auto add = [&](const char* name, const device::Buffer& buffer) {
     const auto size = static_cast<int64_t>(buffer.bytes() / sizeof(float));
     state.push_back({name, {buffer.data(), device::DType::kF32, 1, size}});

@@ -4,19 +4,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "device/backend.h"
 #include "device/buffer.h"
+#include "device/state_tensor.h"
 
 namespace strata::bert {
-
-// A tensor that must be saved to resume a run, and its name in a checkpoint.
-struct StateTensor {
-  std::string name;
-  device::Tensor tensor;
-};
 
 class Float8Scales {
  public:
@@ -35,7 +29,7 @@ class Float8Scales {
   // Nothing has been seen yet.
   void reset();
   // What the next step's scales follow from, to be read or overwritten between steps, f32.
-  std::vector<StateTensor> state() const;
+  std::vector<device::StateTensor> state() const;
   // It has been overwritten with that after `step`.
   void resume_after(uint64_t step);
   // Every micro-batch of a step begins with this, on Stream::kCompute.

@@ -18,7 +18,7 @@ namespace strata::harness {
 struct DataFacts {
   int64_t train_samples = 0;
   int64_t eval_samples = 0;  // that an evaluation takes
-  uint32_t checksum = 0;     // another one: other data
+  uint32_t checksum = 0;     // another one: other data; only where runs are resumed
 };
 
 // Where a system writes what the configuration asks for; an empty path: nowhere.

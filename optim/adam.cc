@@ -23,7 +23,7 @@ class Adam final : public Optimizer {
     });
   }
 
-  std::vector<OptimizerState> state() override { return moments_.state(); }
+  std::vector<device::StateTensor> state() override { return moments_.state(); }
 
  private:
   device::Backend& backend_;

@@ -44,7 +44,7 @@ class Lamb : public Optimizer {
     });
   }
 
-  std::vector<OptimizerState> state() override { return moments_.state(); }
+  std::vector<device::StateTensor> state() override { return moments_.state(); }
 
  protected:
   // Of the arena elements `part`, whose Adam's update would be `adam`.

@@ -122,7 +122,7 @@ device::StepValue<float> Moments::learning_rate() const {
   return device::value_at(&step_values_.as<StepValues>()->learning_rate);
 }
 
-std::vector<OptimizerState> Moments::state() const {
+std::vector<device::StateTensor> Moments::state() const {
   return {{"adam_m", moment(first_)}, {"adam_v", moment(second_)}};
 }
 

@@ -51,7 +51,7 @@ class Moments {
 
   const ParameterArena& arena() const { return arena_; }
   device::StepValue<float> learning_rate() const;  // of the step
-  std::vector<OptimizerState> state() const;
+  std::vector<device::StateTensor> state() const;
 
  private:
   // A range and where in the moments it begins.

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/range.h"
 #include "device/backend.h"
+#include "device/state_tensor.h"
 
 namespace strata::optim {
 
@@ -24,12 +24,6 @@ struct Segment {
   int64_t offset = 0;
   int64_t size = 0;
   bool decay = true;  // false for biases and LayerNorm
-};
-
-// A tensor that must be saved to resume a run, and its name in a checkpoint.
-struct OptimizerState {
-  std::string name;
-  device::Tensor tensor;  // [n], or of the owned ranges one after another
 };
 
 class Optimizer {
@@ -53,8 +47,9 @@ class Optimizer {
   virtual device::Tensor partial_sums() const { return {}; }
   virtual void finish(device::Stream, const Range&) {}
 
-  // The state in device memory, to be read or overwritten between steps.
-  virtual std::vector<OptimizerState> state() = 0;
+  // The state, to be read or overwritten between steps: of the arena, or of the owned ranges one
+  // after another.
+  virtual std::vector<device::StateTensor> state() = 0;
 };
 
 struct AdamOptions {

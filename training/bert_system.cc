@@ -7,6 +7,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "training/checkpoint/checkpoint.h"
+#include "training/options.h"
 #include "training/warm_up.h"
 
 namespace strata::training {
@@ -110,15 +111,7 @@ void BertSystem::check_suits(const CheckpointHeader& header) const {
     fail("the checkpoint is of a model of {} parameters, this one has {}", header.parameters,
          model_->layout().size);
   }
-  const int64_t global_batch = config::global_batch_size(config_, ranks());
-  if (header.plan.global_batch() != global_batch) {
-    fail(
-        "the checkpoint is of a run with global batches of {} samples, those of {} ranks with "
-        "batch.micro_batch {} and batch.gradient_accumulation_steps {} are {}; set these so that "
-        "it is the same",
-        header.plan.global_batch(), ranks(), config_.batch.micro_batch,
-        config_.batch.gradient_accumulation_steps, global_batch);
-  }
+  check_global_batch(config_, ranks(), header.plan);
 }
 
 void BertSystem::restore(const std::filesystem::path& folder) {
@@ -137,9 +130,10 @@ harness::DataFacts BertSystem::start() {
   run.eval = open_data(config_.data.eval, config_.data, bert_);
   run.evaluator.emplace(*model_, *run.eval, config_.data.eval_samples, config_.batch.micro_batch,
                         ranks_.communicator);
+  const bool compared = config_.checkpoint.enabled() || run.files.resumed;
   return {.train_samples = run.train->size(),
           .eval_samples = run.evaluator->samples(),
-          .checksum = data_checksum()};
+          .checksum = compared ? data_checksum() : 0};
 }
 
 // Of what is known of the data at once: sizes of files, and the length and the masked positions of

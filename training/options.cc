@@ -56,6 +56,17 @@ loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks
           .cost = balance.cost};
 }
 
+void check_global_batch(const config::RunConfig& config, int ranks, const PlanShape& plan) {
+  const int64_t global_batch = config::global_batch_size(config, ranks);
+  if (plan.global_batch() == global_batch) return;
+  fail(
+      "the checkpoint is of a run with global batches of {} samples, those of {} ranks with "
+      "batch.micro_batch {} and batch.gradient_accumulation_steps {} are {}; set these so that it "
+      "is the same",
+      plan.global_batch(), ranks, config.batch.micro_batch,
+      config.batch.gradient_accumulation_steps, global_batch);
+}
+
 optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
                                         double base_learning_rate) {
   return {.schedule = config.name,

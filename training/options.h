@@ -11,6 +11,7 @@
 #include "loadbalance/plans/batch_plan.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
+#include "training/checkpoint/training_state.h"
 #include "training/schedules/schedule.h"
 
 namespace strata::training {
@@ -23,6 +24,9 @@ bert::ModelOptions model_options(const config::RunConfig& config, const bert::Be
 Schedule make_schedule(const config::RunConfig& config, int blocks);
 
 loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed);
+
+// Throws Error where a run whose samples were dealt as `plan` says had other global batches.
+void check_global_batch(const config::RunConfig& config, int ranks, const PlanShape& plan);
 
 optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
                                         double base_learning_rate);

@@ -94,10 +94,10 @@ TrainingState Trainer::state() {
   const std::vector<Range> all{{0, state.parameters}};
   const device::Tensor weights = model_.master_weights();
   state.arrays.push_back({"weights", weights, all, shards});
-  for (const optim::OptimizerState& moment : optimizer_->state()) {
+  for (const device::StateTensor& moment : optimizer_->state()) {
     state.arrays.push_back({moment.name, moment.tensor, sharded_ ? shards : all, shards});
   }
-  for (const bert::StateTensor& same : model_.training_state()) {  // on all ranks
+  for (const device::StateTensor& same : model_.training_state()) {  // on all ranks
     const std::vector<Range> whole{{0, same.tensor.size()}};
     state.arrays.push_back(
         {same.name, same.tensor, whole, communicator_.rank() == 0 ? whole : std::vector<Range>()});
@@ -106,13 +106,6 @@ TrainingState Trainer::state() {
 }
 
 void Trainer::resume_after(int64_t step, const PlanShape& plan) {
-  if (plan.global_batch() != global_batch_) {
-    fail(
-        "the checkpoint is of a run with global batches of {} samples, those of {} ranks with "
-        "batch.micro_batch {} and batch.gradient_accumulation_steps {} are {}; set these so that "
-        "it is the same",
-        plan.global_batch(), communicator_.size(), micro_batch_, accumulation_, global_batch_);
-  }
   step_ = step;
   plan_.ranks = plan.ranks;
   plan_.batch_per_rank = plan.batch_per_rank;

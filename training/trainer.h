@@ -69,7 +69,7 @@ class Trainer {
   // What training goes on from: to be copied between steps, or overwritten before start().
   TrainingState state();
   // state()'s arrays have been overwritten with those after step `step` of a run that began on the
-  // ranks that `plan` deals to. Throws Error where its global batch is another.
+  // ranks that `plan` deals to, with as large global batches (check_global_batch).
   void resume_after(int64_t step, const PlanShape& plan);
 
   // Plans the order of the samples of `train`, which must outlive the trainer, and starts reading

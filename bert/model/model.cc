@@ -45,8 +45,8 @@ void Model::set_weights(const HostWeights& weights) {
   parameters_.set_weights(weights);
 }
 
-std::vector<StateTensor> Model::training_state() const {
-  return scales_ ? scales_->state() : std::vector<StateTensor>();
+std::vector<device::StateTensor> Model::training_state() const {
+  return scales_ ? scales_->state() : std::vector<device::StateTensor>();
 }
 
 void Model::resume_after(int64_t step) {

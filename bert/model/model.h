@@ -70,9 +70,9 @@ class Model {
   device::Tensor compute_weights() const { return parameters_.compute_weights(); }
   device::Tensor gradients() const { return parameters_.gradients(); }
 
-  // What a training step depends on besides weights and its batch, to be read or overwritten between
-  // steps.
-  std::vector<StateTensor> training_state() const;
+  // What a training step depends on besides weights and its batch, to be read or overwritten
+  // between steps.
+  std::vector<device::StateTensor> training_state() const;
   // Master weights and training_state() have been overwritten with those after `step`.
   void resume_after(int64_t step);
 

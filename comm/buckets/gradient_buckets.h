@@ -65,8 +65,8 @@ class GradientBuckets {
  public:
   // Called once a step for every bucket, in arena order, once its gradients are reduced
   // (kAfterAllReduce: once all are). In host memory by finish_step's caller, or, where weights are
-  // gathered at once, also by a thread of the engine, beside backward. May overwrite the gradients: the next step does,
-  // too; but gaps, where all ranks have zeros, must stay zero.
+  // gathered at once, also by a thread of the engine, beside backward. May overwrite the gradients:
+  // the next step does, too; but gaps, where all ranks have zeros, must stay zero.
   using Update = BucketUpdate;
 
   // `gradients` [n] master dtype, laid out in the order in which backward finishes, which may pause

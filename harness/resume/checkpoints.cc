@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "base/error.h"
 #include "base/files.h"
 
 namespace strata::harness {

@@ -223,11 +223,7 @@ TEST_F(TimeToTrain, TellsTheSystemWhatToWrite) {
 TEST_F(TimeToTrain, TheOfficialCheckerPassesItsLog) {
   if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
   run();
-  const auto result = testing_support::run_command(
-      std::string(testing_support::oracle_python()) +
-      " -m mlperf_logging.compliance_checker --werror --usage training --ruleset 5.0.0 "
-      "--log_output " +
-      (directory_ / "check.log").string() + " " + tree().log(0).string());
+  const auto result = testing_support::official_check(tree().log(0));
   EXPECT_EQ(result.status, 0) << result.output;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 namespace strata::testing_support {
@@ -28,6 +29,15 @@ inline CommandResult run_command(const std::string& command) {
 
 // The Python interpreter that has mlperf-logging; null where the environment names none.
 inline const char* oracle_python() { return std::getenv("STRATA_ORACLE_PYTHON"); }
+
+// What the official compliance checker says of a log under the rules of a round, which for it are
+// "5.0.0". Its own log lies beside that.
+inline CommandResult official_check(const std::filesystem::path& log,
+                                    const std::string& ruleset = "5.0.0") {
+  return run_command(std::string(oracle_python()) +
+                     " -m mlperf_logging.compliance_checker --werror --usage training --ruleset " +
+                     ruleset + " --log_output " + log.string() + ".check " + log.string());
+}
 
 constexpr char kNoOracle[] =
     "STRATA_ORACLE_PYTHON names no Python with mlperf-logging, the official checker";

@@ -1,7 +1,5 @@
 #include "training/checkpoint/checkpoint_writer.h"
 
-#include <system_error>
-
 #include "base/error.h"
 
 namespace strata::training {
@@ -21,8 +19,8 @@ void CheckpointWriter::begin(const std::filesystem::path& path, const Checkpoint
     thread_ = std::thread([this, path, header, pieces = std::move(pieces)] {
       error_->guard([&] { write_checkpoint_file(path, header, pieces); });
     });
-  } catch (const std::system_error& error) {
-    fail("{}: cannot start the thread that writes it: {}", path.string(), error.what());
+  } catch (const std::exception& error) {  // no further thread, or no memory for one
+    fail("{}: cannot start the thread that writes it: {}", path.string(), message_of(error));
   }
 }
 

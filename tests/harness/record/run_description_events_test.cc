@@ -40,14 +40,6 @@ class LogRunTest : public testing_support::TemporaryDirectory {
     return path;
   }
 
-  testing_support::CommandResult official_check(const std::filesystem::path& log,
-                                                const std::string& ruleset) {
-    return testing_support::run_command(
-        std::string(testing_support::oracle_python()) +
-        " -m mlperf_logging.compliance_checker --werror --usage training --ruleset " + ruleset +
-        " --log_output " + (directory_ / "check.log").string() + " " + log.string());
-  }
-
   std::vector<std::string> tensors_;
   const RunFacts facts_{.ranks = 2, .seed = 3'000'000'000, .platform = "2 x box"};
 };
@@ -125,7 +117,7 @@ TEST_F(LogRunTest, TheOfficialCheckerPassesAnOpenRunOfAnyTarget) {
   config.target.masked_lm_accuracy = 0.3;
   const auto log = write_run(config, 0.31, log_keys::kSuccess);
   for (const char* ruleset : {"1.1.0", "2.0.0", "4.1.0", "5.0.0"}) {
-    const testing_support::CommandResult result = official_check(log, ruleset);
+    const testing_support::CommandResult result = testing_support::official_check(log, ruleset);
     EXPECT_EQ(result.status, 0) << ruleset << "\n" << result.output;
     EXPECT_NE(result.output.find("SUCCESS"), std::string::npos) << result.output;
   }
@@ -136,7 +128,7 @@ TEST_F(LogRunTest, TheOfficialCheckerPassesAClosedRunThatReachedTheTarget) {
   tensors_ = tensors_of_bert_large();
   const auto log = write_run(closed_config(), 0.73, log_keys::kSuccess);
   for (const char* ruleset : {"1.1.0", "2.1.0", "5.0.0"}) {
-    const testing_support::CommandResult result = official_check(log, ruleset);
+    const testing_support::CommandResult result = testing_support::official_check(log, ruleset);
     EXPECT_EQ(result.status, 0) << ruleset << "\n" << result.output;
   }
 }
@@ -144,7 +136,7 @@ TEST_F(LogRunTest, TheOfficialCheckerPassesAClosedRunThatReachedTheTarget) {
 TEST_F(LogRunTest, TheOfficialCheckerFailsAClosedRunThatMissedIt) {
   if (!testing_support::oracle_python()) GTEST_SKIP() << testing_support::kNoOracle;
   const auto log = write_run(closed_config(), 0.71, log_keys::kAborted);
-  const testing_support::CommandResult result = official_check(log, "5.0.0");
+  const testing_support::CommandResult result = testing_support::official_check(log, "5.0.0");
   EXPECT_NE(result.status, 0) << result.output;
 }
 

@@ -6,6 +6,7 @@
 #include "tests/training/small_training.h"
 #include "training/checkpoint/checkpoint.h"
 #include "training/checkpoint/checkpoint_writer.h"
+#include "training/options.h"
 
 namespace strata::training {
 
@@ -49,6 +50,7 @@ inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
   Trainer trainer(config, backend, model, communicator, seed);
   warm_up(config, model, others, trainer, communicator);
   const auto parts = open_checkpoint(folder);
+  check_global_batch(config, communicator.size(), parts.front().header().plan);
   restore(parts, trainer.state().arrays, backend);
   trainer.resume_after(parts.front().header().step, parts.front().header().plan);
   trainer.start(source);

@@ -1,0 +1,16 @@
+// What a run that is resumed needs of device memory.
+#pragma once
+
+#include <string>
+
+#include "device/tensor.h"
+
+namespace strata::device {
+
+// A tensor that must be saved to resume a run, and its name in a checkpoint.
+struct StateTensor {
+  std::string name;
+  Tensor tensor;  // [n]
+};
+
+}  // namespace strata::device
