@@ -152,14 +152,16 @@ struct EmbeddingsBackward {
   Tensor d_beta;            // [H] master dtype
 };
 
-// y[i] = x[rows[i]], or 0 where rows[i] is -1.
+// y[i] = x[rows[i]], or 0 where rows[i] is -1. Both of the compute dtype, or both of the master
+// dtype.
 struct GatherRows {
   ConstTensor x;                  // [T, H]
   const int32_t* rows = nullptr;  // [M], each in [-1, T)
   Tensor y;                       // [M, H]
 };
 
-// dx[rows[i]] += dy[i], except where rows[i] is -1; the others are distinct.
+// dx[rows[i]] += dy[i], except where rows[i] is -1; the others are distinct. Both of the compute
+// dtype, or both of the master dtype.
 struct ScatterAddRows {
   ConstTensor dy;                 // [M, H]
   const int32_t* rows = nullptr;  // [M], each in [-1, T)

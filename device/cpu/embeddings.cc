@@ -47,6 +47,7 @@ void Operations<T>::embeddings_backward(const Context& context, const Embeddings
 
 template <typename T>
 void Operations<T>::gather_rows(const Context& context, const GatherRows& op) {
+  if (op.x.dtype != dtype_of<T>()) return Operations<float>::gather_rows(context, op);
   const int64_t columns = op.x.cols;
   parallel_ranges(context.threads, op.y.rows, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
@@ -62,6 +63,7 @@ void Operations<T>::gather_rows(const Context& context, const GatherRows& op) {
 
 template <typename T>
 void Operations<T>::scatter_add_rows(const Context& context, const ScatterAddRows& op) {
+  if (op.dx.dtype != dtype_of<T>()) return Operations<float>::scatter_add_rows(context, op);
   const int64_t columns = op.dy.cols;
   parallel_ranges(context.threads, op.dy.rows, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {

@@ -40,6 +40,7 @@ __global__ void __launch_bounds__(kThreads) scatter_add_kernel(ScatterAddRows op
 
 template <typename T>
 void Operations<T>::gather_rows(const Context& context, const GatherRows& op) {
+  if (op.x.dtype != dtype_of<T>()) return Operations<float>::gather_rows(context, op);
   constexpr int V = kVector<T>;
   const bool aligned = rows_are_aligned(op.x.cols, V, op.x.data, op.y.data);
   launch(context.stream, op.y.rows, kThreads, aligned ? gather_kernel<V, T> : gather_kernel<1, T>,
@@ -48,6 +49,7 @@ void Operations<T>::gather_rows(const Context& context, const GatherRows& op) {
 
 template <typename T>
 void Operations<T>::scatter_add_rows(const Context& context, const ScatterAddRows& op) {
+  if (op.dx.dtype != dtype_of<T>()) return Operations<float>::scatter_add_rows(context, op);
   constexpr int V = kVector<T>;
   const bool aligned = rows_are_aligned(op.dy.cols, V, op.dy.data, op.dx.data);
   launch(context.stream, op.dy.rows, kThreads,

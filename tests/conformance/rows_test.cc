@@ -48,6 +48,23 @@ TEST_P(Rows, ScatterAdd) {
   });
 }
 
+// Gradients of parameters.
+TEST_P(Rows, OfTheMasterDtype) {
+  for_every_shape([&](const Shape& shape) {
+    Inputs inputs(backend(), 4);
+    const HostMatrix x = inputs.master(shape.tokens, shape.hidden);
+    const HostMatrix dy = inputs.master(shape.rows, shape.hidden);
+    const std::vector<int32_t> rows = inputs.distinct_indices(shape.rows, shape.tokens);
+    expect_conforms(backend(), [&](Bench& bench) {
+      bench.backend().gather_rows(Stream::kCompute,
+                                  {bench.master(x), bench.indices(rows),
+                                   bench.master_output("y", shape.rows, shape.hidden)});
+      bench.backend().scatter_add_rows(
+          Stream::kCompute, {bench.master(dy), bench.indices(rows), bench.master_inout("dx", x)});
+    });
+  });
+}
+
 // What fills a batch up.
 TEST_P(Rows, OfNumberMinusOneAreZeroAndAddNothing) {
   for (const int64_t hidden : {64, 90}) {
