@@ -26,6 +26,8 @@ enum class BalanceStrategy : uint8_t {
   kStratifiedPresort,
   kPlanned
 };
+enum class AccumulationOrder : uint8_t { kMicroBatch, kLayer };
+enum class ActivationPolicy : uint8_t { kKeep, kRecompute };
 enum class OptimizerKind : uint8_t { kAdam, kLamb };
 using ScheduleKind = optim::Schedule;
 using ClipMode = comm::ClipMode;
@@ -37,6 +39,8 @@ const char* name_of(SubmissionStatus);
 const char* name_of(Precision);
 const char* name_of(const device::BackendKind*);
 const char* name_of(BalanceStrategy);
+const char* name_of(AccumulationOrder);
+const char* name_of(ActivationPolicy);
 const char* name_of(OptimizerKind);
 const char* name_of(ScheduleKind);
 const char* name_of(ClipMode);
@@ -90,6 +94,8 @@ struct LoadBalanceConfig {
 struct BatchConfig {
   int micro_batch = 8;  // samples a rank takes at once
   int gradient_accumulation_steps = 1;
+  AccumulationOrder accumulation_order = AccumulationOrder::kMicroBatch;
+  ActivationPolicy activations = ActivationPolicy::kKeep;
   int round_tokens = 1;
   LoadBalanceConfig load_balance;
 };

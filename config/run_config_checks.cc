@@ -50,6 +50,23 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
                      "for another optimizer",
                      name_of(config.optimizer.name))});
   }
+  const bool layer_order = config.batch.accumulation_order == AccumulationOrder::kLayer;
+  if (closed && layer_order) {
+    conflicts.push_back({"batch.accumulation_order",
+                         "layer is for the open division (run.division is closed); use "
+                         "micro_batch"});
+  }
+  if (layer_order && config.device.graphs) {
+    conflicts.push_back({"batch.accumulation_order",
+                         "layer begins to reduce in the middle of a step, which no graph can hold; "
+                         "set device.graphs to false, or use micro_batch"});
+  }
+  if (config.batch.activations == ActivationPolicy::kRecompute &&
+      config.model.precision == Precision::kFp8) {
+    conflicts.push_back({"batch.activations",
+                         "recompute is not built for model.precision fp8, whose copies of "
+                         "activations are kept; use keep, or bf16"});
+  }
   const device::BackendKind& backend = *config.device.backend;
   const bool lacks_bf16 = !backend.computes_in(device::DType::kBF16);
   const bool lacks_fp32 =

@@ -149,6 +149,10 @@ ConfigSection batch_section() {
            "Samples a rank computes at once."),
        key("gradient_accumulation_steps", get, &S::gradient_accumulation_steps,
            Integer<int>{1, kMillion}, "Micro-batches a rank sums before an optimizer step."),
+       key("accumulation_order", get, &S::accumulation_order, Choice<AccumulationOrder>{},
+           "How a step goes through layers and micro-batches. Gradients have the same bits."),
+       key("activations", get, &S::activations, Choice<ActivationPolicy>{},
+           "What backward reads of forward."),
        key("round_tokens", get, &S::round_tokens, Integer<int>{1, 512},
            "Round the tokens of a micro-batch up to a multiple of this with a sequence of padding, "
            "and its masked positions to a quarter of it, so that few shapes occur. Changes "

@@ -31,6 +31,18 @@ constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
      "then groups of ranks sort and deal their samples"},
     {BalanceStrategy::kPlanned, "planned",
      "groups of ranks draw the same share from every stratum and divide it by cost"}};
+constexpr NamedChoice<AccumulationOrder> kAccumulationOrders[] = {
+    {AccumulationOrder::kMicroBatch, "micro_batch", "each micro-batch through all layers and back"},
+    {AccumulationOrder::kLayer, "layer",
+     "each layer with all micro-batches, so that its gradients are reduced beside all layers "
+     "before "
+     "it; all micro-batches are in memory at once; open division only"}};
+constexpr NamedChoice<ActivationPolicy> kActivationPolicies[] = {
+    {ActivationPolicy::kKeep, "keep", "until backward reads them"},
+    {ActivationPolicy::kRecompute, "recompute",
+     "each layer keeps its input alone and runs its forward again before its backward: a third "
+     "more "
+     "arithmetic, the same bits"}};
 constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
     {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"}};
@@ -87,6 +99,14 @@ std::span<const NamedChoice<BalanceStrategy>> choices_of() {
   return kStrategies;
 }
 template <>
+std::span<const NamedChoice<AccumulationOrder>> choices_of() {
+  return kAccumulationOrders;
+}
+template <>
+std::span<const NamedChoice<ActivationPolicy>> choices_of() {
+  return kActivationPolicies;
+}
+template <>
 std::span<const NamedChoice<OptimizerKind>> choices_of() {
   return kOptimizers;
 }
@@ -108,6 +128,8 @@ const char* name_of(SubmissionStatus value) { return find_name(value); }
 const char* name_of(Precision value) { return find_name(value); }
 const char* name_of(const device::BackendKind* value) { return value->name; }
 const char* name_of(BalanceStrategy value) { return find_name(value); }
+const char* name_of(AccumulationOrder value) { return find_name(value); }
+const char* name_of(ActivationPolicy value) { return find_name(value); }
 const char* name_of(OptimizerKind value) { return find_name(value); }
 const char* name_of(ScheduleKind value) { return find_name(value); }
 const char* name_of(ClipMode value) { return find_name(value); }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
 
 namespace strata::training {
@@ -23,8 +24,11 @@ std::vector<Range> local_shards(const config::RunConfig& config, const bert::Mod
 }  // namespace
 
 bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model) {
+  const Schedule schedule = make_schedule(config, 1);
   bert::ModelOptions options{.float8 = config.model.precision == config::Precision::kFp8,
-                             .in_flight = make_schedule(config, 1).in_flight};
+                             .in_flight = schedule.in_flight,
+                             .recompute = schedule.recomputes,
+                             .split_word_gradient = schedule.micro_batches > 1};
   if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
     options.rounding = {.tokens = std::min(tokens, model.max_positions),
                         .masked = std::max<int64_t>(tokens / 4, 1),
@@ -41,7 +45,12 @@ bert::ModelOptions model_options(const config::RunConfig& config, const bert::Be
 }
 
 Schedule make_schedule(const config::RunConfig& config, int blocks) {
-  return micro_batch_order(blocks, config.batch.gradient_accumulation_steps);
+  const config::BatchConfig& batch = config.batch;
+  const bool recompute = batch.activations == config::ActivationPolicy::kRecompute;
+  const auto order = batch.accumulation_order == config::AccumulationOrder::kLayer
+                         ? layer_order
+                         : micro_batch_order;
+  return order(blocks, batch.gradient_accumulation_steps, recompute);
 }
 
 loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed) {

@@ -29,6 +29,10 @@ StepWalker::StepWalker(bert::Model& model, Schedule schedule,
          schedule_.in_flight, model.in_flight());
   }
   segments_ = segments_of(schedule_);
+  if (schedule_.recomputes != model.recomputes()) {
+    fail("schedule {}: {} activations, unlike the model", schedule_.name,
+         schedule_.recomputes ? "recomputes" : "keeps");
+  }
   for (size_t i = 0; graphs_ && i + 1 < segments_.size(); ++i) {
     for (const Task& task : segments_[i].tasks) {
       // What mark_ready begins is joined by the update: both must be captured in one graph.
@@ -77,13 +81,14 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
     }
     bert::Block& block = *model_.blocks()[static_cast<size_t>(task.block)];
     if (task.kind == Task::Kind::kReady) {
+      block.complete();
       buckets.mark_ready(block.gradients().begin, block.gradients().end);
       continue;
     }
-    if (task.kind == Task::Kind::kForward) {
-      block.forward(micro_batch, *activations);
-    } else {
+    if (task.kind == Task::Kind::kBackward) {
       block.backward(micro_batch, *activations);
+    } else {
+      block.forward(micro_batch, *activations);
     }
     if (times) times->end(task, block.name());
   }

@@ -1,17 +1,31 @@
 #include "bert/blocks/activations.h"
 
+#include <map>
+#include <typeindex>
+#include <utility>
+
 #include "bert/blocks/block.h"
 
 namespace strata::bert {
 
-Activations::Activations(device::Backend& backend,
-                         const std::vector<std::unique_ptr<Block>>& blocks, int64_t tokens,
+BlockMemory make_block_memory(const std::vector<std::unique_ptr<Block>>& blocks, bool shared) {
+  BlockMemory memory;
+  std::map<std::type_index, std::shared_ptr<const BlockActivations>> of_type;
+  for (const auto& block : blocks) {
+    const Block& made = *block;
+    auto& first = of_type[typeid(made)];
+    if (!shared || !first) first = made.make_activations();
+    memory.push_back(first);
+  }
+  return memory;
+}
+
+Activations::Activations(device::Backend& backend, BlockMemory blocks, int64_t tokens,
                          int64_t hidden)
-    : dtype_(backend.compute_dtype()), hidden_(hidden) {
+    : dtype_(backend.compute_dtype()), hidden_(hidden), blocks_(std::move(blocks)) {
   const size_t bytes = static_cast<size_t>(tokens * hidden) * size_of(dtype_);
-  for (size_t block = 0; block + 1 < blocks.size(); ++block) outputs_.emplace_back(backend, bytes);
+  for (size_t block = 0; block + 1 < blocks_.size(); ++block) outputs_.emplace_back(backend, bytes);
   gradient_ = device::Buffer(backend, bytes);
-  for (const auto& block : blocks) blocks_.push_back(block->make_activations());
 }
 
 device::Tensor Activations::output(int block, int64_t tokens) const {

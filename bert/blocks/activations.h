@@ -17,12 +17,17 @@ struct BlockActivations {
   virtual ~BlockActivations() = default;
 };
 
+// Of every block, in the order of forward. Where blocks share memory, a block's backward must come
+// before any other forward that writes it.
+using BlockMemory = std::vector<std::shared_ptr<const BlockActivations>>;
+// `shared`: blocks of one type have the same memory.
+BlockMemory make_block_memory(const std::vector<std::unique_ptr<Block>>& blocks, bool shared);
+
 class Activations {
  public:
-  // Takes memory for one micro-batch of up to `tokens` of `blocks`, in the order of forward. What
-  // crosses from one to the next is one tensor [T, hidden] of the compute dtype.
-  Activations(device::Backend& backend, const std::vector<std::unique_ptr<Block>>& blocks,
-              int64_t tokens, int64_t hidden);
+  // Takes memory for what crosses from one block to the next, of one micro-batch of up to `tokens`:
+  // tensors [T, hidden] of the compute dtype. The rest is `blocks`.
+  Activations(device::Backend& backend, BlockMemory blocks, int64_t tokens, int64_t hidden);
 
   // What block `block` reads, the output of the one before it; and what it writes.
   device::Tensor input(int block, int64_t tokens) const { return output(block - 1, tokens); }
@@ -34,13 +39,14 @@ class Activations {
   const T& of(int block) const {
     return static_cast<const T&>(*blocks_[static_cast<size_t>(block)]);
   }
+  const BlockMemory& blocks() const { return blocks_; }
 
  private:
   device::DType dtype_;
   int64_t hidden_;
   std::vector<device::Buffer> outputs_;  // of all blocks but the last
   device::Buffer gradient_;
-  std::vector<std::unique_ptr<BlockActivations>> blocks_;
+  BlockMemory blocks_;
 };
 
 }  // namespace strata::bert

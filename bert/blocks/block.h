@@ -63,6 +63,11 @@ class Block {
   // activations, and the backward of the block after this one.
   virtual void forward(const MicroBatch& micro_batch, const Activations& activations) = 0;
   virtual void backward(const MicroBatch& micro_batch, const Activations& activations) = 0;
+  // After a step's last backward: gradients() holds the block's gradients, whole.
+  virtual void complete() {}
+
+  // Whether forward may run again for the same micro-batch, right before its backward.
+  virtual bool recomputes() const { return true; }
 
   // Where the block before this one also writes this block's input, for a GEMM in FP8.
   virtual device::Float8Copy input_copy(const MicroBatch&, const Activations&) const { return {}; }

@@ -1,9 +1,23 @@
 #include "bert/blocks/embeddings.h"
 
+#include <numeric>
+#include <vector>
+
 namespace strata::bert {
 
-Embeddings::Embeddings(const BlockContext& context, const ParameterLayout& layout, int index)
-    : Block(context, "embeddings", index, layout.group("embeddings")), layout_(layout) {}
+Embeddings::Embeddings(const BlockContext& context, const ParameterLayout& layout, int index,
+                       bool split_word_gradient)
+    : Block(context, "embeddings", index, layout.group("embeddings")), layout_(layout) {
+  if (!split_word_gradient) return;
+  input_words_ = context.statistics_buffer(layout.word_embeddings.size());
+  context.backend.fill_zero(kCompute, input_words_.data(), input_words_.bytes());
+  std::vector<int32_t> every_word(static_cast<size_t>(layout.word_embeddings.rows));
+  std::iota(every_word.begin(), every_word.end(), 0);
+  every_word_ = device::Buffer(context.backend, every_word.size() * sizeof(int32_t));
+  context.backend.copy_to_device(kCompute, every_word_.data(), every_word.data(),
+                                 every_word_.bytes());
+  context.backend.synchronize(kCompute);
+}
 
 std::unique_ptr<BlockActivations> Embeddings::make_activations() const {
   const int64_t t = context_.capacity.tokens;
@@ -45,27 +59,42 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
   ParameterStore& parameters = context_.parameters;
   const DeviceBatch& batch = *micro_batch.batch;
   const auto& saved = activations.of<Saved>(index());
-  // The masked-LM loss has written the gradient of the words.
+  // The masked-LM loss has written its part of the gradient of the words.
   if (!micro_batch.accumulate) {
     parameters.clear_gradient(layout_.position_embeddings);
     parameters.clear_gradient(layout_.segment_embeddings);
   }
   context_.backend.embeddings_backward(
-      kCompute, {.token_ids = batch.tokens,
-                 .segment_ids = batch.segments,
-                 .positions = batch.positions,
-                 .sequences = batch.sequences,
-                 .dy = activations.gradient(t),
-                 .normalized = context_.activation(saved.normalized, t, h),
-                 .inverse_stddev = context_.statistics(saved.inverse_stddev, 1, t),
-                 .gamma = parameters.weight(layout_.embeddings_norm.gamma),
-                 .dropout = dropout(micro_batch),
-                 .d_word = parameters.gradient(layout_.word_embeddings),
-                 .d_position = parameters.gradient(layout_.position_embeddings),
-                 .d_segment = parameters.gradient(layout_.segment_embeddings),
-                 .accumulate = micro_batch.accumulate,
-                 .d_gamma = parameters.gradient(layout_.embeddings_norm.gamma),
-                 .d_beta = parameters.gradient(layout_.embeddings_norm.beta)});
+      kCompute,
+      {.token_ids = batch.tokens,
+       .segment_ids = batch.segments,
+       .positions = batch.positions,
+       .sequences = batch.sequences,
+       .dy = activations.gradient(t),
+       .normalized = context_.activation(saved.normalized, t, h),
+       .inverse_stddev = context_.statistics(saved.inverse_stddev, 1, t),
+       .gamma = parameters.weight(layout_.embeddings_norm.gamma),
+       .dropout = dropout(micro_batch),
+       .d_word = input_words_.data() ? input_words() : parameters.gradient(layout_.word_embeddings),
+       .d_position = parameters.gradient(layout_.position_embeddings),
+       .d_segment = parameters.gradient(layout_.segment_embeddings),
+       .accumulate = micro_batch.accumulate,
+       .d_gamma = parameters.gradient(layout_.embeddings_norm.gamma),
+       .d_beta = parameters.gradient(layout_.embeddings_norm.beta)});
+}
+
+void Embeddings::complete() {
+  if (!input_words_.data()) return;
+  context_.backend.scatter_add_rows(kCompute,
+                                    {.dy = input_words(),
+                                     .rows = every_word_.as<int32_t>(),
+                                     .dx = context_.parameters.gradient(layout_.word_embeddings)});
+  context_.backend.fill_zero(kCompute, input_words_.data(), input_words_.bytes());
+}
+
+device::Tensor Embeddings::input_words() const {
+  const Parameter& words = layout_.word_embeddings;
+  return context_.statistics(input_words_, words.rows, words.cols);
 }
 
 }  // namespace strata::bert

@@ -15,10 +15,10 @@ class Heads final : public Block {
   std::unique_ptr<BlockActivations> make_activations() const override;
   // Computes the losses and, in training, gradients already: of the input, the biases and the
   // classifiers' weights. One of these is word_embeddings, whose gradients are in the embeddings
-  // block's range; that block's backward adds to them. So forwards of a step's micro-batches keep
-  // their order.
+  // block's range; that block adds to them. So forwards of a step's micro-batches keep their order.
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
   void backward(const MicroBatch& micro_batch, const Activations& activations) override;
+  bool recomputes() const override { return false; }  // losses would be counted twice
 
   // The sums since the last call, over training or over evaluation. Waits for the device.
   Losses take_losses(bool training);

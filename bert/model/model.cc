@@ -8,6 +8,7 @@
 #include "bert/blocks/heads.h"
 
 namespace strata::bert {
+
 Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
              const ModelOptions& options)
     : config_(config),
@@ -19,12 +20,14 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
       workspace_(backend, config, options.rounding.rounded(capacity), options.float8),
       step_values_(backend, sizeof(StepValues)),
       context_{config_, backend, parameters_, workspace_, options.rounding.rounded(capacity)} {
+  if (options.float8 && options.recompute) fail("FP8 keeps activations: they are not recomputed");
   if (options.float8) {
     if (!backend.has_float8()) fail("{}: has no FP8", backend.description());
     scales_.emplace(backend, EncoderLayer::kGemms * config.layers);
   }
   int index = 0;
-  blocks_.push_back(std::make_unique<Embeddings>(context_, layout_, index++));
+  blocks_.push_back(
+      std::make_unique<Embeddings>(context_, layout_, index++, options.split_word_gradient));
   for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
     blocks_.push_back(std::make_unique<EncoderLayer>(context_, layout_, layer, index++,
                                                      scales_ ? &*scales_ : nullptr));
@@ -55,7 +58,11 @@ void Model::resume_after(int64_t step) {
 }
 
 Activations Model::make_activations() const {
-  return {backend_, blocks_, context_.capacity.tokens, config_.hidden_size};
+  const bool first = !activations_;
+  return {backend_,
+          options_.recompute && !first ? activations_->blocks()
+                                       : make_block_memory(blocks_, options_.recompute),
+          context_.capacity.tokens, config_.hidden_size};
 }
 
 MicroBatch Model::begin(const TrainingStep& step) {
@@ -89,7 +96,9 @@ void Model::forward(const MicroBatch& micro_batch) {
 
 void Model::backward(const MicroBatch& micro_batch, const MarkReady& mark_ready) {
   for (const auto& block : blocks_ | std::views::reverse) {
+    if (options_.recompute && block->recomputes()) block->forward(micro_batch, *activations_);
     block->backward(micro_batch, *activations_);
+    block->complete();
     if (mark_ready) mark_ready(block->gradients().begin, block->gradients().end);
   }
 }

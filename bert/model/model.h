@@ -39,6 +39,13 @@ struct ModelOptions {
   BatchRounding rounding;
   bool float8 = false;  // the encoder's GEMMs in FP8, from the second training step on
   int in_flight = 1;    // micro-batches that may be between their forward and their backward
+  // Activations hold only what crosses from block to block. What else backward reads has memory for
+  // one layer, and forward runs again right before each backward. Not with FP8.
+  bool recompute = false;
+  // The word embeddings' gradient is summed in two parts, that of the masked-LM head and that of
+  // the input, until Block::complete adds them up: the order of forwards and backwards of a step's
+  // micro-batches then changes no bit.
+  bool split_word_gradient = false;
 };
 
 class Model {
@@ -58,6 +65,7 @@ class Model {
   const BatchCapacity& capacity() const { return slots_.capacity(); }
   const BatchRounding& rounding() const { return options_.rounding; }
   bool in_float8() const { return options_.float8; }
+  bool recomputes() const { return options_.recompute; }
   int in_flight() const { return options_.in_flight; }
   // The amax of what FP8 GEMMs have been given since the step began, f32: ranks that agree on them
   // before the next step go on with the same scales. Absent without FP8.

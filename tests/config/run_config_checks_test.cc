@@ -37,6 +37,30 @@ TEST(RunConfigChecks, TheClosedDivisionClipsAsTheReferenceDoes) {
   config.clip.mode = ClipMode::kAfterAllReduce;
   config.optimizer.name = OptimizerKind::kLamb;
   EXPECT_EQ(conflict_of(config), "");
+  config.batch.accumulation_order = AccumulationOrder::kLayer;
+  EXPECT_EQ(conflict_of(config),
+            "<batch.accumulation_order>: batch.accumulation_order: layer is for the open division "
+            "(run.division is closed); use micro_batch");
+}
+
+TEST(RunConfigChecks, OrdersOfWorkThatCannotBeCombinedAreRefused) {
+  RunConfig config;
+  config.batch.accumulation_order = AccumulationOrder::kLayer;
+  config.batch.activations = ActivationPolicy::kRecompute;
+  EXPECT_EQ(conflict_of(config), "");
+  config.device.backend = &device::find_backend("cuda");
+  config.device.graphs = true;
+  EXPECT_EQ(conflict_of(config),
+            "<batch.accumulation_order>: batch.accumulation_order: layer begins to reduce in the "
+            "middle of a step, which no graph can hold; set device.graphs to false, or use "
+            "micro_batch");
+  config = {};
+  config.batch.activations = ActivationPolicy::kRecompute;
+  config.model.precision = Precision::kFp8;
+  config.batch.round_tokens = 64;
+  EXPECT_EQ(conflict_of(config),
+            "<batch.activations>: batch.activations: recompute is not built for model.precision "
+            "fp8, whose copies of activations are kept; use keep, or bf16");
 }
 
 TEST(RunConfigChecks, TheClosedDivisionHasMlperfsTarget) {

@@ -7,28 +7,11 @@
 #include "tests/support/deferred_backend.h"
 #include "tests/training/small_training.h"
 #include "training/options.h"
+#include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
 
 namespace strata::training {
 namespace {
-
-// Every block of all micro-batches before the next block: forward and backward.
-Schedule block_by_block(int blocks, int micro_batches) {
-  using enum Task::Kind;
-  Schedule schedule{.name = "block_by_block",
-                    .blocks = blocks,
-                    .micro_batches = micro_batches,
-                    .in_flight = micro_batches};
-  for (int block = 0; block < blocks; ++block) {
-    for (int m = 0; m < micro_batches; ++m) schedule.tasks.push_back({kForward, block, m});
-  }
-  for (int block = blocks - 1; block >= 0; --block) {
-    for (int m = 0; m < micro_batches; ++m) schedule.tasks.push_back({kBackward, block, m});
-    schedule.tasks.push_back({kReady, block, micro_batches - 1});
-  }
-  schedule.tasks.push_back({kUpdate, 0, micro_batches - 1});
-  return schedule;
-}
 
 // Their batches have one shape.
 data::Instances instances_of_one_length(int samples) {
@@ -82,7 +65,10 @@ class StepWalkerTest : public testing::Test {
                           uint64_t steps = 2) {
     const config::RunConfig config = small_run();
     const bert::BertConfig bert = small_bert();
-    bert::Model model(bert, backend, capacity_of(*source_, 4), {.in_flight = schedule.in_flight});
+    bert::Model model(bert, backend, capacity_of(*source_, 4),
+                      {.in_flight = schedule.in_flight,
+                       .recompute = schedule.recomputes,
+                       .split_word_gradient = true});
     model.set_weights(bert::random_weights(model.layout(), 1));
     const auto alone = comm::make_single_communicator();
     const auto optimizer = make_optimizer(config, backend, model, *alone);
@@ -109,25 +95,30 @@ class StepWalkerTest : public testing::Test {
     return train(schedule, *make_backend(small_run()));
   }
 
-  static double largest_difference(const bert::HostWeights& a, const bert::HostWeights& b) {
-    double largest = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
-      const double difference = std::abs(static_cast<double>(a[i]) - b[i]);
-      if (!std::isfinite(difference)) return HUGE_VAL;
-      largest = std::max(largest, difference);
-    }
-    return largest;
-  }
-
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(16));
   std::vector<data::PackedBatch> batches_;
 };
 
-TEST_F(StepWalkerTest, AnotherOrderOfWorkTrainsTheSame) {
+TEST_F(StepWalkerTest, EveryOrderOfWorkTrainsTheSameBits) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   const bert::HostWeights expected = train(micro_batch_order(blocks, kMicroBatches));
-  const bert::HostWeights woven = train(block_by_block(blocks, kMicroBatches));
-  EXPECT_LE(largest_difference(woven, expected), 1e-7) << "sums in another order";
+  for (const bool recompute : {false, true}) {
+    EXPECT_EQ(train(micro_batch_order(blocks, kMicroBatches, recompute)), expected);
+    EXPECT_EQ(train(layer_order(blocks, kMicroBatches, recompute)), expected);
+  }
+}
+
+// What is recomputed is issued, and launched, in its place.
+TEST_F(StepWalkerTest, RecomputedActivationsOfOneMicroBatchDoNotTouchThoseOfAnother) {
+  const int blocks = static_cast<int>(small_bert().layers) + 2;
+  const auto cpu = make_backend(small_run());
+  const bert::HostWeights expected = train(micro_batch_order(blocks, kMicroBatches), *cpu);
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    testing_support::DeferredBackend late(*cpu, seed);
+    EXPECT_EQ(train(layer_order(blocks, kMicroBatches, true), late), expected);
+    EXPECT_EQ(train(layer_order(blocks, kMicroBatches, false), late), expected);
+    EXPECT_EQ(train(micro_batch_order(blocks, kMicroBatches, true), late, true), expected);
+  }
 }
 
 // The late device works on what it was given when it was given it: activations, batches and graphs
@@ -145,7 +136,7 @@ TEST_F(StepWalkerTest, MicroBatchesInFlightDoNotTouchEachOther) {
   const auto cpu = make_backend(small_run());
   const bert::HostWeights expected = train(schedule, *cpu, false, kSteps);
   const bert::HostWeights in_turn = train(micro_batch_order(blocks, 4), *cpu, false, kSteps);
-  EXPECT_LE(largest_difference(expected, in_turn), 1e-6) << "sums in another order";
+  EXPECT_EQ(expected, in_turn);
   for (const bool graphs : {false, true}) {
     for (uint64_t seed = 0; seed < 3; ++seed) {
       testing_support::DeferredBackend late(*cpu, seed);
@@ -162,16 +153,16 @@ TEST_F(StepWalkerTest, TheFirstMicroBatchMayHaveNoMaskedPosition) {
   batches_[0].masked_ids.clear();
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   const bert::HostWeights expected = train(micro_batch_order(blocks, kMicroBatches));
-  EXPECT_LE(largest_difference(train(block_by_block(blocks, kMicroBatches)), expected), 1e-6);
+  EXPECT_EQ(train(layer_order(blocks, kMicroBatches, false)), expected);
 }
 
 TEST_F(StepWalkerTest, WhatIsReadyAheadOfTheUpdatesSegmentCannotBeCaptured) {
   const int blocks = static_cast<int>(small_bert().layers) + 2;
   const auto backend = make_backend(small_run());
   bert::Model model(small_bert(), *backend, capacity_of(*source_, 4), {.in_flight = 2});
-  EXPECT_THROW(
-      StepWalker(model, block_by_block(blocks, 2), std::make_unique<device::GraphCache>(*backend)),
-      Error);
+  EXPECT_THROW(StepWalker(model, layer_order(blocks, 2, false),
+                          std::make_unique<device::GraphCache>(*backend)),
+               Error);
 }
 
 TEST_F(StepWalkerTest, AScheduleMustSuitTheModel) {
@@ -182,6 +173,8 @@ TEST_F(StepWalkerTest, AScheduleMustSuitTheModel) {
   bert::Model model(small_bert(), *backend, capacity_of(*source_, 4));
   roomy.in_flight = 2;
   EXPECT_THROW(StepWalker(model, roomy, nullptr), Error) << "memory for one";
+  EXPECT_THROW(StepWalker(model, micro_batch_order(blocks, 1, true), nullptr), Error)
+      << "memory for all layers";
 }
 
 }  // namespace

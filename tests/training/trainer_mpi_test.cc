@@ -134,6 +134,26 @@ TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
   }
 }
 
+// Also where devices lag behind, so that gradients are reduced while other blocks go back.
+TEST_P(TrainerOverRanks, EveryOrderOfWorkHasTheSameBits) {
+  for (const bool sharded : {false, true}) {
+    config::RunConfig config = run_of(GetParam(), kGlobalBatch / 2 / world_->size(), 2);
+    config.optimizer.sharded = sharded;
+    const auto cpu = make_backend(config);
+    const TrainingHistory expected = train(config, *cpu, *world_, *source_, 7, 4);
+    config.batch.accumulation_order = config::AccumulationOrder::kLayer;
+    for (const auto activations :
+         {config::ActivationPolicy::kKeep, config::ActivationPolicy::kRecompute}) {
+      config.batch.activations = activations;
+      EXPECT_EQ(train(config, *cpu, *world_, *source_, 7, 4).weights, expected.weights)
+          << (sharded ? "sharded, " : "") << name_of(activations);
+    }
+    testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
+    EXPECT_EQ(train(config, deferred, *world_, *source_, 7, 4).weights, expected.weights)
+        << (sharded ? "sharded, " : "") << "behind the host";
+  }
+}
+
 // Without collectives of the device's own: buckets are reduced through the host.
 TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
   constexpr int kLaggingSteps = 12;  // enough for shapes to recur

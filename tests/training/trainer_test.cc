@@ -91,6 +91,26 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   }
 }
 
+TEST_P(TrainerModes, EveryOrderOfWorkHasTheSameBits) {
+  config::RunConfig config = mode_config();
+  config.batch.micro_batch = 4;
+  config.batch.gradient_accumulation_steps = 2;
+  config.log.loss_interval_steps = 5;
+  const TrainingHistory expected = run(config, 7, 5);
+  const auto expect_the_same = [&] {
+    const TrainingHistory history = run(config, 7, 5);
+    EXPECT_EQ(history.weights, expected.weights);
+    EXPECT_EQ(history.steps[4].losses->mean_loss(), expected.steps[4].losses->mean_loss());
+    EXPECT_EQ(history.steps[4].losses->masked_lm.count, expected.steps[4].losses->masked_lm.count);
+  };
+  config.batch.activations = config::ActivationPolicy::kRecompute;
+  expect_the_same();
+  config.batch.accumulation_order = config::AccumulationOrder::kLayer;
+  expect_the_same();
+  config.batch.activations = config::ActivationPolicy::kKeep;
+  expect_the_same();
+}
+
 // What a device launches has the bits of what it is given anew, wherever in a step it stands.
 TEST_P(TrainerModes, MicroBatchesMayBeCaptured) {
   config::RunConfig config = mode_config();

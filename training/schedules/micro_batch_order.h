@@ -7,6 +7,6 @@ namespace strata::training {
 
 // Gradients become ready, block by block, in the last micro-batch's backward, beside which they are
 // reduced. One micro-batch is in flight.
-Schedule micro_batch_order(int blocks, int micro_batches);
+Schedule micro_batch_order(int blocks, int micro_batches, bool recompute = false);
 
 }  // namespace strata::training

@@ -41,10 +41,20 @@ class Progress {
         if (micro_batch > 0 && forwards_[micro_batch - 1] <= task.block) {
           return "the micro-batch before has not been there";
         }
+        in_memory_ = task;
         return {};
       }
+      case Task::Kind::kRecompute:
+        if (!schedule_.recomputes) return "activations are kept";
+        if (forwards_[micro_batch] <= task.block) return "forward has not been there";
+        in_memory_ = task;
+        return {};
       case Task::Kind::kBackward:
         if (forwards_[micro_batch] != schedule_.blocks) return "forward is not through";
+        if (schedule_.recomputes &&
+            (in_memory_.block != task.block || in_memory_.micro_batch != task.micro_batch)) {
+          return "what it reads is not in memory";
+        }
         if (--backwards_[micro_batch] != task.block) {
           return "backward goes back from block to block, once";
         }
@@ -69,6 +79,7 @@ class Progress {
   std::vector<int> backwards_;  // the block that its backward was at last
   std::vector<int> done_;       // micro-batches that a block's backward is through
   std::vector<bool> ready_;
+  Task in_memory_;  // whose activations are, where they are not kept
   int in_flight_ = 0;
   bool updated_ = false;
 };
@@ -76,7 +87,7 @@ class Progress {
 }  // namespace
 
 const char* name_of(Task::Kind kind) {
-  constexpr const char* kNames[] = {"forward", "backward", "ready", "update"};
+  constexpr const char* kNames[] = {"forward", "recompute", "backward", "ready", "update"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -12,10 +12,11 @@ namespace strata::training {
 // One piece of work.
 struct Task {
   enum class Kind : uint8_t {
-    kForward,   // a block's forward of a micro-batch
-    kBackward,  // a block's backward of a micro-batch
-    kReady,     // a block's gradients are complete: their buckets may be reduced
-    kUpdate,    // every bucket is reduced and its weights are updated
+    kForward,    // a block's forward of a micro-batch
+    kRecompute,  // the same forward again, for what its backward reads
+    kBackward,   // a block's backward of a micro-batch
+    kReady,      // a block's gradients are complete: their buckets may be reduced
+    kUpdate,     // every bucket is reduced and its weights are updated
   };
   Kind kind = Kind::kForward;
   int block = 0;  // its index in Model::blocks(); of kUpdate: none
@@ -29,7 +30,8 @@ struct Schedule {
   std::string name;
   int blocks = 0;
   int micro_batches = 0;
-  int in_flight = 1;  // micro-batches that may be between their forward and their backward
+  int in_flight = 1;        // micro-batches that may be between their forward and their backward
+  bool recomputes = false;  // blocks keep only their input: see bert::ModelOptions
   std::vector<Task> tasks;
 };
 
@@ -37,7 +39,9 @@ struct Schedule {
 // every micro-batch and no task comes before what it needs: forward the block before and the
 // forward of the micro-batch before; backward the forward of the last block and the backward of the
 // block after; kReady all backwards of its block; kUpdate, the last task, everything. At most
-// `in_flight` micro-batches are begun and not finished.
+// `in_flight` micro-batches are begun and not finished. Where the schedule recomputes, what
+// backward reads is of the last forward or recompute, which must have been of its block and
+// micro-batch.
 void check_schedule(const Schedule& schedule);
 
 // Tasks that follow each other and are of one micro-batch.

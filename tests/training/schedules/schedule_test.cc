@@ -4,6 +4,7 @@
 
 #include "tests/support/error_of.h"
 #include "training/schedules/explanation.h"
+#include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
 
 namespace strata::training {
@@ -20,10 +21,42 @@ TEST(MicroBatchOrder, TakesEachMicroBatchThroughAllBlocksAndBack) {
                                       {kReady, 0, 1},    {kUpdate, 0, 1}};
   EXPECT_EQ(schedule.tasks, expected);
   EXPECT_EQ(schedule.in_flight, 1);
+}
+
+TEST(LayerOrder, TakesAllMicroBatchesThroughABlockBeforeTheNext) {
+  const Schedule schedule = layer_order(3, 2, false);
+  const std::vector<Task> expected = {
+      {kForward, 0, 0},  {kForward, 0, 1},  {kForward, 1, 0},  {kForward, 1, 1},
+      {kForward, 2, 0},  {kBackward, 2, 0}, {kForward, 2, 1},  {kBackward, 2, 1},
+      {kReady, 2, 1},    {kBackward, 1, 0}, {kBackward, 1, 1}, {kReady, 1, 1},
+      {kBackward, 0, 0}, {kBackward, 0, 1}, {kReady, 0, 1},    {kUpdate, 0, 1}};
+  EXPECT_EQ(schedule.tasks, expected);
+  EXPECT_EQ(schedule.in_flight, 2);
+  EXPECT_EQ(layer_order(3, 1, false).in_flight, 1);
+}
+
+TEST(Schedules, CanBeWalked) {
   for (const int blocks : {1, 3, 26}) {
     for (const int micro_batches : {1, 2, 5}) {
-      EXPECT_NO_THROW(check_schedule(micro_batch_order(blocks, micro_batches)));
+      for (const bool recompute : {false, true}) {
+        EXPECT_NO_THROW(check_schedule(micro_batch_order(blocks, micro_batches, recompute)));
+        EXPECT_NO_THROW(check_schedule(layer_order(blocks, micro_batches, recompute)));
+      }
     }
+  }
+}
+
+// All but the heads' forward runs again, once for every backward.
+TEST(Schedules, RecomputeRightBeforeBackward) {
+  for (const Schedule& schedule : {layer_order(4, 3, true), micro_batch_order(4, 3, true)}) {
+    int recomputed = 0;
+    for (size_t i = 0; i < schedule.tasks.size(); ++i) {
+      const Task& task = schedule.tasks[i];
+      if (task.kind != kRecompute) continue;
+      ++recomputed;
+      EXPECT_EQ(schedule.tasks[i + 1], (Task{kBackward, task.block, task.micro_batch}));
+    }
+    EXPECT_EQ(recomputed, 3 * 3);
   }
 }
 
@@ -91,6 +124,15 @@ TEST(Schedules, WhatCannotBeWalkedIsRefused) {
   tasks.insert(tasks.begin() + 8, {kReady, 1, 1});
   EXPECT_NE(error_of_tasks(tasks).find("it was ready before"), std::string::npos);
   EXPECT_THROW(check_schedule({.name = "empty"}), Error);
+  EXPECT_NE(error_of_tasks({{kForward, 0, 0}, {kRecompute, 0, 0}}).find("activations are kept"),
+            std::string::npos);
+  Schedule recomputing = layer_order(2, 2, true);
+  std::erase(recomputing.tasks, Task{kRecompute, 0, 1});
+  EXPECT_NE(error_of([&] { check_schedule(recomputing); }).find("is not in memory"),
+            std::string::npos);
+  recomputing.tasks = {{kRecompute, 0, 0}};
+  EXPECT_NE(error_of([&] { check_schedule(recomputing); }).find("forward has not been there"),
+            std::string::npos);
   const Schedule backwards_swapped{
       .name = "wrong",
       .blocks = 1,
