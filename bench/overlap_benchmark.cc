@@ -30,14 +30,6 @@ struct Contender {
   }
 };
 
-double slowest(const training::Ranks& ranks, double seconds) {
-  // Every rank's value in its own place: a sum is all that is needed to know them all.
-  std::vector<double> all(static_cast<size_t>(ranks.size()));
-  all[static_cast<size_t>(ranks.rank())] = seconds;
-  ranks.communicator.all_reduce_sum(all.data(), ranks.size(), device::DType::kF64);
-  return *std::max_element(all.begin(), all.end());
-}
-
 double gradient_bytes(const config::RunConfig& config, const bert::Model& model) {
   return static_cast<double>(model.layout().size) *
          static_cast<double>(device::size_of(training::bucket_options(config).reduce_dtype));

@@ -21,6 +21,14 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
   return lengths;
 }
 
+double slowest(const training::Ranks& ranks, double seconds) {
+  // Every rank's value in its own place: a sum is all that is needed to know them all.
+  std::vector<double> all(static_cast<size_t>(ranks.size()));
+  all[static_cast<size_t>(ranks.rank())] = seconds;
+  ranks.communicator.all_reduce_sum(all.data(), ranks.size(), device::DType::kF64);
+  return *std::max_element(all.begin(), all.end());
+}
+
 namespace {
 
 // Lengths of a rank's micro-batches in a number of steps: those that the configured strategy plans
@@ -73,11 +81,12 @@ class PlannedLengths {
 }  // namespace
 
 SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t micro_batch_tokens,
-                                     int batches, const training::Ranks& ranks)
+                                     int batches, const training::Ranks& ranks,
+                                     std::unique_ptr<device::Backend> backend)
     : bert_(training::make_bert_config(config)),
       accumulation_(config.batch.gradient_accumulation_steps),
       ranks_(ranks),
-      backend_(training::make_backend(config, ranks.local)) {
+      backend_(backend ? std::move(backend) : training::make_backend(config, ranks.local)) {
   bert::BatchCapacity capacity;
   std::optional<PlannedLengths> planned;
   if (micro_batch_tokens == 0) planned.emplace(config, bert_, ranks);

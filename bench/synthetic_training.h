@@ -27,9 +27,12 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
                                          int64_t micro_batch_tokens, const bert::BertConfig& bert,
                                          uint64_t seed);
 
-// The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths. Steps are
-// as in training: batch.gradient_accumulation_steps micro-batches of batch.micro_batch sequences on
-// every rank, as batch.load_balance.strategy plans them.
+// The largest of all ranks' values; all call together.
+double slowest(const training::Ranks& ranks, double seconds);
+
+// The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths. Steps
+// are as in training: batch.gradient_accumulation_steps micro-batches of batch.micro_batch
+// sequences on every rank, as batch.load_balance.strategy plans them.
 class SyntheticTraining {
  public:
   struct Step {
@@ -46,9 +49,11 @@ class SyntheticTraining {
   };
 
   // `batches` different ones. `micro_batch_tokens` not 0: every micro-batch has so many tokens in
-  // sequences of any number, without a plan. All ranks construct together.
+  // sequences of any number, without a plan. `backend` null: the configured one. All ranks
+  // construct together.
   SyntheticTraining(const config::RunConfig& config, int64_t micro_batch_tokens, int batches,
-                    const training::Ranks& ranks);
+                    const training::Ranks& ranks,
+                    std::unique_ptr<device::Backend> backend = nullptr);
 
   // What reduces, clips and updates gradients in these steps; there may be several, used in turn,
   // but with device.graphs only one.

@@ -10,6 +10,7 @@
 // several threads at once as long as each stream is used by one at a time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -78,6 +79,8 @@ class Backend {
   // 64-byte aligned, zeroed device memory. Throws Error where there is not enough.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) = 0;
+  // In all of its Buffers (device/buffer.h), now.
+  int64_t buffer_bytes() const { return buffer_bytes_; }
   // Optional: 64-byte aligned host memory that copies to and from the device need not be waited
   // for.
   virtual void* allocate_host(size_t bytes);
@@ -153,6 +156,10 @@ class Backend {
   virtual bool has_float8() const { return false; }
   virtual void round_to_float8(Stream, const RoundToFloat8&);
   virtual void float8_update(Stream, const Float8Update&);
+
+ private:
+  friend class Buffer;
+  std::atomic<int64_t> buffer_bytes_ = 0;
 };
 
 }  // namespace strata::device

@@ -13,9 +13,13 @@ class Buffer {
  public:
   Buffer() = default;
   Buffer(Backend& backend, size_t bytes)
-      : backend_(&backend), data_(backend.allocate(bytes)), bytes_(bytes) {}
+      : backend_(&backend), data_(backend.allocate(bytes)), bytes_(bytes) {
+    backend.buffer_bytes_ += static_cast<int64_t>(bytes);
+  }
   ~Buffer() {
-    if (data_) backend_->release(data_);
+    if (!data_) return;
+    backend_->buffer_bytes_ -= static_cast<int64_t>(bytes_);
+    backend_->release(data_);
   }
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {

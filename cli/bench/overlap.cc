@@ -22,8 +22,6 @@ struct BenchOverlapOptions {
   bool json = false;
 };
 
-constexpr double kBytesPerGigabit = 1e9 / 8;
-
 void print_json(const bench::OverlapBenchmark& b) {
   nlohmann::ordered_json result = {{"device", b.device},
                                    {"ranks", b.ranks},

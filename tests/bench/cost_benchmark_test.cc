@@ -43,9 +43,9 @@ TEST(CostBenchmark, MeasuresEveryLengthWithTheSameTokensAndShortOnesWithHalf) {
 
 TEST(CostBenchmark, SaysWhereTheLongestSampleDoesNotFit) {
   const auto communicator = comm::make_single_communicator();
-  EXPECT_THROW(
-      benchmark_costs(training::tiny_run(1), {.micro_batch_tokens = 511}, training::Ranks{*communicator}),
-      Error);
+  EXPECT_THROW(benchmark_costs(training::tiny_run(1), {.micro_batch_tokens = 511},
+                               training::Ranks{*communicator}),
+               Error);
 }
 
 }  // namespace

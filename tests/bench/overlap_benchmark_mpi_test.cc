@@ -63,7 +63,8 @@ TEST_F(OverlapBenchmarkOverRanks, MeasuresEveryModeOverTheStatedLink) {
     }
     EXPECT_EQ(static_cast<int>(processes.size()), ranks_.size());
     for (const auto& name : names) EXPECT_TRUE(spans.contains(name)) << name;
-    for (const char* name : {"forward embeddings", "backward layer_1", "reduce 0", "update 0", "gather 0"}) {
+    for (const char* name :
+         {"forward embeddings", "backward layer_1", "reduce 0", "update 0", "gather 0"}) {
       EXPECT_TRUE(spans.contains(name)) << name;
     }
   }

@@ -10,8 +10,9 @@ namespace {
 
 TEST(StepBenchmark, CountsWhatAStepComputes) {
   const auto communicator = comm::make_single_communicator();
-  const StepBenchmark result = benchmark_steps(training::tiny_run(2), {.steps = 2, .micro_batch_tokens = 300},
-                                               training::Ranks{*communicator});
+  const StepBenchmark result =
+      benchmark_steps(training::tiny_run(2), {.steps = 2, .micro_batch_tokens = 300},
+                      training::Ranks{*communicator});
   EXPECT_EQ(result.ranks, 1);
   EXPECT_EQ(result.tokens, 300);
   EXPECT_GE(result.sequences, 1);

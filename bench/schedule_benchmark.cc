@@ -1,0 +1,216 @@
+#include "bench/schedule_benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "bench/sleeping_device.h"
+#include "bench/synthetic_training.h"
+#include "training/options.h"
+#include "training/schedules/explanation.h"
+
+namespace strata::bench {
+namespace {
+
+using config::AccumulationOrder;
+using config::ActivationPolicy;
+
+struct Order {
+  AccumulationOrder accumulation;
+  ActivationPolicy activations;
+};
+
+constexpr Order kOrders[] = {{AccumulationOrder::kMicroBatch, ActivationPolicy::kKeep},
+                             {AccumulationOrder::kMicroBatch, ActivationPolicy::kRecompute},
+                             {AccumulationOrder::kLayer, ActivationPolicy::kKeep},
+                             {AccumulationOrder::kLayer, ActivationPolicy::kRecompute}};
+
+std::string name_of(const Order& order) {
+  const bool recompute = order.activations == ActivationPolicy::kRecompute;
+  return std::string(config::name_of(order.accumulation)) + (recompute ? ", recompute" : "");
+}
+
+// The share of gradients whose buckets are ready only with the last block.
+double tail_share(const training::Schedule& schedule, const bert::ParameterLayout& layout,
+                  const std::vector<Range>& buckets) {
+  int64_t tail = 0;
+  for (const training::ExplainedTask& each : training::explain(schedule, layout, buckets)) {
+    if (each.task.kind != training::Task::Kind::kReady) continue;
+    tail = 0;
+    for (const int bucket : each.buckets) tail += buckets[static_cast<size_t>(bucket)].size();
+  }
+  return static_cast<double>(tail) / static_cast<double>(layout.size);
+}
+
+// Of everything that waits between forward and backward.
+double activation_bytes(const bert::Model& model) {
+  const device::Backend& backend = model.backend();
+  const int64_t before = backend.buffer_bytes();
+  const bert::Activations of_one = model.make_activations();
+  const int64_t one = backend.buffer_bytes() - before;
+  if (!model.recomputes()) return static_cast<double>(model.in_flight() * one);
+  const bert::BlockMemory blocks = bert::make_block_memory(model.blocks(), true);
+  const int64_t shared = backend.buffer_bytes() - before - one;
+  return static_cast<double>(model.in_flight() * one + shared);
+}
+
+// T tokens, M masked positions, L layers, H hidden, I intermediate, A heads; c and m are bytes of
+// the compute and the master dtype. What crosses blocks: (L + 2) T H c. A layer keeps T (8 H + 2 I)
+// c - T H c of its output + T (A + 2) m; embeddings T H c + T m; heads 6 M H c.
+double activation_formula(const bert::Model& model) {
+  const bert::BertConfig& bert = model.config();
+  const bert::BatchCapacity room = model.rounding().rounded(model.capacity());
+  const auto c = static_cast<double>(size_of(model.backend().compute_dtype()));
+  const auto m = static_cast<double>(size_of(model.backend().master_dtype()));
+  const auto t = static_cast<double>(room.tokens), h = static_cast<double>(bert.hidden_size);
+  const auto layers = static_cast<double>(bert.layers);
+  const double crossing = (layers + 2) * t * h * c;
+  const double layer = t * (7 * h + 2 * static_cast<double>(bert.intermediate_size)) * c +
+                       t * (static_cast<double>(bert.heads) + 2) * m;
+  const double ends = t * h * c + t * m + 6 * static_cast<double>(room.masked) * h * c;
+  const double in_flight = model.in_flight();
+  return model.recomputes() ? in_flight * crossing + layer + ends
+                            : in_flight * (crossing + layers * layer + ends);
+}
+
+// Steps of one order, with and without communication.
+class MeasuredOrder {
+ public:
+  MeasuredOrder(config::RunConfig config, const Order& order, const ScheduleOptions& options,
+                int batches, const training::Ranks& ranks, comm::Communicator& network,
+                comm::Communicator& alone)
+      : ranks_(ranks),
+        link_(options.link),
+        training_(
+            with(config, order), options.micro_batch_tokens, batches, ranks,
+            options.sleeping_flops > 0 ? make_sleeping_device(options.sleeping_flops) : nullptr),
+        buckets_(training_.make_buckets(network, training::bucket_options(config))),
+        alone_(training_.make_buckets(alone, training::bucket_options(config))) {
+    const auto blocks = static_cast<int>(training_.model().blocks().size());
+    result_.name = name_of(order);
+    result_.tail = tail_share(training::make_schedule(config, blocks), training_.model().layout(),
+                              buckets_->buckets());
+    result_.activations = {activation_bytes(training_.model()),
+                           activation_formula(training_.model())};
+    result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
+    layered_ = order.accumulation == AccumulationOrder::kLayer;
+  }
+
+  SyntheticTraining& training() { return training_; }
+  const std::vector<Range>& buckets() const { return buckets_->buckets(); }
+  const std::string& name() const { return result_.name; }
+
+  void step_without_link(size_t batch, bool measured) {
+    const SyntheticTraining::Step step = training_.timed_step(batch, *alone_);
+    if (measured) without_link_.push_back(step.seconds);
+  }
+  void step(size_t batch, bool measured, training::Timeline* timeline) {
+    const SyntheticTraining::Step step = training_.timed_step(batch, *buckets_, timeline);
+    if (measured) steps_.push_back(step);
+  }
+
+  OrderMeasurement result(double bytes_of_element) {
+    const auto of_steps = [&](auto value) {
+      std::vector<double> values;
+      for (const SyntheticTraining::Step& step : steps_) values.push_back(value(step));
+      return slowest(ranks_, median(std::move(values)));
+    };
+    using Step = SyntheticTraining::Step;
+    OrderMeasurement result = result_;
+    result.step = of_steps([](const Step& step) { return step.seconds; });
+    result.step_without_link = slowest(ranks_, median(without_link_));
+    result.forward = of_steps([](const Step& step) { return step.compute.forward; });
+    result.backward = of_steps([](const Step& step) { return step.compute.backward; });
+    result.hides = layered_ ? result.backward
+                            : of_steps([](const Step& step) { return step.compute.last_backward; });
+    result.communication.measured =
+        of_steps([](const Step& step) { return step.reduce.communication_seconds; });
+    for (const Range& bucket : buckets()) {
+      if (!link_) break;
+      result.communication.formula += comm::all_reduce_seconds(
+          *link_, ranks_.size(), static_cast<double>(bucket.size()) * bytes_of_element);
+    }
+    const double communication =
+        link_ ? result.communication.formula : result.communication.measured;
+    result.exposed.measured =
+        of_steps([](const Step& step) { return step.reduce.exposed_communication_seconds; });
+    result.exposed.formula = std::max(result.tail * communication, communication - result.hides);
+    return result;
+  }
+
+ private:
+  static const config::RunConfig& with(config::RunConfig& config, const Order& order) {
+    config.batch.accumulation_order = order.accumulation;
+    config.batch.activations = order.activations;
+    return config;
+  }
+
+  const training::Ranks& ranks_;
+  std::optional<comm::Link> link_;
+  SyntheticTraining training_;
+  std::unique_ptr<comm::GradientBuckets> buckets_, alone_;
+  bool layered_ = false;
+  OrderMeasurement result_;
+  std::vector<SyntheticTraining::Step> steps_;
+  std::vector<double> without_link_;
+};
+
+}  // namespace
+
+ScheduleBenchmark benchmark_schedules(const config::RunConfig& config,
+                                      const ScheduleOptions& options,
+                                      const training::Ranks& ranks) {
+  if (ranks.size() == 1) {
+    fail(
+        "one rank communicates with nobody: start it on several, "
+        "scripts/mpirun.sh -n 2 strata bench schedule ...");
+  }
+  constexpr int kUnmeasured = 1;
+  const int steps = options.steps + kUnmeasured;
+  const auto alone = comm::make_single_communicator();
+  const auto network = options.link
+                           ? comm::make_slow_link(ranks.communicator.duplicate(), *options.link)
+                           : ranks.communicator.duplicate();
+  std::vector<std::unique_ptr<MeasuredOrder>> contenders;
+  for (const Order& order : kOrders) {
+    contenders.push_back(
+        std::make_unique<MeasuredOrder>(config, order, options, steps, ranks, *network, *alone));
+  }
+  SyntheticTraining& first = contenders.front()->training();
+  if (options.link && first.backend().has_collectives()) {
+    fail("device.backend={}: a slower link than its own cannot be emulated; use --real-network",
+         first.backend().name());
+  }
+  const auto element = static_cast<double>(size_of(training::bucket_options(config).reduce_dtype));
+  ScheduleBenchmark result{.device = first.backend().description(),
+                           .ranks = ranks.size(),
+                           .micro_batches = config.batch.gradient_accumulation_steps,
+                           .buckets = std::ssize(contenders.front()->buckets()),
+                           .bytes = static_cast<double>(first.model().layout().size) * element,
+                           .link = options.link};
+
+  training::Timeline timeline(ranks.communicator);
+  for (int i = 0; i < steps; ++i) {
+    const auto batch = static_cast<size_t>(i);
+    const bool measured = i >= kUnmeasured, last = i + 1 == steps;
+    for (const auto& contender : contenders) {
+      contender->step_without_link(batch, measured);
+      const auto begin = Clock::now();
+      contender->step(batch, measured, last ? &timeline : nullptr);
+      if (last) timeline.add(training::Lane::kStep, contender->name(), begin, Clock::now());
+    }
+    if (measured) result.tokens += first.work(batch).tokens;
+    if (options.progress) options.progress(batch + 1, static_cast<size_t>(steps));
+  }
+  if (!options.timeline.empty()) timeline.write(options.timeline);
+  std::vector<int64_t> tokens = {result.tokens};
+  ranks.communicator.all_reduce_sum(tokens);
+  result.tokens = tokens[0] / options.steps;
+  for (const auto& contender : contenders) result.orders.push_back(contender->result(element));
+  return result;
+}
+
+}  // namespace strata::bench

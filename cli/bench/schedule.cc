@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bench/schedule_benchmark.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/step_options.h"
+#include "cli/config_options.h"
+#include "cli/progress.h"
+#include "cli/ranks.h"
+
+namespace strata::cli {
+namespace {
+
+struct BenchScheduleOptions {
+  ConfigOptions run;
+  bench::ScheduleOptions benchmark;
+  bool real_network = false;
+  double gigabits_per_second = 1;
+  double latency_microseconds = 0;
+  double sleeping_gigaflops = 0;
+  bool json = false;
+};
+
+nlohmann::ordered_json to_json(const bench::Compared& value) {
+  return {
+      {"measured", value.measured}, {"formula", value.formula}, {"deviation", value.deviation()}};
+}
+
+void print_json(const bench::ScheduleBenchmark& b) {
+  nlohmann::ordered_json result = {
+      {"device", b.device},          {"ranks", b.ranks},     {"micro_batches", b.micro_batches},
+      {"tokens_per_step", b.tokens}, {"buckets", b.buckets}, {"gradient_bytes_per_step", b.bytes}};
+  if (b.link) {
+    result["emulated_link"] = {{"gigabits_per_second", b.link->bytes_per_second / kBytesPerGigabit},
+                               {"latency_seconds", b.link->latency_seconds}};
+  }
+  for (const bench::OrderMeasurement& order : b.orders) {
+    result["orders"].push_back({{"order", order.name},
+                                {"step_increase", order.step_increase()},
+                                {"step_seconds", order.step},
+                                {"step_seconds_without_communication", order.step_without_link},
+                                {"forward_seconds", order.forward},
+                                {"backward_seconds", order.backward},
+                                {"backward_seconds_beside_communication", order.hides},
+                                {"tail_share", order.tail},
+                                {"communication_seconds", to_json(order.communication)},
+                                {"exposed_communication_seconds", to_json(order.exposed)},
+                                {"activation_bytes", to_json(order.activations)},
+                                {"memory_bytes", order.all_memory}});
+  }
+  fmt::print("{}\n", result.dump(2));
+}
+
+void print_table(const bench::ScheduleBenchmark& b) {
+  fmt::print("{}\n{} ranks, {} micro-batches of {} tokens\n", b.device, b.ranks, b.micro_batches,
+             b.tokens / b.ranks / b.micro_batches);
+  fmt::print(
+      "{:.1f} MB of gradients a step in {} buckets over {}; {:.1f} % of them wait for the "
+      "last block\n",
+      b.bytes / 1e6, b.buckets,
+      b.link
+          ? fmt::format("an emulated link of {:.3f} Gbit/s, {:.0f} us",
+                        b.link->bytes_per_second / kBytesPerGigabit, b.link->latency_seconds * 1e6)
+          : "the real network",
+      100 * b.orders.front().tail);
+  fmt::print("\n{:<25}{:>9}{:>10}{:>10}{:>15}{:>10}{:>9}{:>10}\n", "ms", "step", "increase",
+             "backward", "communication", "exposed", "formula", "deviation");
+  for (const bench::OrderMeasurement& order : b.orders) {
+    fmt::print("{:<25}{:>9.1f}{:>+9.1f}%{:>10.1f}{:>15.1f}{:>10.1f}{:>9.1f}{:>+9.1f}%\n",
+               order.name, order.step * 1e3, 100 * order.step_increase(), order.backward * 1e3,
+               order.communication.measured * 1e3, order.exposed.measured * 1e3,
+               order.exposed.formula * 1e3, 100 * order.exposed.deviation());
+  }
+  fmt::print("\n{:<25}{:>12}{:>9}{:>10}{:>17}\n", "MB a rank", "activations", "formula",
+             "deviation", "all memory");
+  for (const bench::OrderMeasurement& order : b.orders) {
+    fmt::print("{:<25}{:>12.1f}{:>9.1f}{:>+9.1f}%{:>17.1f}\n", order.name,
+               order.activations.measured / 1e6, order.activations.formula / 1e6,
+               100 * order.activations.deviation(), order.all_memory / 1e6);
+  }
+}
+
+bench::ScheduleOptions benchmark_options(const BenchScheduleOptions& options) {
+  bench::ScheduleOptions benchmark = options.benchmark;
+  benchmark.sleeping_flops = 1e9 * options.sleeping_gigaflops;
+  if (!options.real_network) {
+    benchmark.link = comm::Link{options.gigabits_per_second * kBytesPerGigabit,
+                                options.latency_microseconds * 1e-6};
+  }
+  return benchmark;
+}
+
+}  // namespace
+
+void add_bench_schedule(CLI::App& bench) {
+  const auto options = std::make_shared<BenchScheduleOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "schedule", "Every order of work over the same network, beside what closed forms say");
+  add_config_options(*command, options->run, ": model, precision, batch, optimizer, reduce",
+                     "batch.gradient_accumulation_steps=4")
+      ->required();
+  add_step_options(*command, "Steps of every order to measure", options->benchmark.steps,
+                   options->benchmark.micro_batch_tokens);
+  CLI::Option* real = command->add_flag("--real-network", options->real_network,
+                                        "Measure the network as it is, emulate nothing");
+  command
+      ->add_option("--gbits", options->gigabits_per_second,
+                   "Speed of the emulated link of every rank in Gbit/s")
+      ->check(CLI::PositiveNumber)
+      ->excludes(real)
+      ->capture_default_str();
+  command
+      ->add_option("--latency-us", options->latency_microseconds,
+                   "Latency of the emulated link in microseconds")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes(real)
+      ->capture_default_str();
+  command
+      ->add_option("--sleep", options->sleeping_gigaflops,
+                   "Compute nothing: a device of so many GFLOP/s, asleep, for ranks without a core "
+                   "of their own")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--timeline", options->benchmark.timeline,
+                      "Write the last step of every order as Chrome trace JSON, for "
+                      "ui.perfetto.dev");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "Needs several ranks: scripts/mpirun.sh -n 2 strata bench schedule --config FILE\n"
+      "Exposed is communication left after backward while no bucket is clipped or updated. Its\n"
+      "closed form is the larger of what only the last block completes and what is left when\n"
+      "backward ends: of the last micro-batch, or in layer order of all.");
+  command->callback([options] {
+    on_all_ranks([&](const training::Ranks& ranks) {
+      Progress progress("measuring orders of work");
+      bench::ScheduleOptions benchmark = benchmark_options(*options);
+      if (ranks.first()) {
+        benchmark.progress = [&](size_t done, size_t total) { progress.update(done, total); };
+      }
+      const auto result = bench::benchmark_schedules(options->run.load(), benchmark, ranks);
+      if (ranks.first()) options->json ? print_json(result) : print_table(result);
+    });
+  });
+}
+
+}  // namespace strata::cli
