@@ -133,6 +133,17 @@ Range ParameterLayout::group(const std::string& name) const {
   return {boundaries.at(index), boundaries.at(index + 1)};
 }
 
+Range ParameterLayout::words() const {
+  return {word_embeddings.offset, word_embeddings.offset + word_embeddings.size()};
+}
+
+std::vector<Range> ParameterLayout::completes(size_t group, bool early_words) const {
+  const Range all{boundaries.at(group), boundaries.at(group + 1)};
+  if (early_words && group == 0) return {words(), all};
+  if (early_words && group + 1 == groups.size()) return {{words().end, all.end}};
+  return {all};
+}
+
 std::vector<ParameterSegment> ParameterLayout::segments() const {
   std::vector<ParameterSegment> segments;
   for (size_t i = 0; i < all.size(); ++i) {

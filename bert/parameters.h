@@ -70,6 +70,13 @@ struct ParameterLayout {
   // The arena elements of one of the groups.
   Range group(const std::string& name) const;
 
+  // The arena elements of the word embeddings, the first of their group.
+  Range words() const;
+  // Those whose gradients are complete after the last backward of group `group`, in that order.
+  // `early_words`: the words' are with the heads, which write the part of them that is in the
+  // arena.
+  std::vector<Range> completes(size_t group, bool early_words) const;
+
   // One segment a parameter, in order; together they are the whole arena.
   std::vector<ParameterSegment> segments() const;
 };

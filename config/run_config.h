@@ -127,6 +127,7 @@ struct ClipConfig {
 struct ReduceConfig {
   ReduceDType dtype = ReduceDType::kFp32;
   double bucket_megabytes = 25.0;  // of the reduced dtype, 1e6 bytes
+  bool early_words = false;
 };
 
 struct TargetConfig {

@@ -50,6 +50,20 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
                      "for another optimizer",
                      name_of(config.optimizer.name))});
   }
+  if (config.reduce.early_words) {
+    const auto refuse = [&](const char* reason) {
+      conflicts.push_back({"reduce.early_words", reason});
+    };
+    if (config.clip.mode == ClipMode::kBeforeAllReduce ||
+        config.clip.mode == ClipMode::kBucketBeforeAllReduce) {
+      refuse(
+          "a rank's own gradient is clipped whole, before any of it is reduced; set clip.mode to "
+          "after_allreduce or none, or early_words to false");
+    }
+    if (config.optimizer.sharded) {
+      refuse("it is not built for optimizer.sharded; set one of both to false");
+    }
+  }
   const bool layer_order = config.batch.accumulation_order == AccumulationOrder::kLayer;
   if (closed && layer_order) {
     conflicts.push_back({"batch.accumulation_order",

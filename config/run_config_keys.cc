@@ -233,7 +233,11 @@ ConfigSection reduce_section() {
       {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they are reduced in."),
        key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
            "Size of a bucket in that type, in 10^6 bytes; a bucket is reduced while backward fills "
-           "the next.")});
+           "the next."),
+       key("early_words", get, &S::early_words, Flag{},
+           "Reduce the masked-LM head's part of the word embeddings' gradient before all other "
+           "gradients, and of the input's part, which backward completes last, only the words that "
+           "occur in the step: worth while where these are few. On processors.")});
 }
 
 ConfigSection target_section() {

@@ -14,11 +14,16 @@ namespace {
 std::vector<Range> local_shards(const config::RunConfig& config, const bert::Model& model,
                                 const comm::Communicator& communicator) {
   std::vector<Range> shards;
-  for (const Range& bucket :
-       comm::make_buckets(model.layout().boundaries, bucket_options(config))) {
+  for (const Range& bucket : gradient_buckets(config, model.layout())) {
     shards.push_back(comm::local_shard(bucket, communicator));
   }
   return shards;
+}
+
+bert::WordGradient word_gradient(const config::RunConfig& config) {
+  if (config.reduce.early_words) return bert::WordGradient::kSplitForGood;
+  return config.batch.gradient_accumulation_steps > 1 ? bert::WordGradient::kSplit
+                                                      : bert::WordGradient::kTogether;
 }
 
 }  // namespace
@@ -28,7 +33,7 @@ bert::ModelOptions model_options(const config::RunConfig& config, const bert::Be
   bert::ModelOptions options{.float8 = config.model.precision == config::Precision::kFp8,
                              .in_flight = schedule.in_flight,
                              .recompute = schedule.recomputes,
-                             .split_word_gradient = schedule.micro_batches > 1};
+                             .word_gradient = word_gradient(config)};
   if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
     options.rounding = {.tokens = std::min(tokens, model.max_positions),
                         .masked = std::max<int64_t>(tokens / 4, 1),
@@ -105,6 +110,13 @@ comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::
   return options;
 }
 
+std::vector<Range> gradient_buckets(const config::RunConfig& config,
+                                    const bert::ParameterLayout& layout) {
+  comm::BucketOptions options = bucket_options(config);
+  if (config.reduce.early_words) options.late_rows.table = layout.words();
+  return comm::make_buckets(layout.boundaries, options);
+}
+
 std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& config,
                                                      device::Backend& backend) {
   return config.device.graphs ? std::make_unique<device::GraphCache>(backend) : nullptr;
@@ -151,8 +163,10 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
   const auto finish = [&optimizer](const comm::ReducedGradients& reduced) {
     optimizer.finish(reduced.stream, reduced.range);
   };
+  comm::BucketOptions of_model = options;
+  if (model.late_words()) of_model.late_rows = {model.layout().words(), model.late_words()};
   return std::make_unique<comm::GradientBuckets>(
-      backend, communicator, model.gradients(), model.layout().boundaries, options, update,
+      backend, communicator, model.gradients(), model.layout().boundaries, of_model, update,
       comm::DeferredUpdate{optimizer.partial_sums(), finish});
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
@@ -37,6 +38,10 @@ bool is_sharded(const config::RunConfig& config, const comm::Communicator& commu
 comm::BucketOptions bucket_options(const config::RunConfig& config);
 // The same with the weights of `model` to gather where the configuration shards the state.
 comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model);
+
+// The buckets of the gradients of a model laid out like this, in the order of their reduction.
+std::vector<Range> gradient_buckets(const config::RunConfig& config,
+                                    const bert::ParameterLayout& layout);
 
 // Where device.graphs asks for them, else null.
 std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& config,

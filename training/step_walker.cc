@@ -58,6 +58,11 @@ void StepWalker::begin(const Segment& segment, const bert::TrainingStep& step) {
   in_flight(segment.micro_batch).micro_batch = model_.begin(of_micro_batch);
 }
 
+void StepWalker::announce_rows(const Segment& segment, comm::GradientBuckets& buckets) {
+  const bool last = segment.begins && segment.micro_batch + 1 == schedule_.micro_batches;
+  if (last && model_.late_words()) buckets.announce_rows(model_.words_of_step());
+}
+
 comm::StepTimes StepWalker::run(const Segment& segment, comm::GradientBuckets& buckets,
                                 ComputeTimes* times) {
   if (!graphs_ || times) return issue(segment, buckets, times);
@@ -72,6 +77,7 @@ bool StepWalker::capture(const Segment& segment, comm::GradientBuckets& buckets)
 
 comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets& buckets,
                                   ComputeTimes* times) {
+  announce_rows(segment, buckets);
   const auto& [activations, micro_batch] = in_flight(segment.micro_batch);
   comm::StepTimes result;
   for (const Task& task : segment.tasks) {
@@ -82,7 +88,8 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
     bert::Block& block = *model_.blocks()[static_cast<size_t>(task.block)];
     if (task.kind == Task::Kind::kReady) {
       block.complete();
-      buckets.mark_ready(block.gradients().begin, block.gradients().end);
+      for (const Range& range : model_.completes(block)) buckets.mark_ready(range.begin, range.end);
+      if (task.block == 0 && model_.late_words()) buckets.mark_rows_ready();
       continue;
     }
     if (task.kind == Task::Kind::kBackward) {

@@ -45,6 +45,8 @@ class StepWalker {
   InFlight& in_flight(int micro_batch) {
     return in_flight_[static_cast<size_t>(micro_batch) % in_flight_.size()];
   }
+  // Before the segment that begins the last micro-batch, where the model has late words.
+  void announce_rows(const Segment& segment, comm::GradientBuckets& buckets);
   device::GraphCache::Key graph_key(const Segment& segment);
 
   bert::Model& model_;

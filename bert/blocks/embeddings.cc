@@ -6,9 +6,11 @@
 namespace strata::bert {
 
 Embeddings::Embeddings(const BlockContext& context, const ParameterLayout& layout, int index,
-                       bool split_word_gradient)
-    : Block(context, "embeddings", index, layout.group("embeddings")), layout_(layout) {
-  if (!split_word_gradient) return;
+                       WordGradient word_gradient)
+    : Block(context, "embeddings", index, layout.group("embeddings")),
+      layout_(layout),
+      word_gradient_(word_gradient) {
+  if (word_gradient == WordGradient::kTogether) return;
   input_words_ = context.statistics_buffer(layout.word_embeddings.size());
   context.backend.fill_zero(kCompute, input_words_.data(), input_words_.bytes());
   std::vector<int32_t> every_word(static_cast<size_t>(layout.word_embeddings.rows));
@@ -75,7 +77,7 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
        .inverse_stddev = context_.statistics(saved.inverse_stddev, 1, t),
        .gamma = parameters.weight(layout_.embeddings_norm.gamma),
        .dropout = dropout(micro_batch),
-       .d_word = input_words_.data() ? input_words() : parameters.gradient(layout_.word_embeddings),
+       .d_word = input_words() ? input_words() : parameters.gradient(layout_.word_embeddings),
        .d_position = parameters.gradient(layout_.position_embeddings),
        .d_segment = parameters.gradient(layout_.segment_embeddings),
        .accumulate = micro_batch.accumulate,
@@ -84,7 +86,7 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
 }
 
 void Embeddings::complete() {
-  if (!input_words_.data()) return;
+  if (word_gradient_ != WordGradient::kSplit) return;
   context_.backend.scatter_add_rows(kCompute,
                                     {.dy = input_words(),
                                      .rows = every_word_.as<int32_t>(),
@@ -93,6 +95,7 @@ void Embeddings::complete() {
 }
 
 device::Tensor Embeddings::input_words() const {
+  if (word_gradient_ == WordGradient::kTogether) return {};
   const Parameter& words = layout_.word_embeddings;
   return context_.statistics(input_words_, words.rows, words.cols);
 }

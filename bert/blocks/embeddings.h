@@ -5,27 +5,38 @@
 
 namespace strata::bert {
 
+// Where the input's part of the word embeddings' gradient goes; the masked-LM head's is in the
+// arena.
+enum class WordGradient : uint8_t {
+  kTogether,      // added to the head's, micro-batch by micro-batch
+  kSplit,         // summed apart, added by Block::complete: the order of a step's forwards and
+                  // backwards then changes no bit
+  kSplitForGood,  // summed apart; whoever reduces gradients adds it, and clears it
+};
+
 class Embeddings final : public Block {
  public:
-  // `split_word_gradient`: see ModelOptions.
+  // `word_gradient`: see ModelOptions.
   Embeddings(const BlockContext& context, const ParameterLayout& layout, int index,
-             bool split_word_gradient);
+             WordGradient word_gradient);
 
   std::unique_ptr<BlockActivations> make_activations() const override;
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
   void backward(const MicroBatch& micro_batch, const Activations& activations) override;
   void complete() override;
 
+  // The input's part of the gradient of the words, [V, H]; absent where it is not apart.
+  device::Tensor input_words() const;
+
  private:
   struct Saved final : BlockActivations {
     device::Buffer normalized, inverse_stddev;
   };
   device::Dropout dropout(const MicroBatch& micro_batch) const;
-  device::Tensor input_words() const;  // [V, H]
 
   const ParameterLayout& layout_;
-  // Where the word gradient is split: the part of the input, zeros between steps; and 0, 1, ...,
-  // V - 1. Else empty.
+  WordGradient word_gradient_;
+  // Where the input's part is apart: it, zeros between steps; and 0, 1, ..., V - 1. Else empty.
   device::Buffer input_words_, every_word_;
 };
 

@@ -1,9 +1,9 @@
 #include "bert/model/model.h"
 
+#include <algorithm>
 #include <ranges>
 
 #include "base/error.h"
-#include "bert/blocks/embeddings.h"
 #include "bert/blocks/encoder_layer.h"
 #include "bert/blocks/heads.h"
 
@@ -26,8 +26,10 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
     scales_.emplace(backend, EncoderLayer::kGemms * config.layers);
   }
   int index = 0;
-  blocks_.push_back(
-      std::make_unique<Embeddings>(context_, layout_, index++, options.split_word_gradient));
+  auto embeddings = std::make_unique<Embeddings>(context_, layout_, index++, options.word_gradient);
+  embeddings_ = embeddings.get();
+  blocks_.push_back(std::move(embeddings));
+  if (late_words()) words_of_step_.resize(static_cast<size_t>(config.vocab_size));
   for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
     blocks_.push_back(std::make_unique<EncoderLayer>(context_, layout_, layer, index++,
                                                      scales_ ? &*scales_ : nullptr));
@@ -70,6 +72,11 @@ MicroBatch Model::begin(const TrainingStep& step) {
     fail("a micro-batch of step {} adds to gradients of another step", step.step);
   }
   const DeviceBatch& batch = slots_.take();
+  if (!step.accumulate) std::ranges::fill(words_of_step_, 0);
+  if (!words_of_step_.empty()) {
+    for (const int32_t token : slots_.tokens_taken())
+      words_of_step_[static_cast<size_t>(token)] = 1;
+  }
   step_ = step.step;
   const StepValues values{.dropout_key = device::dropout_step_key(step.seed, step.step),
                           .masked_lm_scale = step.masked_lm_scale,
@@ -77,6 +84,16 @@ MicroBatch Model::begin(const TrainingStep& step) {
   backend_.store(kCompute, step_values_.data(), &values, sizeof values);
   if (scales_) scales_->begin(step.step);
   return {&batch, step_values_.as<StepValues>(), true, step.accumulate};
+}
+
+std::vector<Range> Model::completes(const Block& block) const {
+  return layout_.completes(blocks_.size() - 1 - static_cast<size_t>(block.index()),
+                           static_cast<bool>(late_words()));
+}
+
+device::Tensor Model::late_words() const {
+  return options_.word_gradient == WordGradient::kSplitForGood ? embeddings_->input_words()
+                                                               : device::Tensor();
 }
 
 Model::Shape Model::shape(const MicroBatch& micro_batch) const {
@@ -99,7 +116,8 @@ void Model::backward(const MicroBatch& micro_batch, const MarkReady& mark_ready)
     if (options_.recompute && block->recomputes()) block->forward(micro_batch, *activations_);
     block->backward(micro_batch, *activations_);
     block->complete();
-    if (mark_ready) mark_ready(block->gradients().begin, block->gradients().end);
+    if (!mark_ready) continue;
+    for (const Range& range : completes(*block)) mark_ready(range.begin, range.end);
   }
 }
 

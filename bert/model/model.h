@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "bert/batch_slots.h"
 #include "bert/blocks/activations.h"
 #include "bert/blocks/block.h"
+#include "bert/blocks/embeddings.h"
 #include "bert/blocks/workspace.h"
 #include "bert/config.h"
 #include "bert/float8_scales.h"
@@ -42,10 +44,7 @@ struct ModelOptions {
   // Activations hold only what crosses from block to block. What else backward reads has memory for
   // one layer, and forward runs again right before each backward. Not with FP8.
   bool recompute = false;
-  // The word embeddings' gradient is summed in two parts, that of the masked-LM head and that of
-  // the input, until Block::complete adds them up: the order of forwards and backwards of a step's
-  // micro-batches then changes no bit.
-  bool split_word_gradient = false;
+  WordGradient word_gradient = WordGradient::kTogether;
 };
 
 class Model {
@@ -86,6 +85,14 @@ class Model {
 
   // In the order of forward: embeddings, layer_0, layer_1, ..., heads.
   const std::vector<std::unique_ptr<Block>>& blocks() const { return blocks_; }
+  // Arena elements whose gradients are complete after a block's last backward, in the order in
+  // which they are. Together they are the arena.
+  std::vector<Range> completes(const Block& block) const;
+  // WordGradient::kSplitForGood: the gradient of the words that the embeddings' last backward
+  // completes, [V, H], and which words a step's micro-batches that have begun have, [V]. Else
+  // absent and empty.
+  device::Tensor late_words() const;
+  std::span<const uint8_t> words_of_step() const { return words_of_step_; }
   // The memory of one micro-batch in flight, which evaluations use, too; and memory for one more.
   const Activations& activations() const { return *activations_; }
   Activations make_activations() const;
@@ -130,7 +137,9 @@ class Model {
   std::optional<uint64_t> step_;        // that the last micro-batch was of
   BlockContext context_;
   std::vector<std::unique_ptr<Block>> blocks_;
-  Heads* heads_ = nullptr;  // the last of them
+  Embeddings* embeddings_ = nullptr;  // the first of them
+  Heads* heads_ = nullptr;            // the last
+  std::vector<uint8_t> words_of_step_;
   std::optional<Activations> activations_;
 };
 

@@ -77,9 +77,8 @@ void print_explanation(const config::RunConfig& config, bool json) {
   const bert::ParameterLayout layout(training::make_bert_config(config));
   const training::Schedule schedule =
       training::make_schedule(config, static_cast<int>(layout.groups.size()));
-  const std::vector<Range> buckets =
-      comm::make_buckets(layout.boundaries, training::bucket_options(config));
-  const auto tasks = training::explain(schedule, layout, buckets);
+  const std::vector<Range> buckets = training::gradient_buckets(config, layout);
+  const auto tasks = training::explain(schedule, layout, buckets, config.reduce.early_words);
   if (json) {
     auto list = nlohmann::ordered_json::array();
     for (const training::ExplainedTask& each : tasks) {
@@ -87,7 +86,9 @@ void print_explanation(const config::RunConfig& config, bool json) {
                                      {"micro_batch", each.task.micro_batch}};
       if (!each.block.empty()) line["block"] = each.block;
       if (each.task.kind == training::Task::Kind::kReady) {
-        line["gradients"] = {each.gradients.begin, each.gradients.end};
+        for (const Range& range : each.gradients) {
+          line["gradients"].push_back({range.begin, range.end});
+        }
         line["buckets"] = each.buckets;
       }
       list.push_back(line);
@@ -112,8 +113,9 @@ void print_explanation(const config::RunConfig& config, bool json) {
     std::string ready;
     if (each.task.kind == training::Task::Kind::kUpdate) ready = "every bucket is updated";
     if (each.task.kind == training::Task::Kind::kReady) {
-      ready = fmt::format("{:.2f} million gradients",
-                          1e-6 * static_cast<double>(each.gradients.size()));
+      int64_t gradients = 0;
+      for (const Range& range : each.gradients) gradients += range.size();
+      ready = fmt::format("{:.2f} million gradients", 1e-6 * static_cast<double>(gradients));
       if (!each.buckets.empty()) {
         ready += fmt::format("; bucket{} {}", each.buckets.size() == 1 ? "" : "s",
                              fmt::join(each.buckets, ", "));

@@ -19,8 +19,8 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
       options_(options),
       buckets_(make_buckets(boundaries, options)),
       norms_(backend, (buckets_.size() + 1) * sizeof(double)) {
-  if (buckets_.back().end != gradients.size()) {
-    fail("bucket boundaries end at {}, the gradients at {}", buckets_.back().end, gradients.size());
+  if (boundaries.back() != gradients.size()) {
+    fail("bucket boundaries end at {}, the gradients at {}", boundaries.back(), gradients.size());
   }
   if (options.clip != ClipMode::kNone && !(options.max_norm > 0)) {
     fail("max_norm is {}: clipping needs a norm above 0", options.max_norm);
@@ -69,8 +69,26 @@ void BucketArithmetic::cast_back(int bucket, void* staging) {
   }
   if (options_.clip == ClipMode::kAfterAllReduce) {
     if (bucket == 0) backend_.fill_zero(Stream::kReduce, clip_norm_squared(), sizeof(double));
+    if (bucket >= table_buckets()) {
+      add_norm(local_shard(buckets_[bucket], communicator_), clip_norm_squared());
+    }
+  }
+}
+
+void BucketArithmetic::add_table_norm() {
+  if (options_.clip != ClipMode::kAfterAllReduce) return;
+  for (int bucket = 0; bucket < table_buckets(); ++bucket) {
     add_norm(local_shard(buckets_[bucket], communicator_), clip_norm_squared());
   }
+}
+
+int BucketArithmetic::table_buckets() const {
+  const Range& table = options_.late_rows.table;
+  int count = 0;
+  for (const Range& bucket : buckets_) {
+    if (table.begin <= bucket.begin && bucket.end <= table.end) ++count;
+  }
+  return count;
 }
 
 ReducedGradients BucketArithmetic::reduced(int bucket) const {

@@ -34,8 +34,13 @@ class BucketArithmetic {
   // Clips as the mode says; casts to the reduced dtype into `staging` where that is another.
   // Returns the bucket's reduce buffer.
   device::Tensor clip_and_cast(int bucket, void* staging);
-  // Casts back what was reduced; adds this rank's shard of it to the global norm, if that clips.
+  // Casts back what was reduced; adds this rank's shard of it to the global norm, if that clips,
+  // unless the bucket is of LateRows' table.
   void cast_back(int bucket, void* staging);
+  // Adds LateRows' table to it, once its rows have been added.
+  void add_table_norm();
+  // Buckets of LateRows' table, which are the first.
+  int table_buckets() const;
   // The squared norm that clips: kBeforeAllReduce: of this rank's gradients; kAfterAllReduce: of
   // this rank's shard of the sum, until ranks add theirs up.
   double* clip_norm_squared() const { return norm_squared(count()); }

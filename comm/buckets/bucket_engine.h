@@ -15,6 +15,9 @@ class BucketEngine {
  public:
   virtual ~BucketEngine() = default;
   virtual void mark_ready(int64_t begin, int64_t end) = 0;
+  virtual void announce_rows(std::span<const uint8_t> touched) = 0;
+  virtual void mark_rows_ready() = 0;
+  virtual int64_t late_rows() const = 0;
   virtual StepTimes finish_step() = 0;
   virtual void time_steps(bool on) = 0;
   virtual std::optional<double> gradient_norm() = 0;

@@ -12,7 +12,8 @@ BucketReadiness::BucketReadiness(const std::vector<Range>& buckets)
 }
 
 void BucketReadiness::mark_ready(int64_t begin, int64_t end, device::Event event) {
-  const int64_t arena = buckets_.back().end;
+  int64_t arena = 0;
+  for (const Range& bucket : buckets_) arena = std::max(arena, bucket.end);
   if (begin < 0 || begin > end || end > arena) {
     fail("gradients [{}, {}) marked ready lie outside the arena of {}", begin, end, arena);
   }

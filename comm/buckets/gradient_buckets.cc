@@ -9,7 +9,8 @@ namespace strata::comm {
 
 std::vector<Range> make_buckets(std::span<const int64_t> boundaries, const BucketOptions& options) {
   const auto element_bytes = static_cast<int64_t>(size_of(options.reduce_dtype));
-  return make_buckets(boundaries, std::max<int64_t>(1, options.bucket_bytes / element_bytes));
+  const auto elements = std::max<int64_t>(1, options.bucket_bytes / element_bytes);
+  return make_buckets(boundaries, elements, options.late_rows.table);
 }
 
 Range local_shard(const Range& bucket, const Communicator& communicator) {
@@ -31,6 +32,14 @@ GradientBuckets::~GradientBuckets() = default;
 void GradientBuckets::mark_ready(int64_t begin, int64_t end) { engine_->mark_ready(begin, end); }
 
 StepTimes GradientBuckets::finish_step() { return engine_->finish_step(); }
+
+void GradientBuckets::announce_rows(std::span<const uint8_t> touched) {
+  engine_->announce_rows(touched);
+}
+
+void GradientBuckets::mark_rows_ready() { engine_->mark_rows_ready(); }
+
+int64_t GradientBuckets::late_rows() const { return engine_->late_rows(); }
 
 void GradientBuckets::time_steps(bool on) { engine_->time_steps(on); }
 

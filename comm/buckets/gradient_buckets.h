@@ -17,6 +17,15 @@
 
 namespace strata::comm {
 
+// A table of the arena (word embeddings) whose gradient has two parts. One is ready before all
+// other gradients and reduced first. The other touches some rows only, is ready last, and of it
+// only these rows are sent. Not where a rank's whole gradient is clipped before it is reduced, or
+// state is sharded; in host memory.
+struct LateRows {
+  Range table;          // of the arena: between two boundaries, or a boundary and the arena's end
+  device::Tensor late;  // [rows, cols] master dtype: the other part; zeros between steps
+};
+
 struct BucketOptions {
   ClipMode clip = ClipMode::kAfterAllReduce;
   float max_norm = 1.0f;
@@ -26,9 +35,11 @@ struct BucketOptions {
   // rank gets the sum of only its local_shard of every bucket and updates that; then these weights
   // [n] are gathered from all ranks. Nothing else of other ranks' shards changes.
   device::Tensor gathered_weights;
+  LateRows late_rows;  // an empty table: none
 };
 
-// The buckets of these options (see bucket_ranges.h for `boundaries`).
+// The buckets of these options in the order in which they are reduced (see bucket_ranges.h for
+// `boundaries`): that of the arena, but first those of LateRows' table.
 std::vector<Range> make_buckets(std::span<const int64_t> boundaries, const BucketOptions& options);
 
 // What one of several ranks updates of a bucket where the state is sharded.
@@ -60,10 +71,11 @@ struct DeferredUpdate {
 // the caller of finish_step issues), one runs the reductions, one gathers weights where the state
 // is sharded. Idle threads sleep. "In device memory": the caller issues everything
 // on streams, and the host waits for nothing (see device/collectives.h). One rank sends and
-// converts nothing. Buckets are reduced in arena order on every rank.
+// converts nothing. Buckets are reduced in the same order on every rank.
 class GradientBuckets {
  public:
-  // Called once a step for every bucket, in arena order, once its gradients are reduced
+  // Called once a step for every bucket, in the order of buckets() (those of LateRows' table last),
+  // once its gradients are reduced
   // (kAfterAllReduce: once all are). In host memory by finish_step's caller, or, where weights are
   // gathered at once, also by a thread of the engine, beside backward. May overwrite the gradients:
   // the next step does, too; but gaps, where all ranks have zeros, must stay zero.
@@ -83,6 +95,13 @@ class GradientBuckets {
   // waits. With micro-batches: called during the last one only.
   // Throws Error for a range outside the arena or marked ready twice.
   void mark_ready(int64_t begin, int64_t end);
+
+  // Of LateRows. First, ahead of every mark_ready of the step: which rows this rank touches,
+  // [rows], not 0. Last: whatever the compute stream has been given so far completes them.
+  void announce_rows(std::span<const uint8_t> touched);
+  void mark_rows_ready();
+  // That some rank touched in the last step.
+  int64_t late_rows() const;
 
   // Whether the steps that follow are timed. In host memory all are; in device memory, finish_step
   // waits for those that are, and they must not be captured (Backend::capture).

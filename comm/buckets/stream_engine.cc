@@ -2,6 +2,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/error.h"
 #include "comm/buckets/bucket_arithmetic.h"
 #include "comm/buckets/bucket_engine.h"
 #include "comm/buckets/bucket_readiness.h"
@@ -31,6 +32,10 @@ class StreamEngine final : public BucketEngine {
       collectives_ = make_collectives(*communicator_, backend, Stream::kReduce);
       connect(options.reduce_dtype, options.gathered_weights.dtype);
     }
+    if (options.late_rows.table.size() > 0) {
+      fail("{}: late rows are reduced in host memory only; use reduce.early_words false",
+           backend.name());
+    }
     if (arithmetic_.converts()) staging_ = device::Buffer(backend, arithmetic_.staging_bytes());
   }
   // Streams may still use what it owns. Where an error is on its way, they may wait for ranks that
@@ -55,6 +60,10 @@ class StreamEngine final : public BucketEngine {
       if (!error_) guarded([this] { reduce_ready_buckets(); });
     });
   }
+
+  void announce_rows(std::span<const uint8_t>) override { fail("there are no late rows"); }
+  void mark_rows_ready() override { fail("there are no late rows"); }
+  int64_t late_rows() const override { return 0; }
 
   StepTimes finish_step() override {
     outside_capture([this] {

@@ -9,6 +9,7 @@
 #include "comm/buckets/bucket_arithmetic.h"
 #include "comm/buckets/bucket_engine.h"
 #include "comm/buckets/bucket_readiness.h"
+#include "comm/buckets/late_rows.h"
 #include "device/buffer.h"
 
 namespace strata::comm {
@@ -30,6 +31,9 @@ class ThreadEngine final : public BucketEngine {
   ~ThreadEngine() override;
 
   void mark_ready(int64_t begin, int64_t end) override;
+  void announce_rows(std::span<const uint8_t> touched) override;
+  void mark_rows_ready() override;
+  int64_t late_rows() const override { return rows_ ? rows_->rows() : 0; }
   StepTimes finish_step() override;
   void time_steps(bool) override {}  // it always does
   // The device thread has nothing to do between steps.
@@ -44,6 +48,8 @@ class ThreadEngine final : public BucketEngine {
     kLocalNorm,
     kClipAndCast,
     kCastBack,
+    kGatherRows,
+    kAddRows,
     kPublishNorm,
     kUpdate,
     kPublishSums,
@@ -63,6 +69,13 @@ class ThreadEngine final : public BucketEngine {
     bool norm_known = false;      // the global norm is
     bool sums_published = false;  // this rank's part of the deferred update's sums is on the host
     bool sums_known = false;      // the sums are
+    // Of LateRows.
+    bool rows_announced = false;
+    bool rows_agreed = false;  // on which rows some rank touches
+    bool rows_ready = false;
+    bool rows_gathered = false;
+    bool rows_reduced = false;
+    bool rows_added = false;
   };
 
   int count() const { return arithmetic_.count(); }
@@ -80,6 +93,8 @@ class ThreadEngine final : public BucketEngine {
   Work next_device_work() const;
   bool may_clip_and_cast(int bucket) const;
   bool may_update(int bucket) const;
+  // The bucket that is updated as the nth: those of LateRows' table are the last.
+  int nth_updated(int n) const { return (n + table_buckets_) % count(); }
   void perform(Work work);
   void complete(Work work);
   template <typename Body>
@@ -88,6 +103,8 @@ class ThreadEngine final : public BucketEngine {
   void local_norm(int bucket);
   void clip_and_cast(int bucket);
   void cast_back(int bucket);
+  void gather_rows();
+  void add_rows();
   void publish_norm();
   void update(int bucket);
   void publish_sums();
@@ -104,6 +121,8 @@ class ThreadEngine final : public BucketEngine {
   const BucketUpdate update_;
   const DeferredUpdate deferred_update_;
   BucketArithmetic arithmetic_;
+  const int table_buckets_;
+  std::optional<RowExchange> rows_;  // of LateRows
   std::vector<device::Buffer> staging_;
   std::vector<Tensor> reduce_buffers_;  // what is reduced of every bucket
   double host_norm_squared_ = 0;
@@ -113,6 +132,7 @@ class ThreadEngine final : public BucketEngine {
   std::condition_variable changed_;
   BucketReadiness readiness_;
   Progress progress_;
+  device::Event rows_event_ = 0;
   std::vector<BucketEvent> events_;
   std::exception_ptr error_;
   bool working_ = false;       // the device thread is
@@ -136,8 +156,17 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
       update_(std::move(update)),
       deferred_update_(std::move(deferred_update)),
       arithmetic_(backend, *communicator_, gradients, boundaries, options),
+      table_buckets_(arithmetic_.table_buckets()),
       reduce_buffers_(arithmetic_.buckets().size()),
       readiness_(arithmetic_.buckets()) {
+  if (options.late_rows.table.size() > 0) {
+    const bool clips_own =
+        clip_ == ClipMode::kBeforeAllReduce || clip_ == ClipMode::kBucketBeforeAllReduce;
+    if (clips_own || sharded()) {
+      fail("late rows need gradients that are reduced whole before they are clipped");
+    }
+    rows_.emplace(backend, *communicator_, gradients, options.late_rows, options.reduce_dtype);
+  }
   for (int i = 0; arithmetic_.converts() && i < std::min(kStagingBuffers, count()); ++i) {
     staging_.emplace_back(backend, arithmetic_.staging_bytes());
   }
@@ -176,12 +205,38 @@ void ThreadEngine::mark_ready(int64_t begin, int64_t end) {
   changed_.notify_all();
 }
 
+void ThreadEngine::announce_rows(std::span<const uint8_t> touched) {
+  if (!rows_) fail("there are no late rows");
+  {
+    const std::lock_guard lock(mutex_);
+    rows_->announce(touched);
+    progress_.rows_announced = true;
+    if (alone()) {
+      rows_->agree();
+      progress_.rows_agreed = true;
+    }
+  }
+  changed_.notify_all();
+}
+
+void ThreadEngine::mark_rows_ready() {
+  const device::Event event = backend_.record(Stream::kCompute);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!progress_.rows_announced) fail("late rows are ready that were not announced");
+    rows_event_ = event;
+    progress_.rows_ready = true;
+  }
+  changed_.notify_all();
+}
+
 // Backward has ended, so the caller has nothing else to do, and all threads of the device: it takes
 // the device thread's place.
 StepTimes ThreadEngine::finish_step() {
   const int64_t wait_begin = now_ns();
   std::unique_lock lock(mutex_);
   if (!error_) readiness_.check_all_ready();
+  if (!error_ && rows_ && !progress_.rows_ready) fail("finish_step: the late rows are not ready");
   caller_works_ = true;
   while (!error_ && !finished()) {
     const Work work = working_ ? Work::kNone : next_device_work();
@@ -255,8 +310,13 @@ ThreadEngine::Work ThreadEngine::next_device_work() const {
   }
   if (p.clipped < count() && may_clip_and_cast(p.clipped)) return Work::kClipAndCast;
   if (p.cast_back < p.reduced) return Work::kCastBack;
-  if (global_norm && p.cast_back == count() && !p.norm_published) return Work::kPublishNorm;
-  if (p.updated < count() && may_update(p.updated)) return Work::kUpdate;
+  if (p.rows_ready && p.rows_agreed && !p.rows_gathered) return Work::kGatherRows;
+  const bool whole = p.cast_back == count();
+  if (whole && p.rows_reduced && !p.rows_added) return Work::kAddRows;
+  if (global_norm && whole && (!rows_ || p.rows_added) && !p.norm_published) {
+    return Work::kPublishNorm;
+  }
+  if (p.updated < count() && may_update(nth_updated(p.updated))) return Work::kUpdate;
   if (deferred() && p.updated == count() && !p.sums_published) return Work::kPublishSums;
   if (p.sums_known && p.finished < count()) return Work::kFinish;
   return Work::kNone;
@@ -273,6 +333,7 @@ bool ThreadEngine::may_clip_and_cast(int bucket) const {
 // the last all-reduces. Weights that can be gathered once they are updated cannot wait.
 bool ThreadEngine::may_update(int bucket) const {
   if (clip_ == ClipMode::kAfterAllReduce) return progress_.norm_known;
+  if (bucket < table_buckets_ && !progress_.rows_added) return false;
   const bool at_once = sharded() && !deferred();
   return bucket < progress_.cast_back && (at_once || readiness_.all_ready());
 }
@@ -287,10 +348,16 @@ void ThreadEngine::perform(Work work) {
     case Work::kCastBack:
       return timed(progress_.cast_back, BucketPhase::kNorm,
                    [this] { cast_back(progress_.cast_back); });
+    case Work::kGatherRows:
+      return timed(kNoBucket, BucketPhase::kClip, [this] { gather_rows(); });
+    case Work::kAddRows:
+      return timed(kNoBucket, BucketPhase::kNorm, [this] { add_rows(); });
     case Work::kPublishNorm:
       return publish_norm();
-    case Work::kUpdate:
-      return timed(progress_.updated, BucketPhase::kUpdate, [this] { update(progress_.updated); });
+    case Work::kUpdate: {
+      const int bucket = nth_updated(progress_.updated);
+      return timed(bucket, BucketPhase::kUpdate, [&] { update(bucket); });
+    }
     case Work::kPublishSums:
       return publish_sums();
     case Work::kFinish:
@@ -313,6 +380,13 @@ void ThreadEngine::complete(Work work) {
     case Work::kCastBack:
       ++progress_.cast_back;
       return;
+    case Work::kGatherRows:
+      progress_.rows_gathered = true;
+      if (alone()) progress_.rows_reduced = true;
+      return;
+    case Work::kAddRows:
+      progress_.rows_added = true;
+      return;
     case Work::kPublishNorm:
       progress_.norm_published = true;
       if (alone()) progress_.norm_known = true;
@@ -333,17 +407,26 @@ void ThreadEngine::complete(Work work) {
 
 void ThreadEngine::reduce_loop() {
   for (;;) {
-    bool norm = false, sums = false;
+    bool norm = false, sums = false, agree = false, rows = false;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] {
         norm = progress_.norm_published && !progress_.norm_known;
         sums = progress_.sums_published && !progress_.sums_known;
-        return stop_ || norm || sums || progress_.reduced < progress_.clipped;
+        // Everywhere in the same order: which rows, all buckets, the rows.
+        agree = progress_.rows_announced && !progress_.rows_agreed;
+        rows = progress_.rows_gathered && !progress_.rows_reduced && progress_.reduced == count();
+        const bool bucket =
+            progress_.reduced < progress_.clipped && (!rows_ || progress_.rows_agreed);
+        return stop_ || norm || sums || agree || rows || bucket;
       });
       if (stop_) return;
     }
-    if (sums) {
+    if (agree) {
+      timed(kNoBucket, BucketPhase::kReduce, [this] { rows_->agree(); });
+    } else if (rows) {
+      timed(kNoBucket, BucketPhase::kReduce, [this] { rows_->reduce(); });
+    } else if (sums) {
       timed(kNoBucket, BucketPhase::kReduce, [this] {
         communicator_->all_reduce_sum(host_sums_.data(), std::ssize(host_sums_),
                                       device::DType::kF64);
@@ -364,7 +447,11 @@ void ThreadEngine::reduce_loop() {
     }
     {
       const std::lock_guard lock(mutex_);
-      if (sums) {
+      if (agree) {
+        progress_.rows_agreed = true;
+      } else if (rows) {
+        progress_.rows_reduced = true;
+      } else if (sums) {
         progress_.sums_known = true;
       } else if (norm) {
         progress_.norm_known = true;
@@ -426,6 +513,16 @@ void ThreadEngine::cast_back(int bucket) {
   if (arithmetic_.converts()) backend_.synchronize(Stream::kReduce);
 }
 
+void ThreadEngine::gather_rows() {
+  backend_.wait(Stream::kReduce, rows_event_);
+  rows_->gather();
+}
+
+void ThreadEngine::add_rows() {
+  rows_->add();
+  arithmetic_.add_table_norm();
+}
+
 void ThreadEngine::publish_norm() {
   if (alone()) return;
   backend_.copy_to_host(Stream::kReduce, &host_norm_squared_, arithmetic_.clip_norm_squared(),
@@ -434,7 +531,7 @@ void ThreadEngine::publish_norm() {
 }
 
 void ThreadEngine::update(int bucket) {
-  if (clip_ == ClipMode::kAfterAllReduce && bucket == 0 && !alone()) {
+  if (clip_ == ClipMode::kAfterAllReduce && bucket == nth_updated(0) && !alone()) {
     backend_.copy_to_device(Stream::kReduce, arithmetic_.clip_norm_squared(), &host_norm_squared_,
                             sizeof(double));
   }

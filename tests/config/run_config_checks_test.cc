@@ -63,6 +63,21 @@ TEST(RunConfigChecks, OrdersOfWorkThatCannotBeCombinedAreRefused) {
             "fp8, whose copies of activations are kept; use keep, or bf16");
 }
 
+TEST(RunConfigChecks, EarlyWordsNeedGradientsThatAreReducedWhole) {
+  RunConfig config;
+  config.reduce.early_words = true;
+  EXPECT_EQ(conflict_of(config),
+            "<reduce.early_words>: reduce.early_words: a rank's own gradient is clipped whole, "
+            "before any of it is reduced; set clip.mode to after_allreduce or none, or "
+            "early_words to false");
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  EXPECT_EQ(conflict_of(config), "");
+  config.optimizer.sharded = true;
+  EXPECT_EQ(conflict_of(config),
+            "<reduce.early_words>: reduce.early_words: it is not built for optimizer.sharded; set "
+            "one of both to false");
+}
+
 TEST(RunConfigChecks, TheClosedDivisionHasMlperfsTarget) {
   RunConfig config;
   config.run.division = Division::kClosed;

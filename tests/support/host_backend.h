@@ -1,5 +1,5 @@
 // A backend of plain loops over host memory, of either master dtype, that knows only what gradient
-// buckets need: memory, conversion, norms and clipping, computed in double.
+// buckets need: memory, conversion, norms, clipping and rows, computed in double.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +60,20 @@ class HostBackend : public device::Backend {
     const device::Tensor& to = op.destination ? op.destination : op.x;
     for (int64_t i = 0; i < op.x.size(); ++i) set_element(to, i, scale * element(op.x, i));
   }
+  void gather_rows(device::Stream, const device::GatherRows& op) override {
+    for (int64_t i = 0; i < op.y.size(); ++i) {
+      const int64_t row = op.rows[i / op.y.cols];
+      set_element(op.y, i, row < 0 ? 0.0 : element(op.x, row * op.y.cols + i % op.y.cols));
+    }
+  }
+  void scatter_add_rows(device::Stream, const device::ScatterAddRows& op) override {
+    for (int64_t i = 0; i < op.dy.size(); ++i) {
+      const int64_t row = op.rows[i / op.dy.cols];
+      if (row < 0) continue;
+      const int64_t place = row * op.dy.cols + i % op.dy.cols;
+      set_element(op.dx, place, element(op.dx, place) + element(op.dy, i));
+    }
+  }
   void adam_update(device::Stream, const device::AdamUpdate&) override { unsupported(); }
   void lamb_direction(device::Stream, const device::LambDirection&) override { unsupported(); }
   void lamb_apply(device::Stream, const device::LambApply&) override { unsupported(); }
@@ -95,8 +109,6 @@ class HostBackend : public device::Backend {
   void embeddings_backward(device::Stream, const device::EmbeddingsBackward&) override {
     unsupported();
   }
-  void gather_rows(device::Stream, const device::GatherRows&) override { unsupported(); }
-  void scatter_add_rows(device::Stream, const device::ScatterAddRows&) override { unsupported(); }
   void classifier_loss(device::Stream, const device::ClassifierLoss&) override { unsupported(); }
 
  private:

@@ -68,7 +68,8 @@ class StepWalkerTest : public testing::Test {
     bert::Model model(bert, backend, capacity_of(*source_, 4),
                       {.in_flight = schedule.in_flight,
                        .recompute = schedule.recomputes,
-                       .split_word_gradient = true});
+
+                       .word_gradient = bert::WordGradient::kSplit});
     model.set_weights(bert::random_weights(model.layout(), 1));
     const auto alone = comm::make_single_communicator();
     const auto optimizer = make_optimizer(config, backend, model, *alone);

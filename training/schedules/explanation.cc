@@ -6,7 +6,7 @@
 namespace strata::training {
 
 std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::ParameterLayout& layout,
-                                   const std::vector<Range>& buckets) {
+                                   const std::vector<Range>& buckets, bool early_words) {
   // The arena has the blocks in the order of backward.
   const std::vector<std::string>& groups = layout.groups;
   if (std::ssize(groups) != schedule.blocks) {
@@ -22,8 +22,8 @@ std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::Paramet
     const auto group = static_cast<size_t>(schedule.blocks - 1 - task.block);
     result.block = groups[group];
     if (task.kind != Task::Kind::kReady) continue;
-    result.gradients = {layout.boundaries[group], layout.boundaries[group + 1]};
-    readiness.mark_ready(result.gradients.begin, result.gradients.end, 0);
+    result.gradients = layout.completes(group, early_words);
+    for (const Range& range : result.gradients) readiness.mark_ready(range.begin, range.end, 0);
     for (size_t bucket = 0; bucket < buckets.size(); ++bucket) {
       if (known[bucket] || !readiness.is_ready(static_cast<int>(bucket))) continue;
       known[bucket] = true;

@@ -46,5 +46,19 @@ TEST(BucketRanges, BoundariesMustRiseFromZero) {
   EXPECT_THROW(buckets({0, 2}, 0), Error);
 }
 
+TEST(MakeBuckets, WhatIsFirstHasBucketsOfItsOwn) {
+  const std::vector<int64_t> boundaries = {0, 100, 400, 1000};
+  EXPECT_EQ(make_buckets(boundaries, 1000, {400, 900}),
+            (std::vector<Range>{{400, 900}, {0, 400}, {900, 1000}}));
+  EXPECT_EQ(make_buckets(boundaries, 1000, {400, 1000}),
+            (std::vector<Range>{{400, 1000}, {0, 400}}));
+  EXPECT_EQ(make_buckets(boundaries, 1000, {100, 400}),
+            (std::vector<Range>{{100, 400}, {0, 100}, {400, 1000}}));
+  EXPECT_EQ(
+      make_buckets(boundaries, 128, {0, 100}),
+      (std::vector<Range>{
+          {0, 100}, {100, 228}, {228, 400}, {400, 528}, {528, 656}, {656, 848}, {848, 1000}}));
+}
+
 }  // namespace
 }  // namespace strata::comm

@@ -163,6 +163,18 @@ TEST(Explanation, SaysWhichBucketsBecomeReadyWithWhichBlock) {
   EXPECT_EQ(tasks.front().block, "embeddings");
   EXPECT_EQ(tasks.back().block, "");
   EXPECT_THROW(explain(micro_batch_order(blocks + 1, 1), layout, buckets), Error);
+
+  // The words, which begin the embeddings, are ready with the heads.
+  const Range words = layout.words();
+  EXPECT_EQ(words.begin, ends[ends.size() - 2]);
+  ready.clear();
+  complete.clear();
+  for (const ExplainedTask& each :
+       explain(micro_batch_order(blocks, 2), layout,
+               {words, {0, ends[2]}, {ends[2], words.begin}, {words.end, layout.size}}, true)) {
+    if (each.task.kind == kReady) complete.push_back(each.buckets);
+  }
+  EXPECT_EQ(complete, (std::vector<std::vector<int>>{{0}, {1}, {2}, {3}}));
 }
 
 }  // namespace
