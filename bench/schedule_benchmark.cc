@@ -21,23 +21,34 @@ using config::ActivationPolicy;
 struct Order {
   AccumulationOrder accumulation;
   ActivationPolicy activations;
+  bool early_words = false;
 };
 
-constexpr Order kOrders[] = {{AccumulationOrder::kMicroBatch, ActivationPolicy::kKeep},
-                             {AccumulationOrder::kMicroBatch, ActivationPolicy::kRecompute},
-                             {AccumulationOrder::kLayer, ActivationPolicy::kKeep},
-                             {AccumulationOrder::kLayer, ActivationPolicy::kRecompute}};
+// Those that the clip mode allows.
+std::vector<Order> orders_of(const config::RunConfig& config) {
+  std::vector<Order> orders;
+  const bool whole = config.clip.mode == config::ClipMode::kNone ||
+                     config.clip.mode == config::ClipMode::kAfterAllReduce;
+  for (const auto accumulation : {AccumulationOrder::kMicroBatch, AccumulationOrder::kLayer}) {
+    orders.push_back({accumulation, ActivationPolicy::kKeep});
+    orders.push_back({accumulation, ActivationPolicy::kRecompute});
+    if (whole) orders.push_back({accumulation, ActivationPolicy::kKeep, true});
+  }
+  return orders;
+}
 
 std::string name_of(const Order& order) {
   const bool recompute = order.activations == ActivationPolicy::kRecompute;
-  return std::string(config::name_of(order.accumulation)) + (recompute ? ", recompute" : "");
+  return std::string(config::name_of(order.accumulation)) + (recompute ? ", recompute" : "") +
+         (order.early_words ? ", early words" : "");
 }
 
 // The share of gradients whose buckets are ready only with the last block.
 double tail_share(const training::Schedule& schedule, const bert::ParameterLayout& layout,
-                  const std::vector<Range>& buckets) {
+                  const std::vector<Range>& buckets, bool early_words) {
   int64_t tail = 0;
-  for (const training::ExplainedTask& each : training::explain(schedule, layout, buckets)) {
+  for (const training::ExplainedTask& each :
+       training::explain(schedule, layout, buckets, early_words)) {
     if (each.task.kind != training::Task::Kind::kReady) continue;
     tail = 0;
     for (const int bucket : each.buckets) tail += buckets[static_cast<size_t>(bucket)].size();
@@ -92,7 +103,7 @@ class MeasuredOrder {
     const auto blocks = static_cast<int>(training_.model().blocks().size());
     result_.name = name_of(order);
     result_.tail = tail_share(training::make_schedule(config, blocks), training_.model().layout(),
-                              buckets_->buckets());
+                              buckets_->buckets(), order.early_words);
     result_.activations = {activation_bytes(training_.model()),
                            activation_formula(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
@@ -128,11 +139,18 @@ class MeasuredOrder {
                             : of_steps([](const Step& step) { return step.compute.last_backward; });
     result.communication.measured =
         of_steps([](const Step& step) { return step.reduce.communication_seconds; });
-    for (const Range& bucket : buckets()) {
-      if (!link_) break;
-      result.communication.formula += comm::all_reduce_seconds(
-          *link_, ranks_.size(), static_cast<double>(bucket.size()) * bytes_of_element);
-    }
+    // Early words: which of them occur, in bf16, and the rows of these, which come last.
+    const bert::ParameterLayout& layout = training_.model().layout();
+    const int64_t late = buckets_->late_rows() * layout.word_embeddings.cols;
+    result.tail += static_cast<double>(late) / static_cast<double>(layout.size);
+    const auto all_reduce = [&](int64_t elements, double bytes) {
+      if (!link_ || elements == 0) return;
+      result.communication.formula +=
+          comm::all_reduce_seconds(*link_, ranks_.size(), static_cast<double>(elements) * bytes);
+    };
+    for (const Range& bucket : buckets()) all_reduce(bucket.size(), bytes_of_element);
+    all_reduce(late, bytes_of_element);
+    all_reduce(late > 0 ? layout.word_embeddings.rows : 0, 2);
     const double communication =
         link_ ? result.communication.formula : result.communication.measured;
     result.exposed.measured =
@@ -145,6 +163,7 @@ class MeasuredOrder {
   static const config::RunConfig& with(config::RunConfig& config, const Order& order) {
     config.batch.accumulation_order = order.accumulation;
     config.batch.activations = order.activations;
+    config.reduce.early_words = order.early_words;
     return config;
   }
 
@@ -175,7 +194,7 @@ ScheduleBenchmark benchmark_schedules(const config::RunConfig& config,
                            ? comm::make_slow_link(ranks.communicator.duplicate(), *options.link)
                            : ranks.communicator.duplicate();
   std::vector<std::unique_ptr<MeasuredOrder>> contenders;
-  for (const Order& order : kOrders) {
+  for (const Order& order : orders_of(config)) {
     contenders.push_back(
         std::make_unique<MeasuredOrder>(config, order, options, steps, ranks, *network, *alone));
   }

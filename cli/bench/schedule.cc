@@ -56,21 +56,17 @@ void print_json(const bench::ScheduleBenchmark& b) {
 void print_table(const bench::ScheduleBenchmark& b) {
   fmt::print("{}\n{} ranks, {} micro-batches of {} tokens\n", b.device, b.ranks, b.micro_batches,
              b.tokens / b.ranks / b.micro_batches);
-  fmt::print(
-      "{:.1f} MB of gradients a step in {} buckets over {}; {:.1f} % of them wait for the "
-      "last block\n",
-      b.bytes / 1e6, b.buckets,
-      b.link
-          ? fmt::format("an emulated link of {:.3f} Gbit/s, {:.0f} us",
-                        b.link->bytes_per_second / kBytesPerGigabit, b.link->latency_seconds * 1e6)
-          : "the real network",
-      100 * b.orders.front().tail);
-  fmt::print("\n{:<25}{:>9}{:>10}{:>10}{:>15}{:>10}{:>9}{:>10}\n", "ms", "step", "increase",
-             "backward", "communication", "exposed", "formula", "deviation");
+  fmt::print("{:.1f} MB of gradients a step in {} buckets over {}\n", b.bytes / 1e6, b.buckets,
+             b.link ? fmt::format("an emulated link of {:.3f} Gbit/s, {:.0f} us",
+                                  b.link->bytes_per_second / kBytesPerGigabit,
+                                  b.link->latency_seconds * 1e6)
+                    : "the real network");
+  fmt::print("\n{:<25}{:>9}{:>10}{:>10}{:>7}{:>15}{:>10}{:>9}{:>10}\n", "ms", "step", "increase",
+             "backward", "tail", "communication", "exposed", "formula", "deviation");
   for (const bench::OrderMeasurement& order : b.orders) {
-    fmt::print("{:<25}{:>9.1f}{:>+9.1f}%{:>10.1f}{:>15.1f}{:>10.1f}{:>9.1f}{:>+9.1f}%\n",
+    fmt::print("{:<25}{:>9.1f}{:>+9.1f}%{:>10.1f}{:>6.1f}%{:>15.1f}{:>10.1f}{:>9.1f}{:>+9.1f}%\n",
                order.name, order.step * 1e3, 100 * order.step_increase(), order.backward * 1e3,
-               order.communication.measured * 1e3, order.exposed.measured * 1e3,
+               100 * order.tail, order.communication.measured * 1e3, order.exposed.measured * 1e3,
                order.exposed.formula * 1e3, 100 * order.exposed.deviation());
   }
   fmt::print("\n{:<25}{:>12}{:>9}{:>10}{:>17}\n", "MB a rank", "activations", "formula",
@@ -128,6 +124,7 @@ void add_bench_schedule(CLI::App& bench) {
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Needs several ranks: scripts/mpirun.sh -n 2 strata bench schedule --config FILE\n"
+      "Tail is the share of the gradients that only the last block completes.\n"
       "Exposed is communication left after backward while no bucket is clipped or updated. Its\n"
       "closed form is the larger of what only the last block completes and what is left when\n"
       "backward ends: of the last micro-batch, or in layer order of all.");

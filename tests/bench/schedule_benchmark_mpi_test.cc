@@ -20,6 +20,7 @@ class ScheduleBenchmarkOverRanks : public testing_support::TemporaryDirectory {
     config_.batch.micro_batch = 2;
     config_.batch.gradient_accumulation_steps = 3;
     config_.reduce.bucket_megabytes = 0.05;
+    config_.clip.mode = config::ClipMode::kAfterAllReduce;
   }
 
   config::RunConfig config_;
@@ -49,11 +50,13 @@ TEST_F(ScheduleBenchmarkOverRanks, MeasuresEveryOrderOverTheStatedLink) {
       EXPECT_NEAR(order.activations.deviation(), 0, 0.05) << order.name;
       EXPECT_GT(order.all_memory, order.activations.measured) << order.name;
     }
-    EXPECT_EQ(names, (std::vector<std::string>{"micro_batch", "micro_batch, recompute", "layer",
-                                               "layer, recompute"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"micro_batch", "micro_batch, recompute",
+                                               "micro_batch, early words", "layer",
+                                               "layer, recompute", "layer, early words"}));
     const auto& orders = result.orders;
-    EXPECT_EQ(orders[2].activations.measured, 3 * orders[0].activations.measured);
-    EXPECT_LT(orders[3].activations.measured, orders[2].activations.measured);
+    EXPECT_EQ(orders[3].activations.measured, 3 * orders[0].activations.measured);
+    EXPECT_LT(orders[4].activations.measured, orders[3].activations.measured);
+    EXPECT_LT(orders[5].tail, orders[3].tail);
     if (sleeping_flops > 0) {  // it sleeps for the forward that runs again
       EXPECT_GT(orders[1].step, orders[1].forward + orders[1].backward);
     }
