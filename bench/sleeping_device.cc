@@ -1,10 +1,12 @@
 #include "bench/sleeping_device.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/timing.h"
@@ -25,6 +27,21 @@ class SleepingDevice final : public device::sample::SampleBackend {
   std::string description() const override {
     return fmt::format("nothing is computed: a device of {:.3g} GFLOP/s, asleep",
                        flops_per_second_ / 1e9);
+  }
+
+  // Pages that are never written take no memory.
+  void* allocate(size_t bytes) override {
+    const size_t mapped = std::max<size_t>(bytes, 1);
+    void* memory =
+        ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) fail("sleeping: cannot allocate {} MiB", bytes >> 20);
+    mapped_[memory] = mapped;
+    return memory;
+  }
+  void release(void* memory) override {
+    const auto found = mapped_.find(memory);
+    ::munmap(found->first, found->second);
+    mapped_.erase(found);
   }
 
   void linear_forward(Stream stream, const device::LinearForward& op) override {
@@ -89,6 +106,7 @@ class SleepingDevice final : public device::sample::SampleBackend {
   }
 
   double flops_per_second_;
+  std::unordered_map<void*, size_t> mapped_;  // bytes
   Clock::time_point busy_until_{};
 };
 
