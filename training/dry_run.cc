@@ -44,7 +44,7 @@ class Checks {
     try {
       work();
     } catch (const std::exception& error) {
-      result_.problems.emplace_back(error.what());
+      result_.problems.push_back(message_of(error));
     }
   }
   template <typename... Values>
