@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/error.h"
@@ -46,6 +47,7 @@ class FakeSystem final : public SystemUnderTest {
   }
   double evaluate() override {
     calls += "evaluate ";
+    when_evaluated();
     return 0.01 * static_cast<double>(step_);
   }
   std::optional<CheckpointFacts> checkpoint_facts(const std::filesystem::path& folder,
@@ -72,6 +74,7 @@ class FakeSystem final : public SystemUnderTest {
   bool disk_is_full = false;
   std::vector<std::filesystem::path> data;
   std::string calls;
+  std::function<void()> when_evaluated = [] {};
   std::vector<uint64_t> seeds;
   RunFiles files_;
 

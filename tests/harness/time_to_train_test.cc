@@ -1,8 +1,15 @@
 #include "harness/time_to_train.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include <fcntl.h>
+#include <pty.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/timing.h"
 #include "harness/record/output_lock.h"
 #include "tests/harness/fake_training.h"
 #include "tests/support/error_of.h"
@@ -67,6 +74,54 @@ TEST_F(TimeToTrain, EvaluatesAfterTheFirstStepThatReachesKIntervals) {
     expected.push_back(10 * ((25 * k + 9) / 10));
   EXPECT_EQ(expected[0], 80) << "75 is the first that is not below 60";
   EXPECT_EQ(evaluated, expected);
+}
+
+// Its standard error, a terminal while it lives.
+class Terminal {
+ public:
+  Terminal() {
+    int writer;
+    const winsize size{.ws_row = 24, .ws_col = 120};
+    EXPECT_EQ(::openpty(&reader_, &writer, nullptr, nullptr, &size), 0);
+    ::fcntl(reader_, F_SETFL, O_NONBLOCK);
+    ::setenv("TERM", "xterm", 1);
+    ::dup2(writer, STDERR_FILENO);
+    ::close(writer);
+  }
+  ~Terminal() {
+    ::dup2(before_, STDERR_FILENO);
+    ::close(before_);
+    ::close(reader_);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  // Waits until it shows `text`, which takes a moment; all that it shows.
+  std::string shows(const char* text) {
+    std::string all;
+    const auto limit = Clock::now() + std::chrono::seconds(5);
+    while (all.find(text) == std::string::npos && Clock::now() < limit) {
+      std::array<char, 4096> bytes;
+      const ssize_t read = ::read(reader_, bytes.data(), bytes.size());
+      if (read > 0) all.append(bytes.data(), static_cast<size_t>(read));
+      if (read <= 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return all;
+  }
+
+ private:
+  int reader_ = -1, before_ = ::dup(STDERR_FILENO);
+};
+
+TEST_F(TimeToTrain, ATerminalShowsThatAnEvaluationGoesOn) {
+  Terminal terminal;
+  std::vector<std::string> shown;
+  system_.when_evaluated = [&] { shown.push_back(terminal.shows(", evaluation\x1b[K")); };
+  run();
+  ASSERT_EQ(shown.size(), 3u);
+  for (const std::string& text : shown) {
+    EXPECT_TRUE(text.ends_with(", evaluation\x1b[K")) << text;
+  }
 }
 
 TEST_F(TimeToTrain, ALargeStepMayPassSeveralIntervals) {

@@ -112,6 +112,15 @@ TEST_F(BertSystemTest, SaysWhereTheStepTraceIsNotWhole) {
   EXPECT_THROW(system.save(), Error);
 }
 
+// The processor has nothing to choose from and nothing to capture.
+TEST_F(BertSystemTest, AWarmUpThatTriedNothingSaysNothingOfIt) {
+  config_.initialization.warmup_steps = 1;
+  const Ranks ranks{*communicator_};
+  BertSystem system(config_, ranks);
+  system.prepare(7, {}, [](const std::string&) {});
+  system.warm_up([](const std::string& line) { ADD_FAILURE() << line; });
+}
+
 TEST_F(BertSystemTest, KnowsWhatALogSaysOfIt) {
   const Ranks ranks{*communicator_};
   BertSystem system(config_, ranks);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "tests/comm/mirror_communicator.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/small_training.h"
 
@@ -226,6 +227,37 @@ TEST_F(TrainerTest, LambsStepsMayBeCaptured) {
   config::RunConfig config = small_run();
   config.optimizer.name = config::OptimizerKind::kLamb;
   expect_bits_of_issued_steps_when_launched(config);
+}
+
+// Counts how often ranks look for the largest of their values.
+class CountingRanks : public comm::MirrorCommunicator {
+ public:
+  explicit CountingRanks(int& count) : count_(count) {}
+  void all_reduce_max(std::span<float>) override { ++count_; }
+  std::unique_ptr<comm::Communicator> duplicate() override {
+    return std::make_unique<CountingRanks>(count_);
+  }
+
+ private:
+  int& count_;
+};
+
+// What fails on its first use, or takes long, does so before the clock runs.
+TEST_F(TrainerTest, ADryRunStepTriesTheExchangeOfFloat8) {
+  config::RunConfig config = small_run();
+  config.model.precision = config::Precision::kFp8;
+  const auto cpu = make_backend(config);
+  int exchanges = 0;
+  CountingRanks ranks(exchanges);
+  bert::Model model(small_bert(), *cpu, capacity_of(*source_, 4),
+                    model_options(config, small_bert()));
+  model.set_weights(bert::random_weights(model.layout(), 7));
+  Trainer trainer(config, *cpu, model, ranks, 7);
+  data::PackedBatch batch;
+  source_->read(std::vector<uint32_t>{0, 1}, batch);
+  const int before = exchanges;
+  trainer.dry_run_step(batch, {});
+  EXPECT_EQ(exchanges, before + 1);
 }
 
 TEST_F(TrainerTest, StepsInFloat8MayBeCaptured) {

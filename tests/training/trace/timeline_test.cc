@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "tests/comm/mirror_communicator.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::training {
@@ -71,6 +72,21 @@ TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
                                                        {"step 1", "step"},
                                                        {"forward", "compute"}};
   EXPECT_EQ(lane_of, expected);
+}
+
+class Meeting : public comm::MirrorCommunicator {
+ public:
+  void barrier() override { met.push_back(Clock::now()); }
+  std::vector<Clock::time_point> met;
+};
+
+// So that spans of several ranks can be laid beside each other.
+TEST_F(TimelineTest, BeginsWhenTheRanksHaveMet) {
+  Meeting ranks;
+  Timeline timeline(ranks);
+  ASSERT_EQ(ranks.met.size(), 1u);
+  timeline.add(Lane::kStep, "at the meeting", ranks.met[0], ranks.met[0]);
+  EXPECT_LE(spans(written(timeline)).at(0)["ts"].get<double>(), 0.0);
 }
 
 TEST_F(TimelineTest, APlaceThatCannotBeWrittenIsNamed) {
