@@ -116,6 +116,40 @@ void validate(const BertConfig& config, const std::string& source) {
   }
 }
 
+std::string to_text(const BertConfig& config) {
+  // As it was written: 0.1, not the float nearest to it.
+  const auto decimal = [](float value) { return std::stod(fmt::format("{}", value)); };
+  const bool exact = config.activation == device::Activation::kGelu;
+  return nlohmann::ordered_json{{"vocab_size", config.vocab_size},
+                                {"hidden_size", config.hidden_size},
+                                {"num_hidden_layers", config.layers},
+                                {"num_attention_heads", config.heads},
+                                {"intermediate_size", config.intermediate_size},
+                                {"max_position_embeddings", config.max_positions},
+                                {"type_vocab_size", config.segments},
+                                {"layer_norm_eps", decimal(config.layer_norm_epsilon)},
+                                {"hidden_dropout_prob", decimal(config.hidden_dropout)},
+                                {"attention_probs_dropout_prob", decimal(config.attention_dropout)},
+                                {"hidden_act", exact ? "gelu" : "gelu_new"}}
+      .dump();
+}
+
+std::string differences(const std::string& is, const std::string& was) {
+  const auto parse = [](const std::string& text) {
+    const auto object = nlohmann::ordered_json::parse(text, nullptr, false);
+    return object.is_object() ? object : nlohmann::ordered_json::object();
+  };
+  const auto now = parse(is), before = parse(was);
+  std::string text;
+  for (const auto& [key, value] : now.items()) {
+    const auto other = before.value(key, nlohmann::ordered_json());
+    if (value == other) continue;
+    text += fmt::format("{}{} is {}, was {}", text.empty() ? "" : "; ", key, shown(value),
+                        shown(other));
+  }
+  return text;
+}
+
 BertConfig load_bert_config(const std::string& source) {
   const BertConfig config = source == "bert-large" ? bert_large()
                             : source == "tiny"     ? tiny()

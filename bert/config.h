@@ -34,4 +34,9 @@ BertConfig load_bert_config(const std::string& source);
 // (32 or 64)...
 void validate(const BertConfig& config, const std::string& source);
 
+// All of it as a config.json has it, on one line; models are the same where their texts are.
+std::string to_text(const BertConfig& config);
+// What differs between two such texts, "hidden_act is "gelu", was "gelu_new"; ...".
+std::string differences(const std::string& is, const std::string& was);
+
 }  // namespace strata::bert

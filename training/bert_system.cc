@@ -107,9 +107,8 @@ std::optional<harness::CheckpointFacts> BertSystem::checkpoint_facts(
 
 // Before anything is changed.
 void BertSystem::check_suits(const CheckpointHeader& header) const {
-  if (header.parameters != model_->layout().size) {
-    fail("the checkpoint is of a model of {} parameters, this one has {}", header.parameters,
-         model_->layout().size);
+  if (const std::string model = bert::to_text(bert_); header.model != model) {
+    fail("the checkpoint is of another model: {}", bert::differences(model, header.model));
   }
   check_global_batch(config_, ranks(), header.plan);
 }
@@ -182,6 +181,7 @@ void BertSystem::begin_checkpoint(const std::filesystem::path& folder, const std
                            .plan = state.plan,
                            .rank = rank(),
                            .ranks = ranks(),
+                           .model = bert::to_text(bert_),
                            .note = note},
                           state);
   } catch (const std::exception& error) {

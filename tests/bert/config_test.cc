@@ -1,6 +1,7 @@
 #include "bert/config.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/files.h"
 #include "tests/bert/errors.h"
@@ -132,6 +133,29 @@ TEST_F(Config, WhatIsNoJsonObjectIsRefused) {
     expect_error([&] { load_bert_config(file_.name()); }, {file_.name(), "JSON"});
   }
   expect_error([] { load_bert_config("/nowhere/config.json"); }, {"/nowhere/config.json"});
+}
+
+TEST_F(Config, EveryKeyThatDiffersIsNamed) {
+  const BertConfig was = load();
+  EXPECT_EQ(differences(to_text(was), to_text(was)), "");
+  const std::pair<const char*, json> changes[] = {
+      {"vocab_size", 101},          {"hidden_size", 256},
+      {"num_hidden_layers", 4},     {"num_attention_heads", 2},
+      {"intermediate_size", 288},   {"max_position_embeddings", 65},
+      {"type_vocab_size", 3},       {"hidden_act", "gelu_new"},
+      {"hidden_dropout_prob", 0.5}, {"attention_probs_dropout_prob", 0.25},
+      {"layer_norm_eps", 1e-12}};
+  for (const auto& [key, value] : changes) {
+    const json before = std::exchange(object_[key], value);
+    EXPECT_EQ(differences(to_text(load()), to_text(was)),
+              std::string(key) + " is " + value.dump() + ", was " + before.dump());
+    object_[key] = before;
+  }
+  BertConfig is = was;
+  is.segments = 3;
+  is.layers = 1;
+  EXPECT_EQ(differences(to_text(is), to_text(was)),
+            "num_hidden_layers is 1, was 3; type_vocab_size is 3, was 2");
 }
 
 // The library would write it out by calling itself.

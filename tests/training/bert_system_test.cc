@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "harness/record/result_tree.h"
 #include "harness/time_to_train.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/training/small_training.h"
 
@@ -153,6 +154,52 @@ TEST_F(BertSystemTest, DoesNotLookIntoTheDataBeforeItStarts) {
   system.start();
   EXPECT_EQ(system.train_step().step, 1);
   EXPECT_GE(system.evaluate(), 0);
+}
+
+class GoingOn : public BertSystemTest {
+ protected:
+  GoingOn() {
+    const Ranks ranks{*communicator_};
+    BertSystem system(config_, ranks);
+    system.prepare(7, {}, [](const std::string&) {});
+    system.start();
+    system.train_step();
+    system.begin_checkpoint(folder_, "a note");
+    EXPECT_TRUE(system.finish_checkpoint());
+  }
+
+  std::optional<harness::CheckpointFacts> facts() {
+    const Ranks ranks{*communicator_};
+    return BertSystem(config_, ranks).checkpoint_facts(folder_, [](const std::string&) {});
+  }
+
+  const std::filesystem::path folder_ = directory_ / "checkpoint";
+};
+
+TEST_F(GoingOn, TheSameModelIsGoneOnWith) {
+  const auto facts = this->facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->step, 1);
+  EXPECT_EQ(facts->note, "a note");
+}
+
+// Of as many parameters all the same.
+TEST_F(GoingOn, AnotherModelIsRefusedByWhatDiffers) {
+  const std::string model = read_file(directory_ / "model.json");
+  const std::pair<const char*, const char*> changes[] = {
+      {R"("num_attention_heads": 1)", "num_attention_heads is 1, was 2"},
+      {R"("hidden_act": "gelu_new")", "hidden_act is \"gelu_new\", was \"gelu\""},
+      {R"("layer_norm_eps": 1e-5)", "layer_norm_eps is 1e-05, was 1e-12"},
+      {R"("hidden_dropout_prob": 0.25)", "hidden_dropout_prob is 0.25, was 0.1"},
+      {R"("attention_probs_dropout_prob": 0)", "attention_probs_dropout_prob is 0.0, was 0.1"}};
+  for (const auto& [change, said] : changes) {
+    std::string changed = model;
+    changed.insert(changed.rfind('}'), std::string(", ") + change);  // the last of two is read
+    write_file_atomically(directory_ / "model.json", changed);
+    const std::string error = testing_support::error_of([&] { facts(); });
+    EXPECT_NE(error.find(std::string("another model: ") + said), std::string::npos)
+        << error << " for " << change;
+  }
 }
 
 // What is wrong with the data is known once the clock runs.

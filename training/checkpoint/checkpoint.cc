@@ -48,7 +48,8 @@ std::deque<CheckpointFile> open_checkpoint(const std::filesystem::path& folder) 
     parts.emplace_back(path);
     const CheckpointHeader &part = parts.back().header(), &first = parts.front().header();
     const bool alike = part.step == first.step && part.ranks == first.ranks &&
-                       part.parameters == first.parameters && part.note == first.note;
+                       part.parameters == first.parameters && part.model == first.model &&
+                       part.note == first.note;
     if (!alike || part.rank != rank) {
       fail("{}: is part {} of {} after step {}, expected part {} of {} after step {} of this run",
            path.string(), part.rank, part.ranks, part.step, rank, first.ranks, first.step);

@@ -15,7 +15,7 @@ namespace {
 
 using device::DType;
 
-constexpr char kFormat[] = "strata checkpoint 1", kChecksum[] = "checksum";
+constexpr char kFormat[] = "strata checkpoint 2", kChecksum[] = "checksum";
 
 const char* stored_name(DType dtype) { return dtype == DType::kF64 ? "F64" : "F32"; }
 
@@ -34,6 +34,7 @@ std::map<std::string, std::string> to_metadata(const CheckpointHeader& header) {
           {"plan_ranks", std::to_string(header.plan.ranks)},
           {"plan_batch_per_rank", std::to_string(header.plan.batch_per_rank)},
           {"plan_micro_batches", std::to_string(header.plan.micro_batches)},
+          {"model", header.model},
           {"note", header.note}};
 }
 
@@ -52,7 +53,7 @@ CheckpointHeader to_header(const std::filesystem::path& path,
     if (parse(text(key), value) && value >= (counts_from_0 ? 0 : 1)) return;
     fail("{}: the checkpoint's {} is \"{}\"", path.string(), key, text(key));
   };
-  CheckpointHeader header{.note = text("note")};
+  CheckpointHeader header{.model = text("model"), .note = text("note")};
   number("step", header.step);
   number("parameters", header.parameters);
   number("rank", header.rank);
