@@ -124,11 +124,20 @@ TEST_F(Checkpoint, PiecesBeyondTheModelOrTwiceAreRefused) {
     write_checkpoint_file(part_path(directory_, 0), {.step = 3, .parameters = 10}, pieces);
   };
   const auto bytes = std::as_bytes(std::span(values_));
-  for (const int64_t begin : {int64_t{1}, int64_t{11}, INT64_MAX - 7}) {
-    write_pieces({{"x", device::DType::kF32, {begin, begin + 10}, bytes}});
+  const auto expect_no_part = [&](const std::string& begin) {
     EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("no part"), std::string::npos)
         << begin;
+  };
+  constexpr int64_t kLarge = 1'000'000'000'000'000'000;
+  for (const int64_t begin : {int64_t{1}, int64_t{11}, kLarge}) {
+    write_pieces({{"x", device::DType::kF32, {begin, begin + 10}, bytes}});
+    expect_no_part(std::to_string(begin));
   }
+  std::string file = read_file(part_path(directory_, 0));
+  const std::string large = std::to_string(kLarge), largest = std::to_string(INT64_MAX - 7);
+  file.replace(file.find(large), large.size(), largest);
+  overwrite(part_path(directory_, 0), file);
+  expect_no_part(largest);
   write_pieces({{"x", device::DType::kF32, {0, 5}, bytes.first(20)},
                 {"x", device::DType::kF32, {4, 9}, bytes.first(20)}});
   const auto parts = open_checkpoint(directory_);
