@@ -337,6 +337,19 @@ bool is_close(const Arguments& arguments) {
   return std::fabs(a - b) <= kRelative * std::max(std::fabs(a), std::fabs(b));
 }
 
+Value power(double x, double y) {
+  const double result = std::pow(x, y);
+  if (!std::isfinite(result) && std::isfinite(x) && std::isfinite(y))
+    throw RuleError("math.pow(): the result is out of range");
+  return Value::of_float(result);
+}
+
+// Both logarithms need a positive number, and the base another than 1.
+Value logarithm(double x, double base) {
+  if (x <= 0 || base <= 0 || base == 1) throw RuleError("math.log(): there is no such logarithm");
+  return Value::of_float(std::log(x) / std::log(base));
+}
+
 Value call_math(Builtin function, const Arguments& arguments, BuiltinHost& host) {
   constexpr std::string_view kWhat = "math";
   if (function == Builtin::kMathIsClose) return Value::of_bool(is_close(arguments));
@@ -373,15 +386,14 @@ Value call_math(Builtin function, const Arguments& arguments, BuiltinHost& host)
     case Builtin::kMathIsNan:
       return Value::of_bool(std::isnan(x));
     case Builtin::kMathLog:
-      if (arguments.size() == 2)
-        return finite(std::log(positive()) / std::log(to_double(arguments[1], kWhat)));
+      if (arguments.size() == 2) return logarithm(x, to_double(arguments[1], kWhat));
       return Value::of_float(std::log(positive()));
     case Builtin::kMathLog10:
       return Value::of_float(std::log10(positive()));
     case Builtin::kMathLog2:
       return Value::of_float(std::log2(positive()));
     case Builtin::kMathPow:
-      return finite(std::pow(x, to_double(arguments[1], kWhat)));
+      return power(x, to_double(arguments[1], kWhat));
     default:
       if (x < 0) throw RuleError("math.sqrt(): the number is negative");
       return Value::of_float(std::sqrt(x));

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "compliance/language/integer_quotient.h"
+
 namespace strata::compliance {
 
 namespace {
@@ -444,7 +446,25 @@ bool integer_power(int64_t base, int64_t exponent, int64_t& result) {
 
 }  // namespace
 
-// Integers are exact to 64 bits; a result beyond that is the nearest float.
+double Evaluator::divide_integers(const Value& left, const Value& right) {
+  const auto is_a_double = [](const Value& value) {
+    constexpr int64_t kMost = int64_t{1} << 53;
+    return value.kind() != Kind::kBigInt && value.integer() <= kMost && value.integer() >= -kMost;
+  };
+  if (is_a_double(left) && is_a_double(right)) {
+    if (right.integer() == 0) throw RuleError("division by zero");
+    return static_cast<double>(left.integer()) / static_cast<double>(right.integer());
+  }
+  const auto digits = [](const Value& value) {
+    return value.kind() == Kind::kBigInt ? value.text() : std::to_string(value.integer());
+  };
+  const std::string numerator = digits(left), denominator = digits(right);
+  const size_t most = std::max(numerator.size(), denominator.size());
+  heap_.spend_text(most * most / 64);
+  return integer_quotient(numerator, denominator);
+}
+
+// Integers are exact to 64 bits; another result beyond that is the nearest float.
 Value Evaluator::arithmetic(BinaryOperator op, const Value& left, const Value& right) {
   const auto small = [](const Value& value) {
     return value.kind() == Kind::kInt || value.kind() == Kind::kBool;
@@ -485,6 +505,10 @@ Value Evaluator::arithmetic(BinaryOperator op, const Value& left, const Value& r
   }
   for (const Value* operand : {&left, &right}) {
     if (operand->kind() == Kind::kBigInt) heap_.spend_text(operand->text().size());
+  }
+  if (op == BinaryOperator::kDivide && left.kind() != Kind::kFloat &&
+      right.kind() != Kind::kFloat) {
+    return Value::of_float(divide_integers(left, right));
   }
   const double a = to_double(left, "arithmetic");
   const double b = to_double(right, "arithmetic");

@@ -74,6 +74,7 @@ class Evaluator final : private BuiltinHost {
   Value evaluate(const Conditional& node);
 
   Value binary(BinaryOperator op, const Value& left, const Value& right);
+  double divide_integers(const Value& left, const Value& right);
   Value arithmetic(BinaryOperator op, const Value& left, const Value& right);
   bool compare_once(Comparison op, const Value& left, const Value& right);
   bool contains(const Value& container, const Value& item);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t kSteps = 1'000'000;
 
-// The repr() of a JSON text's value, of an expression's value or of the state after statements;
-// ERROR where the code raises or does not compile.
+// The repr() of a JSON text's value, of one integer divided by another, of an expression's value or
+// of the state after statements; ERROR where the code raises or does not compile.
 std::string run(const std::string& kind, const std::string& code) {
   Fragment fragment;
   Heap heap(256u << 20, kSteps);
@@ -23,6 +23,11 @@ std::string run(const std::string& kind, const std::string& code) {
   try {
     if (kind == "json") return to_repr(value_from_json(code, heap));
     const auto locals = std::make_shared<Locals>();
+    if (kind == "divide") {
+      evaluator.set_line(value_from_json("{\"value\": " + code + "}", heap), heap.line());
+      fragment = compile_expression("v['value'][0] / v['value'][1]", FragmentPlace::kLine, locals);
+      return to_repr(evaluator.value_of(fragment));
+    }
     if (kind == "eval") {
       fragment = compile_expression(code, FragmentPlace::kEnd, locals);
       return to_repr(evaluator.value_of(fragment));
@@ -326,6 +331,7 @@ TEST(RuleEvaluator, RuleCodeSeesTheLine) {
 }
 
 TEST(RuleEvaluator, RuleCodeChangesACopyOfTheLine) {
+  std::deque<Fragment> fragments;  // own the strings that the state holds
   Heap heap(256u << 20, kSteps);
   RuleHost host;
   Evaluator evaluator(heap, host);
@@ -336,7 +342,6 @@ TEST(RuleEvaluator, RuleCodeChangesACopyOfTheLine) {
   line.line().lineno = 7;
   line.line().value = Value::of_int(3);
   evaluator.set_line(line.line().value, line);
-  std::deque<Fragment> fragments;  // own the strings that the state holds
   const auto run_code = [&](const std::string& code) {
     evaluator.execute(fragments.emplace_back(
         compile_statements("from dataclasses import replace; " + code, FragmentPlace::kLine,

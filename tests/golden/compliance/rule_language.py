@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """Writes tests/golden/compliance/rule_language.tsv: fragments of rule code and what Python makes of them.
 
-Each line: kind (eval, exec or json), code, result: repr() of the value (eval, json) or of the state `s` (exec), or ERROR
-where Python raises. Run from the root of the source tree.
+Each line: kind (eval, exec, json or divide), code, result: repr() of the value (eval, json), of the state `s` (exec) or of
+the first integer divided by the second (divide), or ERROR where Python raises. Run from the root of the source tree.
 """
 import ast
 import json
 import math
+import random
 
 VALUES = """0 1 -1 7 2.5 -0.5 1e16 1.0 True None '' 'abc' [] [1,2] (1,2) {'a':1}
 float('inf') float('nan') 9223372036854775807""".split()
 FUNCTIONS = """abs all any bool dict float int is_integer len list max min round sorted str sum tuple
 math.ceil math.exp math.fabs math.floor math.isfinite math.isinf math.isnan math.log math.log10 math.log2
 math.sqrt""".split()
-PAIRS = "isinstance math.isclose max min".split()
+PAIRS = "isinstance math.isclose math.log math.pow max min".split()
 METHODS = "append extend get format lower upper startswith endswith".split()
 BINARY = "+ - * / // % ** == != < <= > >= in | & and or is".split()
 
@@ -461,6 +462,21 @@ null
 {"a": 1.5, "b": 12345678901234567890}""".split("\n")
 
 
+def quotients():
+    """Pairs of integers as JSON: rounding to even, subnormal results, too large ones, and random ones of any length."""
+    ten, two = 10**401, 2**1074
+    pairs = [(1, ten), (-1, ten), (ten, 10**400), (ten, -3 * 10**400), (0, ten), (0, -ten), (0, -5), (ten, 0), (ten, 1),
+             (10**4299, 10**4298 + 1), (7, 10**4299), (1, two), (1, 2 * two), (3, 2 * two), (5, 2 * two), (-3, 4 * two),
+             (2**1024, 1), (2**1024 - 2**970, 1), (2**1024 - 2**970 - 1, 1), (2**2048 - 1, 2**1024), (1, True), (True, ten),
+             (2**53 + 1, 1), (2**53 + 3, 1), (2**63 - 1, 3), (-2**63, -1), (2**63, 2**63), (2**64 + 2**11, 1), (2**64 + 2**11 + 1, 1)]
+    rng = random.Random(1)
+
+    def number():
+        return rng.choice([-1, 1]) * rng.getrandbits(rng.choice([20, 60, 64, 100, 500, 1070, 1400, 4000]))
+    pairs += [(number(), number()) for _ in range(300)]
+    return [json.dumps(pair) for pair in pairs]
+
+
 def is_tuple(code):
     try:
         return isinstance(ast.parse(code, mode="eval").body, ast.Tuple) and not code.startswith("(")
@@ -472,6 +488,9 @@ def run(kind, code):
     s = {}
     scope = {"is_integer": is_integer, "math": math, "s": s}
     try:
+        if kind == "divide":
+            a, b = json.loads(code)
+            return repr(a / b)
         if kind == "json":
             return repr(json.loads(code))
         if kind == "eval":
@@ -493,6 +512,7 @@ def main():
               for arguments in ["", "1", "'a'", "[1]", "{'a': 2}", "1, 2, 3"]]
     lines += [("exec", code) for code in EXEC]
     lines += [("json", code) for code in JSON]
+    lines += [("divide", code) for code in quotients()]
     with open("tests/golden/compliance/rule_language.tsv", "w") as out:
         for kind, code in lines:
             out.write(f"{kind}\t{code}\t" + run(kind, code.replace("\\n", "\n")).replace("\n", "\\n") + "\n")
