@@ -16,7 +16,8 @@ std::filesystem::path result(const ResultTree& tree, int experiment, const char*
 
 // What a run writes before it has ended; the log last, which says that it was there.
 std::vector<std::filesystem::path> files_of_run(const ResultTree& tree, int experiment) {
-  return {tree.step_trace(experiment), tree.checkpoints(experiment), tree.log(experiment)};
+  return {tree.step_trace(experiment), tree.checkpoints(experiment), tree.config(experiment),
+          tree.log(experiment)};
 }
 
 std::filesystem::path aside(const std::filesystem::path& path, int number) {

@@ -47,8 +47,8 @@ struct FoundResults {
 FoundResults find_results(const ResultTree& tree, int experiments,
                           ExistingResults existing = ExistingResults::kRefuse);
 
-// Renames the log, the step trace and the checkpoints of an interrupted experiment, so that it can
-// be run again and no tool takes them for results. Returns the log's new path,
+// Renames the log, configuration, step trace and checkpoints of an interrupted experiment, so that
+// it can be run again and no tool takes them for results. Returns the log's new path,
 // result_N.txt.interrupted.1 or, where that is taken, the next number. Throws Error where they
 // cannot be renamed.
 std::filesystem::path set_aside(const ResultTree& tree, int experiment);

@@ -218,12 +218,16 @@ TEST_F(TimeToTrain, ContinuingSetsAnInterruptedExperimentAsideAndRunsItAgain) {
   system_.fails_at = 4;
   EXPECT_EQ(testing_support::error_of([&] { run(); }), "the device is gone");
   const std::string interrupted = read_file(tree().log(0));
+  const std::string configuration = read_file(tree().config(0));
+  config_.optimizer.lr = 1e-3;
   system_.fails_at = 0;
   EXPECT_NE(testing_support::error_of([&] { run(); }).find("exists already"), std::string::npos);
   const auto results = run(ExistingResults::kKeep);
   ASSERT_EQ(results.size(), 3u);
   for (const ExperimentResult& result : results) EXPECT_TRUE(result.reached_target);
   EXPECT_EQ(read_file(tree().log(0).string() + ".interrupted.1"), interrupted);
+  EXPECT_EQ(read_file(tree().config(0).string() + ".interrupted.1"), configuration);
+  EXPECT_NE(read_file(tree().config(0)), configuration);
   EXPECT_EQ(timed_events(0).back(), "run_stop");
 }
 
