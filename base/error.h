@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
@@ -33,6 +34,13 @@ inline std::string message_of(const std::exception& error) {
     return "out of memory: a smaller batch.micro_batch, fewer threads or fewer ranks take less";
   }
   return fmt::format("unexpected: {}", error.what());
+}
+
+// To the standard error, for people; where it takes no more, work goes on without.
+template <typename... Args>
+void print_to_stderr(fmt::format_string<Args...> format, Args&&... args) {
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 // Throws Error with a fmt-formatted message.

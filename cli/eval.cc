@@ -57,7 +57,7 @@ void evaluate(const EvalOptions& options, const training::Ranks& ranks) {
   const uint64_t seed = config.run.seed.value_or(0);  // of what the checkpoint lacks
   model.set_weights(
       training::make_weights(config, model.layout(), seed, [&](const std::string& line) {
-        if (ranks.first()) fmt::print(stderr, "{}\n", line);
+        if (ranks.first()) print_to_stderr("{}\n", line);
       }));
   training::Evaluator evaluator(model, *source, config.data.eval_samples, config.batch.micro_batch,
                                 ranks.communicator);

@@ -59,8 +59,8 @@ bool check(const config::RunConfig& config, const training::Ranks& ranks) {
     for (const std::string& fact : result.facts) fmt::print("{}\n", fact);
   }
   for (const std::string& problem : result.problems) {
-    fmt::print(stderr, "strata: {}{}\n",
-               ranks.size() > 1 ? fmt::format("rank {}: ", ranks.rank()) : "", problem);
+    print_to_stderr("strata: {}{}\n",
+                    ranks.size() > 1 ? fmt::format("rank {}: ", ranks.rank()) : "", problem);
   }
   int64_t problems = std::ssize(result.problems);
   ranks.communicator.all_reduce_sum(std::span(&problems, 1));

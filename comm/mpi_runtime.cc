@@ -76,7 +76,7 @@ MpiRuntime::~MpiRuntime() {
 }
 
 void MpiRuntime::abort(std::string_view message, int exit_code) const {
-  fmt::print(stderr, "strata: rank {}: {}\n", rank_, message);
+  print_to_stderr("strata: rank {}: {}\n", rank_, message);
   std::fflush(nullptr);
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::abort();

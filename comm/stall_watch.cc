@@ -10,6 +10,8 @@
 #include <map>
 #include <thread>
 
+#include "base/error.h"
+
 namespace strata::comm {
 namespace {
 
@@ -79,7 +81,7 @@ void StallWatch::end_job(const char* operation, double limit) {
                                   [](const std::string& name) { return !name.empty(); });
   // The first speaks for all, unless it is gone by then.
   if (first - waits_in_.begin() != rank_) listen(std::chrono::seconds(3));
-  fmt::print(stderr, "strata: rank {}: {}\n", rank_, stall_message(rank_, limit, waits_in_));
+  print_to_stderr("strata: rank {}: {}\n", rank_, stall_message(rank_, limit, waits_in_));
   std::fflush(nullptr);
   MPI_Abort(MPI_COMM_WORLD, 2);
   std::abort();

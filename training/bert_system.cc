@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "training/checkpoint/checkpoint.h"
@@ -96,7 +94,7 @@ std::optional<harness::CheckpointFacts> BertSystem::checkpoint_facts(
   } catch (const std::exception& error) {
     problem = message_of(error);
   }
-  if (!problem.empty()) fmt::print(stderr, "rank {}: {}\n", rank(), problem);
+  if (!problem.empty()) print_to_stderr("rank {}: {}\n", rank(), problem);
   if (sum(problem.empty() ? 0 : 1) > 0) {
     say(fmt::format("{}: cannot be gone on from", folder.string()));
     return std::nullopt;
@@ -197,7 +195,7 @@ bool BertSystem::finish_checkpoint() {
     problem = message_of(error);
   }
   if (!problem.empty()) {
-    fmt::print(stderr, "\nstrata: rank {}: the checkpoint is lost: {}\n", rank(), problem);
+    print_to_stderr("\nstrata: rank {}: the checkpoint is lost: {}\n", rank(), problem);
   }
   const bool written = sum(problem.empty() ? 0 : 1) == 0;
   if (written && ranks_.first()) warn_of_parts_elsewhere();
@@ -210,10 +208,10 @@ void BertSystem::warn_of_parts_elsewhere() const {
     const std::filesystem::path part = part_path(run_->checkpoint, other);
     std::error_code ignored;
     if (std::filesystem::exists(part, ignored)) continue;
-    fmt::print(stderr,
-               "\nstrata: warning: {} is written but not to be seen from rank 0; put run.output "
-               "where all ranks reach it, or the run cannot be resumed\n",
-               part.string());
+    print_to_stderr(
+        "\nstrata: warning: {} is written but not to be seen from rank 0; put run.output "
+        "where all ranks reach it, or the run cannot be resumed\n",
+        part.string());
     return;
   }
 }

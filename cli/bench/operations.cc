@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "bench/operations_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
@@ -79,7 +80,7 @@ void add_bench_operations(CLI::App& bench) {
     on_all_ranks([&](const training::Ranks& ranks) {
       const auto result = bench::benchmark_operations(
           options->run.load(), options->benchmark, ranks,
-          [](const std::string& next) { fmt::print(stderr, "measuring {}\n", next); });
+          [](const std::string& next) { print_to_stderr("measuring {}\n", next); });
       options->json ? print_json(result) : print_table(result);
     });
   });

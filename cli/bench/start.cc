@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "bench/start_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/config_options.h"
@@ -62,9 +63,7 @@ void add_bench_start(CLI::App& bench) {
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Files leave the page cache first, so that a local disk is measured.");
   command->callback([options] {
-    options->benchmark.progress = [](const std::string& phase) {
-      fmt::print(stderr, "{}\n", phase);
-    };
+    options->benchmark.progress = [](const std::string& phase) { print_to_stderr("{}\n", phase); };
     const auto result = bench::benchmark_start(options->run.load(), options->benchmark);
     options->json ? print_json(result, *options) : print_table(result, *options);
   });

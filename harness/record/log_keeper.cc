@@ -42,11 +42,11 @@ void end_log_of_the_dead(const std::filesystem::path& log) {
   if (!std::filesystem::exists(log, ignored)) return;
   const OutputLock lock = lock_of_the_dead(log.parent_path());
   if (end_abandoned_log(log)) {
-    fmt::print(stderr,
-               "strata: the process that wrote it is gone; {} ends with run_stop aborted. "
-               "--resume goes on from its last checkpoint, if it has one; --continue sets it aside "
-               "and runs it again.\n",
-               log.string());
+    print_to_stderr(
+        "strata: the process that wrote it is gone; {} ends with run_stop aborted. "
+        "--resume goes on from its last checkpoint, if it has one; --continue sets it aside "
+        "and runs it again.\n",
+        log.string());
   }
 }
 
@@ -77,7 +77,7 @@ void leave_the_writer(int socket) {
   try {
     if (!log.empty()) end_log_of_the_dead(log);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "strata: {}\n", error.what());
+    print_to_stderr("strata: {}\n", error.what());
   }
   ::_exit(0);
 }

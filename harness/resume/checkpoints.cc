@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <fstream>
 
+#include "base/error.h"
 #include "base/files.h"
 
 namespace strata::harness {
@@ -100,7 +100,7 @@ void Checkpoints::remove_folder(int64_t step) {
   std::error_code error;
   std::filesystem::remove_all(folder, error);
   if (error) {
-    fmt::print(stderr, "strata: {}: cannot be removed: {}\n", folder.string(), error.message());
+    print_to_stderr("strata: {}: cannot be removed: {}\n", folder.string(), error.message());
   }
 }
 

@@ -1,6 +1,8 @@
 #include "base/error.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
@@ -38,6 +40,19 @@ TEST(MessageOf, AFileThatCannotBeRemovedIsNamed) {
 
 TEST(MessageOf, OtherExceptionsAreMarked) {
   EXPECT_EQ(message_of_what_is_thrown([] { throw std::runtime_error("x"); }), "unexpected: x");
+}
+
+TEST(PrintToStderr, GoesOnWhereNothingCanBeWritten) {
+  const int before = ::dup(STDERR_FILENO), full = ::open("/dev/full", O_WRONLY);
+  ASSERT_GE(full, 0);
+  ::dup2(full, STDERR_FILENO);
+  EXPECT_NO_THROW(print_to_stderr("rank {}: a message\n", 1));
+  ::dup2(before, STDERR_FILENO);
+  ::close(before);
+  ::close(full);
+  testing::internal::CaptureStderr();
+  print_to_stderr("rank {}: a message\n", 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "rank 1: a message\n");
 }
 
 }  // namespace
