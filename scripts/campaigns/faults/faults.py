@@ -10,6 +10,7 @@ import argparse
 import collections
 import dataclasses
 import errno
+import itertools
 import json
 import os
 import pathlib
@@ -196,8 +197,10 @@ def as_replay(command, fault):
 
 
 def library_of(places):
+    """Whose code it was that strata had called."""
+    inner = list(itertools.takewhile(lambda place: not place.startswith("strata::"), places))
     for name, pattern in LIBRARIES.items():
-        if any(re.search(pattern, place) for place in places[:4]):
+        if any(re.search(pattern, place) for place in inner):
             return name
     return None
 

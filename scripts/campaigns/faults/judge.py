@@ -105,6 +105,8 @@ class Judge:
                     wrong.append(f"torn: {name}")
             elif not any(is_whole(name, content, original) for original in originals):
                 wrong.append(f"torn: {name}")
+            elif content == self.before.get(name):
+                pass  # as it was
             elif name.endswith(".txt") and name not in fault.path:
                 wrong += [f"{wrong_end}: {name}" for wrong_end in wrong_ends(content)]
         return wrong + [f"lost: {name}" for name in self.before
@@ -136,6 +138,7 @@ class Judge:
             return re.search(WANTED.get(fault.kind, "."), said, re.IGNORECASE) is not None
         path = re.sub(r"\.tmp\.\d+\.\d+$", "", fault.path)
         path = re.sub(r"/\.probe\.\d+$", "", path)
+        path = re.sub(r"\.interrupted\.\d+$", "", path)  # what is set aside has its old name
         if path.startswith("/memfd:"):
             path = "gnuplot"
         return path in said or pathlib.Path(path).name in said
