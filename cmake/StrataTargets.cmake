@@ -10,8 +10,9 @@ target_include_directories(strata_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(strata_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wno-missing-field-initializers>)
 if(STRATA_SANITIZE)
+  # GCC takes checked code of the standard library for code that reads what was never written.
   target_compile_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE} -fno-omit-frame-pointer
-                                                -fno-sanitize-recover=all)
+                                                -fno-sanitize-recover=all -Wno-maybe-uninitialized)
   target_link_options(strata_flags INTERFACE -fsanitize=${STRATA_SANITIZE})
 endif()
 
@@ -27,6 +28,9 @@ endfunction()
 # For code that need not be fast: what is tested or measured is in libraries.
 function(strata_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(STRATA_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
 endfunction()
 
 # strata_library(<folder> SOURCES <files> [DEPENDS <targets>])
