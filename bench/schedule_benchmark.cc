@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -43,17 +44,17 @@ std::string name_of(const Order& order) {
          (order.early_words ? ", early words" : "");
 }
 
-// The share of gradients whose buckets are ready only with the last block.
-double tail_share(const training::Schedule& schedule, const bert::ParameterLayout& layout,
-                  const std::vector<Range>& buckets, bool early_words) {
-  int64_t tail = 0;
+// With which block each bucket is ready.
+std::vector<int> ready_blocks(const training::Schedule& schedule,
+                              const bert::ParameterLayout& layout,
+                              const std::vector<Range>& buckets, bool early_words) {
+  std::vector<int> blocks(buckets.size());
   for (const training::ExplainedTask& each :
        training::explain(schedule, layout, buckets, early_words)) {
     if (each.task.kind != training::Task::Kind::kReady) continue;
-    tail = 0;
-    for (const int bucket : each.buckets) tail += buckets[static_cast<size_t>(bucket)].size();
+    for (const int bucket : each.buckets) blocks[static_cast<size_t>(bucket)] = each.task.block;
   }
-  return static_cast<double>(tail) / static_cast<double>(layout.size);
+  return blocks;
 }
 
 // Of everything that waits between forward and backward.
@@ -102,8 +103,8 @@ class MeasuredOrder {
         alone_(training_.make_buckets(alone, training::bucket_options(config))) {
     const auto blocks = static_cast<int>(training_.model().blocks().size());
     result_.name = name_of(order);
-    result_.tail = tail_share(training::make_schedule(config, blocks), training_.model().layout(),
-                              buckets_->buckets(), order.early_words);
+    ready_blocks_ = ready_blocks(training::make_schedule(config, blocks),
+                                 training_.model().layout(), buckets(), order.early_words);
     result_.activations = {activation_bytes(training_.model()),
                            activation_formula(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
@@ -139,23 +140,9 @@ class MeasuredOrder {
                             : of_steps([](const Step& step) { return step.compute.last_backward; });
     result.communication.measured =
         of_steps([](const Step& step) { return step.reduce.communication_seconds; });
-    // Early words: which of them occur, in bf16, and the rows of these, which come last.
-    const bert::ParameterLayout& layout = training_.model().layout();
-    const int64_t late = buckets_->late_rows() * layout.word_embeddings.cols;
-    result.tail += static_cast<double>(late) / static_cast<double>(layout.size);
-    const auto all_reduce = [&](int64_t elements, double bytes) {
-      if (!link_ || elements == 0) return;
-      result.communication.formula +=
-          comm::all_reduce_seconds(*link_, ranks_.size(), static_cast<double>(elements) * bytes);
-    };
-    for (const Range& bucket : buckets()) all_reduce(bucket.size(), bytes_of_element);
-    all_reduce(late, bytes_of_element);
-    all_reduce(late > 0 ? layout.word_embeddings.rows : 0, 2);
-    const double communication =
-        link_ ? result.communication.formula : result.communication.measured;
     result.exposed.measured =
         of_steps([](const Step& step) { return step.reduce.exposed_communication_seconds; });
-    result.exposed.formula = std::max(result.tail * communication, communication - result.hides);
+    add_formulas(result, bytes_of_element);
     return result;
   }
 
@@ -167,10 +154,42 @@ class MeasuredOrder {
     return config;
   }
 
+  void add_formulas(OrderMeasurement& result, double bytes_of_element) {
+    const bert::ParameterLayout& layout = training_.model().layout();
+    const auto layers = static_cast<double>(layout.layers.size());
+    const auto size = static_cast<double>(layout.size);
+    // What is reduced, when: layers share backward evenly, heads and embeddings take none of it.
+    std::vector<double> elements, before_end;
+    double tail = 0;
+    const auto add = [&](int64_t count, double bytes, int block) {
+      elements.push_back(static_cast<double>(count) * bytes / bytes_of_element);
+      before_end.push_back(result.hides * std::min<double>(block, layers) / layers);
+      if (block == 0) tail += elements.back();
+    };
+    const int64_t late = buckets_->late_rows();
+    if (late > 0) add(layout.word_embeddings.rows, 2, static_cast<int>(layers) + 1);  // which rows
+    for (size_t bucket = 0; bucket < buckets().size(); ++bucket) {
+      add(buckets()[bucket].size(), bytes_of_element, ready_blocks_[bucket]);
+    }
+    if (late > 0) add(late * layout.word_embeddings.cols, bytes_of_element, 0);
+    result.tail = tail / size;
+
+    std::vector<double> seconds;
+    const double all = std::accumulate(elements.begin(), elements.end(), 0.0);
+    for (const double count : elements) {
+      seconds.push_back(
+          link_ ? comm::all_reduce_seconds(*link_, ranks_.size(), count * bytes_of_element)
+                : result.communication.measured * count / all);
+      if (link_) result.communication.formula += seconds.back();
+    }
+    result.exposed.formula = exposed_communication(seconds, before_end);
+  }
+
   const training::Ranks& ranks_;
   std::optional<comm::Link> link_;
   SyntheticTraining training_;
   std::unique_ptr<comm::GradientBuckets> buckets_, alone_;
+  std::vector<int> ready_blocks_;  // of every bucket
   bool layered_ = false;
   OrderMeasurement result_;
   std::vector<SyntheticTraining::Step> steps_;
@@ -178,6 +197,15 @@ class MeasuredOrder {
 };
 
 }  // namespace
+
+double exposed_communication(std::span<const double> seconds, std::span<const double> before_end) {
+  double left = 0, exposed = 0;
+  for (size_t i = seconds.size(); i-- > 0;) {
+    left += seconds[i];
+    exposed = std::max(exposed, left - before_end[i]);
+  }
+  return exposed;
+}
 
 ScheduleBenchmark benchmark_schedules(const config::RunConfig& config,
                                       const ScheduleOptions& options,

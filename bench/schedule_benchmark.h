@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,14 +41,19 @@ struct OrderMeasurement {
   double hides = 0;                  // of backward, what communication may run beside
   double tail = 0;                   // share of the bytes that the last block completes
   Compared communication;            // formula: over the emulated link; 0 on a real network
-  // With nothing else to do, after backward. Formula (Lamy-Poirier, arXiv 2106.02679): the larger
-  // of tail x communication and communication - hides.
+  // With nothing else to do, after backward. Formula: exposed_communication of the buckets, where
+  // layers take equal parts of backward.
   Compared exposed;
   Compared activations;   // memory of all micro-batches in flight
   double all_memory = 0;  // of a rank, weights and state included
 
   double step_increase() const { return step / step_without_link - 1; }
 };
+
+// What is left of communication when backward ends: of bucket after bucket, which take `seconds`
+// and are ready so long before the end. With a bucket a layer and many layers it is the larger of
+// tail x C and C - B, for C seconds in all and B of backward (Lamy-Poirier, arXiv 2106.02679).
+double exposed_communication(std::span<const double> seconds, std::span<const double> before_end);
 
 struct ScheduleBenchmark {
   std::string device;

@@ -46,7 +46,8 @@ TEST_F(ScheduleBenchmarkOverRanks, MeasuresEveryOrderOverTheStatedLink) {
       names.push_back(order.name);
       EXPECT_GE(order.communication.measured, order.communication.formula) << order.name;
       EXPECT_GE(order.step, order.exposed.measured) << order.name;
-      EXPECT_GE(order.exposed.formula, order.tail * order.communication.formula) << order.name;
+      EXPECT_GE(order.exposed.formula, 0.99 * order.tail * order.communication.formula)
+          << order.name;
       EXPECT_NEAR(order.activations.deviation(), 0, 0.05) << order.name;
       EXPECT_GT(order.all_memory, order.activations.measured) << order.name;
     }
