@@ -9,9 +9,14 @@ std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::Paramet
                                    const std::vector<Range>& buckets, bool early_words) {
   // The arena has the blocks in the order of backward.
   const std::vector<std::string>& groups = layout.groups;
-  if (std::ssize(groups) != schedule.blocks) {
-    fail("schedule {}: is for {} blocks, the model has {}", schedule.name, schedule.blocks,
-         groups.size());
+  std::vector<size_t> group_of(static_cast<size_t>(schedule.blocks));
+  size_t own = 0;
+  for (int block = schedule.blocks - 1; block >= 0; --block) {
+    group_of[static_cast<size_t>(block)] = own;
+    own += schedule.stage.has_block(block, schedule.blocks);
+  }
+  if (groups.size() != own) {
+    fail("schedule {}: is for {} blocks, the model has {}", schedule.name, own, groups.size());
   }
   comm::BucketReadiness readiness(buckets);
   std::vector<bool> known(buckets.size());
@@ -19,8 +24,9 @@ std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::Paramet
   for (const Task& task : schedule.tasks) {
     ExplainedTask& result = explained.emplace_back(task);
     if (task.kind == Task::Kind::kUpdate) continue;
-    const auto group = static_cast<size_t>(schedule.blocks - 1 - task.block);
+    const size_t group = group_of[static_cast<size_t>(task.block)];
     result.block = groups[group];
+    result.peer = peer_of(schedule, task);
     if (task.kind != Task::Kind::kReady) continue;
     result.gradients = layout.completes(group, early_words);
     for (const Range& range : result.gradients) readiness.mark_ready(range.begin, range.end, 0);

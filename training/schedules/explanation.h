@@ -16,10 +16,11 @@ struct ExplainedTask {
   std::string block;             // "layer_3"; empty: the task is of no block
   std::vector<Range> gradients;  // that become ready: arena elements
   std::vector<int> buckets;      // that are ready whole with them: they may be clipped and reduced
+  int peer = -1;                 // the stage that it sends to or receives from
 };
 
-// `buckets`: those of the gradients of a model laid out like this, with or without early words
-// (ParameterLayout::completes). Throws Error where the schedule
+// `buckets`: those of the gradients of a model, or of the schedule's stage of it, laid out like
+// this, with or without early words (ParameterLayout::completes). Throws Error where the schedule
 // is for another number of blocks.
 std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::ParameterLayout& layout,
                                    const std::vector<Range>& buckets, bool early_words = false);

@@ -10,10 +10,9 @@ class Progress {
  public:
   explicit Progress(const Schedule& schedule)
       : schedule_(schedule),
-        forwards_(static_cast<size_t>(schedule.micro_batches)),
-        backwards_(static_cast<size_t>(schedule.micro_batches), schedule.blocks),
-        done_(static_cast<size_t>(schedule.blocks)),
-        ready_(static_cast<size_t>(schedule.blocks)) {}
+        done_(static_cast<size_t>(schedule.blocks * schedule.micro_batches)),
+        backwards_(static_cast<size_t>(schedule.blocks)),
+        left_(static_cast<size_t>(schedule.micro_batches), own_blocks()) {}
 
   // What keeps `task` from being next; empty: nothing.
   std::string add(const Task& task) {
@@ -21,65 +20,143 @@ class Progress {
     if (task.micro_batch < 0 || task.micro_batch >= schedule_.micro_batches) {
       return "there is no such micro-batch";
     }
-    if (task.kind == Task::Kind::kUpdate) {
-      updated_ = true;
-      for (const bool ready : ready_) {
-        if (!ready) return "the gradients of some block were never ready";
-      }
-      return {};
-    }
+    if (task.kind == kUpdate) return update();
     if (task.block < 0 || task.block >= schedule_.blocks) return "there is no such block";
-    const auto block = static_cast<size_t>(task.block);
-    const auto micro_batch = static_cast<size_t>(task.micro_batch);
-    switch (task.kind) {
-      case Task::Kind::kForward: {
-        if (task.block == 0 && ++in_flight_ > schedule_.in_flight) {
-          return "too many micro-batches are in flight";
-        }
-        if (forwards_[micro_batch]++ != task.block) return "forward goes from block to block, once";
-        // The first micro-batch's gradients overwrite, the others' are added.
-        if (micro_batch > 0 && forwards_[micro_batch - 1] <= task.block) {
-          return "the micro-batch before has not been there";
-        }
-        in_memory_ = task;
-        return {};
-      }
-      case Task::Kind::kRecompute:
-        if (!schedule_.recomputes) return "activations are kept";
-        if (forwards_[micro_batch] <= task.block) return "forward has not been there";
-        in_memory_ = task;
-        return {};
-      case Task::Kind::kBackward:
-        if (forwards_[micro_batch] != schedule_.blocks) return "forward is not through";
-        if (schedule_.recomputes &&
-            (in_memory_.block != task.block || in_memory_.micro_batch != task.micro_batch)) {
-          return "what it reads is not in memory";
-        }
-        if (--backwards_[micro_batch] != task.block) {
-          return "backward goes back from block to block, once";
-        }
-        if (task.micro_batch != done_[block]++) return "the micro-batch before has not been there";
-        if (task.block == 0) --in_flight_;
-        return {};
-      case Task::Kind::kReady:
-        if (done_[block] != schedule_.micro_batches) return "some micro-batch is missing";
-        if (ready_[block]) return "it was ready before";
-        ready_[block] = true;
-        return {};
-      case Task::Kind::kUpdate:
-        break;
-    }
-    return {};
+    if (!is_own(task.block)) return "another stage has this block";
+    if (std::string reason = begin(task); !reason.empty()) return reason;
+    std::string reason = reason_against(task);
+    done(task.block, task.micro_batch) |= bit(task.kind);
+    return reason;
   }
   bool updated() const { return updated_; }
 
  private:
+  using enum Task::Kind;
+  static uint16_t bit(Task::Kind kind) { return static_cast<uint16_t>(1u << size_t(kind)); }
+  uint16_t& done(int block, int micro_batch) {
+    return done_[static_cast<size_t>(block * schedule_.micro_batches + micro_batch)];
+  }
+  bool has(Task::Kind kind, int block, int micro_batch) {
+    return (done(block, micro_batch) & bit(kind)) != 0;
+  }
+  bool is_own(int block) const { return schedule_.stage.has_block(block, schedule_.blocks); }
+  int own_blocks() const {
+    int own = 0;
+    for (int block = 0; block < schedule_.blocks; ++block) own += is_own(block);
+    return own;
+  }
+  bool reads_other_stage(int block) const { return block > 0 && !is_own(block - 1); }
+  bool is_read_by_other_stage(int block) const {
+    return block + 1 < schedule_.blocks && !is_own(block + 1);
+  }
+
+  // A micro-batch is in flight from its first task to its last backward.
+  std::string begin(const Task& task) {
+    const auto micro_batch = static_cast<size_t>(task.micro_batch);
+    if (task.micro_batch >= begun_) {
+      if (task.micro_batch > begun_) return "the micro-batch before has not been there";
+      ++begun_;
+      if (++in_flight_ > schedule_.in_flight) return "too many micro-batches are in flight";
+    }
+    if (task.kind == kBackward && --left_[micro_batch] == 0) --in_flight_;
+    return {};
+  }
+
+  std::string reason_against(const Task& task) {
+    const auto& [kind, block, m] = task;
+    switch (kind) {
+      case kForward:
+        if (has(kForward, block, m) ||
+            (block > 0 && is_own(block - 1) && !has(kForward, block - 1, m))) {
+          return "forward goes from block to block, once";
+        }
+        if (reads_other_stage(block) && !has(kReceiveInput, block, m)) {
+          return "its input is not received";
+        }
+        // The first micro-batch's gradients overwrite, the others' are added.
+        if (m > 0 && !has(kForward, block, m - 1)) {
+          return "the micro-batch before has not been there";
+        }
+        in_memory_ = task;
+        return {};
+      case kRecompute:
+        if (!schedule_.recomputes) return "activations are kept";
+        if (!has(kForward, block, m)) return "forward has not been there";
+        in_memory_ = task;
+        return {};
+      case kBackward:
+        if (!has(kForward, block, m)) return "forward is not through";
+        if (schedule_.recomputes && (in_memory_.block != block || in_memory_.micro_batch != m)) {
+          return "what it reads is not in memory";
+        }
+        if (has(kBackward, block, m) ||
+            (block + 1 < schedule_.blocks && is_own(block + 1) && !has(kBackward, block + 1, m))) {
+          return "backward goes back from block to block, once";
+        }
+        if (is_read_by_other_stage(block) && !has(kReceiveGradient, block, m)) {
+          return "its output's gradient is not received";
+        }
+        if (m != backwards_[static_cast<size_t>(block)]++) {
+          return "the micro-batch before has not been there";
+        }
+        return {};
+      case kReady:
+        if (backwards_[static_cast<size_t>(block)] != schedule_.micro_batches) {
+          return "some micro-batch is missing";
+        }
+        for (int other = 0; other < schedule_.micro_batches; ++other) {
+          if (has(kReady, block, other)) return "it was ready before";
+        }
+        return {};
+      case kReceiveInput:
+        if (!reads_other_stage(block)) return "no other stage sends it";
+        return has(kind, block, m) ? "it was received before" : "";
+      case kReceiveGradient:
+        if (!is_read_by_other_stage(block)) return "no other stage sends it";
+        if (has(kind, block, m)) return "it was received before";
+        for (int after = block + 1; after < schedule_.blocks; ++after) {
+          if (is_own(after) && reads_other_stage(after) && !has(kSendGradient, after, m)) {
+            return "the gradient in its place has not been sent";
+          }
+        }
+        return {};
+      case kSendOutput:
+        if (!is_read_by_other_stage(block)) return "no other stage reads it";
+        if (!has(kForward, block, m)) return "forward has not been there";
+        return has(kind, block, m) ? "it was sent before" : "";
+      case kSendGradient:
+        if (!reads_other_stage(block)) return "no other stage reads it";
+        if (!has(kBackward, block, m)) return "backward has not been there";
+        return has(kind, block, m) ? "it was sent before" : "";
+      case kUpdate:
+        break;
+    }
+    return {};
+  }
+
+  std::string update() {
+    updated_ = true;
+    for (int block = 0; block < schedule_.blocks; ++block) {
+      if (!is_own(block)) continue;
+      bool ready = false;
+      for (int m = 0; m < schedule_.micro_batches; ++m) {
+        ready |= has(kReady, block, m);
+        if ((is_read_by_other_stage(block) && !has(kSendOutput, block, m)) ||
+            (reads_other_stage(block) && !has(kSendGradient, block, m))) {
+          return "what another stage reads was never sent";
+        }
+      }
+      if (!ready) return "the gradients of some block were never ready";
+    }
+    return {};
+  }
+
   const Schedule& schedule_;
-  std::vector<int> forwards_;   // blocks that a micro-batch's forward is through
-  std::vector<int> backwards_;  // the block that its backward was at last
-  std::vector<int> done_;       // micro-batches that a block's backward is through
-  std::vector<bool> ready_;
-  Task in_memory_;  // whose activations are, where they are not kept
+  std::vector<uint16_t> done_;  // [blocks][micro-batches]: bits of kinds
+  std::vector<int> backwards_;  // micro-batches that a block's backward is through
+  std::vector<int> left_;       // backwards of a micro-batch that are to come
+  Task in_memory_;              // whose activations are, where they are not kept
+  int begun_ = 0;               // micro-batches
   int in_flight_ = 0;
   bool updated_ = false;
 };
@@ -87,13 +164,20 @@ class Progress {
 }  // namespace
 
 const char* name_of(Task::Kind kind) {
-  constexpr const char* kNames[] = {"forward", "recompute", "backward", "ready", "update"};
+  constexpr const char* kNames[] = {"forward",     "recompute",        "backward",
+                                    "ready",       "update",           "receive_input",
+                                    "send_output", "receive_gradient", "send_gradient"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 void check_schedule(const Schedule& schedule) {
   if (schedule.blocks < 1 || schedule.micro_batches < 1 || schedule.in_flight < 1) {
     fail("schedule {}: has no block, no micro-batch or none in flight", schedule.name);
+  }
+  if (const bert::Stage& stage = schedule.stage;
+      stage.count > 1 && (schedule.blocks - 2) % stage.count != 0) {
+    fail("schedule {}: {} layers are not dealt to {} stages evenly", schedule.name,
+         schedule.blocks - 2, stage.count);
   }
   Progress progress(schedule);
   for (size_t i = 0; i < schedule.tasks.size(); ++i) {
@@ -104,6 +188,14 @@ void check_schedule(const Schedule& schedule) {
     }
   }
   if (!progress.updated()) fail("schedule {}: it ends without an update", schedule.name);
+}
+
+int peer_of(const Schedule& schedule, const Task& task) {
+  using enum Task::Kind;
+  const bool before = task.kind == kReceiveInput || task.kind == kSendGradient;
+  const bool after = task.kind == kSendOutput || task.kind == kReceiveGradient;
+  if (!before && !after) return -1;
+  return schedule.stage.of_block(task.block + (before ? -1 : 1), schedule.blocks);
 }
 
 std::vector<Segment> segments_of(const Schedule& schedule) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "bert/stage.h"
+
 namespace strata::training {
 
 // One piece of work.
@@ -17,6 +19,11 @@ struct Task {
     kBackward,   // a block's backward of a micro-batch
     kReady,      // a block's gradients are complete: their buckets may be reduced
     kUpdate,     // every bucket is reduced and its weights are updated
+    // What crosses from stage to stage. It begins here, and goes on beside the tasks that follow.
+    kReceiveInput,     // of a block, which its forward waits for
+    kSendOutput,       // of a block
+    kReceiveGradient,  // of a block's output, which its backward waits for
+    kSendGradient,     // of a block's input
   };
   Kind kind = Kind::kForward;
   int block = 0;  // its index in Model::blocks(); of kUpdate: none
@@ -28,21 +35,27 @@ const char* name_of(Task::Kind kind);
 
 struct Schedule {
   std::string name;
-  int blocks = 0;
+  bert::Stage stage;  // that walks it
+  int blocks = 0;     // of the model
   int micro_batches = 0;
   int in_flight = 1;        // micro-batches that may be between their forward and their backward
   bool recomputes = false;  // blocks keep only their input: see bert::ModelOptions
   std::vector<Task> tasks;
 };
 
-// Throws Error, saying which task, unless every block's forward and backward is there once for
-// every micro-batch and no task comes before what it needs: forward the block before and the
-// forward of the micro-batch before; backward the forward of the last block and the backward of the
-// block after; kReady all backwards of its block; kUpdate, the last task, everything. At most
+// Throws Error, saying which task, unless forward and backward of every block of the stage are
+// there once for every micro-batch and no task comes before what it needs: forward the block
+// before, or its receipt, and the forward of the micro-batch before; backward the block's forward
+// and the backward of the block after, or its receipt; sends what they send; kReady all backwards
+// of its block; kUpdate, the last task, everything, what other stages read included. At most
 // `in_flight` micro-batches are begun and not finished. Where the schedule recomputes, what
 // backward reads is of the last forward or recompute, which must have been of its block and
-// micro-batch.
+// micro-batch. The gradient of a micro-batch has one place: what is sent from there leaves before
+// the next is received.
 void check_schedule(const Schedule& schedule);
+
+// The stage that a task of `schedule` sends to or receives from; -1: it does neither.
+int peer_of(const Schedule& schedule, const Task& task);
 
 // Tasks that follow each other and are of one micro-batch.
 struct Segment {

@@ -1,0 +1,114 @@
+#include "training/schedules/pipeline.h"
+
+#include <optional>
+#include <ranges>
+
+#include "base/range.h"
+
+namespace strata::training {
+namespace {
+
+using enum Task::Kind;
+
+// Work on one micro-batch that waits for at most one message, which comes first.
+struct Piece {
+  std::optional<Task> receive;
+  std::vector<Task> tasks;
+};
+
+class StagePieces {
+ public:
+  StagePieces(const bert::Stage& stage, int blocks, bool recompute)
+      : stage_(stage), blocks_(blocks), recompute_(recompute) {}
+
+  // Blocks of the stage that follow each other, heads apart.
+  std::vector<Range> runs() const {
+    std::vector<Range> runs;
+    for (int block = 0; block < heads(); ++block) {
+      if (!has(block)) continue;
+      if (runs.empty() || runs.back().end != block) runs.push_back({block, block});
+      ++runs.back().end;
+    }
+    return runs;
+  }
+  int heads() const { return blocks_ - 1; }
+  bool has(int block) const { return stage_.has_block(block, blocks_); }
+
+  Piece forward(const Range& run, int m) const {
+    const int first = static_cast<int>(run.begin), last = static_cast<int>(run.end) - 1;
+    Piece piece;
+    if (first > 0) piece.receive = {kReceiveInput, first, m};
+    for (int block = first; block <= last; ++block) piece.tasks.push_back({kForward, block, m});
+    if (!has(last + 1)) piece.tasks.push_back({kSendOutput, last, m});
+    return piece;
+  }
+
+  Piece through_heads(int m, bool ready) const {
+    Piece piece{.tasks = {{kForward, heads(), m}, {kBackward, heads(), m}}};
+    if (ready) piece.tasks.push_back({kReady, heads(), m});
+    if (!has(heads() - 1)) {
+      piece.receive = {kReceiveInput, heads(), m};
+      piece.tasks.push_back({kSendGradient, heads(), m});
+    }
+    return piece;
+  }
+
+  Piece backward(const Range& run, int m, bool ready) const {
+    const int first = static_cast<int>(run.begin), last = static_cast<int>(run.end) - 1;
+    Piece piece;
+    if (!has(last + 1)) piece.receive = {kReceiveGradient, last, m};
+    for (int block = last; block >= first; --block) {
+      if (recompute_) piece.tasks.push_back({kRecompute, block, m});
+      piece.tasks.push_back({kBackward, block, m});
+      if (ready) piece.tasks.push_back({kReady, block, m});
+    }
+    if (first > 0) piece.tasks.push_back({kSendGradient, first, m});
+    return piece;
+  }
+
+ private:
+  bert::Stage stage_;
+  int blocks_;
+  bool recompute_;
+};
+
+}  // namespace
+
+Schedule pipeline(const bert::Stage& stage, int blocks, int micro_batches, bool recompute) {
+  const StagePieces of(stage, blocks, recompute);
+  const std::vector<Range> runs = of.runs();
+  const int last = micro_batches - 1;
+  std::vector<Piece> pieces;
+  for (const Range& run : runs) {
+    for (int m = 0; m < micro_batches; ++m) pieces.push_back(of.forward(run, m));
+  }
+  for (int m = 0; m < micro_batches && of.has(of.heads()); ++m) {
+    pieces.push_back(of.through_heads(m, m == last));
+  }
+  for (const Range& run : runs | std::views::reverse) {
+    for (int m = 0; m < micro_batches; ++m) pieces.push_back(of.backward(run, m, m == last));
+  }
+
+  Schedule schedule{.name = stage.pipeline == bert::Pipeline::kModular ? "modular_pipeline"
+                                                                       : "contiguous_pipeline",
+                    .stage = stage,
+                    .blocks = blocks,
+                    .micro_batches = micro_batches,
+                    .in_flight = micro_batches,
+                    .recomputes = recompute};
+  // A message is received beside the piece before its own.
+  std::vector<Task>& tasks = schedule.tasks;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (i == 0 && pieces[i].receive) tasks.push_back(*pieces[i].receive);
+    const bool ahead = micro_batches > 1 && i + 1 < pieces.size() && pieces[i + 1].receive;
+    if (ahead) tasks.push_back(*pieces[i + 1].receive);
+    tasks.insert(tasks.end(), pieces[i].tasks.begin(), pieces[i].tasks.end());
+    if (!ahead && i + 1 < pieces.size() && pieces[i + 1].receive) {
+      tasks.push_back(*pieces[i + 1].receive);
+    }
+  }
+  tasks.push_back({kUpdate, 0, last});
+  return schedule;
+}
+
+}  // namespace strata::training
