@@ -15,6 +15,22 @@
 
 namespace strata::comm {
 
+// Messages from rank to rank, in host memory, that travel beside whatever their ranks do. For one
+// thread. Failure of another rank ends the process, as in Communicator.
+class Messages {
+ public:
+  virtual ~Messages() = default;
+
+  // Names a message until it is waited for, once.
+  using Ticket = size_t;
+  // Begin to send bytes, or to receive as many as the other rank sends. Messages between two ranks
+  // arrive in the order in which they are sent. `data` must stay as it is until it is waited for.
+  virtual Ticket send(const void* data, size_t bytes, int to) = 0;
+  virtual Ticket receive(void* data, size_t bytes, int from) = 0;
+  // Until what is sent may be overwritten, or what is received is there.
+  virtual void wait(Ticket ticket) = 0;
+};
+
 // One collective at a time on one communicator; `duplicate` makes an independent one for another
 // thread. Memory is host memory. Failure of another rank ends the process (by its launcher); for
 // ranks that hang, see end_job_after.
@@ -43,6 +59,12 @@ class Communicator {
   // and the ranks that do and do not wait in it. 0, as at first: never.
   virtual void end_job_after(double /*stall_seconds*/) {}
   virtual std::unique_ptr<Communicator> duplicate() = 0;
+  // The ranks that give the same color, in the order that they have here. All ranks call together.
+  // Throws Error where ranks cannot be split.
+  virtual std::unique_ptr<Communicator> split(int color);
+  // Between the ranks of this communicator, apart from its collectives. All ranks call together.
+  // Throws Error where ranks send each other none.
+  virtual std::unique_ptr<Messages> make_messages();
   // Names and versions of the libraries that it works by, for system descriptions.
   virtual std::vector<std::pair<std::string, std::string>> library_versions() const { return {}; }
 };

@@ -1,41 +1,20 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <limits>
 #include <memory>
-#include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "comm/communicator.h"
+#include "comm/mpi_messages.h"
 #include "comm/rank_order_sum.h"
 #include "comm/stall_watch.h"
 
 namespace strata::comm {
 namespace {
-
-// Waits without holding a core that compute could use: tests a few times, which is enough when the
-// other ranks are already there, then sleeps longer and longer between tests.
-void wait_for(MPI_Request request, const char* operation, StallWatch& stall) {
-  constexpr int kTestsBeforeSleep = 20;
-  constexpr std::chrono::microseconds kFirstSleep(15), kLongestSleep(200);
-  std::chrono::microseconds sleep = kFirstSleep;
-  std::optional<StallWatch::Wait> wait;
-  for (int tests = 1;; ++tests) {
-    int done = 0;
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done) return;
-    if (tests < kTestsBeforeSleep) continue;
-    if (!wait) wait.emplace(StallWatch::Wait{operation});
-    stall.check(*wait);
-    std::this_thread::sleep_for(sleep);
-    sleep = std::min(sleep * 3 / 2, kLongestSleep);
-  }
-}
 
 MPI_Datatype element_type(device::DType dtype) {
   switch (dtype) {
@@ -128,6 +107,19 @@ class MpiCommunicator final : public Communicator {
     MPI_Comm_idup(communicator_, &copy, &request);
     wait_for(request, "a communicator's duplication", *stall_);
     return std::make_unique<MpiCommunicator>(copy, stall_);
+  }
+  std::unique_ptr<Communicator> split(int color) override {
+    barrier();  // which sleeps, and ends the job where a rank does not come
+    MPI_Comm part;
+    MPI_Comm_split(communicator_, color, rank_, &part);
+    return std::make_unique<MpiCommunicator>(part, stall_);
+  }
+  std::unique_ptr<Messages> make_messages() override {
+    MPI_Comm copy;
+    MPI_Request request;
+    MPI_Comm_idup(communicator_, &copy, &request);
+    wait_for(request, "a communicator's duplication", *stall_);
+    return make_mpi_messages(copy, stall_);
   }
 
  private:

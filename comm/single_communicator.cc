@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "comm/communicator.h"
 
 namespace strata::comm {
@@ -15,9 +16,15 @@ class SingleCommunicator final : public Communicator {
   void broadcast(void*, size_t, int) override {}
   void barrier() override {}
   std::unique_ptr<Communicator> duplicate() override { return make_single_communicator(); }
+  std::unique_ptr<Communicator> split(int) override { return make_single_communicator(); }
 };
 
 }  // namespace
+
+std::unique_ptr<Communicator> Communicator::split(int) { fail("these ranks cannot be split"); }
+std::unique_ptr<Messages> Communicator::make_messages() {
+  fail("these ranks send each other no messages");
+}
 
 std::unique_ptr<Communicator> make_single_communicator() {
   return std::make_unique<SingleCommunicator>();

@@ -38,6 +38,10 @@ class SlowLink final : public Communicator {
   std::unique_ptr<Communicator> duplicate() override {
     return std::make_unique<SlowLink>(inner_->duplicate(), link_);
   }
+  std::unique_ptr<Communicator> split(int color) override {
+    return std::make_unique<SlowLink>(inner_->split(color), link_);
+  }
+  std::unique_ptr<Messages> make_messages() override { return inner_->make_messages(); }
 
  private:
   using Seconds = std::chrono::duration<double>;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -57,6 +58,25 @@ std::string stall_message(int speaker, double seconds, const std::vector<std::st
   return message +
          "; see what became of those that do not wait with the others, or raise run.stall_seconds "
          "where they are only slow";
+}
+
+// Tests a few times, which is enough when the other ranks are already there, then sleeps longer and
+// longer between tests.
+void wait_for(MPI_Request request, const char* operation, StallWatch& stall) {
+  constexpr int kTestsBeforeSleep = 20;
+  constexpr std::chrono::microseconds kFirstSleep(15), kLongestSleep(200);
+  std::chrono::microseconds sleep = kFirstSleep;
+  std::optional<StallWatch::Wait> wait;
+  for (int tests = 1;; ++tests) {
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done) return;
+    if (tests < kTestsBeforeSleep) continue;
+    if (!wait) wait.emplace(StallWatch::Wait{operation});
+    stall.check(*wait);
+    std::this_thread::sleep_for(sleep);
+    sleep = std::min(sleep * 3 / 2, kLongestSleep);
+  }
 }
 
 StallWatch::StallWatch() {

@@ -60,6 +60,10 @@ class StallWatch {
   std::vector<std::string> waits_in_;  // every rank's operation; empty where none is known
 };
 
+// Waits for `request`, and in the end for no longer than `stall` says, without holding a core that
+// compute could use.
+void wait_for(MPI_Request request, const char* operation, StallWatch& stall);
+
 // What is said where rank `speaker` has waited for `seconds` and heard of the others what
 // `waits_in` holds: of every rank its operation, or nothing.
 std::string stall_message(int speaker, double seconds, const std::vector<std::string>& waits_in);

@@ -1,0 +1,17 @@
+// Messages by MPI.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "comm/communicator.h"
+#include "comm/stall_watch.h"
+
+namespace strata::comm {
+
+// Between the ranks of `communicator`, which it takes over and nothing else uses.
+std::unique_ptr<Messages> make_mpi_messages(MPI_Comm communicator,
+                                            std::shared_ptr<StallWatch> stall);
+
+}  // namespace strata::comm
