@@ -18,6 +18,7 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
       gradients_(gradients),
       options_(options),
       buckets_(make_buckets(boundaries, options)),
+      all_buckets_(std::ssize(buckets_)),
       norms_(backend, (buckets_.size() + 1) * sizeof(double)) {
   if (boundaries.back() != gradients.size()) {
     fail("bucket boundaries end at {}, the gradients at {}", boundaries.back(), gradients.size());
@@ -29,6 +30,7 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
     fail("{} weights to gather for {} gradients: they must be equally many",
          options.gathered_weights.size(), gradients.size());
   }
+  if (options.parts) options.parts->all_reduce_sum(std::span(&all_buckets_, 1));
 }
 
 size_t BucketArithmetic::staging_bytes() const {
@@ -50,7 +52,7 @@ Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
     backend_.fill_zero(Stream::kReduce, norm_squared(bucket), sizeof(double));
     add_norm(buckets_[bucket], norm_squared(bucket));
     clip(bucket, norm_squared(bucket),
-         options_.max_norm / std::sqrt(static_cast<float>(buckets_.size())), data);
+         options_.max_norm / std::sqrt(static_cast<float>(all_buckets_)), data);
   } else if (converts()) {
     backend_.convert(Stream::kReduce, {.source = gradients(buckets_[bucket]), .destination = data});
   }
@@ -117,6 +119,7 @@ std::optional<double> BucketArithmetic::gradient_norm() {
     case ClipMode::kBucketBeforeAllReduce: {
       double sum = 0;
       for (const double norm : norms) sum += norm;
+      if (options_.parts) options_.parts->all_reduce_sum(&sum, 1, device::DType::kF64);
       return std::sqrt(sum);
     }
     case ClipMode::kAfterAllReduce:

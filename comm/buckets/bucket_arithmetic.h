@@ -11,7 +11,7 @@
 namespace strata::comm {
 
 // Every clip mode as operations on Stream::kReduce. Ranks shard the work as `communicator`
-// counts them; nothing is exchanged here.
+// counts them; nothing is exchanged here, but how many buckets the parts of the model have.
 class BucketArithmetic {
  public:
   // `backend` and `communicator` outlive it. Throws Error where options, boundaries and gradients
@@ -42,13 +42,14 @@ class BucketArithmetic {
   // Buckets of LateRows' table, which are the first.
   int table_buckets() const;
   // The squared norm that clips: kBeforeAllReduce: of this rank's gradients; kAfterAllReduce: of
-  // this rank's shard of the sum, until ranks add theirs up.
+  // this rank's shard of the sum, until ranks add theirs up. Where there are parts of the model, of
+  // this one, until they are added up.
   double* clip_norm_squared() const { return norm_squared(count()); }
   // What remains to be applied of a bucket.
   ReducedGradients reduced(int bucket) const;
   // The weights to gather once a bucket is updated.
   device::Tensor gathered_weights(int bucket) const;
-  // Waits for Stream::kReduce.
+  // Waits for Stream::kReduce. Ranks that have parts of the model call together.
   std::optional<double> gradient_norm();
 
  private:
@@ -64,6 +65,7 @@ class BucketArithmetic {
   device::Tensor gradients_;
   BucketOptions options_;
   std::vector<Range> buckets_;
+  int64_t all_buckets_;   // of all parts of the model
   device::Buffer norms_;  // [K + 1] doubles: of every bucket, then of all
 };
 

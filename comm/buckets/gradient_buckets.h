@@ -36,6 +36,9 @@ struct BucketOptions {
   // [n] are gathered from all ranks. Nothing else of other ranks' shards changes.
   device::Tensor gathered_weights;
   LateRows late_rows;  // an empty table: none
+  // Given: the ranks that each have another part of the model's gradients, these among them. Norms
+  // and the number of buckets are then over all parts. Duplicated, as the ranks that reduce are.
+  Communicator* parts = nullptr;
 };
 
 // The buckets of these options in the order in which they are reduced (see bucket_ranges.h for
@@ -114,7 +117,8 @@ class GradientBuckets {
   StepTimes finish_step();
 
   // Of the last finished step, before clipping. kAfterAllReduce: of the mean over ranks. Other clip
-  // modes: of this rank's own gradient. kNone: not computed. Waits for the device.
+  // modes: of this rank's own gradient. kNone: not computed. Waits for the device; ranks that have
+  // parts of the model call together.
   std::optional<double> gradient_norm();
 
   const std::vector<Range>& buckets() const;

@@ -22,6 +22,7 @@ class StreamEngine final : public BucketEngine {
                BucketUpdate update, DeferredUpdate deferred_update)
       : backend_(backend),
         communicator_(communicator.duplicate()),
+        parts_(options.parts ? options.parts->duplicate() : nullptr),
         clip_(options.clip),
         update_(std::move(update)),
         deferred_update_(std::move(deferred_update)),
@@ -36,13 +37,19 @@ class StreamEngine final : public BucketEngine {
       fail("{}: late rows are reduced in host memory only; use reduce.early_words false",
            backend.name());
     }
+    if (parts_) {
+      norm_collectives_ = make_collectives(*parts_, backend, Stream::kReduce);
+      add_parts_of_norm();
+      backend_.synchronize(Stream::kReduce);
+    }
     if (arithmetic_.converts()) staging_ = device::Buffer(backend, arithmetic_.staging_bytes());
   }
   // Streams may still use what it owns. Where an error is on its way, they may wait for ranks that
   // never come: the communicator then ends that.
   ~StreamEngine() override {
-    if (collectives_ && std::uncaught_exceptions() > 0) {
+    if ((collectives_ || norm_collectives_) && std::uncaught_exceptions() > 0) {
       collectives_.reset();
+      norm_collectives_.reset();
       return;
     }
     try {
@@ -117,7 +124,7 @@ class StreamEngine final : public BucketEngine {
   // it at once, which they do not, as their batches differ in shape.
   template <typename Body>
   void outside_capture(const Body& body) {
-    if (arithmetic_.alone()) {
+    if (arithmetic_.alone() && !parts_) {
       body();
     } else {
       backend_.outside_capture(body);
@@ -157,13 +164,14 @@ class StreamEngine final : public BucketEngine {
 
   void reduce_ready_buckets() {
     const int count = arithmetic_.count();
-    if (clip_ == ClipMode::kBeforeAllReduce) {
+    if (clip_ == ClipMode::kBeforeAllReduce && normed_ < count) {
       for (; normed_ < count && readiness_.is_ready(normed_); ++normed_) {
         backend_.wait(Stream::kReduce, readiness_.ready_event(normed_));
         timed(Stream::kReduce, normed_, BucketPhase::kClip,
               [this] { arithmetic_.local_norm(normed_); });
       }
       if (normed_ < count) return;
+      add_parts_of_norm();
     }
     for (; reduced_ < count && readiness_.is_ready(reduced_); ++reduced_) reduce(reduced_);
   }
@@ -196,6 +204,7 @@ class StreamEngine final : public BucketEngine {
           collectives_->all_reduce_sum(arithmetic_.clip_norm_squared(), 1, device::DType::kF64);
         });
       }
+      add_parts_of_norm();
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
     const bool deferred = arithmetic_.sharded() && deferred_update_.sums;
@@ -218,6 +227,14 @@ class StreamEngine final : public BucketEngine {
     if (arithmetic_.sharded()) {
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
+  }
+
+  // To the norm that clips.
+  void add_parts_of_norm() {
+    if (!parts_) return;
+    timed(Stream::kReduce, kNoBucket, BucketPhase::kReduce, [this] {
+      norm_collectives_->all_reduce_sum(arithmetic_.clip_norm_squared(), 1, device::DType::kF64);
+    });
   }
 
   void issue(const BucketUpdate& update, int bucket, BucketPhase phase) {
@@ -244,11 +261,13 @@ class StreamEngine final : public BucketEngine {
 
   device::Backend& backend_;
   const std::unique_ptr<Communicator> communicator_;
+  const std::unique_ptr<Communicator> parts_;  // null: this rank has the whole model
   const ClipMode clip_;
   const BucketUpdate update_;
   const DeferredUpdate deferred_update_;
   BucketArithmetic arithmetic_;
-  std::unique_ptr<device::Collectives> collectives_;  // null for one rank
+  std::unique_ptr<device::Collectives> collectives_;       // null for one rank
+  std::unique_ptr<device::Collectives> norm_collectives_;  // of the parts; null for one
   device::Buffer staging_;
   BucketReadiness readiness_;
   int normed_ = 0, reduced_ = 0;  // buckets of this step

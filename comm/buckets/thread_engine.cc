@@ -65,8 +65,8 @@ class ThreadEngine final : public BucketEngine {
     int updated = 0;
     int finished = 0;             // by the deferred update, where there is one
     int gathered = 0;             // weights of all ranks are here
-    bool norm_published = false;  // this rank's part of the global norm is on the host
-    bool norm_known = false;      // the global norm is
+    bool norm_published = false;  // this rank's part of the norm that clips is on the host
+    bool norm_known = false;      // the norm is
     bool sums_published = false;  // this rank's part of the deferred update's sums is on the host
     bool sums_known = false;      // the sums are
     // Of LateRows.
@@ -82,6 +82,11 @@ class ThreadEngine final : public BucketEngine {
   bool alone() const { return arithmetic_.alone(); }
   bool sharded() const { return arithmetic_.sharded(); }
   bool deferred() const { return sharded() && deferred_update_.sums; }
+  // What clips is a norm that ranks add up.
+  bool exchanges_norm() const {
+    return (clip_ == ClipMode::kAfterAllReduce && (!alone() || parts_)) ||
+           (clip_ == ClipMode::kBeforeAllReduce && parts_);
+  }
   bool finished() const { return (sharded() ? progress_.gathered : progress_.updated) == count(); }
   int gatherable() const { return deferred() ? progress_.finished : progress_.updated; }
 
@@ -106,6 +111,8 @@ class ThreadEngine final : public BucketEngine {
   void gather_rows();
   void add_rows();
   void publish_norm();
+  void exchange_norm();
+  void use_norm();
   void update(int bucket);
   void publish_sums();
   void finish(int bucket);
@@ -117,6 +124,7 @@ class ThreadEngine final : public BucketEngine {
   device::Backend& backend_;
   const std::unique_ptr<Communicator> communicator_;
   const std::unique_ptr<Communicator> gather_communicator_;  // null: every rank updates everything
+  const std::unique_ptr<Communicator> parts_;                // null: this rank has the whole model
   const ClipMode clip_;
   const BucketUpdate update_;
   const DeferredUpdate deferred_update_;
@@ -152,6 +160,7 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
       communicator_(communicator.duplicate()),
       gather_communicator_(
           options.gathered_weights && communicator.size() > 1 ? communicator.duplicate() : nullptr),
+      parts_(options.parts ? options.parts->duplicate() : nullptr),
       clip_(options.clip),
       update_(std::move(update)),
       deferred_update_(std::move(deferred_update)),
@@ -172,7 +181,8 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
   }
   try {
     device_thread_ = std::thread([this] { guard([this] { device_loop(); }); });
-    if (!alone()) reduce_thread_ = std::thread([this] { guard([this] { reduce_loop(); }); });
+    if (!alone() || parts_)
+      reduce_thread_ = std::thread([this] { guard([this] { reduce_loop(); }); });
     if (sharded()) gather_thread_ = std::thread([this] { guard([this] { gather_loop(); }); });
   } catch (const std::exception& error) {  // no further thread, or no memory for one
     stop();
@@ -304,18 +314,18 @@ void ThreadEngine::device_loop() {
 // Feeding the all-reduce comes first: it has the longest way to go.
 ThreadEngine::Work ThreadEngine::next_device_work() const {
   const Progress& p = progress_;
-  const bool global_norm = clip_ == ClipMode::kAfterAllReduce;
+  const bool whole = p.cast_back == count() && (!rows_ || p.rows_added);
+  const bool normed = clip_ == ClipMode::kAfterAllReduce ? whole
+                      : exchanges_norm()                 ? p.normed == count()
+                                                         : false;
   if (clip_ == ClipMode::kBeforeAllReduce && p.normed < count() && readiness_.is_ready(p.normed)) {
     return Work::kLocalNorm;
   }
+  if (normed && !p.norm_published) return Work::kPublishNorm;
   if (p.clipped < count() && may_clip_and_cast(p.clipped)) return Work::kClipAndCast;
   if (p.cast_back < p.reduced) return Work::kCastBack;
   if (p.rows_ready && p.rows_agreed && !p.rows_gathered) return Work::kGatherRows;
-  const bool whole = p.cast_back == count();
-  if (whole && p.rows_reduced && !p.rows_added) return Work::kAddRows;
-  if (global_norm && whole && (!rows_ || p.rows_added) && !p.norm_published) {
-    return Work::kPublishNorm;
-  }
+  if (p.cast_back == count() && p.rows_reduced && !p.rows_added) return Work::kAddRows;
   if (p.updated < count() && may_update(nth_updated(p.updated))) return Work::kUpdate;
   if (deferred() && p.updated == count() && !p.sums_published) return Work::kPublishSums;
   if (p.sums_known && p.finished < count()) return Work::kFinish;
@@ -323,7 +333,10 @@ ThreadEngine::Work ThreadEngine::next_device_work() const {
 }
 
 bool ThreadEngine::may_clip_and_cast(int bucket) const {
-  if (clip_ == ClipMode::kBeforeAllReduce && progress_.normed < count()) return false;
+  if (clip_ == ClipMode::kBeforeAllReduce &&
+      (progress_.normed < count() || (exchanges_norm() && !progress_.norm_known))) {
+    return false;
+  }
   if (arithmetic_.converts() && bucket - progress_.cast_back >= static_cast<int>(staging_.size()))
     return false;
   return readiness_.is_ready(bucket);
@@ -389,7 +402,7 @@ void ThreadEngine::complete(Work work) {
       return;
     case Work::kPublishNorm:
       progress_.norm_published = true;
-      if (alone()) progress_.norm_known = true;
+      if (!exchanges_norm()) progress_.norm_known = true;
       return;
     case Work::kUpdate:
       ++progress_.updated;
@@ -432,8 +445,7 @@ void ThreadEngine::reduce_loop() {
                                       device::DType::kF64);
       });
     } else if (norm) {
-      timed(kNoBucket, BucketPhase::kReduce,
-            [this] { communicator_->all_reduce_sum(&host_norm_squared_, 1, device::DType::kF64); });
+      timed(kNoBucket, BucketPhase::kReduce, [this] { exchange_norm(); });
     } else {
       const int bucket = progress_.reduced;
       timed(bucket, BucketPhase::kReduce, [&] {
@@ -503,6 +515,7 @@ void ThreadEngine::local_norm(int bucket) {
 
 void ThreadEngine::clip_and_cast(int bucket) {
   backend_.wait(Stream::kReduce, readiness_.ready_event(bucket));
+  if (clip_ == ClipMode::kBeforeAllReduce && bucket == 0) use_norm();
   reduce_buffers_[static_cast<size_t>(bucket)] = arithmetic_.clip_and_cast(bucket, staging(bucket));
   if (!alone()) backend_.synchronize(Stream::kReduce);
 }
@@ -524,17 +537,29 @@ void ThreadEngine::add_rows() {
 }
 
 void ThreadEngine::publish_norm() {
-  if (alone()) return;
+  if (!exchanges_norm()) return;
   backend_.copy_to_host(Stream::kReduce, &host_norm_squared_, arithmetic_.clip_norm_squared(),
                         sizeof(double));
   backend_.synchronize(Stream::kReduce);
 }
 
-void ThreadEngine::update(int bucket) {
-  if (clip_ == ClipMode::kAfterAllReduce && bucket == nth_updated(0) && !alone()) {
-    backend_.copy_to_device(Stream::kReduce, arithmetic_.clip_norm_squared(), &host_norm_squared_,
-                            sizeof(double));
+// Over the ranks that reduce, then over the parts of the model.
+void ThreadEngine::exchange_norm() {
+  constexpr auto kF64 = device::DType::kF64;
+  if (clip_ == ClipMode::kAfterAllReduce) {
+    communicator_->all_reduce_sum(&host_norm_squared_, 1, kF64);
   }
+  if (parts_) parts_->all_reduce_sum(&host_norm_squared_, 1, kF64);
+}
+
+void ThreadEngine::use_norm() {
+  if (!exchanges_norm()) return;
+  backend_.copy_to_device(Stream::kReduce, arithmetic_.clip_norm_squared(), &host_norm_squared_,
+                          sizeof(double));
+}
+
+void ThreadEngine::update(int bucket) {
+  if (clip_ == ClipMode::kAfterAllReduce && bucket == nth_updated(0)) use_norm();
   const ReducedGradients reduced = arithmetic_.reduced(bucket);
   if (reduced.range.size() > 0) update_(reduced);
   if (sharded() && !deferred()) backend_.synchronize(Stream::kReduce);
