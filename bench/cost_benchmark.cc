@@ -40,6 +40,7 @@ CostBenchmark benchmark_costs(const config::RunConfig& config, const CostBenchma
     fail("{} tokens a micro-batch do not hold the longest sample: give at least {}", tokens,
          longest);
   }
+  training::check_one_stage(config);
   const auto backend = training::make_backend(config, ranks.local);
   CostBenchmark result{
       backend->description(), ranks.size(), {}, batches_to_measure(longest, tokens)};

@@ -460,6 +460,7 @@ OperationsBenchmark benchmark_operations(const config::RunConfig& config,
     fail("{} ranks: operations are measured on one; run without a launcher", ranks.size());
   }
   const bert::BertConfig model = training::make_bert_config(config);
+  training::check_one_stage(config);
   const auto backend = training::make_backend(config, ranks.local);
   const auto lengths = micro_batch_lengths(config, options.micro_batch_tokens, model, 1);
   const data::PackedBatch batch = training::synthetic_batch(model, lengths, 1);

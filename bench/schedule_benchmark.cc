@@ -57,18 +57,6 @@ std::vector<int> ready_blocks(const training::Schedule& schedule,
   return blocks;
 }
 
-// Of everything that waits between forward and backward.
-double activation_bytes(const bert::Model& model) {
-  const device::Backend& backend = model.backend();
-  const int64_t before = backend.buffer_bytes();
-  const bert::Activations of_one = model.make_activations();
-  const int64_t one = backend.buffer_bytes() - before;
-  if (!model.recomputes()) return static_cast<double>(model.in_flight() * one);
-  const bert::BlockMemory blocks = bert::make_block_memory(model.blocks(), true);
-  const int64_t shared = backend.buffer_bytes() - before - one;
-  return static_cast<double>(model.in_flight() * one + shared);
-}
-
 // T tokens, M masked positions, L layers, H hidden, I intermediate, A heads; c and m are bytes of
 // the compute and the master dtype. What crosses blocks: (L + 2) T H c. A layer keeps T (8 H + 2 I)
 // c - T H c of its output + T (A + 2) m; embeddings T H c + T m; heads 6 M H c.
@@ -105,7 +93,7 @@ class MeasuredOrder {
     result_.name = name_of(order);
     ready_blocks_ = ready_blocks(training::make_schedule(config, blocks),
                                  training_.model().layout(), buckets(), order.early_words);
-    result_.activations = {activation_bytes(training_.model()),
+    result_.activations = {static_cast<double>(training_.model().activation_bytes()),
                            activation_formula(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
     layered_ = order.accumulation == AccumulationOrder::kLayer;

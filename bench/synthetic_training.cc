@@ -87,6 +87,7 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
       accumulation_(config.batch.gradient_accumulation_steps),
       ranks_(ranks),
       backend_(backend ? std::move(backend) : training::make_backend(config, ranks.local)) {
+  training::check_one_stage(config);
   bert::BatchCapacity capacity;
   std::optional<PlannedLengths> planned;
   if (micro_batch_tokens == 0) planned.emplace(config, bert_, ranks);

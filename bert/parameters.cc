@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+
 namespace strata::bert {
 namespace {
 
@@ -118,14 +120,19 @@ void add_embeddings(const BertConfig& c, Builder& add, ParameterLayout& layout) 
 
 }  // namespace
 
-ParameterLayout::ParameterLayout(const BertConfig& config) : boundaries{0} {
+ParameterLayout::ParameterLayout(const BertConfig& config, const Stage& stage) : boundaries{0} {
+  if (config.layers % stage.count != 0) {
+    fail("{} layers cannot be dealt to {} stages evenly", config.layers, stage.count);
+  }
+  const auto blocks = static_cast<int>(config.layers) + 2;
   Builder add(*this);
-  add_heads(config, add, *this);
+  if (stage.has_block(blocks - 1, blocks)) add_heads(config, add, *this);
   layers.resize(static_cast<size_t>(config.layers));
   for (int64_t layer = config.layers - 1; layer >= 0; --layer) {
+    if (!stage.has_block(static_cast<int>(layer) + 1, blocks)) continue;
     layers[static_cast<size_t>(layer)] = add_layer(config, layer, add);
   }
-  add_embeddings(config, add, *this);
+  if (stage.has_block(0, blocks)) add_embeddings(config, add, *this);
 }
 
 Range ParameterLayout::group(const std::string& name) const {
@@ -151,6 +158,16 @@ std::vector<ParameterSegment> ParameterLayout::segments() const {
     segments.push_back({all[i].offset, end - all[i].offset, all[i].decay});
   }
   return segments;
+}
+
+void copy_groups(const ParameterLayout& from, const HostWeights& weights, const ParameterLayout& to,
+                 HostWeights& copied) {
+  for (const std::string& name : from.groups) {
+    if (std::ranges::find(to.groups, name) == to.groups.end()) continue;
+    const Range source = from.group(name);
+    std::copy_n(weights.begin() + source.begin, source.size(),
+                copied.begin() + to.group(name).begin);
+  }
 }
 
 }  // namespace strata::bert

@@ -8,6 +8,7 @@
 
 #include "base/range.h"
 #include "bert/config.h"
+#include "bert/stage.h"
 
 namespace strata::bert {
 
@@ -49,7 +50,9 @@ struct ParameterSegment {
 };
 
 struct ParameterLayout {
-  explicit ParameterLayout(const BertConfig& config);
+  // Of the blocks that a stage has; the places of others are empty. Throws Error where the layers
+  // are not dealt to its pipeline's stages evenly.
+  explicit ParameterLayout(const BertConfig& config, const Stage& stage = {});
 
   std::vector<Parameter> all;  // by offset
   int64_t size = 0;  // elements of the arena; gaps between parameters stay zero, gradients' too
@@ -80,5 +83,9 @@ struct ParameterLayout {
   // One segment a parameter, in order; together they are the whole arena.
   std::vector<ParameterSegment> segments() const;
 };
+
+// Copies the groups that both layouts of a model have: from the whole model to a stage, or back.
+void copy_groups(const ParameterLayout& from, const HostWeights& weights, const ParameterLayout& to,
+                 HostWeights& copied);
 
 }  // namespace strata::bert

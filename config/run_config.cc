@@ -263,7 +263,8 @@ std::string to_yaml(const RunConfig& config) {
 }
 
 int64_t global_batch_size(const RunConfig& config, int ranks) {
-  return int64_t{config.batch.micro_batch} * config.batch.gradient_accumulation_steps * ranks;
+  return int64_t{config.batch.micro_batch} * config.batch.gradient_accumulation_steps *
+         (ranks / config.parallel.stages);
 }
 
 int64_t max_steps(const RunConfig& config) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bert/stage.h"
 #include "comm/buckets/clip_mode.h"
 #include "device/registry/backends.h"
 #include "loadbalance/cost_model.h"
@@ -29,6 +30,7 @@ enum class BalanceStrategy : uint8_t {
 enum class AccumulationOrder : uint8_t { kMicroBatch, kLayer };
 enum class ActivationPolicy : uint8_t { kKeep, kRecompute };
 enum class OptimizerKind : uint8_t { kAdam, kLamb };
+using PipelineKind = bert::Pipeline;
 using ScheduleKind = optim::Schedule;
 using ClipMode = comm::ClipMode;
 enum class ReduceDType : uint8_t { kFp32, kBf16 };
@@ -41,6 +43,7 @@ const char* name_of(const device::BackendKind*);
 const char* name_of(BalanceStrategy);
 const char* name_of(AccumulationOrder);
 const char* name_of(ActivationPolicy);
+const char* name_of(PipelineKind);
 const char* name_of(OptimizerKind);
 const char* name_of(ScheduleKind);
 const char* name_of(ClipMode);
@@ -98,6 +101,12 @@ struct BatchConfig {
   ActivationPolicy activations = ActivationPolicy::kKeep;
   int round_tokens = 1;
   LoadBalanceConfig load_balance;
+};
+
+// Ranks as stages of replicas: rank r is stage r % stages of replica r / stages.
+struct ParallelConfig {
+  int stages = 1;  // that hold a model together
+  PipelineKind pipeline = PipelineKind::kModular;
 };
 
 struct OptimizerConfig {
@@ -163,6 +172,7 @@ struct RunConfig {
   DeviceConfig device;
   DataConfig data;
   BatchConfig batch;
+  ParallelConfig parallel;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   ClipConfig clip;

@@ -27,6 +27,41 @@ std::string those_with(bool device::BackendKind::*what) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+void find_conflicts_with_stages(const RunConfig& config, std::vector<Conflict>& conflicts) {
+  const int stages = config.parallel.stages;
+  const auto refuse = [&](const char* reason) { conflicts.push_back({"parallel.stages", reason}); };
+  if (config.run.division == Division::kClosed) {
+    refuse("a pipeline is for the open division (run.division is closed); use 1");
+  }
+  if (config.batch.gradient_accumulation_steps < stages) {
+    conflicts.push_back(
+        {"parallel.stages",
+         fmt::format("{} stages need as many micro-batches under way, "
+                     "batch.gradient_accumulation_steps is {}; raise it, or use fewer stages",
+                     stages, config.batch.gradient_accumulation_steps)});
+  }
+  if (config.batch.accumulation_order == AccumulationOrder::kLayer) {
+    refuse(
+        "a pipeline has an order of its own (batch.accumulation_order is layer); use micro_batch, "
+        "or 1 stage");
+  }
+  if (config.device.graphs) {
+    refuse(
+        "what stages send each other is in the middle of a step, which no graph can hold; set "
+        "device.graphs to false, or use 1 stage");
+  }
+  if (config.model.precision == Precision::kFp8) {
+    refuse(
+        "what stages send each other has no copy in FP8, which a layer's first GEMM reads; use "
+        "model.precision bf16, or 1 stage");
+  }
+  if (config.checkpoint.enabled()) {
+    refuse(
+        "checkpoints of a part of the model are not built; set checkpoint.every_steps and "
+        "checkpoint.every_seconds to 0, or use 1 stage");
+  }
+}
+
 std::vector<Conflict> find_conflicts(const RunConfig& config) {
   std::vector<Conflict> conflicts;
   const bool closed = config.run.division == Division::kClosed;
@@ -60,6 +95,9 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
           "a rank's own gradient is clipped whole, before any of it is reduced; set clip.mode to "
           "after_allreduce or none, or early_words to false");
     }
+    if (config.parallel.stages > 1) {
+      refuse("it is not built for parallel.stages; set early_words to false, or use 1 stage");
+    }
     if (config.optimizer.sharded) {
       refuse("it is not built for optimizer.sharded; set one of both to false");
     }
@@ -81,6 +119,7 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
                          "recompute is not built for model.precision fp8, whose copies of "
                          "activations are kept; use keep, or bf16"});
   }
+  if (config.parallel.stages > 1) find_conflicts_with_stages(config, conflicts);
   const device::BackendKind& backend = *config.device.backend;
   const bool lacks_bf16 = !backend.computes_in(device::DType::kBF16);
   const bool lacks_fp32 =

@@ -144,7 +144,7 @@ ConfigSection batch_section() {
   return section(
       "batch",
       "What a step takes. The global batch is `micro_batch` x "
-      "`gradient_accumulation_steps` x ranks.",
+      "`gradient_accumulation_steps` x ranks / `parallel.stages`.",
       {key("micro_batch", get, &S::micro_batch, Integer<int>{1, kMillion},
            "Samples a rank computes at once."),
        key("gradient_accumulation_steps", get, &S::gradient_accumulation_steps,
@@ -175,6 +175,22 @@ ConfigSection load_balance_section() {
            "What `planned` divides evenly: linear * s + quadratic * s^2 for a sample of s tokens, "
            "of which only the ratio matters. `auto`: that of BERT-large's arithmetic. A file's "
            "values are read when the run starts and written into `result_N.yaml`.")});
+}
+
+ConfigSection parallel_section() {
+  using S = ParallelConfig;
+  const auto get = [](auto& config) -> auto& { return config.parallel; };
+  return section(
+      "parallel",
+      "How ranks share a model. Rank r is stage r mod `stages` of replica r / `stages`; each "
+      "replica takes its own samples.",
+      {key("stages", get, &S::stages, Integer<int>{1, 1000},
+           "Ranks that hold a model together, each with as many layers; 1: each rank has it whole. "
+           "It divides the layers and the ranks, and is at most "
+           "`batch.gradient_accumulation_steps`: so many micro-batches are under way, and in "
+           "memory. The first stage also has embeddings and heads. Open division only."),
+       key("pipeline", get, &S::pipeline, Choice<PipelineKind>{},
+           "Which layers a stage has. Gradients are the same.")});
 }
 
 ConfigSection optimizer_section() {
@@ -312,11 +328,21 @@ ConfigSection log_section() {
 }  // namespace
 
 const std::vector<ConfigSection>& config_sections() {
-  static const std::vector<ConfigSection> kSections = {
-      run_section(),        model_section(),        device_section(),    data_section(),
-      batch_section(),      load_balance_section(), optimizer_section(), schedule_section(),
-      clip_section(),       reduce_section(),       target_section(),    initialization_section(),
-      checkpoint_section(), log_section()};
+  static const std::vector<ConfigSection> kSections = {run_section(),
+                                                       model_section(),
+                                                       device_section(),
+                                                       data_section(),
+                                                       batch_section(),
+                                                       load_balance_section(),
+                                                       parallel_section(),
+                                                       optimizer_section(),
+                                                       schedule_section(),
+                                                       clip_section(),
+                                                       reduce_section(),
+                                                       target_section(),
+                                                       initialization_section(),
+                                                       checkpoint_section(),
+                                                       log_section()};
   return kSections;
 }
 

@@ -43,6 +43,10 @@ constexpr NamedChoice<ActivationPolicy> kActivationPolicies[] = {
      "each layer keeps its input alone and runs its forward again before its backward: a third "
      "more "
      "arithmetic, the same bits"}};
+constexpr NamedChoice<PipelineKind> kPipelines[] = {
+    {PipelineKind::kContiguous, "contiguous", "layers that follow each other; the usual pipeline"},
+    {PipelineKind::kModular, "modular",
+     "every `stages`-th layer, so that stages wait for each other less, and send more"}};
 constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
     {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"}};
@@ -107,6 +111,10 @@ std::span<const NamedChoice<ActivationPolicy>> choices_of() {
   return kActivationPolicies;
 }
 template <>
+std::span<const NamedChoice<PipelineKind>> choices_of() {
+  return kPipelines;
+}
+template <>
 std::span<const NamedChoice<OptimizerKind>> choices_of() {
   return kOptimizers;
 }
@@ -130,6 +138,7 @@ const char* name_of(const device::BackendKind* value) { return value->name; }
 const char* name_of(BalanceStrategy value) { return find_name(value); }
 const char* name_of(AccumulationOrder value) { return find_name(value); }
 const char* name_of(ActivationPolicy value) { return find_name(value); }
+const char* name_of(PipelineKind value) { return find_name(value); }
 const char* name_of(OptimizerKind value) { return find_name(value); }
 const char* name_of(ScheduleKind value) { return find_name(value); }
 const char* name_of(ClipMode value) { return find_name(value); }

@@ -18,11 +18,13 @@ BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks,
     : config_(config),
       ranks_(ranks),
       bert_(make_bert_config(config)),
+      whole_(bert_),
       backend_(std::move(backend)) {
+  check_stages(config, bert_, ranks.size());
   check_vocabulary(config, bert_);
   if (!backend_) backend_ = make_backend(config, ranks.local);
   check_data_paths(config.data);
-  model_ = make_model(config, bert_, *backend_);
+  model_ = make_model(config, bert_, *backend_, ranks.rank());
 }
 
 harness::SystemFacts BertSystem::system_facts() const {
@@ -51,7 +53,7 @@ std::vector<std::filesystem::path> BertSystem::data_files() const {
 
 std::vector<std::string> BertSystem::tensors() const {
   std::vector<std::string> names;
-  for (const bert::Parameter& parameter : model_->layout().all) names.push_back(parameter.name);
+  for (const bert::Parameter& parameter : whole_.all) names.push_back(parameter.name);
   return names;
 }
 
@@ -65,14 +67,14 @@ BertSystem::Run::Run(BertSystem& system, uint64_t seed, const harness::RunFiles&
 void BertSystem::prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) {
   run_.reset();
   weights_ = {};  // before there are new ones
-  weights_ = make_weights(config_, model_->layout(), seed, say);
+  weights_ = make_weights(config_, whole_, seed, say);
+  if (model_->stage().count > 1) weights_ = weights_of_stage(*model_, weights_);
   model_->set_weights(weights_);
   run_.emplace(*this, seed, files);
 }
 
 void BertSystem::warm_up(const harness::Say& say) {
-  const WarmUp warm =
-      training::warm_up(config_, *model_, weights_, run_->trainer, ranks_.communicator);
+  const WarmUp warm = training::warm_up(config_, *model_, weights_, run_->trainer);
   if (warm.tried > 0 || warm.captured > 0) {
     say(fmt::format("warm-up: {} micro-batches tried, {} shapes captured, {:.1f} s", warm.tried,
                     warm.captured, warm.seconds));
@@ -220,9 +222,10 @@ void BertSystem::save() {
   Run& run = *run_;
   if (!run.files.checkpoint.empty()) {
     run.trainer.gather_weights();
-    if (ranks_.first()) {
-      bert::save_weights(model_->layout(), model_->weights(), run.files.checkpoint);
-    }
+    const bool in_stages = model_->stage().count > 1;  // which are gathered together
+    const bert::HostWeights weights =
+        in_stages || ranks_.first() ? run.trainer.whole_weights() : bert::HostWeights();
+    if (ranks_.first()) bert::save_weights(whole_, weights, run.files.checkpoint);
   }
   const bool recorded = run.resumed_after < config_.log.timeline_steps;
   if (recorded && !run.files.timeline.empty()) run.timeline.write(run.files.timeline);

@@ -81,6 +81,7 @@ class BertSystem final : public harness::SystemUnderTest {
   const Ranks& ranks_;
   const harness::SignalThread signal_thread_;  // before the device starts its threads
   bert::BertConfig bert_;
+  bert::ParameterLayout whole_;  // of all stages
   std::unique_ptr<device::Backend> backend_;
   std::unique_ptr<bert::Model> model_;
   bert::HostWeights weights_;  // that the experiment starts from

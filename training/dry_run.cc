@@ -23,6 +23,7 @@ class Checks {
     attempt([this] { backend_ = make_backend(config_, ranks_.local); });
     if (backend_) fact("device: {}, {} ranks", backend_->description(), ranks_.size());
     if (bert_) {
+      attempt([this] { check_stages(config_, *bert_, ranks_.size()); });
       attempt([this] { check_vocabulary(config_, *bert_); });
       attempt([this] { check_model(); });
       attempt([this] { check_training_data(); });
@@ -58,7 +59,7 @@ class Checks {
     make_weights(config_, layout, 0,
                  [this](const std::string& line) { result_.facts.push_back(line); });
     if (!backend_) return;
-    make_model(config_, *bert_, *backend_);
+    make_model(config_, *bert_, *backend_, ranks_.rank());
     fact("memory is there for micro-batches of {} tokens", capacity_of(config_, *bert_).tokens);
   }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "training/agreement/losses.h"
 #include "training/batches/batch_shapes.h"
+#include "training/schedules/pipeline.h"
 
 namespace strata::training {
 std::vector<std::vector<uint32_t>> evaluation_micro_batches(
@@ -36,8 +37,11 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
     : model_(model),
       source_(source),
       samples_(evaluation_samples(samples, source)),
-      communicator_(communicator) {
-  micro_batches_ = evaluation_micro_batches(source.lengths(), samples_, micro_batch, communicator);
+      communicator_(communicator),
+      ranks_(model.stage(), communicator) {
+  if (ranks_.stages()) messages_.emplace(model, *ranks_.stages());
+  micro_batches_ =
+      evaluation_micro_batches(source.lengths(), samples_, micro_batch, ranks_.replicas());
   for (const auto& indices : micro_batches_) {
     batches_.emplace_back(model.backend(), capacity_of(source, indices), model.rounding());
   }
@@ -45,8 +49,32 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
 
 bert::Losses Evaluator::evaluate() {
   if (!uploaded_) upload_samples();
-  for (const bert::DeviceBatch& batch : batches_) model_.evaluate(batch);
+  if (messages_) {
+    const auto at_once = static_cast<size_t>(model_.in_flight());
+    for (size_t first = 0; first < batches_.size(); first += at_once) {
+      evaluate_in_stages(first, static_cast<int>(std::min(at_once, batches_.size() - first)));
+    }
+  } else {
+    for (const bert::DeviceBatch& batch : batches_) model_.evaluate(batch);
+  }
   return all_reduce(communicator_, model_.take_evaluation_losses());
+}
+
+// `count` micro-batches from `first` on, which are in flight together.
+void Evaluator::evaluate_in_stages(size_t first, int count) {
+  const auto blocks = static_cast<int>(model_.blocks().size());
+  const Schedule schedule = pipeline_forward(model_.stage(), blocks, count);
+  for (const Task& task : schedule.tasks) {
+    const auto& batch = batches_[first + static_cast<size_t>(task.micro_batch)];
+    if (peer_of(schedule, task) >= 0) {
+      messages_->begin(schedule, task, batch.sequences.tokens);
+      continue;
+    }
+    messages_->wait_for_input_of(task);
+    model_.blocks()[static_cast<size_t>(task.block)]->forward(model_.evaluated(batch),
+                                                              model_.activations(task.micro_batch));
+  }
+  messages_->wait_for_sent();
 }
 
 void Evaluator::upload_samples() {

@@ -1,11 +1,14 @@
-// Masked-LM accuracy over the evaluation set, sharded among the ranks.
+// Masked-LM accuracy over the evaluation set, sharded among the ranks, or the replicas whose stages
+// they are.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "bert/model/model.h"
 #include "comm/communicator.h"
 #include "data/files/instance_file.h"
+#include "training/stage_ranks.h"
 
 namespace strata::training {
 
@@ -23,7 +26,7 @@ class Evaluator {
  public:
   // Evaluates `model` on the first `samples` samples of `source` (0: all) in micro-batches of at
   // most `micro_batch`. Takes device memory for all of them, but reads nothing until the first
-  // evaluation. All that is taken by reference must outlive it.
+  // evaluation. All ranks construct together; all that is taken by reference must outlive it.
   Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
             int64_t micro_batch, comm::Communicator& communicator);
 
@@ -35,11 +38,14 @@ class Evaluator {
 
  private:
   void upload_samples();
+  void evaluate_in_stages(size_t first, int count);
 
   bert::Model& model_;
   const data::InstanceSource& source_;
   int64_t samples_;
-  comm::Communicator& communicator_;
+  comm::Communicator& communicator_;  // all ranks
+  StageRanks ranks_;
+  std::optional<StageMessages> messages_;  // of a pipeline
   std::vector<std::vector<uint32_t>> micro_batches_;
   std::vector<bert::DeviceBatch> batches_;  // of the same
   bool uploaded_ = false;

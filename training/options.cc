@@ -6,16 +6,17 @@
 #include "base/error.h"
 #include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
+#include "training/schedules/pipeline.h"
 
 namespace strata::training {
 namespace {
 
 // What this rank updates where ranks shard the state.
 std::vector<Range> local_shards(const config::RunConfig& config, const bert::Model& model,
-                                const comm::Communicator& communicator) {
+                                const comm::Communicator& replicas) {
   std::vector<Range> shards;
   for (const Range& bucket : gradient_buckets(config, model.layout())) {
-    shards.push_back(comm::local_shard(bucket, communicator));
+    shards.push_back(comm::local_shard(bucket, replicas));
   }
   return shards;
 }
@@ -28,12 +29,21 @@ bert::WordGradient word_gradient(const config::RunConfig& config) {
 
 }  // namespace
 
-bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model) {
-  const Schedule schedule = make_schedule(config, 1);
+bert::Stage stage_of_rank(const config::RunConfig& config, int rank) {
+  const int stages = config.parallel.stages;
+  if (stages == 1) return {};
+  return {rank % stages, stages, config.parallel.pipeline};
+}
+
+bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model,
+                                 int rank) {
+  const bert::Stage stage = stage_of_rank(config, rank);
+  const Schedule schedule = make_schedule(config, static_cast<int>(model.layers) + 2, stage);
   bert::ModelOptions options{.float8 = config.model.precision == config::Precision::kFp8,
                              .in_flight = schedule.in_flight,
                              .recompute = schedule.recomputes,
-                             .word_gradient = word_gradient(config)};
+                             .word_gradient = word_gradient(config),
+                             .stage = stage};
   if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
     options.rounding = {.tokens = std::min(tokens, model.max_positions),
                         .masked = std::max<int64_t>(tokens / 4, 1),
@@ -49,9 +59,12 @@ bert::ModelOptions model_options(const config::RunConfig& config, const bert::Be
   return options;
 }
 
-Schedule make_schedule(const config::RunConfig& config, int blocks) {
+Schedule make_schedule(const config::RunConfig& config, int blocks, const bert::Stage& stage) {
   const config::BatchConfig& batch = config.batch;
   const bool recompute = batch.activations == config::ActivationPolicy::kRecompute;
+  if (stage.count > 1) {
+    return pipeline(stage, blocks, batch.gradient_accumulation_steps, recompute);
+  }
   const auto order = batch.accumulation_order == config::AccumulationOrder::kLayer
                          ? layer_order
                          : micro_batch_order;
@@ -61,7 +74,7 @@ Schedule make_schedule(const config::RunConfig& config, int blocks) {
 loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed) {
   const config::LoadBalanceConfig& balance = config.batch.load_balance;
   return {.strategy = name_of(balance.strategy),
-          .ranks = ranks,
+          .ranks = ranks / config.parallel.stages,
           .batch_per_rank = config.batch.micro_batch * config.batch.gradient_accumulation_steps,
           .micro_batches = config.batch.gradient_accumulation_steps,
           .seed = seed,
@@ -92,8 +105,8 @@ optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
           .power = config.power};
 }
 
-bool is_sharded(const config::RunConfig& config, const comm::Communicator& communicator) {
-  return config.optimizer.sharded && communicator.size() > 1;
+bool is_sharded(const config::RunConfig& config, const comm::Communicator& replicas) {
+  return config.optimizer.sharded && replicas.size() > 1;
 }
 
 comm::BucketOptions bucket_options(const config::RunConfig& config) {
@@ -104,8 +117,10 @@ comm::BucketOptions bucket_options(const config::RunConfig& config) {
           .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6)};
 }
 
-comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model) {
+comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model,
+                                   comm::Communicator* stages) {
   comm::BucketOptions options = bucket_options(config);
+  options.parts = stages;
   if (config.optimizer.sharded) options.gathered_weights = model.compute_weights();
   return options;
 }
@@ -143,12 +158,12 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config,
                                                  device::Backend& backend, const bert::Model& model,
-                                                 const comm::Communicator& communicator) {
+                                                 const comm::Communicator& replicas) {
   optim::ParameterArena arena{model.master_weights(), {}, model.gradients()};
   if (backend.compute_dtype() != backend.master_dtype())
     arena.compute_weights = model.compute_weights();
   std::vector<Range> owned;
-  if (is_sharded(config, communicator)) owned = local_shards(config, model, communicator);
+  if (is_sharded(config, replicas)) owned = local_shards(config, model, replicas);
   return make_optimizer(config.optimizer, backend, model.layout(), arena, owned);
 }
 

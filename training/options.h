@@ -17,12 +17,16 @@
 
 namespace strata::training {
 
-// batch.round_tokens, model.precision, and as many micro-batches in flight as the order of work
-// has. Throws Error where they do not suit the model.
-bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model);
+// The stage that a rank has of the pipeline.
+bert::Stage stage_of_rank(const config::RunConfig& config, int rank);
 
-// The order of work of a step.
-Schedule make_schedule(const config::RunConfig& config, int blocks);
+// batch.round_tokens, model.precision, and as many micro-batches in flight as the order of work
+// has; of the rank's stage. Throws Error where they do not suit the model.
+bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model,
+                                 int rank = 0);
+
+// The order of work of a step; `blocks` are those of the whole model.
+Schedule make_schedule(const config::RunConfig& config, int blocks, const bert::Stage& stage = {});
 
 loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed);
 
@@ -32,12 +36,14 @@ void check_global_batch(const config::RunConfig& config, int ranks, const PlanSh
 optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
                                         double base_learning_rate);
 
-// Whether ranks shard the optimizer's state.
-bool is_sharded(const config::RunConfig& config, const comm::Communicator& communicator);
+// Whether the ranks that reduce gradients shard the optimizer's state.
+bool is_sharded(const config::RunConfig& config, const comm::Communicator& replicas);
 
 comm::BucketOptions bucket_options(const config::RunConfig& config);
-// The same with the weights of `model` to gather where the configuration shards the state.
-comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model);
+// The same with the weights of `model` to gather where the configuration shards the state, and the
+// ranks that have the other stages, if there are any.
+comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model,
+                                   comm::Communicator* stages = nullptr);
 
 // The buckets of the gradients of a model laid out like this, in the order of their reduction.
 std::vector<Range> gradient_buckets(const config::RunConfig& config,
@@ -56,7 +62,7 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
 // The same of this rank's shard of `model`'s state, where the configuration shards it.
 std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config,
                                                  device::Backend& backend, const bert::Model& model,
-                                                 const comm::Communicator& communicator);
+                                                 const comm::Communicator& replicas);
 
 // Buckets of `model`'s gradients that `optimizer` updates; both outlive them. Where the options
 // gather weights, LAMB must have been made for this rank's shard; Adam may have the whole state.

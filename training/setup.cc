@@ -72,6 +72,23 @@ bert::BertConfig make_bert_config(const config::RunConfig& config) {
   return model;
 }
 
+void check_stages(const config::RunConfig& config, const bert::BertConfig& model, int ranks) {
+  const int stages = config.parallel.stages;
+  if (model.layers % stages != 0) {
+    fail("parallel.stages: {} does not divide the {} layers of {}; use a number that does", stages,
+         model.layers, config.model.config);
+  }
+  if (ranks % stages != 0) {
+    fail("parallel.stages: {} does not divide {} rank{}; start a multiple of {}", stages, ranks,
+         ranks == 1 ? "" : "s", stages);
+  }
+}
+
+void check_one_stage(const config::RunConfig& config) {
+  if (config.parallel.stages == 1) return;
+  fail("parallel.stages: {}: this measures whole models; set it to 1", config.parallel.stages);
+}
+
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model) {
   if (config.model.vocab) {
     const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
@@ -155,12 +172,13 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
 }
 
 std::unique_ptr<bert::Model> make_model(const config::RunConfig& config,
-                                        const bert::BertConfig& model, device::Backend& backend) {
+                                        const bert::BertConfig& model, device::Backend& backend,
+                                        int rank) {
   if (config.model.precision == config::Precision::kFp8 && !backend.has_float8()) {
     fail("model.precision fp8: {}: has no FP8; use another", backend.description());
   }
   return std::make_unique<bert::Model>(model, backend, capacity_of(config, model),
-                                       model_options(config, model));
+                                       model_options(config, model, rank));
 }
 
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b) {

@@ -39,6 +39,12 @@ struct Ranks {
 // model.config with the dropout that the configuration overrides.
 bert::BertConfig make_bert_config(const config::RunConfig& config);
 
+// Throws Error where parallel.stages does not divide the layers or the ranks.
+void check_stages(const config::RunConfig& config, const bert::BertConfig& model, int ranks);
+
+// Throws Error where there are stages, for what works on whole models.
+void check_one_stage(const config::RunConfig& config);
+
 // Throws Error where model.vocab is given and is not a vocabulary of this model's size.
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model);
 
@@ -68,10 +74,11 @@ std::vector<loadbalance::LengthCount> histogram_of(const data::SampleClasses& cl
 bert::BatchCapacity capacity_of(const config::RunConfig& config, const bert::BertConfig& model);
 // The most a micro-batch of `samples` samples of `source` can hold.
 bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples);
-// With memory for the largest micro-batches. Throws Error where device, configuration and model do
-// not suit each other.
+// With memory for the largest micro-batches; of the rank's stage. Throws Error where device,
+// configuration and model do not suit each other.
 std::unique_ptr<bert::Model> make_model(const config::RunConfig& config,
-                                        const bert::BertConfig& model, device::Backend& backend);
+                                        const bert::BertConfig& model, device::Backend& backend,
+                                        int rank = 0);
 // The larger of the two in every respect.
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 

@@ -17,7 +17,7 @@ bool same_work(std::span<const Task> a, std::span<const Task> b) {
 }  // namespace
 
 StepWalker::StepWalker(bert::Model& model, Schedule schedule,
-                       std::unique_ptr<device::GraphCache> graphs)
+                       std::unique_ptr<device::GraphCache> graphs, comm::Communicator* stages)
     : model_(model), schedule_(std::move(schedule)), graphs_(std::move(graphs)) {
   check_schedule(schedule_);
   if (schedule_.blocks != std::ssize(model.blocks())) {
@@ -27,6 +27,14 @@ StepWalker::StepWalker(bert::Model& model, Schedule schedule,
   if (schedule_.in_flight > model.in_flight()) {
     fail("schedule {}: has {} micro-batches in flight, the model memory for {}", schedule_.name,
          schedule_.in_flight, model.in_flight());
+  }
+  if (schedule_.stage != model.stage()) {
+    fail("schedule {}: is of stage {} of {}, the model of stage {} of {}", schedule_.name,
+         schedule_.stage.index, schedule_.stage.count, model.stage().index, model.stage().count);
+  }
+  if ((schedule_.stage.count > 1) != (stages != nullptr)) {
+    fail("schedule {}: has {} stages, the ranks {}", schedule_.name, schedule_.stage.count,
+         stages ? stages->size() : 1);
   }
   segments_ = segments_of(schedule_);
   if (schedule_.recomputes != model.recomputes()) {
@@ -44,12 +52,8 @@ StepWalker::StepWalker(bert::Model& model, Schedule schedule,
       }
     }
   }
-  in_flight_.push_back({&model.activations(), {}});
-  more_activations_.reserve(static_cast<size_t>(schedule_.in_flight));
-  while (std::ssize(in_flight_) < schedule_.in_flight) {
-    more_activations_.push_back(model.make_activations());
-    in_flight_.push_back({&more_activations_.back(), {}});
-  }
+  for (int i = 0; i < schedule_.in_flight; ++i) in_flight_.push_back({&model.activations(i), {}});
+  if (stages) messages_.emplace(model, *stages);
 }
 
 void StepWalker::begin(const Segment& segment, const bert::TrainingStep& step) {
@@ -82,7 +86,12 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
   comm::StepTimes result;
   for (const Task& task : segment.tasks) {
     if (task.kind == Task::Kind::kUpdate) {
+      if (messages_) messages_->wait_for_sent();
       result = buckets.finish_step();
+      continue;
+    }
+    if (peer_of(schedule_, task) >= 0) {
+      messages_->begin(schedule_, task, micro_batch.tokens());
       continue;
     }
     bert::Block& block = *model_.blocks()[static_cast<size_t>(task.block)];
@@ -91,6 +100,10 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
       for (const Range& range : model_.completes(block)) buckets.mark_ready(range.begin, range.end);
       if (task.block == 0 && model_.late_words()) buckets.mark_rows_ready();
       continue;
+    }
+    if (messages_) {
+      const std::optional<Task> receipt = messages_->wait_for_input_of(task);
+      if (times && receipt) times->end(*receipt, block.name());
     }
     if (task.kind == Task::Kind::kBackward) {
       block.backward(micro_batch, *activations);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "device/graph_cache.h"
 #include "training/schedules/schedule.h"
+#include "training/stage_ranks.h"
 #include "training/trace/compute_times.h"
 
 namespace strata::training {
@@ -15,9 +17,11 @@ namespace strata::training {
 class StepWalker {
  public:
   // `graphs` null: every task is issued; else segments are captured once and launched from then on.
-  // The model must have been made for as many micro-batches in flight as the schedule has. Throws
-  // Error where the schedule cannot be walked. `model` outlives the walker.
-  StepWalker(bert::Model& model, Schedule schedule, std::unique_ptr<device::GraphCache> graphs);
+  // The model must have been made for the schedule's stage and as many micro-batches in flight.
+  // `stages`: the ranks of that schedule's pipeline, which construct together; null: it has one.
+  // Throws Error where the schedule cannot be walked. `model` and `stages` outlive the walker.
+  StepWalker(bert::Model& model, Schedule schedule, std::unique_ptr<device::GraphCache> graphs,
+             comm::Communicator* stages = nullptr);
 
   const Schedule& schedule() const { return schedule_; }
   // In this order a step runs them.
@@ -52,9 +56,9 @@ class StepWalker {
   bert::Model& model_;
   Schedule schedule_;
   std::vector<Segment> segments_;
-  std::vector<bert::Activations> more_activations_;  // the first micro-batch has the model's
   std::vector<InFlight> in_flight_;
   std::unique_ptr<device::GraphCache> graphs_;
+  std::optional<StageMessages> messages_;  // of a pipeline
 };
 
 }  // namespace strata::training

@@ -16,6 +16,7 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
                  comm::Communicator& communicator, uint64_t seed)
     : model_(model),
       communicator_(communicator),
+      ranks_(model.stage(), communicator),
       seed_(seed),
       micro_batch_(config.batch.micro_batch),
       accumulation_(config.batch.gradient_accumulation_steps),
@@ -23,13 +24,13 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       loss_interval_(config.log.loss_interval_steps),
       learning_rate_schedule_(schedule_options(config.schedule, config.optimizer.lr)),
       plan_(plan_options(config, communicator.size(), seed)),
-      sharded_(is_sharded(config, communicator)),
-      optimizer_(make_optimizer(config, backend, model, communicator)),
+      sharded_(is_sharded(config, ranks_.replicas())),
+      optimizer_(make_optimizer(config, backend, model, ranks_.replicas())),
       amax_agreement_(model, communicator),
-      buckets_(make_gradient_buckets(backend, communicator, model, bucket_options(config, model),
-                                     *optimizer_)),
-      walker_(model, make_schedule(config, static_cast<int>(model.blocks().size())),
-              make_graph_cache(config, backend)) {
+      buckets_(make_gradient_buckets(backend, ranks_.replicas(), model,
+                                     bucket_options(config, model, ranks_.stages()), *optimizer_)),
+      walker_(model, make_schedule(config, static_cast<int>(model.blocks().size()), model.stage()),
+              make_graph_cache(config, backend), ranks_.stages()) {
   optim::check_schedule(learning_rate_schedule_);
 }
 
@@ -66,7 +67,7 @@ StepResult Trainer::step() {
   return result;
 }
 
-// Ranks' gradients are averaged, so each is scaled up to make the average the gradient of the
+// Replicas' gradients are averaged, so each is scaled up to make the average the gradient of the
 // global mean.
 bert::TrainingStep Trainer::next_global_batch() {
   int64_t masked = 0, sequences = 0;
@@ -74,11 +75,11 @@ bert::TrainingStep Trainer::next_global_batch() {
     masked += train_->index().classes().of(place).masked;
     ++sequences;
   }
-  const auto ranks = static_cast<float>(communicator_.size());
+  const auto replicas = static_cast<float>(ranks_.replicas().size());
   return {.seed = seed_,
           .step = static_cast<uint64_t>(step_),
-          .masked_lm_scale = ranks / static_cast<float>(std::max<int64_t>(masked, 1)),
-          .next_sentence_scale = ranks / static_cast<float>(sequences)};
+          .masked_lm_scale = replicas / static_cast<float>(std::max<int64_t>(masked, 1)),
+          .next_sentence_scale = replicas / static_cast<float>(sequences)};
 }
 
 TrainingState Trainer::state() {
@@ -89,7 +90,7 @@ TrainingState Trainer::state() {
   };
   std::vector<Range> shards;
   for (const Range& bucket : buckets_->buckets()) {
-    shards.push_back(comm::local_shard(bucket, communicator_));
+    shards.push_back(comm::local_shard(bucket, ranks_.replicas()));
   }
   const std::vector<Range> all{{0, state.parameters}};
   const device::Tensor weights = model_.master_weights();
@@ -147,10 +148,15 @@ void Trainer::gather_weights() {
   if (!sharded_) return;
   const device::Tensor weights = model_.master_weights();
   const auto collectives =
-      comm::make_staged_collectives(communicator_, model_.backend(), device::Stream::kCompute);
+      comm::make_staged_collectives(ranks_.replicas(), model_.backend(), device::Stream::kCompute);
   for (const Range& bucket : buckets_->buckets()) {
     collectives->all_gather(elements_of(weights, bucket).data, bucket.size(), weights.dtype);
   }
+}
+
+bert::HostWeights Trainer::whole_weights() {
+  comm::Communicator* stages = ranks_.stages();
+  return stages ? gather_stages(model_, *stages) : model_.weights();
 }
 
 void Trainer::dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale) {
@@ -219,7 +225,7 @@ bool Trainer::next_samples(std::vector<uint32_t>& samples) {
 
 std::span<const uint32_t> Trainer::local_places(std::span<const uint32_t> global) const {
   const auto share = static_cast<size_t>(micro_batch_ * accumulation_);
-  return global.subspan(static_cast<size_t>(communicator_.rank()) * share, share);
+  return global.subspan(static_cast<size_t>(ranks_.replicas().rank()) * share, share);
 }
 
 }  // namespace strata::training

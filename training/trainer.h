@@ -20,6 +20,7 @@
 #include "training/agreement/amax_agreement.h"
 #include "training/batches/batch_shapes.h"
 #include "training/checkpoint/training_state.h"
+#include "training/stage_ranks.h"
 #include "training/step_walker.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
@@ -65,6 +66,8 @@ class Trainer {
       const data::SampleClasses& classes, int64_t steps,
       const std::function<void(int64_t step, std::span<const SampleShape> samples)>& visit) const;
   bool accumulates() const { return accumulation_ > 1; }  // gradients over several micro-batches
+  // The ranks that samples are dealt to, and that reduce gradients.
+  const comm::Communicator& replicas() const { return ranks_.replicas(); }
 
   // What training goes on from: to be copied between steps, or overwritten before start().
   TrainingState state();
@@ -80,9 +83,12 @@ class Trainer {
   // that cannot be read, up to a batch ahead.
   StepResult step();
 
-  // Gives every rank all master weights, after steps with sharded state: all ranks call together
-  // before the model is saved.
+  // Gives every rank all master weights of its model, after steps with sharded state: all ranks
+  // call together before the model is saved.
   void gather_weights();
+  // The master weights of the whole model, also where ranks have stages of it. After
+  // gather_weights(); all ranks call together.
+  bert::HostWeights whole_weights();
 
   // Adds the following steps to `timeline`, which outlives them; null: to none. The host waits
   // for the device in each of them. With graphs there are only whole steps, and the buckets' events
@@ -99,7 +105,8 @@ class Trainer {
   std::span<const uint32_t> local_places(std::span<const uint32_t> global) const;
 
   bert::Model& model_;
-  comm::Communicator& communicator_;
+  comm::Communicator& communicator_;  // all ranks
+  StageRanks ranks_;
   const data::InstanceSource* train_ = nullptr;  // from start() on
   uint64_t seed_;
   int64_t micro_batch_;

@@ -36,7 +36,7 @@ class Preparation {
  public:
   // `classes`: of the training set; without samples no shape is known.
   Preparation(const config::RunConfig& config, const data::SampleClasses& classes,
-              bert::Model& model, Trainer& trainer, const comm::Communicator& communicator)
+              bert::Model& model, Trainer& trainer)
       : model_(model),
         trainer_(trainer),
         first_step_(model.rounding()),
@@ -49,7 +49,7 @@ class Preparation {
                                   training_.add(samples);
                                   if (step == 1) first_step_.add(samples);
                                 });
-    add_evaluation(config, classes, communicator);
+    add_evaluation(config, classes);
   }
 
   // Has the device try what is fastest for all numbers of rows. Returns on how many micro-batches.
@@ -91,8 +91,7 @@ class Preparation {
  private:
   void begin_step() { ++step_.step; }
   // Samples of the evaluation set are taken to be like those of the training set, evenly chosen.
-  void add_evaluation(const config::RunConfig& config, const data::SampleClasses& classes,
-                      const comm::Communicator& communicator) {
+  void add_evaluation(const config::RunConfig& config, const data::SampleClasses& classes) {
     const auto samples = static_cast<uint64_t>(config.data.eval_samples);
     std::vector<SampleShape> shapes;
     std::vector<uint16_t> lengths;
@@ -101,8 +100,8 @@ class Preparation {
       lengths.push_back(static_cast<uint16_t>(shapes.back().length));
     }
     std::vector<SampleShape> micro_batch;
-    for (const auto& own : evaluation_micro_batches(lengths, std::ssize(lengths),
-                                                    config.batch.micro_batch, communicator)) {
+    for (const auto& own : evaluation_micro_batches(
+             lengths, std::ssize(lengths), config.batch.micro_batch, trainer_.replicas())) {
       micro_batch.clear();
       for (const uint32_t sample : own) micro_batch.push_back(shapes[sample]);
       evaluation_.add(micro_batch);
@@ -126,8 +125,7 @@ class Preparation {
 }  // namespace
 
 WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
-               const bert::HostWeights& weights, Trainer& trainer,
-               const comm::Communicator& communicator) {
+               const bert::HostWeights& weights, Trainer& trainer) {
   WarmUp result;
   const int steps = config.initialization.warmup_steps;
   if (steps == 0) return result;
@@ -136,7 +134,7 @@ WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
   const bool by_shape = rows > 0 || trainer.captures_graphs();
   data::SampleClasses classes;
   if (by_shape && config.data.shapes) classes = data::read_sample_classes(*config.data.shapes);
-  Preparation preparation(config, classes, model, trainer, communicator);
+  Preparation preparation(config, classes, model, trainer);
   if (rows > 0) result.tried = preparation.try_out(rows);
   for (int step = 0; step < steps; ++step) {
     preparation.dry_run_step(batch_of_many_lengths(model, step, steps));

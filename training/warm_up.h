@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "bert/model/model.h"
-#include "comm/communicator.h"
 #include "config/run_config.h"
 #include "training/trainer.h"
 
@@ -24,7 +23,6 @@ struct WarmUp {
 // All ranks call together, before the trainer starts. Throws Error where data.shapes names no such
 // file.
 WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
-               const bert::HostWeights& weights, Trainer& trainer,
-               const comm::Communicator& communicator);
+               const bert::HostWeights& weights, Trainer& trainer);
 
 }  // namespace strata::training

@@ -12,6 +12,10 @@ BlockMemory make_block_memory(const std::vector<std::unique_ptr<Block>>& blocks,
   BlockMemory memory;
   std::map<std::type_index, std::shared_ptr<const BlockActivations>> of_type;
   for (const auto& block : blocks) {
+    if (!block) {
+      memory.push_back(nullptr);
+      continue;
+    }
     const Block& made = *block;
     auto& first = of_type[typeid(made)];
     if (!shared || !first) first = made.make_activations();
@@ -24,7 +28,10 @@ Activations::Activations(device::Backend& backend, BlockMemory blocks, int64_t t
                          int64_t hidden)
     : dtype_(backend.compute_dtype()), hidden_(hidden), blocks_(std::move(blocks)) {
   const size_t bytes = static_cast<size_t>(tokens * hidden) * size_of(dtype_);
-  for (size_t block = 0; block + 1 < blocks_.size(); ++block) outputs_.emplace_back(backend, bytes);
+  for (size_t block = 0; block + 1 < blocks_.size(); ++block) {
+    const bool crosses = blocks_[block] || blocks_[block + 1];
+    outputs_.push_back(crosses ? device::Buffer(backend, bytes) : device::Buffer());
+  }
   gradient_ = device::Buffer(backend, bytes);
 }
 

@@ -17,16 +17,16 @@ struct BlockActivations {
   virtual ~BlockActivations() = default;
 };
 
-// Of every block, in the order of forward. Where blocks share memory, a block's backward must come
-// before any other forward that writes it.
+// Of every block, in the order of forward; null where another stage has the block. Where blocks
+// share memory, a block's backward must come before any other forward that writes it.
 using BlockMemory = std::vector<std::shared_ptr<const BlockActivations>>;
 // `shared`: blocks of one type have the same memory.
 BlockMemory make_block_memory(const std::vector<std::unique_ptr<Block>>& blocks, bool shared);
 
 class Activations {
  public:
-  // Takes memory for what crosses from one block to the next, of one micro-batch of up to `tokens`:
-  // tensors [T, hidden] of the compute dtype. The rest is `blocks`.
+  // Takes memory for what `blocks` read and write of each other and of other stages, of one
+  // micro-batch of up to `tokens`: tensors [T, hidden] of the compute dtype. The rest is `blocks`.
   Activations(device::Backend& backend, BlockMemory blocks, int64_t tokens, int64_t hidden);
 
   // What block `block` reads, the output of the one before it; and what it writes.
@@ -44,7 +44,7 @@ class Activations {
  private:
   device::DType dtype_;
   int64_t hidden_;
-  std::vector<device::Buffer> outputs_;  // of all blocks but the last
+  std::vector<device::Buffer> outputs_;  // of all blocks but the last; empty between other stages
   device::Buffer gradient_;
   BlockMemory blocks_;
 };

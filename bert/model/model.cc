@@ -14,7 +14,7 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
     : config_(config),
       options_(options),
       backend_(backend),
-      layout_(config),
+      layout_(config, options.stage),
       parameters_(backend, layout_),
       slots_(backend, capacity, options.rounding, options.in_flight),
       workspace_(backend, config, options.rounding.rounded(capacity), options.float8),
@@ -22,25 +22,39 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
       context_{config_, backend, parameters_, workspace_, options.rounding.rounded(capacity)} {
   if (options.float8 && options.recompute) fail("FP8 keeps activations: they are not recomputed");
   if (options.float8) {
+    if (options.stage.count > 1) fail("FP8 has no copies of what stages send each other");
     if (!backend.has_float8()) fail("{}: has no FP8", backend.description());
     scales_.emplace(backend, EncoderLayer::kGemms * config.layers);
   }
-  int index = 0;
-  auto embeddings = std::make_unique<Embeddings>(context_, layout_, index++, options.word_gradient);
-  embeddings_ = embeddings.get();
-  blocks_.push_back(std::move(embeddings));
-  if (late_words()) words_of_step_.resize(static_cast<size_t>(config.vocab_size));
-  for (size_t layer = 0; layer < layout_.layers.size(); ++layer) {
-    blocks_.push_back(std::make_unique<EncoderLayer>(context_, layout_, layer, index++,
-                                                     scales_ ? &*scales_ : nullptr));
-  }
-  auto heads = std::make_unique<Heads>(context_, layout_, index);
-  heads_ = heads.get();
-  blocks_.push_back(std::move(heads));
+  make_blocks();
   for (size_t block = 0; block + 1 < blocks_.size(); ++block) {
-    blocks_[block]->connect(*blocks_[block + 1]);
+    if (blocks_[block] && blocks_[block + 1]) blocks_[block]->connect(*blocks_[block + 1]);
   }
-  activations_.emplace(make_activations());
+  const int64_t before = backend.buffer_bytes();
+  for (int i = 0; i < options.in_flight; ++i) activations_.push_back(make_activations());
+  activation_bytes_ = backend.buffer_bytes() - before;
+}
+
+void Model::make_blocks() {
+  const auto heads = static_cast<int>(layout_.layers.size()) + 1;
+  blocks_.resize(static_cast<size_t>(heads) + 1);
+  for (int index = 0; index <= heads; ++index) {
+    if (!options_.stage.has_block(index, heads + 1)) continue;
+    std::unique_ptr<Block>& block = blocks_[static_cast<size_t>(index)];
+    if (index == 0) {
+      auto made = std::make_unique<Embeddings>(context_, layout_, index, options_.word_gradient);
+      embeddings_ = made.get();
+      block = std::move(made);
+      if (late_words()) words_of_step_.resize(static_cast<size_t>(config_.vocab_size));
+    } else if (index < heads) {
+      block = std::make_unique<EncoderLayer>(context_, layout_, static_cast<size_t>(index) - 1,
+                                             index, scales_ ? &*scales_ : nullptr);
+    } else {
+      auto made = std::make_unique<Heads>(context_, layout_, index);
+      heads_ = made.get();
+      block = std::move(made);
+    }
+  }
 }
 
 Model::~Model() = default;
@@ -60,9 +74,9 @@ void Model::resume_after(int64_t step) {
 }
 
 Activations Model::make_activations() const {
-  const bool first = !activations_;
+  const bool first = activations_.empty();
   return {backend_,
-          options_.recompute && !first ? activations_->blocks()
+          options_.recompute && !first ? activations_.front().blocks()
                                        : make_block_memory(blocks_, options_.recompute),
           context_.capacity.tokens, config_.hidden_size};
 }
@@ -87,13 +101,14 @@ MicroBatch Model::begin(const TrainingStep& step) {
 }
 
 std::vector<Range> Model::completes(const Block& block) const {
-  return layout_.completes(blocks_.size() - 1 - static_cast<size_t>(block.index()),
-                           static_cast<bool>(late_words()));
+  if (!late_words()) return {block.gradients()};
+  return layout_.completes(blocks_.size() - 1 - static_cast<size_t>(block.index()), true);
 }
 
 device::Tensor Model::late_words() const {
-  return options_.word_gradient == WordGradient::kSplitForGood ? embeddings_->input_words()
-                                                               : device::Tensor();
+  return options_.word_gradient == WordGradient::kSplitForGood && embeddings_
+             ? embeddings_->input_words()
+             : device::Tensor();
 }
 
 Model::Shape Model::shape(const MicroBatch& micro_batch) const {
@@ -108,13 +123,16 @@ Model::Shape Model::shape(const MicroBatch& micro_batch) const {
 }
 
 void Model::forward(const MicroBatch& micro_batch) {
-  for (const auto& block : blocks_) block->forward(micro_batch, *activations_);
+  for (const auto& block : blocks_) {
+    if (block) block->forward(micro_batch, activations());
+  }
 }
 
 void Model::backward(const MicroBatch& micro_batch, const MarkReady& mark_ready) {
   for (const auto& block : blocks_ | std::views::reverse) {
-    if (options_.recompute && block->recomputes()) block->forward(micro_batch, *activations_);
-    block->backward(micro_batch, *activations_);
+    if (!block) continue;
+    if (options_.recompute && block->recomputes()) block->forward(micro_batch, activations());
+    block->backward(micro_batch, activations());
     block->complete();
     if (!mark_ready) continue;
     for (const Range& range : completes(*block)) mark_ready(range.begin, range.end);
@@ -129,16 +147,18 @@ void Model::train(const data::PackedBatch& batch, const TrainingStep& step,
   backward(micro_batch, mark_ready);
 }
 
-void Model::evaluate(const DeviceBatch& batch) {
-  forward({.batch = &batch, .step = step_values_.as<StepValues>()});
+MicroBatch Model::evaluated(const DeviceBatch& batch) const {
+  return {.batch = &batch, .step = step_values_.as<StepValues>()};
 }
+
+void Model::evaluate(const DeviceBatch& batch) { forward(evaluated(batch)); }
 
 void Model::evaluate(const data::PackedBatch& batch) {
   upload(batch);
   evaluate(slots_.take());
 }
 
-Losses Model::take_losses() { return heads_->take_losses(true); }
-Losses Model::take_evaluation_losses() { return heads_->take_losses(false); }
+Losses Model::take_losses() { return heads_ ? heads_->take_losses(true) : Losses(); }
+Losses Model::take_evaluation_losses() { return heads_ ? heads_->take_losses(false) : Losses(); }
 
 }  // namespace strata::bert

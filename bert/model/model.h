@@ -20,6 +20,7 @@
 #include "bert/micro_batch.h"
 #include "bert/parameter_store.h"
 #include "bert/parameters.h"
+#include "bert/stage.h"
 
 namespace strata::bert {
 
@@ -45,6 +46,8 @@ struct ModelOptions {
   // one layer, and forward runs again right before each backward. Not with FP8.
   bool recompute = false;
   WordGradient word_gradient = WordGradient::kTogether;
+  // Only these blocks and their parameters are here. Not with FP8, nor with kSplitForGood.
+  Stage stage;
 };
 
 class Model {
@@ -52,8 +55,8 @@ class Model {
   // Called when backward has completed the gradients of elements [begin, end) of the arena.
   using MarkReady = std::function<void(int64_t begin, int64_t end)>;
 
-  // Takes memory for weights, gradients, batches and one micro-batch's activations. `backend` must
-  // outlive it. Throws Error where it cannot do what the options ask for.
+  // Takes memory for weights, gradients, batches and the activations of all micro-batches in
+  // flight. `backend` must outlive it. Throws Error where it cannot do what the options ask for.
   Model(const BertConfig& config, device::Backend& backend, const BatchCapacity& capacity,
         const ModelOptions& options = {});
   ~Model();
@@ -66,6 +69,7 @@ class Model {
   bool in_float8() const { return options_.float8; }
   bool recomputes() const { return options_.recompute; }
   int in_flight() const { return options_.in_flight; }
+  const Stage& stage() const { return options_.stage; }
   // The amax of what FP8 GEMMs have been given since the step began, f32: ranks that agree on them
   // before the next step go on with the same scales. Absent without FP8.
   device::Tensor float8_amax() const { return scales_ ? scales_->amax() : device::Tensor(); }
@@ -83,7 +87,7 @@ class Model {
   // Master weights and training_state() have been overwritten with those after `step`.
   void resume_after(int64_t step);
 
-  // In the order of forward: embeddings, layer_0, layer_1, ..., heads.
+  // In the order of forward: embeddings, layer_0, layer_1, ..., heads; null: of another stage.
   const std::vector<std::unique_ptr<Block>>& blocks() const { return blocks_; }
   // Arena elements whose gradients are complete after a block's last backward, in the order in
   // which they are. Together they are the arena.
@@ -93,9 +97,12 @@ class Model {
   // absent and empty.
   device::Tensor late_words() const;
   std::span<const uint8_t> words_of_step() const { return words_of_step_; }
-  // The memory of one micro-batch in flight, which evaluations use, too; and memory for one more.
-  const Activations& activations() const { return *activations_; }
-  Activations make_activations() const;
+  // Of the memory of all micro-batches in flight.
+  int64_t activation_bytes() const { return activation_bytes_; }
+  // The memory of each of the micro-batches in flight; evaluations use it, too.
+  const Activations& activations(int in_flight = 0) const {
+    return activations_[static_cast<size_t>(in_flight)];
+  }
 
   // A batch on its way to the device, for the next begin() or evaluate(): see BatchSlots.
   void upload(const data::PackedBatch& batch) { slots_.upload(batch); }
@@ -109,8 +116,11 @@ class Model {
   using Shape = std::array<int64_t, 7>;  // the first is the slot that the batch lies in
   Shape shape(const MicroBatch& micro_batch) const;
 
+  // A batch as blocks see it in evaluation: without dropout or gradients.
+  MicroBatch evaluated(const DeviceBatch& batch) const;
+
   // For tests and measurements; training walks a schedule (training/step_walker.h).
-  // All blocks in order, with activations of the model's own. Both passes write gradients.
+  // All blocks that are here in order, with the first activations. Both passes write gradients.
   // `mark_ready` may be empty.
   void forward(const MicroBatch& micro_batch);
   void backward(const MicroBatch& micro_batch, const MarkReady& mark_ready);
@@ -120,11 +130,15 @@ class Model {
   void evaluate(const DeviceBatch& batch);
   void evaluate(const data::PackedBatch& batch);
 
-  // The sums since the last call, over training or over evaluation. Waits for the device.
+  // The sums since the last call, over training or over evaluation; none without heads. Waits for
+  // the device.
   Losses take_losses();
   Losses take_evaluation_losses();
 
  private:
+  void make_blocks();
+  Activations make_activations() const;
+
   BertConfig config_;
   ModelOptions options_;
   device::Backend& backend_;
@@ -140,7 +154,8 @@ class Model {
   Embeddings* embeddings_ = nullptr;  // the first of them
   Heads* heads_ = nullptr;            // the last
   std::vector<uint8_t> words_of_step_;
-  std::optional<Activations> activations_;
+  std::vector<Activations> activations_;
+  int64_t activation_bytes_ = 0;
 };
 
 }  // namespace strata::bert

@@ -72,45 +72,77 @@ void print_table(const bench::StepBenchmark& b) {
   fmt::print("share of peak   {:10.1f} %\n", 100 * b.flops_per_second() / b.peak_flops_per_second);
 }
 
-// The order of work of one step, a task a line.
-void print_explanation(const config::RunConfig& config, bool json) {
-  const bert::ParameterLayout layout(training::make_bert_config(config));
-  const training::Schedule schedule =
-      training::make_schedule(config, static_cast<int>(layout.groups.size()));
+// The order of work of one step, of one stage of the model.
+struct Explanation {
+  training::Schedule schedule;
+  int own_blocks = 0;
+  size_t buckets = 0;
+  std::vector<training::ExplainedTask> tasks;
+
+  const bert::Stage& stage() const { return schedule.stage; }
+};
+
+Explanation explain(const config::RunConfig& config, const bert::Stage& stage) {
+  const bert::BertConfig model = training::make_bert_config(config);
+  const bert::ParameterLayout layout(model, stage);
   const std::vector<Range> buckets = training::gradient_buckets(config, layout);
-  const auto tasks = training::explain(schedule, layout, buckets, config.reduce.early_words);
-  if (json) {
-    auto list = nlohmann::ordered_json::array();
-    for (const training::ExplainedTask& each : tasks) {
-      nlohmann::ordered_json line = {{"task", name_of(each.task.kind)},
-                                     {"micro_batch", each.task.micro_batch}};
-      if (!each.block.empty()) line["block"] = each.block;
-      if (each.task.kind == training::Task::Kind::kReady) {
-        for (const Range& range : each.gradients) {
-          line["gradients"].push_back({range.begin, range.end});
-        }
-        line["buckets"] = each.buckets;
+  Explanation explanation{
+      .schedule = training::make_schedule(config, static_cast<int>(model.layers) + 2, stage),
+      .own_blocks = static_cast<int>(layout.groups.size()),
+      .buckets = buckets.size()};
+  explanation.tasks =
+      training::explain(explanation.schedule, layout, buckets, config.reduce.early_words);
+  return explanation;
+}
+
+nlohmann::ordered_json to_json(const Explanation& explanation) {
+  auto list = nlohmann::ordered_json::array();
+  for (const training::ExplainedTask& each : explanation.tasks) {
+    nlohmann::ordered_json line = {{"task", name_of(each.task.kind)},
+                                   {"micro_batch", each.task.micro_batch}};
+    if (!each.block.empty()) line["block"] = each.block;
+    if (each.peer >= 0) line["peer"] = each.peer;
+    if (each.task.kind == training::Task::Kind::kReady) {
+      for (const Range& range : each.gradients) {
+        line["gradients"].push_back({range.begin, range.end});
       }
-      list.push_back(line);
+      line["buckets"] = each.buckets;
     }
-    const nlohmann::ordered_json result = {{"schedule", schedule.name},
-                                           {"blocks", schedule.blocks},
-                                           {"micro_batches", schedule.micro_batches},
-                                           {"in_flight", schedule.in_flight},
-                                           {"buckets", buckets.size()},
-                                           {"tasks", list}};
-    fmt::print("{}\n", result.dump(2));
-    return;
+    list.push_back(line);
   }
-  fmt::print("{}: {} blocks, {} micro-batch{}, {} in flight, {} bucket{} of gradients\n\n",
-             schedule.name, schedule.blocks, schedule.micro_batches,
-             schedule.micro_batches == 1 ? "" : "es", schedule.in_flight, buckets.size(),
-             buckets.size() == 1 ? "" : "s");
-  fmt::print("{:>5}  {:>11}  {:<12} {:<9} {}\n", "", "micro-batch", "block", "task",
+  nlohmann::ordered_json result = {{"schedule", explanation.schedule.name}};
+  if (explanation.stage().count > 1) {
+    result.update({{"stage", explanation.stage().index}, {"stages", explanation.stage().count}});
+  }
+  result.update({{"blocks", explanation.own_blocks},
+                 {"micro_batches", explanation.schedule.micro_batches},
+                 {"in_flight", explanation.schedule.in_flight},
+                 {"buckets", explanation.buckets},
+                 {"tasks", list}});
+  return result;
+}
+
+// A task a line.
+void print(const Explanation& explanation) {
+  const training::Schedule& schedule = explanation.schedule;
+  const bert::Stage& stage = explanation.stage();
+  fmt::print("{}{}: {} blocks, {} micro-batch{}, {} in flight, {} bucket{} of gradients\n\n",
+             schedule.name,
+             stage.count > 1 ? fmt::format(", stage {} of {}", stage.index, stage.count) : "",
+             explanation.own_blocks, schedule.micro_batches,
+             schedule.micro_batches == 1 ? "" : "es", schedule.in_flight, explanation.buckets,
+             explanation.buckets == 1 ? "" : "s");
+  const int width = stage.count > 1 ? 16 : 9;  // "receive_gradient", "recompute"
+  fmt::print("{:>5}  {:>11}  {:<12} {:<{}} {}\n", "", "micro-batch", "block", "task", width,
              "what becomes ready");
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    const training::ExplainedTask& each = tasks[i];
+  for (size_t i = 0; i < explanation.tasks.size(); ++i) {
+    const training::ExplainedTask& each = explanation.tasks[i];
     std::string ready;
+    if (each.peer >= 0) {
+      const bool sent = each.task.kind == training::Task::Kind::kSendOutput ||
+                        each.task.kind == training::Task::Kind::kSendGradient;
+      ready = fmt::format("{} stage {}", sent ? "to" : "from", each.peer);
+    }
     if (each.task.kind == training::Task::Kind::kUpdate) ready = "every bucket is updated";
     if (each.task.kind == training::Task::Kind::kReady) {
       int64_t gradients = 0;
@@ -121,9 +153,25 @@ void print_explanation(const config::RunConfig& config, bool json) {
                              fmt::join(each.buckets, ", "));
       }
     }
-    fmt::print("{:>5}  {:>11}  {:<12} {:<9} {}\n", i, each.task.micro_batch,
-               each.block.empty() ? "all" : each.block, name_of(each.task.kind), ready);
+    fmt::print("{:>5}  {:>11}  {:<12} {:<{}} {}\n", i, each.task.micro_batch,
+               each.block.empty() ? "all" : each.block, name_of(each.task.kind), width, ready);
   }
+}
+
+// Of every stage, one after another.
+void print_explanation(const config::RunConfig& config, bool json) {
+  training::check_stages(config, training::make_bert_config(config), config.parallel.stages);
+  auto list = nlohmann::ordered_json::array();
+  for (int rank = 0; rank < config.parallel.stages; ++rank) {
+    const Explanation explanation = explain(config, training::stage_of_rank(config, rank));
+    if (json) {
+      list.push_back(to_json(explanation));
+    } else {
+      if (rank > 0) fmt::print("\n");
+      print(explanation);
+    }
+  }
+  if (json) fmt::print("{}\n", (list.size() == 1 ? list.front() : list).dump(2));
 }
 
 }  // namespace
@@ -140,7 +188,7 @@ void add_bench_step(CLI::App& bench) {
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--explain", options->explain,
                     "Print the order of work of one step instead: block, micro-batch, direction, "
-                    "what becomes ready");
+                    "what becomes ready; of every stage of a pipeline");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
       const auto config = options->run.load();

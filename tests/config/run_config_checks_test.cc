@@ -72,10 +72,54 @@ TEST(RunConfigChecks, EarlyWordsNeedGradientsThatAreReducedWhole) {
             "early_words to false");
   config.clip.mode = ClipMode::kAfterAllReduce;
   EXPECT_EQ(conflict_of(config), "");
+  config.parallel.stages = 2;
+  config.batch.gradient_accumulation_steps = 2;
+  EXPECT_EQ(conflict_of(config),
+            "<reduce.early_words>: reduce.early_words: it is not built for parallel.stages; set "
+            "early_words to false, or use 1 stage");
+  config.parallel.stages = 1;
   config.optimizer.sharded = true;
   EXPECT_EQ(conflict_of(config),
             "<reduce.early_words>: reduce.early_words: it is not built for optimizer.sharded; set "
             "one of both to false");
+}
+
+TEST(RunConfigChecks, WhatStagesCannotDoIsRefused) {
+  RunConfig pipeline;
+  pipeline.parallel.stages = 4;
+  pipeline.batch.gradient_accumulation_steps = 4;
+  EXPECT_EQ(conflict_of(pipeline), "");
+  const auto conflict_with = [&](const auto& change) {
+    RunConfig config = pipeline;
+    change(config);
+    return conflict_of(config);
+  };
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.batch.gradient_accumulation_steps = 3; }),
+            "<parallel.stages>: parallel.stages: 4 stages need as many micro-batches under way, "
+            "batch.gradient_accumulation_steps is 3; raise it, or use fewer stages");
+  EXPECT_EQ(conflict_with([](RunConfig& c) {
+              c.run.division = Division::kClosed;
+              c.clip.mode = ClipMode::kAfterAllReduce;
+              c.optimizer.name = OptimizerKind::kLamb;
+            }),
+            "<parallel.stages>: parallel.stages: a pipeline is for the open division "
+            "(run.division is closed); use 1");
+  EXPECT_EQ(
+      conflict_with([](RunConfig& c) { c.batch.accumulation_order = AccumulationOrder::kLayer; }),
+      "<parallel.stages>: parallel.stages: a pipeline has an order of its own "
+      "(batch.accumulation_order is layer); use micro_batch, or 1 stage");
+  EXPECT_EQ(conflict_with([](RunConfig& c) {
+              c.device.backend = &device::find_backend("cuda");
+              c.device.graphs = true;
+            }),
+            "<parallel.stages>: parallel.stages: what stages send each other is in the middle of a "
+            "step, which no graph can hold; set device.graphs to false, or use 1 stage");
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.model.precision = Precision::kFp8; }),
+            "<parallel.stages>: parallel.stages: what stages send each other has no copy in FP8, "
+            "which a layer's first GEMM reads; use model.precision bf16, or 1 stage");
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.checkpoint.every_steps = 5; }),
+            "<parallel.stages>: parallel.stages: checkpoints of a part of the model are not built; "
+            "set checkpoint.every_steps and checkpoint.every_seconds to 0, or use 1 stage");
 }
 
 TEST(RunConfigChecks, TheClosedDivisionHasMlperfsTarget) {

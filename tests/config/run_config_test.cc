@@ -217,6 +217,9 @@ TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
                                      "reference",
                                      "plain",
                                      "never",
+                                     "layer",
+                                     "recompute",
+                                     "contiguous",
                                      "polynomial_decay",
                                      "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);
@@ -249,6 +252,8 @@ TEST_F(RunConfigTest, DerivedValues) {
   config.batch.gradient_accumulation_steps = 3;
   config.schedule.training_steps = 99;
   EXPECT_EQ(global_batch_size(config, 2), 48);
+  config.parallel.stages = 2;
+  EXPECT_EQ(global_batch_size(config, 4), 48);
   EXPECT_EQ(max_steps(config), 99);
   EXPECT_EQ(eval_interval_samples(config, 2), 150'000);
   config.target.max_steps = 7;

@@ -134,17 +134,19 @@ inline void expect_gaps_between_gradients_to_be_zero(const bert::Model& model) {
   EXPECT_TRUE(is_zero(end, model.layout().size));
 }
 
-// `steps` steps from random weights, with dropout, after as much warm-up as configured. The second
-// and the third are added to `timeline`, which may be null.
+// `steps` steps of `bert` from random weights, with dropout, after as much warm-up as configured.
+// The second and the third are added to `timeline`, which may be null.
 inline TrainingHistory train(const config::RunConfig& config, device::Backend& backend,
                              comm::Communicator& communicator, const data::InstanceSource& source,
-                             uint64_t seed, int steps, Timeline* timeline = nullptr) {
-  bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
-                    model_options(config, small_bert()));
-  const bert::HostWeights weights = bert::random_weights(model.layout(), seed);
+                             uint64_t seed, int steps, Timeline* timeline = nullptr,
+                             const bert::BertConfig& bert = small_bert()) {
+  bert::Model model(bert, backend, capacity_of(source, config.batch.micro_batch),
+                    model_options(config, bert, communicator.rank()));
+  const bert::HostWeights weights =
+      weights_of_stage(model, bert::random_weights(bert::ParameterLayout(model.config()), seed));
   model.set_weights(weights);
   Trainer trainer(config, backend, model, communicator, seed);
-  warm_up(config, model, weights, trainer, communicator);
+  warm_up(config, model, weights, trainer);
   trainer.start(source);
   TrainingHistory history;
   for (int step = 0; step < steps; ++step) {
@@ -154,7 +156,7 @@ inline TrainingHistory train(const config::RunConfig& config, device::Backend& b
   history.evaluation =
       Evaluator(model, source, 0, config.batch.micro_batch, communicator).evaluate();
   trainer.gather_weights();
-  history.weights = model.weights();
+  history.weights = trainer.whole_weights();
   expect_gaps_between_gradients_to_be_zero(model);
   return history;
 }

@@ -135,7 +135,7 @@ TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
     const bert::HostWeights weights = bert::random_weights(model.layout(), 7);
     model.set_weights(weights);
     Trainer trainer(cold, device, model, *communicator_, 7);
-    const WarmUp result = warm_up(cold, model, weights, trainer, *communicator_);
+    const WarmUp result = warm_up(cold, model, weights, trainer);
     EXPECT_GT(result.tried, 4);
     EXPECT_EQ(result.captured, 0);
     const int tries = device.tries();

@@ -37,19 +37,19 @@ class StagePieces {
   Piece forward(const Range& run, int m) const {
     const int first = static_cast<int>(run.begin), last = static_cast<int>(run.end) - 1;
     Piece piece;
-    if (first > 0) piece.receive = {kReceiveInput, first, m};
+    if (first > 0 && !has(first - 1)) piece.receive = {kReceiveInput, first, m};
     for (int block = first; block <= last; ++block) piece.tasks.push_back({kForward, block, m});
-    if (!has(last + 1)) piece.tasks.push_back({kSendOutput, last, m});
+    if (last != heads() && !has(last + 1)) piece.tasks.push_back({kSendOutput, last, m});
     return piece;
   }
 
   Piece through_heads(int m, bool ready) const {
     Piece piece{.tasks = {{kForward, heads(), m}, {kBackward, heads(), m}}};
-    if (ready) piece.tasks.push_back({kReady, heads(), m});
     if (!has(heads() - 1)) {
       piece.receive = {kReceiveInput, heads(), m};
       piece.tasks.push_back({kSendGradient, heads(), m});
     }
+    if (ready) piece.tasks.push_back({kReady, heads(), m});
     return piece;
   }
 
@@ -60,9 +60,9 @@ class StagePieces {
     for (int block = last; block >= first; --block) {
       if (recompute_) piece.tasks.push_back({kRecompute, block, m});
       piece.tasks.push_back({kBackward, block, m});
+      if (block == first && first > 0) piece.tasks.push_back({kSendGradient, first, m});
       if (ready) piece.tasks.push_back({kReady, block, m});
     }
-    if (first > 0) piece.tasks.push_back({kSendGradient, first, m});
     return piece;
   }
 
@@ -71,6 +71,30 @@ class StagePieces {
   int blocks_;
   bool recompute_;
 };
+
+Schedule schedule_of(const bert::Stage& stage, int blocks, int micro_batches, bool recompute) {
+  return {.name = stage.pipeline == bert::Pipeline::kModular ? "modular_pipeline"
+                                                             : "contiguous_pipeline",
+          .stage = stage,
+          .blocks = blocks,
+          .micro_batches = micro_batches,
+          .in_flight = micro_batches,
+          .recomputes = recompute};
+}
+
+// A message is received beside the piece before its own.
+void append(const std::vector<Piece>& pieces, Schedule& schedule) {
+  std::vector<Task>& tasks = schedule.tasks;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (i == 0 && pieces[i].receive) tasks.push_back(*pieces[i].receive);
+    const std::optional<Task> next =
+        i + 1 < pieces.size() ? pieces[i + 1].receive : std::optional<Task>();
+    const bool ahead = schedule.micro_batches > 1;
+    if (next && ahead) tasks.push_back(*next);
+    tasks.insert(tasks.end(), pieces[i].tasks.begin(), pieces[i].tasks.end());
+    if (next && !ahead) tasks.push_back(*next);
+  }
+}
 
 }  // namespace
 
@@ -88,26 +112,22 @@ Schedule pipeline(const bert::Stage& stage, int blocks, int micro_batches, bool 
   for (const Range& run : runs | std::views::reverse) {
     for (int m = 0; m < micro_batches; ++m) pieces.push_back(of.backward(run, m, m == last));
   }
+  Schedule schedule = schedule_of(stage, blocks, micro_batches, recompute);
+  append(pieces, schedule);
+  schedule.tasks.push_back({kUpdate, 0, last});
+  return schedule;
+}
 
-  Schedule schedule{.name = stage.pipeline == bert::Pipeline::kModular ? "modular_pipeline"
-                                                                       : "contiguous_pipeline",
-                    .stage = stage,
-                    .blocks = blocks,
-                    .micro_batches = micro_batches,
-                    .in_flight = micro_batches,
-                    .recomputes = recompute};
-  // A message is received beside the piece before its own.
-  std::vector<Task>& tasks = schedule.tasks;
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    if (i == 0 && pieces[i].receive) tasks.push_back(*pieces[i].receive);
-    const bool ahead = micro_batches > 1 && i + 1 < pieces.size() && pieces[i + 1].receive;
-    if (ahead) tasks.push_back(*pieces[i + 1].receive);
-    tasks.insert(tasks.end(), pieces[i].tasks.begin(), pieces[i].tasks.end());
-    if (!ahead && i + 1 < pieces.size() && pieces[i + 1].receive) {
-      tasks.push_back(*pieces[i + 1].receive);
-    }
+Schedule pipeline_forward(const bert::Stage& stage, int blocks, int micro_batches) {
+  const StagePieces of(stage, blocks, false);
+  std::vector<Range> runs = of.runs();
+  if (of.has(of.heads())) runs.push_back({of.heads(), of.heads() + 1});
+  std::vector<Piece> pieces;
+  for (const Range& run : runs) {
+    for (int m = 0; m < micro_batches; ++m) pieces.push_back(of.forward(run, m));
   }
-  tasks.push_back({kUpdate, 0, last});
+  Schedule schedule = schedule_of(stage, blocks, micro_batches, false);
+  append(pieces, schedule);
   return schedule;
 }
 

@@ -17,4 +17,7 @@ namespace strata::training {
 // (Embeddings and heads, and the way from stage to stage, come on top.)
 Schedule pipeline(const bert::Stage& stage, int blocks, int micro_batches, bool recompute);
 
+// Its forwards alone, of as many micro-batches, to evaluate them.
+Schedule pipeline_forward(const bert::Stage& stage, int blocks, int micro_batches);
+
 }  // namespace strata::training

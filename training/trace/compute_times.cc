@@ -27,6 +27,9 @@ ComputeSeconds ComputeTimes::read(Timeline* timeline) {
     const double duration = 1e-9 * static_cast<double>(times[i] - times[i - 1]);
     if (task.kind == Task::Kind::kForward) {
       seconds.forward += duration;
+    } else if (task.kind == Task::Kind::kReceiveInput ||
+               task.kind == Task::Kind::kReceiveGradient) {
+      seconds.waiting += duration;
     } else {
       seconds.backward += duration;
       if (task.micro_batch == last) seconds.last_backward += duration;

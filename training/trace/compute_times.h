@@ -17,6 +17,7 @@ struct ComputeSeconds {
   double forward = 0;
   double backward = 0;       // until the last gradient was complete
   double last_backward = 0;  // of the last micro-batch, which communication runs beside
+  double waiting = 0;        // for what other stages send
 };
 
 // Marks Stream::kCompute as a step is issued, which must not be captured (Backend::capture).
@@ -26,7 +27,7 @@ class ComputeTimes {
 
   // What is issued next belongs to the task that ends next.
   void begin();
-  // A block's forward or backward has been issued.
+  // A block's forward or backward has been issued, or the wait for what it receives is over.
   void end(const Task& task, const std::string& block);
 
   // Over the tasks since the last call; waits for them. Adds what ran when to `timeline`, which may

@@ -172,8 +172,7 @@ TEST_F(Model, TwoMicroBatchesMayBeInFlight) {
   train(one_by_one, samples, step);
 
   bert::Model& model = together.model;
-  const Activations more = model.make_activations();
-  const Activations* activations[] = {&model.activations(), &more};
+  const Activations* activations[] = {&model.activations(), &model.activations(1)};
   MicroBatch micro_batches[2];
   for (size_t i = 0; i < 2; ++i) {
     step.accumulate = i > 0;

@@ -48,7 +48,7 @@ inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
   const bert::HostWeights others = bert::random_weights(model.layout(), seed + 1);
   model.set_weights(others);
   Trainer trainer(config, backend, model, communicator, seed);
-  warm_up(config, model, others, trainer, communicator);
+  warm_up(config, model, others, trainer);
   const auto parts = open_checkpoint(folder);
   check_global_batch(config, communicator.size(), parts.front().header().plan);
   restore(parts, trainer.state().arrays, backend);

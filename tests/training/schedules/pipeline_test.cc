@@ -136,9 +136,9 @@ TEST(Pipeline, TakesAllMicroBatchesThroughARunBeforeTheNext) {
       {kReceiveInput, 4, 1},    {kForward, 4, 0},      {kSendOutput, 4, 0},    //
       {kReceiveGradient, 4, 0}, {kForward, 4, 1},      {kSendOutput, 4, 1},    //
       {kReceiveGradient, 4, 1}, {kBackward, 4, 0},     {kSendGradient, 4, 0},  //
-      {kReceiveGradient, 2, 0}, {kBackward, 4, 1},     {kReady, 4, 1},        {kSendGradient, 4, 1},
+      {kReceiveGradient, 2, 0}, {kBackward, 4, 1},     {kSendGradient, 4, 1}, {kReady, 4, 1},
       {kReceiveGradient, 2, 1}, {kBackward, 2, 0},     {kSendGradient, 2, 0}, {kBackward, 2, 1},
-      {kReady, 2, 1},           {kSendGradient, 2, 1}, {kUpdate, 0, 1}};
+      {kSendGradient, 2, 1},    {kReady, 2, 1},        {kUpdate, 0, 1}};
   EXPECT_EQ(schedule.tasks, expected);
   EXPECT_EQ(schedule.in_flight, 2);
 }

@@ -1,0 +1,205 @@
+// Training by the stages of a pipeline. What it should give is that of ranks that have the whole
+// model each.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/deferred_backend.h"
+#include "tests/training/small_training.h"
+
+namespace strata::training {
+namespace {
+
+constexpr uint64_t kSeed = 7;
+constexpr int kSamples = 48, kSteps = 3;
+
+constexpr auto kContiguous = config::PipelineKind::kContiguous,
+               kModular = config::PipelineKind::kModular;
+using config::ClipMode;
+using config::OptimizerKind;
+
+struct Case {
+  config::PipelineKind pipeline;
+  ClipMode clip = ClipMode::kNone;
+  double max_norm = 1;
+  OptimizerKind optimizer = OptimizerKind::kAdam;
+};
+
+// Two layers a stage, each at least a bucket: any division into stages has the same buckets.
+bert::BertConfig model_of(int stages) {
+  bert::BertConfig config = small_bert();
+  config.hidden_size = config.intermediate_size = 32;
+  config.layers = 2 * stages;
+  return config;
+}
+
+// A pipeline of as many stages as micro-batches, and one more where there are two.
+config::RunConfig run_of(const Case& test, int stages) {
+  config::RunConfig config = small_run();
+  config.parallel = {stages, test.pipeline};
+  config.clip = {test.clip, test.max_norm};
+  config.optimizer.name = test.optimizer;
+  config.batch.micro_batch = 2;
+  config.batch.gradient_accumulation_steps = std::max(stages, 3);
+  config.reduce.bucket_megabytes = 0.004;
+  return config;
+}
+
+// The same samples on ranks that have the whole model.
+config::RunConfig whole(config::RunConfig config) {
+  config.parallel.stages = 1;
+  config.batch.micro_batch *= config.batch.gradient_accumulation_steps;
+  config.batch.gradient_accumulation_steps = 1;
+  return config;
+}
+
+std::string name_of_case(const testing::TestParamInfo<Case>& test) {
+  return fmt::format("{}_{}_{}", config::name_of(test.param.pipeline),
+                     config::name_of(test.param.optimizer), config::name_of(test.param.clip));
+}
+
+double largest_difference(const bert::HostWeights& a, const bert::HostWeights& b) {
+  double largest = 0;
+  EXPECT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_TRUE(std::isfinite(a[i]));
+    largest = std::max<double>(largest, std::abs(a[i] - b[i]));
+  }
+  return largest;
+}
+
+class PipelineTraining : public testing::TestWithParam<Case> {
+ protected:
+  // The numbers of stages that so many ranks can be.
+  std::vector<int> stages() const {
+    std::vector<int> stages;
+    for (int count = 2; count <= world_->size(); ++count) {
+      if (world_->size() % count == 0) stages.push_back(count);
+    }
+    return stages;
+  }
+  // Those that have the same stage: one of each replica.
+  std::unique_ptr<comm::Communicator> replicas(int stages) {
+    return world_->split(world_->rank() % stages);
+  }
+  TrainingHistory train_on(comm::Communicator& ranks, const config::RunConfig& config,
+                           const bert::BertConfig& bert) {
+    return train(config, *make_backend(config), ranks, *source_, kSeed, kSteps, nullptr, bert);
+  }
+
+  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
+  std::unique_ptr<comm::Communicator> alone_ = comm::make_single_communicator();
+  std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
+};
+
+constexpr double kClips = 0.3;
+const auto kCases =
+    testing::Values(Case{kContiguous}, Case{kModular},  //
+                    Case{kContiguous, ClipMode::kAfterAllReduce, kClips},
+                    Case{kModular, ClipMode::kAfterAllReduce, kClips},
+                    Case{kContiguous, ClipMode::kBeforeAllReduce, kClips},
+                    Case{kModular, ClipMode::kBeforeAllReduce, kClips},
+                    Case{kContiguous, ClipMode::kBucketBeforeAllReduce, kClips},
+                    Case{kModular, ClipMode::kBucketBeforeAllReduce, kClips},
+                    Case{kContiguous, ClipMode::kAfterAllReduce, kClips, OptimizerKind::kLamb},
+                    Case{kModular, ClipMode::kBucketBeforeAllReduce, kClips, OptimizerKind::kLamb});
+INSTANTIATE_TEST_SUITE_P(Cases, PipelineTraining, kCases, name_of_case);
+
+TEST_P(PipelineTraining, EqualsThatOfWholeModels) {
+  constexpr double kBound = 1e-5;
+  for (const int stages : this->stages()) {
+    SCOPED_TRACE(fmt::format("{} stages", stages));
+    const config::RunConfig config = run_of(GetParam(), stages);
+    const bert::BertConfig bert = model_of(stages);
+    const TrainingHistory found = train_on(*world_, config, bert);
+    const TrainingHistory expected = train_on(*replicas(stages), whole(config), bert);
+    EXPECT_LE(largest_loss_difference(found, expected), kBound);
+    EXPECT_LE(largest_difference(found.weights, expected.weights), kBound);
+    EXPECT_EQ(found.evaluation.masked_lm.count, expected.evaluation.masked_lm.count);
+    EXPECT_NEAR(found.evaluation.mean_loss(), expected.evaluation.mean_loss(), kBound);
+    for (size_t step = 0; step < found.steps.size(); ++step) {
+      const auto &norm = found.steps[step].gradient_norm,
+                 &expected_norm = expected.steps[step].gradient_norm;
+      ASSERT_EQ(norm.has_value(), GetParam().clip != ClipMode::kNone);
+      if (GetParam().clip == ClipMode::kAfterAllReduce || replicas(stages)->size() == 1) {
+        if (norm) EXPECT_NEAR(*norm, *expected_norm, kBound * *expected_norm);
+      }
+      if (norm) EXPECT_GT(*norm, 2 * kClips) << "nothing is clipped";
+    }
+    bert::HostWeights first = found.weights;
+    world_->broadcast(first.data(), first.size() * sizeof(float), 0);
+    EXPECT_EQ(first, found.weights) << "ranks differ";
+  }
+}
+
+// In double, of one step: a replica's gradients, or, where there are two, their mean, which ranks
+// exchange in f32.
+TEST_P(PipelineTraining, GradientsAreThoseOfOneRankWithTheWholeBatch) {
+  if (GetParam().clip != ClipMode::kNone) return;
+  for (const int stages : this->stages()) {
+    SCOPED_TRACE(fmt::format("{} stages", stages));
+    config::RunConfig config = run_of(GetParam(), stages);
+    config.device.backend = &device::find_backend("reference");
+    const auto backend = make_backend(config);
+    ASSERT_EQ(backend->master_dtype(), device::DType::kF64);
+    const bert::BertConfig bert = model_of(stages);
+    const int replicas = world_->size() / stages;
+
+    struct Gradients {
+      bert::ParameterLayout layout;
+      std::vector<double> values;
+    };
+    const auto gradients = [&](comm::Communicator& ranks, const config::RunConfig& run) {
+      bert::Model model(bert, *backend, capacity_of(*source_, run.batch.micro_batch),
+                        model_options(run, bert, ranks.rank()));
+      model.set_weights(weights_of_stage(
+          model, bert::random_weights(bert::ParameterLayout(model.config()), kSeed)));
+      Trainer trainer(run, *backend, model, ranks, kSeed);
+      trainer.start(*source_);
+      trainer.step();
+      const auto* values = model.gradients().as<double>();
+      return Gradients{model.layout(), {values, values + model.layout().size}};
+    };
+    config::RunConfig of_one = whole(config);
+    of_one.batch.micro_batch *= replicas;
+    const Gradients found = gradients(*world_, config), expected = gradients(*alone_, of_one);
+    double largest = 0, difference = 0;
+    for (const std::string& group : found.layout.groups) {
+      const Range mine = found.layout.group(group), theirs = expected.layout.group(group);
+      ASSERT_EQ(mine.size(), theirs.size());
+      for (int64_t i = 0; i < mine.size(); ++i) {
+        const double value = expected.values[static_cast<size_t>(theirs.begin + i)];
+        largest = std::max(largest, std::abs(value));
+        difference = std::max(
+            difference,
+            std::abs(found.values[static_cast<size_t>(mine.begin + i)] / replicas - value));
+      }
+    }
+    EXPECT_GT(largest, 1e-3);
+    EXPECT_LE(difference, (replicas == 1 ? 1e-13 : 1e-7) * largest);
+  }
+}
+
+// What is sent and received is in the device's order of work, also where the host is ahead of it;
+// recomputed activations and sharded state have the same bits.
+TEST_P(PipelineTraining, HasTheSameBitsOnDevicesThatLagBehind) {
+  for (const int stages : this->stages()) {
+    SCOPED_TRACE(fmt::format("{} stages", stages));
+    config::RunConfig config = run_of(GetParam(), stages);
+    const bert::BertConfig bert = model_of(stages);
+    const TrainingHistory expected = train_on(*world_, config, bert);
+    const auto cpu = make_backend(config);
+    config.batch.activations = config::ActivationPolicy::kRecompute;
+    config.optimizer.sharded = GetParam().optimizer == OptimizerKind::kAdam;
+    testing_support::DeferredBackend late(*cpu, static_cast<uint64_t>(world_->rank()));
+    for (device::Backend* backend : {cpu.get(), static_cast<device::Backend*>(&late)}) {
+      const TrainingHistory found =
+          train(config, *backend, *world_, *source_, kSeed, kSteps, nullptr, bert);
+      EXPECT_EQ(found.weights, expected.weights) << backend->name();
+      EXPECT_EQ(found.evaluation.masked_lm.correct, expected.evaluation.masked_lm.correct);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::training
