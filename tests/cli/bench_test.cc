@@ -41,6 +41,24 @@ TEST(BenchStep, ExplainsTheOrderOfWork) {
   EXPECT_NE(table.out.find("every bucket is updated"), std::string::npos) << table.out;
 }
 
+TEST(BenchStep, ExplainsEveryStageOfAPipeline) {
+  const std::string config = STRATA_SOURCE_DIR "/scripts/configs/tiny.yaml";
+  const ProcessResult result =
+      run({kStrata, "bench", "step", "--config", config, "--explain", "--json", "--set",
+           "batch.gradient_accumulation_steps=2", "--set", "parallel.stages=2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json stages = json::parse(result.out);
+  ASSERT_EQ(stages.size(), 2u);
+  for (int stage = 0; stage < 2; ++stage) {
+    EXPECT_EQ(stages[stage]["schedule"], "modular_pipeline");
+    EXPECT_EQ(stages[stage]["stage"], stage);
+    EXPECT_EQ(stages[stage]["blocks"], stage == 0 ? 3 : 1);
+  }
+  EXPECT_EQ(
+      stages[1]["tasks"][0],
+      (json{{"task", "receive_input"}, {"micro_batch", 0}, {"block", "layer_1"}, {"peer", 0}}));
+}
+
 TEST(BenchBalance, MeasuresEveryStrategyAtEveryNumberOfRanks) {
   const ProcessResult result =
       run(balance({"--ranks", "8,64", "--steps", "20", "--samples", "50000", "--json"}));

@@ -93,6 +93,34 @@ TEST_F(Train, ReachesTheTargetOnTwoRanks) {
   expect_checkers_pass(result("result_0.txt"));
 }
 
+// Whose weights are saved as one model, which is as accurate as they were.
+TEST_F(Train, ReachesTheTargetInTwoStages) {
+  const ProcessResult trained =
+      strata(train({"--set", "parallel.stages=2", "--set", "batch.gradient_accumulation_steps=2",
+                    "--set", "batch.micro_batch=2", "--set", "log.save_checkpoint=true"}),
+             2);
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  expect_a_whole_success(events(), 1);
+  const ProcessResult checked = strata({"check", "log", result("result_0.txt").string()});
+  EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+  const ProcessResult evaluated = strata({"eval", "--config", path("run.yaml"), "--json",
+                                          "--checkpoint", result("result_0.safetensors").string()});
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_NEAR(json::parse(evaluated.out)["masked_lm"]["accuracy"].get<double>(),
+              values_of(events(), "eval_accuracy").back().get<double>(), 1e-6);
+}
+
+TEST_F(Train, StagesMustDivideLayersAndRanks) {
+  const auto refused = [&](int stages, int ranks) {
+    return strata(train({"--set", fmt::format("parallel.stages={}", stages), "--set",
+                         "batch.gradient_accumulation_steps=4"}),
+                  ranks);
+  };
+  expect_refusal(refused(3, 1), {"parallel.stages: 3 does not divide the 2 layers of "});
+  expect_refusal(refused(2, 1),
+                 {"parallel.stages: 2 does not divide 1 rank; start a multiple of 2"});
+}
+
 TEST_F(Train, StrataItselfFindsTheLogCompliant) {
   ASSERT_EQ(strata(train()).exit_code, 0);
   const ProcessResult checked = strata({"check", "log", result("result_0.txt").string()});
