@@ -60,7 +60,7 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
   constexpr int kUnmeasured = 1;
   // All of the state, for all contenders.
   config::RunConfig unsharded = config;
-  unsharded.optimizer.sharded = false;
+  unsharded.optimizer.sharded = config::Sharding::kNone;
   SyntheticTraining training(unsharded, options.micro_batch_tokens, options.steps + kUnmeasured,
                              ranks);
   if (options.link && training.backend().has_collectives()) {

@@ -31,6 +31,7 @@ enum class AccumulationOrder : uint8_t { kMicroBatch, kLayer };
 enum class ActivationPolicy : uint8_t { kKeep, kRecompute };
 enum class OptimizerKind : uint8_t { kAdam, kLamb };
 using PipelineKind = bert::Pipeline;
+enum class Sharding : uint8_t { kNone, kState };
 using ScheduleKind = optim::Schedule;
 using ClipMode = comm::ClipMode;
 enum class ReduceDType : uint8_t { kFp32, kBf16 };
@@ -45,6 +46,7 @@ const char* name_of(AccumulationOrder);
 const char* name_of(ActivationPolicy);
 const char* name_of(PipelineKind);
 const char* name_of(OptimizerKind);
+const char* name_of(Sharding);
 const char* name_of(ScheduleKind);
 const char* name_of(ClipMode);
 const char* name_of(ReduceDType);
@@ -116,7 +118,7 @@ struct OptimizerConfig {
   double beta2 = 0.98;
   double epsilon = 1e-6;
   double weight_decay = 0.01;
-  bool sharded = false;
+  Sharding sharded = Sharding::kNone;
 };
 
 struct ScheduleConfig {

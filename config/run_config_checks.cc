@@ -98,8 +98,8 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
     if (config.parallel.stages > 1) {
       refuse("it is not built for parallel.stages; set early_words to false, or use 1 stage");
     }
-    if (config.optimizer.sharded) {
-      refuse("it is not built for optimizer.sharded; set one of both to false");
+    if (config.optimizer.sharded != Sharding::kNone) {
+      refuse("it is not built for optimizer.sharded; set early_words to false, or sharded to none");
     }
   }
   const bool layer_order = config.batch.accumulation_order == AccumulationOrder::kLayer;

@@ -206,11 +206,8 @@ ConfigSection optimizer_section() {
            "Added to the root of the second moment."),
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
            "Decoupled weight decay; biases and LayerNorm have none."),
-       key("sharded", get, &S::sharded, Flag{},
-           "Share the moments and the optimizer's work out among the ranks (ZeRO stage 1): each "
-           "gets "
-           "the sum of its part of every bucket, updates it, and gathers the other ranks' new "
-           "weights. A rank's share of the memory; Adam's weights have the same bits, LAMB's all "
+       key("sharded", get, &S::sharded, Choice<Sharding>{},
+           "What ranks share out among each other. Adam's weights have the same bits, LAMB's all "
            "but "
            "the last, as ranks add up its norms.")});
 }

@@ -50,6 +50,11 @@ constexpr NamedChoice<PipelineKind> kPipelines[] = {
 constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
     {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"}};
+constexpr NamedChoice<Sharding> kShardings[] = {
+    {Sharding::kNone, "none", "every rank keeps and updates everything"},
+    {Sharding::kState, "state",
+     "a rank keeps the moments of its shard of every bucket, gets the sum of only those gradients, "
+     "updates those weights, and gathers the others (ZeRO stage 1)"}};
 constexpr NamedChoice<ScheduleKind> kSchedules[] = {
     {ScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
      "the decay starts from the full rate where the warm-up ends"},
@@ -119,6 +124,10 @@ std::span<const NamedChoice<OptimizerKind>> choices_of() {
   return kOptimizers;
 }
 template <>
+std::span<const NamedChoice<Sharding>> choices_of() {
+  return kShardings;
+}
+template <>
 std::span<const NamedChoice<ScheduleKind>> choices_of() {
   return kSchedules;
 }
@@ -140,6 +149,7 @@ const char* name_of(AccumulationOrder value) { return find_name(value); }
 const char* name_of(ActivationPolicy value) { return find_name(value); }
 const char* name_of(PipelineKind value) { return find_name(value); }
 const char* name_of(OptimizerKind value) { return find_name(value); }
+const char* name_of(Sharding value) { return find_name(value); }
 const char* name_of(ScheduleKind value) { return find_name(value); }
 const char* name_of(ClipMode value) { return find_name(value); }
 const char* name_of(ReduceDType value) { return find_name(value); }

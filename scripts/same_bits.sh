@@ -50,7 +50,7 @@ for precision in fp32 bf16 fp8; do
     for rest in "clip.mode=bucket_before_allreduce" \
       "clip.mode=after_allreduce batch.gradient_accumulation_steps=3" \
       "clip.mode=before_allreduce reduce.dtype=bf16 optimizer.name=lamb" \
-      "clip.mode=none optimizer.name=lamb optimizer.sharded=true batch.gradient_accumulation_steps=2"; do
+      "clip.mode=none optimizer.name=lamb optimizer.sharded=state batch.gradient_accumulation_steps=2"; do
       read -ra overrides <<<"model.precision=$precision reduce.bucket_megabytes=0.2 $rest"
       number=$((number + 1))
       for side in 1 2; do run "${!side}" "$ranks" "$work/$number.$side" "${overrides[@]}"; result "$work/$number.$side" >"$work/$number.$side.result"; done

@@ -106,7 +106,7 @@ optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
 }
 
 bool is_sharded(const config::RunConfig& config, const comm::Communicator& replicas) {
-  return config.optimizer.sharded && replicas.size() > 1;
+  return config.optimizer.sharded != config::Sharding::kNone && replicas.size() > 1;
 }
 
 comm::BucketOptions bucket_options(const config::RunConfig& config) {
@@ -121,7 +121,9 @@ comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::
                                    comm::Communicator* stages) {
   comm::BucketOptions options = bucket_options(config);
   options.parts = stages;
-  if (config.optimizer.sharded) options.gathered_weights = model.compute_weights();
+  if (config.optimizer.sharded != config::Sharding::kNone) {
+    options.gathered_weights = model.compute_weights();
+  }
   return options;
 }
 

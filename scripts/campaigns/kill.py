@@ -66,7 +66,7 @@ class Benchmark:
 
     def command(self, ranks, output, sharded, more=()):
         config = self.folder / f"{output.name}.yaml"
-        config.write_text(CONFIG.replace("OUTPUT", str(output)).replace("SHARDED", str(sharded).lower()))
+        config.write_text(CONFIG.replace("OUTPUT", str(output)).replace("SHARDED", "state" if sharded else "none"))
         launcher = [str(ROOT / "scripts/mpirun.sh"), "-n", str(ranks)] if ranks > 1 else []
         return [*launcher, self.strata, "train", "--config", str(config), *more]
 

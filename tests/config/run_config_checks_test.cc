@@ -78,10 +78,10 @@ TEST(RunConfigChecks, EarlyWordsNeedGradientsThatAreReducedWhole) {
             "<reduce.early_words>: reduce.early_words: it is not built for parallel.stages; set "
             "early_words to false, or use 1 stage");
   config.parallel.stages = 1;
-  config.optimizer.sharded = true;
+  config.optimizer.sharded = Sharding::kState;
   EXPECT_EQ(conflict_of(config),
             "<reduce.early_words>: reduce.early_words: it is not built for optimizer.sharded; set "
-            "one of both to false");
+            "early_words to false, or sharded to none");
 }
 
 TEST(RunConfigChecks, WhatStagesCannotDoIsRefused) {

@@ -125,6 +125,11 @@ TEST_F(RunConfigTest, WrongValuesAreErrorsThatNameFileLineKeyAndReason) {
   EXPECT_EQ(error_of(std::string(kSmallest) + "clip: {mode: before}\n"),
             "run.yaml:6: clip.mode: 'before' is not one of `none`, `after_allreduce`, "
             "`before_allreduce`, `bucket_before_allreduce`");
+  for (const char* once : {"true", "false"}) {
+    EXPECT_EQ(
+        error_of(std::string(kSmallest) + "optimizer: {sharded: " + once + "}\n"),
+        fmt::format("run.yaml:6: optimizer.sharded: '{}' is not one of `none`, `state`", once));
+  }
   EXPECT_EQ(error_of(std::string(kSmallest) + "batch: {load_balance: {strata: [256, 128]}}\n"),
             "run.yaml:6: batch.load_balance.strata: '128' is not a list of rising integers from 1 "
             "to 1048576");
@@ -189,7 +194,7 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
   config.log.step_trace = true;
   config.log.timeline_steps = 5;
   config.log.loss_interval_steps = 3;
-  config.optimizer.sharded = true;
+  config.optimizer.sharded = Sharding::kState;
   const std::string yaml = to_yaml(config);
   const RunConfig again = load(yaml);
   EXPECT_EQ(to_yaml(again), yaml);
@@ -221,6 +226,9 @@ TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
                                      "recompute",
                                      "contiguous",
                                      "polynomial_decay",
+                                     "layer",
+                                     "recompute",
+                                     "state",
                                      "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);
   for (const ConfigSection& section : config_sections()) {

@@ -19,7 +19,7 @@ namespace strata::training {
 // Expects the reference's losses at its first `steps` steps, at most.
 inline void expect_to_follow_mlperfs_reference(device::Backend& backend,
                                                comm::Communicator& communicator, size_t steps,
-                                               bool sharded = false) {
+                                               config::Sharding sharded = {}) {
   const nlohmann::json golden = bert::reference_results().at("training");
   const bert::BertConfig bert = bert::reference_config();
   const auto source =

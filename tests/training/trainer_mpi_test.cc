@@ -61,6 +61,7 @@ constexpr auto kRandom = config::BalanceStrategy::kRandom,
                kPresort = config::BalanceStrategy::kStratifiedPresort,
                kPlanned = config::BalanceStrategy::kPlanned;
 constexpr auto kLamb = config::OptimizerKind::kLamb;
+constexpr auto kNone = config::Sharding::kNone, kState = config::Sharding::kState;
 constexpr auto kF32 = config::ReduceDType::kFp32, kBF16 = config::ReduceDType::kBf16;
 
 std::string name_of_mode(const testing::TestParamInfo<Mode>& test) {
@@ -136,7 +137,7 @@ TEST(TrainerAssignment, MakesNoDifferenceToTheLosses) {
 
 // Also where devices lag behind, so that gradients are reduced while other blocks go back.
 TEST_P(TrainerOverRanks, EveryOrderOfWorkHasTheSameBits) {
-  for (const bool sharded : {false, true}) {
+  for (const auto sharded : {kNone, kState}) {
     config::RunConfig config = run_of(GetParam(), kGlobalBatch / 2 / world_->size(), 2);
     config.optimizer.sharded = sharded;
     const auto cpu = make_backend(config);
@@ -146,11 +147,12 @@ TEST_P(TrainerOverRanks, EveryOrderOfWorkHasTheSameBits) {
          {config::ActivationPolicy::kKeep, config::ActivationPolicy::kRecompute}) {
       config.batch.activations = activations;
       EXPECT_EQ(train(config, *cpu, *world_, *source_, 7, 4).weights, expected.weights)
-          << (sharded ? "sharded, " : "") << name_of(activations);
+          << "sharded: " << name_of(sharded) << ", " << name_of(activations);
     }
     testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
     EXPECT_EQ(train(config, deferred, *world_, *source_, 7, 4).weights, expected.weights)
-        << (sharded ? "sharded, " : "") << "behind the host";
+        << "sharded: " << name_of(sharded) << ", "
+        << "behind the host";
   }
 }
 
@@ -176,7 +178,7 @@ TEST_P(EarlyWords, TrainTheSame) {
 // Without collectives of the device's own: buckets are reduced through the host.
 TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
   constexpr int kLaggingSteps = 12;  // enough for shapes to recur
-  for (const bool sharded : {false, true}) {
+  for (const auto sharded : {kNone, kState}) {
     config::RunConfig config = run_of(GetParam(), kGlobalBatch / world_->size(), 1);
     config.optimizer.sharded = sharded;
     config.batch.round_tokens = 32;
@@ -188,7 +190,7 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
       const TrainingHistory on_device =
           train(config, deferred, *world_, *source_, 7, kLaggingSteps);
       EXPECT_EQ(on_device.weights, in_host_memory.weights)
-          << (sharded ? "sharded" : "") << (graphs ? ", launched" : "");
+          << "sharded: " << name_of(sharded) << (graphs ? ", launched" : "");
       int64_t launches[] = {deferred.launches()};  // a rank may have no shape that recurs
       world_->all_reduce_sum(launches);
       EXPECT_EQ(launches[0] > 0, graphs);
@@ -199,7 +201,7 @@ TEST_P(TrainerOverRanks, DevicesThatLagBehindHoldTheWeightsOfHostMemory) {
     testing_support::DeferredBackend prepared(*cpu, static_cast<uint64_t>(world_->rank()));
     EXPECT_EQ(train(config, prepared, *world_, *source_, 7, kLaggingSteps).weights,
               in_host_memory.weights)
-        << (sharded ? "sharded" : "") << ", recorded before the first step";
+        << "sharded: " << name_of(sharded) << ", recorded before the first step";
     EXPECT_EQ(prepared.launches(), kLaggingSteps);
   }
 }
@@ -267,7 +269,7 @@ TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
 
 TEST(TrainingOverRanks, FollowsMlperfsReference) {
   const auto cpu = make_backend(small_run());
-  for (const bool sharded : {false, true}) {
+  for (const auto sharded : {kNone, kState}) {
     expect_to_follow_mlperfs_reference(*cpu, *comm::make_mpi_communicator(), 12, sharded);
   }
 }
@@ -299,7 +301,7 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
     if (precision == config::Precision::kBf16 && device::cpu::bf16_unavailable_reason()[0])
       continue;
     const TrainingHistory whole = train(config, *world_, *source_, 7, 6);
-    config.optimizer.sharded = true;
+    config.optimizer.sharded = kState;
     const TrainingHistory sharded = train(config, *world_, *source_, 7, 6);
     double difference = 0, largest = 0;
     for (size_t i = 0; i < whole.weights.size(); ++i) {
@@ -330,9 +332,9 @@ TEST(BertSystemOverRanks, SavesWhatAllRanksTrained) {
     write_small_model(config.model.config);
     write_small_data(config.data.train[0], counting_instances(kSamples));
   }
-  const auto saved = [&](bool sharded) {
+  const auto saved = [&](config::Sharding sharded) {
     config.optimizer.sharded = sharded;
-    const std::filesystem::path file = folder / (sharded ? "sharded" : "whole");
+    const std::filesystem::path file = folder / name_of(sharded);
     world->barrier();
     BertSystem system(config, ranks);
     system.prepare(7, {.checkpoint = file}, [](const std::string&) {});
@@ -342,7 +344,7 @@ TEST(BertSystemOverRanks, SavesWhatAllRanksTrained) {
     world->barrier();
     return read_file(file);
   };
-  const std::string whole = saved(false), sharded = saved(true);
+  const std::string whole = saved(kNone), sharded = saved(kState);
   EXPECT_TRUE(whole == sharded) << "the files differ";
   world->barrier();
   if (ranks.first()) std::filesystem::remove_all(folder);

@@ -17,12 +17,13 @@ namespace strata::training {
 namespace {
 
 constexpr int kSteps = 6, kGlobalBatch = 12;
+constexpr auto kNone = config::Sharding::kNone, kState = config::Sharding::kState;
 
 struct Case {
   const char* name;
   config::ClipMode clip;
   config::Precision precision;
-  bool sharded;
+  config::Sharding sharded;
   config::OptimizerKind optimizer = config::OptimizerKind::kAdam;
   int accumulation = 1;
 };
@@ -53,17 +54,17 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
 INSTANTIATE_TEST_SUITE_P(
     Modes, TrainerOnStreams,
     testing::Values(
-        Case{"clipped", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, false},
+        Case{"clipped", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, kNone},
         Case{"bucket_clipped", config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp32,
-             false, config::OptimizerKind::kAdam, 3},
-        Case{"sharded", config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp32, true},
-        Case{"lamb", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, false,
+             kNone, config::OptimizerKind::kAdam, 3},
+        Case{"sharded", config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp32, kState},
+        Case{"lamb", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, kNone,
              config::OptimizerKind::kLamb},
-        Case{"lamb_sharded", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, true,
+        Case{"lamb_sharded", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, kState,
              config::OptimizerKind::kLamb},
-        Case{"fp8", config::ClipMode::kNone, config::Precision::kFp8, false,
+        Case{"fp8", config::ClipMode::kNone, config::Precision::kFp8, kNone,
              config::OptimizerKind::kAdam, 2},
-        Case{"fp8_sharded", config::ClipMode::kBeforeAllReduce, config::Precision::kFp8, true}),
+        Case{"fp8_sharded", config::ClipMode::kBeforeAllReduce, config::Precision::kFp8, kState}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
@@ -129,7 +130,7 @@ TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
     }
     EXPECT_EQ(spans.at("update 0"), 2);
     EXPECT_EQ(spans.contains("reduce 0"), world_->size() > 1);
-    EXPECT_EQ(spans.contains("gather 0"), world_->size() > 1 && GetParam().sharded);
+    EXPECT_EQ(spans.contains("gather 0"), world_->size() > 1 && GetParam().sharded != kNone);
   }
 }
 

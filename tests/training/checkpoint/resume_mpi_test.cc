@@ -12,7 +12,7 @@ constexpr int kWholeRun = 12, kInterruptedAfter = 5, kSamplesOfStep = 16;
 struct ResumedRun {
   const char* name;
   config::Precision precision;
-  bool sharded;
+  config::Sharding sharded;
   config::BalanceStrategy strategy;
 };
 
@@ -58,14 +58,17 @@ class ResumeOverRanks : public testing::TestWithParam<ResumedRun> {
 
 using config::BalanceStrategy;
 using config::Precision;
-INSTANTIATE_TEST_SUITE_P(
-    Runs, ResumeOverRanks,
-    testing::Values(ResumedRun{"fp32", Precision::kFp32, false, BalanceStrategy::kRandom},
-                    ResumedRun{"fp32_sharded", Precision::kFp32, true,
-                               BalanceStrategy::kStratified},
-                    ResumedRun{"bf16", Precision::kBf16, false, BalanceStrategy::kPlanned},
-                    ResumedRun{"bf16_sharded", Precision::kBf16, true, BalanceStrategy::kExchange}),
-    [](const auto& test) { return test.param.name; });
+using config::Sharding;
+INSTANTIATE_TEST_SUITE_P(Runs, ResumeOverRanks,
+                         testing::Values(ResumedRun{"fp32", Precision::kFp32, Sharding::kNone,
+                                                    BalanceStrategy::kRandom},
+                                         ResumedRun{"fp32_sharded", Precision::kFp32,
+                                                    Sharding::kState, BalanceStrategy::kStratified},
+                                         ResumedRun{"bf16", Precision::kBf16, Sharding::kNone,
+                                                    BalanceStrategy::kPlanned},
+                                         ResumedRun{"bf16_sharded", Precision::kBf16,
+                                                    Sharding::kState, BalanceStrategy::kExchange}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST_P(ResumeOverRanks, OnTheSameRanksItHasTheSameBits) {
   const config::RunConfig config = run_on(world_->size());
