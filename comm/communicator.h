@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/range.h"
+#include "comm/traffic.h"
 #include "device/dtype.h"
 
 namespace strata::comm {
@@ -65,6 +66,9 @@ class Communicator {
   // Between the ranks of this communicator, apart from its collectives. All ranks call together.
   // Throws Error where ranks send each other none.
   virtual std::unique_ptr<Messages> make_messages();
+  // What this rank has sent by this communicator, the one it was duplicated from and other
+  // duplicates; for others that connect its ranks to add to. Null: nobody counts.
+  virtual Traffic* traffic() { return nullptr; }
   // Names and versions of the libraries that it works by, for system descriptions.
   virtual std::vector<std::pair<std::string, std::string>> library_versions() const { return {}; }
 };

@@ -34,8 +34,9 @@ MPI_Datatype element_type(device::DType dtype) {
 class MpiCommunicator final : public Communicator {
  public:
   // Takes over `communicator`.
-  MpiCommunicator(MPI_Comm communicator, std::shared_ptr<StallWatch> stall)
-      : communicator_(communicator), stall_(std::move(stall)) {
+  MpiCommunicator(MPI_Comm communicator, std::shared_ptr<StallWatch> stall,
+                  std::shared_ptr<Traffic> traffic)
+      : communicator_(communicator), stall_(std::move(stall)), traffic_(std::move(traffic)) {
     MPI_Comm_rank(communicator_, &rank_);
     MPI_Comm_size(communicator_, &size_);
   }
@@ -106,13 +107,13 @@ class MpiCommunicator final : public Communicator {
     MPI_Request request;
     MPI_Comm_idup(communicator_, &copy, &request);
     wait_for(request, "a communicator's duplication", *stall_);
-    return std::make_unique<MpiCommunicator>(copy, stall_);
+    return std::make_unique<MpiCommunicator>(copy, stall_, traffic_);
   }
   std::unique_ptr<Communicator> split(int color) override {
     barrier();  // which sleeps, and ends the job where a rank does not come
     MPI_Comm part;
     MPI_Comm_split(communicator_, color, rank_, &part);
-    return std::make_unique<MpiCommunicator>(part, stall_);
+    return std::make_unique<MpiCommunicator>(part, stall_, traffic_);
   }
   std::unique_ptr<Messages> make_messages() override {
     MPI_Comm copy;
@@ -121,6 +122,8 @@ class MpiCommunicator final : public Communicator {
     wait_for(request, "a communicator's duplication", *stall_);
     return make_mpi_messages(copy, stall_);
   }
+
+  Traffic* traffic() override { return traffic_.get(); }
 
  private:
   // Every rank gathers all ranks' parts of its shard and sums them in rank order, once: every
@@ -138,6 +141,7 @@ class MpiCommunicator final : public Communicator {
                    parts_.data(), part_counts.data(), part_begins.data(), element_type(dtype),
                    communicator_, &request);
     wait_for(request, operation, *stall_);
+    traffic_->add_reduce_scatter(count, dtype, rank_, size_);
     sum_in_rank_order(
         parts_.data(), size_, mine, dtype,
         static_cast<char*>(data) + static_cast<size_t>(shards.begins[rank_]) * size_of(dtype));
@@ -149,6 +153,7 @@ class MpiCommunicator final : public Communicator {
     MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, shards.counts.data(),
                     shards.begins.data(), element_type(dtype), communicator_, &request);
     wait_for(request, operation, *stall_);
+    traffic_->add_all_gather(count, dtype, rank_, size_);
   }
 
   void all_reduce(void* values, size_t count, MPI_Datatype type, MPI_Op operation) {
@@ -183,6 +188,7 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0;
   int size_ = 1;
   std::shared_ptr<StallWatch> stall_;
+  std::shared_ptr<Traffic> traffic_;
   std::vector<char> parts_;
 };
 
@@ -191,7 +197,8 @@ class MpiCommunicator final : public Communicator {
 std::unique_ptr<Communicator> make_mpi_communicator() {
   MPI_Comm world;
   MPI_Comm_dup(MPI_COMM_WORLD, &world);
-  return std::make_unique<MpiCommunicator>(world, std::make_shared<StallWatch>());
+  return std::make_unique<MpiCommunicator>(world, std::make_shared<StallWatch>(),
+                                           std::make_shared<Traffic>());
 }
 
 }  // namespace strata::comm

@@ -53,16 +53,4 @@ std::unique_ptr<device::Collectives> make_staged_collectives(Communicator& commu
   return std::make_unique<StagedCollectives>(communicator, backend, stream);
 }
 
-std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator,
-                                                      device::Backend& backend,
-                                                      device::Stream stream) {
-  if (communicator.size() == 1 || !backend.has_collectives()) {
-    return make_staged_collectives(communicator, backend, stream);
-  }
-  const device::RankGroup group{
-      communicator.rank(), communicator.size(),
-      [&](void* data, size_t bytes) { communicator.broadcast(data, bytes, 0); }};
-  return backend.make_collectives(group, stream);
-}
-
 }  // namespace strata::comm

@@ -130,6 +130,33 @@ TEST(MpiCommunicator, NobodyLeavesABarrierBeforeAllHaveCome) {
 }
 
 // Two threads at once, each on its own communicator, in opposite orders of progress.
+TEST(MpiCommunicator, CountsTheBytesThatARankSends) {
+  const auto communicator = make_mpi_communicator();
+  const auto duplicate = communicator->duplicate();
+  const int64_t ranks = communicator->size();
+  std::vector<float> values(static_cast<size_t>(12 * ranks + 1));
+  const auto sent = [&](Communicator& by, auto collective) {
+    const int64_t before = communicator->traffic()->bytes();
+    collective(by);
+    return communicator->traffic()->bytes() - before;
+  };
+  const int64_t others = ranks - 1;
+  EXPECT_EQ(sent(*communicator,
+                 [&](Communicator& by) {
+                   by.reduce_scatter_sum(values.data(), 12 * ranks, DType::kF32);
+                 }),
+            others * 12 * 4);
+  EXPECT_EQ(sent(*duplicate,
+                 [&](Communicator& by) { by.all_gather(values.data(), 12 * ranks, DType::kBF16); }),
+            others * 12 * 2);
+  // The ranks' shards differ by one element, what all of them send does not.
+  int64_t total[] = {sent(*communicator, [&](Communicator& by) {
+    by.all_reduce_sum(values.data(), 12 * ranks + 1, DType::kF32);
+  })};
+  communicator->all_reduce_sum(total);
+  EXPECT_EQ(total[0], 2 * others * (12 * ranks + 1) * 4);
+}
+
 TEST(MpiCommunicator, DuplicatesAreIndependent) {
   const auto first = make_mpi_communicator();
   const auto second = first->duplicate();

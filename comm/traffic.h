@@ -1,0 +1,39 @@
+// How much the ranks of a job send each other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/range.h"
+#include "device/dtype.h"
+
+namespace strata::comm {
+
+// Bytes that a rank sends in a reduce-scatter of `count` elements: every other rank its shard; in
+// an all-gather: its own shard to every other rank. Where `ranks` divides `count`, both are (ranks
+// - 1) / ranks of the data, as in a ring.
+inline int64_t reduce_scatter_bytes(int64_t count, device::DType dtype, int rank, int ranks) {
+  const Range own = shard_of(count, rank, ranks);
+  return (count - own.size()) * static_cast<int64_t>(size_of(dtype));
+}
+inline int64_t all_gather_bytes(int64_t count, device::DType dtype, int rank, int ranks) {
+  const Range own = shard_of(count, rank, ranks);
+  return own.size() * (ranks - 1) * static_cast<int64_t>(size_of(dtype));
+}
+
+// What a rank has sent in collectives of floating-point data. Any thread.
+class Traffic {
+ public:
+  void add_reduce_scatter(int64_t count, device::DType dtype, int rank, int ranks) {
+    bytes_ += reduce_scatter_bytes(count, dtype, rank, ranks);
+  }
+  void add_all_gather(int64_t count, device::DType dtype, int rank, int ranks) {
+    bytes_ += all_gather_bytes(count, dtype, rank, ranks);
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::atomic<int64_t> bytes_ = 0;
+};
+
+}  // namespace strata::comm
