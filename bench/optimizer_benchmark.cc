@@ -71,7 +71,7 @@ class Passes {
   int64_t update_bytes() const { return update_bytes_; }
 
   void make_gradients() {
-    backend_.convert(Stream::kCompute, {arena_.weights, 0.01f, gradients()});
+    backend_.convert(Stream::kCompute, {arena_.weights.memory(), 0.01f, gradients()});
   }
 
   double norm_seconds() {
@@ -101,7 +101,7 @@ class Passes {
     device::cpu::PlainPass pass;
   };
 
-  const Tensor& gradients() const { return arena_.gradients; }
+  const Tensor& gradients() const { return arena_.gradients.memory(); }
 
   template <typename Work>
   double timed(const Work& work) {
@@ -116,7 +116,8 @@ class Passes {
     return at(optimizer_->state()[which].tensor, offset);
   }
   uint16_t* compute(int64_t offset) const {
-    return arena_.compute_weights ? arena_.compute_weights.as<uint16_t>() + offset : nullptr;
+    return arena_.compute_weights ? arena_.compute_weights.memory().as<uint16_t>() + offset
+                                  : nullptr;
   }
 
   // One pass over neighbours, even where the optimizer needs two because one decays.
@@ -125,11 +126,11 @@ class Passes {
     if (adam_end_ == s.offset && !plain_.empty()) {
       plain_.back().size += s.size;
     } else {
-      plain_.push_back(
-          {s.size,
-           {.modified = {at(arena_.weights, s.offset), moment(0, s.offset), moment(1, s.offset)},
-            .read = at(gradients(), s.offset),
-            .written = compute(s.offset)}});
+      plain_.push_back({s.size,
+                        {.modified = {at(arena_.weights.memory(), s.offset), moment(0, s.offset),
+                                      moment(1, s.offset)},
+                         .read = at(gradients(), s.offset),
+                         .written = compute(s.offset)}});
     }
     adam_end_ = s.offset + s.size;
   }
@@ -140,9 +141,9 @@ class Passes {
     plain_.push_back(
         {s.size,
          {.modified = {at(gradients(), s.offset), moment(0, s.offset), moment(1, s.offset)},
-          .read = at(arena_.weights, s.offset)}});
+          .read = at(arena_.weights.memory(), s.offset)}});
     plain_.push_back({s.size,
-                      {.modified = {at(arena_.weights, s.offset)},
+                      {.modified = {at(arena_.weights.memory(), s.offset)},
                        .read = at(gradients(), s.offset),
                        .written = compute(s.offset)}});
   }
@@ -155,7 +156,7 @@ class Passes {
     std::generate(values.begin(), values.end(), [&] { return uniform(random); });
     for (int64_t begin = 0; begin < size_; begin += std::ssize(values)) {
       const int64_t count = std::min(std::ssize(values), size_ - begin);
-      backend_.copy_to_device(Stream::kCompute, at(arena_.weights, begin), values.data(),
+      backend_.copy_to_device(Stream::kCompute, at(arena_.weights.memory(), begin), values.data(),
                               static_cast<size_t>(count * kMaster));
     }
   }

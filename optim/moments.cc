@@ -5,8 +5,6 @@
 namespace strata::optim {
 namespace {
 
-using device::Tensor;
-
 void check_arena(const ParameterArena& arena) {
   const int64_t n = arena.weights.size();
   if (arena.gradients.size() != n || (arena.compute_weights && arena.compute_weights.size() != n)) {
@@ -69,24 +67,16 @@ Moments::Moments(device::Backend& backend, const ParameterArena& arena, const Ad
   check_arena(arena);
   check_options(options, optimizer);
   const Range whole{0, arena.weights.size()};
-  for (const Range& range : owned.empty() ? std::span(&whole, 1) : owned) {
-    owned_.push_back({range, owned_.empty() ? 0 : size()});
-  }
-  const size_t bytes = static_cast<size_t>(size()) * device::size_of(arena.weights.dtype);
-  first_ = device::Buffer(backend, bytes);
-  second_ = device::Buffer(backend, bytes);
-}
-
-int64_t Moments::place_of(const Range& range) const {
-  const auto after = std::upper_bound(
-      owned_.begin(), owned_.end(), range.begin,
-      [](int64_t element, const Owned& candidate) { return element < candidate.range.begin; });
-  if (after == owned_.begin() || range.end > std::prev(after)->range.end) {
-    fail("update of elements [{}, {}): this rank keeps no moments of all of them", range.begin,
-         range.end);
-  }
-  const Owned& owned = *std::prev(after);
-  return owned.offset + range.begin - owned.range.begin;
+  const std::span kept = owned.empty() ? std::span(&whole, 1) : owned;
+  const device::DType dtype = arena.weights.memory().dtype;
+  const int64_t size = device::total_size(kept);
+  const auto make = [&](device::Buffer& buffer) {
+    buffer = device::Buffer(backend, static_cast<size_t>(size) * device::size_of(dtype));
+    return device::Arena({buffer.data(), dtype, 1, size}, arena.weights.size(),
+                         device::packed(kept));
+  };
+  first_moment_ = make(first_);
+  second_moment_ = make(second_);
 }
 
 void Moments::begin_step(device::Stream stream, int64_t step, double learning_rate) {
@@ -101,14 +91,16 @@ void Moments::begin_step(device::Stream stream, int64_t step, double learning_ra
 device::AdamUpdate Moments::adam_update(const Range& range, bool decay,
                                         const device::GradientClip& clip) const {
   if (!step_begun_) fail("an update of weights before any step began");
-  const int64_t place = place_of(range);
-  const Range in_moments{place, place + range.size()};
+  if (first_moment_.place_of(range) < 0) {
+    fail("update of elements [{}, {}): this rank keeps no moments of all of them", range.begin,
+         range.end);
+  }
   const auto* step = step_values_.as<StepValues>();
   return {.weights = elements_of(arena_.weights, range),
           .compute_weights = elements_of(arena_.compute_weights, range),
           .gradients = elements_of(arena_.gradients, range),
-          .first_moment = elements_of(moment(first_), in_moments),
-          .second_moment = elements_of(moment(second_), in_moments),
+          .first_moment = elements_of(first_moment_, range),
+          .second_moment = elements_of(second_moment_, range),
           .learning_rate = learning_rate(),
           .corrections = device::value_at(&step->corrections),
           .beta1 = static_cast<float>(options_.beta1),
@@ -123,11 +115,7 @@ device::StepValue<float> Moments::learning_rate() const {
 }
 
 std::vector<device::StateTensor> Moments::state() const {
-  return {{"adam_m", moment(first_)}, {"adam_v", moment(second_)}};
-}
-
-Tensor Moments::moment(const device::Buffer& buffer) const {
-  return {buffer.data(), arena_.weights.dtype, 1, size()};
+  return {{"adam_m", first_moment_.memory()}, {"adam_v", second_moment_.memory()}};
 }
 
 }  // namespace strata::optim

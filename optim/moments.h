@@ -54,16 +54,6 @@ class Moments {
   std::vector<device::StateTensor> state() const;
 
  private:
-  // A range and where in the moments it begins.
-  struct Owned {
-    Range range;
-    int64_t offset = 0;
-  };
-
-  int64_t size() const { return owned_.back().offset + owned_.back().range.size(); }
-  int64_t place_of(const Range& range) const;
-  device::Tensor moment(const device::Buffer& buffer) const;
-
   // What the operations of a step read when they run.
   struct StepValues {
     float learning_rate = 0;
@@ -73,8 +63,8 @@ class Moments {
   device::Backend& backend_;
   ParameterArena arena_;
   AdamOptions options_;
-  std::vector<Owned> owned_;
   device::Buffer first_, second_, step_values_;
+  device::Arena first_moment_, second_moment_;
   bool step_begun_ = false;
 };
 

@@ -7,16 +7,18 @@
 #include <vector>
 
 #include "base/range.h"
+#include "device/arena.h"
 #include "device/backend.h"
 #include "device/state_tensor.h"
 
 namespace strata::optim {
 
-// The flat arenas of all parameters, in device memory owned by the caller.
+// The flat arenas of all parameters, in device memory owned by the caller. Each has at least the
+// elements that are updated.
 struct ParameterArena {
-  device::Tensor weights;          // [n] master dtype
-  device::Tensor compute_weights;  // [n] compute dtype; absent where compute reads the weights
-  device::Tensor gradients;        // [n] master dtype
+  device::Arena weights;          // [n] master dtype
+  device::Arena compute_weights;  // [n] compute dtype; absent where compute reads the weights
+  device::Arena gradients;        // [n] master dtype
 };
 
 // One parameter tensor's place in the arena.

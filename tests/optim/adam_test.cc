@@ -63,14 +63,14 @@ class Adam : public testing::Test {
 
   // The five golden steps, each cut into ranges at `cuts`; returns the weights.
   std::vector<double> train(const std::vector<int64_t>& cuts) {
-    for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights, i, golden_[i].initial);
+    for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights.memory(), i, golden_[i].initial);
     const auto adam = make_adam(backend_, arena_, segments(), kOptions);
     for (int step = 1; step <= 5; ++step) {
       for (int64_t i = 0; i < 100; ++i) {
-        set_element(arena_.gradients, i, golden_[i].gradients[step - 1]);
+        set_element(arena_.gradients.memory(), i, golden_[i].gradients[step - 1]);
       }
       *norm_.as<double>() = 0;
-      backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
+      backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients.memory(), norm_.as<double>()});
       adam->begin_step(Stream::kCompute, step, kLearningRates[step - 1]);
       for (size_t cut = 0; cut + 1 < cuts.size(); ++cut) {
         adam->update(Stream::kCompute, {cuts[cut], cuts[cut + 1]},
@@ -78,7 +78,7 @@ class Adam : public testing::Test {
       }
     }
     std::vector<double> result(100);
-    for (int64_t i = 0; i < 100; ++i) result[i] = element(arena_.weights, i);
+    for (int64_t i = 0; i < 100; ++i) result[i] = element(arena_.weights.memory(), i);
     return result;
   }
 
@@ -97,7 +97,7 @@ TEST_F(Adam, EqualsPyTorchWithDecayOnlyWhereItBelongs) {
   for (int64_t i = 0; i < 100; ++i) {
     // The rates and betas pass through float.
     EXPECT_NEAR(weights[i], golden_[i].final_weight, 1e-8) << i;
-    EXPECT_EQ(element(arena_.compute_weights, i), weights[i]);
+    EXPECT_EQ(element(arena_.compute_weights.memory(), i), weights[i]);
   }
 }
 
@@ -112,7 +112,7 @@ TEST_F(Adam, StateIsBothMoments) {
   ASSERT_EQ(state.size(), 2u);
   EXPECT_EQ(state[0].name, "adam_m");
   EXPECT_EQ(state[1].name, "adam_v");
-  set_element(arena_.gradients, 3, 2.0);
+  set_element(arena_.gradients.memory(), 3, 2.0);
   first->begin_step(Stream::kCompute, 1, 0.1);
   first->update(Stream::kCompute, {0, 100}, {});
   EXPECT_NEAR(element(first->state()[0].tensor, 3), 0.4, 1e-7);
@@ -121,18 +121,18 @@ TEST_F(Adam, StateIsBothMoments) {
 
 TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
   const auto whole = make_adam(backend_, arena_, segments(), kOptions);
-  for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights, i, golden_[i].initial);
-  for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients, i, 0.5 + i);
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights.memory(), i, golden_[i].initial);
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients.memory(), i, 0.5 + i);
   whole->begin_step(Stream::kCompute, 1, 0.1);
   whole->update(Stream::kCompute, {0, 100}, {});
   const auto whole_state = whole->state();
   std::vector<double> weights;
-  for (int64_t i = 0; i < 100; ++i) weights.push_back(element(arena_.weights, i));
+  for (int64_t i = 0; i < 100; ++i) weights.push_back(element(arena_.weights.memory(), i));
 
-  for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights, i, golden_[i].initial);
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights.memory(), i, golden_[i].initial);
   const std::vector<Range> owned = {{10, 30}, {30, 30}, {45, 60}};
   const auto part = make_adam(backend_, arena_, segments(), kOptions, owned);
-  for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients, i, 0.5 + i);
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients.memory(), i, 0.5 + i);
   part->begin_step(Stream::kCompute, 1, 0.1);
   part->update(Stream::kCompute, {45, 60}, {});
   part->update(Stream::kCompute, {10, 20}, {});
@@ -141,13 +141,46 @@ TEST_F(Adam, OwnedRangesGiveTheSameBitsFromTheirMomentsAlone) {
   int64_t place = 0;
   for (const Range& range : owned) {
     for (int64_t i = range.begin; i < range.end; ++i, ++place) {
-      EXPECT_EQ(element(arena_.weights, i), weights[static_cast<size_t>(i)]) << i;
+      EXPECT_EQ(element(arena_.weights.memory(), i), weights[static_cast<size_t>(i)]) << i;
       EXPECT_EQ(element(part->state()[1].tensor, place), element(whole_state[1].tensor, i)) << i;
     }
   }
   EXPECT_THROW(part->update(Stream::kCompute, {25, 31}, {}), Error);
   EXPECT_THROW(part->update(Stream::kCompute, {0, 5}, {}), Error);
   EXPECT_THROW(part->update(Stream::kCompute, {60, 61}, {}), Error);
+}
+
+// A rank that keeps only its shards of weights and gradients, one after another.
+TEST_F(Adam, ArenasOfShardsAreUpdatedInTheirPlaces) {
+  const auto whole = make_adam(backend_, arena_, segments(), kOptions);
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.weights.memory(), i, golden_[i].initial);
+  for (int64_t i = 0; i < 100; ++i) set_element(arena_.gradients.memory(), i, 0.5 + i);
+  const std::vector<Range> owned = {{10, 30}, {45, 60}};
+  const device::Buffer memory(backend_, 2 * 35 * sizeof(double));
+  const device::Tensor weights{memory.data(), DType::kF64, 1, 35},
+      gradients{memory.as<double>() + 35, DType::kF64, 1, 35};
+  int64_t place = 0;
+  for (const Range& range : owned) {
+    for (int64_t i = range.begin; i < range.end; ++i, ++place) {
+      set_element(weights, place, golden_[i].initial);
+      set_element(gradients, place, 0.5 + i);
+    }
+  }
+  const ParameterArena shards{device::Arena(weights, 100, device::packed(owned)),
+                              {},
+                              device::Arena(gradients, 100, device::packed(owned))};
+  const auto part = make_adam(backend_, shards, segments(), kOptions, owned);
+  for (Optimizer* adam : {whole.get(), part.get()}) {
+    adam->begin_step(Stream::kCompute, 1, 0.1);
+    for (const Range& range : owned) adam->update(Stream::kCompute, range, {});
+  }
+  place = 0;
+  for (const Range& range : owned) {
+    for (int64_t i = range.begin; i < range.end; ++i, ++place) {
+      EXPECT_EQ(element(weights, place), element(arena_.weights.memory(), i)) << i;
+    }
+  }
+  EXPECT_THROW(part->update(Stream::kCompute, {25, 31}, {}), Error);
 }
 
 // Its corrections and rate would be another step's.

@@ -76,20 +76,20 @@ class Lamb : public testing::Test {
 
   // All golden steps, each in these ranges; the weights after each.
   std::vector<Values> train(const std::vector<Range>& ranges) {
-    set(arena_.weights, flat(golden()["weights"]));
+    set(arena_.weights.memory(), flat(golden()["weights"]));
     const auto lamb = make();
     std::vector<Values> result;
     for (size_t step = 1; step <= golden()["steps"].size(); ++step) {
-      set(arena_.gradients, flat(golden()["steps"][step - 1]["gradients"]));
+      set(arena_.gradients.memory(), flat(golden()["steps"][step - 1]["gradients"]));
       *norm_.as<double>() = 0;
-      backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
+      backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients.memory(), norm_.as<double>()});
       lamb->begin_step(Stream::kCompute, static_cast<int64_t>(step),
                        golden()["steps"][step - 1]["rate"]);
       for (const Range& range : ranges) {
         lamb->update(Stream::kCompute, range, clip());
       }
-      result.push_back(values(arena_.weights));
-      EXPECT_EQ(values(arena_.compute_weights), result.back());
+      result.push_back(values(arena_.weights.memory()));
+      EXPECT_EQ(values(arena_.compute_weights.memory()), result.back());
     }
     return result;
   }
@@ -123,16 +123,16 @@ TEST_F(Lamb, RangesMayCutTensorsAndComeInAnyOrder) {
 
 // Until then nobody knows how long its direction is.
 TEST_F(Lamb, ATensorIsUpdatedWithItsLastRange) {
-  set(arena_.weights, flat(golden()["weights"]));
-  set(arena_.gradients, flat(golden()["steps"][0]["gradients"]));
+  set(arena_.weights.memory(), flat(golden()["weights"]));
+  set(arena_.gradients.memory(), flat(golden()["steps"][0]["gradients"]));
   const auto lamb = make();
   lamb->begin_step(Stream::kCompute, 1, 0.1);
   lamb->update(Stream::kCompute, {0, 200}, {});
-  EXPECT_EQ(values(arena_.weights), flat(golden()["weights"]));
+  EXPECT_EQ(values(arena_.weights.memory()), flat(golden()["weights"]));
   lamb->update(Stream::kCompute, {200, 300}, {});
-  EXPECT_NE(element(arena_.weights, 0), golden()["weights"][0][0]);
-  EXPECT_NE(element(arena_.weights, 299), golden()["weights"][0][299]);
-  EXPECT_EQ(element(arena_.weights, 300), golden()["weights"][1][0]);
+  EXPECT_NE(element(arena_.weights.memory(), 0), golden()["weights"][0][0]);
+  EXPECT_NE(element(arena_.weights.memory(), 299), golden()["weights"][0][299]);
+  EXPECT_EQ(element(arena_.weights.memory(), 300), golden()["weights"][1][0]);
 }
 
 // Two ranks in turn over one arena, each with moments of its own ranges alone.
@@ -147,13 +147,13 @@ TEST_F(Lamb, RanksWithPartsOfTensorsUpdateThemTogether) {
     EXPECT_GT(ranks.back()->partial_sums().size(), 2);
   }
   EXPECT_FALSE(make()->partial_sums());
-  set(arena_.weights, flat(golden()["weights"]));
+  set(arena_.weights.memory(), flat(golden()["weights"]));
   std::vector<Values> result;
   for (size_t step = 1; step <= golden()["steps"].size(); ++step) {
     const auto& given = golden()["steps"][step - 1];
-    set(arena_.gradients, flat(given["gradients"]));
+    set(arena_.gradients.memory(), flat(given["gradients"]));
     *norm_.as<double>() = 0;
-    backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients, norm_.as<double>()});
+    backend_.l2_norm_squared(Stream::kCompute, {arena_.gradients.memory(), norm_.as<double>()});
     for (size_t rank = 0; rank < 2; ++rank) {
       ranks[rank]->begin_step(Stream::kCompute, static_cast<int64_t>(step), given["rate"]);
       for (const Range& range : owned[rank]) {
@@ -171,15 +171,15 @@ TEST_F(Lamb, RanksWithPartsOfTensorsUpdateThemTogether) {
         ranks[rank]->finish(Stream::kCompute, range);
       }
     }
-    result.push_back(values(arena_.weights));
-    EXPECT_EQ(values(arena_.compute_weights), result.back());
+    result.push_back(values(arena_.weights.memory()));
+    EXPECT_EQ(values(arena_.compute_weights.memory()), result.back());
   }
   expect_golden(result);
 }
 
 TEST_F(Lamb, StateIsBothMoments) {
   const auto lamb = make();
-  set_element(arena_.gradients, 3, 2.0);
+  set_element(arena_.gradients.memory(), 3, 2.0);
   lamb->begin_step(Stream::kCompute, 1, 0.1);
   lamb->update(Stream::kCompute, {0, size_}, {});
   const auto state = lamb->state();
