@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -10,8 +11,16 @@ namespace strata::comm {
 using device::Stream;
 using device::Tensor;
 
+namespace {
+
+// Sums are added to as matrices of so many columns.
+constexpr int64_t kRowElements = 1024;
+
+}  // namespace
+
 BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator& communicator,
-                                   Tensor gradients, std::span<const int64_t> boundaries,
+                                   const device::Arena& gradients,
+                                   std::span<const int64_t> boundaries,
                                    const BucketOptions& options)
     : backend_(backend),
       communicator_(communicator),
@@ -31,6 +40,23 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
          options.gathered_weights.size(), gradients.size());
   }
   if (options.parts) options.parts->all_reduce_sum(std::span(&all_buckets_, 1));
+  if (options.gradient_shards && options.clip == ClipMode::kBeforeAllReduce) {
+    fail("gradients clipped by their norm before any is reduced: no part of them can go early");
+  }
+  if (options.rounds == 1) return;
+  if (!options.gradient_shards || alone() || options.clip == ClipMode::kBucketBeforeAllReduce) {
+    fail("gradients reduced {} times a step: there are no sums that shards of them can be added to",
+         options.rounds);
+  }
+  int64_t largest = 0;
+  for (const Range& bucket : buckets_) {
+    largest = std::max(largest, local_shard(bucket, communicator).size());
+  }
+  std::vector<int32_t> rows(static_cast<size_t>(largest / kRowElements + 1));
+  std::iota(rows.begin(), rows.end(), 0);
+  rows_ = device::Buffer(backend, rows.size() * sizeof(int32_t));
+  backend.copy_to_device(Stream::kReduce, rows_.data(), rows.data(), rows_.bytes());
+  backend.synchronize(Stream::kReduce);
 }
 
 size_t BucketArithmetic::staging_bytes() const {
@@ -41,7 +67,7 @@ size_t BucketArithmetic::staging_bytes() const {
 
 void BucketArithmetic::local_norm(int bucket) {
   if (bucket == 0) backend_.fill_zero(Stream::kReduce, clip_norm_squared(), sizeof(double));
-  add_norm(buckets_[bucket], clip_norm_squared());
+  add_norm(gradients(buckets_[bucket]), clip_norm_squared());
 }
 
 Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
@@ -50,7 +76,7 @@ Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
     clip(bucket, clip_norm_squared(), options_.max_norm, data);
   } else if (options_.clip == ClipMode::kBucketBeforeAllReduce) {
     backend_.fill_zero(Stream::kReduce, norm_squared(bucket), sizeof(double));
-    add_norm(buckets_[bucket], norm_squared(bucket));
+    add_norm(gradients(buckets_[bucket]), norm_squared(bucket));
     clip(bucket, norm_squared(bucket),
          options_.max_norm / std::sqrt(static_cast<float>(all_buckets_)), data);
   } else if (converts()) {
@@ -61,18 +87,27 @@ Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
 
 // Each rank norms its own shard; adding the norms gives every rank the same bits, however its
 // device adds them up.
-void BucketArithmetic::cast_back(int bucket, void* staging) {
+void BucketArithmetic::cast_back(int bucket, int round, void* staging) {
+  const Range range = updated_range(bucket);
   if (converts()) {
-    const Range range = updated_range(bucket);
     const int64_t begin = range.begin - buckets_[bucket].begin;
-    backend_.convert(Stream::kReduce, {.source = elements_of(reduce_buffer(bucket, staging),
-                                                             {begin, begin + range.size()}),
-                                       .destination = gradients(range)});
+    const Tensor reduced =
+        elements_of(reduce_buffer(bucket, staging), {begin, begin + range.size()});
+    const bool added = round > 0;
+    backend_.convert(Stream::kReduce,
+                     {.source = reduced, .destination = added ? gradients(range) : sums(range)});
+    if (added) add(gradients(range), sums(range));
+  } else if (options_.gradient_shards && !alone() && range.size() > 0) {
+    if (round > 0) {
+      add(gradients(range), sums(range));
+    } else {
+      backend_.convert(Stream::kReduce, {.source = gradients(range), .destination = sums(range)});
+    }
   }
-  if (options_.clip == ClipMode::kAfterAllReduce) {
+  if (options_.clip == ClipMode::kAfterAllReduce && round + 1 == rounds()) {
     if (bucket == 0) backend_.fill_zero(Stream::kReduce, clip_norm_squared(), sizeof(double));
     if (bucket >= table_buckets()) {
-      add_norm(local_shard(buckets_[bucket], communicator_), clip_norm_squared());
+      add_norm(sums(local_shard(buckets_[bucket], communicator_)), clip_norm_squared());
     }
   }
 }
@@ -80,7 +115,7 @@ void BucketArithmetic::cast_back(int bucket, void* staging) {
 void BucketArithmetic::add_table_norm() {
   if (options_.clip != ClipMode::kAfterAllReduce) return;
   for (int bucket = 0; bucket < table_buckets(); ++bucket) {
-    add_norm(local_shard(buckets_[bucket], communicator_), clip_norm_squared());
+    add_norm(sums(local_shard(buckets_[bucket], communicator_)), clip_norm_squared());
   }
 }
 
@@ -133,6 +168,11 @@ Tensor BucketArithmetic::gradients(const Range& range) const {
   return elements_of(gradients_, range);
 }
 
+Tensor BucketArithmetic::sums(const Range& range) const {
+  return elements_of(options_.gradient_shards && !alone() ? options_.gradient_shards : gradients_,
+                     range);
+}
+
 Tensor BucketArithmetic::reduce_buffer(int bucket, void* staging) const {
   if (!converts()) return gradients(buckets_[bucket]);
   return {staging, options_.reduce_dtype, 1, buckets_[bucket].size()};
@@ -142,9 +182,22 @@ Range BucketArithmetic::updated_range(int bucket) const {
   return sharded() ? local_shard(buckets_[bucket], communicator_) : buckets_[bucket];
 }
 
-void BucketArithmetic::add_norm(const Range& range, double* norm_squared) {
-  if (range.size() == 0) return;
-  backend_.l2_norm_squared(Stream::kReduce, {.x = gradients(range), .norm_squared = norm_squared});
+void BucketArithmetic::add_norm(const Tensor& x, double* norm_squared) {
+  if (x.size() == 0) return;
+  backend_.l2_norm_squared(Stream::kReduce, {.x = x, .norm_squared = norm_squared});
+}
+
+void BucketArithmetic::add(const Tensor& x, const Tensor& sum) {
+  const int64_t rows = x.size() / kRowElements, in_rows = rows * kRowElements;
+  const auto add_matrix = [&](const Range& range, int64_t rows, int64_t columns) {
+    if (range.size() == 0) return;
+    const Tensor from = elements_of(x, range), to = elements_of(sum, range);
+    backend_.scatter_add_rows(Stream::kReduce, {.dy = {from.data, from.dtype, rows, columns},
+                                                .rows = rows_.as<int32_t>(),
+                                                .dx = {to.data, to.dtype, rows, columns}});
+  };
+  add_matrix({0, in_rows}, rows, kRowElements);
+  add_matrix({in_rows, x.size()}, 1, x.size() - in_rows);
 }
 
 // In one pass with the cast, where there is one.

@@ -17,15 +17,21 @@ class BucketArithmetic {
   // `backend` and `communicator` outlive it. Throws Error where options, boundaries and gradients
   // do not fit each other.
   BucketArithmetic(device::Backend& backend, const Communicator& communicator,
-                   device::Tensor gradients, std::span<const int64_t> boundaries,
+                   const device::Arena& gradients, std::span<const int64_t> boundaries,
                    const BucketOptions& options);
 
   const std::vector<Range>& buckets() const { return buckets_; }
   int count() const { return static_cast<int>(buckets_.size()); }
   bool alone() const { return communicator_.size() == 1; }
-  bool sharded() const { return options_.gathered_weights && !alone(); }
+  bool sharded() const {
+    return (options_.gathered_weights || options_.gradient_shards) && !alone();
+  }
+  bool gathers() const { return options_.gathered_weights && !alone(); }
+  // A step's reductions: all buckets, round after round.
+  int rounds() const { return options_.rounds; }
+  int reductions() const { return rounds() * count(); }
   // Whether gradients are reduced in another dtype than the arena's, in memory of `staging_bytes`.
-  bool converts() const { return !alone() && options_.reduce_dtype != gradients_.dtype; }
+  bool converts() const { return !alone() && options_.reduce_dtype != gradients_.memory().dtype; }
   size_t staging_bytes() const;
 
   // Adds a bucket to this rank's own norm: all of them before the first clip_and_cast.
@@ -34,9 +40,9 @@ class BucketArithmetic {
   // Clips as the mode says; casts to the reduced dtype into `staging` where that is another.
   // Returns the bucket's reduce buffer.
   device::Tensor clip_and_cast(int bucket, void* staging);
-  // Casts back what was reduced; adds this rank's shard of it to the global norm, if that clips,
-  // unless the bucket is of LateRows' table.
-  void cast_back(int bucket, void* staging);
+  // Casts back what was reduced, or takes it to gradient_shards; after the last round, adds this
+  // rank's shard of it to the global norm, if that clips, unless the bucket is of LateRows' table.
+  void cast_back(int bucket, int round, void* staging);
   // Adds LateRows' table to it, once its rows have been added.
   void add_table_norm();
   // Buckets of LateRows' table, which are the first.
@@ -53,20 +59,24 @@ class BucketArithmetic {
   std::optional<double> gradient_norm();
 
  private:
+  // Sums of this rank's shard.
+  device::Tensor sums(const Range& range) const;
   device::Tensor gradients(const Range& range) const;
   device::Tensor reduce_buffer(int bucket, void* staging) const;
   Range updated_range(int bucket) const;
   double* norm_squared(int bucket) const { return norms_.as<double>() + bucket; }
-  void add_norm(const Range& range, double* norm_squared);
+  void add_norm(const device::Tensor& x, double* norm_squared);
+  void add(const device::Tensor& x, const device::Tensor& sum);
   void clip(int bucket, double* norm_squared, float max_norm, const device::Tensor& reduce_buffer);
 
   device::Backend& backend_;
   const Communicator& communicator_;
-  device::Tensor gradients_;
+  device::Arena gradients_;
   BucketOptions options_;
   std::vector<Range> buckets_;
   int64_t all_buckets_;   // of all parts of the model
   device::Buffer norms_;  // [K + 1] doubles: of every bucket, then of all
+  device::Buffer rows_;   // [n] int32: 0, 1, ...; with several rounds
 };
 
 }  // namespace strata::comm

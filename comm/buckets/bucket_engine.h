@@ -14,6 +14,7 @@ namespace strata::comm {
 class BucketEngine {
  public:
   virtual ~BucketEngine() = default;
+  virtual void begin_writing(const Range& range) = 0;
   virtual void mark_ready(int64_t begin, int64_t end) = 0;
   virtual void announce_rows(std::span<const uint8_t> touched) = 0;
   virtual void mark_rows_ready() = 0;
@@ -28,7 +29,7 @@ class BucketEngine {
 // Threads of its own reduce in host memory and wait for the device.
 std::unique_ptr<BucketEngine> make_thread_engine(device::Backend& backend,
                                                  Communicator& communicator,
-                                                 device::Tensor gradients,
+                                                 const device::Arena& gradients,
                                                  std::span<const int64_t> boundaries,
                                                  const BucketOptions& options, BucketUpdate update,
                                                  DeferredUpdate deferred_update);
@@ -37,7 +38,7 @@ std::unique_ptr<BucketEngine> make_thread_engine(device::Backend& backend,
 // Stream::kReduce beside backward, then updated on Stream::kCompute as they arrive.
 std::unique_ptr<BucketEngine> make_stream_engine(device::Backend& backend,
                                                  Communicator& communicator,
-                                                 device::Tensor gradients,
+                                                 const device::Arena& gradients,
                                                  std::span<const int64_t> boundaries,
                                                  const BucketOptions& options, BucketUpdate update,
                                                  DeferredUpdate deferred_update);

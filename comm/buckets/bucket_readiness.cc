@@ -6,8 +6,8 @@
 
 namespace strata::comm {
 
-BucketReadiness::BucketReadiness(const std::vector<Range>& buckets)
-    : buckets_(buckets), missing_(buckets.size()), events_(buckets.size()) {
+BucketReadiness::BucketReadiness(const std::vector<Range>& buckets, int rounds)
+    : buckets_(buckets), rounds_(rounds), missing_(buckets.size()), events_(buckets.size()) {
   begin_next_step();
 }
 
@@ -21,12 +21,21 @@ void BucketReadiness::mark_ready(int64_t begin, int64_t end, device::Event event
     const Range& range = buckets_[bucket];
     const int64_t reported = std::min(end, range.end) - std::max(begin, range.begin);
     if (reported <= 0) continue;
-    if (reported > missing_[bucket]) {
-      fail("gradients [{}, {}) were marked ready twice in one step", begin, end);
+    const int64_t in_round = missing_[bucket] % range.size();
+    const bool round_begins = in_round == 0 && missing_[bucket] > 0;
+    if (reported > (round_begins ? range.size() : in_round)) {
+      fail("gradients [{}, {}) were marked ready twice in one {}", begin, end,
+           rounds_ > 1 ? "round" : "step");
     }
     missing_[bucket] -= reported;
     events_[bucket] = event;
   }
+}
+
+int BucketReadiness::rounds_of(int bucket) const {
+  const auto i = static_cast<size_t>(bucket);
+  const int64_t size = buckets_[i].size();
+  return rounds_ - static_cast<int>((missing_[i] + size - 1) / size);
 }
 
 bool BucketReadiness::all_ready() const {
@@ -44,7 +53,7 @@ void BucketReadiness::check_all_ready() const {
 
 void BucketReadiness::begin_next_step() {
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
-    missing_[bucket] = buckets_[bucket].size();
+    missing_[bucket] = rounds_ * buckets_[bucket].size();
   }
 }
 

@@ -19,15 +19,19 @@ Range local_shard(const Range& bucket, const Communicator& communicator) {
 }
 
 GradientBuckets::GradientBuckets(device::Backend& backend, Communicator& communicator,
-                                 device::Tensor gradients, std::span<const int64_t> boundaries,
-                                 const BucketOptions& options, Update update,
-                                 DeferredUpdate deferred_update) {
+                                 const device::Arena& gradients,
+                                 std::span<const int64_t> boundaries, const BucketOptions& options,
+                                 Update update, DeferredUpdate deferred_update) {
   const auto make = backend.memory_is_host() ? make_thread_engine : make_stream_engine;
   engine_ = make(backend, communicator, gradients, boundaries, options, std::move(update),
                  std::move(deferred_update));
 }
 
 GradientBuckets::~GradientBuckets() = default;
+
+void GradientBuckets::begin_writing(int64_t begin, int64_t end) {
+  engine_->begin_writing({begin, end});
+}
 
 void GradientBuckets::mark_ready(int64_t begin, int64_t end) { engine_->mark_ready(begin, end); }
 

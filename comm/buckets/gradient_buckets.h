@@ -13,6 +13,7 @@
 #include "comm/buckets/bucket_ranges.h"
 #include "comm/buckets/clip_mode.h"
 #include "comm/communicator.h"
+#include "device/arena.h"
 #include "device/backend.h"
 
 namespace strata::comm {
@@ -39,6 +40,13 @@ struct BucketOptions {
   // Given: the ranks that each have another part of the model's gradients, these among them. Norms
   // and the number of buckets are then over all parts. Duplicated, as the ranks that reduce are.
   Communicator* parts = nullptr;
+  // Given: gradients are sharded, too (stage 2). A rank keeps the sums of its local shards here
+  // [n, at least these], and memory for gradients is free once they are reduced: see
+  // GradientBuckets::begin_writing. Not with kBeforeAllReduce, which needs all of it at once.
+  device::Arena gradient_shards;
+  // How often a step reduces every bucket, each time adding to gradient_shards, without which it is
+  // once. More than once not with kBucketBeforeAllReduce, which clips a step's gradients.
+  int rounds = 1;
 };
 
 // The buckets of these options in the order in which they are reduced (see bucket_ranges.h for
@@ -85,17 +93,23 @@ class GradientBuckets {
   using Update = BucketUpdate;
 
   // `gradients` [n] master dtype, laid out in the order in which backward finishes, which may pause
-  // at `boundaries`: 0, rising, ..., n. `backend` and `gradients` outlive the buckets;
-  // `communicator` is duplicated, so all ranks construct together.
-  GradientBuckets(device::Backend& backend, Communicator& communicator, device::Tensor gradients,
-                  std::span<const int64_t> boundaries, const BucketOptions& options, Update update,
-                  DeferredUpdate deferred_update = {});
+  // at `boundaries`: 0, rising, ..., n. Runs of them may have the same memory by turns, if every
+  // bucket lies in one. `backend` and `gradients` outlive the buckets; `communicator` is
+  // duplicated, so all ranks construct together.
+  GradientBuckets(device::Backend& backend, Communicator& communicator,
+                  const device::Arena& gradients, std::span<const int64_t> boundaries,
+                  const BucketOptions& options, Update update, DeferredUpdate deferred_update = {});
   // Waits only for work already begun; buckets not begun are forgotten.
   ~GradientBuckets();
 
+  // What the compute stream is given next may write gradients [begin, end), which lie in one run:
+  // it comes after the reduction of what has had their memory before; in host memory the caller
+  // waits for that. Throws Error where that was not marked ready.
+  void begin_writing(int64_t begin, int64_t end);
+
   // Says that whatever the compute stream has been given so far completes gradients [begin, end)
   // of this step, and is the last to read these weights: their update may begin. Cheap, never
-  // waits. With micro-batches: called during the last one only.
+  // waits. With micro-batches: called during the last one only, or as often as there are rounds.
   // Throws Error for a range outside the arena or marked ready twice.
   void mark_ready(int64_t begin, int64_t end);
 

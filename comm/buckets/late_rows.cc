@@ -13,17 +13,17 @@ constexpr uint16_t kOne = 0x3f80;  // in bf16
 
 }  // namespace
 
-RowExchange::RowExchange(device::Backend& backend, Communicator& communicator, Tensor gradients,
-                         const LateRows& rows, device::DType reduce_dtype)
+RowExchange::RowExchange(device::Backend& backend, Communicator& communicator, Tensor table,
+                         Tensor late, device::DType reduce_dtype)
     : backend_(backend),
       communicator_(communicator),
-      table_(elements_of(gradients, rows.table)),
-      late_(rows.late),
+      table_(table),
+      late_(late),
       reduce_dtype_(reduce_dtype),
-      touched_(static_cast<size_t>(rows.late.rows)) {
-  if (rows.late.size() != rows.table.size() || rows.late.dtype != gradients.dtype) {
-    fail("{} late gradients of a table of {}: they must be equally many, of one dtype",
-         rows.late.size(), rows.table.size());
+      touched_(static_cast<size_t>(late.rows)) {
+  if (late.size() != table.size() || late.dtype != table.dtype) {
+    fail("{} late gradients of a table of {}: they must be equally many, of one dtype", late.size(),
+         table.size());
   }
   table_.rows = late_.rows;
   table_.cols = late_.cols;

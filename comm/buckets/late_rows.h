@@ -14,9 +14,10 @@ namespace strata::comm {
 // What of LateRows is sent: the rows that some rank touched. In host memory.
 class RowExchange {
  public:
-  // `backend` and `communicator` outlive it. Throws Error where the parts do not fit each other.
-  RowExchange(device::Backend& backend, Communicator& communicator, device::Tensor gradients,
-              const LateRows& rows, device::DType reduce_dtype);
+  // `table`: the early part of the gradient, `late`: the other (see LateRows). `backend` and
+  // `communicator` outlive it. Throws Error where the parts do not fit each other.
+  RowExchange(device::Backend& backend, Communicator& communicator, device::Tensor table,
+              device::Tensor late, device::DType reduce_dtype);
 
   // ---- In this order in every step.
 

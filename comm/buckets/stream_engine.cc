@@ -6,6 +6,7 @@
 #include "comm/buckets/bucket_arithmetic.h"
 #include "comm/buckets/bucket_engine.h"
 #include "comm/buckets/bucket_readiness.h"
+#include "comm/buckets/memory_turns.h"
 #include "comm/collectives.h"
 #include "device/buffer.h"
 
@@ -17,7 +18,7 @@ using device::Tensor;
 
 class StreamEngine final : public BucketEngine {
  public:
-  StreamEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
+  StreamEngine(device::Backend& backend, Communicator& communicator, const device::Arena& gradients,
                std::span<const int64_t> boundaries, const BucketOptions& options,
                BucketUpdate update, DeferredUpdate deferred_update)
       : backend_(backend),
@@ -27,7 +28,8 @@ class StreamEngine final : public BucketEngine {
         update_(std::move(update)),
         deferred_update_(std::move(deferred_update)),
         arithmetic_(backend, *communicator_, gradients, boundaries, options),
-        readiness_(arithmetic_.buckets()),
+        turns_(gradients, arithmetic_.buckets()),
+        readiness_(arithmetic_.buckets(), arithmetic_.rounds()),
         cast_back_(arithmetic_.buckets().size()) {
     if (!arithmetic_.alone()) {
       collectives_ = make_collectives(*communicator_, backend, Stream::kReduce);
@@ -58,6 +60,18 @@ class StreamEngine final : public BucketEngine {
     } catch (...) {
       // Whoever uses the device next meets its error again.
     }
+  }
+
+  void begin_writing(const Range& range) override {
+    const int round = readiness_.rounds_of(turns_.last_bucket(range));
+    const int needed = round < arithmetic_.rounds() ? turns_.reductions_before(range, round) : 0;
+    if (needed == 0 || error_) return;
+    const int last = (needed - 1) % arithmetic_.count();
+    if (reduced_ < needed) {
+      fail("gradients [{}, {}) are written where bucket {} lies, which is not ready", range.begin,
+           range.end, last);
+    }
+    backend_.wait(Stream::kCompute, cast_back_[static_cast<size_t>(last)]);
   }
 
   void mark_ready(int64_t begin, int64_t end) override {
@@ -106,7 +120,7 @@ class StreamEngine final : public BucketEngine {
     for (const int64_t size : {sizes.first->size(), sizes.second->size()}) {
       if (arithmetic_.sharded()) {
         collectives_->reduce_scatter_sum(zeros.data(), size, reduced);
-        collectives_->all_gather(zeros.data(), size, gathered);
+        if (arithmetic_.gathers()) collectives_->all_gather(zeros.data(), size, gathered);
       } else {
         collectives_->all_reduce_sum(zeros.data(), size, reduced);
       }
@@ -173,10 +187,14 @@ class StreamEngine final : public BucketEngine {
       if (normed_ < count) return;
       add_parts_of_norm();
     }
-    for (; reduced_ < count && readiness_.is_ready(reduced_); ++reduced_) reduce(reduced_);
+    while (reduced_ < arithmetic_.reductions() &&
+           readiness_.is_ready(reduced_ % count, reduced_ / count)) {
+      reduce(reduced_ % count, reduced_ / count);
+      ++reduced_;
+    }
   }
 
-  void reduce(int bucket) {
+  void reduce(int bucket, int round) {
     backend_.wait(Stream::kReduce, readiness_.ready_event(bucket));
     Tensor data;
     timed(Stream::kReduce, bucket, BucketPhase::kClip,
@@ -191,7 +209,7 @@ class StreamEngine final : public BucketEngine {
       });
     }
     timed(Stream::kReduce, bucket, BucketPhase::kNorm,
-          [&] { arithmetic_.cast_back(bucket, staging_.data()); });
+          [&] { arithmetic_.cast_back(bucket, round, staging_.data()); });
     cast_back_[static_cast<size_t>(bucket)] = backend_.record(Stream::kReduce);
   }
 
@@ -211,7 +229,7 @@ class StreamEngine final : public BucketEngine {
     for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
       backend_.wait(Stream::kCompute, cast_back_[static_cast<size_t>(bucket)]);
       issue(update_, bucket, BucketPhase::kUpdate);
-      if (arithmetic_.sharded() && !deferred) gather(bucket);
+      if (arithmetic_.gathers() && !deferred) gather(bucket);
     }
     if (deferred) {
       backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
@@ -221,10 +239,10 @@ class StreamEngine final : public BucketEngine {
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
       for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
         issue(deferred_update_.finish, bucket, BucketPhase::kFinish);
-        gather(bucket);
+        if (arithmetic_.gathers()) gather(bucket);
       }
     }
-    if (arithmetic_.sharded()) {
+    if (arithmetic_.gathers()) {
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
   }
@@ -269,8 +287,9 @@ class StreamEngine final : public BucketEngine {
   std::unique_ptr<device::Collectives> collectives_;       // null for one rank
   std::unique_ptr<device::Collectives> norm_collectives_;  // of the parts; null for one
   device::Buffer staging_;
+  const MemoryTurns turns_;
   BucketReadiness readiness_;
-  int normed_ = 0, reduced_ = 0;  // buckets of this step
+  int normed_ = 0, reduced_ = 0;  // buckets of this step, in several rounds those that are reduced
   std::vector<device::Event> cast_back_;
   std::exception_ptr error_;
   bool timed_ = false;
@@ -283,7 +302,8 @@ class StreamEngine final : public BucketEngine {
 }  // namespace
 
 std::unique_ptr<BucketEngine> make_stream_engine(device::Backend& backend,
-                                                 Communicator& communicator, Tensor gradients,
+                                                 Communicator& communicator,
+                                                 const device::Arena& gradients,
                                                  std::span<const int64_t> boundaries,
                                                  const BucketOptions& options, BucketUpdate update,
                                                  DeferredUpdate deferred_update) {

@@ -10,6 +10,7 @@
 #include "comm/buckets/bucket_engine.h"
 #include "comm/buckets/bucket_readiness.h"
 #include "comm/buckets/late_rows.h"
+#include "comm/buckets/memory_turns.h"
 #include "device/buffer.h"
 
 namespace strata::comm {
@@ -25,11 +26,12 @@ constexpr int kStagingBuffers = 3;
 
 class ThreadEngine final : public BucketEngine {
  public:
-  ThreadEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
+  ThreadEngine(device::Backend& backend, Communicator& communicator, const device::Arena& gradients,
                std::span<const int64_t> boundaries, const BucketOptions& options,
                BucketUpdate update, DeferredUpdate deferred_update);
   ~ThreadEngine() override;
 
+  void begin_writing(const Range& range) override;
   void mark_ready(int64_t begin, int64_t end) override;
   void announce_rows(std::span<const uint8_t> touched) override;
   void mark_rows_ready() override;
@@ -56,7 +58,8 @@ class ThreadEngine final : public BucketEngine {
     kFinish
   };
 
-  // How many buckets have passed each stage in this step; they pass in order.
+  // How many buckets have passed each stage in this step; they pass in order, in several rounds the
+  // stages of reduction.
   struct Progress {
     int normed = 0;     // in this rank's own norm (kBeforeAllReduce)
     int clipped = 0;    // clipped, converted: may be reduced
@@ -79,15 +82,22 @@ class ThreadEngine final : public BucketEngine {
   };
 
   int count() const { return arithmetic_.count(); }
+  // Of a step's reductions: all buckets, round after round.
+  int reductions() const { return arithmetic_.reductions(); }
+  int bucket_of(int reduction) const { return reduction % count(); }
+  int round_of(int reduction) const { return reduction / count(); }
   bool alone() const { return arithmetic_.alone(); }
   bool sharded() const { return arithmetic_.sharded(); }
+  bool gathers() const { return arithmetic_.gathers(); }
   bool deferred() const { return sharded() && deferred_update_.sums; }
   // What clips is a norm that ranks add up.
   bool exchanges_norm() const {
     return (clip_ == ClipMode::kAfterAllReduce && (!alone() || parts_)) ||
            (clip_ == ClipMode::kBeforeAllReduce && parts_);
   }
-  bool finished() const { return (sharded() ? progress_.gathered : progress_.updated) == count(); }
+  bool finished() const {
+    return gathers() ? progress_.gathered == count() : gatherable() == count();
+  }
   int gatherable() const { return deferred() ? progress_.finished : progress_.updated; }
 
   template <typename Body>
@@ -96,7 +106,7 @@ class ThreadEngine final : public BucketEngine {
   void reduce_loop();
   void gather_loop();
   Work next_device_work() const;
-  bool may_clip_and_cast(int bucket) const;
+  bool may_clip_and_cast(int reduction) const;
   bool may_update(int bucket) const;
   // The bucket that is updated as the nth: those of LateRows' table are the last.
   int nth_updated(int n) const { return (n + table_buckets_) % count(); }
@@ -106,8 +116,8 @@ class ThreadEngine final : public BucketEngine {
   void timed(int bucket, BucketPhase phase, Body body);
 
   void local_norm(int bucket);
-  void clip_and_cast(int bucket);
-  void cast_back(int bucket);
+  void clip_and_cast(int reduction);
+  void cast_back(int reduction);
   void gather_rows();
   void add_rows();
   void publish_norm();
@@ -116,7 +126,7 @@ class ThreadEngine final : public BucketEngine {
   void update(int bucket);
   void publish_sums();
   void finish(int bucket);
-  void* staging(int bucket) const;
+  void* staging(int reduction) const;
 
   void begin_next_step();
   void stop();  // and waits for the threads
@@ -131,6 +141,7 @@ class ThreadEngine final : public BucketEngine {
   BucketArithmetic arithmetic_;
   const int table_buckets_;
   std::optional<RowExchange> rows_;  // of LateRows
+  const MemoryTurns turns_;
   std::vector<device::Buffer> staging_;
   std::vector<Tensor> reduce_buffers_;  // what is reduced of every bucket
   double host_norm_squared_ = 0;
@@ -139,6 +150,7 @@ class ThreadEngine final : public BucketEngine {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   BucketReadiness readiness_;
+  std::vector<device::Event> cast_back_;  // when buckets were, last
   Progress progress_;
   device::Event rows_event_ = 0;
   std::vector<BucketEvent> events_;
@@ -153,9 +165,10 @@ class ThreadEngine final : public BucketEngine {
   std::thread gather_thread_;
 };
 
-ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator, Tensor gradients,
-                           std::span<const int64_t> boundaries, const BucketOptions& options,
-                           BucketUpdate update, DeferredUpdate deferred_update)
+ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
+                           const device::Arena& gradients, std::span<const int64_t> boundaries,
+                           const BucketOptions& options, BucketUpdate update,
+                           DeferredUpdate deferred_update)
     : backend_(backend),
       communicator_(communicator.duplicate()),
       gather_communicator_(
@@ -166,15 +179,18 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
       deferred_update_(std::move(deferred_update)),
       arithmetic_(backend, *communicator_, gradients, boundaries, options),
       table_buckets_(arithmetic_.table_buckets()),
+      turns_(gradients, arithmetic_.buckets()),
       reduce_buffers_(arithmetic_.buckets().size()),
-      readiness_(arithmetic_.buckets()) {
+      readiness_(arithmetic_.buckets(), arithmetic_.rounds()),
+      cast_back_(arithmetic_.buckets().size()) {
   if (options.late_rows.table.size() > 0) {
     const bool clips_own =
         clip_ == ClipMode::kBeforeAllReduce || clip_ == ClipMode::kBucketBeforeAllReduce;
     if (clips_own || sharded()) {
       fail("late rows need gradients that are reduced whole before they are clipped");
     }
-    rows_.emplace(backend, *communicator_, gradients, options.late_rows, options.reduce_dtype);
+    rows_.emplace(backend, *communicator_, elements_of(gradients, options.late_rows.table),
+                  options.late_rows.late, options.reduce_dtype);
   }
   for (int i = 0; arithmetic_.converts() && i < std::min(kStagingBuffers, count()); ++i) {
     staging_.emplace_back(backend, arithmetic_.staging_bytes());
@@ -183,7 +199,7 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
     device_thread_ = std::thread([this] { guard([this] { device_loop(); }); });
     if (!alone() || parts_)
       reduce_thread_ = std::thread([this] { guard([this] { reduce_loop(); }); });
-    if (sharded()) gather_thread_ = std::thread([this] { guard([this] { gather_loop(); }); });
+    if (gathers()) gather_thread_ = std::thread([this] { guard([this] { gather_loop(); }); });
   } catch (const std::exception& error) {  // no further thread, or no memory for one
     stop();
     fail("cannot start a thread that reduces gradients: {}; allow more processes (ulimit -u)",
@@ -205,6 +221,25 @@ void ThreadEngine::stop() {
 }
 
 // ---- The compute thread's side.
+
+void ThreadEngine::begin_writing(const Range& range) {
+  device::Event before = 0;
+  {
+    std::unique_lock lock(mutex_);
+    const int round = readiness_.rounds_of(turns_.last_bucket(range));
+    const int needed = round < arithmetic_.rounds() ? turns_.reductions_before(range, round) : 0;
+    if (needed == 0) return;
+    const int last = bucket_of(needed - 1);
+    if (!readiness_.is_ready(last, round_of(needed - 1))) {
+      fail("gradients [{}, {}) are written where bucket {} lies, which is not ready", range.begin,
+           range.end, last);
+    }
+    changed_.wait(lock, [&] { return error_ || progress_.cast_back >= needed; });
+    if (error_) std::rethrow_exception(error_);
+    before = cast_back_[static_cast<size_t>(last)];
+  }
+  backend_.wait(Stream::kCompute, before);
+}
 
 void ThreadEngine::mark_ready(int64_t begin, int64_t end) {
   const device::Event event = backend_.record(Stream::kCompute);
@@ -314,7 +349,7 @@ void ThreadEngine::device_loop() {
 // Feeding the all-reduce comes first: it has the longest way to go.
 ThreadEngine::Work ThreadEngine::next_device_work() const {
   const Progress& p = progress_;
-  const bool whole = p.cast_back == count() && (!rows_ || p.rows_added);
+  const bool whole = p.cast_back == reductions() && (!rows_ || p.rows_added);
   const bool normed = clip_ == ClipMode::kAfterAllReduce ? whole
                       : exchanges_norm()                 ? p.normed == count()
                                                          : false;
@@ -322,24 +357,26 @@ ThreadEngine::Work ThreadEngine::next_device_work() const {
     return Work::kLocalNorm;
   }
   if (normed && !p.norm_published) return Work::kPublishNorm;
-  if (p.clipped < count() && may_clip_and_cast(p.clipped)) return Work::kClipAndCast;
+  if (p.clipped < reductions() && may_clip_and_cast(p.clipped)) return Work::kClipAndCast;
   if (p.cast_back < p.reduced) return Work::kCastBack;
   if (p.rows_ready && p.rows_agreed && !p.rows_gathered) return Work::kGatherRows;
-  if (p.cast_back == count() && p.rows_reduced && !p.rows_added) return Work::kAddRows;
+  if (p.cast_back == reductions() && p.rows_reduced && !p.rows_added) return Work::kAddRows;
   if (p.updated < count() && may_update(nth_updated(p.updated))) return Work::kUpdate;
   if (deferred() && p.updated == count() && !p.sums_published) return Work::kPublishSums;
   if (p.sums_known && p.finished < count()) return Work::kFinish;
   return Work::kNone;
 }
 
-bool ThreadEngine::may_clip_and_cast(int bucket) const {
+bool ThreadEngine::may_clip_and_cast(int reduction) const {
   if (clip_ == ClipMode::kBeforeAllReduce &&
       (progress_.normed < count() || (exchanges_norm() && !progress_.norm_known))) {
     return false;
   }
-  if (arithmetic_.converts() && bucket - progress_.cast_back >= static_cast<int>(staging_.size()))
+  if (arithmetic_.converts() &&
+      reduction - progress_.cast_back >= static_cast<int>(staging_.size())) {
     return false;
-  return readiness_.is_ready(bucket);
+  }
+  return readiness_.is_ready(bucket_of(reduction), round_of(reduction));
 }
 
 // Updates take from backward the cores and the bandwidth it needs; after it they fill the wait for
@@ -347,8 +384,9 @@ bool ThreadEngine::may_clip_and_cast(int bucket) const {
 bool ThreadEngine::may_update(int bucket) const {
   if (clip_ == ClipMode::kAfterAllReduce) return progress_.norm_known;
   if (bucket < table_buckets_ && !progress_.rows_added) return false;
-  const bool at_once = sharded() && !deferred();
-  return bucket < progress_.cast_back && (at_once || readiness_.all_ready());
+  const bool at_once = gathers() && !deferred();
+  const int last_reduction = reductions() - count() + bucket;
+  return last_reduction < progress_.cast_back && (at_once || readiness_.all_ready());
 }
 
 void ThreadEngine::perform(Work work) {
@@ -356,10 +394,10 @@ void ThreadEngine::perform(Work work) {
     case Work::kLocalNorm:
       return timed(progress_.normed, BucketPhase::kClip, [this] { local_norm(progress_.normed); });
     case Work::kClipAndCast:
-      return timed(progress_.clipped, BucketPhase::kClip,
+      return timed(bucket_of(progress_.clipped), BucketPhase::kClip,
                    [this] { clip_and_cast(progress_.clipped); });
     case Work::kCastBack:
-      return timed(progress_.cast_back, BucketPhase::kNorm,
+      return timed(bucket_of(progress_.cast_back), BucketPhase::kNorm,
                    [this] { cast_back(progress_.cast_back); });
     case Work::kGatherRows:
       return timed(kNoBucket, BucketPhase::kClip, [this] { gather_rows(); });
@@ -428,7 +466,8 @@ void ThreadEngine::reduce_loop() {
         sums = progress_.sums_published && !progress_.sums_known;
         // Everywhere in the same order: which rows, all buckets, the rows.
         agree = progress_.rows_announced && !progress_.rows_agreed;
-        rows = progress_.rows_gathered && !progress_.rows_reduced && progress_.reduced == count();
+        rows =
+            progress_.rows_gathered && !progress_.rows_reduced && progress_.reduced == reductions();
         const bool bucket =
             progress_.reduced < progress_.clipped && (!rows_ || progress_.rows_agreed);
         return stop_ || norm || sums || agree || rows || bucket;
@@ -447,7 +486,7 @@ void ThreadEngine::reduce_loop() {
     } else if (norm) {
       timed(kNoBucket, BucketPhase::kReduce, [this] { exchange_norm(); });
     } else {
-      const int bucket = progress_.reduced;
+      const int bucket = bucket_of(progress_.reduced);
       timed(bucket, BucketPhase::kReduce, [&] {
         const Tensor& data = reduce_buffers_[static_cast<size_t>(bucket)];
         if (sharded()) {
@@ -513,15 +552,19 @@ void ThreadEngine::local_norm(int bucket) {
   arithmetic_.local_norm(bucket);
 }
 
-void ThreadEngine::clip_and_cast(int bucket) {
+void ThreadEngine::clip_and_cast(int reduction) {
+  const int bucket = bucket_of(reduction);
   backend_.wait(Stream::kReduce, readiness_.ready_event(bucket));
   if (clip_ == ClipMode::kBeforeAllReduce && bucket == 0) use_norm();
-  reduce_buffers_[static_cast<size_t>(bucket)] = arithmetic_.clip_and_cast(bucket, staging(bucket));
+  reduce_buffers_[static_cast<size_t>(bucket)] =
+      arithmetic_.clip_and_cast(bucket, staging(reduction));
   if (!alone()) backend_.synchronize(Stream::kReduce);
 }
 
-void ThreadEngine::cast_back(int bucket) {
-  arithmetic_.cast_back(bucket, staging(bucket));
+void ThreadEngine::cast_back(int reduction) {
+  const int bucket = bucket_of(reduction);
+  arithmetic_.cast_back(bucket, round_of(reduction), staging(reduction));
+  cast_back_[static_cast<size_t>(bucket)] = backend_.record(Stream::kReduce);
   // The staging memory is another bucket's from here on.
   if (arithmetic_.converts()) backend_.synchronize(Stream::kReduce);
 }
@@ -562,7 +605,7 @@ void ThreadEngine::update(int bucket) {
   if (clip_ == ClipMode::kAfterAllReduce && bucket == nth_updated(0)) use_norm();
   const ReducedGradients reduced = arithmetic_.reduced(bucket);
   if (reduced.range.size() > 0) update_(reduced);
-  if (sharded() && !deferred()) backend_.synchronize(Stream::kReduce);
+  if (gathers() && !deferred()) backend_.synchronize(Stream::kReduce);
 }
 
 void ThreadEngine::publish_sums() {
@@ -582,15 +625,16 @@ void ThreadEngine::finish(int bucket) {
   backend_.synchronize(Stream::kReduce);
 }
 
-void* ThreadEngine::staging(int bucket) const {
+void* ThreadEngine::staging(int reduction) const {
   if (staging_.empty()) return nullptr;
-  return staging_[static_cast<size_t>(bucket) % staging_.size()].data();
+  return staging_[static_cast<size_t>(reduction) % staging_.size()].data();
 }
 
 }  // namespace
 
 std::unique_ptr<BucketEngine> make_thread_engine(device::Backend& backend,
-                                                 Communicator& communicator, Tensor gradients,
+                                                 Communicator& communicator,
+                                                 const device::Arena& gradients,
                                                  std::span<const int64_t> boundaries,
                                                  const BucketOptions& options, BucketUpdate update,
                                                  DeferredUpdate deferred_update) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.h"
 #include "comm/buckets/gradient_buckets.h"
+#include "comm/buckets/units.h"
 #include "device/buffer.h"
 #include "tests/comm/buckets/bucket_step.h"
 
@@ -219,6 +221,151 @@ TEST_P(GradientBucketsOverRanks, SharedOutStateGivesTheSameWeightsFromAShareOfTh
   EXPECT_EQ(whole.gathers(), 0);
   if (!GetParam().memory_is_host) return;  // nothing is timed
   EXPECT_EQ(shared_out.gathers(), ranks > 1 ? static_cast<int64_t>(whole.bucket_count()) : 0);
+}
+
+// Gradient descent where gradients are sharded: units are written by turns, each as soon as its
+// memory is free, and this rank's sums lie apart.
+class ShardedDescent {
+ public:
+  ShardedDescent(Communicator& world, const Case& c, int rounds)
+      : rank_(world.rank()),
+        rounds_(rounds),
+        backend_(c.master_dtype, c.memory_is_host),
+        units_(make_units(kBoundaries, make_buckets(kBoundaries, options(c)))),
+        written_(arena_of_units()),
+        sums_(arena_of_shards(world, options(c))),
+        weights_(backend_, kGradients * sizeof(double)),
+        buckets_(backend_, world, written_, kBoundaries, sharded_options(c),
+                 [this](const ReducedGradients& reduced) { update(reduced); }) {}
+
+  void run_step(int step) {
+    for (int round = 0; round < rounds_; ++round) {
+      const std::vector<float> gradient = gradient_of(rank_, step, round);
+      for (size_t i = 1; i < kBoundaries.size(); ++i) {
+        const Range block{kBoundaries[i - 1], kBoundaries[i]};
+        buckets_.begin_writing(block.begin, block.end);
+        const device::Tensor memory = elements_of(written_, block);
+        for (int64_t e = block.begin; e < block.end; ++e) {
+          testing_support::set_element(memory, e - block.begin, gradient[static_cast<size_t>(e)]);
+        }
+        buckets_.mark_ready(block.begin, block.end);
+      }
+    }
+    buckets_.finish_step();
+  }
+
+  std::span<double> weights() const { return {weights_.as<double>(), kGradients}; }
+  std::optional<double> gradient_norm() { return buckets_.gradient_norm(); }
+
+ private:
+  static BucketOptions options(const Case& c) {
+    return {.clip = c.clip,
+            .max_norm = 1.5f,
+            .reduce_dtype = c.reduce_dtype,
+            .bucket_bytes = kBucketElements * static_cast<int64_t>(size_of(c.reduce_dtype))};
+  }
+  BucketOptions sharded_options(const Case& c) const {
+    BucketOptions result = options(c);
+    result.gathered_weights = {weights_.data(), DType::kF64, 1, kGradients};
+    result.gradient_shards = sums_;
+    result.rounds = rounds_;
+    return result;
+  }
+  device::Tensor take(int64_t elements) {
+    const DType dtype = backend_.master_dtype();
+    memory_.emplace_back(backend_, static_cast<size_t>(elements) * size_of(dtype));
+    return {memory_.back().data(), dtype, 1, elements};
+  }
+  device::Arena arena_of_units() {
+    const UnitMemory memory = place_units(units_);
+    return {take(memory.elements), kGradients, memory.runs};
+  }
+  device::Arena arena_of_shards(const Communicator& world, const BucketOptions& options) {
+    std::vector<Range> shards;
+    for (const Range& bucket : make_buckets(kBoundaries, options)) {
+      shards.push_back(local_shard(bucket, world));
+    }
+    return {take(device::total_size(shards)), kGradients, device::packed(shards)};
+  }
+  void update(const ReducedGradients& reduced) {
+    double scale = reduced.clip.scale;
+    if (reduced.clip.norm_squared) {
+      scale *= std::min(1.0, reduced.clip.max_norm / std::sqrt(*reduced.clip.norm_squared));
+    }
+    const device::Tensor sums = elements_of(sums_, reduced.range);
+    for (int64_t i = 0; i < sums.size(); ++i) {
+      weights()[static_cast<size_t>(reduced.range.begin + i)] -=
+          0.25 * (scale * testing_support::element(sums, i));
+    }
+  }
+
+  int rank_;
+  int rounds_;
+  testing_support::HostBackend backend_;
+  std::vector<device::Buffer> memory_;
+  std::vector<Range> units_;
+  device::Arena written_, sums_;
+  device::Buffer weights_;
+  GradientBuckets buckets_;
+};
+
+TEST_P(GradientBucketsOverRanks, ShardedGradientsGiveTheSameWeights) {
+  if (world_->size() == 1) GTEST_SKIP() << "one rank has all of them";
+  if (GetParam().clip == ClipMode::kBeforeAllReduce) {
+    EXPECT_THROW(ShardedDescent(*world_, GetParam(), 1), Error);
+    return;
+  }
+  Descent whole(*world_, GetParam(), false);
+  ShardedDescent sharded(*world_, GetParam(), 1);
+  for (int step = 0; step < 3; ++step) {
+    whole.run_step(step);
+    sharded.run_step(step);
+    ASSERT_TRUE(std::ranges::equal(whole.weights(), sharded.weights())) << "step " << step;
+  }
+}
+
+// Every micro-batch's gradients are reduced, then added up.
+TEST_P(GradientBucketsOverRanks, ShardedGradientsAddUpOverRounds) {
+  if (world_->size() == 1) GTEST_SKIP() << "one rank has all of them";
+  const Case& c = GetParam();
+  if (c.clip == ClipMode::kBeforeAllReduce || c.clip == ClipMode::kBucketBeforeAllReduce) {
+    EXPECT_THROW(ShardedDescent(*world_, c, kMicroBatches), Error);
+    return;
+  }
+  ShardedDescent sharded(*world_, c, kMicroBatches);
+  std::vector<double> before(kGradients);
+  for (int step = 0; step < 3; ++step) {
+    sharded.run_step(step);
+    const auto ranks = all_ranks(step);
+    const auto expected = expected_gradient(ranks, c.clip, kMaxNorm, buckets_.buckets());
+    for (int64_t i = 0; i < kGradients; ++i) {
+      const auto at = static_cast<size_t>(i);
+      double largest = 0;  // of what is added up
+      for (int rank = 0; rank < world_->size(); ++rank) {
+        for (int micro = 0; micro < kMicroBatches; ++micro) {
+          largest += std::abs(gradient_of(rank, step, micro)[at]) / world_->size();
+        }
+      }
+      const double tolerance = largest * (c.reduce_dtype == DType::kBF16 ? 2 * 0x1p-8 : 2e-6);
+      ASSERT_NEAR((before[at] - sharded.weights()[at]) / 0.25, expected[at], tolerance + 1e-9)
+          << "step " << step << " element " << i;
+    }
+    std::ranges::copy(sharded.weights(), before.begin());
+  }
+}
+
+TEST(GradientBucketsByTurns, MemoryThatIsNotReducedIsNotWritten) {
+  const auto world = make_mpi_communicator();
+  if (world->size() == 1) GTEST_SKIP() << "one rank has all of them";
+  BucketStep step;
+  const device::Arena turns({step.memory.data(), DType::kF32, 1, 64}, 128,
+                            {{{0, 64}, 0}, {{64, 128}, 0}});
+  const std::vector<int64_t> boundaries = {0, 64, 128};
+  GradientBuckets buckets(step.backend, *world, turns, boundaries,
+                          {.clip = ClipMode::kNone, .bucket_bytes = 256}, step.update());
+  buckets.begin_writing(0, 64);
+  EXPECT_THROW(buckets.begin_writing(64, 128), Error) << "bucket 0 is not ready";
+  EXPECT_THROW(buckets.begin_writing(32, 96), Error) << "not in one run";
 }
 
 // Without clipping the arithmetic is known to the bit.

@@ -1,0 +1,87 @@
+#include "comm/buckets/units.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "comm/buckets/bucket_ranges.h"
+#include "comm/buckets/bucket_readiness.h"
+#include "comm/buckets/memory_turns.h"
+
+namespace strata::comm {
+namespace {
+
+using Ranges = std::vector<Range>;
+
+// Buckets [0, 40) [40, 104) [104, 140) [140, 240) [240, 300) [300, 310).
+const std::vector<int64_t> kBoundaries = {0, 20, 40, 140, 240, 300, 310};
+const Ranges kBuckets = {{0, 40}, {40, 104}, {104, 140}, {140, 240}, {240, 300}, {300, 310}};
+const Ranges kUnits = {{0, 40}, {40, 140}, {140, 240}, {240, 300}, {300, 310}};
+
+TEST(Units, BeginAndEndWithABlockAndABucket) {
+  EXPECT_EQ(make_units(kBoundaries, kBuckets), kUnits);
+  EXPECT_EQ(make_units(std::vector<int64_t>{0, 7, 100}, {{0, 60}, {60, 100}}), (Ranges{{0, 100}}));
+}
+
+TEST(Units, NeighboursAndBothEndsAreInMemoryAtOnce) {
+  const UnitMemory memory = place_units(kUnits);
+  EXPECT_EQ(memory.elements, 2 * 100 + 40 + 10);
+  const auto at = [&](size_t unit) {
+    const auto& [range, place] = memory.runs[unit];
+    EXPECT_EQ(range, kUnits[unit]);
+    EXPECT_LE(place + range.size(), memory.elements);
+    return Range{place, place + range.size()};
+  };
+  const auto apart = [](const Range& a, const Range& b) {
+    return a.end <= b.begin || b.end <= a.begin;
+  };
+  for (size_t unit = 1; unit + 1 < kUnits.size(); ++unit) {
+    EXPECT_TRUE(apart(at(unit), at(unit + 1)));
+    EXPECT_TRUE(apart(at(unit), at(0)));
+    EXPECT_TRUE(apart(at(unit), at(4)));
+  }
+  EXPECT_TRUE(apart(at(0), at(4)));
+  EXPECT_FALSE(apart(at(1), at(3)));
+  EXPECT_EQ(place_units({{0, 64}}).elements, 64);
+  EXPECT_EQ(place_units({{0, 64}, {64, 96}}).elements, 96);
+}
+
+TEST(MemoryTurns, AWriteWaitsForWhatLiesThere) {
+  const UnitMemory memory = place_units(kUnits);
+  const device::Arena arena({nullptr, device::DType::kF32, 1, memory.elements}, 310, memory.runs);
+  const MemoryTurns turns(arena, kBuckets);
+  EXPECT_EQ(turns.last_bucket({50, 60}), 2);
+  EXPECT_EQ(turns.reductions_before({0, 20}, 0), 0);
+  EXPECT_EQ(turns.reductions_before({40, 140}, 0), 0);
+  EXPECT_EQ(turns.reductions_before({140, 240}, 0), 0);
+  EXPECT_EQ(turns.reductions_before({240, 300}, 0), 3) << "buckets 0, 1 and 2, of unit 1";
+  EXPECT_EQ(turns.reductions_before({300, 310}, 0), 0);
+  // A round later.
+  EXPECT_EQ(turns.reductions_before({0, 20}, 1), 1);
+  EXPECT_EQ(turns.reductions_before({40, 140}, 1), 5) << "unit 3 came last";
+  EXPECT_EQ(turns.reductions_before({140, 240}, 1), 4);
+  EXPECT_EQ(turns.reductions_before({240, 300}, 1), 6 + 3);
+  EXPECT_EQ(turns.reductions_before({300, 310}, 1), 6);
+  EXPECT_THROW(turns.last_bucket({30, 50}), Error);
+  EXPECT_THROW(MemoryTurns(arena, {{0, 60}, {60, 310}}), Error);
+}
+
+TEST(BucketReadiness, RoundsFollowEachOther) {
+  BucketReadiness readiness({{0, 10}, {10, 30}}, 2);
+  readiness.mark_ready(0, 20, 1);
+  EXPECT_TRUE(readiness.is_ready(0, 0));
+  EXPECT_FALSE(readiness.is_ready(0, 1));
+  EXPECT_FALSE(readiness.is_ready(1, 0));
+  EXPECT_THROW(readiness.mark_ready(15, 30, 1), Error) << "twice in a round";
+  readiness.mark_ready(20, 30, 2);
+  EXPECT_EQ(readiness.rounds_of(1), 1);
+  EXPECT_THROW(readiness.check_all_ready(), Error);
+  readiness.mark_ready(0, 30, 3);
+  EXPECT_TRUE(readiness.is_ready(1, 1));
+  EXPECT_TRUE(readiness.all_ready());
+  EXPECT_THROW(readiness.mark_ready(0, 10, 4), Error);
+  readiness.begin_next_step();
+  EXPECT_EQ(readiness.rounds_of(0), 0);
+}
+
+}  // namespace
+}  // namespace strata::comm
