@@ -1,0 +1,38 @@
+// Weights of which every rank keeps its local shards, gathered unit by unit ahead of their use.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/range.h"
+#include "comm/communicator.h"
+#include "device/arena.h"
+#include "device/backend.h"
+
+namespace strata::comm {
+
+// Like GradientBuckets: in host memory a thread of its own gathers, on a communicator of its own;
+// in device memory the caller issues everything on Stream::kReduce. Ranks gather the same units in
+// the same order.
+class WeightGatherer {
+ public:
+  virtual ~WeightGatherer() = default;
+
+  // Begins to gather unit `unit`, counted as the runs of the units' arena are, after whatever the
+  // compute stream has been given so far: that is the last to read what lies in the unit's memory.
+  virtual void gather(int unit) = 0;
+  // What the compute stream is given next sees the unit's weights, which gather() was called for;
+  // in host memory the caller waits. Rethrows what gathering threw.
+  virtual void wait(int unit) = 0;
+};
+
+// `shards` [n, at least this rank's local shard of every bucket] go to all ranks' `units` [n], of
+// the same dtype; every bucket lies in one of them. `backend` and their memory outlive the result;
+// `communicator` is duplicated, so all ranks construct together.
+std::unique_ptr<WeightGatherer> make_weight_gatherer(device::Backend& backend,
+                                                     Communicator& communicator,
+                                                     const device::Arena& shards,
+                                                     const device::Arena& units,
+                                                     const std::vector<Range>& buckets);
+
+}  // namespace strata::comm
