@@ -11,11 +11,7 @@ namespace {
 using device::DType;
 using device::Tensor;
 
-device::Buffer arena(device::Backend& backend, int64_t size, DType dtype) {
-  return {backend, static_cast<size_t>(size) * size_of(dtype)};
-}
-
-Tensor part(const Tensor& arena, const Parameter& p) {
+Tensor part(const device::Arena& arena, const Parameter& p) {
   Tensor result = elements_of(arena, {p.offset, p.offset + p.size()});
   result.rows = p.rows;
   result.cols = p.cols;
@@ -24,14 +20,39 @@ Tensor part(const Tensor& arena, const Parameter& p) {
 
 }  // namespace
 
-ParameterStore::ParameterStore(device::Backend& backend, const ParameterLayout& layout)
-    : backend_(backend),
-      size_(layout.size),
-      master_(arena(backend, layout.size, backend.master_dtype())),
-      gradients_(arena(backend, layout.size, backend.master_dtype())) {
-  if (backend.compute_dtype() != backend.master_dtype()) {
-    compute_ = arena(backend, layout.size, backend.compute_dtype());
+ParameterStore::ParameterStore(device::Backend& backend, const ParameterLayout& layout,
+                               const Sharding* sharding)
+    : backend_(backend), size_(layout.size) {
+  const DType master = backend.master_dtype(), compute = backend.compute_dtype();
+  const bool shards_weights = sharding && sharding->weights;
+  const auto kept_weights = [&](DType dtype) {
+    return shards_weights ? make_shards(*sharding, dtype) : device::Arena(take(size_, dtype));
+  };
+  master_ = kept_weights(master);
+  if (compute != master) compute_ = kept_weights(compute);
+  if (shards_weights) read_ = make_units(*sharding, compute);
+  gradients_ = sharding ? make_units(*sharding, master) : device::Arena(take(size_, master));
+  if (!sharding) return;
+  sums_ = make_shards(*sharding, master);
+  for (size_t i = 0; i < layout.all.size(); ++i) {
+    const Parameter& parameter = layout.all[i];
+    const int64_t end = parameter.offset + parameter.size();
+    const int64_t next = i + 1 < layout.all.size() ? layout.all[i + 1].offset : size_;
+    if (end < next) gaps_.push_back({end, next});
   }
+}
+
+Tensor ParameterStore::take(int64_t elements, DType dtype) {
+  memory_.emplace_back(backend_, static_cast<size_t>(elements) * size_of(dtype));
+  return {memory_.back().data(), dtype, 1, elements};
+}
+
+device::Arena ParameterStore::make_shards(const Sharding& sharding, DType dtype) {
+  return {take(device::total_size(sharding.shards), dtype), size_, device::packed(sharding.shards)};
+}
+
+device::Arena ParameterStore::make_units(const Sharding& sharding, DType dtype) {
+  return {take(sharding.unit_elements, dtype), size_, sharding.units};
 }
 
 void ParameterStore::set_weights(const HostWeights& weights) {
@@ -39,49 +60,38 @@ void ParameterStore::set_weights(const HostWeights& weights) {
     fail("{} weights were given to a model of {}", weights.size(), size_);
   }
   std::vector<double> wide;  // until the copy is through
-  if (backend_.master_dtype() == DType::kF64) {
-    wide.assign(weights.begin(), weights.end());
-    backend_.copy_to_device(kCompute, master_.data(), wide.data(), wide.size() * sizeof(double));
-  } else {
-    backend_.copy_to_device(kCompute, master_.data(), weights.data(),
-                            weights.size() * sizeof(float));
+  if (backend_.master_dtype() == DType::kF64) wide.assign(weights.begin(), weights.end());
+  for (const auto& [range, place] : master_.runs()) {
+    const Tensor to = elements_of(master_, range);
+    const void* from = wide.empty() ? static_cast<const void*>(weights.data() + range.begin)
+                                    : wide.data() + range.begin;
+    backend_.copy_to_device(kCompute, to.data, from, to.bytes());
   }
   round_weights();
 }
 
 void ParameterStore::round_weights() {
-  if (compute_.data()) backend_.convert(kCompute, {master_weights(), 1.0f, compute_weights()});
+  if (compute_) backend_.convert(kCompute, {master_.memory(), 1.0f, compute_.memory()});
   backend_.synchronize(kCompute);
 }
 
 HostWeights ParameterStore::weights() const {
   HostWeights weights(static_cast<size_t>(size_));
-  if (backend_.master_dtype() == DType::kF64) {
-    std::vector<double> wide(weights.size());
-    backend_.copy_to_host(kCompute, wide.data(), master_.data(), wide.size() * sizeof(double));
-    backend_.synchronize(kCompute);
-    weights.assign(wide.begin(), wide.end());
-  } else {
-    backend_.copy_to_host(kCompute, weights.data(), master_.data(), weights.size() * sizeof(float));
-    backend_.synchronize(kCompute);
+  const bool is_wide = backend_.master_dtype() == DType::kF64;
+  std::vector<double> wide(is_wide ? weights.size() : 0);
+  for (const auto& [range, place] : master_.runs()) {
+    const Tensor from = elements_of(master_, range);
+    void* to =
+        is_wide ? static_cast<void*>(wide.data() + range.begin) : weights.data() + range.begin;
+    backend_.copy_to_host(kCompute, to, from.data, from.bytes());
   }
+  backend_.synchronize(kCompute);
+  if (is_wide) weights.assign(wide.begin(), wide.end());
   return weights;
 }
 
-Tensor ParameterStore::master_weights() const {
-  return {master_.data(), backend_.master_dtype(), 1, size_};
-}
-
-Tensor ParameterStore::compute_weights() const {
-  return {compute_.data() ? compute_.data() : master_.data(), backend_.compute_dtype(), 1, size_};
-}
-
-Tensor ParameterStore::gradients() const {
-  return {gradients_.data(), backend_.master_dtype(), 1, size_};
-}
-
 device::ConstTensor ParameterStore::weight(const Parameter& parameter) const {
-  return part(compute_weights(), parameter);
+  return part(read_weights(), parameter);
 }
 
 Tensor ParameterStore::gradient(const Parameter& parameter) const {
@@ -91,6 +101,14 @@ Tensor ParameterStore::gradient(const Parameter& parameter) const {
 void ParameterStore::clear_gradient(const Parameter& parameter) {
   const Tensor cleared = gradient(parameter);
   backend_.fill_zero(kCompute, cleared.data, cleared.bytes());
+}
+
+void ParameterStore::clear_gaps(const Range& gradients) {
+  for (const Range& gap : gaps_) {
+    if (gap.begin < gradients.begin || gap.end > gradients.end) continue;
+    const Tensor cleared = elements_of(gradients_, gap);
+    backend_.fill_zero(kCompute, cleared.data, cleared.bytes());
+  }
 }
 
 }  // namespace strata::bert

@@ -15,7 +15,7 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
       options_(options),
       backend_(backend),
       layout_(config, options.stage),
-      parameters_(backend, layout_),
+      parameters_(backend, layout_, options.sharding ? &*options.sharding : nullptr),
       slots_(backend, capacity, options.rounding, options.in_flight),
       workspace_(backend, config, options.rounding.rounded(capacity), options.float8),
       step_values_(backend, sizeof(StepValues)),

@@ -48,6 +48,8 @@ struct ModelOptions {
   WordGradient word_gradient = WordGradient::kTogether;
   // Only these blocks and their parameters are here. Not with FP8, nor with kSplitForGood.
   Stage stage;
+  // This rank keeps shards of gradients, or of weights and gradients. Absent: all of them.
+  std::optional<Sharding> sharding;
 };
 
 class Model {
@@ -76,10 +78,12 @@ class Model {
 
   void set_weights(const HostWeights& weights);
   HostWeights weights() const { return parameters_.weights(); }
-  // Flat arenas of layout().size elements (see ParameterStore).
-  device::Tensor master_weights() const { return parameters_.master_weights(); }
-  device::Tensor compute_weights() const { return parameters_.compute_weights(); }
-  device::Tensor gradients() const { return parameters_.gradients(); }
+  const ParameterStore& parameters() const { return parameters_; }
+  // Flat arenas of layout().size elements, where they are not sharded.
+  device::Tensor master_weights() const { return parameters_.master_weights().memory(); }
+  device::Tensor compute_weights() const { return parameters_.compute_weights().memory(); }
+  device::Tensor gradients() const { return parameters_.gradients().memory(); }
+  void clear_gaps(const Range& gradients) { parameters_.clear_gaps(gradients); }
 
   // What a training step depends on besides weights and its batch, to be read or overwritten
   // between steps.
