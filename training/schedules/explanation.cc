@@ -18,7 +18,7 @@ std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::Paramet
   if (groups.size() != own) {
     fail("schedule {}: is for {} blocks, the model has {}", schedule.name, own, groups.size());
   }
-  comm::BucketReadiness readiness(buckets);
+  comm::BucketReadiness readiness(buckets, schedule.rounds);
   std::vector<bool> known(buckets.size());
   std::vector<ExplainedTask> explained;
   for (const Task& task : schedule.tasks) {

@@ -1,5 +1,7 @@
 #include "training/schedules/schedule.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace strata::training {
@@ -12,7 +14,12 @@ class Progress {
       : schedule_(schedule),
         done_(static_cast<size_t>(schedule.blocks * schedule.micro_batches)),
         backwards_(static_cast<size_t>(schedule.blocks)),
-        left_(static_cast<size_t>(schedule.micro_batches), own_blocks()) {}
+        ready_(static_cast<size_t>(schedule.blocks)),
+        left_(static_cast<size_t>(schedule.micro_batches), own_blocks()),
+        weights_(schedule.units) {}
+
+  // Micro-batches whose gradients are reduced together.
+  int in_round() const { return schedule_.micro_batches / schedule_.rounds; }
 
   // What keeps `task` from being next; empty: nothing.
   std::string add(const Task& task) {
@@ -24,6 +31,9 @@ class Progress {
     if (task.block < 0 || task.block >= schedule_.blocks) return "there is no such block";
     if (!is_own(task.block)) return "another stage has this block";
     if (std::string reason = begin(task); !reason.empty()) return reason;
+    if (!schedule_.units.empty() && reads_weights(task) && !weights_.has(task.block)) {
+      return "its weights have not been gathered";
+    }
     std::string reason = reason_against(task);
     done(task.block, task.micro_batch) |= bit(task.kind);
     return reason;
@@ -64,7 +74,13 @@ class Progress {
 
   std::string reason_against(const Task& task) {
     const auto& [kind, block, m] = task;
+    const auto index = static_cast<size_t>(block);
     switch (kind) {
+      case kGather:
+        if (schedule_.units.empty()) return "all weights are in memory";
+        if (weights_.has(block)) return "its weights are in memory";
+        weights_.gather(block);
+        return {};
       case kForward:
         if (has(kForward, block, m) ||
             (block > 0 && is_own(block - 1) && !has(kForward, block - 1, m))) {
@@ -96,17 +112,19 @@ class Progress {
         if (is_read_by_other_stage(block) && !has(kReceiveGradient, block, m)) {
           return "its output's gradient is not received";
         }
-        if (m != backwards_[static_cast<size_t>(block)]++) {
+        if (backwards_[index] == (ready_[index] + 1) * in_round()) {
+          return "it would overwrite what is not reduced";
+        }
+        if (m != backwards_[index]++) {
           return "the micro-batch before has not been there";
         }
         return {};
       case kReady:
-        if (backwards_[static_cast<size_t>(block)] != schedule_.micro_batches) {
+        if (ready_[index] == schedule_.rounds) return "it was ready before";
+        if (backwards_[index] < (ready_[index] + 1) * in_round()) {
           return "some micro-batch is missing";
         }
-        for (int other = 0; other < schedule_.micro_batches; ++other) {
-          if (has(kReady, block, other)) return "it was ready before";
-        }
+        ++ready_[index];
         return {};
       case kReceiveInput:
         if (!reads_other_stage(block)) return "no other stage sends it";
@@ -138,15 +156,15 @@ class Progress {
     updated_ = true;
     for (int block = 0; block < schedule_.blocks; ++block) {
       if (!is_own(block)) continue;
-      bool ready = false;
       for (int m = 0; m < schedule_.micro_batches; ++m) {
-        ready |= has(kReady, block, m);
         if ((is_read_by_other_stage(block) && !has(kSendOutput, block, m)) ||
             (reads_other_stage(block) && !has(kSendGradient, block, m))) {
           return "what another stage reads was never sent";
         }
       }
-      if (!ready) return "the gradients of some block were never ready";
+      if (ready_[static_cast<size_t>(block)] < schedule_.rounds) {
+        return "the gradients of some block were never ready";
+      }
     }
     return {};
   }
@@ -154,9 +172,11 @@ class Progress {
   const Schedule& schedule_;
   std::vector<uint16_t> done_;  // [blocks][micro-batches]: bits of kinds
   std::vector<int> backwards_;  // micro-batches that a block's backward is through
+  std::vector<int> ready_;      // rounds of its gradients
   std::vector<int> left_;       // backwards of a micro-batch that are to come
-  Task in_memory_;              // whose activations are, where they are not kept
-  int begun_ = 0;               // micro-batches
+  UnitsInMemory weights_;
+  Task in_memory_;  // whose activations are, where they are not kept
+  int begun_ = 0;   // micro-batches
   int in_flight_ = 0;
   bool updated_ = false;
 };
@@ -164,10 +184,28 @@ class Progress {
 }  // namespace
 
 const char* name_of(Task::Kind kind) {
-  constexpr const char* kNames[] = {"forward",     "recompute",        "backward",
-                                    "ready",       "update",           "receive_input",
-                                    "send_output", "receive_gradient", "send_gradient"};
+  constexpr const char* kNames[] = {
+      "gather", "forward",       "recompute",   "backward",         "ready",
+      "update", "receive_input", "send_output", "receive_gradient", "send_gradient"};
   return kNames[static_cast<size_t>(kind)];
+}
+
+bool reads_weights(const Task& task) {
+  using enum Task::Kind;
+  return task.kind == kForward || task.kind == kRecompute || task.kind == kBackward;
+}
+
+UnitsInMemory::UnitsInMemory(const std::vector<int>& units)
+    : units_(units),
+      present_(units.empty() ? 0 : static_cast<size_t>(std::ranges::max(units)) + 1) {}
+
+void UnitsInMemory::gather(int block) {
+  const size_t unit = unit_of(block), last = present_.size() - 1;
+  const bool stays = unit == 0 || unit == last;
+  for (size_t other = 1; other < last && !stays; ++other) {
+    if (other % 2 == unit % 2) present_[other] = false;
+  }
+  present_[unit] = true;
 }
 
 void check_schedule(const Schedule& schedule) {
@@ -178,40 +216,47 @@ void check_schedule(const Schedule& schedule) {
       stage.count > 1 && (schedule.blocks - 2) % stage.count != 0) {
     fail("schedule {}: {} layers are not dealt to {} stages evenly", schedule.name,
          schedule.blocks - 2, stage.count);
-  }
-  Progress progress(schedule);
-  for (size_t i = 0; i < schedule.tasks.size(); ++i) {
-    const Task& task = schedule.tasks[i];
-    if (const std::string reason = progress.add(task); !reason.empty()) {
-      fail("schedule {}: task {}, {} of block {}, micro-batch {}: {}", schedule.name, i,
-           name_of(task.kind), task.block, task.micro_batch, reason);
+    if (!schedule.units.empty() && std::ssize(schedule.units) != schedule.blocks) {
+      fail("schedule {}: {} blocks have units, of {}", schedule.name, schedule.units.size(),
+           schedule.blocks);
     }
+    if (schedule.rounds != 1 && schedule.rounds != schedule.micro_batches) {
+      fail("schedule {}: reduces gradients {} times, of {} micro-batches", schedule.name,
+           schedule.rounds, schedule.micro_batches);
+    }
+    Progress progress(schedule);
+    for (size_t i = 0; i < schedule.tasks.size(); ++i) {
+      const Task& task = schedule.tasks[i];
+      if (const std::string reason = progress.add(task); !reason.empty()) {
+        fail("schedule {}: task {}, {} of block {}, micro-batch {}: {}", schedule.name, i,
+             name_of(task.kind), task.block, task.micro_batch, reason);
+      }
+    }
+    if (!progress.updated()) fail("schedule {}: it ends without an update", schedule.name);
   }
-  if (!progress.updated()) fail("schedule {}: it ends without an update", schedule.name);
-}
 
-int peer_of(const Schedule& schedule, const Task& task) {
-  using enum Task::Kind;
-  const bool before = task.kind == kReceiveInput || task.kind == kSendGradient;
-  const bool after = task.kind == kSendOutput || task.kind == kReceiveGradient;
-  if (!before && !after) return -1;
-  return schedule.stage.of_block(task.block + (before ? -1 : 1), schedule.blocks);
-}
-
-std::vector<Segment> segments_of(const Schedule& schedule) {
-  std::vector<Segment> segments;
-  std::vector<bool> begun(static_cast<size_t>(schedule.micro_batches));
-  const std::span<const Task> tasks = schedule.tasks;
-  for (size_t first = 0; first < tasks.size();) {
-    size_t end = first + 1;
-    while (end < tasks.size() && tasks[end].micro_batch == tasks[first].micro_batch) ++end;
-    const int micro_batch = tasks[first].micro_batch;
-    segments.push_back(
-        {micro_batch, !begun[static_cast<size_t>(micro_batch)], tasks.subspan(first, end - first)});
-    begun[static_cast<size_t>(micro_batch)] = true;
-    first = end;
+  int peer_of(const Schedule& schedule, const Task& task) {
+    using enum Task::Kind;
+    const bool before = task.kind == kReceiveInput || task.kind == kSendGradient;
+    const bool after = task.kind == kSendOutput || task.kind == kReceiveGradient;
+    if (!before && !after) return -1;
+    return schedule.stage.of_block(task.block + (before ? -1 : 1), schedule.blocks);
   }
-  return segments;
-}
+
+  std::vector<Segment> segments_of(const Schedule& schedule) {
+    std::vector<Segment> segments;
+    std::vector<bool> begun(static_cast<size_t>(schedule.micro_batches));
+    const std::span<const Task> tasks = schedule.tasks;
+    for (size_t first = 0; first < tasks.size();) {
+      size_t end = first + 1;
+      while (end < tasks.size() && tasks[end].micro_batch == tasks[first].micro_batch) ++end;
+      const int micro_batch = tasks[first].micro_batch;
+      segments.push_back({micro_batch, !begun[static_cast<size_t>(micro_batch)],
+                          tasks.subspan(first, end - first)});
+      begun[static_cast<size_t>(micro_batch)] = true;
+      first = end;
+    }
+    return segments;
+  }
 
 }  // namespace strata::training

@@ -14,10 +14,11 @@ namespace strata::training {
 // One piece of work.
 struct Task {
   enum class Kind : uint8_t {
+    kGather,     // begin to gather the weights of a block's unit from the ranks that keep them
     kForward,    // a block's forward of a micro-batch
     kRecompute,  // the same forward again, for what its backward reads
     kBackward,   // a block's backward of a micro-batch
-    kReady,      // a block's gradients are complete: their buckets may be reduced
+    kReady,      // a block's gradients are complete, or a round of them: they may be reduced
     kUpdate,     // every bucket is reduced and its weights are updated
     // What crosses from stage to stage. It begins here, and goes on beside the tasks that follow.
     kReceiveInput,     // of a block, which its forward waits for
@@ -32,6 +33,8 @@ struct Task {
   bool operator==(const Task&) const = default;
 };
 const char* name_of(Task::Kind kind);
+// Forward, recompute or backward.
+bool reads_weights(const Task& task);
 
 struct Schedule {
   std::string name;
@@ -40,18 +43,42 @@ struct Schedule {
   int micro_batches = 0;
   int in_flight = 1;        // micro-batches that may be between their forward and their backward
   bool recomputes = false;  // blocks keep only their input: see bert::ModelOptions
+  // How often a block's gradients are reduced: 1, or after every micro-batch, each of which then
+  // overwrites what the one before left.
+  int rounds = 1;
+  // Where ranks share weights out: of every block, the unit that its weights are gathered with,
+  // counted from the heads' (comm/buckets/units.h). Empty: all weights are in memory.
+  std::vector<int> units;
   std::vector<Task> tasks;
+};
+
+// Which blocks' weights are in memory: a unit takes the place of its neighbour's neighbours, apart
+// from the first and the last, which stay.
+class UnitsInMemory {
+ public:
+  explicit UnitsInMemory(const std::vector<int>& units);
+  bool has(int block) const { return present_[unit_of(block)]; }
+  void gather(int block);
+
+ private:
+  size_t unit_of(int block) const {
+    return static_cast<size_t>(units_[static_cast<size_t>(block)]);
+  }
+
+  std::vector<int> units_;
+  std::vector<bool> present_;
 };
 
 // Throws Error, saying which task, unless forward and backward of every block of the stage are
 // there once for every micro-batch and no task comes before what it needs: forward the block
 // before, or its receipt, and the forward of the micro-batch before; backward the block's forward
 // and the backward of the block after, or its receipt; sends what they send; kReady all backwards
-// of its block; kUpdate, the last task, everything, what other stages read included. At most
-// `in_flight` micro-batches are begun and not finished. Where the schedule recomputes, what
-// backward reads is of the last forward or recompute, which must have been of its block and
-// micro-batch. The gradient of a micro-batch has one place: what is sent from there leaves before
-// the next is received.
+// of its block, or those of a round; kUpdate, the last task, everything, what other stages read
+// included. At most `in_flight` micro-batches are begun and not finished. Where the schedule
+// recomputes, what backward reads is of the last forward or recompute, which must have been of its
+// block and micro-batch. Where weights are gathered, those of every task are in memory. The
+// gradient of a micro-batch has one place: what is sent from there leaves before the next is
+// received.
 void check_schedule(const Schedule& schedule);
 
 // The stage that a task of `schedule` sends to or receives from; -1: it does neither.
