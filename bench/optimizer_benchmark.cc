@@ -54,11 +54,11 @@ class Passes {
         gradients_(backend, static_cast<size_t>(size_ * kMaster)),
         compute_weights_(backend, static_cast<size_t>(size_ * compute_size(backend))),
         norm_(backend, sizeof(double)),
-        arena_{{weights_.data(), backend.master_dtype(), 1, size_},
+        arena_{Tensor{weights_.data(), backend.master_dtype(), 1, size_},
                {},
-               {gradients_.data(), backend.master_dtype(), 1, size_}} {
+               Tensor{gradients_.data(), backend.master_dtype(), 1, size_}} {
     if (compute_size(backend) > 0) {
-      arena_.compute_weights = {compute_weights_.data(), backend.compute_dtype(), 1, size_};
+      arena_.compute_weights = Tensor{compute_weights_.data(), backend.compute_dtype(), 1, size_};
     }
     optimizer_ = training::make_optimizer(config.optimizer, backend, layout, arena_);
     const bool lamb = config.optimizer.name == config::OptimizerKind::kLamb;

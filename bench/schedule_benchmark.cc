@@ -89,10 +89,10 @@ class MeasuredOrder {
             options.sleeping_flops > 0 ? make_sleeping_device(options.sleeping_flops) : nullptr),
         buckets_(training_.make_buckets(network, training::bucket_options(config))),
         alone_(training_.make_buckets(alone, training::bucket_options(config))) {
-    const auto blocks = static_cast<int>(training_.model().blocks().size());
     result_.name = name_of(order);
-    ready_blocks_ = ready_blocks(training::make_schedule(config, blocks),
-                                 training_.model().layout(), buckets(), order.early_words);
+    ready_blocks_ =
+        ready_blocks(training::make_schedule(config, training_.model().config(), ranks.size()),
+                     training_.model().layout(), buckets(), order.early_words);
     result_.activations = {static_cast<double>(training_.model().activation_bytes()),
                            activation_formula(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());

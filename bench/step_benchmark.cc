@@ -24,14 +24,19 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
     }
   }
 
+  const comm::Traffic* traffic = ranks.communicator.traffic();
+  const auto sent_so_far = [&] { return traffic ? traffic->bytes() : 0; };
+  int64_t bytes_sent = 0;
   std::vector<std::vector<int32_t>> lengths;
   std::vector<double> step, forward, backward, wait, reduce, update, peaks;
   double sequences = 0, tokens = 0, flops = 0;
   for (int i = 0; i < options.steps + kUnmeasured; ++i) {
     const auto number = static_cast<size_t>(i);
     const bool on_host = training.backend().memory_is_host();
+    const int64_t sent_before = sent_so_far();
     SyntheticTraining::Step times =
         on_host ? training.timed_step(number, *buckets) : training.step(number, *buckets);
+    bytes_sent = sent_so_far() - sent_before;
     const double whole = times.seconds;
     if (!on_host && training.knows_phases()) times = training.timed_step(number, *buckets);
     const double peak_now = peak.flops_per_second();
@@ -66,6 +71,8 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
           .wait = median(wait),
           .reduce = median(reduce),
           .update = median(update),
+          .memory = training.parameter_memory(),
+          .bytes_sent = bytes_sent,
           .peak_flops_per_second = sums[3],
           .peak_size = peak.size()};
 }

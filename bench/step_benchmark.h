@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "training/parameter_memory.h"
 #include "training/setup.h"
 
 namespace strata::bench {
@@ -30,6 +31,8 @@ struct StepBenchmark {
   double wait = 0;                            // then, until every bucket is reduced and updated
   double reduce = 0;                          // all-reduces, most of it beside backward
   double update = 0;                          // optimizer, beside backward too
+  training::ParameterMemory memory;           // bytes of this rank's parameters
+  int64_t bytes_sent = 0;                     // a step, by this rank, in collectives
   double peak_flops_per_second = 0;  // of all ranks' GEMMs at once, measured between the steps
   int64_t peak_size = 0;             // rows and columns of these GEMMs
 

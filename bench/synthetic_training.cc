@@ -107,15 +107,15 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
                                       std::ssize(packed.masked_ids)});
     }
   }
-  model_ = std::make_unique<bert::Model>(bert_, *backend_, capacity,
-                                         training::model_options(config, bert_));
+  model_ = std::make_unique<bert::Model>(
+      bert_, *backend_, capacity, training::model_options(config, bert_, ranks.communicator));
   model_->set_weights(bert::random_weights(model_->layout(), 1));
   optimizer_ = training::make_optimizer(config, *backend_, *model_, ranks.communicator);
   amax_agreement_.emplace(*model_, ranks.communicator);
   times_.emplace(*backend_);
-  walker_.emplace(*model_,
-                  training::make_schedule(config, static_cast<int>(model_->blocks().size())),
-                  training::make_graph_cache(config, *backend_));
+  weight_gatherer_ = training::make_weight_gatherer(config, *backend_, ranks.communicator, *model_);
+  walker_.emplace(*model_, training::make_schedule(config, bert_, ranks.size()),
+                  training::make_graph_cache(config, *backend_), nullptr, weight_gatherer_.get());
 }
 
 std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(

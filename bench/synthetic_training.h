@@ -14,6 +14,7 @@
 #include "data/files/packed_batch.h"
 #include "optim/optimizer.h"
 #include "training/agreement/amax_agreement.h"
+#include "training/parameter_memory.h"
 #include "training/setup.h"
 #include "training/step_walker.h"
 #include "training/trace/compute_times.h"
@@ -69,6 +70,9 @@ class SyntheticTraining {
 
   device::Backend& backend() { return *backend_; }
   bert::Model& model() { return *model_; }
+  training::ParameterMemory parameter_memory() const {
+    return training::parameter_memory(*model_, *optimizer_);
+  }
   bool knows_phases() const { return !walker_->captures_graphs(); }
   size_t batches() const { return batches_.size(); }
   // [micro-batches][sequences] tokens, of this rank.
@@ -88,6 +92,7 @@ class SyntheticTraining {
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::optional<training::AmaxAgreement> amax_agreement_;
   std::optional<training::ComputeTimes> times_;
+  std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory
   std::optional<training::StepWalker> walker_;
   int64_t steps_ = 0;
 };

@@ -32,14 +32,7 @@ ParameterStore::ParameterStore(device::Backend& backend, const ParameterLayout& 
   if (compute != master) compute_ = kept_weights(compute);
   if (shards_weights) read_ = make_units(*sharding, compute);
   gradients_ = sharding ? make_units(*sharding, master) : device::Arena(take(size_, master));
-  if (!sharding) return;
-  sums_ = make_shards(*sharding, master);
-  for (size_t i = 0; i < layout.all.size(); ++i) {
-    const Parameter& parameter = layout.all[i];
-    const int64_t end = parameter.offset + parameter.size();
-    const int64_t next = i + 1 < layout.all.size() ? layout.all[i + 1].offset : size_;
-    if (end < next) gaps_.push_back({end, next});
-  }
+  if (sharding) sums_ = make_shards(*sharding, master);
 }
 
 Tensor ParameterStore::take(int64_t elements, DType dtype) {
@@ -103,12 +96,13 @@ void ParameterStore::clear_gradient(const Parameter& parameter) {
   backend_.fill_zero(kCompute, cleared.data, cleared.bytes());
 }
 
-void ParameterStore::clear_gaps(const Range& gradients) {
-  for (const Range& gap : gaps_) {
-    if (gap.begin < gradients.begin || gap.end > gradients.end) continue;
-    const Tensor cleared = elements_of(gradients_, gap);
-    backend_.fill_zero(kCompute, cleared.data, cleared.bytes());
-  }
+int64_t ParameterStore::weight_bytes() const {
+  return static_cast<int64_t>(master_.memory().bytes() + compute_.memory().bytes() +
+                              read_.memory().bytes());
+}
+
+int64_t ParameterStore::gradient_bytes() const {
+  return static_cast<int64_t>(gradients_.memory().bytes() + sums_.memory().bytes());
 }
 
 }  // namespace strata::bert

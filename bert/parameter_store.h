@@ -46,6 +46,9 @@ class ParameterStore {
   const device::Arena& gradient_sums() const { return sums_ ? sums_ : gradients_; }
   // What blocks read: compute_weights(), or units that are gathered from all ranks.
   const device::Arena& read_weights() const { return read_ ? read_ : compute_weights(); }
+  // Of device memory.
+  int64_t weight_bytes() const;
+  int64_t gradient_bytes() const;
   bool shards_gradients() const { return static_cast<bool>(sums_); }
   bool shards_weights() const { return static_cast<bool>(read_); }
 
@@ -54,8 +57,6 @@ class ParameterStore {
   device::Tensor gradient(const Parameter& parameter) const;
   // On Stream::kCompute.
   void clear_gradient(const Parameter& parameter);
-  // Clears the gaps between parameters of `gradients`, where others have been in their memory.
-  void clear_gaps(const Range& gradients);
 
  private:
   device::Arena make_shards(const Sharding& sharding, device::DType dtype);
@@ -64,7 +65,6 @@ class ParameterStore {
 
   device::Backend& backend_;
   int64_t size_;
-  std::vector<Range> gaps_;  // between parameters
   std::vector<device::Buffer> memory_;
   // Absent: `compute_` where the dtypes agree, `sums_` and `read_` where nothing is sharded.
   device::Arena master_, compute_, read_, gradients_, sums_;

@@ -31,7 +31,7 @@ enum class AccumulationOrder : uint8_t { kMicroBatch, kLayer };
 enum class ActivationPolicy : uint8_t { kKeep, kRecompute };
 enum class OptimizerKind : uint8_t { kAdam, kLamb };
 using PipelineKind = bert::Pipeline;
-enum class Sharding : uint8_t { kNone, kState };
+enum class Sharding : uint8_t { kNone, kState, kGradients, kAll };
 using ScheduleKind = optim::Schedule;
 using ClipMode = comm::ClipMode;
 enum class ReduceDType : uint8_t { kFp32, kBf16 };

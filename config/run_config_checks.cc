@@ -55,6 +55,11 @@ void find_conflicts_with_stages(const RunConfig& config, std::vector<Conflict>& 
         "what stages send each other has no copy in FP8, which a layer's first GEMM reads; use "
         "model.precision bf16, or 1 stage");
   }
+  if (config.optimizer.sharded >= Sharding::kGradients) {
+    refuse(
+        "shards of gradients and weights are not built for a part of the model; set "
+        "optimizer.sharded to state or none, or use 1 stage");
+  }
   if (config.checkpoint.enabled()) {
     refuse(
         "checkpoints of a part of the model are not built; set checkpoint.every_steps and "
@@ -120,6 +125,37 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
                          "activations are kept; use keep, or bf16"});
   }
   if (config.parallel.stages > 1) find_conflicts_with_stages(config, conflicts);
+  const bool by_turns = config.optimizer.sharded == Sharding::kGradients ||
+                        config.optimizer.sharded == Sharding::kAll;
+  const char* const sharded = name_of(config.optimizer.sharded);
+  if (by_turns && config.clip.mode == ClipMode::kBeforeAllReduce) {
+    conflicts.push_back(
+        {"optimizer.sharded",
+         fmt::format("{} reduces gradients before a rank has all of its own, whose norm clip.mode "
+                     "before_allreduce needs; use another clip.mode, or state",
+                     sharded)});
+  }
+  if (by_turns && config.clip.mode == ClipMode::kBucketBeforeAllReduce && !layer_order &&
+      config.batch.gradient_accumulation_steps > 1) {
+    conflicts.push_back(
+        {"optimizer.sharded",
+         fmt::format("{} reduces every micro-batch's gradients, but clip.mode "
+                     "bucket_before_allreduce clips a step's; set batch.accumulation_order to "
+                     "layer, or use clip.mode after_allreduce",
+                     sharded)});
+  }
+  if (by_turns && config.device.graphs) {
+    conflicts.push_back(
+        {"optimizer.sharded",
+         fmt::format("{} waits for reductions in the middle of a step, which no graph can hold; "
+                     "set device.graphs to false, or use state",
+                     sharded)});
+  }
+  if (config.optimizer.sharded == Sharding::kAll && config.model.precision == Precision::kFp8) {
+    conflicts.push_back({"optimizer.sharded",
+                         "all is not built for model.precision fp8, whose copies of weights are "
+                         "kept; use gradients, or bf16"});
+  }
   const device::BackendKind& backend = *config.device.backend;
   const bool lacks_bf16 = !backend.computes_in(device::DType::kBF16);
   const bool lacks_fp32 =

@@ -208,8 +208,9 @@ ConfigSection optimizer_section() {
            "Decoupled weight decay; biases and LayerNorm have none."),
        key("sharded", get, &S::sharded, Choice<Sharding>{},
            "What ranks share out among each other. Adam's weights have the same bits, LAMB's all "
-           "but "
-           "the last, as ranks add up its norms.")});
+           "but the last, as ranks add up its norms; where every micro-batch of several is "
+           "reduced, sums round in another order. Layers smaller than `reduce.bucket_megabytes` "
+           "take turns together.")});
 }
 
 ConfigSection schedule_section() {

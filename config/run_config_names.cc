@@ -54,7 +54,14 @@ constexpr NamedChoice<Sharding> kShardings[] = {
     {Sharding::kNone, "none", "every rank keeps and updates everything"},
     {Sharding::kState, "state",
      "a rank keeps the moments of its shard of every bucket, gets the sum of only those gradients, "
-     "updates those weights, and gathers the others (ZeRO stage 1)"}};
+     "updates those weights, and gathers the others (ZeRO stage 1)"},
+    {Sharding::kGradients, "gradients",
+     "the sums of its gradients, too: backward writes into memory that layers take turns in, and "
+     "in "
+     "`micro_batch` order every micro-batch's gradients are reduced (ZeRO stage 2)"},
+    {Sharding::kAll, "all",
+     "weights, too: a layer's are gathered one layer ahead of use and dropped after it; embeddings "
+     "and heads stay for the step (ZeRO stage 3)"}};
 constexpr NamedChoice<ScheduleKind> kSchedules[] = {
     {ScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
      "the decay starts from the full rate where the warm-up ends"},

@@ -24,7 +24,7 @@ BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks,
   check_vocabulary(config, bert_);
   if (!backend_) backend_ = make_backend(config, ranks.local);
   check_data_paths(config.data);
-  model_ = make_model(config, bert_, *backend_, ranks.rank());
+  model_ = make_model(config, bert_, *backend_, ranks.communicator);
 }
 
 harness::SystemFacts BertSystem::system_facts() const {
@@ -128,7 +128,7 @@ harness::DataFacts BertSystem::start() {
   run.trainer.start(*run.train);
   run.eval = open_data(config_.data.eval, config_.data, bert_);
   run.evaluator.emplace(*model_, *run.eval, config_.data.eval_samples, config_.batch.micro_batch,
-                        ranks_.communicator);
+                        ranks_.communicator, run.trainer.weight_gatherer());
   const bool compared = config_.checkpoint.enabled() || run.files.resumed;
   return {.train_samples = run.train->size(),
           .eval_samples = run.evaluator->samples(),
@@ -221,10 +221,7 @@ void BertSystem::warn_of_parts_elsewhere() const {
 void BertSystem::save() {
   Run& run = *run_;
   if (!run.files.checkpoint.empty()) {
-    run.trainer.gather_weights();
-    const bool in_stages = model_->stage().count > 1;  // which are gathered together
-    const bert::HostWeights weights =
-        in_stages || ranks_.first() ? run.trainer.whole_weights() : bert::HostWeights();
+    const bert::HostWeights weights = run.trainer.weights();
     if (ranks_.first()) bert::save_weights(whole_, weights, run.files.checkpoint);
   }
   const bool recorded = run.resumed_after < config_.log.timeline_steps;

@@ -59,7 +59,7 @@ class Checks {
     make_weights(config_, layout, 0,
                  [this](const std::string& line) { result_.facts.push_back(line); });
     if (!backend_) return;
-    make_model(config_, *bert_, *backend_, ranks_.rank());
+    make_model(config_, *bert_, *backend_, ranks_.communicator);
     fact("memory is there for micro-batches of {} tokens", capacity_of(config_, *bert_).tokens);
   }
 

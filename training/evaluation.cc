@@ -6,9 +6,11 @@
 #include "base/error.h"
 #include "training/agreement/losses.h"
 #include "training/batches/batch_shapes.h"
+#include "training/schedules/gathers.h"
 #include "training/schedules/pipeline.h"
 
 namespace strata::training {
+
 std::vector<std::vector<uint32_t>> evaluation_micro_batches(
     std::span<const uint16_t> lengths, int64_t samples, int64_t micro_batch,
     const comm::Communicator& communicator) {
@@ -33,11 +35,13 @@ int64_t evaluation_samples(int64_t samples, const data::InstanceSource& source) 
 }
 
 Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
-                     int64_t micro_batch, comm::Communicator& communicator)
+                     int64_t micro_batch, comm::Communicator& communicator,
+                     comm::WeightGatherer* weights)
     : model_(model),
       source_(source),
       samples_(evaluation_samples(samples, source)),
       communicator_(communicator),
+      weights_(weights),
       ranks_(model.stage(), communicator) {
   if (ranks_.stages()) messages_.emplace(model, *ranks_.stages());
   micro_batches_ =
@@ -45,6 +49,20 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
   for (const auto& indices : micro_batches_) {
     batches_.emplace_back(model.backend(), capacity_of(source, indices), model.rounding());
   }
+  if (!weights_) return;
+  const auto blocks = static_cast<int>(model.blocks().size());
+  for (int block = 0; block < blocks; ++block) {
+    forward_.tasks.push_back({Task::Kind::kForward, block, 0});
+  }
+  std::vector<Range> units;
+  for (const device::Arena::Run& unit : model.parameters().read_weights().runs()) {
+    units.push_back(unit.range);
+  }
+  forward_ = with_gathers(forward_, units_of_blocks(model.layout(), units));
+  // The first rank has most samples.
+  const int64_t ranks = communicator.size();
+  const int64_t most_samples = (samples_ + ranks - 1) / ranks;
+  most_micro_batches_ = (most_samples + micro_batch - 1) / micro_batch;
 }
 
 bert::Losses Evaluator::evaluate() {
@@ -53,6 +71,10 @@ bert::Losses Evaluator::evaluate() {
     const auto at_once = static_cast<size_t>(model_.in_flight());
     for (size_t first = 0; first < batches_.size(); first += at_once) {
       evaluate_in_stages(first, static_cast<int>(std::min(at_once, batches_.size() - first)));
+    }
+  } else if (weights_) {
+    for (int64_t i = 0; i < most_micro_batches_; ++i) {
+      evaluate_gathering(i < std::ssize(batches_) ? &batches_[static_cast<size_t>(i)] : nullptr);
     }
   } else {
     for (const bert::DeviceBatch& batch : batches_) model_.evaluate(batch);
@@ -75,6 +97,21 @@ void Evaluator::evaluate_in_stages(size_t first, int count) {
                                                               model_.activations(task.micro_batch));
   }
   messages_->wait_for_sent();
+}
+
+// Ranks gather together, those without a batch, too.
+void Evaluator::evaluate_gathering(const bert::DeviceBatch* batch) {
+  for (const Task& task : forward_.tasks) {
+    const int unit = forward_.units[static_cast<size_t>(task.block)];
+    if (task.kind == Task::Kind::kGather) {
+      weights_->gather(unit);
+      continue;
+    }
+    weights_->wait(unit);
+    if (!batch) continue;
+    model_.blocks()[static_cast<size_t>(task.block)]->forward(model_.evaluated(*batch),
+                                                              model_.activations());
+  }
 }
 
 void Evaluator::upload_samples() {

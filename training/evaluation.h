@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "bert/model/model.h"
+#include "comm/buckets/weight_gatherer.h"
 #include "comm/communicator.h"
 #include "data/files/instance_file.h"
+#include "training/schedules/schedule.h"
 #include "training/stage_ranks.h"
 
 namespace strata::training {
@@ -26,9 +28,11 @@ class Evaluator {
  public:
   // Evaluates `model` on the first `samples` samples of `source` (0: all) in micro-batches of at
   // most `micro_batch`. Takes device memory for all of them, but reads nothing until the first
-  // evaluation. All ranks construct together; all that is taken by reference must outlive it.
+  // evaluation. `weights` gathers the model's where ranks share them out. All ranks construct
+  // together; all that is taken by reference must outlive it.
   Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
-            int64_t micro_batch, comm::Communicator& communicator);
+            int64_t micro_batch, comm::Communicator& communicator,
+            comm::WeightGatherer* weights = nullptr);
 
   int64_t samples() const { return samples_; }
 
@@ -39,6 +43,7 @@ class Evaluator {
  private:
   void upload_samples();
   void evaluate_in_stages(size_t first, int count);
+  void evaluate_gathering(const bert::DeviceBatch* batch);
 
   bert::Model& model_;
   const data::InstanceSource& source_;
@@ -49,6 +54,9 @@ class Evaluator {
   std::vector<std::vector<uint32_t>> micro_batches_;
   std::vector<bert::DeviceBatch> batches_;  // of the same
   bool uploaded_ = false;
+  comm::WeightGatherer* weights_;   // null: all are in memory
+  int64_t most_micro_batches_ = 0;  // of any rank
+  Schedule forward_;                // where weights are gathered
 };
 
 }  // namespace strata::training

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "comm/buckets/units.h"
+#include "training/schedules/gathers.h"
 #include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
 #include "training/schedules/pipeline.h"
@@ -12,37 +14,53 @@ namespace strata::training {
 namespace {
 
 // What this rank updates where ranks shard the state.
-std::vector<Range> local_shards(const config::RunConfig& config, const bert::Model& model,
+std::vector<Range> local_shards(const std::vector<Range>& buckets,
                                 const comm::Communicator& replicas) {
   std::vector<Range> shards;
-  for (const Range& bucket : gradient_buckets(config, model.layout())) {
-    shards.push_back(comm::local_shard(bucket, replicas));
-  }
+  for (const Range& bucket : buckets) shards.push_back(comm::local_shard(bucket, replicas));
   return shards;
 }
 
-bert::WordGradient word_gradient(const config::RunConfig& config) {
+// Whether ranks keep only shards of gradients, too.
+bool shards_gradients(const config::RunConfig& config, int ranks) {
+  return config.optimizer.sharded >= config::Sharding::kGradients && ranks > 1;
+}
+
+// Whether they keep only shards of weights.
+bool shards_weights(const config::RunConfig& config, int ranks) {
+  return config.optimizer.sharded == config::Sharding::kAll && ranks > 1;
+}
+
+std::vector<Range> units_of(const config::RunConfig& config, const bert::ParameterLayout& layout) {
+  return comm::make_units(layout.boundaries, gradient_buckets(config, layout));
+}
+
+Schedule order_of(const config::RunConfig& config, int blocks, int ranks,
+                  const bert::Stage& stage) {
+  const config::BatchConfig& batch = config.batch;
+  const int micro_batches = batch.gradient_accumulation_steps;
+  const bool recompute = batch.activations == config::ActivationPolicy::kRecompute;
+  if (stage.count > 1) return pipeline(stage, blocks, micro_batches, recompute);
+  if (batch.accumulation_order == config::AccumulationOrder::kLayer) {
+    return layer_order(blocks, micro_batches, recompute);
+  }
+  return shards_gradients(config, ranks) ? micro_batch_rounds(blocks, micro_batches, recompute)
+                                         : micro_batch_order(blocks, micro_batches, recompute);
+}
+
+bert::WordGradient word_gradient(const config::RunConfig& config, const Schedule& schedule) {
   if (config.reduce.early_words) return bert::WordGradient::kSplitForGood;
-  return config.batch.gradient_accumulation_steps > 1 ? bert::WordGradient::kSplit
-                                                      : bert::WordGradient::kTogether;
+  return schedule.micro_batches > schedule.rounds ? bert::WordGradient::kSplit
+                                                  : bert::WordGradient::kTogether;
 }
 
-}  // namespace
-
-bert::Stage stage_of_rank(const config::RunConfig& config, int rank) {
-  const int stages = config.parallel.stages;
-  if (stages == 1) return {};
-  return {rank % stages, stages, config.parallel.pipeline};
-}
-
-bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model,
-                                 int rank) {
-  const bert::Stage stage = stage_of_rank(config, rank);
-  const Schedule schedule = make_schedule(config, static_cast<int>(model.layers) + 2, stage);
+bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert::BertConfig& model,
+                                    int ranks, const bert::Stage& stage) {
+  const Schedule schedule = order_of(config, static_cast<int>(model.layers) + 2, ranks, stage);
   bert::ModelOptions options{.float8 = config.model.precision == config::Precision::kFp8,
                              .in_flight = schedule.in_flight,
                              .recompute = schedule.recomputes,
-                             .word_gradient = word_gradient(config),
+                             .word_gradient = word_gradient(config, schedule),
                              .stage = stage};
   if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
     options.rounding = {.tokens = std::min(tokens, model.max_positions),
@@ -59,16 +77,49 @@ bert::ModelOptions model_options(const config::RunConfig& config, const bert::Be
   return options;
 }
 
-Schedule make_schedule(const config::RunConfig& config, int blocks, const bert::Stage& stage) {
-  const config::BatchConfig& batch = config.batch;
-  const bool recompute = batch.activations == config::ActivationPolicy::kRecompute;
-  if (stage.count > 1) {
-    return pipeline(stage, blocks, batch.gradient_accumulation_steps, recompute);
-  }
-  const auto order = batch.accumulation_order == config::AccumulationOrder::kLayer
-                         ? layer_order
-                         : micro_batch_order;
-  return order(blocks, batch.gradient_accumulation_steps, recompute);
+}  // namespace
+
+bert::Stage stage_of_rank(const config::RunConfig& config, int rank) {
+  const int stages = config.parallel.stages;
+  if (stages == 1) return {};
+  return {rank % stages, stages, config.parallel.pipeline};
+}
+
+bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model) {
+  return options_of_ranks(config, model, 1, {});
+}
+
+bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model,
+                                 const comm::Communicator& communicator) {
+  const bert::Stage stage = stage_of_rank(config, communicator.rank());
+  bert::ModelOptions options = options_of_ranks(config, model, communicator.size(), stage);
+  if (!shards_gradients(config, communicator.size())) return options;
+  const bert::ParameterLayout layout(model);
+  comm::UnitMemory memory = comm::place_units(units_of(config, layout));
+  options.sharding = {.shards = local_shards(gradient_buckets(config, layout), communicator),
+                      .units = std::move(memory.runs),
+                      .unit_elements = memory.elements,
+                      .weights = shards_weights(config, communicator.size())};
+  return options;
+}
+
+Schedule make_schedule(const config::RunConfig& config, const bert::BertConfig& model, int ranks,
+                       const bert::Stage& stage) {
+  const Schedule schedule = order_of(config, static_cast<int>(model.layers) + 2, ranks, stage);
+  if (!shards_weights(config, ranks)) return schedule;
+  const bert::ParameterLayout layout(model);
+  return with_gathers(schedule, units_of_blocks(layout, units_of(config, layout)));
+}
+
+std::unique_ptr<comm::WeightGatherer> make_weight_gatherer(const config::RunConfig& config,
+                                                           device::Backend& backend,
+                                                           comm::Communicator& communicator,
+                                                           const bert::Model& model) {
+  const bert::ParameterStore& parameters = model.parameters();
+  if (!parameters.shards_weights()) return nullptr;
+  return comm::make_weight_gatherer(backend, communicator, parameters.compute_weights(),
+                                    parameters.read_weights(),
+                                    gradient_buckets(config, model.layout()));
 }
 
 loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed) {
@@ -121,8 +172,14 @@ comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::
                                    comm::Communicator* stages) {
   comm::BucketOptions options = bucket_options(config);
   options.parts = stages;
-  if (config.optimizer.sharded != config::Sharding::kNone) {
+  const bool sharded = config.optimizer.sharded != config::Sharding::kNone;
+  if (sharded && !model.parameters().shards_weights()) {
     options.gathered_weights = model.compute_weights();
+  }
+  if (model.parameters().shards_gradients()) {
+    options.gradient_shards = model.parameters().gradient_sums();
+    const bool once = config.batch.accumulation_order == config::AccumulationOrder::kLayer;
+    options.rounds = once ? 1 : config.batch.gradient_accumulation_steps;
   }
   return options;
 }
@@ -161,11 +218,15 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
 std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config,
                                                  device::Backend& backend, const bert::Model& model,
                                                  const comm::Communicator& replicas) {
-  optim::ParameterArena arena{model.master_weights(), {}, model.gradients()};
-  if (backend.compute_dtype() != backend.master_dtype())
-    arena.compute_weights = model.compute_weights();
+  const bert::ParameterStore& parameters = model.parameters();
+  optim::ParameterArena arena{parameters.master_weights(), {}, parameters.gradient_sums()};
+  if (backend.compute_dtype() != backend.master_dtype()) {
+    arena.compute_weights = parameters.compute_weights();
+  }
   std::vector<Range> owned;
-  if (is_sharded(config, replicas)) owned = local_shards(config, model, replicas);
+  if (is_sharded(config, replicas)) {
+    owned = local_shards(gradient_buckets(config, model.layout()), replicas);
+  }
   return make_optimizer(config.optimizer, backend, model.layout(), arena, owned);
 }
 
@@ -183,8 +244,8 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
   comm::BucketOptions of_model = options;
   if (model.late_words()) of_model.late_rows = {model.layout().words(), model.late_words()};
   return std::make_unique<comm::GradientBuckets>(
-      backend, communicator, model.gradients(), model.layout().boundaries, of_model, update,
-      comm::DeferredUpdate{optimizer.partial_sums(), finish});
+      backend, communicator, model.parameters().gradients(), model.layout().boundaries, of_model,
+      update, comm::DeferredUpdate{optimizer.partial_sums(), finish});
 }
 
 }  // namespace strata::training

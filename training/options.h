@@ -7,6 +7,7 @@
 
 #include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
+#include "comm/buckets/weight_gatherer.h"
 #include "config/run_config.h"
 #include "device/graph_cache.h"
 #include "loadbalance/plans/batch_plan.h"
@@ -21,12 +22,21 @@ namespace strata::training {
 bert::Stage stage_of_rank(const config::RunConfig& config, int rank);
 
 // batch.round_tokens, model.precision, and as many micro-batches in flight as the order of work
-// has; of the rank's stage. Throws Error where they do not suit the model.
+// has. Throws Error where they do not suit the model.
+bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model);
+// The same on one of several ranks: of its stage, and where they share parameters out, with its
+// shards.
 bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model,
-                                 int rank = 0);
+                                 const comm::Communicator& communicator);
 
-// The order of work of a step; `blocks` are those of the whole model.
-Schedule make_schedule(const config::RunConfig& config, int blocks, const bert::Stage& stage = {});
+// The order of work of a step on so many ranks, of a stage of the model.
+Schedule make_schedule(const config::RunConfig& config, const bert::BertConfig& model,
+                       int ranks = 1, const bert::Stage& stage = {});
+// Null where all weights of `model` are in memory. All ranks construct together.
+std::unique_ptr<comm::WeightGatherer> make_weight_gatherer(const config::RunConfig& config,
+                                                           device::Backend& backend,
+                                                           comm::Communicator& communicator,
+                                                           const bert::Model& model);
 
 loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed);
 

@@ -173,12 +173,12 @@ bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samp
 
 std::unique_ptr<bert::Model> make_model(const config::RunConfig& config,
                                         const bert::BertConfig& model, device::Backend& backend,
-                                        int rank) {
+                                        const comm::Communicator& communicator) {
   if (config.model.precision == config::Precision::kFp8 && !backend.has_float8()) {
     fail("model.precision fp8: {}: has no FP8; use another", backend.description());
   }
   return std::make_unique<bert::Model>(model, backend, capacity_of(config, model),
-                                       model_options(config, model, rank));
+                                       model_options(config, model, communicator));
 }
 
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b) {

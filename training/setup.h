@@ -74,11 +74,12 @@ std::vector<loadbalance::LengthCount> histogram_of(const data::SampleClasses& cl
 bert::BatchCapacity capacity_of(const config::RunConfig& config, const bert::BertConfig& model);
 // The most a micro-batch of `samples` samples of `source` can hold.
 bert::BatchCapacity capacity_of(const data::InstanceSource& source, int64_t samples);
-// With memory for the largest micro-batches; of the rank's stage. Throws Error where device,
-// configuration and model do not suit each other.
+// With memory for the largest micro-batches and for what this rank keeps of the parameters: those
+// of its stage, or its shards. Throws Error where device, configuration and model do not suit each
+// other.
 std::unique_ptr<bert::Model> make_model(const config::RunConfig& config,
                                         const bert::BertConfig& model, device::Backend& backend,
-                                        int rank = 0);
+                                        const comm::Communicator& communicator);
 // The larger of the two in every respect.
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 

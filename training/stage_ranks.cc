@@ -96,10 +96,11 @@ bert::HostWeights weights_of_stage(const bert::Model& model, const bert::HostWei
   return weights;
 }
 
-bert::HostWeights gather_stages(const bert::Model& model, comm::Communicator& stages) {
+bert::HostWeights gather_stages(const bert::Model& model, const bert::HostWeights& own,
+                                comm::Communicator& stages) {
   const bert::ParameterLayout whole(model.config());
   bert::HostWeights weights(static_cast<size_t>(whole.size));
-  bert::copy_groups(model.layout(), model.weights(), whole, weights);
+  bert::copy_groups(model.layout(), own, whole, weights);
   const auto blocks = static_cast<int>(whole.groups.size());
   for (int block = 0; block < blocks; ++block) {
     const Range range = whole.group(whole.groups[static_cast<size_t>(blocks - 1 - block)]);

@@ -59,7 +59,9 @@ class StageMessages {
 
 // Those of the whole model's weights that the stage has.
 bert::HostWeights weights_of_stage(const bert::Model& model, const bert::HostWeights& whole);
-// The weights of all stages, on every rank of `stages`, which call together.
-bert::HostWeights gather_stages(const bert::Model& model, comm::Communicator& stages);
+// The weights of all stages, of which this rank's are `own`, on every rank of `stages`, which call
+// together.
+bert::HostWeights gather_stages(const bert::Model& model, const bert::HostWeights& own,
+                                comm::Communicator& stages);
 
 }  // namespace strata::training

@@ -17,9 +17,15 @@ bool same_work(std::span<const Task> a, std::span<const Task> b) {
 }  // namespace
 
 StepWalker::StepWalker(bert::Model& model, Schedule schedule,
-                       std::unique_ptr<device::GraphCache> graphs, comm::Communicator* stages)
-    : model_(model), schedule_(std::move(schedule)), graphs_(std::move(graphs)) {
+                       std::unique_ptr<device::GraphCache> graphs, comm::Communicator* stages,
+                       comm::WeightGatherer* weights)
+    : model_(model), schedule_(std::move(schedule)), graphs_(std::move(graphs)), weights_(weights) {
   check_schedule(schedule_);
+  if (model.parameters().shards_weights() != !schedule_.units.empty() ||
+      (weights != nullptr) != !schedule_.units.empty()) {
+    fail("schedule {}: {} weights, unlike the model", schedule_.name,
+         schedule_.units.empty() ? "does not gather" : "gathers");
+  }
   if (schedule_.blocks != std::ssize(model.blocks())) {
     fail("schedule {}: is for {} blocks, the model has {}", schedule_.name, schedule_.blocks,
          model.blocks().size());
@@ -35,6 +41,12 @@ StepWalker::StepWalker(bert::Model& model, Schedule schedule,
   if ((schedule_.stage.count > 1) != (stages != nullptr)) {
     fail("schedule {}: has {} stages, the ranks {}", schedule_.name, schedule_.stage.count,
          stages ? stages->size() : 1);
+  }
+  if (graphs_ && model.parameters().shards_gradients()) {
+    fail(
+        "schedule {}: blocks take turns in memory, so graphs cannot be captured; use "
+        "device.graphs false",
+        schedule_.name);
   }
   segments_ = segments_of(schedule_);
   if (schedule_.recomputes != model.recomputes()) {
@@ -58,7 +70,7 @@ StepWalker::StepWalker(bert::Model& model, Schedule schedule,
 
 void StepWalker::begin(const Segment& segment, const bert::TrainingStep& step) {
   bert::TrainingStep of_micro_batch = step;
-  of_micro_batch.accumulate = segment.micro_batch > 0;
+  of_micro_batch.accumulate = segment.micro_batch > 0 && schedule_.rounds == 1;
   in_flight(segment.micro_batch).micro_batch = model_.begin(of_micro_batch);
 }
 
@@ -83,6 +95,9 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
                                   ComputeTimes* times) {
   announce_rows(segment, buckets);
   const auto& [activations, micro_batch] = in_flight(segment.micro_batch);
+  // Gradients that others have had the memory of.
+  const bool by_turns = model_.parameters().shards_gradients() && !micro_batch.accumulate;
+  const int heads = schedule_.blocks - 1;
   comm::StepTimes result;
   for (const Task& task : segment.tasks) {
     if (task.kind == Task::Kind::kUpdate) {
@@ -93,6 +108,13 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
     if (peer_of(schedule_, task) >= 0) {
       messages_->begin(schedule_, task, micro_batch.tokens());
       continue;
+    }
+    if (task.kind == Task::Kind::kGather) {
+      weights_->gather(schedule_.units[static_cast<size_t>(task.block)]);
+      continue;
+    }
+    if (weights_ && reads_weights(task)) {
+      weights_->wait(schedule_.units[static_cast<size_t>(task.block)]);
     }
     bert::Block& block = *model_.blocks()[static_cast<size_t>(task.block)];
     if (task.kind == Task::Kind::kReady) {
@@ -105,7 +127,9 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
       const std::optional<Task> receipt = messages_->wait_for_input_of(task);
       if (times && receipt) times->end(*receipt, block.name());
     }
-    if (task.kind == Task::Kind::kBackward) {
+    const bool backward = task.kind == Task::Kind::kBackward;
+    if (by_turns && (backward || task.block == heads)) begin_writing(task.block, buckets);
+    if (backward) {
       block.backward(micro_batch, *activations);
     } else {
       block.forward(micro_batch, *activations);
@@ -113,6 +137,16 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
     if (times) times->end(task, block.name());
   }
   return result;
+}
+
+// The losses' gradients come in the heads' forward, those of the tied word embeddings among them.
+void StepWalker::begin_writing(int block, comm::GradientBuckets& buckets) {
+  const auto begin = [&](int written) {
+    const Range& gradients = model_.blocks()[static_cast<size_t>(written)]->gradients();
+    buckets.begin_writing(gradients.begin, gradients.end);
+  };
+  begin(block);
+  if (block == schedule_.blocks - 1) begin(0);
 }
 
 // What is issued depends on the micro-batch's shape, the memory of its activations and the tasks.

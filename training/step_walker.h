@@ -7,6 +7,7 @@
 
 #include "bert/model/model.h"
 #include "comm/buckets/gradient_buckets.h"
+#include "comm/buckets/weight_gatherer.h"
 #include "device/graph_cache.h"
 #include "training/schedules/schedule.h"
 #include "training/stage_ranks.h"
@@ -19,9 +20,10 @@ class StepWalker {
   // `graphs` null: every task is issued; else segments are captured once and launched from then on.
   // The model must have been made for the schedule's stage and as many micro-batches in flight.
   // `stages`: the ranks of that schedule's pipeline, which construct together; null: it has one.
-  // Throws Error where the schedule cannot be walked. `model` and `stages` outlive the walker.
+  // `weights`: what gathers them, where the schedule does. Throws Error where the schedule cannot
+  // be walked. All that is given by reference or pointer outlives the walker.
   StepWalker(bert::Model& model, Schedule schedule, std::unique_ptr<device::GraphCache> graphs,
-             comm::Communicator* stages = nullptr);
+             comm::Communicator* stages = nullptr, comm::WeightGatherer* weights = nullptr);
 
   const Schedule& schedule() const { return schedule_; }
   // In this order a step runs them.
@@ -51,6 +53,7 @@ class StepWalker {
   }
   // Before the segment that begins the last micro-batch, where the model has late words.
   void announce_rows(const Segment& segment, comm::GradientBuckets& buckets);
+  void begin_writing(int block, comm::GradientBuckets& buckets);
   device::GraphCache::Key graph_key(const Segment& segment);
 
   bert::Model& model_;
@@ -59,6 +62,7 @@ class StepWalker {
   std::vector<InFlight> in_flight_;
   std::unique_ptr<device::GraphCache> graphs_;
   std::optional<StageMessages> messages_;  // of a pipeline
+  comm::WeightGatherer* weights_;          // null: all are in memory
 };
 
 }  // namespace strata::training

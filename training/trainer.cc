@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/timing.h"
-#include "comm/collectives.h"
 #include "training/agreement/losses.h"
 #include "training/options.h"
 #include "training/setup.h"
@@ -29,8 +28,9 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       amax_agreement_(model, communicator),
       buckets_(make_gradient_buckets(backend, ranks_.replicas(), model,
                                      bucket_options(config, model, ranks_.stages()), *optimizer_)),
-      walker_(model, make_schedule(config, static_cast<int>(model.blocks().size()), model.stage()),
-              make_graph_cache(config, backend), ranks_.stages()) {
+      weight_gatherer_(make_weight_gatherer(config, backend, communicator, model)),
+      walker_(model, make_schedule(config, model.config(), ranks_.replicas().size(), model.stage()),
+              make_graph_cache(config, backend), ranks_.stages(), weight_gatherer_.get()) {
   optim::check_schedule(learning_rate_schedule_);
 }
 
@@ -93,8 +93,9 @@ TrainingState Trainer::state() {
     shards.push_back(comm::local_shard(bucket, ranks_.replicas()));
   }
   const std::vector<Range> all{{0, state.parameters}};
-  const device::Tensor weights = model_.master_weights();
-  state.arrays.push_back({"weights", weights, all, shards});
+  const bool shards_weights = model_.parameters().shards_weights();
+  state.arrays.push_back(
+      {"weights", model_.master_weights(), shards_weights ? shards : all, shards});
   for (const device::StateTensor& moment : optimizer_->state()) {
     state.arrays.push_back({moment.name, moment.tensor, sharded_ ? shards : all, shards});
   }
@@ -144,19 +145,13 @@ void Trainer::record(Timeline* timeline) {
   buckets_->time_steps(timed);
 }
 
-void Trainer::gather_weights() {
-  if (!sharded_) return;
-  const device::Tensor weights = model_.master_weights();
-  const auto collectives =
-      comm::make_staged_collectives(ranks_.replicas(), model_.backend(), device::Stream::kCompute);
+bert::HostWeights Trainer::weights() {
+  bert::HostWeights weights = model_.weights();
   for (const Range& bucket : buckets_->buckets()) {
-    collectives->all_gather(elements_of(weights, bucket).data, bucket.size(), weights.dtype);
+    if (!sharded_) break;
+    ranks_.replicas().all_gather(weights.data() + bucket.begin, bucket.size(), device::DType::kF32);
   }
-}
-
-bert::HostWeights Trainer::whole_weights() {
-  comm::Communicator* stages = ranks_.stages();
-  return stages ? gather_stages(model_, *stages) : model_.weights();
+  return ranks_.stages() ? gather_stages(model_, weights, *ranks_.stages()) : weights;
 }
 
 void Trainer::dry_run_step(const data::PackedBatch& batch, const bert::TrainingStep& scale) {

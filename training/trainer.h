@@ -20,6 +20,7 @@
 #include "training/agreement/amax_agreement.h"
 #include "training/batches/batch_shapes.h"
 #include "training/checkpoint/training_state.h"
+#include "training/parameter_memory.h"
 #include "training/stage_ranks.h"
 #include "training/step_walker.h"
 #include "training/trace/compute_times.h"
@@ -83,17 +84,20 @@ class Trainer {
   // that cannot be read, up to a batch ahead.
   StepResult step();
 
-  // Gives every rank all master weights of its model, after steps with sharded state: all ranks
-  // call together before the model is saved.
-  void gather_weights();
-  // The master weights of the whole model, also where ranks have stages of it. After
-  // gather_weights(); all ranks call together.
-  bert::HostWeights whole_weights();
+  // All master weights of the whole model, also where ranks share them out, or have stages of it:
+  // all ranks call together.
+  bert::HostWeights weights();
 
   // Adds the following steps to `timeline`, which outlives them; null: to none. The host waits
   // for the device in each of them. With graphs there are only whole steps, and the buckets' events
   // where gradients are reduced in host memory.
   void record(Timeline* timeline);
+
+  ParameterMemory parameter_memory() const {
+    return training::parameter_memory(model_, *optimizer_);
+  }
+  // What gathers weights ahead of use, where ranks share them out; else null.
+  comm::WeightGatherer* weight_gatherer() { return weight_gatherer_.get(); }
 
   int64_t samples() const { return step_ * global_batch_; }  // trained on so far, over all ranks
   int64_t global_batch() const { return global_batch_; }     // samples of a step, over all ranks
@@ -129,6 +133,7 @@ class Trainer {
   std::unique_ptr<optim::Optimizer> optimizer_;
   AmaxAgreement amax_agreement_;
   std::unique_ptr<comm::GradientBuckets> buckets_;
+  std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory
   StepWalker walker_;
   data::PackedBatch batch_;
   std::unique_ptr<data::BatchLoader> loader_;  // last: its thread uses what is above

@@ -158,6 +158,12 @@ void Model::evaluate(const data::PackedBatch& batch) {
   evaluate(slots_.take());
 }
 
+int64_t Model::gradient_bytes() const {
+  const auto element = static_cast<int64_t>(size_of(backend_.master_dtype()));
+  const bool split = options_.word_gradient != WordGradient::kTogether && embeddings_;
+  return parameters_.gradient_bytes() + (split ? layout_.word_embeddings.size() : 0) * element;
+}
+
 Losses Model::take_losses() { return heads_ ? heads_->take_losses(true) : Losses(); }
 Losses Model::take_evaluation_losses() { return heads_ ? heads_->take_losses(false) : Losses(); }
 

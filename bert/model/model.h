@@ -83,7 +83,8 @@ class Model {
   device::Tensor master_weights() const { return parameters_.master_weights().memory(); }
   device::Tensor compute_weights() const { return parameters_.compute_weights().memory(); }
   device::Tensor gradients() const { return parameters_.gradients().memory(); }
-  void clear_gaps(const Range& gradients) { parameters_.clear_gaps(gradients); }
+  // Of device memory for gradients, the word embeddings' second part included.
+  int64_t gradient_bytes() const;
 
   // What a training step depends on besides weights and its batch, to be read or overwritten
   // between steps.

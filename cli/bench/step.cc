@@ -42,6 +42,11 @@ void print_json(const bench::StepBenchmark& b) {
       {"model_flops_per_second", b.flops_per_second()},
       {"matrix_peak_flops_per_second", b.peak_flops_per_second},
       {"share_of_matrix_peak", b.flops_per_second() / b.peak_flops_per_second},
+      {"bytes_sent_per_step", b.bytes_sent},
+      {"parameter_bytes",
+       {{"weights", b.memory.weights},
+        {"gradients", b.memory.gradients},
+        {"state", b.memory.state}}},
       {"seconds", seconds},
       {"lengths", b.lengths}};
   fmt::print("{}\n", result.dump(2));
@@ -64,6 +69,12 @@ void print_table(const bench::StepBenchmark& b) {
   } else {
     fmt::print("  launched as captured graphs: phases are not known\n");
   }
+  const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  fmt::print("sent            {:10.1f} MB   by this rank, in collectives\n",
+             megabytes(b.bytes_sent));
+  fmt::print("parameters      {:10.1f} MB   weights {:.1f}, gradients {:.1f}, state {:.1f}\n",
+             megabytes(b.memory.total()), megabytes(b.memory.weights),
+             megabytes(b.memory.gradients), megabytes(b.memory.state));
   fmt::print("tokens/s        {:10.0f}\n", b.tokens_per_second());
   fmt::print("sequences/s     {:10.2f}\n", b.sequences_per_second());
   fmt::print("model GFLOP/s   {:10.1f}\n", b.flops_per_second() / 1e9);
@@ -82,14 +93,13 @@ struct Explanation {
   const bert::Stage& stage() const { return schedule.stage; }
 };
 
-Explanation explain(const config::RunConfig& config, const bert::Stage& stage) {
+Explanation explain(const config::RunConfig& config, int ranks, const bert::Stage& stage) {
   const bert::BertConfig model = training::make_bert_config(config);
   const bert::ParameterLayout layout(model, stage);
   const std::vector<Range> buckets = training::gradient_buckets(config, layout);
-  Explanation explanation{
-      .schedule = training::make_schedule(config, static_cast<int>(model.layers) + 2, stage),
-      .own_blocks = static_cast<int>(layout.groups.size()),
-      .buckets = buckets.size()};
+  Explanation explanation{.schedule = training::make_schedule(config, model, ranks, stage),
+                          .own_blocks = static_cast<int>(layout.groups.size()),
+                          .buckets = buckets.size()};
   explanation.tasks =
       training::explain(explanation.schedule, layout, buckets, config.reduce.early_words);
   return explanation;
@@ -159,11 +169,12 @@ void print(const Explanation& explanation) {
 }
 
 // Of every stage, one after another.
-void print_explanation(const config::RunConfig& config, bool json) {
+void print_explanation(const config::RunConfig& config, int ranks, bool json) {
   training::check_stages(config, training::make_bert_config(config), config.parallel.stages);
   auto list = nlohmann::ordered_json::array();
   for (int rank = 0; rank < config.parallel.stages; ++rank) {
-    const Explanation explanation = explain(config, training::stage_of_rank(config, rank));
+    const Explanation explanation =
+        explain(config, ranks / config.parallel.stages, training::stage_of_rank(config, rank));
     if (json) {
       list.push_back(to_json(explanation));
     } else {
@@ -193,7 +204,7 @@ void add_bench_step(CLI::App& bench) {
     on_all_ranks([&](const training::Ranks& ranks) {
       const auto config = options->run.load();
       if (options->explain) {
-        if (ranks.first()) print_explanation(config, options->json);
+        if (ranks.first()) print_explanation(config, ranks.size(), options->json);
         return;
       }
       const auto result = bench::benchmark_steps(config, options->benchmark, ranks);

@@ -18,7 +18,8 @@ std::vector<Range> make_units(std::span<const int64_t> boundaries,
 
 // Memory for units. The first and the last, which are in use as long as a step lasts, have some of
 // their own; the others take turns in two slots as large as the largest of them, so that neighbours
-// are in memory at once.
+// are in memory at once. These are whole layers, laid out alike: gaps between parameters lie where
+// others were, and stay zero.
 struct UnitMemory {
   std::vector<device::Arena::Run> runs;  // units
   int64_t elements = 0;

@@ -128,7 +128,9 @@ TEST_F(RunConfigTest, WrongValuesAreErrorsThatNameFileLineKeyAndReason) {
   for (const char* once : {"true", "false"}) {
     EXPECT_EQ(
         error_of(std::string(kSmallest) + "optimizer: {sharded: " + once + "}\n"),
-        fmt::format("run.yaml:6: optimizer.sharded: '{}' is not one of `none`, `state`", once));
+        fmt::format(
+            "run.yaml:6: optimizer.sharded: '{}' is not one of `none`, `state`, `gradients`, `all`",
+            once));
   }
   EXPECT_EQ(error_of(std::string(kSmallest) + "batch: {load_balance: {strata: [256, 128]}}\n"),
             "run.yaml:6: batch.load_balance.strata: '128' is not a list of rising integers from 1 "
@@ -222,13 +224,11 @@ TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
                                      "reference",
                                      "plain",
                                      "never",
-                                     "layer",
-                                     "recompute",
-                                     "contiguous",
                                      "polynomial_decay",
                                      "layer",
                                      "recompute",
                                      "state",
+                                     "contiguous",
                                      "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);
   for (const ConfigSection& section : config_sections()) {

@@ -151,13 +151,13 @@ TEST_P(PipelineTraining, GradientsAreThoseOfOneRankWithTheWholeBatch) {
     };
     const auto gradients = [&](comm::Communicator& ranks, const config::RunConfig& run) {
       bert::Model model(bert, *backend, capacity_of(*source_, run.batch.micro_batch),
-                        model_options(run, bert, ranks.rank()));
+                        model_options(run, bert, ranks));
       model.set_weights(weights_of_stage(
           model, bert::random_weights(bert::ParameterLayout(model.config()), kSeed)));
       Trainer trainer(run, *backend, model, ranks, kSeed);
       trainer.start(*source_);
       trainer.step();
-      const auto* values = model.gradients().as<double>();
+      const auto* values = model.parameters().gradients().memory().as<double>();
       return Gradients{model.layout(), {values, values + model.layout().size}};
     };
     config::RunConfig of_one = whole(config);

@@ -26,11 +26,11 @@ namespace strata::training {
 inline constexpr int32_t kSmallVocabulary = 45;
 inline constexpr int32_t kSmallestWord = 5;
 
-inline bert::BertConfig small_bert() {
+inline bert::BertConfig small_bert(int layers = 2) {
   bert::BertConfig config;
   config.vocab_size = kSmallVocabulary;
   config.hidden_size = 64;
-  config.layers = 2;
+  config.layers = layers;
   config.heads = 2;
   config.intermediate_size = 64;
   config.max_positions = 32;
@@ -115,23 +115,31 @@ struct TrainingHistory {
   bert::HostWeights weights;
 };
 
-// Norms and updates go over them, too.
+// Norms and updates go over them, too. Of those that lie in this rank's memory.
 inline void expect_gaps_between_gradients_to_be_zero(const bert::Model& model) {
-  const device::Tensor all = model.gradients();
-  std::vector<std::byte> bytes(all.bytes());
-  model.backend().copy_to_host(device::Stream::kCompute, bytes.data(), all.data, bytes.size());
-  model.backend().synchronize(device::Stream::kCompute);
-  const auto is_zero = [&](int64_t begin, int64_t end) {
-    const auto size = static_cast<int64_t>(size_of(all.dtype));
-    return std::all_of(bytes.begin() + begin * size, bytes.begin() + end * size,
-                       [](std::byte byte) { return byte == std::byte{0}; });
+  const auto expect_zeros = [&](const device::Arena& arena, const Range& gap, const char* where) {
+    for (const device::Arena::Run& run : arena.runs()) {
+      const Range both{std::max(gap.begin, run.range.begin), std::min(gap.end, run.range.end)};
+      if (both.size() <= 0) continue;
+      const device::Tensor zeros = elements_of(arena, both);
+      std::vector<std::byte> bytes(zeros.bytes());
+      model.backend().copy_to_host(device::Stream::kCompute, bytes.data(), zeros.data,
+                                   bytes.size());
+      model.backend().synchronize(device::Stream::kCompute);
+      EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; }))
+          << where << " before element " << gap.end;
+    }
   };
   int64_t end = 0;
+  const auto expect_gap_to = [&](int64_t begin) {
+    expect_zeros(model.parameters().gradients(), {end, begin}, "gradients");
+    expect_zeros(model.parameters().gradient_sums(), {end, begin}, "sums");
+  };
   for (const bert::Parameter& parameter : model.layout().all) {
-    EXPECT_TRUE(is_zero(end, parameter.offset)) << "before " << parameter.name;
+    expect_gap_to(parameter.offset);
     end = parameter.offset + parameter.size();
   }
-  EXPECT_TRUE(is_zero(end, model.layout().size));
+  expect_gap_to(model.layout().size);
 }
 
 // `steps` steps of `bert` from random weights, with dropout, after as much warm-up as configured.
@@ -141,7 +149,7 @@ inline TrainingHistory train(const config::RunConfig& config, device::Backend& b
                              uint64_t seed, int steps, Timeline* timeline = nullptr,
                              const bert::BertConfig& bert = small_bert()) {
   bert::Model model(bert, backend, capacity_of(source, config.batch.micro_batch),
-                    model_options(config, bert, communicator.rank()));
+                    model_options(config, bert, communicator));
   const bert::HostWeights weights =
       weights_of_stage(model, bert::random_weights(bert::ParameterLayout(model.config()), seed));
   model.set_weights(weights);
@@ -154,9 +162,9 @@ inline TrainingHistory train(const config::RunConfig& config, device::Backend& b
     history.steps.push_back(trainer.step());
   }
   history.evaluation =
-      Evaluator(model, source, 0, config.batch.micro_batch, communicator).evaluate();
-  trainer.gather_weights();
-  history.weights = trainer.whole_weights();
+      Evaluator(model, source, 0, config.batch.micro_batch, communicator, trainer.weight_gatherer())
+          .evaluate();
+  history.weights = trainer.weights();
   expect_gaps_between_gradients_to_be_zero(model);
   return history;
 }

@@ -17,7 +17,8 @@ namespace strata::training {
 namespace {
 
 constexpr int kSteps = 6, kGlobalBatch = 12;
-constexpr auto kNone = config::Sharding::kNone, kState = config::Sharding::kState;
+constexpr auto kNone = config::Sharding::kNone, kState = config::Sharding::kState,
+               kGradients = config::Sharding::kGradients, kAll = config::Sharding::kAll;
 
 struct Case {
   const char* name;
@@ -26,6 +27,10 @@ struct Case {
   config::Sharding sharded;
   config::OptimizerKind optimizer = config::OptimizerKind::kAdam;
   int accumulation = 1;
+  bool layer_order = false;
+
+  // Blocks take turns in memory, which graphs do not.
+  bool by_turns() const { return sharded >= config::Sharding::kGradients; }
 };
 
 class TrainerOnStreams : public testing::TestWithParam<Case> {
@@ -38,6 +43,10 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
     config.optimizer.name = GetParam().optimizer;
     config.batch.micro_batch = kGlobalBatch / world_->size() / GetParam().accumulation;
     config.batch.gradient_accumulation_steps = GetParam().accumulation;
+    if (GetParam().layer_order) {
+      config.batch.accumulation_order = config::AccumulationOrder::kLayer;
+    }
+    if (GetParam().by_turns()) config.reduce.bucket_megabytes = 0.02;  // every layer has one
     config.batch.round_tokens = 32;
     config.log.loss_interval_steps = 3;
     config.device.graphs = graphs;
@@ -45,6 +54,15 @@ class TrainerOnStreams : public testing::TestWithParam<Case> {
     config.target.max_steps = kSteps;
     config.data.shapes = write_small_shapes(*source_);
     return config;
+  }
+
+  std::vector<bool> with_and_without_graphs() const {
+    return GetParam().by_turns() ? std::vector{false} : std::vector{false, true};
+  }
+  TrainingHistory train(const config::RunConfig& config, device::Backend& backend,
+                        Timeline* timeline = nullptr) {
+    return training::train(config, backend, *world_, *source_, 7, kSteps, timeline,
+                           small_bert(GetParam().by_turns() ? 5 : 2));
   }
 
   std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
@@ -64,21 +82,29 @@ INSTANTIATE_TEST_SUITE_P(
              config::OptimizerKind::kLamb},
         Case{"fp8", config::ClipMode::kNone, config::Precision::kFp8, kNone,
              config::OptimizerKind::kAdam, 2},
-        Case{"fp8_sharded", config::ClipMode::kBeforeAllReduce, config::Precision::kFp8, kState}),
+        Case{"fp8_sharded", config::ClipMode::kBeforeAllReduce, config::Precision::kFp8, kState},
+        Case{"gradients", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, kGradients,
+             config::OptimizerKind::kAdam, 2},
+        Case{"fp8_gradients", config::ClipMode::kNone, config::Precision::kFp8, kGradients,
+             config::OptimizerKind::kAdam, 2},
+        Case{"all", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, kAll,
+             config::OptimizerKind::kAdam, 2},
+        Case{"all_in_layer_order", config::ClipMode::kBucketBeforeAllReduce,
+             config::Precision::kBf16, kAll, config::OptimizerKind::kAdam, 3, true},
+        Case{"lamb_all", config::ClipMode::kAfterAllReduce, config::Precision::kFp32, kAll,
+             config::OptimizerKind::kLamb}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
   const auto cpu = make_backend(config(false, 0));
-  const TrainingHistory in_host_memory =
-      train(config(false, 0), *cpu, *world_, *source_, 7, kSteps);
-  for (const bool graphs : {false, true}) {
+  const TrainingHistory in_host_memory = train(config(false, 0), *cpu);
+  for (const bool graphs : with_and_without_graphs()) {
     for (const int warmup_steps : {0, 2}) {
       for (uint64_t schedule = 0; schedule < 4; ++schedule) {
         testing_support::DeferredBackend deferred(
             *cpu, 10 * schedule + static_cast<uint64_t>(world_->rank()));
         deferred.use_collectives(device::cuda::make_nccl_collectives);
-        const TrainingHistory on_device =
-            train(config(graphs, warmup_steps), deferred, *world_, *source_, 7, kSteps);
+        const TrainingHistory on_device = train(config(graphs, warmup_steps), deferred);
         EXPECT_EQ(on_device.weights, in_host_memory.weights)
             << (graphs ? "launched, " : "") << warmup_steps << " steps of warm-up";
         EXPECT_EQ(on_device.steps[2].losses->mean_loss(),
@@ -110,13 +136,12 @@ std::map<std::string, int> spans_of(const Timeline& timeline, int rank) {
 
 TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
   const auto cpu = make_backend(config(false, 0));
-  const TrainingHistory plain = train(config(false, 0), *cpu, *world_, *source_, 7, kSteps);
-  for (const bool graphs : {false, true}) {
+  const TrainingHistory plain = train(config(false, 0), *cpu);
+  for (const bool graphs : with_and_without_graphs()) {
     testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
     deferred.use_collectives(device::cuda::make_nccl_collectives);
     Timeline timeline(*world_);
-    const TrainingHistory traced =
-        train(config(graphs, 0), deferred, *world_, *source_, 7, kSteps, &timeline);
+    const TrainingHistory traced = train(config(graphs, 0), deferred, &timeline);
     EXPECT_EQ(traced.weights, plain.weights);
     const auto spans = spans_of(timeline, world_->rank());
     if (world_->rank() > 0) continue;
@@ -130,7 +155,8 @@ TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
     }
     EXPECT_EQ(spans.at("update 0"), 2);
     EXPECT_EQ(spans.contains("reduce 0"), world_->size() > 1);
-    EXPECT_EQ(spans.contains("gather 0"), world_->size() > 1 && GetParam().sharded != kNone);
+    EXPECT_EQ(spans.contains("gather 0"),
+              world_->size() > 1 && GetParam().sharded != kNone && GetParam().sharded != kAll);
   }
 }
 

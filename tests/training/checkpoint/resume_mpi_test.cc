@@ -59,16 +59,19 @@ class ResumeOverRanks : public testing::TestWithParam<ResumedRun> {
 using config::BalanceStrategy;
 using config::Precision;
 using config::Sharding;
-INSTANTIATE_TEST_SUITE_P(Runs, ResumeOverRanks,
-                         testing::Values(ResumedRun{"fp32", Precision::kFp32, Sharding::kNone,
-                                                    BalanceStrategy::kRandom},
-                                         ResumedRun{"fp32_sharded", Precision::kFp32,
-                                                    Sharding::kState, BalanceStrategy::kStratified},
-                                         ResumedRun{"bf16", Precision::kBf16, Sharding::kNone,
-                                                    BalanceStrategy::kPlanned},
-                                         ResumedRun{"bf16_sharded", Precision::kBf16,
-                                                    Sharding::kState, BalanceStrategy::kExchange}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Runs, ResumeOverRanks,
+    testing::Values(
+        ResumedRun{"fp32", Precision::kFp32, Sharding::kNone, BalanceStrategy::kRandom},
+        ResumedRun{"fp32_sharded", Precision::kFp32, Sharding::kState,
+                   BalanceStrategy::kStratified},
+        ResumedRun{"fp32_gradients", Precision::kFp32, Sharding::kGradients,
+                   BalanceStrategy::kRandom},
+        ResumedRun{"fp32_all", Precision::kFp32, Sharding::kAll, BalanceStrategy::kRandom},
+        ResumedRun{"bf16_all", Precision::kBf16, Sharding::kAll, BalanceStrategy::kStratified},
+        ResumedRun{"bf16", Precision::kBf16, Sharding::kNone, BalanceStrategy::kPlanned},
+        ResumedRun{"bf16_sharded", Precision::kBf16, Sharding::kState, BalanceStrategy::kExchange}),
+    [](const auto& test) { return test.param.name; });
 
 TEST_P(ResumeOverRanks, OnTheSameRanksItHasTheSameBits) {
   const config::RunConfig config = run_on(world_->size());

@@ -16,7 +16,7 @@ inline void train_to_checkpoint(const config::RunConfig& config, device::Backend
                                 const data::InstanceSource& source, uint64_t seed, int steps,
                                 const std::filesystem::path& folder) {
   bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
-                    model_options(config, small_bert()));
+                    model_options(config, small_bert(), communicator));
   model.set_weights(bert::random_weights(model.layout(), seed));
   Trainer trainer(config, backend, model, communicator, seed);
   trainer.start(source);
@@ -44,7 +44,7 @@ inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
                                              const data::InstanceSource& source, uint64_t seed,
                                              int steps, const std::filesystem::path& folder) {
   bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
-                    model_options(config, small_bert()));
+                    model_options(config, small_bert(), communicator));
   const bert::HostWeights others = bert::random_weights(model.layout(), seed + 1);
   model.set_weights(others);
   Trainer trainer(config, backend, model, communicator, seed);
@@ -57,9 +57,9 @@ inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
   TrainingHistory history;
   for (int step = 0; step < steps; ++step) history.steps.push_back(trainer.step());
   history.evaluation =
-      Evaluator(model, source, 0, config.batch.micro_batch, communicator).evaluate();
-  trainer.gather_weights();
-  history.weights = model.weights();
+      Evaluator(model, source, 0, config.batch.micro_batch, communicator, trainer.weight_gatherer())
+          .evaluate();
+  history.weights = trainer.weights();
   return history;
 }
 
