@@ -52,8 +52,8 @@ class Descent {
         weights_(backend, kGradients * sizeof(float)),
         sums_(backend, kSums * sizeof(double)),
         buckets_(
-            backend, world, {gradients_.data(), DType::kF32, 1, kGradients}, kBoundaries,
-            options(c),
+            backend, world, device::Tensor{gradients_.data(), DType::kF32, 1, kGradients},
+            kBoundaries, options(c),
             [this, halves = c.deferred && world.size() > 1](const ReducedGradients& reduced) {
               halves ? add_up(reduced) : update(reduced);
             },
