@@ -216,47 +216,48 @@ void check_schedule(const Schedule& schedule) {
       stage.count > 1 && (schedule.blocks - 2) % stage.count != 0) {
     fail("schedule {}: {} layers are not dealt to {} stages evenly", schedule.name,
          schedule.blocks - 2, stage.count);
-    if (!schedule.units.empty() && std::ssize(schedule.units) != schedule.blocks) {
-      fail("schedule {}: {} blocks have units, of {}", schedule.name, schedule.units.size(),
-           schedule.blocks);
-    }
-    if (schedule.rounds != 1 && schedule.rounds != schedule.micro_batches) {
-      fail("schedule {}: reduces gradients {} times, of {} micro-batches", schedule.name,
-           schedule.rounds, schedule.micro_batches);
-    }
-    Progress progress(schedule);
-    for (size_t i = 0; i < schedule.tasks.size(); ++i) {
-      const Task& task = schedule.tasks[i];
-      if (const std::string reason = progress.add(task); !reason.empty()) {
-        fail("schedule {}: task {}, {} of block {}, micro-batch {}: {}", schedule.name, i,
-             name_of(task.kind), task.block, task.micro_batch, reason);
-      }
-    }
-    if (!progress.updated()) fail("schedule {}: it ends without an update", schedule.name);
   }
+  if (!schedule.units.empty() && std::ssize(schedule.units) != schedule.blocks) {
+    fail("schedule {}: {} blocks have units, of {}", schedule.name, schedule.units.size(),
+         schedule.blocks);
+  }
+  if (schedule.rounds != 1 && schedule.rounds != schedule.micro_batches) {
+    fail("schedule {}: reduces gradients {} times, of {} micro-batches", schedule.name,
+         schedule.rounds, schedule.micro_batches);
+  }
+  Progress progress(schedule);
+  for (size_t i = 0; i < schedule.tasks.size(); ++i) {
+    const Task& task = schedule.tasks[i];
+    if (const std::string reason = progress.add(task); !reason.empty()) {
+      fail("schedule {}: task {}, {} of block {}, micro-batch {}: {}", schedule.name, i,
+           name_of(task.kind), task.block, task.micro_batch, reason);
+    }
+  }
+  if (!progress.updated()) fail("schedule {}: it ends without an update", schedule.name);
+}
 
-  int peer_of(const Schedule& schedule, const Task& task) {
-    using enum Task::Kind;
-    const bool before = task.kind == kReceiveInput || task.kind == kSendGradient;
-    const bool after = task.kind == kSendOutput || task.kind == kReceiveGradient;
-    if (!before && !after) return -1;
-    return schedule.stage.of_block(task.block + (before ? -1 : 1), schedule.blocks);
-  }
+int peer_of(const Schedule& schedule, const Task& task) {
+  using enum Task::Kind;
+  const bool before = task.kind == kReceiveInput || task.kind == kSendGradient;
+  const bool after = task.kind == kSendOutput || task.kind == kReceiveGradient;
+  if (!before && !after) return -1;
+  return schedule.stage.of_block(task.block + (before ? -1 : 1), schedule.blocks);
+}
 
-  std::vector<Segment> segments_of(const Schedule& schedule) {
-    std::vector<Segment> segments;
-    std::vector<bool> begun(static_cast<size_t>(schedule.micro_batches));
-    const std::span<const Task> tasks = schedule.tasks;
-    for (size_t first = 0; first < tasks.size();) {
-      size_t end = first + 1;
-      while (end < tasks.size() && tasks[end].micro_batch == tasks[first].micro_batch) ++end;
-      const int micro_batch = tasks[first].micro_batch;
-      segments.push_back({micro_batch, !begun[static_cast<size_t>(micro_batch)],
-                          tasks.subspan(first, end - first)});
-      begun[static_cast<size_t>(micro_batch)] = true;
-      first = end;
-    }
-    return segments;
+std::vector<Segment> segments_of(const Schedule& schedule) {
+  std::vector<Segment> segments;
+  std::vector<bool> begun(static_cast<size_t>(schedule.micro_batches));
+  const std::span<const Task> tasks = schedule.tasks;
+  for (size_t first = 0; first < tasks.size();) {
+    size_t end = first + 1;
+    while (end < tasks.size() && tasks[end].micro_batch == tasks[first].micro_batch) ++end;
+    const int micro_batch = tasks[first].micro_batch;
+    segments.push_back(
+        {micro_batch, !begun[static_cast<size_t>(micro_batch)], tasks.subspan(first, end - first)});
+    begun[static_cast<size_t>(micro_batch)] = true;
+    first = end;
   }
+  return segments;
+}
 
 }  // namespace strata::training
