@@ -126,10 +126,17 @@ std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
 SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::GradientBuckets& buckets,
                                                       training::Timeline* timeline) {
   buckets.time_steps(true);
+  if (weight_gatherer_) weight_gatherer_->time_steps(true);
   Step result = run(batch, buckets, &*times_);
   buckets.time_steps(false);
+  if (weight_gatherer_) weight_gatherer_->time_steps(false);
   result.compute = times_->read(timeline);
-  if (timeline) timeline->add(buckets.events());
+  const auto gathers =
+      weight_gatherer_ ? weight_gatherer_->take_events() : std::vector<comm::BucketEvent>();
+  if (timeline) {
+    timeline->add(buckets.events());
+    timeline->add(gathers);
+  }
   return result;
 }
 

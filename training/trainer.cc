@@ -62,6 +62,7 @@ StepResult Trainer::step() {
   if (times_) times_->read(timeline_);
   if (timeline_) {
     timeline_->add(buckets_->events());
+    if (weight_gatherer_) timeline_->add(weight_gatherer_->take_events());
     timeline_->add(Lane::kStep, fmt::format("step {}", step_), begin, Clock::now());
   }
   return result;
@@ -143,6 +144,7 @@ void Trainer::record(Timeline* timeline) {
   const bool timed = timeline && !captures_graphs();
   times_ = timed ? std::make_unique<ComputeTimes>(model_.backend()) : nullptr;
   buckets_->time_steps(timed);
+  if (weight_gatherer_) weight_gatherer_->time_steps(timed);
 }
 
 bert::HostWeights Trainer::weights() {

@@ -6,8 +6,10 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
+#include "base/timing.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "comm/collectives.h"
 
@@ -83,6 +85,15 @@ class ThreadGatherer final : public WeightGatherer {
     if (error_) std::rethrow_exception(error_);
   }
 
+  void time_steps(bool on) override {
+    const std::lock_guard lock(mutex_);
+    timed_ = on;
+  }
+  std::vector<BucketEvent> take_events() override {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(events_, {});
+  }
+
  private:
   void loop() {
     try {
@@ -94,12 +105,15 @@ class ThreadGatherer final : public WeightGatherer {
           if (stop_) return;
           unit = begun_[static_cast<size_t>(done_ % std::ssize(begun_))];
         }
+        const int64_t begin = nanoseconds(Clock::now());
         for (const Part& part : parts_[static_cast<size_t>(unit)]) {
           std::memcpy(part.place.data, part.kept.data, part.kept.bytes());
           communicator_->all_gather(part.whole.data, part.whole.size(), part.whole.dtype);
         }
         {
           const std::lock_guard lock(mutex_);
+          const int64_t end = nanoseconds(Clock::now());
+          if (timed_) events_.push_back({unit, BucketPhase::kGather, begin, end});
           ++done_;
         }
         changed_.notify_all();
@@ -121,6 +135,8 @@ class ThreadGatherer final : public WeightGatherer {
   int64_t asked_ = 0, done_ = 0;  // gathers so far
   std::vector<int64_t> last_;     // of every unit, as asked_ counts
   std::exception_ptr error_;
+  bool timed_ = false;
+  std::vector<BucketEvent> events_;
   bool stop_ = false;
 
   std::thread thread_;
@@ -153,7 +169,9 @@ class StreamGatherer final : public WeightGatherer {
   void gather(int unit) override {
     const auto i = static_cast<size_t>(unit);
     backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
+    const size_t begin = timed_ ? stopwatch_->mark(Stream::kReduce) : 0;
     for (const Part& part : parts_[i]) gather(part);
+    if (timed_) marked_.push_back({unit, begin, stopwatch_->mark(Stream::kReduce)});
     gathered_[i] = backend_.record(Stream::kReduce);
     pending_[i] = true;
   }
@@ -164,7 +182,27 @@ class StreamGatherer final : public WeightGatherer {
     pending_[i] = false;
   }
 
+  void time_steps(bool on) override {
+    timed_ = on;
+    if (on && !stopwatch_) stopwatch_ = backend_.make_stopwatch();
+  }
+  std::vector<BucketEvent> take_events() override {
+    std::vector<BucketEvent> events;
+    if (marked_.empty()) return events;
+    const std::vector<int64_t> times = stopwatch_->read();
+    for (const Marked& gather : std::exchange(marked_, {})) {
+      events.push_back({gather.unit, BucketPhase::kGather, times[gather.begin], times[gather.end]});
+    }
+    return events;
+  }
+
  private:
+  // A gather between two marks.
+  struct Marked {
+    int unit;
+    size_t begin, end;
+  };
+
   void gather(const Part& part) {
     if (part.kept.size() > 0) {
       backend_.convert(Stream::kReduce, {.source = part.kept, .destination = part.place});
@@ -188,6 +226,9 @@ class StreamGatherer final : public WeightGatherer {
   const Parts parts_;
   std::vector<device::Event> gathered_;  // when units were, last
   std::vector<char> pending_;            // what was gathered has not been waited for
+  bool timed_ = false;
+  std::unique_ptr<device::Stopwatch> stopwatch_;  // null: nothing has been timed
+  std::vector<Marked> marked_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/range.h"
+#include "comm/buckets/bucket_events.h"
 #include "comm/communicator.h"
 #include "device/arena.h"
 #include "device/backend.h"
@@ -24,6 +25,11 @@ class WeightGatherer {
   // What the compute stream is given next sees the unit's weights, which gather() was called for;
   // in host memory the caller waits. Rethrows what gathering threw.
   virtual void wait(int unit) = 0;
+
+  // Whether gathers from now on are timed, and when those were, since the last call, as events of
+  // BucketPhase::kGather whose bucket is the unit. In device memory waits for them.
+  virtual void time_steps(bool on) = 0;
+  virtual std::vector<BucketEvent> take_events() = 0;
 };
 
 // `shards` [n, at least this rank's local shard of every bucket] go to all ranks' `units` [n], of

@@ -372,6 +372,30 @@ TEST_P(ShardingOverRanks, TakesTheMemoryOfTheFormula) {
   EXPECT_EQ(memory.state, 8 * (shares(kState) ? shard : whole));
 }
 
+// Counts how often memory is taken.
+class CountingDevice : public testing_support::DeferredBackend {
+ public:
+  using DeferredBackend::DeferredBackend;
+  void* allocate(size_t bytes) override {
+    ++allocations;
+    return DeferredBackend::allocate(bytes);
+  }
+  int allocations = 0;
+};
+
+TEST_P(ShardingOverRanks, StepsTakeNoMemory) {
+  CountingDevice device(*cpu_, static_cast<uint64_t>(world_->rank()));
+  bert::Model model(deep_bert(), device, capacity_of(*source_, config_.batch.micro_batch),
+                    model_options(config_, deep_bert(), *world_));
+  model.set_weights(bert::random_weights(model.layout(), 7));
+  Trainer trainer(config_, device, model, *world_, 7);
+  trainer.start(*source_);
+  const int before = device.allocations;
+  EXPECT_GT(before, 0);
+  for (int step = 0; step < 2; ++step) trainer.step();
+  EXPECT_EQ(device.allocations, before);
+}
+
 // Weights, gradients and both together take turns in memory; activations and sums are in bf16.
 TEST_P(ShardingOverRanks, HasTheWeightsOfUnshardedState) {
   const ShardedRun& run = GetParam();

@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "comm/buckets/gradient_buckets.h"
+#include "comm/buckets/units.h"
+#include "comm/buckets/weight_gatherer.h"
+#include "device/buffer.h"
+#include "tests/support/host_backend.h"
+
+namespace strata::comm {
+namespace {
+
+using device::DType;
+using device::Stream;
+
+const std::vector<int64_t> kBoundaries = {0, 96, 200, 333, 400, 512};
+const std::vector<Range> kBuckets = {{0, 96},    {96, 160},  {160, 200},
+                                     {200, 333}, {333, 400}, {400, 512}};
+constexpr int64_t kWeights = 512;
+
+// `memory_is_host` decides whether a thread gathers.
+class WeightGathererOverRanks : public testing::TestWithParam<bool> {
+ protected:
+  WeightGathererOverRanks()
+      : backend_(DType::kF32, GetParam()),
+        units_(make_units(kBoundaries, kBuckets)),
+        memory_(place_units(units_)),
+        unit_memory_(backend_, static_cast<size_t>(memory_.elements) * sizeof(float)) {
+    for (const Range& bucket : kBuckets) shards_.push_back(local_shard(bucket, *world_));
+    const int64_t kept = device::total_size(shards_);
+    shard_memory_ = device::Buffer(backend_, static_cast<size_t>(kept) * sizeof(float));
+    kept_ = {{shard_memory_.data(), DType::kF32, 1, kept}, kWeights, device::packed(shards_)};
+    gathered_ = {{unit_memory_.data(), DType::kF32, 1, memory_.elements}, kWeights, memory_.runs};
+    gatherer_ = make_weight_gatherer(backend_, *world_, kept_, gathered_, kBuckets);
+  }
+
+  static float weight(int64_t element, int step) {
+    return static_cast<float>(element + 1000 * step);
+  }
+  void set_shards(int step) {
+    for (const Range& shard : shards_) {
+      const device::Tensor kept = elements_of(kept_, shard);
+      for (int64_t i = 0; i < shard.size(); ++i) {
+        kept.as<float>()[i] = weight(shard.begin + i, step);
+      }
+    }
+  }
+  void expect_weights(size_t unit, int step) {
+    const device::Tensor whole = elements_of(gathered_, units_[unit]);
+    for (int64_t i = 0; i < whole.size(); ++i) {
+      ASSERT_EQ(whole.as<float>()[i], weight(units_[unit].begin + i, step)) << i << " of " << unit;
+    }
+  }
+
+  std::unique_ptr<Communicator> world_ = make_mpi_communicator();
+  testing_support::HostBackend backend_;
+  std::vector<Range> units_;
+  UnitMemory memory_;
+  device::Buffer unit_memory_, shard_memory_;
+  std::vector<Range> shards_;
+  device::Arena kept_, gathered_;
+  std::unique_ptr<WeightGatherer> gatherer_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Memory, WeightGathererOverRanks, testing::Bool(), [](const auto& test) {
+  return test.param ? "of_the_host" : "of_a_device";
+});
+
+// From the last to the first, one ahead, as forward does.
+TEST_P(WeightGathererOverRanks, EveryRankSeesAllWeightsOfAUnit) {
+  ASSERT_EQ(units_.size(), 5u);
+  for (int step = 0; step < 3; ++step) {
+    set_shards(step);
+    gatherer_->gather(4);
+    for (int unit = 4; unit >= 0; --unit) {
+      if (unit > 0) gatherer_->gather(unit - 1);
+      gatherer_->wait(unit);
+      expect_weights(static_cast<size_t>(unit), step);
+      gatherer_->wait(unit);  // again: nothing to wait for
+    }
+    expect_weights(4, step);  // it stays
+  }
+}
+
+TEST_P(WeightGathererOverRanks, SendsItsShardToEveryOtherRank) {
+  const int64_t before = world_->traffic()->bytes();
+  gatherer_->gather(1);
+  gatherer_->wait(1);
+  int64_t kept = 0;
+  for (const size_t bucket : {1, 2}) kept += shards_[bucket].size();
+  EXPECT_EQ(world_->traffic()->bytes() - before, (world_->size() - 1) * kept * 4);
+}
+
+TEST_P(WeightGathererOverRanks, SaysWhenItGathered) {
+  gatherer_->gather(0);
+  gatherer_->wait(0);
+  EXPECT_TRUE(gatherer_->take_events().empty()) << "was not asked";
+  gatherer_->time_steps(true);
+  gatherer_->gather(3);
+  gatherer_->gather(2);
+  gatherer_->wait(3);
+  gatherer_->wait(2);
+  const std::vector<BucketEvent> events = gatherer_->take_events();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].bucket, 3);
+  EXPECT_EQ(events[1].bucket, 2);
+  EXPECT_EQ(events[0].phase, BucketPhase::kGather);
+  EXPECT_LE(events[0].begin_ns, events[0].end_ns);
+  EXPECT_LE(events[0].end_ns, events[1].begin_ns);
+  EXPECT_TRUE(gatherer_->take_events().empty());
+}
+
+TEST_P(WeightGathererOverRanks, BucketsLieInOneUnit) {
+  const std::vector<Range> across = {{0, 150}, {150, 512}};
+  EXPECT_THROW(
+      make_weight_gatherer(backend_, *world_, device::Arena(kept_.memory()), gathered_, across),
+      Error);
+}
+
+}  // namespace
+}  // namespace strata::comm
