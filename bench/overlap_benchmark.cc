@@ -57,6 +57,7 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
         "one rank communicates with nobody: start it on several, "
         "scripts/mpirun.sh -n 2 strata bench overlap ...");
   }
+  training::check_one_stage(config);
   constexpr int kUnmeasured = 1;
   // All of the state, for all contenders.
   config::RunConfig unsharded = config;

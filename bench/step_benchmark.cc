@@ -13,8 +13,8 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
   constexpr int kUnmeasured = 2;
   SyntheticTraining training(config, options.micro_batch_tokens, options.steps + kUnmeasured,
                              ranks);
-  const auto buckets =
-      training.make_buckets(ranks.communicator, training::bucket_options(config, training.model()));
+  const auto buckets = training.make_buckets(training.replicas(),
+                                             training::bucket_options(config, training.model()));
   const MatrixPeak peak(training.backend());
   if (!training.backend().memory_is_host()) {
     // Libraries choose their algorithms, and graphs are recorded, one in each of the model's slots.
@@ -28,7 +28,7 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
   const auto sent_so_far = [&] { return traffic ? traffic->bytes() : 0; };
   int64_t bytes_sent = 0;
   std::vector<std::vector<int32_t>> lengths;
-  std::vector<double> step, forward, backward, wait, reduce, update, peaks;
+  std::vector<double> step, forward, backward, waiting, wait, reduce, update, peaks;
   double sequences = 0, tokens = 0, flops = 0;
   for (int i = 0; i < options.steps + kUnmeasured; ++i) {
     const auto number = static_cast<size_t>(i);
@@ -44,6 +44,7 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
     step.push_back(whole);
     forward.push_back(times.compute.forward);
     backward.push_back(times.compute.backward);
+    waiting.push_back(times.compute.waiting);
     wait.push_back(times.reduce.wait_seconds);
     reduce.push_back(times.reduce.communication_seconds);
     update.push_back(times.reduce.update_seconds);
@@ -68,6 +69,7 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
           .step = median(step),
           .forward = median(forward),
           .backward = median(backward),
+          .waiting = median(waiting),
           .wait = median(wait),
           .reduce = median(reduce),
           .update = median(update),

@@ -28,6 +28,7 @@ struct StepBenchmark {
   double step = 0;                            // whole step, slowest rank
   double forward = 0;                         // upload, forward, losses and their gradients
   double backward = 0;                        // until the last gradient is ready
+  double waiting = 0;                         // in between, for other stages
   double wait = 0;                            // then, until every bucket is reduced and updated
   double reduce = 0;                          // all-reduces, most of it beside backward
   double update = 0;                          // optimizer, beside backward too

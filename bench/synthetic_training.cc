@@ -31,22 +31,22 @@ double slowest(const training::Ranks& ranks, double seconds) {
 
 namespace {
 
-// Lengths of a rank's micro-batches in a number of steps: those that the configured strategy plans
-// on a data set with MLPerf Wikipedia's lengths, as far as the model has positions.
+// Lengths of a replica's micro-batches in a number of steps: those that the configured strategy
+// plans on a data set with MLPerf Wikipedia's lengths, as far as the model has positions.
 class PlannedLengths {
  public:
-  PlannedLengths(const config::RunConfig& config, const bert::BertConfig& bert,
-                 const training::Ranks& ranks)
-      : options_(training::plan_options(config, ranks.size(), 1)),
+  PlannedLengths(const config::RunConfig& config, const bert::BertConfig& bert, int ranks,
+                 int replica)
+      : options_(training::plan_options(config, ranks, 1)),
         histogram_(lengths_for(config, bert, loadbalance::global_batch_of(options_))),
         samples_(histogram_),
         plan_(loadbalance::make_batch_plan(options_, histogram_)),
-        rank_(static_cast<size_t>(ranks.rank())) {}
+        replica_(static_cast<size_t>(replica)) {}
 
   // [micro-batches][samples] of the next step.
   std::vector<std::vector<int32_t>> next_step() {
     const auto share = static_cast<size_t>(options_.batch_per_rank);
-    const auto mine = plan_->next_step().subspan(rank_ * share, share);
+    const auto mine = plan_->next_step().subspan(replica_ * share, share);
     std::vector<std::vector<int32_t>> micro_batches(static_cast<size_t>(options_.micro_batches));
     for (size_t i = 0; i < mine.size(); ++i) {
       micro_batches[i / (share / micro_batches.size())].push_back(
@@ -75,7 +75,7 @@ class PlannedLengths {
   std::vector<loadbalance::LengthCount> histogram_;
   loadbalance::SamplesByLength samples_;
   std::unique_ptr<loadbalance::BatchPlan> plan_;
-  size_t rank_;
+  size_t replica_;
 };
 
 }  // namespace
@@ -87,12 +87,14 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
       accumulation_(config.batch.gradient_accumulation_steps),
       ranks_(ranks),
       backend_(backend ? std::move(backend) : training::make_backend(config, ranks.local)) {
-  training::check_one_stage(config);
+  training::check_stages(config, bert_, ranks.size());
+  stages_.emplace(training::stage_of_rank(config, ranks.rank()), ranks.communicator);
+  const int replica = stages_->replicas().rank(), replicas = stages_->replicas().size();
   bert::BatchCapacity capacity;
   std::optional<PlannedLengths> planned;
-  if (micro_batch_tokens == 0) planned.emplace(config, bert_, ranks);
+  if (micro_batch_tokens == 0) planned.emplace(config, bert_, ranks.size(), replica);
   for (int batch = 0; batch < batches; ++batch) {
-    const auto seed = static_cast<uint64_t>(batch * ranks.size() + ranks.rank());
+    const auto seed = static_cast<uint64_t>(batch * replicas + replica);
     // Every micro-batch the same where its tokens are given, so that a figure is of that number.
     lengths_.push_back(
         planned ? planned->next_step()
@@ -110,17 +112,21 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
   model_ = std::make_unique<bert::Model>(
       bert_, *backend_, capacity, training::model_options(config, bert_, ranks.communicator));
   model_->set_weights(bert::random_weights(model_->layout(), 1));
-  optimizer_ = training::make_optimizer(config, *backend_, *model_, ranks.communicator);
+  optimizer_ = training::make_optimizer(config, *backend_, *model_, stages_->replicas());
   amax_agreement_.emplace(*model_, ranks.communicator);
   times_.emplace(*backend_);
   weight_gatherer_ = training::make_weight_gatherer(config, *backend_, ranks.communicator, *model_);
-  walker_.emplace(*model_, training::make_schedule(config, bert_, ranks.size()),
-                  training::make_graph_cache(config, *backend_), nullptr, weight_gatherer_.get());
+  walker_.emplace(*model_, training::make_schedule(config, bert_, replicas, model_->stage()),
+                  training::make_graph_cache(config, *backend_), stages_->stages(),
+                  weight_gatherer_.get());
 }
 
 std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
     comm::Communicator& communicator, const comm::BucketOptions& options) {
-  return training::make_gradient_buckets(*backend_, communicator, *model_, options, *optimizer_);
+  comm::BucketOptions with_stages = options;
+  with_stages.parts = stages_->stages();
+  return training::make_gradient_buckets(*backend_, communicator, *model_, with_stages,
+                                         *optimizer_);
 }
 
 SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::GradientBuckets& buckets,
@@ -174,6 +180,7 @@ SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuck
 
 SyntheticTraining::Work SyntheticTraining::work(size_t batch) const {
   Work work;
+  if (model_->stage().index > 0) return work;  // the first stage counts for its replica
   for (size_t i = 0; i < batches_[batch].size(); ++i) {
     const data::PackedBatch& packed = batches_[batch][i];
     work.sequences += std::ssize(packed.sample_ids);

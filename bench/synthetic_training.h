@@ -16,6 +16,7 @@
 #include "training/agreement/amax_agreement.h"
 #include "training/parameter_memory.h"
 #include "training/setup.h"
+#include "training/stage_ranks.h"
 #include "training/step_walker.h"
 #include "training/trace/compute_times.h"
 #include "training/trace/timeline.h"
@@ -33,7 +34,7 @@ double slowest(const training::Ranks& ranks, double seconds);
 
 // The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths. Steps
 // are as in training: batch.gradient_accumulation_steps micro-batches of batch.micro_batch
-// sequences on every rank, as batch.load_balance.strategy plans them.
+// sequences on every replica, as batch.load_balance.strategy plans them.
 class SyntheticTraining {
  public:
   struct Step {
@@ -43,7 +44,7 @@ class SyntheticTraining {
     comm::StepTimes reduce;
   };
 
-  // What a step of this rank computes.
+  // What a step of this rank computes; of stages, what the replica does, on the first.
   struct Work {
     int64_t sequences = 0, tokens = 0;
     double flops = 0;  // of the model
@@ -68,6 +69,8 @@ class SyntheticTraining {
   Step timed_step(size_t batch, comm::GradientBuckets& buckets,
                   training::Timeline* timeline = nullptr);
 
+  // The ranks that reduce gradients together.
+  comm::Communicator& replicas() const { return stages_->replicas(); }
   device::Backend& backend() { return *backend_; }
   bert::Model& model() { return *model_; }
   training::ParameterMemory parameter_memory() const {
@@ -85,6 +88,7 @@ class SyntheticTraining {
   bert::BertConfig bert_;
   int64_t accumulation_;
   const training::Ranks& ranks_;
+  std::optional<training::StageRanks> stages_;
   std::vector<std::vector<std::vector<int32_t>>> lengths_;  // [batches][micro-batches][sequences]
   std::vector<std::vector<data::PackedBatch>> batches_;     // [batches][micro-batches]
   std::unique_ptr<device::Backend> backend_;

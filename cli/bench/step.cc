@@ -27,6 +27,7 @@ void print_json(const bench::StepBenchmark& b) {
   if (b.knows_phases) {
     seconds.update({{"forward", b.forward},
                     {"backward", b.backward},
+                    {"waiting_for_stages", b.waiting},
                     {"exposed_reduce_and_update", b.wait},
                     {"reduce", b.reduce},
                     {"update", b.update}});
@@ -63,6 +64,7 @@ void print_table(const bench::StepBenchmark& b) {
   if (b.knows_phases) {
     phase("forward", b.forward, "");
     phase("backward", b.backward, "");
+    if (b.waiting > 0) phase("waiting", b.waiting, "   for what other stages send");
     phase("exposed", b.wait, "   reduce and update left after backward");
     phase("reduce", b.reduce, "   all of it, beside backward");
     phase("update", b.update, "   all of it, beside backward");
