@@ -203,6 +203,7 @@ ScheduleBenchmark benchmark_schedules(const config::RunConfig& config,
         "one rank communicates with nobody: start it on several, "
         "scripts/mpirun.sh -n 2 strata bench schedule ...");
   }
+  training::check_one_stage(config);
   constexpr int kUnmeasured = 1;
   const int steps = options.steps + kUnmeasured;
   const auto alone = comm::make_single_communicator();

@@ -91,6 +91,7 @@ std::unique_ptr<device::PointToPoint> make_staged_point_to_point(Communicator& c
 std::unique_ptr<device::PointToPoint> make_point_to_point(Communicator& communicator,
                                                           device::Backend& backend,
                                                           size_t most_bytes) {
+  if (backend.has_collectives()) return make_stream_point_to_point(communicator, backend);
   return make_staged_point_to_point(communicator, backend, most_bytes);
 }
 

@@ -24,8 +24,10 @@
 
 namespace strata::device {
 
-// What runs concurrently. Operations on one stream happen in order.
-enum class Stream : uint8_t { kCompute, kReduce, kCopy };
+// What runs concurrently. Operations on one stream happen in order. kSend and kReceive have
+// messages alone.
+enum class Stream : uint8_t { kCompute, kReduce, kCopy, kSend, kReceive };
+inline constexpr int kStreams = 5;
 
 // A point in a stream; 0 is a point already passed.
 using Event = uint64_t;

@@ -32,6 +32,11 @@ class Collectives {
   // holds the sum; the second gives every rank's shard to all.
   virtual void reduce_scatter_sum(void* data, int64_t count, DType dtype) = 0;
   virtual void all_gather(void* data, int64_t count, DType dtype) = 0;
+  // Optional: a message from one rank to another of the group, which issues the other half. Without
+  // them, messages go through the host.
+  virtual bool has_messages() const { return false; }
+  virtual void send(const void* /*data*/, size_t /*bytes*/, int /*to*/) {}
+  virtual void receive(void* /*data*/, size_t /*bytes*/, int /*from*/) {}
 };
 
 }  // namespace strata::device

@@ -164,7 +164,13 @@ int64_t Model::gradient_bytes() const {
   return parameters_.gradient_bytes() + (split ? layout_.word_embeddings.size() : 0) * element;
 }
 
-Losses Model::take_losses() { return heads_ ? heads_->take_losses(true) : Losses(); }
-Losses Model::take_evaluation_losses() { return heads_ ? heads_->take_losses(false) : Losses(); }
+Losses Model::take_losses() { return take_losses(true); }
+Losses Model::take_evaluation_losses() { return take_losses(false); }
+
+Losses Model::take_losses(bool training) {
+  if (heads_) return heads_->take_losses(training);
+  backend_.synchronize(kCompute);
+  return {};
+}
 
 }  // namespace strata::bert

@@ -142,6 +142,7 @@ class Model {
 
  private:
   void make_blocks();
+  Losses take_losses(bool training);
   Activations make_activations() const;
 
   BertConfig config_;

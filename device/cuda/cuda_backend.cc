@@ -21,17 +21,16 @@
 namespace strata::device::cuda {
 namespace {
 
-constexpr int kStreams = 3;
-
 // A stream with the points recorded in it, its scratch and its GEMMs.
 class StreamState {
  public:
-  // `first`: its kernels go before other streams'.
-  explicit StreamState(FusedEpilogues epilogues, bool first = false) : stream_(make_stream(first)) {
+  // `first`: its kernels go before other streams'. Without `epilogues` it has no GEMMs.
+  explicit StreamState(std::optional<FusedEpilogues> epilogues, bool first = false)
+      : stream_(make_stream(first)) {
     for (cudaEvent_t& event : events_) {
       check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
     }
-    matmul_ = std::make_unique<Matmul>(stream_, epilogues);
+    if (epilogues) matmul_ = std::make_unique<Matmul>(stream_, *epilogues);
   }
   ~StreamState() {
     matmul_.reset();
@@ -80,9 +79,9 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
         // Only plain attention computes in f32.
         attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
                    properties),
-        // Reductions would else queue behind all of backward's blocks.
+        // Reductions and messages would else queue behind all of backward's blocks.
         streams_{StreamState(choices.epilogues), StreamState(choices.epilogues, true),
-                 StreamState(choices.epilogues)} {}
+                 StreamState(choices.epilogues), StreamState({}, true), StreamState({}, true)} {}
   ~CudaBackend() override { cudaDeviceSynchronize(); }
 
   std::string name() const override { return "cuda"; }

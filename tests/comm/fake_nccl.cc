@@ -4,6 +4,7 @@
 #include <nccl.h>
 
 #include <cstring>
+#include <deque>
 #include <vector>
 
 #include "comm/rank_order_sum.h"
@@ -28,6 +29,7 @@ size_t bytes_of(size_t count, ncclDataType_t type) { return count * size_of(dtyp
 
 int collectives = 0;
 int all_reduces = 0;
+int messages = 0;  // sent
 
 template <typename Work>
 ncclResult_t enqueue(cudaStream_t stream, const Work& work) {
@@ -54,9 +56,10 @@ std::vector<char> sum(const ncclComm& comm, const void* data, size_t count, nccl
 
 extern "C" {
 
-// How many there have been, and how many of them were all-reduces.
+// How many there have been, and how many of them were all-reduces; how many messages were sent.
 int fakeNcclCollectives() { return collectives; }
 int fakeNcclAllReduces() { return all_reduces; }
+int fakeNcclMessages() { return messages; }
 
 const char* ncclGetErrorString(ncclResult_t) { return "no error"; }
 
@@ -136,6 +139,37 @@ ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataTyp
     if (to != from) std::memcpy(to, from, bytes_of(count, type));
     MPI_Bcast(to, static_cast<int>(bytes_of(count, type)), MPI_BYTE, root, comm->ranks);
   });
+}
+
+// What is sent is copied when its turn comes, and waits for nobody; what is received is asked for
+// again and again, so that other streams go on meanwhile.
+ncclResult_t ncclSend(const void* from, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  if (type != ncclUint8) return ncclInvalidArgument;
+  ++messages;
+  return enqueue(stream, [=] {
+    static std::deque<std::vector<char>> sent;  // until the process ends
+    const auto* bytes = static_cast<const char*>(from);
+    const std::vector<char>& copy = sent.emplace_back(bytes, bytes + count);
+    MPI_Request request;
+    MPI_Isend(copy.data(), static_cast<int>(count), MPI_BYTE, peer, 0, comm->ranks, &request);
+    MPI_Request_free(&request);
+  });
+}
+
+ncclResult_t ncclRecv(void* to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  if (type != ncclUint8) return ncclInvalidArgument;
+  auto& deferred = *reinterpret_cast<strata::testing_support::DeferredStream*>(stream);
+  if (deferred.captures()) return ncclInvalidUsage;
+  deferred.enqueue_until_done([=] {
+    int arrived = 0;
+    MPI_Iprobe(peer, 0, comm->ranks, &arrived, MPI_STATUS_IGNORE);
+    if (!arrived) return false;
+    MPI_Recv(to, static_cast<int>(count), MPI_BYTE, peer, 0, comm->ranks, MPI_STATUS_IGNORE);
+    return true;
+  });
+  return ncclSuccess;
 }
 
 }  // extern "C"

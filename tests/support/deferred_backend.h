@@ -30,6 +30,10 @@ class DeferredStream {
     ++captured_;
     tape_->push_back([this, work] { enqueue(work); });
   }
+  // Work that is tried, again and again, until it says that it is done.
+  void enqueue_until_done(std::function<bool()> work) {
+    items_.push_back({nullptr, nullptr, std::move(work)});
+  }
   // From now on work goes to `tape`; null: to the stream again.
   void capture_to(Tape* tape) {
     tape_ = tape;
@@ -41,6 +45,7 @@ class DeferredStream {
   bool empty() const { return items_.empty(); }
   bool blocked() const { return items_.front().waits_for && !*items_.front().waits_for; }
   void run_one() {
+    if (items_.front().until_done && !items_.front().until_done()) return;
     const Item item = std::move(items_.front());
     items_.pop_front();
     if (item.work) item.work();
@@ -50,6 +55,7 @@ class DeferredStream {
   struct Item {
     std::function<void()> work;
     const bool* waits_for;
+    std::function<bool()> until_done = nullptr;
   };
   std::deque<Item> items_;
   Tape* tape_ = nullptr;
@@ -249,7 +255,8 @@ class DeferredBackend : public device::Backend {
     }
     void outside_capture(const std::function<void()>& call) { tape_.push_back(call); }
     void check_joined() const {
-      for (const device::Stream s : {device::Stream::kReduce, device::Stream::kCopy}) {
+      for (const device::Stream s : {device::Stream::kReduce, device::Stream::kCopy,
+                                     device::Stream::kSend, device::Stream::kReceive}) {
         if (joined_[static_cast<size_t>(s)] < backend_.stream(s).captured()) {
           fail("captured work of a stream is never waited for");
         }
@@ -270,7 +277,7 @@ class DeferredBackend : public device::Backend {
     DeferredBackend& backend_;
     Tape tape_;
     std::vector<Point> points_;
-    std::array<int, 3> joined_{};
+    std::array<int, device::kStreams> joined_{};
   };
 
   class DeferredStopwatch final : public device::Stopwatch {
@@ -317,7 +324,7 @@ class DeferredBackend : public device::Backend {
   device::Backend& inner_;
   Captured* capturing_ = nullptr;
   int launches_ = 0;
-  std::array<DeferredStream, 3> streams_;
+  std::array<DeferredStream, device::kStreams> streams_;
   std::deque<bool> passed_;  // of every event, in order
   loadbalance::Random random_;
 };

@@ -1,4 +1,5 @@
 // Training over ranks whose devices run deferred, with a stand-in for NCCL on their streams.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -113,6 +114,39 @@ TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
           EXPECT_GE(deferred.launches(), (kSteps - 1) * GetParam().accumulation);
         }
       }
+    }
+  }
+}
+
+// Stages send each other what they compute on streams of their own, by the device's own messages.
+TEST(PipelineOnStreams, HoldsTheWeightsOfHostMemory) {
+  const auto world = comm::make_mpi_communicator();
+  if (world->size() != 2) GTEST_SKIP() << "it is a pipeline of two stages";
+  const auto source = open_small(counting_instances(48));
+  void* nccl = ::dlopen("libnccl.so.2", RTLD_NOW);
+  const auto messages = reinterpret_cast<int (*)()>(::dlsym(nccl, "fakeNcclMessages"));
+  bert::BertConfig bert = small_bert();
+  bert.layers = 4;
+  for (const auto pipeline : {config::PipelineKind::kContiguous, config::PipelineKind::kModular}) {
+    config::RunConfig config = small_run();
+    config.parallel = {2, pipeline};
+    config.batch.micro_batch = 2;
+    config.batch.gradient_accumulation_steps = 3;
+    const auto cpu = make_backend(config);
+    const TrainingHistory in_host_memory =
+        train(config, *cpu, *world, *source, 7, 3, nullptr, bert);
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      testing_support::DeferredBackend deferred(*cpu,
+                                                2 * seed + static_cast<uint64_t>(world->rank()));
+      deferred.use_collectives(device::cuda::make_nccl_collectives);
+      const int before = messages();
+      const TrainingHistory on_device =
+          train(config, deferred, *world, *source, 7, 3, nullptr, bert);
+      EXPECT_EQ(on_device.weights, in_host_memory.weights);
+      EXPECT_EQ(on_device.evaluation.mean_loss(), in_host_memory.evaluation.mean_loss());
+      // Of a step: two borders or four, forward and back, by either rank.
+      const int borders = pipeline == config::PipelineKind::kModular ? 4 : 2;
+      EXPECT_GE(messages() - before, 3 * borders * 3);
     }
   }
 }

@@ -39,6 +39,8 @@ class Nccl {
   decltype(&::ncclReduce) reduce;
   decltype(&::ncclAllGather) all_gather;
   decltype(&::ncclBroadcast) broadcast;
+  decltype(&::ncclSend) send;
+  decltype(&::ncclRecv) receive;
 
   static const Nccl& get() {
     static const Nccl nccl;
@@ -76,6 +78,8 @@ class Nccl {
     find(reduce, "ncclReduce");
     find(all_gather, "ncclAllGather");
     find(broadcast, "ncclBroadcast");
+    find(send, "ncclSend");
+    find(receive, "ncclRecv");
   }
 };
 
@@ -150,6 +154,14 @@ class NcclCollectives final : public Collectives {
       return nccl_.broadcast(shard.data, shard.data, shard.count, element_type(dtype), owner,
                              communicator_, stream_);
     });
+  }
+
+  bool has_messages() const override { return true; }
+  void send(const void* data, size_t bytes, int to) override {
+    nccl_.check(nccl_.send(data, bytes, ncclUint8, to, communicator_, stream_), "sending");
+  }
+  void receive(void* data, size_t bytes, int from) override {
+    nccl_.check(nccl_.receive(data, bytes, ncclUint8, from, communicator_, stream_), "receiving");
   }
 
  private:
