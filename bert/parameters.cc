@@ -160,6 +160,20 @@ std::vector<ParameterSegment> ParameterLayout::segments() const {
   return segments;
 }
 
+std::vector<Range> places_in_whole(const ParameterLayout& stage, const Range& range,
+                                   const ParameterLayout& whole) {
+  std::vector<Range> places;
+  for (const std::string& name : stage.groups) {
+    const Range group = stage.group(name);
+    const Range part{std::max(group.begin, range.begin), std::min(group.end, range.end)};
+    if (part.size() <= 0) continue;
+    const int64_t begin = whole.group(name).begin + part.begin - group.begin;
+    if (places.empty() || places.back().end != begin) places.push_back({begin, begin});
+    places.back().end += part.size();
+  }
+  return places;
+}
+
 void copy_groups(const ParameterLayout& from, const HostWeights& weights, const ParameterLayout& to,
                  HostWeights& copied) {
   for (const std::string& name : from.groups) {

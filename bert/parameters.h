@@ -84,6 +84,10 @@ struct ParameterLayout {
   std::vector<ParameterSegment> segments() const;
 };
 
+// Where elements `range` of a stage's arena are in the whole model's.
+std::vector<Range> places_in_whole(const ParameterLayout& stage, const Range& range,
+                                   const ParameterLayout& whole);
+
 // Copies the groups that both layouts of a model have: from the whole model to a stage, or back.
 void copy_groups(const ParameterLayout& from, const HostWeights& weights, const ParameterLayout& to,
                  HostWeights& copied);

@@ -60,11 +60,6 @@ void find_conflicts_with_stages(const RunConfig& config, std::vector<Conflict>& 
         "shards of gradients and weights are not built for a part of the model; set "
         "optimizer.sharded to state or none, or use 1 stage");
   }
-  if (config.checkpoint.enabled()) {
-    refuse(
-        "checkpoints of a part of the model are not built; set checkpoint.every_steps and "
-        "checkpoint.every_seconds to 0, or use 1 stage");
-  }
 }
 
 std::vector<Conflict> find_conflicts(const RunConfig& config) {

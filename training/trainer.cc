@@ -84,16 +84,21 @@ bert::TrainingStep Trainer::next_global_batch() {
 }
 
 TrainingState Trainer::state() {
+  const bert::ParameterLayout whole(model_.config());
   TrainingState state{
       .step = step_,
-      .parameters = model_.layout().size,
+      .parameters = whole.size,
       .plan = {plan_.ranks, plan_.batch_per_rank, plan_.micro_batches},
   };
+  // A stage's elements have the places that they have in the whole model.
   std::vector<Range> shards;
   for (const Range& bucket : buckets_->buckets()) {
-    shards.push_back(comm::local_shard(bucket, ranks_.replicas()));
+    const Range shard = comm::local_shard(bucket, ranks_.replicas());
+    for (const Range& place : places_in_whole(model_.layout(), shard, whole)) {
+      shards.push_back(place);
+    }
   }
-  const std::vector<Range> all{{0, state.parameters}};
+  const std::vector<Range> all = places_in_whole(model_.layout(), {0, model_.layout().size}, whole);
   const bool shards_weights = model_.parameters().shards_weights();
   state.arrays.push_back(
       {"weights", model_.master_weights(), shards_weights ? shards : all, shards});

@@ -119,164 +119,160 @@ TEST(RunConfigChecks, WhatStagesCannotDoIsRefused) {
             "which a layer's first GEMM reads; use model.precision bf16, or 1 stage");
   EXPECT_EQ(conflict_with([](RunConfig& c) {
               c.optimizer.sharded = Sharding::kGradients;
+              c.batch.accumulation_order = AccumulationOrder::kMicroBatch;
               c.clip.mode = ClipMode::kAfterAllReduce;
             }),
             "<parallel.stages>: parallel.stages: shards of gradients and weights are not built for "
             "a part of the model; set optimizer.sharded to state or none, or use 1 stage");
-  EXPECT_EQ(conflict_with([](RunConfig& c) { c.checkpoint.every_steps = 5; }),
-            "<parallel.stages>: parallel.stages: checkpoints of a part of the model are not built; "
-            "set checkpoint.every_steps and checkpoint.every_seconds to 0, or use 1 stage");
-  TEST(RunConfigChecks, WhatShardingCannotBeCombinedWithIsRefused) {
-    RunConfig config;
-    const auto refused = [&](Sharding sharded) {
-      config.optimizer.sharded = sharded;
-      return conflict_of(config);
-    };
-    config.clip.mode = ClipMode::kBeforeAllReduce;
-    EXPECT_EQ(refused(Sharding::kState), "");
-    EXPECT_EQ(
-        refused(Sharding::kGradients),
-        "<optimizer.sharded>: optimizer.sharded: gradients reduces gradients before a rank has "
-        "all of its own, whose norm clip.mode before_allreduce needs; use another clip.mode, or "
-        "state");
-    EXPECT_NE(refused(Sharding::kAll), "");
+}
 
-    config.clip.mode = ClipMode::kBucketBeforeAllReduce;
-    EXPECT_EQ(refused(Sharding::kAll), "");
-    config.batch.gradient_accumulation_steps = 2;
-    EXPECT_EQ(refused(Sharding::kState), "");
-    EXPECT_EQ(
-        refused(Sharding::kAll),
-        "<optimizer.sharded>: optimizer.sharded: all reduces every micro-batch's gradients, but "
-        "clip.mode bucket_before_allreduce clips a step's; set batch.accumulation_order to "
-        "layer, or use clip.mode after_allreduce");
-    EXPECT_NE(refused(Sharding::kGradients), "");
-    config.batch.accumulation_order = AccumulationOrder::kLayer;
-    EXPECT_EQ(refused(Sharding::kAll), "");
+TEST(RunConfigChecks, WhatShardingCannotBeCombinedWithIsRefused) {
+  RunConfig config;
+  const auto refused = [&](Sharding sharded) {
+    config.optimizer.sharded = sharded;
+    return conflict_of(config);
+  };
+  config.clip.mode = ClipMode::kBeforeAllReduce;
+  EXPECT_EQ(refused(Sharding::kState), "");
+  EXPECT_EQ(
+      refused(Sharding::kGradients),
+      "<optimizer.sharded>: optimizer.sharded: gradients reduces gradients before a rank has "
+      "all of its own, whose norm clip.mode before_allreduce needs; use another clip.mode, or "
+      "state");
+  EXPECT_NE(refused(Sharding::kAll), "");
 
-    config = {};
-    config.device.backend = &device::find_backend("cuda");
-    config.device.graphs = true;
-    EXPECT_EQ(refused(Sharding::kState), "");
-    EXPECT_EQ(
-        refused(Sharding::kGradients),
-        "<optimizer.sharded>: optimizer.sharded: gradients waits for reductions in the middle of "
-        "a step, which no graph can hold; set device.graphs to false, or use state");
-    EXPECT_NE(refused(Sharding::kAll), "");
+  config.clip.mode = ClipMode::kBucketBeforeAllReduce;
+  EXPECT_EQ(refused(Sharding::kAll), "");
+  config.batch.gradient_accumulation_steps = 2;
+  EXPECT_EQ(refused(Sharding::kState), "");
+  EXPECT_EQ(
+      refused(Sharding::kAll),
+      "<optimizer.sharded>: optimizer.sharded: all reduces every micro-batch's gradients, but "
+      "clip.mode bucket_before_allreduce clips a step's; set batch.accumulation_order to "
+      "layer, or use clip.mode after_allreduce");
+  EXPECT_NE(refused(Sharding::kGradients), "");
+  config.batch.accumulation_order = AccumulationOrder::kLayer;
+  EXPECT_EQ(refused(Sharding::kAll), "");
 
-    config = {};
-    config.model.precision = Precision::kFp8;
-    config.batch.round_tokens = 64;
-    EXPECT_EQ(refused(Sharding::kGradients), "");
-    EXPECT_EQ(
-        refused(Sharding::kAll),
-        "<optimizer.sharded>: optimizer.sharded: all is not built for model.precision fp8, whose "
-        "copies of weights are kept; use gradients, or bf16");
-  }
+  config = {};
+  config.device.backend = &device::find_backend("cuda");
+  config.device.graphs = true;
+  EXPECT_EQ(refused(Sharding::kState), "");
+  EXPECT_EQ(
+      refused(Sharding::kGradients),
+      "<optimizer.sharded>: optimizer.sharded: gradients waits for reductions in the middle of "
+      "a step, which no graph can hold; set device.graphs to false, or use state");
+  EXPECT_NE(refused(Sharding::kAll), "");
 
-  TEST(RunConfigChecks, TheClosedDivisionHasMlperfsTarget) {
-    RunConfig config;
-    config.run.division = Division::kClosed;
-    config.clip.mode = ClipMode::kAfterAllReduce;
-    config.target.masked_lm_accuracy = 0.3;
-    EXPECT_EQ(
-        conflict_of(config),
-        "<target.masked_lm_accuracy>: target.masked_lm_accuracy: the closed division asks for "
-        "at least 0.72, not 0.3; set run.division to open for another target");
-  }
+  config = {};
+  config.model.precision = Precision::kFp8;
+  config.batch.round_tokens = 64;
+  EXPECT_EQ(refused(Sharding::kGradients), "");
+  EXPECT_EQ(
+      refused(Sharding::kAll),
+      "<optimizer.sharded>: optimizer.sharded: all is not built for model.precision fp8, whose "
+      "copies of weights are kept; use gradients, or bf16");
+}
 
-  TEST(RunConfigChecks, TheClosedDivisionUpdatesWithLamb) {
-    RunConfig config;
-    config.run.division = Division::kClosed;
-    config.clip.mode = ClipMode::kAfterAllReduce;
-    EXPECT_EQ(conflict_of(config),
-              "<optimizer.name>: optimizer.name: the closed division updates with lamb, not adam; "
-              "set run.division to open for another optimizer");
-    config.optimizer.name = OptimizerKind::kLamb;
+TEST(RunConfigChecks, TheClosedDivisionHasMlperfsTarget) {
+  RunConfig config;
+  config.run.division = Division::kClosed;
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  config.target.masked_lm_accuracy = 0.3;
+  EXPECT_EQ(conflict_of(config),
+            "<target.masked_lm_accuracy>: target.masked_lm_accuracy: the closed division asks for "
+            "at least 0.72, not 0.3; set run.division to open for another target");
+}
+
+TEST(RunConfigChecks, TheClosedDivisionUpdatesWithLamb) {
+  RunConfig config;
+  config.run.division = Division::kClosed;
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  EXPECT_EQ(conflict_of(config),
+            "<optimizer.name>: optimizer.name: the closed division updates with lamb, not adam; "
+            "set run.division to open for another optimizer");
+  config.optimizer.name = OptimizerKind::kLamb;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
+  RunConfig config;
+  config.device.backend = &device::find_backend("reference");
+  EXPECT_EQ(conflict_of(config), "");
+  config.model.precision = Precision::kBf16;
+  EXPECT_EQ(conflict_of(config),
+            "<model.precision>: model.precision: device.backend reference computes in f64, not in "
+            "bf16; use auto");
+}
+
+TEST(RunConfigChecks, OnlyGpusCaptureGraphs) {
+  RunConfig config;
+  config.device.graphs = true;
+  EXPECT_EQ(
+      conflict_of(config),
+      "<device.graphs>: device.graphs: the cpu backend captures no graphs; use cuda or false");
+  config.device.backend = &device::find_backend("cuda");
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, OptionsAreTheBackendsOwn) {
+  RunConfig config;
+  config.device.options = {{"epilogues", "never"}};
+  EXPECT_EQ(conflict_of(config),
+            "<device.options>: device.options: the cpu backend has no option epilogues; it has "
+            "none at all");
+  config.device.backend = &device::find_backend("cuda");
+  EXPECT_EQ(conflict_of(config), "");
+  config.device.options = {{"attention", "mma"}, {"epilogue", "never"}};
+  EXPECT_EQ(conflict_of(config),
+            "<device.options>: device.options: the cuda backend has no option epilogue; it has "
+            "attention, epilogues");
+  config.device.options = {{"attention", "flash"}};
+  EXPECT_EQ(conflict_of(config),
+            "<device.options>: device.options: flash is none of the values of attention: fastest, "
+            "plain, mma, wgmma, cudnn");
+}
+
+TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInFloat8) {
+  RunConfig config;
+  config.model.precision = Precision::kFp8;
+  EXPECT_EQ(conflict_of(config), "") << "the processor takes any number";
+  config.device.backend = &device::find_backend("cuda");
+  EXPECT_EQ(conflict_of(config),
+            "<batch.round_tokens>: batch.round_tokens: 1 is not a multiple of 16, as "
+            "model.precision fp8 needs on cuda; 64 is good for it");
+  config.batch.round_tokens = 48;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, OnlyStrategiesThatShareSamplesHaveGroups) {
+  RunConfig config;
+  config.batch.load_balance.group_ranks = 4;
+  EXPECT_EQ(conflict_of(config),
+            "<batch.load_balance.group_ranks>: batch.load_balance.group_ranks: strategy stratified "
+            "has no groups of ranks; use stratified+presort or planned, or leave group_ranks at "
+            "auto");
+  for (const auto strategy : {BalanceStrategy::kStratifiedPresort, BalanceStrategy::kPlanned}) {
+    config.batch.load_balance.strategy = strategy;
     EXPECT_EQ(conflict_of(config), "");
   }
+}
 
-  TEST(RunConfigChecks, TheReferenceBackendHasNoBf16) {
-    RunConfig config;
-    config.device.backend = &device::find_backend("reference");
-    EXPECT_EQ(conflict_of(config), "");
-    config.model.precision = Precision::kBf16;
-    EXPECT_EQ(
-        conflict_of(config),
-        "<model.precision>: model.precision: device.backend reference computes in f64, not in "
-        "bf16; use auto");
-  }
+TEST(RunConfigChecks, TheLearningRateNeverRisesAfterTheWarmUp) {
+  RunConfig config;
+  config.schedule.end_lr = 1;
+  EXPECT_EQ(conflict_of(config),
+            "<schedule.end_lr>: schedule.end_lr: 1 is above optimizer.lr, 0.0005; the rate would "
+            "rise");
+}
 
-  TEST(RunConfigChecks, OnlyGpusCaptureGraphs) {
-    RunConfig config;
-    config.device.graphs = true;
-    EXPECT_EQ(
-        conflict_of(config),
-        "<device.graphs>: device.graphs: the cpu backend captures no graphs; use cuda or false");
-    config.device.backend = &device::find_backend("cuda");
-    EXPECT_EQ(conflict_of(config), "");
-  }
-
-  TEST(RunConfigChecks, OptionsAreTheBackendsOwn) {
-    RunConfig config;
-    config.device.options = {{"epilogues", "never"}};
-    EXPECT_EQ(conflict_of(config),
-              "<device.options>: device.options: the cpu backend has no option epilogues; it has "
-              "none at all");
-    config.device.backend = &device::find_backend("cuda");
-    EXPECT_EQ(conflict_of(config), "");
-    config.device.options = {{"attention", "mma"}, {"epilogue", "never"}};
-    EXPECT_EQ(conflict_of(config),
-              "<device.options>: device.options: the cuda backend has no option epilogue; it has "
-              "attention, epilogues");
-    config.device.options = {{"attention", "flash"}};
-    EXPECT_EQ(
-        conflict_of(config),
-        "<device.options>: device.options: flash is none of the values of attention: fastest, "
-        "plain, mma, wgmma, cudnn");
-  }
-
-  TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInFloat8) {
-    RunConfig config;
-    config.model.precision = Precision::kFp8;
-    EXPECT_EQ(conflict_of(config), "") << "the processor takes any number";
-    config.device.backend = &device::find_backend("cuda");
-    EXPECT_EQ(conflict_of(config),
-              "<batch.round_tokens>: batch.round_tokens: 1 is not a multiple of 16, as "
-              "model.precision fp8 needs on cuda; 64 is good for it");
-    config.batch.round_tokens = 48;
-    EXPECT_EQ(conflict_of(config), "");
-  }
-
-  TEST(RunConfigChecks, OnlyStrategiesThatShareSamplesHaveGroups) {
-    RunConfig config;
-    config.batch.load_balance.group_ranks = 4;
-    EXPECT_EQ(
-        conflict_of(config),
-        "<batch.load_balance.group_ranks>: batch.load_balance.group_ranks: strategy stratified "
-        "has no groups of ranks; use stratified+presort or planned, or leave group_ranks at "
-        "auto");
-    for (const auto strategy : {BalanceStrategy::kStratifiedPresort, BalanceStrategy::kPlanned}) {
-      config.batch.load_balance.strategy = strategy;
-      EXPECT_EQ(conflict_of(config), "");
-    }
-  }
-
-  TEST(RunConfigChecks, TheLearningRateNeverRisesAfterTheWarmUp) {
-    RunConfig config;
-    config.schedule.end_lr = 1;
-    EXPECT_EQ(conflict_of(config),
-              "<schedule.end_lr>: schedule.end_lr: 1 is above optimizer.lr, 0.0005; the rate would "
-              "rise");
-  }
-
-  TEST(RunConfigChecks, TheWarmUpEndsBeforeTheTraining) {
-    RunConfig config;
-    config.schedule.warmup_steps = config.schedule.training_steps;
-    EXPECT_EQ(conflict_of(config),
-              "<schedule.training_steps>: schedule.training_steps: 1000 leaves no step after "
-              "schedule.warmup_steps, 1000");
-  }
+TEST(RunConfigChecks, TheWarmUpEndsBeforeTheTraining) {
+  RunConfig config;
+  config.schedule.warmup_steps = config.schedule.training_steps;
+  EXPECT_EQ(conflict_of(config),
+            "<schedule.training_steps>: schedule.training_steps: 1000 leaves no step after "
+            "schedule.warmup_steps, 1000");
+}
 
 }  // namespace
 }  // namespace strata::config

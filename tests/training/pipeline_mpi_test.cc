@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "tests/support/deferred_backend.h"
+#include "tests/training/checkpoint/resumed_training.h"
 #include "tests/training/small_training.h"
 
 namespace strata::training {
@@ -201,6 +205,38 @@ TEST_P(PipelineTraining, HasTheSameBitsOnDevicesThatLagBehind) {
       EXPECT_EQ(found.evaluation.masked_lm.correct, expected.evaluation.masked_lm.correct);
     }
   }
+}
+
+// A checkpoint is of the whole model: two stages go on from it with the same bits, and so, but for
+// rounding, does one rank.
+TEST_P(PipelineTraining, GoesOnFromACheckpoint) {
+  if (world_->size() % 2 != 0) return;
+  constexpr int kBefore = 2;
+  uint64_t owner = static_cast<uint64_t>(::getpid());
+  world_->broadcast(&owner, sizeof owner, 0);
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / fmt::format("strata.stages.{}", owner);
+  config::RunConfig config = run_of(GetParam(), 2);
+  for (const bool sharded : {false, true}) {
+    config.optimizer.sharded = sharded;
+    const auto cpu = make_backend(config);
+    train_to_checkpoint(config, *cpu, *world_, *source_, kSeed, kBefore, folder);
+    const TrainingHistory resumed =
+        train_from_checkpoint(config, *cpu, *world_, *source_, kSeed, kSteps - kBefore, folder);
+    const TrainingHistory expected = train(config, *cpu, *world_, *source_, kSeed, kSteps);
+    EXPECT_EQ(resumed.weights, expected.weights);
+    config::RunConfig of_one = whole(config);
+    of_one.batch.micro_batch *= world_->size() / 2;
+    const bool is_own = GetParam().clip == ClipMode::kBeforeAllReduce ||
+                        GetParam().clip == ClipMode::kBucketBeforeAllReduce;
+    if (is_own && world_->size() > 2) continue;  // each replica clips its own gradient
+    const TrainingHistory alone =
+        train_from_checkpoint(of_one, *cpu, *alone_, *source_, kSeed, kSteps - kBefore, folder);
+    EXPECT_LE(largest_difference(alone.weights, expected.weights), 1e-5);
+    world_->barrier();
+  }
+  world_->barrier();
+  if (world_->rank() == 0) std::filesystem::remove_all(folder);
 }
 
 }  // namespace

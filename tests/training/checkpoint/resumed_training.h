@@ -17,7 +17,8 @@ inline void train_to_checkpoint(const config::RunConfig& config, device::Backend
                                 const std::filesystem::path& folder) {
   bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
                     model_options(config, small_bert(), communicator));
-  model.set_weights(bert::random_weights(model.layout(), seed));
+  model.set_weights(
+      weights_of_stage(model, bert::random_weights(bert::ParameterLayout(small_bert()), seed)));
   Trainer trainer(config, backend, model, communicator, seed);
   trainer.start(source);
   for (int step = 0; step < steps; ++step) trainer.step();
@@ -45,7 +46,8 @@ inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
                                              int steps, const std::filesystem::path& folder) {
   bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
                     model_options(config, small_bert(), communicator));
-  const bert::HostWeights others = bert::random_weights(model.layout(), seed + 1);
+  const bert::HostWeights others =
+      weights_of_stage(model, bert::random_weights(bert::ParameterLayout(small_bert()), seed + 1));
   model.set_weights(others);
   Trainer trainer(config, backend, model, communicator, seed);
   warm_up(config, model, others, trainer);
