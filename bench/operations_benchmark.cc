@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/timing.h"
-#include "bench/device_peaks.h"
+#include "bench/devices/device_peaks.h"
 #include "bench/synthetic_training.h"
 #include "bert/device_batch.h"
 #include "bert/parameters.h"

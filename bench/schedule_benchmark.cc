@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "bench/sleeping_device.h"
+#include "bench/devices/sleeping_device.h"
 #include "bench/synthetic_training.h"
 #include "training/options.h"
 #include "training/schedules/explanation.h"

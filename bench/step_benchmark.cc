@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "bench/device_peaks.h"
+#include "bench/devices/device_peaks.h"
 #include "bench/synthetic_training.h"
 #include "training/options.h"
 #include "training/trainer.h"

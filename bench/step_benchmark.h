@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/run_config.h"
-#include "training/parameter_memory.h"
+#include "training/ranks/parameter_memory.h"
 #include "training/setup.h"
 
 namespace strata::bench {

@@ -9,8 +9,8 @@
 #include "comm/buckets/weight_gatherer.h"
 #include "comm/communicator.h"
 #include "data/files/instance_file.h"
+#include "training/ranks/stage_ranks.h"
 #include "training/schedules/schedule.h"
-#include "training/stage_ranks.h"
 
 namespace strata::training {
 

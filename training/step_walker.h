@@ -9,8 +9,8 @@
 #include "comm/buckets/gradient_buckets.h"
 #include "comm/buckets/weight_gatherer.h"
 #include "device/graph_cache.h"
+#include "training/ranks/stage_ranks.h"
 #include "training/schedules/schedule.h"
-#include "training/stage_ranks.h"
 #include "training/trace/compute_times.h"
 
 namespace strata::training {

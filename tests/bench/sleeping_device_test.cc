@@ -1,4 +1,4 @@
-#include "bench/sleeping_device.h"
+#include "bench/devices/sleeping_device.h"
 
 #include <gtest/gtest.h>
 

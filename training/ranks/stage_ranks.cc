@@ -1,4 +1,4 @@
-#include "training/stage_ranks.h"
+#include "training/ranks/stage_ranks.h"
 
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-#include "bench/sleeping_device.h"
+#include "bench/devices/sleeping_device.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

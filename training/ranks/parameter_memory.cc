@@ -1,4 +1,4 @@
-#include "training/parameter_memory.h"
+#include "training/ranks/parameter_memory.h"
 
 namespace strata::training {
 

@@ -1,4 +1,4 @@
-#include "bench/device_peaks.h"
+#include "bench/devices/device_peaks.h"
 
 #include <algorithm>
 #include <random>
