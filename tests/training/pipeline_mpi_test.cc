@@ -217,7 +217,7 @@ TEST_P(PipelineTraining, GoesOnFromACheckpoint) {
   const auto folder =
       std::filesystem::path(testing::TempDir()) / fmt::format("strata.stages.{}", owner);
   config::RunConfig config = run_of(GetParam(), 2);
-  for (const bool sharded : {false, true}) {
+  for (const auto sharded : {config::Sharding::kNone, config::Sharding::kState}) {
     config.optimizer.sharded = sharded;
     const auto cpu = make_backend(config);
     train_to_checkpoint(config, *cpu, *world_, *source_, kSeed, kBefore, folder);
