@@ -28,6 +28,9 @@ class CountedCollectives final : public device::Collectives {
     inner_->all_gather(data, count, dtype);
     traffic_.add_all_gather(count, dtype, rank_, ranks_);
   }
+  bool has_messages() const override { return inner_->has_messages(); }
+  void send(const void* data, size_t bytes, int to) override { inner_->send(data, bytes, to); }
+  void receive(void* data, size_t bytes, int from) override { inner_->receive(data, bytes, from); }
 
  private:
   std::unique_ptr<device::Collectives> inner_;

@@ -34,7 +34,7 @@ TEST(BenchStep, ExplainsTheOrderOfWork) {
   EXPECT_EQ(tasks[4]["task"], "backward");
   EXPECT_EQ(tasks[4]["block"], "heads");
   EXPECT_EQ(tasks[13]["task"], "ready");
-  EXPECT_EQ(tasks[13]["gradients"][0], 0);
+  EXPECT_EQ(tasks[13]["gradients"][0][0], 0);
   EXPECT_EQ(tasks.back()["task"], "update");
   const ProcessResult table = run(command);
   EXPECT_NE(table.out.find("micro-batch  block"), std::string::npos) << table.out;
