@@ -146,12 +146,13 @@ class MeasuredOrder {
     const bert::ParameterLayout& layout = training_.model().layout();
     const auto layers = static_cast<double>(layout.layers.size());
     const auto size = static_cast<double>(layout.size);
-    // What is reduced, when: layers share backward evenly, heads and embeddings take none of it.
+    // What is reduced, and how much of backward is left when it is ready: layers, which are blocks
+    // 1, 2, ..., share that evenly, heads and embeddings take none of it.
     std::vector<double> elements, before_end;
     double tail = 0;
     const auto add = [&](int64_t count, double bytes, int block) {
       elements.push_back(static_cast<double>(count) * bytes / bytes_of_element);
-      before_end.push_back(result.hides * std::min<double>(block, layers) / layers);
+      before_end.push_back(result.hides * std::clamp<double>(block - 1, 0, layers) / layers);
       if (block == 0) tail += elements.back();
     };
     const int64_t late = buckets_->late_rows();
