@@ -24,7 +24,6 @@ void BatchSlots::upload(const data::PackedBatch& batch) {
   backend_.wait(kCopy, slot.free);
   slot.batch.upload(kCopy, batch);
   slot.uploaded = backend_.record(kCopy);
-  tokens_uploaded_.assign(batch.tokens.begin(), batch.tokens.end());
   uploaded_ = true;
 }
 
@@ -33,7 +32,6 @@ const DeviceBatch& BatchSlots::take() {
   const Slot& taken = slots_[next_];
   next_ = (next_ + 1) % slots_.size();
   uploaded_ = false;
-  std::swap(tokens_taken_, tokens_uploaded_);
   slots_[next_].free = backend_.record(kCompute);
   backend_.wait(kCompute, taken.uploaded);
   return taken.batch;

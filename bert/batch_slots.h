@@ -24,9 +24,6 @@ class BatchSlots {
   // them has been issued. Throws Error where none was uploaded.
   const DeviceBatch& take();
 
-  // Of the batch taken last, on the host.
-  const std::vector<int32_t>& tokens_taken() const { return tokens_taken_; }
-
   const BatchCapacity& capacity() const { return slots_.front().batch.capacity(); }
   int count() const { return static_cast<int>(slots_.size()); }
   // Of a batch that was taken, from 0; they come in turn.
@@ -40,7 +37,6 @@ class BatchSlots {
 
   device::Backend& backend_;
   std::vector<Slot> slots_;
-  std::vector<int32_t> tokens_uploaded_, tokens_taken_;
   size_t next_ = 0;
   bool uploaded_ = false;  // slots_[next_] is, and waits to be taken
 };

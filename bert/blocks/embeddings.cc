@@ -1,8 +1,5 @@
 #include "bert/blocks/embeddings.h"
 
-#include <numeric>
-#include <vector>
-
 namespace strata::bert {
 
 Embeddings::Embeddings(const BlockContext& context, const ParameterLayout& layout, int index,
@@ -13,12 +10,9 @@ Embeddings::Embeddings(const BlockContext& context, const ParameterLayout& layou
   if (word_gradient == WordGradient::kTogether) return;
   input_words_ = context.statistics_buffer(layout.word_embeddings.size());
   context.backend.fill_zero(kCompute, input_words_.data(), input_words_.bytes());
-  std::vector<int32_t> every_word(static_cast<size_t>(layout.word_embeddings.rows));
-  std::iota(every_word.begin(), every_word.end(), 0);
-  every_word_ = device::Buffer(context.backend, every_word.size() * sizeof(int32_t));
-  context.backend.copy_to_device(kCompute, every_word_.data(), every_word.data(),
-                                 every_word_.bytes());
-  context.backend.synchronize(kCompute);
+  if (word_gradient == WordGradient::kSplit) {
+    sum_.emplace(context.backend, layout.word_embeddings.size());
+  }
 }
 
 std::unique_ptr<BlockActivations> Embeddings::make_activations() const {
@@ -86,11 +80,8 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
 }
 
 void Embeddings::complete() {
-  if (word_gradient_ != WordGradient::kSplit) return;
-  context_.backend.scatter_add_rows(kCompute,
-                                    {.dy = input_words(),
-                                     .rows = every_word_.as<int32_t>(),
-                                     .dx = context_.parameters.gradient(layout_.word_embeddings)});
+  if (!sum_) return;
+  sum_->add(kCompute, input_words(), context_.parameters.gradient(layout_.word_embeddings));
   context_.backend.fill_zero(kCompute, input_words_.data(), input_words_.bytes());
 }
 

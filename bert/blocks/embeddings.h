@@ -1,7 +1,10 @@
 // The first block: tokens, positions and segments to hidden states.
 #pragma once
 
+#include <optional>
+
 #include "bert/blocks/block.h"
+#include "device/flat_sum.h"
 
 namespace strata::bert {
 
@@ -36,8 +39,8 @@ class Embeddings final : public Block {
 
   const ParameterLayout& layout_;
   WordGradient word_gradient_;
-  // Where the input's part is apart: it, zeros between steps; and 0, 1, ..., V - 1. Else empty.
-  device::Buffer input_words_, every_word_;
+  device::Buffer input_words_;  // zeros between steps; empty where the input's part is not apart
+  std::optional<device::FlatSum> sum_;  // kSplit
 };
 
 }  // namespace strata::bert

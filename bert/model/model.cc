@@ -81,16 +81,18 @@ Activations Model::make_activations() const {
           context_.capacity.tokens, config_.hidden_size};
 }
 
+void Model::upload(const data::PackedBatch& batch) {
+  slots_.upload(batch);
+  if (late_words()) uploaded_tokens_.assign(batch.tokens.begin(), batch.tokens.end());
+}
+
 MicroBatch Model::begin(const TrainingStep& step) {
   if (step.accumulate && step_ != step.step) {
     fail("a micro-batch of step {} adds to gradients of another step", step.step);
   }
   const DeviceBatch& batch = slots_.take();
   if (!step.accumulate) std::ranges::fill(words_of_step_, 0);
-  if (!words_of_step_.empty()) {
-    for (const int32_t token : slots_.tokens_taken())
-      words_of_step_[static_cast<size_t>(token)] = 1;
-  }
+  for (const int32_t token : uploaded_tokens_) words_of_step_[static_cast<size_t>(token)] = 1;
   step_ = step.step;
   const StepValues values{.dropout_key = device::dropout_step_key(step.seed, step.step),
                           .masked_lm_scale = step.masked_lm_scale,

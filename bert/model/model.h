@@ -110,7 +110,7 @@ class Model {
   }
 
   // A batch on its way to the device, for the next begin() or evaluate(): see BatchSlots.
-  void upload(const data::PackedBatch& batch) { slots_.upload(batch); }
+  void upload(const data::PackedBatch& batch);
   void discard_uploaded() { slots_.discard(); }
   int slots() const { return slots_.count(); }
   // Makes the uploaded batch a micro-batch of a training step. Throws Error where there is none, or
@@ -157,8 +157,9 @@ class Model {
   std::optional<uint64_t> step_;        // that the last micro-batch was of
   BlockContext context_;
   std::vector<std::unique_ptr<Block>> blocks_;
-  Embeddings* embeddings_ = nullptr;  // the first of them
-  Heads* heads_ = nullptr;            // the last
+  Embeddings* embeddings_ = nullptr;      // the first of them
+  Heads* heads_ = nullptr;                // the last
+  std::vector<int32_t> uploaded_tokens_;  // of the batch uploaded last; where there are late words
   std::vector<uint8_t> words_of_step_;
   std::vector<Activations> activations_;
   int64_t activation_bytes_ = 0;

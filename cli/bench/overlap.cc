@@ -5,6 +5,7 @@
 
 #include "bench/overlap_benchmark.h"
 #include "cli/bench/bench.h"
+#include "cli/bench/link_options.h"
 #include "cli/bench/step_options.h"
 #include "cli/config_options.h"
 #include "cli/progress.h"
@@ -16,9 +17,7 @@ namespace {
 struct BenchOverlapOptions {
   ConfigOptions run;
   bench::OverlapOptions benchmark;
-  bool real_network = false;
-  double gigabits_per_second = 0;
-  double latency_microseconds = 0;
+  LinkOptions link;
   bool json = false;
 };
 
@@ -29,8 +28,7 @@ void print_json(const bench::OverlapBenchmark& b) {
                                    {"buckets", b.buckets},
                                    {"gradient_bytes_per_step", b.bytes}};
   if (b.link) {
-    result["emulated_link"] = {{"gigabits_per_second", b.link->bytes_per_second / kBytesPerGigabit},
-                               {"latency_seconds", b.link->latency_seconds}};
+    result["emulated_link"] = link_to_json(*b.link);
   }
   for (const bench::ModeOverlap& mode : b.modes) {
     result["modes"].push_back({{"mode", mode.name},
@@ -48,10 +46,7 @@ void print_json(const bench::OverlapBenchmark& b) {
 void print_table(const bench::OverlapBenchmark& b) {
   fmt::print("{}, {} ranks, {} tokens a step\n", b.device, b.ranks, b.tokens);
   fmt::print("{:.1f} MB of gradients a step in {} buckets over {}\n", b.bytes / 1e6, b.buckets,
-             b.link ? fmt::format("an emulated link of {:.3f} Gbit/s, {:.0f} us",
-                                  b.link->bytes_per_second / kBytesPerGigabit,
-                                  b.link->latency_seconds * 1e6)
-                    : "the real network");
+             describe_link(b.link));
   fmt::print("{:<38}{:>10}{:>9}{:>10}{:>15}{:>10}{:>9}\n", "ms", "increase", "step", "backward",
              "communication", "exposed", "hidden");
   fmt::print("{:<38}{:>10}{:>9.1f}\n", "no communication", "",
@@ -61,16 +56,6 @@ void print_table(const bench::OverlapBenchmark& b) {
                100 * mode.step_increase(), mode.step * 1e3, mode.backward * 1e3,
                mode.communication * 1e3, mode.exposed * 1e3, 100 * mode.hidden_share());
   }
-}
-
-bench::OverlapOptions benchmark_options(const BenchOverlapOptions& options) {
-  bench::OverlapOptions benchmark = options.benchmark;
-  benchmark.link.reset();
-  if (!options.real_network) {
-    benchmark.link = comm::Link{options.gigabits_per_second * kBytesPerGigabit,
-                                options.latency_microseconds * 1e-6};
-  }
-  return benchmark;
 }
 
 }  // namespace
@@ -85,27 +70,16 @@ void add_bench_overlap(CLI::App& bench) {
       ->required();
   add_step_options(*command, "Steps of every mode to measure", options->benchmark.steps,
                    options->benchmark.micro_batch_tokens);
-  CLI::Option* real = command->add_flag("--real-network", options->real_network,
-                                        "Measure the network as it is, emulate nothing");
-  CLI::Option* speed =
-      command
-          ->add_option("--gbits", options->gigabits_per_second,
-                       "Speed of the emulated link of every rank in Gbit/s; without it, the speed "
-                       "at which communication takes as long as backward")
-          ->check(CLI::PositiveNumber)
-          ->excludes(real);
-  command
-      ->add_option("--latency-us", options->latency_microseconds,
-                   "Latency of the emulated link in microseconds")
-      ->check(CLI::NonNegativeNumber)
-      ->excludes(real)
-      ->capture_default_str();
+  const AddedLinkOptions link = add_link_options(
+      *command, options->link,
+      "Speed of the emulated link of every rank in Gbit/s; without it, the speed at which "
+      "communication takes as long as backward");
   command
       ->add_option("--share", options->benchmark.communication_share,
                    "Communication to emulate, as a share of backward's time")
       ->check(CLI::PositiveNumber)
-      ->excludes(real)
-      ->excludes(speed)
+      ->excludes(link.real_network)
+      ->excludes(link.speed)
       ->capture_default_str();
   command->add_option("--timeline", options->benchmark.timeline,
                       "Write the last step of every mode as Chrome trace JSON, for "
@@ -118,7 +92,8 @@ void add_bench_overlap(CLI::App& bench) {
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
       Progress progress("measuring clip modes");
-      bench::OverlapOptions benchmark = benchmark_options(*options);
+      bench::OverlapOptions benchmark = options->benchmark;
+      benchmark.link = options->link.link();
       if (ranks.first()) {
         benchmark.progress = [&](size_t done, size_t total) { progress.update(done, total); };
       }

@@ -5,6 +5,7 @@
 
 #include "bench/schedule_benchmark.h"
 #include "cli/bench/bench.h"
+#include "cli/bench/link_options.h"
 #include "cli/bench/step_options.h"
 #include "cli/config_options.h"
 #include "cli/progress.h"
@@ -16,9 +17,7 @@ namespace {
 struct BenchScheduleOptions {
   ConfigOptions run;
   bench::ScheduleOptions benchmark;
-  bool real_network = false;
-  double gigabits_per_second = 1;
-  double latency_microseconds = 0;
+  LinkOptions link{.gigabits_per_second = 1};
   double sleeping_gigaflops = 0;
   bool json = false;
 };
@@ -33,8 +32,7 @@ void print_json(const bench::ScheduleBenchmark& b) {
       {"device", b.device},          {"ranks", b.ranks},     {"micro_batches", b.micro_batches},
       {"tokens_per_step", b.tokens}, {"buckets", b.buckets}, {"gradient_bytes_per_step", b.bytes}};
   if (b.link) {
-    result["emulated_link"] = {{"gigabits_per_second", b.link->bytes_per_second / kBytesPerGigabit},
-                               {"latency_seconds", b.link->latency_seconds}};
+    result["emulated_link"] = link_to_json(*b.link);
   }
   for (const bench::OrderMeasurement& order : b.orders) {
     result["orders"].push_back({{"order", order.name},
@@ -57,10 +55,7 @@ void print_table(const bench::ScheduleBenchmark& b) {
   fmt::print("{}\n{} ranks, {} micro-batches of {} tokens\n", b.device, b.ranks, b.micro_batches,
              b.tokens / b.ranks / b.micro_batches);
   fmt::print("{:.1f} MB of gradients a step in {} buckets over {}\n", b.bytes / 1e6, b.buckets,
-             b.link ? fmt::format("an emulated link of {:.3f} Gbit/s, {:.0f} us",
-                                  b.link->bytes_per_second / kBytesPerGigabit,
-                                  b.link->latency_seconds * 1e6)
-                    : "the real network");
+             describe_link(b.link));
   fmt::print("\n{:<25}{:>9}{:>10}{:>10}{:>7}{:>15}{:>10}{:>9}{:>10}\n", "ms", "step", "increase",
              "backward", "tail", "communication", "exposed", "formula", "deviation");
   for (const bench::OrderMeasurement& order : b.orders) {
@@ -78,16 +73,6 @@ void print_table(const bench::ScheduleBenchmark& b) {
   }
 }
 
-bench::ScheduleOptions benchmark_options(const BenchScheduleOptions& options) {
-  bench::ScheduleOptions benchmark = options.benchmark;
-  benchmark.sleeping_flops = 1e9 * options.sleeping_gigaflops;
-  if (!options.real_network) {
-    benchmark.link = comm::Link{options.gigabits_per_second * kBytesPerGigabit,
-                                options.latency_microseconds * 1e-6};
-  }
-  return benchmark;
-}
-
 }  // namespace
 
 void add_bench_schedule(CLI::App& bench) {
@@ -99,20 +84,8 @@ void add_bench_schedule(CLI::App& bench) {
       ->required();
   add_step_options(*command, "Steps of every order to measure", options->benchmark.steps,
                    options->benchmark.micro_batch_tokens);
-  CLI::Option* real = command->add_flag("--real-network", options->real_network,
-                                        "Measure the network as it is, emulate nothing");
-  command
-      ->add_option("--gbits", options->gigabits_per_second,
-                   "Speed of the emulated link of every rank in Gbit/s")
-      ->check(CLI::PositiveNumber)
-      ->excludes(real)
-      ->capture_default_str();
-  command
-      ->add_option("--latency-us", options->latency_microseconds,
-                   "Latency of the emulated link in microseconds")
-      ->check(CLI::NonNegativeNumber)
-      ->excludes(real)
-      ->capture_default_str();
+  add_link_options(*command, options->link, "Speed of the emulated link of every rank in Gbit/s")
+      .speed->capture_default_str();
   command
       ->add_option("--sleep", options->sleeping_gigaflops,
                    "Compute nothing: a device of so many GFLOP/s, asleep, for ranks without a core "
@@ -126,12 +99,13 @@ void add_bench_schedule(CLI::App& bench) {
       "Needs several ranks: scripts/mpirun.sh -n 2 strata bench schedule --config FILE\n"
       "Tail is the share of the gradients that only the last block completes.\n"
       "Exposed is communication left after backward while no bucket is clipped or updated. Its\n"
-      "closed form is the larger of what only the last block completes and what is left when\n"
-      "backward ends: of the last micro-batch, or in layer order of all.");
+      "closed form goes bucket by bucket, with layers that take equal parts of backward.");
   command->callback([options] {
     on_all_ranks([&](const training::Ranks& ranks) {
       Progress progress("measuring orders of work");
-      bench::ScheduleOptions benchmark = benchmark_options(*options);
+      bench::ScheduleOptions benchmark = options->benchmark;
+      benchmark.link = options->link.link();
+      benchmark.sleeping_flops = 1e9 * options->sleeping_gigaflops;
       if (ranks.first()) {
         benchmark.progress = [&](size_t done, size_t total) { progress.update(done, total); };
       }

@@ -1,4 +1,4 @@
-// What measurements of training steps share: --steps, --tokens, the unit of --gbits.
+// --steps and --tokens, for every measurement of training steps.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,8 +6,6 @@
 #include <string>
 
 namespace strata::cli {
-
-inline constexpr double kBytesPerGigabit = 1e9 / 8;
 
 // Both outlive the parsing; what they hold is the default.
 inline void add_step_options(CLI::App& command, const std::string& steps_help, int& steps,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/error.h"
 
@@ -13,8 +12,11 @@ using device::Tensor;
 
 namespace {
 
-// Sums are added to as matrices of so many columns.
-constexpr int64_t kRowElements = 1024;
+int count_in(const Range& table, const std::vector<Range>& buckets) {
+  return static_cast<int>(std::ranges::count_if(buckets, [&](const Range& bucket) {
+    return table.begin <= bucket.begin && bucket.end <= table.end;
+  }));
+}
 
 }  // namespace
 
@@ -27,6 +29,7 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
       gradients_(gradients),
       options_(options),
       buckets_(make_buckets(boundaries, options)),
+      table_buckets_(count_in(options.late_rows.table, buckets_)),
       all_buckets_(std::ssize(buckets_)),
       norms_(backend, (buckets_.size() + 1) * sizeof(double)) {
   if (boundaries.back() != gradients.size()) {
@@ -52,11 +55,7 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
   for (const Range& bucket : buckets_) {
     largest = std::max(largest, local_shard(bucket, communicator).size());
   }
-  std::vector<int32_t> rows(static_cast<size_t>(largest / kRowElements + 1));
-  std::iota(rows.begin(), rows.end(), 0);
-  rows_ = device::Buffer(backend, rows.size() * sizeof(int32_t));
-  backend.copy_to_device(Stream::kReduce, rows_.data(), rows.data(), rows_.bytes());
-  backend.synchronize(Stream::kReduce);
+  sum_.emplace(backend, largest);
 }
 
 size_t BucketArithmetic::staging_bytes() const {
@@ -89,24 +88,19 @@ Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
 // device adds them up.
 void BucketArithmetic::cast_back(int bucket, int round, void* staging) {
   const Range range = updated_range(bucket);
+  const bool first = round == 0;
   if (converts()) {
     const int64_t begin = range.begin - buckets_[bucket].begin;
-    const Tensor reduced =
-        elements_of(reduce_buffer(bucket, staging), {begin, begin + range.size()});
-    const bool added = round > 0;
-    backend_.convert(Stream::kReduce,
-                     {.source = reduced, .destination = added ? gradients(range) : sums(range)});
-    if (added) add(gradients(range), sums(range));
-  } else if (options_.gradient_shards && !alone() && range.size() > 0) {
-    if (round > 0) {
-      add(gradients(range), sums(range));
-    } else {
-      backend_.convert(Stream::kReduce, {.source = gradients(range), .destination = sums(range)});
-    }
+    backend_.convert(Stream::kReduce, {.source = elements_of(reduce_buffer(bucket, staging),
+                                                             {begin, begin + range.size()}),
+                                       .destination = first ? sums(range) : gradients(range)});
+  } else if (first && keeps_shards() && range.size() > 0) {
+    backend_.convert(Stream::kReduce, {.source = gradients(range), .destination = sums(range)});
   }
+  if (!first && range.size() > 0) sum_->add(Stream::kReduce, gradients(range), sums(range));
   if (options_.clip == ClipMode::kAfterAllReduce && round + 1 == rounds()) {
     if (bucket == 0) backend_.fill_zero(Stream::kReduce, clip_norm_squared(), sizeof(double));
-    if (bucket >= table_buckets()) {
+    if (bucket >= table_buckets_) {
       add_norm(sums(local_shard(buckets_[bucket], communicator_)), clip_norm_squared());
     }
   }
@@ -114,18 +108,9 @@ void BucketArithmetic::cast_back(int bucket, int round, void* staging) {
 
 void BucketArithmetic::add_table_norm() {
   if (options_.clip != ClipMode::kAfterAllReduce) return;
-  for (int bucket = 0; bucket < table_buckets(); ++bucket) {
+  for (int bucket = 0; bucket < table_buckets_; ++bucket) {
     add_norm(sums(local_shard(buckets_[bucket], communicator_)), clip_norm_squared());
   }
-}
-
-int BucketArithmetic::table_buckets() const {
-  const Range& table = options_.late_rows.table;
-  int count = 0;
-  for (const Range& bucket : buckets_) {
-    if (table.begin <= bucket.begin && bucket.end <= table.end) ++count;
-  }
-  return count;
 }
 
 ReducedGradients BucketArithmetic::reduced(int bucket) const {
@@ -169,8 +154,7 @@ Tensor BucketArithmetic::gradients(const Range& range) const {
 }
 
 Tensor BucketArithmetic::sums(const Range& range) const {
-  return elements_of(options_.gradient_shards && !alone() ? options_.gradient_shards : gradients_,
-                     range);
+  return elements_of(keeps_shards() ? options_.gradient_shards : gradients_, range);
 }
 
 Tensor BucketArithmetic::reduce_buffer(int bucket, void* staging) const {
@@ -185,19 +169,6 @@ Range BucketArithmetic::updated_range(int bucket) const {
 void BucketArithmetic::add_norm(const Tensor& x, double* norm_squared) {
   if (x.size() == 0) return;
   backend_.l2_norm_squared(Stream::kReduce, {.x = x, .norm_squared = norm_squared});
-}
-
-void BucketArithmetic::add(const Tensor& x, const Tensor& sum) {
-  const int64_t rows = x.size() / kRowElements, in_rows = rows * kRowElements;
-  const auto add_matrix = [&](const Range& range, int64_t rows, int64_t columns) {
-    if (range.size() == 0) return;
-    const Tensor from = elements_of(x, range), to = elements_of(sum, range);
-    backend_.scatter_add_rows(Stream::kReduce, {.dy = {from.data, from.dtype, rows, columns},
-                                                .rows = rows_.as<int32_t>(),
-                                                .dx = {to.data, to.dtype, rows, columns}});
-  };
-  add_matrix({0, in_rows}, rows, kRowElements);
-  add_matrix({in_rows, x.size()}, 1, x.size() - in_rows);
 }
 
 // In one pass with the cast, where there is one.

@@ -7,6 +7,7 @@
 
 #include "comm/buckets/gradient_buckets.h"
 #include "device/buffer.h"
+#include "device/flat_sum.h"
 
 namespace strata::comm {
 
@@ -23,10 +24,10 @@ class BucketArithmetic {
   const std::vector<Range>& buckets() const { return buckets_; }
   int count() const { return static_cast<int>(buckets_.size()); }
   bool alone() const { return communicator_.size() == 1; }
-  bool sharded() const {
-    return (options_.gathered_weights || options_.gradient_shards) && !alone();
-  }
+  bool sharded() const { return gathers() || keeps_shards(); }
   bool gathers() const { return options_.gathered_weights && !alone(); }
+  // Whether sums lie in gradient_shards.
+  bool keeps_shards() const { return options_.gradient_shards && !alone(); }
   // A step's reductions: all buckets, round after round.
   int rounds() const { return options_.rounds; }
   int reductions() const { return rounds() * count(); }
@@ -46,7 +47,7 @@ class BucketArithmetic {
   // Adds LateRows' table to it, once its rows have been added.
   void add_table_norm();
   // Buckets of LateRows' table, which are the first.
-  int table_buckets() const;
+  int table_buckets() const { return table_buckets_; }
   // The squared norm that clips: kBeforeAllReduce: of this rank's gradients; kAfterAllReduce: of
   // this rank's shard of the sum, until ranks add theirs up. Where there are parts of the model, of
   // this one, until they are added up.
@@ -66,7 +67,6 @@ class BucketArithmetic {
   Range updated_range(int bucket) const;
   double* norm_squared(int bucket) const { return norms_.as<double>() + bucket; }
   void add_norm(const device::Tensor& x, double* norm_squared);
-  void add(const device::Tensor& x, const device::Tensor& sum);
   void clip(int bucket, double* norm_squared, float max_norm, const device::Tensor& reduce_buffer);
 
   device::Backend& backend_;
@@ -74,9 +74,10 @@ class BucketArithmetic {
   device::Arena gradients_;
   BucketOptions options_;
   std::vector<Range> buckets_;
-  int64_t all_buckets_;   // of all parts of the model
-  device::Buffer norms_;  // [K + 1] doubles: of every bucket, then of all
-  device::Buffer rows_;   // [n] int32: 0, 1, ...; with several rounds
+  int table_buckets_;
+  int64_t all_buckets_;                 // of all parts of the model
+  device::Buffer norms_;                // [K + 1] doubles: of every bucket, then of all
+  std::optional<device::FlatSum> sum_;  // with several rounds
 };
 
 }  // namespace strata::comm

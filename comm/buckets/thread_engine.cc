@@ -109,7 +109,7 @@ class ThreadEngine final : public BucketEngine {
   bool may_clip_and_cast(int reduction) const;
   bool may_update(int bucket) const;
   // The bucket that is updated as the nth: those of LateRows' table are the last.
-  int nth_updated(int n) const { return (n + table_buckets_) % count(); }
+  int nth_updated(int n) const { return (n + arithmetic_.table_buckets()) % count(); }
   void perform(Work work);
   void complete(Work work);
   template <typename Body>
@@ -139,7 +139,6 @@ class ThreadEngine final : public BucketEngine {
   const BucketUpdate update_;
   const DeferredUpdate deferred_update_;
   BucketArithmetic arithmetic_;
-  const int table_buckets_;
   std::optional<RowExchange> rows_;  // of LateRows
   const MemoryTurns turns_;
   std::vector<device::Buffer> staging_;
@@ -178,7 +177,6 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
       update_(std::move(update)),
       deferred_update_(std::move(deferred_update)),
       arithmetic_(backend, *communicator_, gradients, boundaries, options),
-      table_buckets_(arithmetic_.table_buckets()),
       turns_(gradients, arithmetic_.buckets()),
       reduce_buffers_(arithmetic_.buckets().size()),
       readiness_(arithmetic_.buckets(), arithmetic_.rounds()),
@@ -383,7 +381,7 @@ bool ThreadEngine::may_clip_and_cast(int reduction) const {
 // the last all-reduces. Weights that can be gathered once they are updated cannot wait.
 bool ThreadEngine::may_update(int bucket) const {
   if (clip_ == ClipMode::kAfterAllReduce) return progress_.norm_known;
-  if (bucket < table_buckets_ && !progress_.rows_added) return false;
+  if (bucket < arithmetic_.table_buckets() && !progress_.rows_added) return false;
   const bool at_once = gathers() && !deferred();
   const int last_reduction = reductions() - count() + bucket;
   return last_reduction < progress_.cast_back && (at_once || readiness_.all_ready());

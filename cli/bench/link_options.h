@@ -1,0 +1,61 @@
+// --gbits, --latency-us and --real-network, for measurements of ranks that communicate.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "comm/slow_link.h"
+
+namespace strata::cli {
+
+inline constexpr double kBytesPerGigabit = 1e9 / 8;
+
+struct LinkOptions {
+  bool real_network = false;
+  double gigabits_per_second = 0;
+  double latency_microseconds = 0;
+
+  // The link to emulate; absent: none.
+  std::optional<comm::Link> link() const {
+    if (real_network) return std::nullopt;
+    return comm::Link{gigabits_per_second * kBytesPerGigabit, latency_microseconds * 1e-6};
+  }
+};
+
+struct AddedLinkOptions {
+  CLI::Option *real_network, *speed;
+};
+
+// `options` outlives the parsing.
+inline AddedLinkOptions add_link_options(CLI::App& command, LinkOptions& options,
+                                         const std::string& speed_help) {
+  CLI::Option* real = command.add_flag("--real-network", options.real_network,
+                                       "Measure the network as it is, emulate nothing");
+  CLI::Option* speed = command.add_option("--gbits", options.gigabits_per_second, speed_help)
+                           ->check(CLI::PositiveNumber)
+                           ->excludes(real);
+  command
+      .add_option("--latency-us", options.latency_microseconds,
+                  "Latency of the emulated link in microseconds")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes(real)
+      ->capture_default_str();
+  return {real, speed};
+}
+
+inline nlohmann::ordered_json link_to_json(const comm::Link& link) {
+  return {{"gigabits_per_second", link.bytes_per_second / kBytesPerGigabit},
+          {"latency_seconds", link.latency_seconds}};
+}
+
+inline std::string describe_link(const std::optional<comm::Link>& link) {
+  if (!link) return "the real network";
+  return fmt::format("an emulated link of {:.3f} Gbit/s, {:.0f} us",
+                     link->bytes_per_second / kBytesPerGigabit, link->latency_seconds * 1e6);
+}
+
+}  // namespace strata::cli
