@@ -49,7 +49,8 @@ std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator
   }
   const device::RankGroup group{
       communicator.rank(), communicator.size(),
-      [&](void* data, size_t bytes) { communicator.broadcast(data, bytes, 0); }};
+      [&](void* data, size_t bytes) { communicator.broadcast(data, bytes, 0); },
+      communicator.device_waits()};
   auto own = backend.make_collectives(group, stream);
   if (!communicator.traffic()) return own;
   return std::make_unique<CountedCollectives>(std::move(own), communicator);

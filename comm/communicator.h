@@ -12,6 +12,7 @@
 
 #include "base/range.h"
 #include "comm/traffic.h"
+#include "device/collectives.h"
 #include "device/dtype.h"
 
 namespace strata::comm {
@@ -59,6 +60,10 @@ class Communicator {
   // from or another duplicate, ends the job with exit code 2 and a message that names the operation
   // and the ranks that do and do not wait in it. 0, as at first: never.
   virtual void end_job_after(double /*stall_seconds*/) {}
+  // Looks after the host's waits for a device whose collectives connect these ranks: one that takes
+  // longer ends the job in the same way.
+  // Null: nobody watches.
+  virtual std::shared_ptr<device::HostWaits> device_waits() { return nullptr; }
   virtual std::unique_ptr<Communicator> duplicate() = 0;
   // The ranks that give the same color, in the order that they have here. All ranks call together.
   // Throws Error where ranks cannot be split.

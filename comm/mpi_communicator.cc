@@ -70,6 +70,9 @@ class MpiCommunicator final : public Communicator {
   }
 
   void end_job_after(double stall_seconds) override { stall_->set_limit(stall_seconds); }
+  std::shared_ptr<device::HostWaits> device_waits() override {
+    return {stall_, &stall_->device_waits()};
+  }
 
   void all_reduce_sum(std::span<int64_t> values) override {
     all_reduce(values.data(), values.size(), MPI_INT64_T, MPI_SUM);

@@ -35,6 +35,7 @@ class SlowLink final : public Communicator {
   }
   void barrier() override { inner_->barrier(); }
   void end_job_after(double stall_seconds) override { inner_->end_job_after(stall_seconds); }
+  std::shared_ptr<device::HostWaits> device_waits() override { return inner_->device_waits(); }
   Traffic* traffic() override { return inner_->traffic(); }
   std::unique_ptr<Communicator> duplicate() override {
     return std::make_unique<SlowLink>(inner_->duplicate(), link_);

@@ -87,8 +87,39 @@ StallWatch::StallWatch() {
 }
 
 StallWatch::~StallWatch() {
+  device_waits_.reset();
   // While an error is on its way out, the other ranks may not be here to agree.
   if (std::uncaught_exceptions() == 0) MPI_Comm_free(&communicator_);
+}
+
+device::HostWaits& StallWatch::device_waits() {
+  std::call_once(device_waited_, [&] { device_waits_ = std::make_unique<DeviceWaits>(*this); });
+  return *device_waits_;
+}
+
+DeviceWaits::DeviceWaits(StallWatch& stall)
+    : stall_(stall), thread_([this](const std::stop_token& stop) {
+        constexpr std::chrono::milliseconds kBetweenChecks(50);
+        std::unique_lock lock(mutex_);
+        while (!stopped_.wait_for(lock, stop, kBetweenChecks, [] { return false; }) &&
+               !stop.stop_requested()) {
+          for (auto& wait : waits_) {
+            if (wait) stall_.check(*wait);
+          }
+        }
+      }) {}
+
+int DeviceWaits::begin() {
+  const std::lock_guard lock(mutex_);
+  const auto free = std::ranges::find_if(waits_, [](const auto& wait) { return !wait; });
+  if (free == waits_.end()) return -1;
+  free->emplace(StallWatch::Wait{"the collectives of its device"});
+  return static_cast<int>(free - waits_.begin());
+}
+
+void DeviceWaits::end(int wait) {
+  const std::lock_guard lock(mutex_);
+  if (wait >= 0) waits_[static_cast<size_t>(wait)].reset();
 }
 
 void StallWatch::end_job(const char* operation, double limit) {

@@ -4,14 +4,23 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "device/collectives.h"
+
 namespace strata::comm {
+
+class DeviceWaits;
 
 // Shared by all communicators of a process. Ranks that have waited too long tell each other in
 // which operation, so that the message names those that wait and those that do not.
@@ -47,6 +56,9 @@ class StallWatch {
     }
   }
 
+  // Waits for a device, in which no thread can check; from the first call on one of its own does.
+  device::HostWaits& device_waits();
+
  private:
   [[noreturn]] void end_job(const char* operation, double limit);
   void tell(const std::string& operation);
@@ -58,6 +70,23 @@ class StallWatch {
   std::atomic<double> limit_seconds_ = 0;
   std::mutex mutex_;
   std::vector<std::string> waits_in_;  // every rank's operation; empty where none is known
+  std::once_flag device_waited_;
+  std::unique_ptr<DeviceWaits> device_waits_;
+};
+
+// Checks now and then, by a thread, the waits of others.
+class DeviceWaits final : public device::HostWaits {
+ public:
+  explicit DeviceWaits(StallWatch& stall);
+  int begin() override;
+  void end(int wait) override;
+
+ private:
+  StallWatch& stall_;
+  std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::array<std::optional<StallWatch::Wait>, 8> waits_;  // more at once are not watched
+  std::jthread thread_;
 };
 
 // Waits for `request`, and in the end for no longer than `stall` says, without holding a core that

@@ -4,10 +4,36 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "device/dtype.h"
 
 namespace strata::device {
+
+// Is told when a thread of the host begins to wait for a device whose work may wait for other
+// ranks, so that somebody looks at the time meanwhile.
+class HostWaits {
+ public:
+  virtual ~HostWaits() = default;
+  // What end() takes. Any thread.
+  virtual int begin() = 0;
+  virtual void end(int wait) = 0;
+};
+
+// One of them, while it lives. `waits` may be null.
+class HostWait {
+ public:
+  explicit HostWait(HostWaits* waits) : waits_(waits), wait_(waits ? waits->begin() : 0) {}
+  ~HostWait() {
+    if (waits_) waits_->end(wait_);
+  }
+  HostWait(const HostWait&) = delete;
+  HostWait& operator=(const HostWait&) = delete;
+
+ private:
+  HostWaits* waits_;
+  int wait_;
+};
 
 // The ranks that a backend connects to each other.
 struct RankGroup {
@@ -15,6 +41,8 @@ struct RankGroup {
   int size = 1;
   // Gives every rank what rank 0 has in `data`, host memory; all ranks call together.
   std::function<void(void* data, size_t bytes)> broadcast;
+  // Of every synchronize() from now on. Null: nobody looks.
+  std::shared_ptr<HostWaits> waits;
 };
 
 // What they do is part of a stream: it comes after everything issued there before and ahead of

@@ -109,6 +109,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   bool has_lamb() const override { return true; }
   bool has_collectives() const override { return true; }
   std::unique_ptr<Collectives> make_collectives(const RankGroup& group, Stream s) override {
+    if (group.waits) host_waits_ = group.waits;
     return make_nccl_collectives(group, stream(s));
   }
 
@@ -169,6 +170,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
           "waiting for an event");
   }
   void synchronize(Stream s) override {
+    const HostWait wait(host_waits_.get());
     check(cudaStreamSynchronize(stream(s)), "finishing work on the GPU");
   }
 
@@ -236,6 +238,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   cudaDeviceProp properties_;
   AttentionChoice attention_;
   std::array<StreamState, kStreams> streams_;
+  std::shared_ptr<HostWaits> host_waits_;
 };
 
 }  // namespace

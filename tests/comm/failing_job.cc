@@ -1,5 +1,5 @@
 // A job of two or more ranks in which rank 1 fails while the others wait in an all-reduce.
-// Usage: failing_job throw|unwind|kill|hang|stray
+// Usage: failing_job throw|unwind|kill|hang|stray|device
 //        failing_job affinities: does not fail; rank 1 may use one processor, rank 0 tells
 #include <fmt/ranges.h>
 
@@ -20,10 +20,19 @@ void work(int rank, const std::string& how) {
   const auto communicator = strata::comm::make_mpi_communicator();
   const auto other = communicator->duplicate();
   communicator->barrier();
-  other->end_job_after(how == "hang" || how == "stray" ? 0.5 : 0);
+  other->end_job_after(how == "hang" || how == "stray" || how == "device" ? 0.5 : 0);
   if (rank == 1 && how == "kill") std::raise(SIGKILL);
   if (rank == 1 && how == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
   if (rank == 1 && how == "stray") other->barrier();
+  if (how == "device") {
+    const auto waits = communicator->device_waits();
+    { const strata::device::HostWait short_one(waits.get()); }
+    if (rank != 1) {
+      const strata::device::HostWait one(waits.get());
+      std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }
   if (rank == 1) strata::fail("shard 7 is unreadable");
   float value = 1;
   communicator->all_reduce_sum(&value, 1, strata::device::DType::kF32);

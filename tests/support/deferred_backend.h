@@ -92,6 +92,7 @@ class DeferredBackend : public device::Backend {
   bool has_collectives() const override { return make_collectives_ != nullptr; }
   std::unique_ptr<device::Collectives> make_collectives(const device::RankGroup& group,
                                                         device::Stream s) override {
+    host_waits_ = group.waits;
     return make_collectives_(group, &stream(s));
   }
 
@@ -127,6 +128,7 @@ class DeferredBackend : public device::Backend {
   }
   void synchronize(device::Stream s) override {
     if (capturing_) fail("the host waits for work that is only captured");
+    const device::HostWait wait(host_waits_.get());
     while (!stream(s).empty()) run_some_stream();
   }
 
@@ -321,6 +323,7 @@ class DeferredBackend : public device::Backend {
   }
 
   MakeCollectives make_collectives_;
+  std::shared_ptr<device::HostWaits> host_waits_;
   device::Backend& inner_;
   Captured* capturing_ = nullptr;
   int launches_ = 0;

@@ -291,6 +291,20 @@ TEST(NcclOverRanks, FindsTheLargest) {
   EXPECT_EQ(values, (std::vector<float>{static_cast<float>(world->size() - 1), -1.0f}));
 }
 
+TEST(NcclOverRanks, HasTheHostsWaitsForItWatched) {
+  const auto world = make_mpi_communicator();
+  HostBackend host;
+  DeferredBackend device(host, 1);
+  std::shared_ptr<device::HostWaits> watched;
+  device.use_collectives([&](const device::RankGroup& group, void* stream) {
+    watched = group.waits;
+    return device::cuda::make_nccl_collectives(group, stream);
+  });
+  const auto nccl = make_collectives(*world, device, Stream::kCompute);
+  ASSERT_EQ(watched != nullptr, world->size() > 1);  // alone, there is no NCCL
+  if (watched) EXPECT_EQ(watched, world->device_waits());
+}
+
 // Ranks may launch graphs while others still issue: their collectives are not captured.
 TEST_P(StreamEngineOverRanks, GivesTheSameBitsWhenGraphsAreLaunched) {
   HostBackend host;
