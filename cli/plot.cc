@@ -12,6 +12,7 @@
 #include "cli/score_options.h"
 #include "results/gnuplot.h"
 #include "results/plots.h"
+#include "results/timeline_plot.h"
 
 namespace strata::cli {
 namespace {
@@ -115,13 +116,41 @@ void add_scores_command(CLI::App& plot, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = plot_scores(*options); });
 }
 
+// ---- Timelines
+
+struct TimelineCommand {
+  std::filesystem::path path;
+  std::string output;
+  std::vector<std::string> within;
+};
+
+void add_timeline_command(CLI::App& plot) {
+  CLI::App* command = plot.add_subcommand(
+      "timeline", "What ranks did when: log.timeline_steps of a run, --timeline of 'strata bench'");
+  const auto options = std::make_shared<TimelineCommand>();
+  command->add_option("FILE", options->path, "Chrome trace JSON")->required();
+  command->add_option("-o,--output", options->output, kOutput)->required();
+  command
+      ->add_option(
+          "--within", options->within,
+          "While the span of this name lasted, such as 'step 2' or an order of work; several "
+          "are drawn one under the other")
+      ->expected(1)
+      ->take_all();
+  command->callback([options] {
+    const results::TimelineTrace trace = results::read_timeline(options->path);
+    draw(results::plot_timeline(trace, options->within), options->output, true);
+  });
+}
+
 }  // namespace
 
 void add_plot_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("plot", "Draw runs and scores");
+  CLI::App* command = app.add_subcommand("plot", "Draw runs, scores and timelines");
   command->require_subcommand(1);
   add_curves_command(*command, exit_code);
   add_scores_command(*command, exit_code);
+  add_timeline_command(*command);
 }
 
 }  // namespace strata::cli

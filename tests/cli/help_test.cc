@@ -25,7 +25,8 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"bench", "optimizer"}, std::vector<std::string>{"bench", "cost"},
         std::vector<std::string>{"check"}, std::vector<std::string>{"check", "log"},
         std::vector<std::string>{"score"}, std::vector<std::string>{"plot"},
-        std::vector<std::string>{"plot", "curves"}, std::vector<std::string>{"plot", "scores"}),
+        std::vector<std::string>{"plot", "curves"}, std::vector<std::string>{"plot", "scores"},
+        std::vector<std::string>{"plot", "timeline"}),
     [](const auto& test) {
       std::string name = "strata";
       for (const std::string& word : test.param) name += "_" + word;

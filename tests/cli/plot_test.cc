@@ -31,6 +31,10 @@ TEST_F(PlotCommand, WritesScriptsAndSaysWhatIsInThem) {
   const ProcessResult scores = plot({"scores", path("Acme"), "-o", path("scores.gp")});
   EXPECT_EQ(scores.exit_code, 0) << scores.err;
   EXPECT_NE(read_file(path("scores.gp")).find("Acme small"), std::string::npos);
+  write_file_atomically(path("trace.json"), R"([{"ph": "X", "name": "a", "ts": 1, "dur": 2}])");
+  const ProcessResult timeline = plot({"timeline", path("trace.json"), "-o", path("timeline.gp")});
+  EXPECT_EQ(timeline.exit_code, 0) << timeline.err;
+  EXPECT_NE(timeline.out.find("timeline.gp: 1 drawn"), std::string::npos) << timeline.out;
   const ProcessResult json = plot({"curves", path(""), "--json"});
   EXPECT_EQ(json.exit_code, 0) << json.err;
   EXPECT_NE(json.out.find("\"accuracy\": 0.7201"), std::string::npos) << json.out;

@@ -1,0 +1,130 @@
+#include "results/timeline_plot.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::results {
+namespace {
+
+class TimelinePlot : public testing_support::TemporaryDirectory {
+ protected:
+  TimelineTrace read(const std::string& text) {
+    write_file_atomically(path_, text);
+    return read_timeline(path_);
+  }
+  std::string error_of(const std::string& text) {
+    try {
+      read(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+  static std::string script(const TimelineTrace& trace, const std::vector<std::string>& within) {
+    return plot_timeline(trace, within).picture.script;
+  }
+
+  const std::filesystem::path path_ = directory_ / "timeline.json";
+};
+
+// Two ranks; the second step begins at 30 ms.
+constexpr char kTrace[] = R"({"traceEvents": [
+  {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "rank 0"}},
+  {"ph": "M", "name": "thread_name", "pid": 0, "tid": 1, "args": {"name": "compute"}},
+  {"ph": "X", "name": "step 1", "pid": 0, "tid": 0, "ts": 10000, "dur": 20000},
+  {"ph": "X", "name": "step 2", "pid": 0, "tid": 0, "ts": 30000, "dur": 10000},
+  {"ph": "X", "name": "forward layer_0", "pid": 0, "tid": 1, "ts": 10000, "dur": 8000},
+  {"ph": "X", "name": "backward layer_0", "pid": 0, "tid": 1, "ts": 18000, "dur": 14000},
+  {"ph": "X", "name": "backward layer_11", "pid": 1, "tid": 1, "ts": 34000, "dur": 2000}
+]})";
+
+TEST_F(TimelinePlot, ReadsSpansAndNames) {
+  const TimelineTrace trace = read(kTrace);
+  ASSERT_EQ(trace.spans.size(), 5U);
+  EXPECT_EQ(trace.spans[3].name, "backward layer_0");
+  EXPECT_EQ(trace.spans[3].begin_ms, 18);
+  EXPECT_EQ(trace.spans[3].end_ms, 32);
+  EXPECT_EQ(trace.processes.at(0), "rank 0");
+  EXPECT_EQ((trace.lanes.at({0, 1})), "compute");
+  EXPECT_EQ(read(R"([{"ph": "X", "name": "a", "ts": 1, "dur": 2}])").spans.size(), 1U);
+}
+
+TEST_F(TimelinePlot, DrawsAllFromTheFirstSpan) {
+  const Plot plot = plot_timeline(read(kTrace), {});
+  EXPECT_EQ(plot.drawn, 5U);
+  EXPECT_NE(plot.picture.script.find("set xrange [0:30]"), std::string::npos);
+  for (const char* text : {"'rank 0, compute'", "'rank 0, lane 0'", "'process 1, lane 1'",
+                           "'step 1'", "'layer_0'", "title 'forward'", "title 'other'"}) {
+    EXPECT_NE(plot.picture.script.find(text), std::string::npos) << text;
+  }
+}
+
+TEST_F(TimelinePlot, CutsAtTheSpanItIsWithin) {
+  const TimelineTrace trace = read(kTrace);
+  const std::string step_2 = script(trace, {"step 2"});
+  EXPECT_NE(step_2.find("set xrange [0:10]"), std::string::npos);
+  EXPECT_EQ(step_2.find("title 'forward'"), std::string::npos);
+  // What began before is drawn from its beginning on: 0 to 2 ms, less the gap of a tenth.
+  EXPECT_NE(step_2.find(" 0 1.9"), std::string::npos) << step_2;
+  EXPECT_EQ(plot_timeline(trace, {"step 2"}).drawn, 2U);
+  const Plot both = plot_timeline(trace, {"step 1", "step 2"});
+  EXPECT_EQ(both.drawn, 4U);
+  EXPECT_NE(both.picture.script.find("set xrange [0:20]"), std::string::npos);
+  EXPECT_GT(both.picture.height, plot_timeline(trace, {"step 1"}).picture.height);
+}
+
+TEST_F(TimelinePlot, WritesNoTextWhereABoxHasNoRoom) {
+  // 1 ms of 1000 in some 9 inches has no room even for a number; 25 ms have one for it alone.
+  const TimelineTrace trace = read(R"([{"ph": "X", "name": "forward layer_7", "ts": 0, "dur": 1000},
+      {"ph": "X", "name": "forward layer_8", "ts": 1000, "dur": 25000},
+      {"ph": "X", "name": "forward layer_9", "ts": 26000, "dur": 974000}])");
+  const std::string drawn = script(trace, {});
+  EXPECT_EQ(drawn.find("'7'"), std::string::npos);
+  EXPECT_NE(drawn.find("'8'"), std::string::npos);
+  EXPECT_NE(drawn.find("'layer_9'"), std::string::npos);
+}
+
+TEST_F(TimelinePlot, RefusesWhatIsNoTimeline) {
+  EXPECT_NE(error_of("{]").find("no Chrome trace JSON"), std::string::npos);
+  EXPECT_NE(error_of(R"({"a": 1})").find("no Chrome trace JSON"), std::string::npos);
+  EXPECT_NE(error_of(R"({"traceEvents": 7})").find("no Chrome trace JSON"), std::string::npos);
+  EXPECT_NE(error_of("[]").find("without spans"), std::string::npos);
+  EXPECT_NE(error_of(R"([7])").find("event 0 is no event"), std::string::npos);
+  EXPECT_NE(error_of(R"([{"ph": "X", "ts": 1}])").find("event 0 has no 'dur'"), std::string::npos);
+  EXPECT_NE(error_of(R"([{"ph": "X", "ts": "1", "dur": 2}])").find("'ts' is no time"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"([{"ph": "X", "ts": 1, "dur": -2}])").find("below 0"), std::string::npos);
+  EXPECT_NE(error_of(R"([{"ph": "X", "ts": 1, "dur": 1e999}])").find("timeline.json"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"([{"ph": "X", "pid": 1e9, "ts": 1, "dur": 1}])").find("'pid'"),
+            std::string::npos);
+}
+
+TEST_F(TimelinePlot, NamesWhatThereIsWhereANameIsMissing) {
+  const TimelineTrace trace = read(kTrace);
+  try {
+    plot_timeline(trace, {"step 7"});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("'step 7'; the first lane has 'step 1', 'step 2'"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(TimelinePlot, RefusesMoreThanCanBeSeen) {
+  std::string events = "[";
+  for (int i = 0; i < 20001; ++i) {
+    events += fmt::format(R"({}{{"ph": "X", "name": "a", "ts": {}, "dur": 1}})", i ? "," : "", i);
+  }
+  EXPECT_THROW(plot_timeline(read(events + "]"), {}), Error);
+}
+
+}  // namespace
+}  // namespace strata::results
