@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 10.0  # seconds for a job to end after the signal
 STEPS = 300
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGSTOP]
+LAUNCHERS = {"mpirun": [str(ROOT / "scripts/mpirun.sh")],
+             "srun": ["srun", "--mpi=pmix", "--kill-on-bad-exit=1", "--cpu-bind=none", "--overcommit"]}  # as train.sbatch
 
 MODEL = {"vocab_size": 32, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64,
          "max_position_embeddings": 48, "type_vocab_size": 2, "hidden_act": "gelu"}
@@ -55,8 +57,8 @@ def text():
 class Benchmark:
     """Data and configurations that all runs share, and the uninterrupted runs that they are compared with."""
 
-    def __init__(self, strata, folder):
-        self.strata, self.folder, self.whole = str(strata), folder, {}
+    def __init__(self, strata, folder, launcher):
+        self.strata, self.folder, self.launcher, self.whole = str(strata), folder, launcher, {}
         (folder / "text.txt").write_text(text())
         letters = [chr(ord("a") + i) for i in range(26)]
         (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "and", *letters]) + "\n")
@@ -67,7 +69,7 @@ class Benchmark:
     def command(self, ranks, output, sharded, more=()):
         config = self.folder / f"{output.name}.yaml"
         config.write_text(CONFIG.replace("OUTPUT", str(output)).replace("SHARDED", "state" if sharded else "none"))
-        launcher = [str(ROOT / "scripts/mpirun.sh"), "-n", str(ranks)] if ranks > 1 else []
+        launcher = [*self.launcher, "-n", str(ranks)] if ranks > 1 else []
         return [*launcher, self.strata, "train", "--config", str(config), *more]
 
     def uninterrupted(self, ranks, sharded):
@@ -123,7 +125,7 @@ def processes_of(strata, output):
             program = command.split(b"\0")[0].decode()
             if program == strata:
                 environment = Path(f"/proc/{entry}/environ").read_bytes().split(b"\0")
-                rank = [v for v in environment if v.startswith(b"OMPI_COMM_WORLD_RANK=")]
+                rank = [v for v in environment if v.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMIX_RANK="))]
                 ranks[int(rank[0].split(b"=")[1]) if rank else 0] = int(entry)
         except (OSError, ValueError):
             continue
@@ -229,11 +231,12 @@ def main():
     parser.add_argument("--runs", type=int, default=200, help="how many (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of all runs (default: %(default)s)")
     parser.add_argument("--replay", type=int, help="only the run of this number")
+    parser.add_argument("--launcher", choices=LAUNCHERS, default="mpirun", help="what starts ranks (default: %(default)s)")
     parser.add_argument("--json", type=Path, help="write every run's record here, a line each")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
     folder = Path(tempfile.mkdtemp(prefix="strata-kill."))
-    benchmark = Benchmark(options.strata.resolve(), folder)
+    benchmark = Benchmark(options.strata.resolve(), folder, LAUNCHERS[options.launcher])
     records = []
     for index in [options.replay] if options.replay is not None else range(options.runs):
         record = one_run(benchmark, options.seed, index)
