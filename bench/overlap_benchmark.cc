@@ -48,6 +48,13 @@ comm::Link link_that_takes(double seconds, double latency_seconds, int ranks, do
   return {bytes_sent / (seconds - latency), latency_seconds};
 }
 
+// Early words are reduced before anything of a rank's gradient can be clipped.
+std::vector<config::ClipMode> modes_of(const config::RunConfig& config) {
+  using enum config::ClipMode;
+  if (config.reduce.early_words) return {kNone, kAfterAllReduce};
+  return {kNone, kAfterAllReduce, kBeforeAllReduce, kBucketBeforeAllReduce};
+}
+
 }  // namespace
 
 OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const OverlapOptions& options,
@@ -93,16 +100,15 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
                            : ranks.communicator.duplicate();
 
   std::vector<Contender> contenders;
-  for (const config::ClipMode mode :
-       {config::ClipMode::kNone, config::ClipMode::kAfterAllReduce,
-        config::ClipMode::kBeforeAllReduce, config::ClipMode::kBucketBeforeAllReduce}) {
+  for (const config::ClipMode mode : modes_of(config)) {
     config::RunConfig of_mode = config;
     of_mode.clip.mode = mode;
-    contenders.push_back({config::name_of(mode),
+    contenders.push_back({fmt::format("{}{}", config::name_of(mode),
+                                      config.reduce.early_words ? ", early words" : ""),
                           training.make_buckets(*network, training::bucket_options(of_mode))});
   }
-  if (config.optimizer.name ==
-      config::OptimizerKind::kAdam) {  // LAMB's whole state works on whole tensors
+  if (config.optimizer.name == config::OptimizerKind::kAdam &&
+      !config.reduce.early_words) {  // LAMB's whole state works on whole tensors
     comm::BucketOptions sharded = configured;
     sharded.clip = comm::ClipMode::kBucketBeforeAllReduce;
     sharded.gathered_weights = training.model().compute_weights();

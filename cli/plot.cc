@@ -133,8 +133,8 @@ void add_timeline_command(CLI::App& plot) {
   command
       ->add_option(
           "--within", options->within,
-          "While the span of this name lasted, such as 'step 2' or an order of work; several "
-          "are drawn one under the other")
+          "Only what overlaps the span of this exact name, for example 'step 2' or 'layer, "
+          "recompute'; repeat it for several panels")
       ->expected(1)
       ->take_all();
   command->callback([options] {

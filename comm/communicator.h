@@ -56,9 +56,9 @@ class Communicator {
   virtual void all_gather(void* data, int64_t count, device::DType dtype) = 0;
   virtual void broadcast(void* data, size_t bytes, int root) = 0;
   virtual void barrier() = 0;
-  // From now on a collective that takes longer, of this communicator, the one it was duplicated
-  // from or another duplicate, ends the job with exit code 2 and a message that names the operation
-  // and the ranks that do and do not wait in it. 0, as at first: never.
+  // From now on a collective that takes longer than `stall_seconds`, of this communicator, the one
+  // it was duplicated from or another duplicate, ends the job with exit code 2 and a message that
+  // names the operation and the ranks that do and do not wait in it. 0, as at first: never.
   virtual void end_job_after(double /*stall_seconds*/) {}
   // Looks after the host's waits for a device whose collectives connect these ranks: one that takes
   // longer ends the job in the same way.

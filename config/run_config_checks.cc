@@ -92,7 +92,7 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
     if (config.clip.mode == ClipMode::kBeforeAllReduce ||
         config.clip.mode == ClipMode::kBucketBeforeAllReduce) {
       refuse(
-          "a rank's own gradient is clipped whole, before any of it is reduced; set clip.mode to "
+          "a rank's own gradient is clipped before it is reduced; set clip.mode to "
           "after_allreduce or none, or early_words to false");
     }
     if (config.parallel.stages > 1) {

@@ -65,7 +65,8 @@ ConfigSection run_section() {
            "How long ranks may wait for each other, in seconds. A collective that takes longer "
            "ends "
            "the job with exit code 2 and names the operation and the ranks that do not come to it; "
-           "the log ends with `aborted`. Collectives of GPUs (NCCL) are not watched. 0: for ever."),
+           "the log ends with `aborted`. Of GPUs' collectives (NCCL) only that the host waits too "
+           "long is known. 0: for ever."),
        key("notes", get, &S::notes, Text{}, "Free text for the system description.")});
 }
 
@@ -150,9 +151,12 @@ ConfigSection batch_section() {
        key("gradient_accumulation_steps", get, &S::gradient_accumulation_steps,
            Integer<int>{1, kMillion}, "Micro-batches a rank sums before an optimizer step."),
        key("accumulation_order", get, &S::accumulation_order, Choice<AccumulationOrder>{},
-           "How a step goes through layers and micro-batches. Gradients have the same bits."),
+           "How a step goes through layers and micro-batches. Gradients have the same bits, but "
+           "with "
+           "`optimizer.sharded` gradients or all, where micro_batch sums them in another order. "
+           "layer: not with device.graphs; open division only."),
        key("activations", get, &S::activations, Choice<ActivationPolicy>{},
-           "What backward reads of forward."),
+           "What backward reads of forward. recompute: not with fp8."),
        key("round_tokens", get, &S::round_tokens, Integer<int>{1, 512},
            "Round the tokens of a micro-batch up to a multiple of this with a sequence of padding, "
            "and its masked positions to a quarter of it, so that few shapes occur. Changes "
@@ -187,8 +191,10 @@ ConfigSection parallel_section() {
       {key("stages", get, &S::stages, Integer<int>{1, 1000},
            "Ranks that hold a model together, each with as many layers; 1: each rank has it whole. "
            "It divides the layers and the ranks, and is at most "
-           "`batch.gradient_accumulation_steps`: so many micro-batches are under way, and in "
-           "memory. The first stage also has embeddings and heads. Open division only."),
+           "`batch.gradient_accumulation_steps`, whose micro-batches are all in memory at once. "
+           "The "
+           "first stage also has embeddings and heads. Not with layer order, device.graphs, fp8, "
+           "or `optimizer.sharded` gradients or all. Open division only."),
        key("pipeline", get, &S::pipeline, Choice<PipelineKind>{},
            "Which layers a stage has. Gradients are the same.")});
 }
@@ -207,10 +213,12 @@ ConfigSection optimizer_section() {
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
            "Decoupled weight decay; biases and LayerNorm have none."),
        key("sharded", get, &S::sharded, Choice<Sharding>{},
-           "What ranks share out among each other. Adam's weights have the same bits, LAMB's all "
-           "but the last, as ranks add up its norms; where every micro-batch of several is "
-           "reduced, sums round in another order. Layers smaller than `reduce.bucket_megabytes` "
-           "take turns together.")});
+           "What ranks share out among each other. Adam's weights have the same bits; LAMB's may "
+           "differ in the last one, because ranks add up its norms; where every micro-batch of "
+           "several is reduced, sums round in another order. Layers smaller than "
+           "`reduce.bucket_megabytes` take turns together. gradients and all: not with "
+           "device.graphs, nor clip.mode before_allreduce, nor bucket_before_allreduce where every "
+           "micro-batch is reduced; all: not with fp8.")});
 }
 
 ConfigSection schedule_section() {
@@ -251,7 +259,9 @@ ConfigSection reduce_section() {
        key("early_words", get, &S::early_words, Flag{},
            "Reduce the masked-LM head's part of the word embeddings' gradient before all other "
            "gradients, and of the input's part, which backward completes last, only the words that "
-           "occur in the step: worth while where these are few. On processors.")});
+           "occur in the step: worth while where these are few. On backends in host memory, with "
+           "clip.mode none or after_allreduce, optimizer.sharded none and one stage. Takes one or "
+           "two more buffers as large as the word embeddings.")});
 }
 
 ConfigSection target_section() {

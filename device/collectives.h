@@ -15,7 +15,7 @@ namespace strata::device {
 class HostWaits {
  public:
   virtual ~HostWaits() = default;
-  // What end() takes. Any thread.
+  // Returns the number that end() takes. Any thread.
   virtual int begin() = 0;
   virtual void end(int wait) = 0;
 };
@@ -41,7 +41,7 @@ struct RankGroup {
   int size = 1;
   // Gives every rank what rank 0 has in `data`, host memory; all ranks call together.
   std::function<void(void* data, size_t bytes)> broadcast;
-  // Of every synchronize() from now on. Null: nobody looks.
+  // Told of every synchronize() from now on. Null: nobody is.
   std::shared_ptr<HostWaits> waits;
 };
 

@@ -45,6 +45,7 @@ std::string comparable(config::RunConfig config, bool on_other_ranks) {
   if (on_other_ranks) {  // which may share global batches out otherwise
     config.batch.micro_batch = config.batch.gradient_accumulation_steps = 1;
     config.device.threads = {};
+    config.parallel = {};
   }
   return to_yaml(config);
 }

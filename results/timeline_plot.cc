@@ -37,8 +37,11 @@ constexpr Colour kColours[] = {
 
 std::string first_word(const std::string& name) { return name.substr(0, name.find(' ')); }
 
+// "receive_input layer_3" is a receive.
+std::string verb(const std::string& name) { return name.substr(0, name.find_first_of(" _")); }
+
 const Colour& colour_of(const std::string& name) {
-  const std::string word = first_word(name);
+  const std::string word = verb(name);
   const auto colour =
       std::ranges::find_if(kColours, [&](const Colour& c) { return c.word == word; });
   return colour == std::end(kColours) ? kColours[std::size(kColours) - 1] : *colour;

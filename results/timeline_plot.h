@@ -26,10 +26,10 @@ struct TimelineTrace {
 // Throws Error where the file is no such trace, or has no span.
 TimelineTrace read_timeline(const std::filesystem::path& path);
 
-// A row a lane, a box a span, a colour a span's first word. With names in `within`, a panel for
-// each of them under the other, on one axis of time: what began or ended while the span of that
-// name lasted, from its beginning. Without, all there is. Throws Error where no span has such a
-// name, or there are more spans than can be seen.
+// A row a lane, a box a span, a colour a span's verb. With names in `within`, a panel for each of
+// them, one under the other on one axis of time: what overlaps the span of that name, the first
+// rank's, and is not of that name itself. Without, all there is. Throws Error where no span has
+// such a name, or there are more spans than can be seen.
 Plot plot_timeline(const TimelineTrace& trace, const std::vector<std::string>& within);
 
 }  // namespace strata::results

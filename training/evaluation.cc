@@ -41,8 +41,8 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
       source_(source),
       samples_(evaluation_samples(samples, source)),
       communicator_(communicator),
-      weights_(weights),
-      ranks_(model.stage(), communicator) {
+      ranks_(model.stage(), communicator),
+      weights_(weights) {
   if (ranks_.stages()) messages_.emplace(model, *ranks_.stages());
   micro_batches_ =
       evaluation_micro_batches(source.lengths(), samples_, micro_batch, ranks_.replicas());

@@ -106,9 +106,9 @@ TrainingState Trainer::state() {
     state.arrays.push_back({moment.name, moment.tensor, sharded_ ? shards : all, shards});
   }
   for (const device::StateTensor& same : model_.training_state()) {  // on all ranks
-    const std::vector<Range> whole{{0, same.tensor.size()}};
-    state.arrays.push_back(
-        {same.name, same.tensor, whole, communicator_.rank() == 0 ? whole : std::vector<Range>()});
+    const std::vector<Range> elements{{0, same.tensor.size()}};
+    state.arrays.push_back({same.name, same.tensor, elements,
+                            communicator_.rank() == 0 ? elements : std::vector<Range>()});
   }
   return state;
 }

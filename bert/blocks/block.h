@@ -63,7 +63,7 @@ class Block {
   // activations, and the backward of the block after this one.
   virtual void forward(const MicroBatch& micro_batch, const Activations& activations) = 0;
   virtual void backward(const MicroBatch& micro_batch, const Activations& activations) = 0;
-  // After a step's last backward: gradients() holds the block's gradients, whole.
+  // Called after the last backward of a step, or of a round: makes gradients() whole.
   virtual void complete() {}
 
   // Whether forward may run again for the same micro-batch, right before its backward.

@@ -9,7 +9,7 @@ namespace strata::bert {
 
 class Heads final : public Block {
  public:
-  // Counts training and evaluation apart.
+  // Keeps the losses of training and of evaluation apart.
   Heads(const BlockContext& context, const ParameterLayout& layout, int index);
 
   std::unique_ptr<BlockActivations> make_activations() const override;

@@ -95,7 +95,7 @@ class Model {
   // In the order of forward: embeddings, layer_0, layer_1, ..., heads; null: of another stage.
   const std::vector<std::unique_ptr<Block>>& blocks() const { return blocks_; }
   // Arena elements whose gradients are complete after a block's last backward, in the order in
-  // which they are. Together they are the arena.
+  // which they complete. Those of all blocks together are the arena.
   std::vector<Range> completes(const Block& block) const;
   // WordGradient::kSplitForGood: the gradient of the words that the embeddings' last backward
   // completes, [V, H], and which words a step's micro-batches that have begun have, [V]. Else

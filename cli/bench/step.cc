@@ -28,7 +28,7 @@ void print_json(const bench::StepBenchmark& b) {
     seconds.update({{"forward", b.forward},
                     {"backward", b.backward},
                     {"waiting_for_stages", b.waiting},
-                    {"exposed_reduce_and_update", b.wait},
+                    {"reduce_and_update_after_backward", b.wait},
                     {"reduce", b.reduce},
                     {"update", b.update}});
   }
@@ -58,14 +58,14 @@ void print_table(const bench::StepBenchmark& b) {
   fmt::print("step            {:10.1f} ms   {} sequences, {} tokens\n", b.step * 1e3, b.sequences,
              b.tokens);
   const auto phase = [&](const char* name, double seconds, const char* note) {
-    fmt::print("  {:<13} {:10.1f} ms   {:5.1f} %{}\n", name, seconds * 1e3, 100 * seconds / b.step,
+    fmt::print("  {:<14} {:10.1f} ms   {:5.1f} %{}\n", name, seconds * 1e3, 100 * seconds / b.step,
                note);
   };
   if (b.knows_phases) {
     phase("forward", b.forward, "");
     phase("backward", b.backward, "");
     if (b.waiting > 0) phase("waiting", b.waiting, "   for what other stages send");
-    phase("exposed", b.wait, "   reduce and update left after backward");
+    phase("after backward", b.wait, "   what is left of reduce and update");
     phase("reduce", b.reduce, "   all of it, beside backward");
     phase("update", b.update, "   all of it, beside backward");
   } else {

@@ -15,8 +15,9 @@ enum class BucketPhase : uint8_t {
   kGather,  // gathering updated weights
 };
 
-// The bucket of events that concern all buckets at once.
+// The bucket of events that concern all buckets at once, and of those that concern LateRows.
 inline constexpr int kNoBucket = -1;
+inline constexpr int kLateRowsBucket = -2;
 
 // One piece of work in a step, on std::chrono::steady_clock.
 struct BucketEvent {

@@ -31,17 +31,18 @@ struct BucketOptions {
   ClipMode clip = ClipMode::kAfterAllReduce;
   float max_norm = 1.0f;
   device::DType reduce_dtype = device::DType::kF32;  // in place where gradients are of this dtype
-  int64_t bucket_bytes = 25 << 20;                   // of reduce_dtype, about (see make_buckets)
-  // Given: optimizer state is sharded among the ranks (ZeRO stage 1, Rajbhandari et al. 2020). A
-  // rank gets the sum of only its local_shard of every bucket and updates that; then these weights
-  // [n] are gathered from all ranks. Nothing else of other ranks' shards changes.
+  int64_t bucket_bytes = 25'000'000;                 // of reduce_dtype, about (see make_buckets)
+  // If present: optimizer state is sharded among the ranks (ZeRO stage 1, Rajbhandari et al. 2020).
+  // A rank gets the sum of only its local_shard of every bucket and updates that; then these
+  // weights [n] are gathered from all ranks. Nothing else of other ranks' shards changes.
   device::Tensor gathered_weights;
   LateRows late_rows;  // an empty table: none
-  // Given: the ranks that each have another part of the model's gradients, these among them. Norms
-  // and the number of buckets are then over all parts. Duplicated, as the ranks that reduce are.
+  // If present: the ranks that each have another part of the model's gradients, these among them.
+  // Norms and the number of buckets are then over all parts. Duplicated, as the ranks that reduce
+  // are.
   Communicator* parts = nullptr;
-  // Given: gradients are sharded, too (stage 2). A rank keeps the sums of its local shards here
-  // [n, at least these], and memory for gradients is free once they are reduced: see
+  // If present: gradients are sharded, too (stage 2). A rank keeps the sums of its local shards
+  // here [n, at least these], and memory for gradients is free once they are reduced: see
   // GradientBuckets::begin_writing. Not with kBeforeAllReduce, which needs all of it at once.
   device::Arena gradient_shards;
   // How often a step reduces every bucket, each time adding to gradient_shards, without which it is
@@ -86,10 +87,10 @@ struct DeferredUpdate {
 class GradientBuckets {
  public:
   // Called once a step for every bucket, in the order of buckets() (those of LateRows' table last),
-  // once its gradients are reduced
-  // (kAfterAllReduce: once all are). In host memory by finish_step's caller, or, where weights are
-  // gathered at once, also by a thread of the engine, beside backward. May overwrite the gradients:
-  // the next step does, too; but gaps, where all ranks have zeros, must stay zero.
+  // once its gradients are reduced (kAfterAllReduce: once all are). In host memory by finish_step's
+  // caller, or, where weights are gathered at once, also by a thread of the engine, beside
+  // backward. May overwrite the gradients: the next step does, too; but gaps, where all ranks have
+  // zeros, must stay zero.
   using Update = BucketUpdate;
 
   // `gradients` [n] master dtype, laid out in the order in which backward finishes, which may pause

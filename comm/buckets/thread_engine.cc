@@ -398,9 +398,9 @@ void ThreadEngine::perform(Work work) {
       return timed(bucket_of(progress_.cast_back), BucketPhase::kNorm,
                    [this] { cast_back(progress_.cast_back); });
     case Work::kGatherRows:
-      return timed(kNoBucket, BucketPhase::kClip, [this] { gather_rows(); });
+      return timed(kLateRowsBucket, BucketPhase::kClip, [this] { gather_rows(); });
     case Work::kAddRows:
-      return timed(kNoBucket, BucketPhase::kNorm, [this] { add_rows(); });
+      return timed(kLateRowsBucket, BucketPhase::kNorm, [this] { add_rows(); });
     case Work::kPublishNorm:
       return publish_norm();
     case Work::kUpdate: {
@@ -473,9 +473,9 @@ void ThreadEngine::reduce_loop() {
       if (stop_) return;
     }
     if (agree) {
-      timed(kNoBucket, BucketPhase::kReduce, [this] { rows_->agree(); });
+      timed(kLateRowsBucket, BucketPhase::kReduce, [this] { rows_->agree(); });
     } else if (rows) {
-      timed(kNoBucket, BucketPhase::kReduce, [this] { rows_->reduce(); });
+      timed(kLateRowsBucket, BucketPhase::kReduce, [this] { rows_->reduce(); });
     } else if (sums) {
       timed(kNoBucket, BucketPhase::kReduce, [this] {
         communicator_->all_reduce_sum(host_sums_.data(), std::ssize(host_sums_),

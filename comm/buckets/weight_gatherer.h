@@ -26,9 +26,10 @@ class WeightGatherer {
   // in host memory the caller waits. Rethrows what gathering threw.
   virtual void wait(int unit) = 0;
 
-  // Whether gathers from now on are timed, and when those were, since the last call, as events of
-  // BucketPhase::kGather whose bucket is the unit. In device memory waits for them.
+  // From now on gathers are timed, or not.
   virtual void time_steps(bool on) = 0;
+  // Those since the last call, of BucketPhase::kGather; their bucket is the unit. In device memory
+  // waits for them.
   virtual std::vector<BucketEvent> take_events() = 0;
 };
 

@@ -28,6 +28,17 @@ class OverlapBenchmarkOverRanks : public testing_support::TemporaryDirectory {
   training::Ranks ranks_{*world_, {world_->rank(), world_->size()}};
 };
 
+TEST_F(OverlapBenchmarkOverRanks, WithEarlyWordsMeasuresTheModesThatHaveThem) {
+  if (ranks_.size() == 1) GTEST_SKIP() << "one rank communicates with nobody";
+  config_.reduce.early_words = true;
+  config_.clip.mode = config::ClipMode::kNone;
+  const OverlapBenchmark result = benchmark_overlap(
+      config_, {.steps = 1, .micro_batch_tokens = 200, .link = comm::Link{1e8, 1e-5}}, ranks_);
+  ASSERT_EQ(result.modes.size(), 2U);
+  EXPECT_EQ(result.modes[0].name, "none, early words");
+  EXPECT_EQ(result.modes[1].name, "after_allreduce, early words");
+}
+
 TEST_F(OverlapBenchmarkOverRanks, MeasuresEveryModeOverTheStatedLink) {
   const OverlapOptions options{.steps = 2,
                                .micro_batch_tokens = 200,

@@ -67,8 +67,8 @@ TEST(RunConfigChecks, EarlyWordsNeedGradientsThatAreReducedWhole) {
   RunConfig config;
   config.reduce.early_words = true;
   EXPECT_EQ(conflict_of(config),
-            "<reduce.early_words>: reduce.early_words: a rank's own gradient is clipped whole, "
-            "before any of it is reduced; set clip.mode to after_allreduce or none, or "
+            "<reduce.early_words>: reduce.early_words: a rank's own gradient is clipped before "
+            "it is reduced; set clip.mode to after_allreduce or none, or "
             "early_words to false");
   config.clip.mode = ClipMode::kAfterAllReduce;
   EXPECT_EQ(conflict_of(config), "");

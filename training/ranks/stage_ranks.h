@@ -33,8 +33,8 @@ class StageRanks {
 // What crosses the borders of a stage.
 class StageMessages {
  public:
-  // Of `model`, for micro-batches of any schedule with as many in flight as it has memory for. All
-  // ranks of `stages` construct together; all outlive it.
+  // For any schedule with at most model.in_flight() micro-batches in flight. All ranks of `stages`
+  // construct together; all outlive it.
   StageMessages(const bert::Model& model, comm::Communicator& stages);
 
   // Begins what a task of `schedule` sends or receives; waits for what is still on its way from or

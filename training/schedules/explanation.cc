@@ -19,7 +19,7 @@ std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::Paramet
     fail("schedule {}: is for {} blocks, the model has {}", schedule.name, own, groups.size());
   }
   comm::BucketReadiness readiness(buckets, schedule.rounds);
-  std::vector<bool> known(buckets.size());
+  std::vector<int> known(buckets.size());  // rounds of each
   std::vector<ExplainedTask> explained;
   for (const Task& task : schedule.tasks) {
     ExplainedTask& result = explained.emplace_back(task);
@@ -31,8 +31,9 @@ std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::Paramet
     result.gradients = layout.completes(group, early_words);
     for (const Range& range : result.gradients) readiness.mark_ready(range.begin, range.end, 0);
     for (size_t bucket = 0; bucket < buckets.size(); ++bucket) {
-      if (known[bucket] || !readiness.is_ready(static_cast<int>(bucket))) continue;
-      known[bucket] = true;
+      const int rounds = readiness.rounds_of(static_cast<int>(bucket));
+      if (rounds == known[bucket]) continue;
+      known[bucket] = rounds;
       result.buckets.push_back(static_cast<int>(bucket));
     }
   }

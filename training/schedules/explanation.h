@@ -19,9 +19,9 @@ struct ExplainedTask {
   int peer = -1;                 // the stage that it sends to or receives from
 };
 
-// `buckets`: those of the gradients of a model, or of the schedule's stage of it, laid out like
-// this, with or without early words (ParameterLayout::completes). Throws Error where the schedule
-// is for another number of blocks.
+// `layout`: of the model, or of the schedule's stage of it; `buckets`: of the gradients in it.
+// `early_words`: see ParameterLayout::completes. Throws Error where the schedule is for another
+// number of blocks.
 std::vector<ExplainedTask> explain(const Schedule& schedule, const bert::ParameterLayout& layout,
                                    const std::vector<Range>& buckets, bool early_words = false);
 

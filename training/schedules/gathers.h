@@ -10,8 +10,8 @@
 
 namespace strata::training {
 
-// Of every block of a model laid out like this, which of `units`, runs of the arena, has its
-// weights.
+// Of each block of a model laid out like this, in the order of forward, the index in `units`, runs
+// of the arena, of the one with its weights.
 std::vector<int> units_of_blocks(const bert::ParameterLayout& layout, std::span<const Range> units);
 
 // `schedule`, with a task that gathers the weights of every unit before their use, and ahead of it:

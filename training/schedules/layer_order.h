@@ -8,8 +8,8 @@ namespace strata::training {
 
 // A block's gradients become ready as soon as its last micro-batch is through, and are reduced
 // beside the backwards of all micro-batches through all blocks before it. All micro-batches are in
-// flight. The heads go back with each micro-batch at once, so that their activations are those of
-// one. Gradients have the bits of micro_batch_order: sums are in the same order.
+// flight. The heads go back with each micro-batch at once, so that with `recompute` all share their
+// memory. Gradients have the bits of micro_batch_order: sums are in the same order.
 Schedule layer_order(int blocks, int micro_batches, bool recompute);
 
 }  // namespace strata::training

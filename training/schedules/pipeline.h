@@ -12,8 +12,8 @@ namespace strata::training {
 // micro-batches are in flight.
 //
 // With n micro-batches (at least as many as stages P) a stage waits for (P - 1) / n of its working
-// time where its layers are contiguous, (P - 1) / (n L / P) where they are modular: each then goes
-// through its first layers only before the next stage may begin. L: layers of the model.
+// time where its layers are contiguous, (P - 1) / (n L / P) where they are modular: the next stage
+// then begins when a micro-batch is through one layer instead of L / P. L: layers of the model.
 // (Embeddings and heads, and the way from stage to stage, come on top.)
 Schedule pipeline(const bert::Stage& stage, int blocks, int micro_batches, bool recompute);
 

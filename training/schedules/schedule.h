@@ -1,5 +1,5 @@
 // The order of work of one step, as data: what a step walks, and what `strata bench step --explain`
-// prints. Each file of training/schedules/ makes one.
+// prints. micro_batch_order.h, layer_order.h and pipeline.h make them; gathers.h adds tasks.
 #pragma once
 
 #include <cstdint>
@@ -69,16 +69,18 @@ class UnitsInMemory {
   std::vector<bool> present_;
 };
 
-// Throws Error, saying which task, unless forward and backward of every block of the stage are
-// there once for every micro-batch and no task comes before what it needs: forward the block
-// before, or its receipt, and the forward of the micro-batch before; backward the block's forward
-// and the backward of the block after, or its receipt; sends what they send; kReady all backwards
-// of its block, or those of a round; kUpdate, the last task, everything, what other stages read
-// included. At most `in_flight` micro-batches are begun and not finished. Where the schedule
-// recomputes, what backward reads is of the last forward or recompute, which must have been of its
-// block and micro-batch. Where weights are gathered, those of every task are in memory. The
-// gradient of a micro-batch has one place: what is sent from there leaves before the next is
-// received.
+// Throws Error, saying which task, unless
+// - forward and backward of every block of the stage are there once for every micro-batch;
+// - forward follows the block before, or its receipt, and the forward of the micro-batch before;
+// - backward follows the block's forward and the backward of the block after, or its receipt;
+// - sends follow what they send; kReady all backwards of its block, or those of a round;
+// - kUpdate, the last task, follows everything, what other stages read included;
+// - at most `in_flight` micro-batches are begun and not finished;
+// - where the schedule recomputes, the last forward or recompute before a backward is of its block
+//   and micro-batch;
+// - where weights are gathered, those of every task are in memory;
+// - what is sent from a micro-batch's gradient, which has one place, leaves before the next is
+//   received there.
 void check_schedule(const Schedule& schedule);
 
 // The stage that a task of `schedule` sends to or receives from; -1: it does neither.

@@ -44,6 +44,12 @@ const char* name_of(comm::BucketPhase phase) {
   return "";
 }
 
+// What happens to LateRows in this phase.
+const char* name_of_rows(comm::BucketPhase phase) {
+  if (phase == comm::BucketPhase::kReduce) return "reduce rows";
+  return phase == comm::BucketPhase::kClip ? "collect rows" : "add rows";
+}
+
 // What names a rank's lanes and puts them in order.
 std::string lane_descriptions(int rank) {
   std::string lines;
@@ -87,8 +93,10 @@ void Timeline::add(Lane lane, std::string name, Clock::time_point begin, Clock::
 
 void Timeline::add(std::span<const comm::BucketEvent> events) {
   for (const comm::BucketEvent& event : events) {
-    std::string name = event.bucket < 0 ? "exchange norms"
-                                        : fmt::format("{} {}", name_of(event.phase), event.bucket);
+    std::string name = event.bucket == comm::kNoBucket ? "exchange norms"
+                       : event.bucket == comm::kLateRowsBucket
+                           ? name_of_rows(event.phase)
+                           : fmt::format("{} {}", name_of(event.phase), event.bucket);
     add(lane_of(event.phase), std::move(name), event.begin_ns, event.end_ns);
   }
 }

@@ -197,6 +197,7 @@ TEST_F(Resume, GoesOnOnOtherRanksBesideTheOriginalsName) {
   system_.fails_at = 0;
   system_.named_ranks = 2;
   config_.batch.micro_batch *= 2;
+  config_.parallel.stages = 2;
   const auto results = run(ExistingResults::kResume);
   EXPECT_TRUE(results[0].reached_target);
   EXPECT_NE(results[0].log.string().find("4rank"), std::string::npos) << results[0].log;
