@@ -262,6 +262,17 @@ std::string to_yaml(const RunConfig& config) {
   return text;
 }
 
+std::vector<std::string> differences(const RunConfig& before, const RunConfig& now) {
+  std::vector<std::string> lines;
+  for (const ConfigSection& section : config_sections()) {
+    for (const ConfigKey& key : section.keys) {
+      const std::string was = key.write(before), is = key.write(now);
+      if (was != is) lines.push_back(fmt::format("{}: {}, now {}", key.name, was, is));
+    }
+  }
+  return lines;
+}
+
 int64_t global_batch_size(const RunConfig& config, int ranks) {
   return int64_t{config.batch.micro_batch} * config.batch.gradient_accumulation_steps *
          (ranks / config.parallel.stages);

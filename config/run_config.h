@@ -195,6 +195,8 @@ RunConfig load_run_config(const std::filesystem::path& path,
 
 // Every key with its value, such that load_run_config reads back the same configuration.
 std::string to_yaml(const RunConfig& config);
+// Of every key whose values differ: "optimizer.lr: 0.1, now 0.2".
+std::vector<std::string> differences(const RunConfig& before, const RunConfig& now);
 
 // docs/config.md: every key with its type, default and meaning, in Markdown.
 std::string config_reference();

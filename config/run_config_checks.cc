@@ -108,6 +108,15 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
                          "layer is for the open division (run.division is closed); use "
                          "micro_batch"});
   }
+  constexpr int kMostInFlight = 1024;
+  if ((layer_order || config.parallel.stages > 1) &&
+      config.batch.gradient_accumulation_steps > kMostInFlight) {
+    conflicts.push_back(
+        {"batch.gradient_accumulation_steps",
+         fmt::format("layer order and pipelines have all {} micro-batches in memory at once; use "
+                     "at most {}, or accumulation_order micro_batch and 1 stage",
+                     config.batch.gradient_accumulation_steps, kMostInFlight)});
+  }
   if (layer_order && config.device.graphs) {
     conflicts.push_back({"batch.accumulation_order",
                          "layer begins to reduce in the middle of a step, which no graph can hold; "

@@ -196,7 +196,9 @@ ConfigSection parallel_section() {
            "first stage also has embeddings and heads. Not with layer order, device.graphs, fp8, "
            "or `optimizer.sharded` gradients or all. Open division only."),
        key("pipeline", get, &S::pipeline, Choice<PipelineKind>{},
-           "Which layers a stage has. Gradients are the same.")});
+           "Which layers a stage has. Gradients are the same; but clip.mode "
+           "bucket_before_allreduce "
+           "clips buckets, which are of one stage.")});
 }
 
 ConfigSection optimizer_section() {

@@ -29,6 +29,7 @@ struct Benchmark {
   std::optional<OutputLock> lock = {};         // of the first rank
   std::vector<ExperimentResult> results = {};  // that were there already
   std::vector<int> interrupted = {};           // experiments that may go on from a checkpoint
+  bool on_other_ranks = false;                 // than those that began them; of the first rank
 
   bool first() const { return system.rank() == 0; }
   // Lines for people, from the first rank only.
@@ -37,8 +38,8 @@ struct Benchmark {
   }
 };
 
-// What may differ between results that lie together is not written.
-std::string comparable(config::RunConfig config, bool on_other_ranks) {
+// What may differ between results that lie together is the same here.
+config::RunConfig comparable(config::RunConfig config, bool on_other_ranks) {
   config.run.experiments = 1;
   config.run.stall_seconds = 0;
   config.checkpoint = {};
@@ -47,7 +48,7 @@ std::string comparable(config::RunConfig config, bool on_other_ranks) {
     config.device.threads = {};
     config.parallel = {};
   }
-  return to_yaml(config);
+  return config;
 }
 
 bool can_be_resumed(const ResultTree& tree, int experiment) {
@@ -62,9 +63,10 @@ void check_found(const ResultTree& tree, const FoundResults& found, const config
   if (on_other_ranks ? !describe_other_ranks(described, system_description)
                      : !describe_same_system(described, system_description)) {
     fail(
-        "{}: describes another system, or this one otherwise, than the results would be of; "
+        "{}: describes another system, or this one otherwise, than the results would be of ({}); "
         "continue on the same ranks and machines, or choose another run.output",
-        tree.system_description().string());
+        tree.system_description().string(),
+        fmt::join(differing_fields(described, system_description), ", "));
   }
   std::vector<int> experiments;  // what is set aside may be of any configuration
   if (existing == ExistingResults::kResume) experiments = found.interrupted;
@@ -72,14 +74,14 @@ void check_found(const ResultTree& tree, const FoundResults& found, const config
   for (const int experiment : experiments) {
     const std::filesystem::path theirs = tree.config(experiment);
     if (!std::filesystem::exists(theirs)) continue;
-    if (comparable(config::load_run_config(theirs), on_other_ranks) ==
-        comparable(config, on_other_ranks)) {
-      continue;
-    }
+    const std::vector<std::string> differing =
+        config::differences(comparable(config::load_run_config(theirs), on_other_ranks),
+                            comparable(config, on_other_ranks));
+    if (differing.empty()) continue;
     fail(
-        "{}: is another configuration than is to be continued with; give the same one, or choose "
-        "another run.output",
-        theirs.string());
+        "{}: is another configuration than is to be continued with ({}); give the same one, or "
+        "choose another run.output",
+        theirs.string(), fmt::join(differing, "; "));
   }
 }
 
@@ -150,11 +152,11 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
   b.lock.emplace(b.tree.results());
   FoundResults found = find_results(b.tree, experiments, existing);
   if (!found.empty()) {
-    const bool on_other_ranks =
+    b.on_other_ranks =
         existing == ExistingResults::kResume &&
         describe_other_ranks(read_file(b.tree.system_description()), system_description);
-    check_found(b.tree, found, b.config, existing, system_description, on_other_ranks);
-    if (on_other_ranks) check_none_begins(b.tree, found, experiments);
+    check_found(b.tree, found, b.config, existing, system_description, b.on_other_ranks);
+    if (b.on_other_ranks) check_none_begins(b.tree, found, experiments);
   }
   for (const ExperimentResult& result : found.results) tidy_ended(b, result.experiment);
   for (int experiment = 0; experiment < experiments; ++experiment) {
@@ -272,8 +274,8 @@ bool log_is_of(const Benchmark& b, int experiment, const ResumePoint& point) {
 }
 
 // Of an interrupted experiment: the last checkpoint that is whole and of its log. Where the first
-// one was never finished the experiment begins anew. Throws Error where one that was finished is of
-// no use: whether to lose what was trained is for the user to say.
+// one was never finished the experiment begins anew, on the ranks that began it. Throws Error where
+// one that was finished is of no use: whether to lose what was trained is for the user to say.
 std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment) {
   if (std::ranges::find(b.interrupted, experiment) == b.interrupted.end()) return std::nullopt;
   const std::filesystem::path checkpoints = b.tree.checkpoints(experiment);
@@ -295,6 +297,14 @@ std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment)
   bool lost = std::ranges::any_of(
       steps, [&](int64_t step) { return is_marked_whole(checkpoint_folder(checkpoints, step)); });
   b.system.broadcast(&lost, sizeof lost);
+  bool elsewhere = b.on_other_ranks;
+  b.system.broadcast(&elsewhere, sizeof elsewhere);
+  if (!lost && elsewhere) {
+    fail(
+        "{}: holds no whole checkpoint to go on from, and on another number of ranks the run would "
+        "be of another system; give the ranks that began it, or another run.output",
+        checkpoints.string());
+  }
   if (!lost) {
     if (b.first()) say_set_aside(b, experiment);
     return std::nullopt;

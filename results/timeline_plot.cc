@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using Span = TimelineTrace::Span;
 
-constexpr size_t kMostSpans = 20000;
+constexpr size_t kMostSpans = 20000, kMostLanes = 500;
 // Names that an error lists.
 constexpr size_t kMostNames = 12;
 constexpr double kWidth = 11, kMargins = 1.9, kRowHeight = 0.32, kCharacter = 0.068,
@@ -156,6 +156,7 @@ class Drawing {
   }
 
   Plot plot() const {
+    if (drawn_ == 0) fail("there is nothing to plot: no span has a length there");
     std::string data;
     std::vector<std::string> boxes;
     for (const Colour& colour : kColours) {
@@ -184,11 +185,15 @@ class Drawing {
     std::map<std::pair<int, int>, std::vector<const Span*>> lanes;
     for (const Span& span : trace_.spans) {
       const bool inside = span.begin_ms < panel.end_ms && span.end_ms > panel.begin_ms;
-      if (inside && span.name != panel.title) lanes[{span.process, span.lane}].push_back(&span);
+      if (inside && (panel.title.empty() || span.name != panel.title))
+        lanes[{span.process, span.lane}].push_back(&span);
     }
     if (!panel.title.empty()) {
       label(panel.title, "graph 0", row_ + 0.5, "left", 10);
       row_ += 1;
+    }
+    if (lanes.size() > kMostLanes) {
+      fail("{} lanes cannot be seen in one picture: at most {} can", lanes.size(), kMostLanes);
     }
     for (const auto& [lane, spans] : lanes) {
       label(name_of(lane), "graph -0.01", row_ + 0.5, "right", 9);

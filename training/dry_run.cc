@@ -21,12 +21,14 @@ class Checks {
   DryRun run() {
     attempt([this] { bert_ = make_bert_config(config_); });
     attempt([this] { backend_ = make_backend(config_, ranks_.local); });
-    if (backend_) fact("device: {}, {} ranks", backend_->description(), ranks_.size());
+    if (backend_)
+      fact("device: {}, {} rank{}", backend_->description(), ranks_.size(),
+           ranks_.size() == 1 ? "" : "s");
     if (bert_) {
-      attempt([this] { check_stages(config_, *bert_, ranks_.size()); });
+      const bool staged = attempt([this] { check_stages(config_, *bert_, ranks_.size()); });
       attempt([this] { check_vocabulary(config_, *bert_); });
-      attempt([this] { check_model(); });
-      attempt([this] { check_training_data(); });
+      if (staged) attempt([this] { check_model(); });
+      attempt([this, staged] { check_training_data(staged); });
       attempt([this] { check_evaluation_data(); });
     }
     if (config_.data.shapes) attempt([this] { data::read_sample_classes(*config_.data.shapes); });
@@ -40,12 +42,15 @@ class Checks {
   }
 
  private:
+  // Whether nothing speaks against it.
   template <typename Work>
-  void attempt(const Work& work) {
+  bool attempt(const Work& work) {
     try {
       work();
+      return true;
     } catch (const std::exception& error) {
       result_.problems.push_back(message_of(error));
+      return false;
     }
   }
   template <typename... Values>
@@ -72,9 +77,10 @@ class Checks {
     return source;
   }
 
-  void check_training_data() {
+  void check_training_data(bool dealt_to_ranks) {
     const auto source = open_and_try(config_.data.train);
     fact("training data: {} samples", source->size());
+    if (!dealt_to_ranks) return;
     loadbalance::make_batch_plan(plan_options(config_, ranks_.size(), 0),
                                  histogram_of(source->index().classes()))
         ->next_step();

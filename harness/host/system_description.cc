@@ -137,8 +137,32 @@ bool describe_same_system(const std::string& a, const std::string& b) {
 bool describe_other_ranks(const std::string& a, const std::string& b) {
   const auto kOfRanks = {"host_processor_frequency", "system_name", "number_of_nodes",
                          "accelerators_per_node",    "hw_notes",    "sw_notes"};
-  const auto first = fields_but(a, kOfRanks);
-  return first.is_object() && first == fields_but(b, kOfRanks) && !describe_same_system(a, b);
+  const auto described = [&](const std::string& text) {
+    nlohmann::json json = fields_but(text, kOfRanks);
+    // Of what connects several.
+    for (const char* library : {"MPI", "NCCL"}) {
+      if (json.is_object() && json["other_software_stack"].is_object()) {
+        json["other_software_stack"].erase(library);
+      }
+    }
+    return json;
+  };
+  const auto first = described(a);
+  return first.is_object() && first == described(b) && !describe_same_system(a, b);
+}
+
+std::vector<std::string> differing_fields(const std::string& a, const std::string& b) {
+  auto first = fields_but(a, {"host_processor_frequency"}),
+       second = fields_but(b, {"host_processor_frequency"});
+  if (!first.is_object() || !second.is_object()) return {"it is no JSON object"};
+  std::vector<std::string> names;
+  for (const auto& [name, value] : first.items()) {
+    if (!second.contains(name) || second[name] != value) names.push_back(name);
+  }
+  for (const auto& [name, value] : second.items()) {
+    if (!first.contains(name)) names.push_back(name);
+  }
+  return names;
 }
 
 bool differ_in_ranks_only(const std::string& a, const std::string& b) {

@@ -41,6 +41,8 @@ bool describe_same_system(const std::string& a, const std::string& b);
 
 // Whether two descriptions are of the same machines with different ranks, all else being equal.
 bool describe_other_ranks(const std::string& a, const std::string& b);
+// The fields that describe_same_system finds to differ.
+std::vector<std::string> differing_fields(const std::string& a, const std::string& b);
 
 // Whether two names made by system_name are of the same hardware on different ranks or nodes.
 bool differ_in_ranks_only(const std::string& a, const std::string& b);

@@ -55,6 +55,15 @@ TEST(RunConfigChecks, OrdersOfWorkThatCannotBeCombinedAreRefused) {
             "middle of a step, which no graph can hold; set device.graphs to false, or use "
             "micro_batch");
   config = {};
+  config.batch.accumulation_order = AccumulationOrder::kLayer;
+  config.batch.gradient_accumulation_steps = 1024;
+  EXPECT_EQ(conflict_of(config), "");
+  config.batch.gradient_accumulation_steps = 1025;
+  EXPECT_EQ(conflict_of(config),
+            "<batch.gradient_accumulation_steps>: batch.gradient_accumulation_steps: layer order "
+            "and pipelines have all 1025 micro-batches in memory at once; use at most 1024, or "
+            "accumulation_order micro_batch and 1 stage");
+  config = {};
   config.batch.activations = ActivationPolicy::kRecompute;
   config.model.precision = Precision::kFp8;
   config.batch.round_tokens = 64;

@@ -118,7 +118,19 @@ TEST_F(TimelinePlot, NamesWhatThereIsWhereANameIsMissing) {
   }
 }
 
+TEST_F(TimelinePlot, SaysWhereNothingHasALength) {
+  EXPECT_THROW(plot_timeline(read(R"([{"ph": "X", "name": "a", "ts": 7, "dur": 0}])"), {}), Error);
+  EXPECT_EQ(plot_timeline(read(R"([{"ph": "X", "ts": 7, "dur": 1}])"), {}).drawn, 1U)
+      << "it has no name";
+}
+
 TEST_F(TimelinePlot, RefusesMoreThanCanBeSeen) {
+  std::string lanes = "[";
+  for (int i = 0; i < 501; ++i) {
+    lanes += fmt::format(R"({}{{"ph": "X", "name": "a", "tid": {}, "ts": 1, "dur": 1}})",
+                         i ? "," : "", i);
+  }
+  EXPECT_THROW(plot_timeline(read(lanes + "]"), {}), Error);
   std::string events = "[";
   for (int i = 0; i < 20001; ++i) {
     events += fmt::format(R"({}{{"ph": "X", "name": "a", "ts": {}, "dur": 1}})", i ? "," : "", i);

@@ -73,6 +73,20 @@ TEST_F(SystemDescription, IsOfTheSameSystemWhateverTheClockFrequencyIs) {
   EXPECT_FALSE(describe_same_system("torn {", "torn {"));
 }
 
+TEST_F(SystemDescription, OtherRanksMayBeOneThatNeedsNoMpi) {
+  SystemFacts facts = facts_;
+  facts.libraries = {{"oneDNN", "2.6.3"}, {"MPI", "Open MPI v4.1.4"}};
+  const std::string several = system_description_json({}, {}, facts);
+  facts.ranks = 1;
+  facts.libraries.pop_back();
+  EXPECT_TRUE(describe_other_ranks(several, system_description_json({}, {}, facts)));
+  facts.libraries = {{"oneDNN", "3.0.0"}};
+  const std::string other = system_description_json({}, {}, facts);
+  EXPECT_FALSE(describe_other_ranks(several, other));
+  EXPECT_EQ(differing_fields(several, other),
+            (std::vector<std::string>{"other_software_stack", "sw_notes", "system_name"}));
+}
+
 TEST_F(SystemDescription, NamesTellWhereOnlyRanksDiffer) {
   EXPECT_TRUE(differ_in_ranks_only("CPU_1rank", "CPU_2ranks"));
   EXPECT_TRUE(differ_in_ranks_only("2xCPU_16ranks", "CPU_8ranks"));

@@ -156,6 +156,20 @@ TEST_F(Resume, WithoutAFinishedCheckpointTheExperimentRunsAgain) {
   EXPECT_TRUE(std::filesystem::exists(tree().checkpoints(0).string() + ".interrupted.1"));
 }
 
+// Its result would lie under the name of the ranks that began it.
+TEST_F(Resume, WithoutAFinishedCheckpointNothingRunsAgainOnOtherRanks) {
+  system_.named_ranks = 4;
+  interrupt_at(4);
+  write_file_atomically(part(2), "damaged");
+  const std::string log = read_file(tree().log(0));
+  system_.named_ranks = 2;
+  const std::string error = error_of([&] { run(ExistingResults::kResume); });
+  EXPECT_NE(error.find("the ranks that began it"), std::string::npos) << error;
+  system_.named_ranks = 4;
+  EXPECT_EQ(read_file(tree().log(0)), log);
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+}
+
 TEST_F(Resume, ContinuingSetsTheCheckpointsAside) {
   interrupt_at(8);
   EXPECT_TRUE(run(ExistingResults::kKeep)[0].reached_target);
@@ -178,8 +192,9 @@ TEST_F(Resume, CheckpointsOfAnotherLogAreRefused) {
 TEST_F(Resume, AnotherConfigurationOrOtherDataAreRefused) {
   interrupt_at(8);
   config_.optimizer.lr *= 2;
-  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("another configuration"),
-            std::string::npos);
+  const std::string error = error_of([&] { run(ExistingResults::kResume); });
+  EXPECT_NE(error.find("another configuration"), std::string::npos);
+  EXPECT_NE(error.find("(optimizer.lr: "), std::string::npos) << error;
   config_.optimizer.lr /= 2;
   system_.data_checksum = 2;
   EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("the data have changed"),
