@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/slow_link.h"
+#include "comm/emulated/slow_link.h"
 #include "config/run_config.h"
 #include "training/setup.h"
 

@@ -29,7 +29,10 @@ class CountedCollectives final : public device::Collectives {
     traffic_.add_all_gather(count, dtype, rank_, ranks_);
   }
   bool has_messages() const override { return inner_->has_messages(); }
-  void send(const void* data, size_t bytes, int to) override { inner_->send(data, bytes, to); }
+  void send(const void* data, size_t bytes, int to) override {
+    inner_->send(data, bytes, to);
+    traffic_.add_message(bytes);
+  }
   void receive(void* data, size_t bytes, int from) override { inner_->receive(data, bytes, from); }
 
  private:

@@ -17,7 +17,7 @@
 
 namespace strata::comm {
 
-// Messages from rank to rank, in host memory, that travel beside whatever their ranks do. For one
+// Messages from rank to rank, in host memory, that travel beside whatever their ranks do. Any
 // thread. Failure of another rank ends the process, as in Communicator.
 class Messages {
  public:

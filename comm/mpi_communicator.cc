@@ -123,7 +123,7 @@ class MpiCommunicator final : public Communicator {
     MPI_Request request;
     MPI_Comm_idup(communicator_, &copy, &request);
     wait_for(request, "a communicator's duplication", *stall_);
-    return make_mpi_messages(copy, stall_);
+    return make_mpi_messages(copy, stall_, traffic_);
   }
 
   Traffic* traffic() override { return traffic_.get(); }

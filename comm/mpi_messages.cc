@@ -18,8 +18,9 @@ constexpr int kTag = 1;
 
 class MpiMessages final : public Messages {
  public:
-  MpiMessages(MPI_Comm communicator, std::shared_ptr<StallWatch> stall)
-      : communicator_(communicator), stall_(std::move(stall)) {
+  MpiMessages(MPI_Comm communicator, std::shared_ptr<StallWatch> stall,
+              std::shared_ptr<Traffic> traffic)
+      : communicator_(communicator), stall_(std::move(stall)), traffic_(std::move(traffic)) {
     constexpr size_t kMany = 256;
     requests_.reserve(kMany);
     free_.reserve(kMany);
@@ -39,6 +40,7 @@ class MpiMessages final : public Messages {
   Ticket send(const void* data, size_t bytes, int to) override {
     MPI_Request request;
     MPI_Isend(data, count_of(bytes), MPI_BYTE, to, kTag, communicator_, &request);
+    traffic_->add_message(bytes);
     return begun({request, "a message's sending"});
   }
   Ticket receive(void* data, size_t bytes, int from) override {
@@ -47,10 +49,14 @@ class MpiMessages final : public Messages {
     return begun({request, "a message's receipt"});
   }
   void wait(Ticket ticket) override {
-    const Begun& waited = requests_[ticket];
+    Begun waited;
+    {
+      const std::lock_guard lock(mutex_);
+      waited = requests_[ticket];
+    }
     wait_for(waited.request, waited.operation, *stall_);
-    free_.push_back(ticket);
     const std::lock_guard lock(mutex_);
+    free_.push_back(ticket);
     --under_way_;
   }
 
@@ -69,16 +75,17 @@ class MpiMessages final : public Messages {
   }
 
   Ticket begun(const Begun& request) {
-    Ticket ticket = requests_.size();
-    if (free_.empty()) {
-      requests_.push_back(request);
-    } else {
-      ticket = free_.back();
-      free_.pop_back();
-      requests_[ticket] = request;
-    }
+    Ticket ticket = 0;
     {
       const std::lock_guard lock(mutex_);
+      if (free_.empty()) {
+        ticket = requests_.size();
+        requests_.push_back(request);
+      } else {
+        ticket = free_.back();
+        free_.pop_back();
+        requests_[ticket] = request;
+      }
       ++under_way_;
     }
     changed_.notify_all();
@@ -102,10 +109,11 @@ class MpiMessages final : public Messages {
 
   MPI_Comm communicator_;
   std::shared_ptr<StallWatch> stall_;
-  std::vector<Begun> requests_;  // by ticket
-  std::vector<Ticket> free_;
+  std::shared_ptr<Traffic> traffic_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
+  std::vector<Begun> requests_;  // by ticket
+  std::vector<Ticket> free_;
   int under_way_ = 0;
   bool stop_ = false;
   std::thread thread_;
@@ -114,8 +122,9 @@ class MpiMessages final : public Messages {
 }  // namespace
 
 std::unique_ptr<Messages> make_mpi_messages(MPI_Comm communicator,
-                                            std::shared_ptr<StallWatch> stall) {
-  return std::make_unique<MpiMessages>(communicator, std::move(stall));
+                                            std::shared_ptr<StallWatch> stall,
+                                            std::shared_ptr<Traffic> traffic) {
+  return std::make_unique<MpiMessages>(communicator, std::move(stall), std::move(traffic));
 }
 
 }  // namespace strata::comm

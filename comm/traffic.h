@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/range.h"
@@ -21,7 +22,7 @@ inline int64_t all_gather_bytes(int64_t count, device::DType dtype, int rank, in
   return own.size() * (ranks - 1) * static_cast<int64_t>(size_of(dtype));
 }
 
-// What a rank has sent in collectives of floating-point data. Any thread.
+// What a rank has sent. Any thread.
 class Traffic {
  public:
   void add_reduce_scatter(int64_t count, device::DType dtype, int rank, int ranks) {
@@ -30,10 +31,15 @@ class Traffic {
   void add_all_gather(int64_t count, device::DType dtype, int rank, int ranks) {
     bytes_ += all_gather_bytes(count, dtype, rank, ranks);
   }
+  void add_message(size_t bytes) { message_bytes_ += static_cast<int64_t>(bytes); }
+
+  // In collectives of floating-point data.
   int64_t bytes() const { return bytes_; }
+  // In messages to single ranks.
+  int64_t message_bytes() const { return message_bytes_; }
 
  private:
-  std::atomic<int64_t> bytes_ = 0;
+  std::atomic<int64_t> bytes_ = 0, message_bytes_ = 0;
 };
 
 }  // namespace strata::comm

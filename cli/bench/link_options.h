@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "comm/slow_link.h"
+#include "comm/emulated/slow_link.h"
 
 namespace strata::cli {
 

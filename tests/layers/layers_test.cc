@@ -38,6 +38,7 @@ const std::vector<std::string> kOrder = {
     "bert/weights",
     "bert",
     "comm/buckets",
+    "comm/emulated",
     "comm",
     "optim",
     "loadbalance/plans",

@@ -1,4 +1,4 @@
-#include "comm/slow_link.h"
+#include "comm/emulated/slow_link.h"
 
 #include <gtest/gtest.h>
 
