@@ -21,12 +21,23 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
   return lengths;
 }
 
-double slowest(const training::Ranks& ranks, double seconds) {
-  // Every rank's value in its own place: a sum is all that is needed to know them all.
+std::vector<double> of_all_ranks(const training::Ranks& ranks, double value) {
+  // Each in its own place: a sum is all that is needed to know them all.
   std::vector<double> all(static_cast<size_t>(ranks.size()));
-  all[static_cast<size_t>(ranks.rank())] = seconds;
+  all[static_cast<size_t>(ranks.rank())] = value;
   ranks.communicator.all_reduce_sum(all.data(), ranks.size(), device::DType::kF64);
+  return all;
+}
+
+double slowest(const training::Ranks& ranks, double seconds) {
+  const std::vector<double> all = of_all_ranks(ranks, seconds);
   return *std::max_element(all.begin(), all.end());
+}
+
+int64_t sum_over_ranks(const training::Ranks& ranks, int64_t value) {
+  int64_t sum[] = {value};
+  ranks.communicator.all_reduce_sum(sum);
+  return sum[0];
 }
 
 namespace {

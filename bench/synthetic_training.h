@@ -29,8 +29,11 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
                                          int64_t micro_batch_tokens, const bert::BertConfig& bert,
                                          uint64_t seed);
 
-// The largest of all ranks' values; all call together.
+// Every rank's value, by rank; all call together.
+std::vector<double> of_all_ranks(const training::Ranks& ranks, double value);
+// The largest of them.
 double slowest(const training::Ranks& ranks, double seconds);
+int64_t sum_over_ranks(const training::Ranks& ranks, int64_t value);
 
 // The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths. Steps
 // are as in training: batch.gradient_accumulation_steps micro-batches of batch.micro_batch

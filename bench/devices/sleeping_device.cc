@@ -19,7 +19,8 @@ using device::Stream;
 
 class SleepingDevice final : public device::sample::SampleBackend {
  public:
-  explicit SleepingDevice(double flops_per_second) : flops_per_second_(flops_per_second) {
+  SleepingDevice(double flops_per_second, bool resident)
+      : flops_per_second_(flops_per_second), populate_(resident ? MAP_POPULATE : 0) {
     if (flops_per_second <= 0) fail("a device of {} FLOP/s: give it some", flops_per_second);
   }
 
@@ -29,11 +30,10 @@ class SleepingDevice final : public device::sample::SampleBackend {
                        flops_per_second_ / 1e9);
   }
 
-  // Pages that are never written take no memory.
   void* allocate(size_t bytes) override {
     const size_t mapped = std::max<size_t>(bytes, 1);
-    void* memory =
-        ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | populate_, -1, 0);
     if (memory == MAP_FAILED) fail("sleeping: cannot allocate {} MiB", bytes >> 20);
     mapped_[memory] = mapped;
     return memory;
@@ -94,26 +94,28 @@ class SleepingDevice final : public device::sample::SampleBackend {
     return sum;
   }
 
-  // One thread issues what is computed. Oversleeping is made up for by the operations after it.
+  // One thread issues what is computed. Oversleeping is made up for by the operations after it;
+  // what the thread does, or waits for, between two operations is not.
   void spend(Stream stream, double flops) {
     if (stream != Stream::kCompute) return;
-    constexpr auto kMadeUpFor = std::chrono::milliseconds(5);
-    const auto now = Clock::now();
-    if (now - busy_until_ > kMadeUpFor) busy_until_ = now;
+    busy_until_ += Clock::now() - awake_since_;
     busy_until_ += std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(flops / flops_per_second_));
     std::this_thread::sleep_until(busy_until_);
+    awake_since_ = Clock::now();
   }
 
   double flops_per_second_;
+  int populate_;                              // a flag of mmap, or none
   std::unordered_map<void*, size_t> mapped_;  // bytes
-  Clock::time_point busy_until_{};
+  // As if this thread had always woken up in time; when it did, last.
+  Clock::time_point busy_until_ = Clock::now(), awake_since_ = busy_until_;
 };
 
 }  // namespace
 
-std::unique_ptr<device::Backend> make_sleeping_device(double flops_per_second) {
-  return std::make_unique<SleepingDevice>(flops_per_second);
+std::unique_ptr<device::Backend> make_sleeping_device(double flops_per_second, bool resident) {
+  return std::make_unique<SleepingDevice>(flops_per_second, resident);
 }
 
 }  // namespace strata::bench

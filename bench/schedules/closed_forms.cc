@@ -1,0 +1,127 @@
+#include "bench/schedules/closed_forms.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "comm/buckets/units.h"
+#include "training/options.h"
+
+namespace strata::bench {
+
+using config::Sharding;
+
+double exposed_communication(std::span<const double> seconds, std::span<const double> before_end) {
+  double left = 0, exposed = 0;
+  for (size_t i = seconds.size(); i-- > 0;) {
+    left += seconds[i];
+    exposed = std::max(exposed, left - before_end[i]);
+  }
+  return exposed;
+}
+
+double activation_bytes(const bert::Model& model) {
+  const bert::BertConfig& bert = model.config();
+  const bert::BatchCapacity room = model.rounding().rounded(model.capacity());
+  const auto c = static_cast<double>(size_of(model.backend().compute_dtype()));
+  const auto m = static_cast<double>(size_of(model.backend().master_dtype()));
+  const auto t = static_cast<double>(room.tokens), h = static_cast<double>(bert.hidden_size);
+  const auto layers = static_cast<double>(bert.layers);
+  const double crossing = (layers + 2) * t * h * c;
+  const double layer = t * (7 * h + 2 * static_cast<double>(bert.intermediate_size)) * c +
+                       t * (static_cast<double>(bert.heads) + 2) * m;
+  const double ends = t * h * c + t * m + 6 * static_cast<double>(room.masked) * h * c;
+  const double in_flight = model.in_flight();
+  return model.recomputes() ? in_flight * crossing + layer + ends
+                            : in_flight * (crossing + layers * layer + ends);
+}
+
+double bubble_share(bert::Pipeline pipeline, int stages, int64_t layers, int micro_batches) {
+  const int64_t runs = pipeline == bert::Pipeline::kModular ? layers / stages : 1;
+  return static_cast<double>(stages - 1) / static_cast<double>(micro_batches * runs);
+}
+
+double bubble_with(const BubbleParts& parts) {
+  return std::max(parts.paper + parts.messages, parts.heads);
+}
+
+int64_t message_bytes(bert::Pipeline pipeline, int stages, const bert::BertConfig& model,
+                      int64_t tokens, device::DType compute) {
+  const int64_t runs = pipeline == bert::Pipeline::kModular ? model.layers / stages : 1;
+  return 2 * runs * tokens * model.hidden_size * static_cast<int64_t>(size_of(compute));
+}
+
+ShardingForms::ShardingForms(const config::RunConfig& config, const bert::Model& model, int ranks)
+    : config_(config), ranks_(ranks) {
+  const bert::ParameterLayout& layout = model.layout();
+  parameters_ = layout.size;
+  words_ = layout.word_embeddings.size();
+  segments_ = std::ssize(layout.all);
+  const auto units =
+      comm::make_units(layout.boundaries, training::gradient_buckets(config, layout));
+  first_unit_ = units.front().size();
+  last_unit_ = units.size() > 1 ? units.back().size() : 0;
+  for (size_t unit = 1; unit + 1 < units.size(); ++unit) {
+    inner_units_.push_back(units[unit].size());
+  }
+  const device::Backend& backend = model.backend();
+  const auto bytes_of = [](device::DType dtype) { return static_cast<int64_t>(size_of(dtype)); };
+  gradient_bytes_ = bytes_of(training::bucket_options(config).reduce_dtype);
+  master_bytes_ = bytes_of(backend.master_dtype());
+  compute_bytes_ = bytes_of(backend.compute_dtype());
+  rounding_bytes_ = backend.compute_dtype() == backend.master_dtype() ? 0 : compute_bytes_;
+  const bool each_micro_batch =
+      config.optimizer.sharded >= Sharding::kGradients &&
+      config.batch.accumulation_order == config::AccumulationOrder::kMicroBatch;
+  rounds_ = each_micro_batch ? config.batch.gradient_accumulation_steps : 1;
+}
+
+// Every pass over the model gathers what the one before did not leave in memory: where forward
+// turns into backward the last two layers, where the next micro-batch begins the first two.
+int64_t ShardingForms::gathered_elements() const {
+  const int64_t inner = std::accumulate(inner_units_.begin(), inner_units_.end(), int64_t{0});
+  int64_t last_two = 0, first_two = 0;
+  for (size_t i = 0; i < std::min<size_t>(2, inner_units_.size()); ++i) {
+    last_two += inner_units_[i];
+    first_two += inner_units_[inner_units_.size() - 1 - i];
+  }
+  return first_unit_ + last_unit_ + rounds_ * (2 * inner - last_two) - (rounds_ - 1) * first_two;
+}
+
+int64_t ShardingForms::bytes_sent() const {
+  const Sharding sharded = config_.optimizer.sharded;
+  int64_t bytes = rounds_ * parameters_ * gradient_bytes_;  // reduce-scattered
+  if (sharded == Sharding::kNone) {
+    bytes += parameters_ * gradient_bytes_;
+  } else if (sharded == Sharding::kAll) {
+    bytes += gathered_elements() * compute_bytes_;
+  } else {
+    bytes += parameters_ * compute_bytes_;
+  }
+  // Doubles that are all-reduced: the norm that clips, LAMB's two norms of every tensor.
+  int64_t sums = config_.clip.mode == config::ClipMode::kAfterAllReduce ? 1 : 0;
+  const bool lamb = config_.optimizer.name == config::OptimizerKind::kLamb;
+  if (lamb && sharded != Sharding::kNone) sums += 2 * segments_;
+  bytes += 2 * sums * static_cast<int64_t>(sizeof(double));
+  return (ranks_ - 1) * bytes;
+}
+
+training::ParameterMemory ShardingForms::memory() const {
+  const Sharding sharded = config_.optimizer.sharded;
+  const auto copies = [&](Sharding from) { return sharded >= from ? 1 : ranks_; };
+  const int64_t largest =
+      inner_units_.empty() ? 0 : *std::max_element(inner_units_.begin(), inner_units_.end());
+  const int64_t turns = ranks_ * (first_unit_ + last_unit_ + 2 * largest);
+  training::ParameterMemory memory{
+      .weights = copies(Sharding::kAll) * parameters_ * (master_bytes_ + rounding_bytes_),
+      .gradients = copies(Sharding::kGradients) * parameters_ * master_bytes_,
+      .state = copies(Sharding::kState) * 2 * parameters_ * master_bytes_};
+  if (sharded == Sharding::kAll) memory.weights += turns * compute_bytes_;
+  if (sharded >= Sharding::kGradients) memory.gradients += turns * master_bytes_;
+  if (config_.batch.gradient_accumulation_steps > rounds_) {
+    memory.gradients += ranks_ * words_ * master_bytes_;
+  }
+  return memory;
+}
+
+}  // namespace strata::bench

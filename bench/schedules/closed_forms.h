@@ -1,0 +1,65 @@
+// What the literature says that orders of work cost.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "bert/model/model.h"
+#include "config/run_config.h"
+#include "training/ranks/parameter_memory.h"
+
+namespace strata::bench {
+
+// What is left of communication when backward ends: of bucket after bucket, which take `seconds`
+// and are ready so long before the end. With a bucket a layer and many layers it is the larger of
+// tail x C and C - B, for C seconds in all and B of backward (Lamy-Poirier, arXiv 2106.02679).
+double exposed_communication(std::span<const double> seconds, std::span<const double> before_end);
+
+// T tokens, M masked positions, L layers, H hidden, I intermediate, A heads; c and m are bytes of
+// the compute and the master dtype. What crosses blocks: (L + 2) T H c. A layer keeps T (8 H + 2 I)
+// c - T H c of its output + T (A + 2) m; embeddings T H c + T m; heads 6 M H c.
+double activation_bytes(const bert::Model& model);
+
+// Share of the ideal time that a stage waits (the same paper): (P - 1) / n contiguous, (P - 1) / (n
+// L / P) modular.
+double bubble_share(bert::Pipeline pipeline, int stages, int64_t layers, int micro_batches);
+
+// What comes on top of the layers' time of a stage, as a share of it.
+struct BubbleParts {
+  double paper = 0;     // bubble_share
+  double heads = 0;     // time of heads and embeddings, on stage 0
+  double messages = 0;  // time of one micro-batch's way through a run of stages and back
+};
+// Stage 0 takes micro-batches through the heads while it waits for the other stages: only what does
+// not fit in there counts.
+double bubble_with(const BubbleParts& parts);
+
+// That a stage sends others in a step: 2 R T H c, for R runs of layers on it (1 contiguous, L / P
+// modular) and T tokens of all micro-batches.
+int64_t message_bytes(bert::Pipeline pipeline, int stages, const bert::BertConfig& model,
+                      int64_t tokens, device::DType compute);
+
+// ZeRO stages 1 to 3 (Rajbhandari et al. 2020), over the units that share memory
+// (docs/method.md). Both are sums over all ranks.
+class ShardingForms {
+ public:
+  // Of one step of `model`, of which every rank has all blocks.
+  ShardingForms(const config::RunConfig& config, const bert::Model& model, int ranks);
+
+  int64_t bytes_sent() const;
+  training::ParameterMemory memory() const;
+
+ private:
+  // Elements gathered in a step where weights are sharded.
+  int64_t gathered_elements() const;
+
+  const config::RunConfig& config_;
+  int64_t ranks_;
+  int64_t parameters_, words_, segments_;
+  int64_t first_unit_, last_unit_;
+  std::vector<int64_t> inner_units_;  // in the order of backward
+  int64_t gradient_bytes_, master_bytes_, compute_bytes_, rounding_bytes_;  // of an element
+  int64_t rounds_;
+};
+
+}  // namespace strata::bench

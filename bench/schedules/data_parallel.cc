@@ -1,0 +1,206 @@
+#include "bench/schedules/data_parallel.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "bench/schedules/closed_forms.h"
+#include "bench/synthetic_training.h"
+#include "training/options.h"
+#include "training/schedules/explanation.h"
+
+namespace strata::bench {
+namespace {
+
+using config::AccumulationOrder;
+using config::ActivationPolicy;
+
+struct Order {
+  AccumulationOrder accumulation;
+  ActivationPolicy activations;
+  bool early_words = false;
+};
+
+std::vector<Order> all_orders() {
+  std::vector<Order> orders;
+  for (const auto accumulation : {AccumulationOrder::kMicroBatch, AccumulationOrder::kLayer}) {
+    orders.push_back({accumulation, ActivationPolicy::kKeep});
+    orders.push_back({accumulation, ActivationPolicy::kRecompute});
+    orders.push_back({accumulation, ActivationPolicy::kKeep, true});
+  }
+  return orders;
+}
+
+config::RunConfig with(config::RunConfig config, const Order& order) {
+  config.parallel.stages = 1;
+  config.optimizer.sharded = config::Sharding::kNone;
+  config.batch.accumulation_order = order.accumulation;
+  config.batch.activations = order.activations;
+  config.reduce.early_words = order.early_words;
+  return config;
+}
+
+std::string name_of(const Order& order) {
+  const bool recompute = order.activations == ActivationPolicy::kRecompute;
+  return std::string(config::name_of(order.accumulation)) + (recompute ? ", recompute" : "") +
+         (order.early_words ? ", early words" : "");
+}
+
+// With which block each bucket is ready.
+std::vector<int> ready_blocks(const training::Schedule& schedule,
+                              const bert::ParameterLayout& layout,
+                              const std::vector<Range>& buckets, bool early_words) {
+  std::vector<int> blocks(buckets.size());
+  for (const training::ExplainedTask& each :
+       training::explain(schedule, layout, buckets, early_words)) {
+    if (each.task.kind != training::Task::Kind::kReady) continue;
+    for (const int bucket : each.buckets) blocks[static_cast<size_t>(bucket)] = each.task.block;
+  }
+  return blocks;
+}
+
+// Steps of one order, with and without communication.
+class MeasuredOrder {
+ public:
+  MeasuredOrder(const SectionSetup& setup, const Order& order, int batches,
+                comm::Communicator& alone)
+      : MeasuredOrder(setup, with(setup.config, order), order, batches, alone) {}
+
+  SyntheticTraining& training() { return training_; }
+  const std::vector<Range>& buckets() const { return buckets_->buckets(); }
+  const std::string& name() const { return result_.name; }
+
+  void step_without_link(size_t batch, bool measured) {
+    const SyntheticTraining::Step step = training_.timed_step(batch, *alone_);
+    if (measured) without_link_.push_back(step.seconds);
+  }
+  void step(size_t batch, bool measured, training::Timeline* timeline) {
+    const SyntheticTraining::Step step = training_.timed_step(batch, *buckets_, timeline);
+    if (measured) steps_.push_back(step);
+  }
+
+  OrderMeasurement result(double bytes_of_element) {
+    const auto of_steps = [&](auto value) {
+      std::vector<double> values;
+      for (const SyntheticTraining::Step& step : steps_) values.push_back(value(step));
+      return slowest(ranks_, median(std::move(values)));
+    };
+    using Step = SyntheticTraining::Step;
+    OrderMeasurement result = result_;
+    result.step = of_steps([](const Step& step) { return step.seconds; });
+    result.step_without_link = slowest(ranks_, median(without_link_));
+    result.forward = of_steps([](const Step& step) { return step.compute.forward; });
+    result.backward = of_steps([](const Step& step) { return step.compute.backward; });
+    result.hides = layered_ ? result.backward
+                            : of_steps([](const Step& step) { return step.compute.last_backward; });
+    result.communication.measured =
+        of_steps([](const Step& step) { return step.reduce.communication_seconds; });
+    result.exposed.measured =
+        of_steps([](const Step& step) { return step.reduce.exposed_communication_seconds; });
+    add_formulas(result, bytes_of_element);
+    return result;
+  }
+
+ private:
+  MeasuredOrder(const SectionSetup& setup, const config::RunConfig& config, const Order& order,
+                int batches, comm::Communicator& alone)
+      : ranks_(setup.ranks),
+        link_(setup.options.link),
+        training_(config, setup.options.micro_batch_tokens, batches, ranks_, setup.make_device()),
+        buckets_(
+            training_.make_buckets(setup.network.communicator, training::bucket_options(config))),
+        alone_(training_.make_buckets(alone, training::bucket_options(config))) {
+    result_.name = name_of(order);
+    ready_blocks_ =
+        ready_blocks(training::make_schedule(config, training_.model().config(), ranks_.size()),
+                     training_.model().layout(), buckets(), order.early_words);
+    result_.activations = {static_cast<double>(training_.model().activation_bytes()),
+                           activation_bytes(training_.model())};
+    result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
+    layered_ = order.accumulation == AccumulationOrder::kLayer;
+  }
+
+  void add_formulas(OrderMeasurement& result, double bytes_of_element) {
+    const bert::ParameterLayout& layout = training_.model().layout();
+    const auto layers = static_cast<double>(layout.layers.size());
+    const auto size = static_cast<double>(layout.size);
+    // What is reduced, and how much of backward is left when it is ready: layers, which are blocks
+    // 1, 2, ..., share that evenly, heads and embeddings take none of it.
+    std::vector<double> elements, before_end;
+    double tail = 0;
+    const auto add = [&](int64_t count, double bytes, int block) {
+      elements.push_back(static_cast<double>(count) * bytes / bytes_of_element);
+      before_end.push_back(result.hides * std::clamp<double>(block - 1, 0, layers) / layers);
+      if (block == 0) tail += elements.back();
+    };
+    const int64_t late = buckets_->late_rows();
+    if (late > 0) add(layout.word_embeddings.rows, 2, static_cast<int>(layers) + 1);  // which rows
+    for (size_t bucket = 0; bucket < buckets().size(); ++bucket) {
+      add(buckets()[bucket].size(), bytes_of_element, ready_blocks_[bucket]);
+    }
+    if (late > 0) add(late * layout.word_embeddings.cols, bytes_of_element, 0);
+    result.tail = tail / size;
+
+    std::vector<double> seconds;
+    const double all = std::accumulate(elements.begin(), elements.end(), 0.0);
+    for (const double count : elements) {
+      seconds.push_back(
+          link_ ? comm::all_reduce_seconds(*link_, ranks_.size(), count * bytes_of_element)
+                : result.communication.measured * count / all);
+      if (link_) result.communication.formula += seconds.back();
+    }
+    result.exposed.formula = exposed_communication(seconds, before_end);
+  }
+
+  const training::Ranks& ranks_;
+  std::optional<comm::Link> link_;
+  SyntheticTraining training_;
+  std::unique_ptr<comm::GradientBuckets> buckets_, alone_;
+  std::vector<int> ready_blocks_;  // of every bucket
+  bool layered_ = false;
+  OrderMeasurement result_;
+  std::vector<SyntheticTraining::Step> steps_;
+  std::vector<double> without_link_;
+};
+
+}  // namespace
+
+DataParallelOrders measure_data_parallel(const SectionSetup& setup) {
+  const ScheduleOptions& options = setup.options;
+  const int steps = options.steps + kUnmeasuredSteps;
+  const auto alone = comm::make_single_communicator();
+  DataParallelOrders result;
+  std::vector<std::unique_ptr<MeasuredOrder>> contenders;
+  for (const Order& order : all_orders()) {
+    if (const auto reason = reason_to_skip(with(setup.config, order), setup.ranks.size())) {
+      result.skipped.push_back({name_of(order), *reason});
+      continue;
+    }
+    contenders.push_back(std::make_unique<MeasuredOrder>(setup, order, steps, *alone));
+  }
+  if (contenders.empty()) return result;
+  const auto element =
+      static_cast<double>(size_of(training::bucket_options(setup.config).reduce_dtype));
+  MeasuredOrder& first = *contenders.front();
+  result.buckets = std::ssize(first.buckets());
+  result.bytes = static_cast<double>(first.training().model().layout().size) * element;
+
+  for (int i = 0; i < steps; ++i) {
+    const auto batch = static_cast<size_t>(i);
+    const bool measured = i >= kUnmeasuredSteps, last = i + 1 == steps;
+    for (const auto& contender : contenders) {
+      contender->step_without_link(batch, measured);
+      const auto begin = Clock::now();
+      contender->step(batch, measured, last ? &setup.timeline : nullptr);
+      if (last) setup.timeline.add(training::Lane::kStep, contender->name(), begin, Clock::now());
+    }
+    if (measured) result.tokens += first.training().work(batch).tokens;
+    if (options.progress) options.progress("orders of work", batch + 1, static_cast<size_t>(steps));
+  }
+  result.tokens = sum_over_ranks(setup.ranks, result.tokens) / options.steps;
+  for (const auto& contender : contenders) result.orders.push_back(contender->result(element));
+  return result;
+}
+
+}  // namespace strata::bench

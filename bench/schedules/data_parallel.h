@@ -1,0 +1,41 @@
+// Data-parallel orders of work over the same network.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/schedules/section.h"
+
+namespace strata::bench {
+
+// Medians over steps of the slowest rank. Seconds, bytes.
+struct OrderMeasurement {
+  std::string name;  // "micro_batch", "layer, recompute"
+  double step = 0;
+  double step_without_link = 0;      // the same steps in turn with these, but nothing is exchanged
+  double forward = 0, backward = 0;  // of all micro-batches
+  double hides = 0;                  // of backward, what communication may run beside
+  double tail = 0;                   // share of the bytes that the last block completes
+  Compared communication;            // formula: over the emulated link; 0 on a real network
+  // With nothing else to do, after backward. Formula: exposed_communication of the buckets, where
+  // layers take equal parts of backward.
+  Compared exposed;
+  Compared activations;   // memory of all micro-batches in flight
+  double all_memory = 0;  // of a rank, weights and state included
+
+  double step_increase() const { return step / step_without_link - 1; }
+};
+
+struct DataParallelOrders {
+  int64_t tokens = 0;   // a step, over all ranks
+  int64_t buckets = 0;  // of gradients
+  double bytes = 0;     // of gradients a step, in the reduced dtype
+  std::vector<OrderMeasurement> orders;
+  std::vector<Skipped> skipped;
+};
+
+// Steps of every order in turn. All ranks call together.
+DataParallelOrders measure_data_parallel(const SectionSetup& setup);
+
+}  // namespace strata::bench

@@ -1,0 +1,167 @@
+#include "bench/schedules/pipelines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "bench/synthetic_training.h"
+#include "training/options.h"
+
+namespace strata::bench {
+namespace {
+
+config::RunConfig with(config::RunConfig config, bert::Pipeline pipeline, int stages) {
+  config.parallel.stages = stages;
+  config.parallel.pipeline = pipeline;
+  config.optimizer.sharded = config::Sharding::kNone;
+  config.batch.accumulation_order = config::AccumulationOrder::kMicroBatch;
+  config.reduce.early_words = false;
+  return config;
+}
+
+std::string name_of(bert::Pipeline pipeline, int stages) {
+  return fmt::format("{}, {} stages", config::name_of(pipeline), stages);
+}
+
+std::vector<int> numbers_of_stages(const config::RunConfig& config, int ranks) {
+  if (config.parallel.stages > 1) return {config.parallel.stages};
+  std::vector<int> numbers;
+  for (int stages = 2; stages <= ranks; ++stages) {
+    if (ranks % stages == 0) numbers.push_back(stages);
+  }
+  return numbers;
+}
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// Steps of one pipeline.
+class MeasuredPipeline {
+ public:
+  MeasuredPipeline(const SectionSetup& setup, const config::RunConfig& config, int batches)
+      : setup_(setup),
+        config_(config),
+        training_(config, setup.options.micro_batch_tokens, batches, setup.network,
+                  setup.make_device()),
+        buckets_(training_.make_buckets(training_.replicas(),
+                                        training::bucket_options(config, training_.model()))) {}
+
+  void step(size_t batch, bool measured, training::Timeline* timeline) {
+    const comm::Traffic* traffic = setup_.ranks.communicator.traffic();
+    const int64_t before = traffic ? traffic->message_bytes() : 0;
+    const SyntheticTraining::Step step = training_.timed_step(batch, *buckets_, timeline);
+    sent_ = traffic ? traffic->message_bytes() - before : 0;
+    tokens_ = tokens(batch);
+    if (!measured) return;
+    const auto of_ranks = [&](double value) { return of_all_ranks(setup_.ranks, value); };
+    const auto whole = of_ranks(step.seconds);
+    const auto span = of_ranks(step.seconds - step.reduce.wait_seconds);
+    const auto compute = of_ranks(step.compute.forward + step.compute.backward);
+    const auto waiting = of_ranks(step.compute.waiting);
+    const auto stages = static_cast<size_t>(config_.parallel.stages);
+    double longest = 0, layers = 0, first = 0;
+    for (size_t rank = 0; rank < compute.size(); ++rank) {
+      const bool is_first = rank % stages == 0;
+      if (is_first) longest = std::max(longest, span[rank]);
+      (is_first ? first : layers) += compute[rank];
+    }
+    const auto replicas = static_cast<double>(compute.size() / stages);
+    layers /= replicas * static_cast<double>(stages - 1);
+    steps_.push_back(*std::ranges::max_element(whole));
+    spans_.push_back(longest);
+    layers_.push_back(layers);
+    heads_.push_back(std::max(first / replicas - layers, 0.0));
+    waiting_.push_back(mean(waiting));
+    bubbles_.push_back(longest / layers - 1);
+  }
+
+  PipelineMeasurement result() {
+    const config::ParallelConfig& parallel = config_.parallel;
+    const bert::Model& model = training_.model();
+    const auto compute = model.backend().compute_dtype();
+    const int micro_batches = config_.batch.gradient_accumulation_steps;
+    PipelineMeasurement result{.name = name_of(parallel.pipeline, parallel.stages),
+                               .pipeline = parallel.pipeline,
+                               .stages = parallel.stages,
+                               .step = median(steps_),
+                               .span = median(spans_),
+                               .layers = median(layers_),
+                               .heads = median(heads_),
+                               .waiting = median(waiting_)};
+    result.parts = {.paper = bubble_share(parallel.pipeline, parallel.stages, model.config().layers,
+                                          micro_batches),
+                    .heads = result.heads / result.layers};
+    if (const auto& link = setup_.options.link) {
+      const double tokens = static_cast<double>(tokens_) / micro_batches;
+      const double bytes = tokens * static_cast<double>(model.config().hidden_size) *
+                           static_cast<double>(size_of(compute));
+      result.parts.messages =
+          2 * (parallel.stages - 1) * comm::message_seconds(*link, bytes) / result.layers;
+    }
+    result.bubble = {median(bubbles_), bubble_with(result.parts)};
+    result.message_bytes = sum_over_ranks(setup_.ranks, sent_);
+    result.message_bytes_formula = sum_over_ranks(
+        setup_.ranks,
+        message_bytes(parallel.pipeline, parallel.stages, model.config(), tokens_, compute));
+    return result;
+  }
+
+ private:
+  // Of all micro-batches of this rank, as the model rounds them up.
+  int64_t tokens(size_t batch) {
+    int64_t tokens = 0;
+    for (const std::vector<int32_t>& lengths : training_.lengths(batch)) {
+      const int64_t of_micro_batch = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+      tokens += training_.model().rounding().rounded({of_micro_batch, 0, 0}).tokens;
+    }
+    return tokens;
+  }
+
+  const SectionSetup& setup_;
+  const config::RunConfig& config_;
+  SyntheticTraining training_;
+  std::unique_ptr<comm::GradientBuckets> buckets_;
+  std::vector<double> steps_, spans_, layers_, heads_, waiting_, bubbles_;
+  int64_t sent_ = 0, tokens_ = 0;  // in the last step
+};
+
+}  // namespace
+
+Pipelines measure_pipelines(const SectionSetup& setup) {
+  const ScheduleOptions& options = setup.options;
+  Pipelines result;
+  std::vector<config::RunConfig> configs;
+  for (const int stages : numbers_of_stages(setup.config, setup.ranks.size())) {
+    for (const auto pipeline : {bert::Pipeline::kContiguous, bert::Pipeline::kModular}) {
+      const config::RunConfig config = with(setup.config, pipeline, stages);
+      if (const auto reason = reason_to_skip(config, setup.ranks.size())) {
+        result.skipped.push_back({name_of(pipeline, stages), *reason});
+      } else {
+        configs.push_back(config);
+      }
+    }
+  }
+  for (const config::RunConfig& config : configs) {
+    const int steps = options.steps + kUnmeasuredSteps;
+    MeasuredPipeline pipeline(setup, config, steps);
+    for (int i = 0; i < steps; ++i) {
+      const bool last = i + 1 == steps;
+      const auto begin = Clock::now();
+      pipeline.step(static_cast<size_t>(i), i >= kUnmeasuredSteps,
+                    last ? &setup.timeline : nullptr);
+      if (last) {
+        setup.timeline.add(training::Lane::kStep,
+                           name_of(config.parallel.pipeline, config.parallel.stages), begin,
+                           Clock::now());
+      }
+    }
+    result.pipelines.push_back(pipeline.result());
+    if (options.progress) options.progress("pipelines", result.pipelines.size(), configs.size());
+  }
+  return result;
+}
+
+}  // namespace strata::bench

@@ -1,0 +1,40 @@
+// Pipelines over the same network: how long stages wait for each other, and what they send.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/schedules/closed_forms.h"
+#include "bench/schedules/section.h"
+
+namespace strata::bench {
+
+// Medians over steps. Seconds, bytes.
+struct PipelineMeasurement {
+  std::string name;  // "contiguous, 2 stages"
+  bert::Pipeline pipeline = bert::Pipeline::kModular;
+  int stages = 1;
+  double step = 0;     // of the slowest rank
+  double span = 0;     // of it, until stage 0 ends its last backward
+  double layers = 0;   // forward and backward of a stage's layers, the mean of stages but the first
+  double heads = 0;    // what stage 0, which has heads and embeddings too, takes longer
+  double waiting = 0;  // of a stage for what others send, the mean
+  // Of `layers`, that the span is longer. Formula: bubble_with(parts).
+  Compared bubble;
+  BubbleParts parts;
+  // That ranks send each other in a step, over all ranks. The same in every step of equally many
+  // tokens; of the last one.
+  int64_t message_bytes = 0, message_bytes_formula = 0;
+};
+
+struct Pipelines {
+  std::vector<PipelineMeasurement> pipelines;
+  std::vector<Skipped> skipped;
+};
+
+// One after another, parallel.stages of them where that is not 1, else of every number above 1 that
+// divides the ranks. All ranks call together.
+Pipelines measure_pipelines(const SectionSetup& setup);
+
+}  // namespace strata::bench

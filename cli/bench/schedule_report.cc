@@ -1,0 +1,226 @@
+#include "cli/bench/schedule_report.h"
+
+#include <fmt/format.h>
+
+#include "cli/bench/link_options.h"
+
+namespace strata::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const bench::Compared& value) {
+  return {
+      {"measured", value.measured}, {"formula", value.formula}, {"deviation", value.deviation()}};
+}
+
+// Bytes of a rank, the mean, of what was counted over all ranks.
+ordered_json bytes_to_json(int64_t measured, int64_t formula, int ranks) {
+  return {{"measured", static_cast<double>(measured) / ranks},
+          {"formula", static_cast<double>(formula) / ranks},
+          {"equal", measured == formula}};
+}
+
+ordered_json to_json(const std::vector<bench::Skipped>& skipped) {
+  ordered_json list = ordered_json::array();
+  for (const bench::Skipped& each : skipped) {
+    list.push_back({{"order", each.name}, {"reason", each.reason}});
+  }
+  return list;
+}
+
+ordered_json to_json(const bench::DataParallelOrders& section) {
+  ordered_json orders = ordered_json::array();
+  for (const bench::OrderMeasurement& order : section.orders) {
+    orders.push_back({{"order", order.name},
+                      {"step_increase", order.step_increase()},
+                      {"step_seconds", order.step},
+                      {"step_seconds_without_communication", order.step_without_link},
+                      {"forward_seconds", order.forward},
+                      {"backward_seconds", order.backward},
+                      {"backward_seconds_beside_communication", order.hides},
+                      {"tail_share", order.tail},
+                      {"communication_seconds", to_json(order.communication)},
+                      {"exposed_communication_seconds", to_json(order.exposed)},
+                      {"activation_bytes", to_json(order.activations)},
+                      {"memory_bytes", order.all_memory}});
+  }
+  return {{"tokens_per_step", section.tokens},
+          {"buckets", section.buckets},
+          {"gradient_bytes_per_step", section.bytes},
+          {"orders", orders},
+          {"skipped", to_json(section.skipped)}};
+}
+
+ordered_json to_json(const bench::Pipelines& section, int ranks) {
+  ordered_json orders = ordered_json::array();
+  for (const bench::PipelineMeasurement& order : section.pipelines) {
+    orders.push_back({{"order", order.name},
+                      {"pipeline", config::name_of(order.pipeline)},
+                      {"stages", order.stages},
+                      {"step_seconds", order.step},
+                      {"span_seconds", order.span},
+                      {"layers_seconds", order.layers},
+                      {"heads_seconds", order.heads},
+                      {"waiting_seconds", order.waiting},
+                      {"bubble",
+                       {{"measured", order.bubble.measured},
+                        {"paper", order.parts.paper},
+                        {"messages", order.parts.messages},
+                        {"heads", order.parts.heads},
+                        {"formula", order.bubble.formula},
+                        {"deviation", order.bubble.measured - order.bubble.formula}}},
+                      {"message_bytes_per_stage",
+                       bytes_to_json(order.message_bytes, order.message_bytes_formula, ranks)}});
+  }
+  return {{"orders", orders}, {"skipped", to_json(section.skipped)}};
+}
+
+ordered_json to_json(const bench::ShardedOrders& section, int ranks) {
+  ordered_json orders = ordered_json::array();
+  for (const bench::ShardingMeasurement& order : section.orders) {
+    const auto memory = [&](int64_t training::ParameterMemory::*what) {
+      return bytes_to_json(order.memory.*what, order.memory_formula.*what, ranks);
+    };
+    const bench::Compared resident{order.resident.measured / ranks, order.resident.formula / ranks};
+    orders.push_back(
+        {{"order", order.name},
+         {"sharded", config::name_of(order.sharded)},
+         {"accumulation_order", config::name_of(order.order)},
+         {"step_seconds", order.step},
+         {"communication_seconds", order.communication},
+         {"bytes_sent_per_step", bytes_to_json(order.bytes_sent, order.bytes_sent_formula, ranks)},
+         {"weight_bytes", memory(&training::ParameterMemory::weights)},
+         {"gradient_bytes", memory(&training::ParameterMemory::gradients)},
+         {"state_bytes", memory(&training::ParameterMemory::state)},
+         {"resident_bytes", to_json(resident)}});
+  }
+  return {{"orders", orders}, {"skipped", to_json(section.skipped)}};
+}
+
+void print(const std::vector<bench::Skipped>& skipped) {
+  for (const bench::Skipped& each : skipped) {
+    fmt::print("{:<26} skipped: {}\n", each.name, each.reason);
+  }
+}
+
+void print(const bench::DataParallelOrders& section) {
+  fmt::print("\ndata parallel: {:.1f} MB of gradients a step in {} buckets\n", section.bytes / 1e6,
+             section.buckets);
+  fmt::print("{:<25}{:>9}{:>10}{:>10}{:>7}{:>15}{:>10}{:>9}{:>10}\n", "ms", "step", "increase",
+             "backward", "tail", "communication", "exposed", "formula", "deviation");
+  for (const bench::OrderMeasurement& order : section.orders) {
+    fmt::print("{:<25}{:>9.1f}{:>+9.1f}%{:>10.1f}{:>6.1f}%{:>15.1f}{:>10.1f}{:>9.1f}{:>+9.1f}%\n",
+               order.name, order.step * 1e3, 100 * order.step_increase(), order.backward * 1e3,
+               100 * order.tail, order.communication.measured * 1e3, order.exposed.measured * 1e3,
+               order.exposed.formula * 1e3, 100 * order.exposed.deviation());
+  }
+  fmt::print("{:<25}{:>12}{:>9}{:>10}{:>17}\n", "MB a rank", "activations", "formula", "deviation",
+             "all memory");
+  for (const bench::OrderMeasurement& order : section.orders) {
+    fmt::print("{:<25}{:>12.1f}{:>9.1f}{:>+9.1f}%{:>17.1f}\n", order.name,
+               order.activations.measured / 1e6, order.activations.formula / 1e6,
+               100 * order.activations.deviation(), order.all_memory / 1e6);
+  }
+  print(section.skipped);
+}
+
+// Numbers that are equal to a formula, or not.
+const char* equality(int64_t measured, int64_t formula) {
+  return measured == formula ? "equal" : "unequal";
+}
+
+void print(const bench::Pipelines& section, int ranks) {
+  fmt::print("\npipelines\n");
+  fmt::print("{:<25}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}{:>9}{:>8}{:>9}{:>11}{:>12}{:>12}\n", "ms",
+             "step", "layers", "heads", "waiting", "bubble", "paper", "messages", "heads",
+             "formula", "deviation", "MB sent", "formula");
+  for (const bench::PipelineMeasurement& order : section.pipelines) {
+    const auto megabytes = [&](int64_t bytes) { return 1e-6 * static_cast<double>(bytes) / ranks; };
+    fmt::print(
+        "{:<25}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>8.1f}%{:>7.1f}%{:>8.1f}%{:>7.1f}%{:>8.1f}%{:>+9."
+        "1f} "
+        "p{:>12.3f}{:>12}\n",
+        order.name, order.step * 1e3, order.layers * 1e3, order.heads * 1e3, order.waiting * 1e3,
+        100 * order.bubble.measured, 100 * order.parts.paper, 100 * order.parts.messages,
+        100 * order.parts.heads, 100 * order.bubble.formula,
+        100 * (order.bubble.measured - order.bubble.formula), megabytes(order.message_bytes),
+        equality(order.message_bytes, order.message_bytes_formula));
+  }
+  print(section.skipped);
+}
+
+void print(const bench::ShardedOrders& section, int ranks) {
+  const auto megabytes = [&](auto bytes) { return 1e-6 * static_cast<double>(bytes) / ranks; };
+  fmt::print("\nsharding, MB a rank\n");
+  fmt::print("{:<25}{:>9}{:>10}{:>9}{:>10}{:>11}{:>8}{:>9}{:>10}{:>9}{:>10}\n", "", "step ms",
+             "sent", "formula", "weights", "gradients", "state", "formula", "resident", "formula",
+             "deviation");
+  for (const bench::ShardingMeasurement& order : section.orders) {
+    fmt::print(
+        "{:<25}{:>9.1f}{:>10.3f}{:>9}{:>10.1f}{:>11.1f}{:>8.1f}{:>9}{:>10.1f}{:>9.1f}{:>+9.1f}%\n",
+        order.name, order.step * 1e3, megabytes(order.bytes_sent),
+        equality(order.bytes_sent, order.bytes_sent_formula), megabytes(order.memory.weights),
+        megabytes(order.memory.gradients), megabytes(order.memory.state),
+        equality(order.memory.total(), order.memory_formula.total()),
+        megabytes(order.resident.measured), megabytes(order.resident.formula),
+        100 * order.resident.deviation());
+  }
+  print(section.skipped);
+}
+
+}  // namespace
+
+const char* const kScheduleColumns =
+    R"(Needs several ranks: scripts/mpirun.sh -n 2 strata bench schedule --config FILE
+Times are medians of the steps, of the slowest rank. Orders that the ranks or the configuration do
+not allow are named, with the reason.
+
+Data parallel (every rank has the whole model)
+  step, increase   with communication, and over the same steps without any
+  backward         of all micro-batches
+  tail             share of the gradients that only the last block completes
+  communication    time in reductions
+  exposed          of it, after backward, while no bucket is clipped or updated
+  formula          of exposed: bucket by bucket, where layers take equal parts of backward
+  activations      memory of all micro-batches in flight; formula: tensors of every block
+  all memory       of the device: weights, gradients, state, activations, scratch
+Pipelines (parallel.stages of them, else every number above 1 that divides the ranks)
+  layers           forward and backward of the layers of one stage: the ideal time
+  heads            that stage 0 takes longer, for heads and embeddings
+  waiting          for what other stages send, the mean of all stages
+  bubble           share of the ideal time that stage 0 takes more, until its last backward ends
+  paper            (P - 1) / n contiguous, (P - 1) / (n L / P) modular: P stages, n micro-batches,
+                   L layers (Lamy-Poirier, arXiv 2106.02679)
+  messages         of one micro-batch, through P stages and back over the emulated link, as a share
+  heads            the same time as a share; it falls into the time that stage 0 waits
+  formula          the larger of paper + messages and heads; deviation: in points
+  MB sent          by a stage in messages; equal: to 2 R T H c, R runs of layers on a stage (1, or
+                   L / P modular), T tokens of a step, H hidden units, c bytes of the compute dtype
+Sharding (optimizer.sharded)
+  sent             by a rank in collectives; equal: to the formula of docs/method.md
+  weights, gradients, state   memory; equal: to training/ranks/parameter_memory.h
+  resident         VmRSS after the last step less VmRSS before the model was made; formula: weights,
+                   gradients, state and activations. With --sleep all memory is taken at once)";
+
+nlohmann::ordered_json to_json(const bench::ScheduleBenchmark& b) {
+  ordered_json result = {
+      {"device", b.device}, {"ranks", b.ranks}, {"micro_batches", b.micro_batches}};
+  if (b.link) result["emulated_link"] = link_to_json(*b.link);
+  if (b.data_parallel) result["data_parallel"] = to_json(*b.data_parallel);
+  if (b.pipelines) result["pipelines"] = to_json(*b.pipelines, b.ranks);
+  if (b.sharding) result["sharding"] = to_json(*b.sharding, b.ranks);
+  return result;
+}
+
+void print_tables(const bench::ScheduleBenchmark& b) {
+  fmt::print("{}\n{} ranks, {} micro-batches of {}, over {}\n", b.device, b.ranks, b.micro_batches,
+             b.micro_batch_tokens > 0 ? fmt::format("{} tokens", b.micro_batch_tokens)
+                                      : fmt::format("{} sequences", b.micro_batch_sequences),
+             describe_link(b.link));
+  if (b.data_parallel) print(*b.data_parallel);
+  if (b.pipelines) print(*b.pipelines, b.ranks);
+  if (b.sharding) print(*b.sharding, b.ranks);
+}
+
+}  // namespace strata::cli
