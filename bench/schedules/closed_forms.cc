@@ -56,7 +56,11 @@ ShardingForms::ShardingForms(const config::RunConfig& config, const bert::Model&
   const bert::ParameterLayout& layout = model.layout();
   parameters_ = layout.size;
   words_ = layout.word_embeddings.size();
-  segments_ = std::ssize(layout.all);
+  bool decayed = true;
+  for (const bert::ParameterSegment& segment : layout.segments()) {
+    if (segment.decay || decayed) ++norms_;
+    decayed = segment.decay;
+  }
   const auto units =
       comm::make_units(layout.boundaries, training::gradient_buckets(config, layout));
   first_unit_ = units.front().size();
@@ -98,10 +102,11 @@ int64_t ShardingForms::bytes_sent() const {
   } else {
     bytes += parameters_ * compute_bytes_;
   }
-  // Doubles that are all-reduced: the norm that clips, LAMB's two norms of every tensor.
+  // Doubles that are all-reduced: the norm that clips; LAMB's two norms of every tensor that decays
+  // and of the tensors between two of these.
   int64_t sums = config_.clip.mode == config::ClipMode::kAfterAllReduce ? 1 : 0;
   const bool lamb = config_.optimizer.name == config::OptimizerKind::kLamb;
-  if (lamb && sharded != Sharding::kNone) sums += 2 * segments_;
+  if (lamb && sharded != Sharding::kNone) sums += 2 * norms_;
   bytes += 2 * sums * static_cast<int64_t>(sizeof(double));
   return (ranks_ - 1) * bytes;
 }

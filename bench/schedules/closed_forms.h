@@ -31,7 +31,7 @@ struct BubbleParts {
   double messages = 0;  // time of one micro-batch's way through a run of stages and back
 };
 // Stage 0 takes micro-batches through the heads while it waits for the other stages: only what does
-// not fit in there counts.
+// not fit in there counts. Of more micro-batches than stages, behind which later messages hide.
 double bubble_with(const BubbleParts& parts);
 
 // That a stage sends others in a step: 2 R T H c, for R runs of layers on it (1 contiguous, L / P
@@ -55,7 +55,8 @@ class ShardingForms {
 
   const config::RunConfig& config_;
   int64_t ranks_;
-  int64_t parameters_, words_, segments_;
+  int64_t parameters_, words_;
+  int64_t norms_ = 0;  // pairs of them that LAMB needs
   int64_t first_unit_, last_unit_;
   std::vector<int64_t> inner_units_;  // in the order of backward
   int64_t gradient_bytes_, master_bytes_, compute_bytes_, rounding_bytes_;  // of an element

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/error.h"
 #include "base/timing.h"
 
@@ -18,6 +21,21 @@ TEST(SleepingDevice, TakesTheTimeOfTheArithmetic) {
   }
   EXPECT_GE(seconds_since(begin), 3 * 2 * 10 * 20 * 50 / 1e6);
   EXPECT_THROW(make_sleeping_device(0), Error);
+}
+
+// A device has nothing to do while its host waits for others: its work begins after that.
+TEST(SleepingDevice, DoesNotMakeUpForWhatItsHostWaitsFor) {
+  const auto device = make_sleeping_device(1e6);
+  const device::ConstTensor x{nullptr, device::DType::kF32, 10, 20};
+  const device::ConstTensor weight{nullptr, device::DType::kF32, 50, 20};
+  constexpr auto kWait = std::chrono::milliseconds(4);
+  constexpr int kTimes = 3;
+  const auto begin = Clock::now();
+  for (int i = 0; i < kTimes; ++i) {
+    std::this_thread::sleep_for(kWait);
+    device->linear_forward(device::Stream::kCompute, {.x = x, .weight = weight});
+  }
+  EXPECT_GE(seconds_since(begin), kTimes * (2 * 10 * 20 * 50 / 1e6 + 4e-3));
 }
 
 }  // namespace

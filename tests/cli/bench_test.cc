@@ -59,6 +59,113 @@ TEST(BenchStep, ExplainsEveryStageOfAPipeline) {
       (json{{"task", "receive_input"}, {"micro_batch", 0}, {"block", "layer_1"}, {"peer", 0}}));
 }
 
+// Of a device that sleeps, on two ranks; `more` options.
+std::vector<std::string> schedule(const std::vector<std::string>& more, int ranks = 2) {
+  std::vector<std::string> command;
+  if (ranks > 1) command = {kMpirun, "-n", std::to_string(ranks)};
+  command.insert(command.end(),
+                 {kStrata, "bench", "schedule", "--config",
+                  STRATA_SOURCE_DIR "/scripts/configs/tiny.yaml", "--steps", "1", "--tokens", "100",
+                  "--sleep", "1000", "--set", "batch.gradient_accumulation_steps=2"});
+  command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+const std::vector<std::string> kDataParallelOrders = {
+    "micro_batch", "micro_batch, recompute", "micro_batch, early words",
+    "layer",       "layer, recompute",       "layer, early words"};
+const std::vector<std::string> kPipelineOrders = {"contiguous, 2 stages", "modular, 2 stages"};
+const std::vector<std::string> kShardedOrders = {
+    "none, micro_batch", "state, micro_batch", "gradients, micro_batch", "all, micro_batch",
+    "none, layer",       "state, layer",       "gradients, layer",       "all, layer"};
+
+ProcessOptions over_ranks() {
+  ProcessOptions options;
+  options.environment["ASAN_OPTIONS"] = "detect_leaks=0";  // Open MPI keeps some memory
+  return options;
+}
+
+TEST(BenchSchedule, PrintsEverySectionAsJson) {
+  const ProcessResult result =
+      run(schedule({"--set", "clip.mode=after_allreduce", "--json"}), over_ranks());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json printed = json::parse(result.out);
+  EXPECT_EQ(printed["ranks"], 2);
+  EXPECT_EQ(printed["micro_batches"], 2);
+  EXPECT_EQ(printed["emulated_link"]["gigabits_per_second"], 1);
+  const auto names_in = [&](const char* section) {
+    EXPECT_TRUE(printed[section]["skipped"].empty()) << printed[section];
+    std::vector<std::string> names;
+    for (const json& order : printed[section]["orders"]) names.push_back(order["order"]);
+    return names;
+  };
+  EXPECT_EQ(names_in("data_parallel"), kDataParallelOrders);
+  EXPECT_EQ(names_in("pipelines"), kPipelineOrders);
+  EXPECT_EQ(names_in("sharding"), kShardedOrders);
+  EXPECT_EQ(printed["data_parallel"]["tokens_per_step"], 2 * 2 * 100);
+  for (const json& order : printed["data_parallel"]["orders"]) {
+    for (const char* key :
+         {"communication_seconds", "exposed_communication_seconds", "activation_bytes"}) {
+      EXPECT_TRUE(order[key]["measured"].is_number() && order[key]["formula"].is_number()) << key;
+    }
+  }
+  for (const json& order : printed["pipelines"]["orders"]) {
+    EXPECT_EQ(order["stages"], 2);
+    EXPECT_TRUE(order["message_bytes_per_stage"]["equal"]) << order;
+    // One layer on a stage, 2 x 100 tokens, 64 hidden units in fp32, there and back.
+    EXPECT_EQ(order["message_bytes_per_stage"]["measured"], 2 * 200 * 64 * 4);
+    for (const char* key : {"measured", "paper", "messages", "heads", "formula", "deviation"}) {
+      EXPECT_TRUE(order["bubble"][key].is_number()) << key;
+    }
+    for (const char* key :
+         {"step_seconds", "span_seconds", "layers_seconds", "heads_seconds", "waiting_seconds"}) {
+      EXPECT_TRUE(order[key].is_number()) << key;
+    }
+  }
+  for (const json& order : printed["sharding"]["orders"]) {
+    for (const char* key :
+         {"bytes_sent_per_step", "weight_bytes", "gradient_bytes", "state_bytes"}) {
+      EXPECT_TRUE(order[key]["equal"]) << key << " in " << order;
+    }
+    EXPECT_GT(order["resident_bytes"]["measured"], 0) << order;
+  }
+}
+
+TEST(BenchSchedule, PrintsARowForEveryOrderOfTheSectionsChosen) {
+  const auto has_row = [](const std::string& table, const std::string& name) {
+    return table.find("\n" + name + " ") != std::string::npos;
+  };
+  const ProcessResult result =
+      run(schedule({"--only", "pipelines,sharding", "--set", "clip.mode=bucket_before_allreduce",
+                    "--set", "parallel.stages=2"}),
+          over_ranks());
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const auto* names : {&kPipelineOrders, &kShardedOrders}) {
+    for (const std::string& name : *names) EXPECT_TRUE(has_row(result.out, name)) << result.out;
+  }
+  EXPECT_FALSE(has_row(result.out, "layer, recompute")) << result.out;
+  EXPECT_NE(result.out.find("all, micro_batch           skipped: optimizer.sharded: all"),
+            std::string::npos)
+      << result.out;
+  EXPECT_EQ(result.out.find("unequal"), std::string::npos) << result.out;
+}
+
+TEST(BenchSchedule, WhatItCannotMeasureIsRefused) {
+  expect_refusal(run(schedule({}, 1)), {"one rank communicates with nobody"});
+  const ProcessResult unknown = run(schedule({"--only", "sections"}, 1));
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("--only"), std::string::npos) << unknown.err;
+}
+
+TEST(BenchSchedule, HelpSaysWhatEveryColumnIs) {
+  const std::string help = run({kStrata, "bench", "schedule", "--help"}).out;
+  for (const char* column :
+       {"step, increase", "tail", "exposed", "activations", "layers", "heads", "waiting", "bubble",
+        "paper", "messages", "MB sent", "sent", "resident"}) {
+    EXPECT_NE(help.find(std::string("\n  ") + column), std::string::npos) << column << help;
+  }
+}
+
 TEST(BenchBalance, MeasuresEveryStrategyAtEveryNumberOfRanks) {
   const ProcessResult result =
       run(balance({"--ranks", "8,64", "--steps", "20", "--samples", "50000", "--json"}));
