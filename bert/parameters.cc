@@ -145,10 +145,10 @@ Range ParameterLayout::words() const {
 }
 
 std::vector<Range> ParameterLayout::completes(size_t group, bool early_words) const {
-  const Range all{boundaries.at(group), boundaries.at(group + 1)};
-  if (early_words && group == 0) return {words(), all};
-  if (early_words && group + 1 == groups.size()) return {{words().end, all.end}};
-  return {all};
+  const Range own{boundaries.at(group), boundaries.at(group + 1)};
+  if (early_words && group == 0) return {words(), own};
+  if (early_words && group + 1 == groups.size()) return {{words().end, own.end}};
+  return {own};
 }
 
 std::vector<ParameterSegment> ParameterLayout::segments() const {

@@ -109,8 +109,7 @@ class MeasuredOrder {
         link_(setup.options.link),
         training_(config, setup.options.micro_batch_tokens, batches, ranks_, setup.make_device()),
         buckets_(
-            training_.make_buckets(setup.network.communicator, training::bucket_options(config))),
-        alone_(training_.make_buckets(alone, training::bucket_options(config))) {
+            training_.make_buckets(setup.network.communicator, training::bucket_options(config))) {
     result_.name = name_of(order);
     ready_blocks_ =
         ready_blocks(training::make_schedule(config, training_.model().config(), ranks_.size()),
@@ -118,6 +117,7 @@ class MeasuredOrder {
     result_.activations = {static_cast<double>(training_.model().activation_bytes()),
                            activation_bytes(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
+    alone_ = training_.make_buckets(alone, training::bucket_options(config));
     layered_ = order.accumulation == AccumulationOrder::kLayer;
   }
 

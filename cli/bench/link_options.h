@@ -14,6 +14,19 @@ namespace strata::cli {
 
 inline constexpr double kBytesPerGigabit = 1e9 / 8;
 
+// A number of [least, most], which CLI::Range does not ask of nan.
+inline CLI::Validator between(double least, double most) {
+  return {[=](std::string& text) {
+            double value = 0;
+            const bool number = CLI::detail::lexical_cast(text, value);
+            return number && value >= least && value <= most
+                       ? std::string()
+                       : fmt::format("{} is no number from {:g} to {:g}", text, least, most);
+          },
+          "NUMBER"};
+}
+inline CLI::Validator a_speed() { return between(1e-6, 1e9); }
+
 struct LinkOptions {
   bool real_network = false;
   double gigabits_per_second = 0;
@@ -36,12 +49,12 @@ inline AddedLinkOptions add_link_options(CLI::App& command, LinkOptions& options
   CLI::Option* real = command.add_flag("--real-network", options.real_network,
                                        "Measure the network as it is, emulate nothing");
   CLI::Option* speed = command.add_option("--gbits", options.gigabits_per_second, speed_help)
-                           ->check(CLI::PositiveNumber)
+                           ->check(a_speed())
                            ->excludes(real);
   command
       .add_option("--latency-us", options.latency_microseconds,
                   "Latency of the emulated link in microseconds")
-      ->check(CLI::NonNegativeNumber)
+      ->check(between(0, 1e9))
       ->excludes(real)
       ->capture_default_str();
   return {real, speed};

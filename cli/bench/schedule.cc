@@ -71,7 +71,7 @@ void add_bench_schedule(CLI::App& bench) {
       ->add_option("--sleep", options->sleeping_gigaflops,
                    "Compute nothing: a device of so many GFLOP/s, asleep, for ranks without a core "
                    "of their own")
-      ->check(CLI::PositiveNumber);
+      ->check(a_speed());
   command->add_option("--timeline", options->benchmark.timeline,
                       "Write the last step of every order as Chrome trace JSON, for "
                       "ui.perfetto.dev");
