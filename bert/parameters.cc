@@ -121,8 +121,8 @@ void add_embeddings(const BertConfig& c, Builder& add, ParameterLayout& layout) 
 }  // namespace
 
 ParameterLayout::ParameterLayout(const BertConfig& config, const Stage& stage) : boundaries{0} {
-  if (config.layers % stage.count != 0) {
-    fail("{} layers cannot be dealt to {} stages evenly", config.layers, stage.count);
+  if (!stage.deals(config.layers)) {
+    fail("{} layers cannot be dealt to {} stages", config.layers, stage.count);
   }
   const auto blocks = static_cast<int>(config.layers) + 2;
   Builder add(*this);

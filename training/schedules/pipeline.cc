@@ -72,9 +72,20 @@ class StagePieces {
   bool recompute_;
 };
 
+const char* name_of(bert::Pipeline pipeline) {
+  switch (pipeline) {
+    case bert::Pipeline::kContiguous:
+      return "contiguous_pipeline";
+    case bert::Pipeline::kModular:
+      return "modular_pipeline";
+    case bert::Pipeline::kRing:
+      return "ring";
+  }
+  return "";
+}
+
 Schedule schedule_of(const bert::Stage& stage, int blocks, int micro_batches, bool recompute) {
-  return {.name = stage.pipeline == bert::Pipeline::kModular ? "modular_pipeline"
-                                                             : "contiguous_pipeline",
+  return {.name = name_of(stage.pipeline),
           .stage = stage,
           .blocks = blocks,
           .micro_batches = micro_batches,

@@ -60,6 +60,13 @@ class Progress {
     return block + 1 < schedule_.blocks && !is_own(block + 1);
   }
 
+  int delay_of(int block) const { return lag_of(schedule_, {kBackward, block}); }
+  // With the same micro-batch as the block after it, which is here.
+  bool goes_back_together(int block) const {
+    return block + 1 < schedule_.blocks && is_own(block + 1) &&
+           delay_of(block + 1) == delay_of(block);
+  }
+
   // A micro-batch is in flight from its first task to its last backward.
   std::string begin(const Task& task) {
     const auto micro_batch = static_cast<size_t>(task.micro_batch);
@@ -101,15 +108,16 @@ class Progress {
         in_memory_ = task;
         return {};
       case kBackward:
-        if (!has(kForward, block, m)) return "forward is not through";
+        if (delay_of(block) == 0 && !has(kForward, block, m)) return "forward is not through";
         if (schedule_.recomputes && (in_memory_.block != block || in_memory_.micro_batch != m)) {
           return "what it reads is not in memory";
         }
         if (has(kBackward, block, m) ||
-            (block + 1 < schedule_.blocks && is_own(block + 1) && !has(kBackward, block + 1, m))) {
+            (goes_back_together(block) && !has(kBackward, block + 1, m))) {
           return "backward goes back from block to block, once";
         }
-        if (is_read_by_other_stage(block) && !has(kReceiveGradient, block, m)) {
+        if (delay_of(block) == 0 && is_read_by_other_stage(block) &&
+            !has(kReceiveGradient, block, m)) {
           return "its output's gradient is not received";
         }
         if (backwards_[index] == (ready_[index] + 1) * in_round()) {
@@ -119,7 +127,13 @@ class Progress {
           return "the micro-batch before has not been there";
         }
         return {};
+      case kStash:
+        if (delay_of(block) == 0) return "its backward is not delayed";
+        if (has(kStash, block, m)) return "they were kept before";
+        // In the place of those that it has read.
+        return has(kBackward, block, m) ? "" : "backward has not been there";
       case kReady:
+        if (delay_of(block) > 0 && !has(kStash, block, m)) return "its weights are not kept";
         if (ready_[index] == schedule_.rounds) return "it was ready before";
         if (backwards_[index] < (ready_[index] + 1) * in_round()) {
           return "some micro-batch is missing";
@@ -133,7 +147,9 @@ class Progress {
         if (!is_read_by_other_stage(block)) return "no other stage sends it";
         if (has(kind, block, m)) return "it was received before";
         for (int after = block + 1; after < schedule_.blocks; ++after) {
-          if (is_own(after) && reads_other_stage(after) && !has(kSendGradient, after, m)) {
+          const bool same_place = lag_of(schedule_, task) == delay_of(after);
+          if (same_place && is_own(after) && reads_other_stage(after) &&
+              !has(kSendGradient, after, m)) {
             return "the gradient in its place has not been sent";
           }
         }
@@ -157,6 +173,11 @@ class Progress {
     for (int block = 0; block < schedule_.blocks; ++block) {
       if (!is_own(block)) continue;
       for (int m = 0; m < schedule_.micro_batches; ++m) {
+        // For the next step.
+        if (delay_of(block) > 0 && is_read_by_other_stage(block) &&
+            !has(kReceiveGradient, block, m)) {
+          return "the gradient that the next step reads was never received";
+        }
         if ((is_read_by_other_stage(block) && !has(kSendOutput, block, m)) ||
             (reads_other_stage(block) && !has(kSendGradient, block, m))) {
           return "what another stage reads was never sent";
@@ -181,13 +202,49 @@ class Progress {
   bool updated_ = false;
 };
 
+void check_delays(const Schedule& schedule) {
+  if (schedule.delays.empty()) return;
+  if (std::ssize(schedule.delays) != schedule.blocks) {
+    fail("schedule {}: {} blocks have delays, of {}", schedule.name, schedule.delays.size(),
+         schedule.blocks);
+  }
+  if (schedule.micro_batches != 1 || schedule.recomputes) {
+    fail("schedule {}: only one micro-batch a step, whose activations are kept, can be delayed",
+         schedule.name);
+  }
+  for (int block = 0; block < schedule.blocks; ++block) {
+    const int delay = schedule.delays[static_cast<size_t>(block)];
+    if (schedule.stage.has_block(block, schedule.blocks) && delay >= schedule.in_flight) {
+      fail("schedule {}: block {} goes back {} steps later, with {} micro-batches in flight",
+           schedule.name, block, delay, schedule.in_flight);
+    }
+  }
+}
+
 }  // namespace
 
 const char* name_of(Task::Kind kind) {
   constexpr const char* kNames[] = {
-      "gather", "forward",       "recompute",   "backward",         "ready",
+      "gather", "forward",       "recompute",   "backward",         "stash",        "ready",
       "update", "receive_input", "send_output", "receive_gradient", "send_gradient"};
   return kNames[static_cast<size_t>(kind)];
+}
+
+int lag_of(const Schedule& schedule, const Task& task) {
+  using enum Task::Kind;
+  if (schedule.delays.empty()) return 0;
+  const auto block = static_cast<size_t>(task.block);
+  switch (task.kind) {
+    case kRecompute:
+    case kBackward:
+    case kReady:
+    case kSendGradient:
+      return schedule.delays[block];
+    case kReceiveGradient:
+      return schedule.delays[block + 1];
+    default:
+      return 0;
+  }
 }
 
 bool reads_weights(const Task& task) {
@@ -213,10 +270,11 @@ void check_schedule(const Schedule& schedule) {
     fail("schedule {}: has no block, no micro-batch or none in flight", schedule.name);
   }
   if (const bert::Stage& stage = schedule.stage;
-      stage.count > 1 && (schedule.blocks - 2) % stage.count != 0) {
+      stage.count > 1 && !stage.deals(schedule.blocks - 2)) {
     fail("schedule {}: {} layers are not dealt to {} stages evenly", schedule.name,
          schedule.blocks - 2, stage.count);
   }
+  check_delays(schedule);
   if (!schedule.units.empty() && std::ssize(schedule.units) != schedule.blocks) {
     fail("schedule {}: {} blocks have units, of {}", schedule.name, schedule.units.size(),
          schedule.blocks);

@@ -18,6 +18,7 @@ struct Task {
     kForward,    // a block's forward of a micro-batch
     kRecompute,  // the same forward again, for what its backward reads
     kBackward,   // a block's backward of a micro-batch
+    kStash,      // keep a block's weights for a backward in a later step
     kReady,      // a block's gradients are complete, or a round of them: they may be reduced
     kUpdate,     // every bucket is reduced and its weights are updated
     // What crosses from stage to stage. It begins here, and goes on beside the tasks that follow.
@@ -49,8 +50,16 @@ struct Schedule {
   // Where ranks share weights out: of every block, the unit that its weights are gathered with,
   // counted from the heads' (comm/buckets/units.h). Empty: all weights are in memory.
   std::vector<int> units;
+  // Where backward is delayed: of every block of the model, by how many steps. The step that begins
+  // micro-batch t then goes back with micro-batch t - delay, and reads the weights of that one's
+  // forward. Empty: by none.
+  std::vector<int> delays;
   std::vector<Task> tasks;
 };
+
+// How many steps before its own the micro-batch began that a task is of: what goes back is delayed,
+// and a gradient is received as old as it is sent, a step before it is read.
+int lag_of(const Schedule& schedule, const Task& task);
 
 // Which blocks' weights are in memory: a unit takes the place of its neighbour's neighbours, apart
 // from the first and the last, which stay.
@@ -78,6 +87,7 @@ class UnitsInMemory {
 // - at most `in_flight` micro-batches are begun and not finished;
 // - where the schedule recomputes, the last forward or recompute before a backward is of its block
 //   and micro-batch;
+// - a delayed backward needs nothing of its own step, and its block's weights are stashed after it;
 // - where weights are gathered, those of every task are in memory;
 // - what is sent from a micro-batch's gradient, which has one place, leaves before the next is
 //   received there.

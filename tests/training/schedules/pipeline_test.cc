@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tests/support/error_of.h"
+#include "tests/training/schedules/rank_simulation.h"
 #include "training/schedules/explanation.h"
 #include "training/schedules/layer_order.h"
 
@@ -30,121 +31,15 @@ std::vector<Schedule> all_stages(Pipeline kind, int stages, int layers, int micr
   return schedules;
 }
 
-// What crosses from stage to stage: a block's output, or the gradient of it, of a micro-batch.
-struct Message {
-  bool gradient;
-  int block, micro_batch;
-
-  auto operator<=>(const Message&) const = default;
-};
-Message message_of(const Task& task) {
-  const bool gradient = task.kind == kSendGradient || task.kind == kReceiveGradient;
-  const bool before = task.kind == kReceiveInput || task.kind == kSendGradient;
-  return {gradient, task.block - (before ? 1 : 0), task.micro_batch};
+// How long the slowest stage takes where forward and backward of a layer take one unit; none: they
+// wait for each other for ever.
+std::optional<int> time_of(const std::vector<Schedule>& schedules,
+                           Travel travel = Travel::kFreely) {
+  const auto unit = [](const Schedule&, const Task&) { return 1.0; };
+  const auto updates = RankSimulation(schedules, 1, unit, travel).run();
+  if (!updates) return std::nullopt;
+  return static_cast<int>(updates->front());
 }
-bool sends(const Task& task) { return task.kind == kSendOutput || task.kind == kSendGradient; }
-bool receives(const Task& task) {
-  return task.kind == kReceiveInput || task.kind == kReceiveGradient;
-}
-
-// What a message waits for: only for both sides to be there, or also for all that its sender has
-// sent and its receiver received before, as where each has one stream for these.
-enum class Travel : uint8_t { kFreely, kInTurn };
-
-// All stages at once, each with its own clock. Forward and backward of a layer take one unit, a
-// message no time.
-class Simulation {
- public:
-  explicit Simulation(const std::vector<Schedule>& schedules, Travel travel = Travel::kFreely)
-      : schedules_(schedules), travel_(travel), at_(schedules.size()), clocks_(schedules.size()) {}
-
-  // How long the slowest stage takes; none: they wait for each other for ever.
-  std::optional<int> run() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (size_t stage = 0; stage < schedules_.size(); ++stage) {
-        while (at_[stage] < schedules_[stage].tasks.size() && step(stage)) moved = true;
-      }
-    }
-    for (size_t stage = 0; stage < schedules_.size(); ++stage) {
-      if (at_[stage] < schedules_[stage].tasks.size()) return std::nullopt;
-    }
-    return *std::ranges::max_element(clocks_);
-  }
-
- private:
-  struct Ends {
-    std::optional<int> sent, received;
-    std::optional<Message> sent_before, received_before;  // by the same stages
-  };
-
-  // When the message is there; none: that is not known yet.
-  std::optional<int> arrival(const Message& message) {
-    if (const auto known = arrivals_.find(message); known != arrivals_.end()) return known->second;
-    const Ends& ends = messages_[message];
-    if (!ends.sent || !ends.received) return std::nullopt;
-    int time = std::max(*ends.sent, *ends.received);
-    for (const auto& before : {ends.sent_before, ends.received_before}) {
-      if (!before || travel_ == Travel::kFreely) continue;
-      const std::optional<int> earlier = arrival(*before);
-      if (!earlier) return std::nullopt;
-      time = std::max(time, *earlier);
-    }
-    return arrivals_[message] = time;
-  }
-  // Waits until the message is there; false: that is not known yet.
-  bool wait_for(size_t stage, const Message& message) {
-    const std::optional<int> time = arrival(message);
-    if (!time) return false;
-    clocks_[stage] = std::max(clocks_[stage], *time);
-    return true;
-  }
-
-  bool step(size_t stage) {
-    const Schedule& schedule = schedules_[stage];
-    const Task& task = schedule.tasks[at_[stage]];
-    const bool is_layer = task.block > 0 && task.block + 1 < schedule.blocks;
-    const auto own = [&](int block) { return schedule.stage.has_block(block, schedule.blocks); };
-    if (task.kind == kForward && task.block > 0 && !own(task.block - 1)) {
-      if (!wait_for(stage, {false, task.block - 1, task.micro_batch})) return false;
-    }
-    if (task.kind == kBackward && task.block + 1 < schedule.blocks && !own(task.block + 1)) {
-      if (!wait_for(stage, {true, task.block, task.micro_batch})) return false;
-    }
-    // The place of what is received must be free of what was sent, and in the end so must all.
-    if (task.kind == kReceiveGradient || task.kind == kUpdate) {
-      for (size_t i = 0; i < at_[stage]; ++i) {
-        const Task& before = schedule.tasks[i];
-        if (!sends(before)) continue;
-        const bool same_place =
-            before.kind == kSendGradient && before.micro_batch == task.micro_batch;
-        if ((task.kind == kUpdate || same_place) && !wait_for(stage, message_of(before)))
-          return false;
-      }
-    }
-    if (sends(task)) {
-      Ends& ends = messages_[message_of(task)];
-      ends.sent = clocks_[stage];
-      ends.sent_before = std::exchange(last_sent_[stage], message_of(task));
-    }
-    if (receives(task)) {
-      Ends& ends = messages_[message_of(task)];
-      ends.received = clocks_[stage];
-      ends.received_before = std::exchange(last_received_[stage], message_of(task));
-    }
-    if (is_layer && (task.kind == kForward || task.kind == kBackward)) ++clocks_[stage];
-    ++at_[stage];
-    return true;
-  }
-
-  const std::vector<Schedule>& schedules_;
-  Travel travel_;
-  std::vector<size_t> at_;
-  std::vector<int> clocks_;
-  std::map<Message, Ends> messages_;
-  std::map<Message, int> arrivals_;
-  std::map<size_t, std::optional<Message>> last_sent_, last_received_;
-};
 
 TEST(Pipeline, DealsLayersToStages) {
   std::vector<int> contiguous, modular;
@@ -203,7 +98,7 @@ TEST_P(Pipelines, CanBeWalkedWithoutDeadlock) {
     const auto schedules = all_stages(kind, stages, stages * layers, micro_batches, recompute);
     for (const Schedule& schedule : schedules) EXPECT_NO_THROW(check_schedule(schedule));
     for (const Travel travel : {Travel::kFreely, Travel::kInTurn}) {
-      EXPECT_TRUE(Simulation(schedules, travel).run().has_value());
+      EXPECT_TRUE(time_of(schedules, travel).has_value());
     }
   }
 }
@@ -218,8 +113,8 @@ TEST_P(Pipelines, EveryMessageThatIsSentIsReceivedInThatOrder) {
     for (const Task& task : schedule.tasks) {
       const int peer = peer_of(schedule, task);
       EXPECT_EQ(peer >= 0, sends(task) || receives(task));
-      if (sends(task)) sent[{stage, peer}].push_back(message_of(task));
-      if (receives(task)) received[{peer, stage}].push_back(message_of(task));
+      if (sends(task)) sent[{stage, peer}].push_back(message_of(task, task.micro_batch));
+      if (receives(task)) received[{peer, stage}].push_back(message_of(task, task.micro_batch));
     }
   }
   EXPECT_EQ(sent, received);
@@ -236,7 +131,7 @@ TEST_P(Pipelines, WaitAsLongAsThePaperSays) {
   const int work = 2 * layers * micro_batches;
   const auto schedules = all_stages(kind, stages, stages * layers, micro_batches);
   for (const Travel travel : {Travel::kFreely, Travel::kInTurn}) {
-    const auto time = Simulation(schedules, travel).run();
+    const auto time = time_of(schedules, travel);
     ASSERT_TRUE(time.has_value());
     const double bubble = static_cast<double>(*time - work) / work;
     const double ideal = kind == Pipeline::kModular ? micro_batches * layers : micro_batches;
@@ -251,7 +146,7 @@ TEST_P(Pipelines, WaitAsLongAsThePaperSays) {
 TEST(Pipeline, OfSixLayersOnTwoStagesWaitsAThirdAsLongWhereItIsModular) {
   const auto bubble = [](Pipeline kind, int micro_batches) {
     const int work = 2 * 3 * micro_batches;
-    return 100.0 * (*Simulation(all_stages(kind, 2, 6, micro_batches)).run() - work) / work;
+    return 100.0 * (*time_of(all_stages(kind, 2, 6, micro_batches)) - work) / work;
   };
   for (const auto& [micro_batches, contiguous, modular] :
        {std::tuple{2, 50.0, 16.7}, {4, 25.0, 8.3}, {8, 12.5, 4.2}}) {
