@@ -98,6 +98,7 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
       accumulation_(config.batch.gradient_accumulation_steps),
       ranks_(ranks),
       backend_(backend ? std::move(backend) : training::make_backend(config, ranks.local)) {
+  training::check_undelayed(config);
   training::check_stages(config, bert_, ranks.size());
   stages_.emplace(training::stage_of_rank(config, ranks.rank()), ranks.communicator);
   const int replica = stages_->replicas().rank(), replicas = stages_->replicas().size();

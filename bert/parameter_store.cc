@@ -84,7 +84,7 @@ HostWeights ParameterStore::weights() const {
 }
 
 device::ConstTensor ParameterStore::weight(const Parameter& parameter) const {
-  return part(read_weights(), parameter);
+  return part(read_instead_ ? *read_instead_ : read_weights(), parameter);
 }
 
 Tensor ParameterStore::gradient(const Parameter& parameter) const {

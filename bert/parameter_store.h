@@ -52,7 +52,10 @@ class ParameterStore {
   bool shards_gradients() const { return static_cast<bool>(sums_); }
   bool shards_weights() const { return static_cast<bool>(read_); }
 
-  // One parameter's part of the compute weights and of the gradients.
+  // What blocks read instead of read_weights(), which null brings back: an arena of the same size
+  // and dtype, of at least the parameters that they read until then.
+  void read_from(const device::Arena* weights) { read_instead_ = weights; }
+  // One parameter's part of the compute weights, or of what is read instead, and of the gradients.
   device::ConstTensor weight(const Parameter& parameter) const;
   device::Tensor gradient(const Parameter& parameter) const;
   // On Stream::kCompute.
@@ -68,6 +71,7 @@ class ParameterStore {
   std::vector<device::Buffer> memory_;
   // Absent: `compute_` where the dtypes agree, `sums_` and `read_` where nothing is sharded.
   device::Arena master_, compute_, read_, gradients_, sums_;
+  const device::Arena* read_instead_ = nullptr;
 };
 
 }  // namespace strata::bert

@@ -275,7 +275,11 @@ std::vector<std::string> differences(const RunConfig& before, const RunConfig& n
 
 int64_t global_batch_size(const RunConfig& config, int ranks) {
   return int64_t{config.batch.micro_batch} * config.batch.gradient_accumulation_steps *
-         (ranks / config.parallel.stages);
+         (ranks / ranks_of_replica(config));
+}
+
+int ranks_of_replica(const RunConfig& config) {
+  return config.ouroboros.modules > 1 ? config.ouroboros.modules - 1 : config.parallel.stages;
 }
 
 int64_t max_steps(const RunConfig& config) {

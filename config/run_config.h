@@ -31,6 +31,7 @@ enum class AccumulationOrder : uint8_t { kMicroBatch, kLayer };
 enum class ActivationPolicy : uint8_t { kKeep, kRecompute };
 enum class OptimizerKind : uint8_t { kAdam, kLamb };
 using PipelineKind = bert::Pipeline;
+enum class TiedGradient : uint8_t { kSum, kAverage };
 enum class Sharding : uint8_t { kNone, kState, kGradients, kAll };
 using ScheduleKind = optim::Schedule;
 using ClipMode = comm::ClipMode;
@@ -45,6 +46,7 @@ const char* name_of(BalanceStrategy);
 const char* name_of(AccumulationOrder);
 const char* name_of(ActivationPolicy);
 const char* name_of(PipelineKind);
+const char* name_of(TiedGradient);
 const char* name_of(OptimizerKind);
 const char* name_of(Sharding);
 const char* name_of(ScheduleKind);
@@ -111,6 +113,13 @@ struct ParallelConfig {
   PipelineKind pipeline = PipelineKind::kModular;
 };
 
+// Ranks as a ring of modules whose gradients are delayed: Yang et al., arXiv 1909.06695.
+struct OuroborosConfig {
+  int modules = 1;  // on one rank fewer; 1: none
+  int64_t warmup_steps = 0;
+  TiedGradient tied = TiedGradient::kSum;
+};
+
 struct OptimizerConfig {
   OptimizerKind name = OptimizerKind::kAdam;
   double lr = 5e-4;
@@ -175,6 +184,7 @@ struct RunConfig {
   DataConfig data;
   BatchConfig batch;
   ParallelConfig parallel;
+  OuroborosConfig ouroboros;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   ClipConfig clip;
@@ -203,6 +213,9 @@ std::string config_reference();
 
 // Samples in one optimizer step over all ranks.
 int64_t global_batch_size(const RunConfig& config, int ranks);
+
+// That hold a model together.
+int ranks_of_replica(const RunConfig& config);
 
 // The last step of a run that misses its target.
 int64_t max_steps(const RunConfig& config);

@@ -62,6 +62,46 @@ void find_conflicts_with_stages(const RunConfig& config, std::vector<Conflict>& 
   }
 }
 
+void find_conflicts_with_modules(const RunConfig& config, std::vector<Conflict>& conflicts) {
+  const auto refuse_if = [&](bool found, const char* reason) {
+    if (found) conflicts.push_back({"ouroboros.modules", reason});
+  };
+  refuse_if(config.run.division == Division::kClosed,
+            "delayed gradients are for the open division (run.division is closed); use 1");
+  refuse_if(config.batch.gradient_accumulation_steps > 1,
+            "modules go back with one micro-batch a step; set batch.gradient_accumulation_steps to "
+            "1, or use 1 module");
+  refuse_if(config.batch.accumulation_order == AccumulationOrder::kLayer,
+            "modules have an order of their own (batch.accumulation_order is layer); use "
+            "micro_batch, or 1 module");
+  refuse_if(config.batch.activations == ActivationPolicy::kRecompute,
+            "what a delayed backward reads is kept; set batch.activations to keep, or use 1 "
+            "module");
+  refuse_if(config.parallel.stages > 1,
+            "modules are a division of the model among ranks already; set parallel.stages to 1, "
+            "or use 1 module");
+  refuse_if(config.device.graphs,
+            "what modules send each other is in the middle of a step, which no graph can hold; set "
+            "device.graphs to false, or use 1 module");
+  refuse_if(config.optimizer.sharded != Sharding::kNone,
+            "a module is on one rank, which shares it with none; set optimizer.sharded to none, or "
+            "use 1 module");
+  refuse_if(config.clip.mode == ClipMode::kBucketBeforeAllReduce,
+            "a step's buckets have gradients of different steps, so their norms make no bound of "
+            "one gradient (clip.mode is bucket_before_allreduce); use after_allreduce or none, or "
+            "1 module");
+  refuse_if(
+      config.model.precision == Precision::kFp8,
+      "scales in FP8 are those of a step, but backward comes steps later; use model.precision "
+      "bf16, or 1 module");
+  refuse_if(config.reduce.early_words,
+            "nothing is reduced, so nothing can be early; set reduce.early_words to false, or use "
+            "1 module");
+  refuse_if(config.checkpoint.enabled(),
+            "what is in flight between steps is in no checkpoint; set checkpoint.every_steps and "
+            "checkpoint.every_seconds to 0, or use 1 module");
+}
+
 std::vector<Conflict> find_conflicts(const RunConfig& config) {
   std::vector<Conflict> conflicts;
   const bool closed = config.run.division == Division::kClosed;
@@ -129,6 +169,7 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
                          "activations are kept; use keep, or bf16"});
   }
   if (config.parallel.stages > 1) find_conflicts_with_stages(config, conflicts);
+  if (config.ouroboros.modules > 1) find_conflicts_with_modules(config, conflicts);
   const bool by_turns = config.optimizer.sharded == Sharding::kGradients ||
                         config.optimizer.sharded == Sharding::kAll;
   const char* const sharded = name_of(config.optimizer.sharded);

@@ -145,7 +145,8 @@ ConfigSection batch_section() {
   return section(
       "batch",
       "What a step takes. The global batch is `micro_batch` x "
-      "`gradient_accumulation_steps` x ranks / `parallel.stages`.",
+      "`gradient_accumulation_steps` x ranks / `parallel.stages`; with `ouroboros.modules` all "
+      "ranks take the same samples.",
       {key("micro_batch", get, &S::micro_batch, Integer<int>{1, kMillion},
            "Samples a rank computes at once."),
        key("gradient_accumulation_steps", get, &S::gradient_accumulation_steps,
@@ -199,6 +200,26 @@ ConfigSection parallel_section() {
            "Which layers a stage has. Gradients are the same; but clip.mode "
            "bucket_before_allreduce "
            "clips buckets, which are of one stage.")});
+}
+
+ConfigSection ouroboros_section() {
+  using S = OuroborosConfig;
+  const auto get = [](auto& config) -> auto& { return config.ouroboros; };
+  return section(
+      "ouroboros",
+      "Model parallelism with delayed gradients (Yang et al., arXiv 1909.06695): forward goes "
+      "through K modules in turn, then all go back at once, each with the micro-batch that the one "
+      "behind it went back with a step before.",
+      {key("modules", get, &S::modules, Integer<int>{1, 1000},
+           "K, at most the layers; 1: none. On K - 1 ranks, of which the first has the first "
+           "module "
+           "and the last, so that the tied word embeddings are in one place. Module k = 1 ... K is "
+           "updated with the gradient of K - k steps before. Open division only."),
+       key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
+           "First steps without delay. The K - k steps after them leave module k as it is."),
+       key("tied", get, &S::tied, Choice<TiedGradient>{},
+           "What the two parts of the word embeddings' gradient become: the masked-LM head's, of "
+           "this step, and the input's, of K - 1 steps before.")});
 }
 
 ConfigSection optimizer_section() {
@@ -338,21 +359,11 @@ ConfigSection log_section() {
 }  // namespace
 
 const std::vector<ConfigSection>& config_sections() {
-  static const std::vector<ConfigSection> kSections = {run_section(),
-                                                       model_section(),
-                                                       device_section(),
-                                                       data_section(),
-                                                       batch_section(),
-                                                       load_balance_section(),
-                                                       parallel_section(),
-                                                       optimizer_section(),
-                                                       schedule_section(),
-                                                       clip_section(),
-                                                       reduce_section(),
-                                                       target_section(),
-                                                       initialization_section(),
-                                                       checkpoint_section(),
-                                                       log_section()};
+  static const std::vector<ConfigSection> kSections = {
+      run_section(),       model_section(),          device_section(),     data_section(),
+      batch_section(),     load_balance_section(),   parallel_section(),   ouroboros_section(),
+      optimizer_section(), schedule_section(),       clip_section(),       reduce_section(),
+      target_section(),    initialization_section(), checkpoint_section(), log_section()};
   return kSections;
 }
 

@@ -47,6 +47,9 @@ constexpr NamedChoice<PipelineKind> kPipelines[] = {
     {PipelineKind::kContiguous, "contiguous", "layers that follow each other; the usual pipeline"},
     {PipelineKind::kModular, "modular",
      "every `stages`-th layer, so that stages wait for each other less, and send more"}};
+constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
+    {TiedGradient::kSum, "sum", "as without delay"},
+    {TiedGradient::kAverage, "average", "half their sum, once there is delay"}};
 constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
     {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"}};
@@ -127,6 +130,10 @@ std::span<const NamedChoice<PipelineKind>> choices_of() {
   return kPipelines;
 }
 template <>
+std::span<const NamedChoice<TiedGradient>> choices_of() {
+  return kTiedGradients;
+}
+template <>
 std::span<const NamedChoice<OptimizerKind>> choices_of() {
   return kOptimizers;
 }
@@ -155,6 +162,7 @@ const char* name_of(BalanceStrategy value) { return find_name(value); }
 const char* name_of(AccumulationOrder value) { return find_name(value); }
 const char* name_of(ActivationPolicy value) { return find_name(value); }
 const char* name_of(PipelineKind value) { return find_name(value); }
+const char* name_of(TiedGradient value) { return find_name(value); }
 const char* name_of(OptimizerKind value) { return find_name(value); }
 const char* name_of(Sharding value) { return find_name(value); }
 const char* name_of(ScheduleKind value) { return find_name(value); }

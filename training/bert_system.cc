@@ -166,7 +166,9 @@ harness::TrainedStep BertSystem::train_step() {
   return result;
 }
 
-double BertSystem::evaluate() { return run_->evaluator->evaluate().masked_lm_accuracy(); }
+double BertSystem::evaluate() {
+  return run_->evaluator->evaluate(run_->trainer.free_activations()).masked_lm_accuracy();
+}
 
 void BertSystem::begin_checkpoint(const std::filesystem::path& folder, const std::string& note) {
   Run& run = *run_;

@@ -65,29 +65,32 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
   most_micro_batches_ = (most_samples + micro_batch - 1) / micro_batch;
 }
 
-bert::Losses Evaluator::evaluate() {
+bert::Losses Evaluator::evaluate(std::optional<int> free) {
   if (!uploaded_) upload_samples();
   if (messages_) {
-    const auto at_once = static_cast<size_t>(model_.in_flight());
+    const auto at_once = static_cast<size_t>(free ? 1 : model_.in_flight());
     for (size_t first = 0; first < batches_.size(); first += at_once) {
-      evaluate_in_stages(first, static_cast<int>(std::min(at_once, batches_.size() - first)));
+      const size_t count = std::min(at_once, batches_.size() - first);
+      evaluate_in_stages(first, static_cast<int>(count), free.value_or(0));
     }
   } else if (weights_) {
     for (int64_t i = 0; i < most_micro_batches_; ++i) {
       evaluate_gathering(i < std::ssize(batches_) ? &batches_[static_cast<size_t>(i)] : nullptr);
     }
   } else {
-    for (const bert::DeviceBatch& batch : batches_) model_.evaluate(batch);
+    for (const bert::DeviceBatch& batch : batches_) model_.evaluate(batch, free.value_or(0));
   }
   return all_reduce(communicator_, model_.take_evaluation_losses());
 }
 
-// `count` micro-batches from `first` on, which are in flight together.
-void Evaluator::evaluate_in_stages(size_t first, int count) {
+// `count` micro-batches from `first` on, which are in flight together, in the memory from `free`
+// on.
+void Evaluator::evaluate_in_stages(size_t first, int count, int free) {
   const auto blocks = static_cast<int>(model_.blocks().size());
   const Schedule schedule = pipeline_forward(model_.stage(), blocks, count);
-  for (const Task& task : schedule.tasks) {
+  for (Task task : schedule.tasks) {
     const auto& batch = batches_[first + static_cast<size_t>(task.micro_batch)];
+    task.micro_batch += free;
     if (peer_of(schedule, task) >= 0) {
       messages_->begin(schedule, task, batch.sequences.tokens);
       continue;
@@ -96,7 +99,7 @@ void Evaluator::evaluate_in_stages(size_t first, int count) {
     model_.blocks()[static_cast<size_t>(task.block)]->forward(model_.evaluated(batch),
                                                               model_.activations(task.micro_batch));
   }
-  messages_->wait_for_sent();
+  messages_->wait_for_all();
 }
 
 // Ranks gather together, those without a batch, too.

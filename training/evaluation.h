@@ -37,12 +37,13 @@ class Evaluator {
   int64_t samples() const { return samples_; }
 
   // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
-  // the device.
-  bert::Losses evaluate();
+  // the device. `free`: the only activations that may be overwritten
+  // (StepWalker::free_activations).
+  bert::Losses evaluate(std::optional<int> free = {});
 
  private:
   void upload_samples();
-  void evaluate_in_stages(size_t first, int count);
+  void evaluate_in_stages(size_t first, int count, int free);
   void evaluate_gathering(const bert::DeviceBatch* batch);
 
   bert::Model& model_;

@@ -8,6 +8,7 @@
 #include "training/schedules/gathers.h"
 #include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
+#include "training/schedules/ouroboros.h"
 #include "training/schedules/pipeline.h"
 
 namespace strata::training {
@@ -40,6 +41,7 @@ Schedule order_of(const config::RunConfig& config, int blocks, int ranks,
   const config::BatchConfig& batch = config.batch;
   const int micro_batches = batch.gradient_accumulation_steps;
   const bool recompute = batch.activations == config::ActivationPolicy::kRecompute;
+  if (stage.pipeline == bert::Pipeline::kRing) return undelayed(stage, blocks);
   if (stage.count > 1) return pipeline(stage, blocks, micro_batches, recompute);
   if (batch.accumulation_order == config::AccumulationOrder::kLayer) {
     return layer_order(blocks, micro_batches, recompute);
@@ -62,6 +64,10 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
                              .recompute = schedule.recomputes,
                              .word_gradient = word_gradient(config, schedule),
                              .stage = stage};
+  if (const auto delayed = make_delayed_work(config, model, stage)) {
+    options.in_flight = delayed->schedule.in_flight;
+    options.delays = delayed->schedule.delays;
+  }
   if (const int64_t tokens = config.batch.round_tokens; tokens > 1) {
     options.rounding = {.tokens = std::min(tokens, model.max_positions),
                         .masked = std::max<int64_t>(tokens / 4, 1),
@@ -80,7 +86,8 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
 }  // namespace
 
 bert::Stage stage_of_rank(const config::RunConfig& config, int rank) {
-  const int stages = config.parallel.stages;
+  const int stages = config::ranks_of_replica(config);
+  if (config.ouroboros.modules > 1) return {rank % stages, stages, bert::Pipeline::kRing};
   if (stages == 1) return {};
   return {rank % stages, stages, config.parallel.pipeline};
 }
@@ -111,6 +118,15 @@ Schedule make_schedule(const config::RunConfig& config, const bert::BertConfig& 
   return with_gathers(schedule, units_of_blocks(layout, units_of(config, layout)));
 }
 
+std::optional<DelayedWork> make_delayed_work(const config::RunConfig& config,
+                                             const bert::BertConfig& model,
+                                             const bert::Stage& stage) {
+  if (stage.pipeline != bert::Pipeline::kRing) return std::nullopt;
+  return DelayedWork{.schedule = ouroboros(stage, static_cast<int>(model.layers) + 2),
+                     .after_steps = config.ouroboros.warmup_steps,
+                     .averages_tied = config.ouroboros.tied == config::TiedGradient::kAverage};
+}
+
 std::unique_ptr<comm::WeightGatherer> make_weight_gatherer(const config::RunConfig& config,
                                                            device::Backend& backend,
                                                            comm::Communicator& communicator,
@@ -125,7 +141,7 @@ std::unique_ptr<comm::WeightGatherer> make_weight_gatherer(const config::RunConf
 loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed) {
   const config::LoadBalanceConfig& balance = config.batch.load_balance;
   return {.strategy = name_of(balance.strategy),
-          .ranks = ranks / config.parallel.stages,
+          .ranks = ranks / config::ranks_of_replica(config),
           .batch_per_rank = config.batch.micro_batch * config.batch.gradient_accumulation_steps,
           .micro_batches = config.batch.gradient_accumulation_steps,
           .seed = seed,
@@ -234,9 +250,20 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
                                                              comm::Communicator& communicator,
                                                              const bert::Model& model,
                                                              const comm::BucketOptions& options,
-                                                             optim::Optimizer& optimizer) {
-  const auto update = [&optimizer](const comm::ReducedGradients& reduced) {
-    optimizer.update(reduced.stream, reduced.range, reduced.clip);
+                                                             optim::Optimizer& optimizer,
+                                                             const std::vector<Range>* held) {
+  const auto update = [&optimizer, held](const comm::ReducedGradients& reduced) {
+    Range left = reduced.range;
+    const auto update_to = [&](int64_t end) {
+      if (end > left.begin) optimizer.update(reduced.stream, {left.begin, end}, reduced.clip);
+    };
+    for (size_t i = 0; held && i < held->size(); ++i) {
+      const Range& range = (*held)[i];
+      if (range.end <= left.begin || range.begin >= left.end) continue;
+      update_to(range.begin);
+      left.begin = std::min(range.end, left.end);
+    }
+    update_to(left.end);
   };
   const auto finish = [&optimizer](const comm::ReducedGradients& reduced) {
     optimizer.finish(reduced.stream, reduced.range);

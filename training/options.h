@@ -15,6 +15,7 @@
 #include "optim/schedule.h"
 #include "training/checkpoint/training_state.h"
 #include "training/schedules/schedule.h"
+#include "training/step_walker.h"
 
 namespace strata::training {
 
@@ -32,6 +33,10 @@ bert::ModelOptions model_options(const config::RunConfig& config, const bert::Be
 // The order of work of a step on so many ranks, of a stage of the model.
 Schedule make_schedule(const config::RunConfig& config, const bert::BertConfig& model,
                        int ranks = 1, const bert::Stage& stage = {});
+// What a step goes over to after `ouroboros.warmup_steps`, if there are modules.
+std::optional<DelayedWork> make_delayed_work(const config::RunConfig& config,
+                                             const bert::BertConfig& model,
+                                             const bert::Stage& stage);
 // Null where all weights of `model` are in memory. All ranks construct together.
 std::unique_ptr<comm::WeightGatherer> make_weight_gatherer(const config::RunConfig& config,
                                                            device::Backend& backend,
@@ -76,10 +81,10 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::RunConfig& config
 
 // Buckets of `model`'s gradients that `optimizer` updates; both outlive them. Where the options
 // gather weights, LAMB must have been made for this rank's shard; Adam may have the whole state.
-std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& backend,
-                                                             comm::Communicator& communicator,
-                                                             const bert::Model& model,
-                                                             const comm::BucketOptions& options,
-                                                             optim::Optimizer& optimizer);
+// `held`: rising elements of the arena that are not updated, read at every update; null: none.
+std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(
+    device::Backend& backend, comm::Communicator& communicator, const bert::Model& model,
+    const comm::BucketOptions& options, optim::Optimizer& optimizer,
+    const std::vector<Range>* held = nullptr);
 
 }  // namespace strata::training

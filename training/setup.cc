@@ -73,6 +73,17 @@ bert::BertConfig make_bert_config(const config::RunConfig& config) {
 }
 
 void check_stages(const config::RunConfig& config, const bert::BertConfig& model, int ranks) {
+  if (const int modules = config.ouroboros.modules; modules > 1) {
+    if (modules > model.layers) {
+      fail("ouroboros.modules: {} modules need a layer each, {} has {}; use fewer", modules,
+           config.model.config, model.layers);
+    }
+    if (ranks != modules - 1) {
+      fail("ouroboros.modules: {} modules are on {} rank{}, not on {}; start {}, or use {} modules",
+           modules, modules - 1, modules == 2 ? "" : "s", ranks, modules - 1, ranks + 1);
+    }
+    return;
+  }
   const int stages = config.parallel.stages;
   if (model.layers % stages != 0) {
     fail("parallel.stages: {} does not divide the {} layers of {}; use a number that does", stages,
@@ -85,8 +96,15 @@ void check_stages(const config::RunConfig& config, const bert::BertConfig& model
 }
 
 void check_one_stage(const config::RunConfig& config) {
+  check_undelayed(config);
   if (config.parallel.stages == 1) return;
   fail("parallel.stages: {}: this measures whole models; set it to 1", config.parallel.stages);
+}
+
+void check_undelayed(const config::RunConfig& config) {
+  if (config.ouroboros.modules == 1) return;
+  fail("ouroboros.modules: {}: this measures steps without delay; set it to 1",
+       config.ouroboros.modules);
 }
 
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model) {

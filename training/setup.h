@@ -39,11 +39,14 @@ struct Ranks {
 // model.config with the dropout that the configuration overrides.
 bert::BertConfig make_bert_config(const config::RunConfig& config);
 
-// Throws Error where parallel.stages does not divide the layers or the ranks.
+// Throws Error where parallel.stages does not divide the layers or the ranks, or where
+// ouroboros.modules has more modules than layers, or other ranks than it needs.
 void check_stages(const config::RunConfig& config, const bert::BertConfig& model, int ranks);
 
-// Throws Error where there are stages, for what works on whole models.
+// Throws Error where there are stages or modules, for what works on whole models.
 void check_one_stage(const config::RunConfig& config);
+// Throws Error where backward is delayed, for what measures steps that are whole.
+void check_undelayed(const config::RunConfig& config);
 
 // Throws Error where model.vocab is given and is not a vocabulary of this model's size.
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model);

@@ -18,29 +18,25 @@ bool same_work(std::span<const Task> a, std::span<const Task> b) {
 
 StepWalker::StepWalker(bert::Model& model, Schedule schedule,
                        std::unique_ptr<device::GraphCache> graphs, comm::Communicator* stages,
-                       comm::WeightGatherer* weights)
-    : model_(model), schedule_(std::move(schedule)), graphs_(std::move(graphs)), weights_(weights) {
-  check_schedule(schedule_);
-  if (model.parameters().shards_weights() != !schedule_.units.empty() ||
-      (weights != nullptr) != !schedule_.units.empty()) {
-    fail("schedule {}: {} weights, unlike the model", schedule_.name,
-         schedule_.units.empty() ? "does not gather" : "gathers");
+                       comm::WeightGatherer* weights, std::optional<DelayedWork> delayed)
+    : model_(model),
+      schedule_(std::move(schedule)),
+      graphs_(std::move(graphs)),
+      weights_(weights),
+      delayed_(std::move(delayed)) {
+  check_suits(schedule_, stages);
+  if (!schedule_.delays.empty()) {
+    fail("schedule {}: a walker begins without delay", schedule_.name);
   }
-  if (schedule_.blocks != std::ssize(model.blocks())) {
-    fail("schedule {}: is for {} blocks, the model has {}", schedule_.name, schedule_.blocks,
-         model.blocks().size());
-  }
-  if (schedule_.in_flight > model.in_flight()) {
-    fail("schedule {}: has {} micro-batches in flight, the model memory for {}", schedule_.name,
-         schedule_.in_flight, model.in_flight());
-  }
-  if (schedule_.stage != model.stage()) {
-    fail("schedule {}: is of stage {} of {}, the model of stage {} of {}", schedule_.name,
-         schedule_.stage.index, schedule_.stage.count, model.stage().index, model.stage().count);
-  }
-  if ((schedule_.stage.count > 1) != (stages != nullptr)) {
-    fail("schedule {}: has {} stages, the ranks {}", schedule_.name, schedule_.stage.count,
-         stages ? stages->size() : 1);
+  int in_flight = schedule_.in_flight;
+  if (delayed_) {
+    check_suits(delayed_->schedule, stages);
+    if (graphs_) fail("schedule {}: graphs cannot be captured", delayed_->schedule.name);
+    if (delayed_->schedule.delays != model.delays()) {
+      fail("schedule {}: has other delays than the model", delayed_->schedule.name);
+    }
+    delayed_segments_ = segments_of(delayed_->schedule);
+    in_flight = delayed_->schedule.in_flight;
   }
   if (graphs_ && model.parameters().shards_gradients()) {
     fail(
@@ -49,10 +45,6 @@ StepWalker::StepWalker(bert::Model& model, Schedule schedule,
         schedule_.name);
   }
   segments_ = segments_of(schedule_);
-  if (schedule_.recomputes != model.recomputes()) {
-    fail("schedule {}: {} activations, unlike the model", schedule_.name,
-         schedule_.recomputes ? "recomputes" : "keeps");
-  }
   for (size_t i = 0; graphs_ && i + 1 < segments_.size(); ++i) {
     for (const Task& task : segments_[i].tasks) {
       // What mark_ready begins is joined by the update: both must be captured in one graph.
@@ -64,14 +56,67 @@ StepWalker::StepWalker(bert::Model& model, Schedule schedule,
       }
     }
   }
-  for (int i = 0; i < schedule_.in_flight; ++i) in_flight_.push_back({&model.activations(i), {}});
+  for (int i = 0; i < in_flight; ++i) in_flight_.push_back({&model.activations(i), {}});
   if (stages) messages_.emplace(model, *stages);
+}
+
+void StepWalker::check_suits(const Schedule& schedule, comm::Communicator* stages) const {
+  check_schedule(schedule);
+  if (model_.parameters().shards_weights() != !schedule.units.empty() ||
+      (weights_ != nullptr) != !schedule.units.empty()) {
+    fail("schedule {}: {} weights, unlike the model", schedule.name,
+         schedule.units.empty() ? "does not gather" : "gathers");
+  }
+  if (schedule.blocks != std::ssize(model_.blocks())) {
+    fail("schedule {}: is for {} blocks, the model has {}", schedule.name, schedule.blocks,
+         model_.blocks().size());
+  }
+  if (schedule.in_flight > model_.in_flight()) {
+    fail("schedule {}: has {} micro-batches in flight, the model memory for {}", schedule.name,
+         schedule.in_flight, model_.in_flight());
+  }
+  if (schedule.stage != model_.stage()) {
+    fail("schedule {}: is of stage {} of {}, the model of stage {} of {}", schedule.name,
+         schedule.stage.index, schedule.stage.count, model_.stage().index, model_.stage().count);
+  }
+  if ((schedule.stage.count > 1) != (stages != nullptr)) {
+    fail("schedule {}: has {} stages, the ranks {}", schedule.name, schedule.stage.count,
+         stages ? stages->size() : 1);
+  }
+  if (schedule.recomputes != model_.recomputes()) {
+    fail("schedule {}: {} activations, unlike the model", schedule.name,
+         schedule.recomputes ? "recomputes" : "keeps");
+  }
+}
+
+std::vector<Range> StepWalker::begin_step(int64_t step) {
+  std::vector<Range> held;
+  if (!delayed_) return held;
+  delay_step_ = std::max<int64_t>(step - delayed_->after_steps, 0);
+  for (const Task& task : segments().front().tasks) {
+    if (delay_step_ == 0 || task.kind != Task::Kind::kReady || delayed(task)) continue;
+    held.push_back(model_.untied(*model_.blocks()[static_cast<size_t>(task.block)]));
+  }
+  return held;
+}
+
+std::optional<int> StepWalker::free_activations() const {
+  if (!delayed_) return std::nullopt;
+  return static_cast<int>((delay_step_ + 1) % std::ssize(in_flight_));
+}
+
+std::optional<Task> StepWalker::delayed(const Task& task) const {
+  const int64_t lag = lag_of(schedule(), task);
+  if (lag > 0 && lag >= delay_step_) return std::nullopt;
+  Task result = task;
+  result.micro_batch += static_cast<int>(delay_step_ - lag);
+  return result;
 }
 
 void StepWalker::begin(const Segment& segment, const bert::TrainingStep& step) {
   bert::TrainingStep of_micro_batch = step;
   of_micro_batch.accumulate = segment.micro_batch > 0 && schedule_.rounds == 1;
-  in_flight(segment.micro_batch).micro_batch = model_.begin(of_micro_batch);
+  in_flight(segment.micro_batch + delay_step_).micro_batch = model_.begin(of_micro_batch);
 }
 
 void StepWalker::announce_rows(const Segment& segment, comm::GradientBuckets& buckets) {
@@ -94,14 +139,18 @@ bool StepWalker::capture(const Segment& segment, comm::GradientBuckets& buckets)
 comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets& buckets,
                                   ComputeTimes* times) {
   announce_rows(segment, buckets);
-  const auto& [activations, micro_batch] = in_flight(segment.micro_batch);
-  // Gradients that others have had the memory of.
-  const bool by_turns = model_.parameters().shards_gradients() && !micro_batch.accumulate;
   const int heads = schedule_.blocks - 1;
   comm::StepTimes result;
-  for (const Task& task : segment.tasks) {
+  for (const Task& scheduled : segment.tasks) {
+    const std::optional<Task> walked = delayed(scheduled);
+    if (scheduled.kind == Task::Kind::kReady) mark_ready(scheduled, !walked, buckets);
+    if (!walked || scheduled.kind == Task::Kind::kReady) continue;
+    const Task& task = *walked;
+    const auto& [activations, micro_batch] = in_flight(task.micro_batch);
+    // Gradients that others have had the memory of.
+    const bool by_turns = model_.parameters().shards_gradients() && !micro_batch.accumulate;
     if (task.kind == Task::Kind::kUpdate) {
-      if (messages_) messages_->wait_for_sent();
+      if (messages_) messages_->wait_for_all();
       result = buckets.finish_step();
       continue;
     }
@@ -117,26 +166,49 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
       weights_->wait(schedule_.units[static_cast<size_t>(task.block)]);
     }
     bert::Block& block = *model_.blocks()[static_cast<size_t>(task.block)];
-    if (task.kind == Task::Kind::kReady) {
-      block.complete();
-      for (const Range& range : model_.completes(block)) buckets.mark_ready(range.begin, range.end);
-      if (task.block == 0 && model_.late_words()) buckets.mark_rows_ready();
+    if (task.kind == Task::Kind::kStash) {
+      model_.stash_weights(block, task.micro_batch);
       continue;
     }
     if (messages_) {
       const std::optional<Task> receipt = messages_->wait_for_input_of(task);
-      if (times && receipt) times->end(*receipt, block.name());
+      if (times && receipt) {
+        times->end({receipt->kind, receipt->block, scheduled.micro_batch}, block.name());
+      }
     }
-    const bool backward = task.kind == Task::Kind::kBackward;
-    if (by_turns && (backward || task.block == heads)) begin_writing(task.block, buckets);
-    if (backward) {
-      block.backward(micro_batch, *activations);
+    const bool goes_back = task.kind == Task::Kind::kBackward;
+    if (by_turns && (goes_back || task.block == heads)) begin_writing(task.block, buckets);
+    if (goes_back) {
+      backward(block, task);
     } else {
       block.forward(micro_batch, *activations);
     }
-    if (times) times->end(task, block.name());
+    if (times) times->end(scheduled, block.name());
   }
   return result;
+}
+
+void StepWalker::backward(bert::Block& block, const Task& task) {
+  const auto& [activations, micro_batch] = in_flight(task.micro_batch);
+  if (lag_of(schedule(), task) > 0) {
+    model_.delayed_backward(block, task.micro_batch, micro_batch, *activations);
+  } else {
+    block.backward(micro_batch, *activations);
+  }
+}
+
+// Where the block's weights are held, its gradients must not count in norms. The tied words' have
+// the heads' part still.
+void StepWalker::mark_ready(const Task& task, bool is_held, comm::GradientBuckets& buckets) {
+  bert::Block& block = *model_.blocks()[static_cast<size_t>(task.block)];
+  if (is_held) {
+    model_.clear_gradients(model_.untied(block));
+  } else {
+    block.complete();
+  }
+  if (task.block == 0 && delay_step_ > 0 && delayed_->averages_tied) model_.halve_word_gradient();
+  for (const Range& range : model_.completes(block)) buckets.mark_ready(range.begin, range.end);
+  if (task.block == 0 && model_.late_words()) buckets.mark_rows_ready();
 }
 
 // The losses' gradients come in the heads' forward, those of the tied word embeddings among them.

@@ -15,6 +15,14 @@
 
 namespace strata::training {
 
+// What a walker goes over to after some steps: backward is then delayed.
+struct DelayedWork {
+  Schedule schedule;
+  int64_t after_steps = 0;  // that have the walker's own schedule
+  bool averages_tied =
+      false;  // the two parts of the word embeddings' gradient; else they are summed
+};
+
 class StepWalker {
  public:
   // `graphs` null: every task is issued; else segments are captured once and launched from then on.
@@ -23,11 +31,21 @@ class StepWalker {
   // `weights`: what gathers them, where the schedule does. Throws Error where the schedule cannot
   // be walked. All that is given by reference or pointer outlives the walker.
   StepWalker(bert::Model& model, Schedule schedule, std::unique_ptr<device::GraphCache> graphs,
-             comm::Communicator* stages = nullptr, comm::WeightGatherer* weights = nullptr);
+             comm::Communicator* stages = nullptr, comm::WeightGatherer* weights = nullptr,
+             std::optional<DelayedWork> delayed = {});
 
-  const Schedule& schedule() const { return schedule_; }
+  // Where work is delayed in the end, before every step of training, from 1. Returns the arena
+  // elements that the step leaves as they are: those whose first delayed backward is yet to come.
+  std::vector<Range> begin_step(int64_t step);
+  // Between steps: the only memory for a micro-batch in flight that nothing is in; none: all is
+  // free.
+  std::optional<int> free_activations() const;
+
+  const Schedule& schedule() const { return delay_step_ > 0 ? delayed_->schedule : schedule_; }
   // In this order a step runs them.
-  const std::vector<Segment>& segments() const { return segments_; }
+  const std::vector<Segment>& segments() const {
+    return delay_step_ > 0 ? delayed_segments_ : segments_;
+  }
   bool captures_graphs() const { return graphs_ != nullptr; }
 
   // The micro-batch of a segment that begins one: the uploaded batch becomes it (see Model::begin).
@@ -48,9 +66,15 @@ class StepWalker {
     const bert::Activations* activations = nullptr;
     bert::MicroBatch micro_batch;
   };
-  InFlight& in_flight(int micro_batch) {
+  InFlight& in_flight(int64_t micro_batch) {
     return in_flight_[static_cast<size_t>(micro_batch) % in_flight_.size()];
   }
+  void check_suits(const Schedule& schedule, comm::Communicator* stages) const;
+  // Of the micro-batch that it is of, counted since backward was delayed; none: it would have begun
+  // before.
+  std::optional<Task> delayed(const Task& task) const;
+  void backward(bert::Block& block, const Task& task);
+  void mark_ready(const Task& task, bool is_held, comm::GradientBuckets& buckets);
   // Before the segment that begins the last micro-batch, where the model has late words.
   void announce_rows(const Segment& segment, comm::GradientBuckets& buckets);
   void begin_writing(int block, comm::GradientBuckets& buckets);
@@ -63,6 +87,9 @@ class StepWalker {
   std::unique_ptr<device::GraphCache> graphs_;
   std::optional<StageMessages> messages_;  // of a pipeline
   comm::WeightGatherer* weights_;          // null: all are in memory
+  std::optional<DelayedWork> delayed_;
+  std::vector<Segment> delayed_segments_;
+  int64_t delay_step_ = 0;  // the steps since backward was delayed, this one included
 };
 
 }  // namespace strata::training

@@ -27,10 +27,12 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       optimizer_(make_optimizer(config, backend, model, ranks_.replicas())),
       amax_agreement_(model, communicator),
       buckets_(make_gradient_buckets(backend, ranks_.replicas(), model,
-                                     bucket_options(config, model, ranks_.stages()), *optimizer_)),
+                                     bucket_options(config, model, ranks_.stages()), *optimizer_,
+                                     &held_)),
       weight_gatherer_(make_weight_gatherer(config, backend, communicator, model)),
       walker_(model, make_schedule(config, model.config(), ranks_.replicas().size(), model.stage()),
-              make_graph_cache(config, backend), ranks_.stages(), weight_gatherer_.get()) {
+              make_graph_cache(config, backend), ranks_.stages(), weight_gatherer_.get(),
+              make_delayed_work(config, model.config(), model.stage())) {
   optim::check_schedule(learning_rate_schedule_);
 }
 
@@ -42,6 +44,7 @@ StepResult Trainer::step() {
   if (!uploaded_first_) result.data_seconds = upload_next();
   uploaded_first_ = true;
   const bert::TrainingStep step = next_global_batch();
+  held_ = walker_.begin_step(step_);
   optimizer_->begin_step(device::Stream::kCompute, step_, result.learning_rate);
   for (const Segment& segment : walker_.segments()) {
     if (segment.begins) {

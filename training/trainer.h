@@ -84,6 +84,9 @@ class Trainer {
   // that cannot be read, up to a batch ahead.
   StepResult step();
 
+  // For evaluations between steps: see StepWalker.
+  std::optional<int> free_activations() const { return walker_.free_activations(); }
+
   // All master weights of the whole model, also where ranks share them out, or have stages of it:
   // all ranks call together.
   bert::HostWeights weights();
@@ -132,6 +135,7 @@ class Trainer {
   bool sharded_;  // the optimizer's state
   std::unique_ptr<optim::Optimizer> optimizer_;
   AmaxAgreement amax_agreement_;
+  std::vector<Range> held_;  // arena elements that this step does not update
   std::unique_ptr<comm::GradientBuckets> buckets_;
   std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory
   StepWalker walker_;

@@ -25,18 +25,25 @@ BlockMemory make_block_memory(const std::vector<std::unique_ptr<Block>>& blocks,
 }
 
 Activations::Activations(device::Backend& backend, BlockMemory blocks, int64_t tokens,
-                         int64_t hidden)
+                         int64_t hidden, const Activations* lender,
+                         const std::vector<bool>& borrowed)
     : dtype_(backend.compute_dtype()), hidden_(hidden), blocks_(std::move(blocks)) {
   const size_t bytes = static_cast<size_t>(tokens * hidden) * size_of(dtype_);
   for (size_t block = 0; block + 1 < blocks_.size(); ++block) {
     const bool crosses = blocks_[block] || blocks_[block + 1];
-    outputs_.push_back(crosses ? device::Buffer(backend, bytes) : device::Buffer());
+    if (!crosses) {
+      outputs_.push_back(nullptr);
+    } else if (lender && borrowed[block]) {
+      outputs_.push_back(lender->outputs_[block]);
+    } else {
+      outputs_.push_back(std::make_shared<const device::Buffer>(backend, bytes));
+    }
   }
   gradient_ = device::Buffer(backend, bytes);
 }
 
 device::Tensor Activations::output(int block, int64_t tokens) const {
-  return {outputs_[static_cast<size_t>(block)].data(), dtype_, tokens, hidden_};
+  return {outputs_[static_cast<size_t>(block)]->data(), dtype_, tokens, hidden_};
 }
 
 device::Tensor Activations::gradient(int64_t tokens) const {

@@ -27,7 +27,9 @@ class Activations {
  public:
   // Takes memory for what `blocks` read and write of each other and of other stages, of one
   // micro-batch of up to `tokens`: tensors [T, hidden] of the compute dtype. The rest is `blocks`.
-  Activations(device::Backend& backend, BlockMemory blocks, int64_t tokens, int64_t hidden);
+  // `borrowed`: the outputs of these blocks lie in the memory that `lender` has for them.
+  Activations(device::Backend& backend, BlockMemory blocks, int64_t tokens, int64_t hidden,
+              const Activations* lender = nullptr, const std::vector<bool>& borrowed = {});
 
   // What block `block` reads, the output of the one before it; and what it writes.
   device::Tensor input(int block, int64_t tokens) const { return output(block - 1, tokens); }
@@ -44,7 +46,8 @@ class Activations {
  private:
   device::DType dtype_;
   int64_t hidden_;
-  std::vector<device::Buffer> outputs_;  // of all blocks but the last; empty between other stages
+  // Of all blocks but the last; null between other stages.
+  std::vector<std::shared_ptr<const device::Buffer>> outputs_;
   device::Buffer gradient_;
   BlockMemory blocks_;
 };

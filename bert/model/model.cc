@@ -18,7 +18,7 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
       parameters_(backend, layout_, options.sharding ? &*options.sharding : nullptr),
       slots_(backend, capacity, options.rounding, options.in_flight),
       workspace_(backend, config, options.rounding.rounded(capacity), options.float8),
-      step_values_(backend, sizeof(StepValues)),
+      step_values_(backend, static_cast<size_t>(slots_.count()) * sizeof(StepValues)),
       context_{config_, backend, parameters_, workspace_, options.rounding.rounded(capacity)} {
   if (options.float8 && options.recompute) fail("FP8 keeps activations: they are not recomputed");
   if (options.float8) {
@@ -33,6 +33,52 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
   const int64_t before = backend.buffer_bytes();
   for (int i = 0; i < options.in_flight; ++i) activations_.push_back(make_activations());
   activation_bytes_ = backend.buffer_bytes() - before;
+  if (!options.delays.empty()) make_stash();
+}
+
+int Model::delay_of(const Block& block) const {
+  return options_.delays.empty() ? 0 : options_.delays[static_cast<size_t>(block.index())];
+}
+
+void Model::make_stash() {
+  if (options_.delays.size() != blocks_.size() || options_.recompute || options_.sharding) {
+    fail("backward can be delayed only where every block has a delay and keeps its activations");
+  }
+  std::vector<Range> ranges;
+  int versions = 0;
+  for (const auto& block : blocks_ | std::views::reverse) {  // as they lie in the arena
+    if (!block || delay_of(*block) == 0) continue;
+    if (versions > 0 && versions != delay_of(*block)) fail("a rank has blocks with two delays");
+    versions = delay_of(*block);
+    ranges.push_back(untied(*block));
+  }
+  if (versions > 0) stash_.emplace(backend_, parameters_.compute_weights(), ranges, versions);
+}
+
+Range Model::untied(const Block& block) const {
+  const Range& all = block.gradients();
+  return {&block == embeddings_ ? layout_.position_embeddings.offset : all.begin, all.end};
+}
+
+void Model::clear_gradients(const Range& range) {
+  const device::Tensor cleared = elements_of(parameters_.gradients(), range);
+  backend_.fill_zero(kCompute, cleared.data, cleared.bytes());
+}
+
+void Model::halve_word_gradient() {
+  const device::Tensor words = elements_of(parameters_.gradients(), layout_.words());
+  backend_.convert(kCompute, {words, 0.5f, words});
+}
+
+void Model::stash_weights(const Block& block, int64_t step) {
+  stash_->keep(untied(block), static_cast<int>(step % stash_->versions()));
+}
+
+void Model::delayed_backward(Block& block, int64_t step, const MicroBatch& micro_batch,
+                             const Activations& activations) {
+  parameters_.read_from(&stash_->version(static_cast<int>(step % stash_->versions())));
+  block.backward(micro_batch, activations);
+  parameters_.read_from(nullptr);
 }
 
 void Model::make_blocks() {
@@ -74,11 +120,18 @@ void Model::resume_after(int64_t step) {
 }
 
 Activations Model::make_activations() const {
-  const bool first = activations_.empty();
-  return {backend_,
-          options_.recompute && !first ? activations_.front().blocks()
-                                       : make_block_memory(blocks_, options_.recompute),
-          context_.capacity.tokens, config_.hidden_size};
+  const Activations* first = activations_.empty() ? nullptr : &activations_.front();
+  BlockMemory memory = options_.recompute && first ? first->blocks()
+                                                   : make_block_memory(blocks_, options_.recompute);
+  // What no later step reads is there once; an output is kept for the block that reads it.
+  std::vector<bool> borrowed(blocks_.size());
+  for (size_t i = 0; i < blocks_.size() && first && !options_.delays.empty(); ++i) {
+    if (blocks_[i] && delay_of(*blocks_[i]) == 0) memory[i] = first->blocks()[i];
+    const Block* reader = i + 1 < blocks_.size() ? blocks_[i + 1].get() : nullptr;
+    borrowed[i] = !reader || delay_of(*reader) == 0;
+  }
+  return {backend_, std::move(memory), context_.capacity.tokens, config_.hidden_size,
+          first,    borrowed};
 }
 
 void Model::upload(const data::PackedBatch& batch) {
@@ -97,9 +150,10 @@ MicroBatch Model::begin(const TrainingStep& step) {
   const StepValues values{.dropout_key = device::dropout_step_key(step.seed, step.step),
                           .masked_lm_scale = step.masked_lm_scale,
                           .next_sentence_scale = step.next_sentence_scale};
-  backend_.store(kCompute, step_values_.data(), &values, sizeof values);
+  auto* const step_values = step_values_.as<StepValues>() + slots_.slot_of(batch);
+  backend_.store(kCompute, step_values, &values, sizeof values);
   if (scales_) scales_->begin(step.step);
-  return {&batch, step_values_.as<StepValues>(), true, step.accumulate};
+  return {&batch, step_values, true, step.accumulate};
 }
 
 std::vector<Range> Model::completes(const Block& block) const {
@@ -153,7 +207,11 @@ MicroBatch Model::evaluated(const DeviceBatch& batch) const {
   return {.batch = &batch, .step = step_values_.as<StepValues>()};
 }
 
-void Model::evaluate(const DeviceBatch& batch) { forward(evaluated(batch)); }
+void Model::evaluate(const DeviceBatch& batch, int in_flight) {
+  for (const auto& block : blocks_) {
+    if (block) block->forward(evaluated(batch), activations(in_flight));
+  }
+}
 
 void Model::evaluate(const data::PackedBatch& batch) {
   upload(batch);

@@ -21,6 +21,7 @@
 #include "bert/parameter_store.h"
 #include "bert/parameters.h"
 #include "bert/stage.h"
+#include "bert/weight_stash.h"
 
 namespace strata::bert {
 
@@ -48,6 +49,10 @@ struct ModelOptions {
   WordGradient word_gradient = WordGradient::kTogether;
   // Only these blocks and their parameters are here. Not with FP8, nor with kSplitForGood.
   Stage stage;
+  // Of every block of the whole model: how many steps its backward comes after its forward, whose
+  // weights it reads then (training/schedules/ouroboros.h). Blocks without delay have memory for
+  // one micro-batch. Not with recomputed activations, nor with shards. Empty: none is delayed.
+  std::vector<int> delays;
   // This rank keeps shards of gradients, or of weights and gradients. Absent: all of them.
   std::optional<Sharding> sharding;
 };
@@ -109,6 +114,21 @@ class Model {
     return activations_[static_cast<size_t>(in_flight)];
   }
 
+  // Where backward is delayed. After a block's backward: keeps the weights of `step`, which are the
+  // present ones, for the backward of that step's micro-batch.
+  void stash_weights(const Block& block, int64_t step);
+  // A block's backward of a micro-batch of an earlier step, with the weights of its forward.
+  void delayed_backward(Block& block, int64_t step, const MicroBatch& micro_batch,
+                        const Activations& activations);
+  int64_t stash_bytes() const { return stash_ ? stash_->bytes() : 0; }
+  // The arena elements of a block that its module alone updates: all, but for the tied words of the
+  // embeddings, which the heads' module does, too. Backward reads no others.
+  Range untied(const Block& block) const;
+  const std::vector<int>& delays() const { return options_.delays; }
+  // On Stream::kCompute.
+  void clear_gradients(const Range& range);
+  void halve_word_gradient();
+
   // A batch on its way to the device, for the next begin() or evaluate(): see BatchSlots.
   void upload(const data::PackedBatch& batch);
   void discard_uploaded() { slots_.discard(); }
@@ -132,7 +152,8 @@ class Model {
   // Upload, begin, forward and backward.
   void train(const data::PackedBatch& batch, const TrainingStep& step, const MarkReady& mark_ready);
   // Forward without dropout or gradients; of a batch that stays on the device, or is uploaded.
-  void evaluate(const DeviceBatch& batch);
+  // `in_flight`: whose activations' memory it takes.
+  void evaluate(const DeviceBatch& batch, int in_flight = 0);
   void evaluate(const data::PackedBatch& batch);
 
   // The sums since the last call, over training or over evaluation; none without heads. Waits for
@@ -144,6 +165,8 @@ class Model {
   void make_blocks();
   Losses take_losses(bool training);
   Activations make_activations() const;
+  int delay_of(const Block& block) const;
+  void make_stash();
 
   BertConfig config_;
   ModelOptions options_;
@@ -153,7 +176,7 @@ class Model {
   BatchSlots slots_;
   Workspace workspace_;
   std::optional<Float8Scales> scales_;  // of FP8
-  device::Buffer step_values_;          // StepValues
+  device::Buffer step_values_;          // [slots] StepValues
   std::optional<uint64_t> step_;        // that the last micro-batch was of
   BlockContext context_;
   std::vector<std::unique_ptr<Block>> blocks_;
@@ -163,6 +186,7 @@ class Model {
   std::vector<uint8_t> words_of_step_;
   std::vector<Activations> activations_;
   int64_t activation_bytes_ = 0;
+  std::optional<WeightStash> stash_;  // of the blocks whose backward is delayed
 };
 
 }  // namespace strata::bert

@@ -99,7 +99,10 @@ Explanation explain(const config::RunConfig& config, int ranks, const bert::Stag
   const bert::BertConfig model = training::make_bert_config(config);
   const bert::ParameterLayout layout(model, stage);
   const std::vector<Range> buckets = training::gradient_buckets(config, layout);
-  Explanation explanation{.schedule = training::make_schedule(config, model, ranks, stage),
+  const auto delayed = training::make_delayed_work(config, model, stage);
+  Explanation explanation{.schedule = delayed
+                                          ? delayed->schedule
+                                          : training::make_schedule(config, model, ranks, stage),
                           .own_blocks = static_cast<int>(layout.groups.size()),
                           .buckets = buckets.size()};
   explanation.tasks =
@@ -112,6 +115,7 @@ nlohmann::ordered_json to_json(const Explanation& explanation) {
   for (const training::ExplainedTask& each : explanation.tasks) {
     nlohmann::ordered_json line = {{"task", name_of(each.task.kind)},
                                    {"micro_batch", each.task.micro_batch}};
+    if (const int lag = lag_of(explanation.schedule, each.task); lag > 0) line["lag"] = lag;
     if (!each.block.empty()) line["block"] = each.block;
     if (each.peer >= 0) line["peer"] = each.peer;
     if (each.task.kind == training::Task::Kind::kReady) {
@@ -165,18 +169,22 @@ void print(const Explanation& explanation) {
                              fmt::join(each.buckets, ", "));
       }
     }
-    fmt::print("{:>5}  {:>11}  {:<12} {:<{}} {}\n", i, each.task.micro_batch,
+    const int lag = lag_of(schedule, each.task);
+    const std::string micro_batch =
+        lag > 0 ? fmt::format("{} steps ago", lag) : std::to_string(each.task.micro_batch);
+    fmt::print("{:>5}  {:>11}  {:<12} {:<{}} {}\n", i, micro_batch,
                each.block.empty() ? "all" : each.block, name_of(each.task.kind), width, ready);
   }
 }
 
 // Of every stage, one after another.
 void print_explanation(const config::RunConfig& config, int ranks, bool json) {
-  training::check_stages(config, training::make_bert_config(config), config.parallel.stages);
+  const int ranks_of_replica = config::ranks_of_replica(config);
+  training::check_stages(config, training::make_bert_config(config), ranks_of_replica);
   auto list = nlohmann::ordered_json::array();
-  for (int rank = 0; rank < config.parallel.stages; ++rank) {
+  for (int rank = 0; rank < ranks_of_replica; ++rank) {
     const Explanation explanation =
-        explain(config, ranks / config.parallel.stages, training::stage_of_rank(config, rank));
+        explain(config, ranks / ranks_of_replica, training::stage_of_rank(config, rank));
     if (json) {
       list.push_back(to_json(explanation));
     } else {

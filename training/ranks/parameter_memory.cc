@@ -3,7 +3,7 @@
 namespace strata::training {
 
 ParameterMemory parameter_memory(const bert::Model& model, optim::Optimizer& optimizer) {
-  ParameterMemory memory{.weights = model.parameters().weight_bytes(),
+  ParameterMemory memory{.weights = model.parameters().weight_bytes() + model.stash_bytes(),
                          .gradients = model.gradient_bytes()};
   for (const device::StateTensor& moment : optimizer.state()) {
     memory.state += static_cast<int64_t>(moment.tensor.bytes());

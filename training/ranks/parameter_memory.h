@@ -17,7 +17,8 @@ namespace strata::training {
 //   gradients           (4 + c) n           4 n_r + 4 U    8 n_r
 //   all                 (4 + c) n_r + c' U  4 n_r + 4 U    8 n_r
 // Where micro-batches' gradients are summed before they are reduced, the word embeddings' are there
-// twice. Staging for gradients that are reduced in another dtype is not counted.
+// twice. Copies of weights that delayed backwards read are among the weights. Staging for gradients
+// that are reduced in another dtype is not counted.
 struct ParameterMemory {
   int64_t weights = 0;
   int64_t gradients = 0;

@@ -66,7 +66,7 @@ std::optional<Task> StageMessages::wait_for_input_of(const Task& task) {
   return receipt;
 }
 
-void StageMessages::wait_for_sent() {
+void StageMessages::wait_for_all() {
   for (auto& ticket : tickets_) {
     if (!ticket) continue;
     point_to_point_->wait(*ticket);

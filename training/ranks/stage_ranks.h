@@ -43,8 +43,8 @@ class StageMessages {
   // For what a forward or backward reads of another stage. Returns the task that receives it, if
   // there is one.
   std::optional<Task> wait_for_input_of(const Task& task);
-  // Until all that was sent may be overwritten.
-  void wait_for_sent();
+  // Until all that was sent may be overwritten, and all is here that was to be received.
+  void wait_for_all();
 
  private:
   // Named by the task that begins it.
