@@ -135,6 +135,75 @@ TEST(RunConfigChecks, WhatStagesCannotDoIsRefused) {
             "a part of the model; set optimizer.sharded to state or none, or use 1 stage");
 }
 
+TEST(RunConfigChecks, WhatDelayedModulesCannotDoIsRefused) {
+  RunConfig modules;
+  modules.ouroboros.modules = 3;
+  modules.clip.mode = ClipMode::kAfterAllReduce;
+  for (const ClipMode mode :
+       {ClipMode::kNone, ClipMode::kBeforeAllReduce, ClipMode::kAfterAllReduce}) {
+    modules.clip.mode = mode;
+    EXPECT_EQ(conflict_of(modules), "");
+  }
+  const auto conflict_with = [&](const auto& change) {
+    RunConfig config = modules;
+    change(config);
+    return conflict_of(config);
+  };
+  const std::string key = "<ouroboros.modules>: ouroboros.modules: ";
+  EXPECT_EQ(conflict_with([](RunConfig& c) {
+              c.run.division = Division::kClosed;
+              c.optimizer.name = OptimizerKind::kLamb;
+            }),
+            key + "delayed gradients are for the open division (run.division is closed); use 1");
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.batch.gradient_accumulation_steps = 2; }),
+            key +
+                "modules go back with one micro-batch a step; set "
+                "batch.gradient_accumulation_steps to 1, or use 1 module");
+  EXPECT_EQ(
+      conflict_with([](RunConfig& c) { c.batch.accumulation_order = AccumulationOrder::kLayer; }),
+      key +
+          "modules have an order of their own (batch.accumulation_order is layer); use "
+          "micro_batch, or 1 module");
+  EXPECT_EQ(
+      conflict_with([](RunConfig& c) { c.batch.activations = ActivationPolicy::kRecompute; }),
+      key +
+          "what a delayed backward reads is kept; set batch.activations to keep, or use 1 module");
+  EXPECT_NE(conflict_with([](RunConfig& c) { c.parallel.stages = 2; })
+                .find(key + "modules are a division of the model among ranks already; set "
+                            "parallel.stages to 1, or use 1 module"),
+            std::string::npos);
+  EXPECT_EQ(conflict_with([](RunConfig& c) {
+              c.device.backend = &device::find_backend("cuda");
+              c.device.graphs = true;
+            }),
+            key +
+                "what modules send each other is in the middle of a step, which no graph can "
+                "hold; set device.graphs to false, or use 1 module");
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.optimizer.sharded = Sharding::kState; }),
+            key +
+                "a module is on one rank, which shares it with none; set optimizer.sharded to "
+                "none, or use 1 module");
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.clip.mode = ClipMode::kBucketBeforeAllReduce; }),
+            key +
+                "a step's buckets have gradients of different steps, so their norms make no "
+                "bound of one gradient (clip.mode is bucket_before_allreduce); use "
+                "after_allreduce or none, or 1 module");
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.model.precision = Precision::kFp8; }),
+            key +
+                "scales in FP8 are those of a step, but backward comes steps later; use "
+                "model.precision bf16, or 1 module");
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.reduce.early_words = true; }),
+            key +
+                "nothing is reduced, so nothing can be early; set reduce.early_words to false, "
+                "or use 1 module");
+  const std::string checkpoints =
+      key +
+      "what is in flight between steps is in no checkpoint; set checkpoint.every_steps and "
+      "checkpoint.every_seconds to 0, or use 1 module";
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.checkpoint.every_steps = 5; }), checkpoints);
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.checkpoint.every_seconds = 5; }), checkpoints);
+}
+
 TEST(RunConfigChecks, WhatShardingCannotBeCombinedWithIsRefused) {
   RunConfig config;
   const auto refused = [&](Sharding sharded) {

@@ -262,6 +262,11 @@ TEST_F(RunConfigTest, DerivedValues) {
   EXPECT_EQ(global_batch_size(config, 2), 48);
   config.parallel.stages = 2;
   EXPECT_EQ(global_batch_size(config, 4), 48);
+  config.parallel.stages = 1;
+  config.ouroboros.modules = 3;
+  EXPECT_EQ(ranks_of_replica(config), 2);
+  EXPECT_EQ(global_batch_size(config, 2), 24);
+  config.ouroboros.modules = 1;
   EXPECT_EQ(max_steps(config), 99);
   EXPECT_EQ(eval_interval_samples(config, 2), 150'000);
   config.target.max_steps = 7;

@@ -51,7 +51,7 @@ config::RunConfig in_double(config::RunConfig config) {
 // One layer more than modules: with dropout, which a delayed backward must repeat.
 bert::BertConfig model_of(int modules) {
   bert::BertConfig config = small_bert(modules + 1);
-  config.hidden_size = config.intermediate_size = 16;
+  config.hidden_size = config.intermediate_size = 32;
   return config;
 }
 
