@@ -65,20 +65,20 @@ Evaluator::Evaluator(bert::Model& model, const data::InstanceSource& source, int
   most_micro_batches_ = (most_samples + micro_batch - 1) / micro_batch;
 }
 
-bert::Losses Evaluator::evaluate(std::optional<int> free) {
+bert::Losses Evaluator::evaluate(int free) {
   if (!uploaded_) upload_samples();
   if (messages_) {
-    const auto at_once = static_cast<size_t>(free ? 1 : model_.in_flight());
+    const auto at_once = static_cast<size_t>(model_.delays().empty() ? model_.in_flight() : 1);
     for (size_t first = 0; first < batches_.size(); first += at_once) {
       const size_t count = std::min(at_once, batches_.size() - first);
-      evaluate_in_stages(first, static_cast<int>(count), free.value_or(0));
+      evaluate_in_stages(first, static_cast<int>(count), free);
     }
   } else if (weights_) {
     for (int64_t i = 0; i < most_micro_batches_; ++i) {
       evaluate_gathering(i < std::ssize(batches_) ? &batches_[static_cast<size_t>(i)] : nullptr);
     }
   } else {
-    for (const bert::DeviceBatch& batch : batches_) model_.evaluate(batch, free.value_or(0));
+    for (const bert::DeviceBatch& batch : batches_) model_.evaluate(batch, free);
   }
   return all_reduce(communicator_, model_.take_evaluation_losses());
 }

@@ -37,9 +37,9 @@ class Evaluator {
   int64_t samples() const { return samples_; }
 
   // Losses and correct counts over all ranks; they call together. Samples are read once and stay on
-  // the device. `free`: the only activations that may be overwritten
-  // (StepWalker::free_activations).
-  bert::Losses evaluate(std::optional<int> free = {});
+  // the device. `free`: where backward is delayed, the activations that may be overwritten
+  // (StepWalker::free_activations); else all may be.
+  bert::Losses evaluate(int free = 0);
 
  private:
   void upload_samples();

@@ -100,8 +100,7 @@ std::vector<Range> StepWalker::begin_step(int64_t step) {
   return held;
 }
 
-std::optional<int> StepWalker::free_activations() const {
-  if (!delayed_) return std::nullopt;
+int StepWalker::free_activations() const {
   return static_cast<int>((delay_step_ + 1) % std::ssize(in_flight_));
 }
 

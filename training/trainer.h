@@ -85,7 +85,7 @@ class Trainer {
   StepResult step();
 
   // For evaluations between steps: see StepWalker.
-  std::optional<int> free_activations() const { return walker_.free_activations(); }
+  int free_activations() const { return walker_.free_activations(); }
 
   // All master weights of the whole model, also where ranks share them out, or have stages of it:
   // all ranks call together.
