@@ -110,6 +110,30 @@ TEST_F(Train, ReachesTheTargetInTwoStages) {
               values_of(events(), "eval_accuracy").back().get<double>(), 1e-6);
 }
 
+// Three modules of a layer each; forward of evaluations goes through all of them without delay.
+TEST_F(Train, ReachesTheTargetByModulesWithDelayedGradients) {
+  json model = json::parse(read_file(path("model.json")));
+  model["num_hidden_layers"] = 3;
+  write_file_atomically(path("three.json"), model.dump());
+  const std::vector<std::string> modules = {"--set", "model.config=" + path("three.json"),
+                                            "--set", "ouroboros.modules=3",
+                                            "--set", "ouroboros.warmup_steps=5",
+                                            "--set", "clip.mode=after_allreduce",
+                                            "--set", "log.save_checkpoint=true"};
+  const ProcessResult trained = strata(train(modules), 2);
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  expect_a_whole_success(events(), 1);
+  const ProcessResult checked = strata({"check", "log", result("result_0.txt").string()});
+  EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+  const ProcessResult evaluated =
+      strata({"eval", "--config", path("run.yaml"), "--set", "model.config=" + path("three.json"),
+              "--json", "--checkpoint", result("result_0.safetensors").string()});
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_NEAR(json::parse(evaluated.out)["masked_lm"]["accuracy"].get<double>(),
+              values_of(events(), "eval_accuracy").back().get<double>(), 1e-6);
+  expect_refusal(strata(train(modules)), {"ouroboros.modules: 3 modules are on 2 ranks, not on 1"});
+}
+
 TEST_F(Train, StagesMustDivideLayersAndRanks) {
   const auto refused = [&](int stages, int ranks) {
     return strata(train({"--set", fmt::format("parallel.stages={}", stages), "--set",

@@ -168,28 +168,6 @@ std::map<std::string, int> spans_of(const Timeline& timeline, int rank) {
   return spans;
 }
 
-// Modules whose backward is delayed: what is in flight over several steps stays as it was.
-TEST(ModulesOnStreams, HoldTheWeightsOfHostMemory) {
-  const auto world = comm::make_mpi_communicator();
-  const auto source = open_small(counting_instances(48));
-  const int modules = world->size() + 1;
-  config::RunConfig config = small_run();
-  config.ouroboros = {modules, 2, config::TiedGradient::kAverage};
-  config.clip = {config::ClipMode::kAfterAllReduce, 0.3};
-  config.batch.micro_batch = 3;
-  const bert::BertConfig bert = small_bert(modules);
-  const auto cpu = make_backend(config);
-  const TrainingHistory expected = train(config, *cpu, *world, *source, 7, 8, nullptr, bert);
-  for (uint64_t seed = 0; seed < 3; ++seed) {
-    testing_support::DeferredBackend deferred(*cpu,
-                                              2 * seed + static_cast<uint64_t>(world->rank()));
-    deferred.use_collectives(device::cuda::make_nccl_collectives);
-    const TrainingHistory found = train(config, deferred, *world, *source, 7, 8, nullptr, bert);
-    EXPECT_EQ(found.weights, expected.weights);
-    EXPECT_EQ(found.evaluation.masked_lm.correct, expected.evaluation.masked_lm.correct);
-  }
-}
-
 TEST_P(TrainerOnStreams, ATimelineHasWhatRanOnTheDevice) {
   const auto cpu = make_backend(config(false, 0));
   const TrainingHistory plain = train(config(false, 0), *cpu);
