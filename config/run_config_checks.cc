@@ -168,8 +168,11 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
                          "recompute is not built for model.precision fp8, whose copies of "
                          "activations are kept; use keep, or bf16"});
   }
-  if (config.parallel.stages > 1) find_conflicts_with_stages(config, conflicts);
-  if (config.ouroboros.modules > 1) find_conflicts_with_modules(config, conflicts);
+  if (config.ouroboros.modules > 1) {
+    find_conflicts_with_modules(config, conflicts);
+  } else if (config.parallel.stages > 1) {
+    find_conflicts_with_stages(config, conflicts);
+  }
   const bool by_turns = config.optimizer.sharded == Sharding::kGradients ||
                         config.optimizer.sharded == Sharding::kAll;
   const char* const sharded = name_of(config.optimizer.sharded);

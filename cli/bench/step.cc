@@ -170,8 +170,8 @@ void print(const Explanation& explanation) {
       }
     }
     const int lag = lag_of(schedule, each.task);
-    const std::string micro_batch =
-        lag > 0 ? fmt::format("{} steps ago", lag) : std::to_string(each.task.micro_batch);
+    const std::string micro_batch = lag > 0 ? fmt::format("{} step{} ago", lag, lag > 1 ? "s" : "")
+                                            : std::to_string(each.task.micro_batch);
     fmt::print("{:>5}  {:>11}  {:<12} {:<{}} {}\n", i, micro_batch,
                each.block.empty() ? "all" : each.block, name_of(each.task.kind), width, ready);
   }

@@ -168,10 +168,10 @@ TEST(RunConfigChecks, WhatDelayedModulesCannotDoIsRefused) {
       conflict_with([](RunConfig& c) { c.batch.activations = ActivationPolicy::kRecompute; }),
       key +
           "what a delayed backward reads is kept; set batch.activations to keep, or use 1 module");
-  EXPECT_NE(conflict_with([](RunConfig& c) { c.parallel.stages = 2; })
-                .find(key + "modules are a division of the model among ranks already; set "
-                            "parallel.stages to 1, or use 1 module"),
-            std::string::npos);
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.parallel.stages = 2; }),
+            key +
+                "modules are a division of the model among ranks already; set "
+                "parallel.stages to 1, or use 1 module");
   EXPECT_EQ(conflict_with([](RunConfig& c) {
               c.device.backend = &device::find_backend("cuda");
               c.device.graphs = true;
