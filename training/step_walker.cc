@@ -101,6 +101,7 @@ std::vector<Range> StepWalker::begin_step(int64_t step) {
 }
 
 int StepWalker::free_activations() const {
+  if (!delayed_) return 0;
   return static_cast<int>((delay_step_ + 1) % std::ssize(in_flight_));
 }
 

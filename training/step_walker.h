@@ -37,7 +37,8 @@ class StepWalker {
   // Where work is delayed in the end, before every step of training, from 1. Returns the arena
   // elements that the step leaves as they are: those whose first delayed backward is yet to come.
   std::vector<Range> begin_step(int64_t step);
-  // Between steps: whose memory, of the micro-batches in flight, nothing is in.
+  // Between steps: whose memory, of the micro-batches in flight, nothing is in; the first of them
+  // where nothing is in any.
   int free_activations() const;
 
   const Schedule& schedule() const { return delay_step_ > 0 ? delayed_->schedule : schedule_; }
