@@ -76,8 +76,9 @@ TEST(MpiRuntime, ARankThatWaitsElsewhereEndsTheJobByName) {
 TEST(MpiRuntime, ADeviceThatDoesNotFinishEndsTheJobByName) {
   const JobResult result = run_failing_job("device");
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find(": ranks 0 and 2 wait in the collectives of its device, rank 1 in none; "),
-            std::string::npos)
+  EXPECT_NE(
+      result.output.find(": ranks 0 and 2 wait in the collectives of its device, rank 1 in none; "),
+      std::string::npos)
       << result.output;
 }
 

@@ -359,8 +359,7 @@ TEST_P(OuroborosTraining, TakesTheMemoryOfTheMicroBatchesInFlight) {
   if (rank > 0) {
     // What a step sends is there once.
     const int64_t sent = capacity.tokens * bert.hidden_size * int64_t{sizeof(float)};
-    EXPECT_EQ(model.activation_bytes(),
-              (delay + 1) * (undelayed.activation_bytes() - sent) + sent);
+    EXPECT_EQ(model.activation_bytes(), (delay + 1) * (undelayed.activation_bytes() - sent) + sent);
     return;
   }
   // Rank 0's last module has activations of one micro-batch, so more micro-batches take as much
