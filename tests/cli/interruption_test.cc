@@ -20,13 +20,9 @@ class RunningJob : public SmallBenchmark {
     job_.emplace(command(endless, ranks));
     // Two evaluations: it is well under way.
     const bool trains = wait_until(
-        [&] { return !job_->running() || values_of(whole_lines(), "eval_accuracy").size() >= 2; },
+        [&] { return !job_->running() || values_of(events_so_far(), "eval_accuracy").size() >= 2; },
         std::chrono::seconds(200));
     ASSERT_TRUE(trains && job_->running()) << job_->wait(std::chrono::seconds(0)).err;
-  }
-
-  std::vector<Event> whole_lines() const {
-    return std::filesystem::exists(result("result_0.txt")) ? events() : std::vector<Event>();
   }
 
   // The rank's process; for a job without a launcher the job itself.
@@ -101,7 +97,7 @@ TEST_F(RunningJob, AKilledRankEndsTheJobWithTheLogAborted) {
 TEST_F(RunningJob, AKilledFirstRankEndsTheJobWithTheLogAborted) {
   start(2);
   const pid_t second = rank(1);
-  const auto before = events();
+  const auto before = events_so_far();
   ::kill(rank(0), SIGKILL);
   expect_end(-1);
   EXPECT_TRUE(wait_until([&] { return !exists(second); }, kLimit));
@@ -113,7 +109,7 @@ TEST_F(RunningJob, AKilledFirstRankEndsTheJobWithTheLogAborted) {
 
 TEST_F(RunningJob, AKilledRunEndsItsLogAborted) {
   start(1);
-  const auto before = events();
+  const auto before = events_so_far();
   job_->signal(SIGKILL);
   expect_end(128 + SIGKILL);
   expect_aborted_log(2);
@@ -135,11 +131,11 @@ TEST_F(RunningJob, AJobThatIsStoppedForLongerThanAStallGoesOn) {
   start(2, {"--set", "run.stall_seconds=3"});
   const pid_t ranks[] = {rank(0), rank(1)};
   for (const pid_t process : ranks) ::kill(process, SIGSTOP);
-  const size_t before = events().size();
+  const size_t before = events_so_far().size();
   std::this_thread::sleep_for(std::chrono::seconds(5));
   for (const pid_t process : ranks) ::kill(process, SIGCONT);
-  EXPECT_TRUE(
-      wait_until([&] { return !job_->running() || events().size() >= before + 20; }, kLimit));
+  EXPECT_TRUE(wait_until([&] { return !job_->running() || events_so_far().size() >= before + 20; },
+                         kLimit));
   EXPECT_TRUE(job_->running()) << job_->wait(std::chrono::seconds(0)).err;
 }
 

@@ -124,9 +124,20 @@ fs::path SmallBenchmark::system_description() const {
 }
 
 std::vector<Event> SmallBenchmark::events(const fs::path& log) const {
-  std::vector<Event> result;
   const std::string text = fs::exists(log) ? read_file(log) : "";
   EXPECT_TRUE(text.empty() || text.back() == '\n') << log << " ends inside a line";
+  return parse(text);
+}
+
+std::vector<Event> SmallBenchmark::events_so_far() const {
+  const fs::path log = result("result_0.txt");
+  std::string text = fs::exists(log) ? read_file(log) : "";
+  text.resize(text.rfind('\n') + 1);
+  return parse(text);
+}
+
+std::vector<Event> SmallBenchmark::parse(const std::string& text) {
+  std::vector<Event> result;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     constexpr std::string_view kToken = ":::MLLOG ";

@@ -40,10 +40,15 @@ class SmallBenchmark : public testing::Test {
   // Fails the test where a line is not whole.
   std::vector<Event> events(const std::filesystem::path& log) const;
   std::vector<Event> events() const { return events(result("result_0.txt")); }
+  // While the run may be writing the last line: without it, unless it is whole.
+  std::vector<Event> events_so_far() const;
   // Everything in the output directory that is not a directory, sorted, relative to it.
   std::vector<std::string> output_files() const;
 
   const std::filesystem::path directory_;
+
+ private:
+  static std::vector<Event> parse(const std::string& log);
 };
 
 // The values of all events of `key`.
