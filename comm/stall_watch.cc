@@ -101,8 +101,8 @@ DeviceWaits::DeviceWaits(StallWatch& stall)
     : stall_(stall), thread_([this](const std::stop_token& stop) {
         constexpr std::chrono::milliseconds kBetweenChecks(50);
         std::unique_lock lock(mutex_);
-        while (!stopped_.wait_for(lock, stop, kBetweenChecks, [] { return false; }) &&
-               !stop.stop_requested()) {
+        while (!stop.stop_requested()) {
+          stopped_.wait_for(lock, stop, kBetweenChecks, [] { return false; });
           for (auto& wait : waits_) {
             if (wait) stall_.check(*wait);
           }

@@ -11,6 +11,15 @@ namespace strata::bench {
 
 using config::Sharding;
 
+namespace {
+
+// Of layers that follow each other on a stage.
+int64_t runs_of_stage(bert::Pipeline pipeline, int stages, int64_t layers) {
+  return pipeline == bert::Pipeline::kModular ? layers / stages : 1;
+}
+
+}  // namespace
+
 double exposed_communication(std::span<const double> seconds, std::span<const double> before_end) {
   double left = 0, exposed = 0;
   for (size_t i = seconds.size(); i-- > 0;) {
@@ -37,8 +46,8 @@ double activation_bytes(const bert::Model& model) {
 }
 
 double bubble_share(bert::Pipeline pipeline, int stages, int64_t layers, int micro_batches) {
-  const int64_t runs = pipeline == bert::Pipeline::kModular ? layers / stages : 1;
-  return static_cast<double>(stages - 1) / static_cast<double>(micro_batches * runs);
+  return static_cast<double>(stages - 1) /
+         static_cast<double>(micro_batches * runs_of_stage(pipeline, stages, layers));
 }
 
 double bubble_with(const BubbleParts& parts) {
@@ -47,8 +56,8 @@ double bubble_with(const BubbleParts& parts) {
 
 int64_t message_bytes(bert::Pipeline pipeline, int stages, const bert::BertConfig& model,
                       int64_t tokens, device::DType compute) {
-  const int64_t runs = pipeline == bert::Pipeline::kModular ? model.layers / stages : 1;
-  return 2 * runs * tokens * model.hidden_size * static_cast<int64_t>(size_of(compute));
+  return 2 * runs_of_stage(pipeline, stages, model.layers) * tokens * model.hidden_size *
+         static_cast<int64_t>(size_of(compute));
 }
 
 ShardingForms::ShardingForms(const config::RunConfig& config, const bert::Model& model, int ranks)

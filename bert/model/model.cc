@@ -208,8 +208,9 @@ MicroBatch Model::evaluated(const DeviceBatch& batch) const {
 }
 
 void Model::evaluate(const DeviceBatch& batch, int in_flight) {
+  const MicroBatch micro_batch = evaluated(batch);
   for (const auto& block : blocks_) {
-    if (block) block->forward(evaluated(batch), activations(in_flight));
+    if (block) block->forward(micro_batch, activations(in_flight));
   }
 }
 
