@@ -61,6 +61,7 @@ int parse_and_run(int argc, char** argv) {
   strata::cli::add_train_command(app, exit_code);
   strata::cli::add_eval_command(app, exit_code);
   strata::cli::add_data_command(app, exit_code);
+  strata::cli::add_search_command(app, exit_code);
   strata::cli::add_bench_command(app, exit_code);
 #endif
   strata::cli::add_check_command(app, exit_code);

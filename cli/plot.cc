@@ -13,6 +13,10 @@
 #include "results/gnuplot.h"
 #include "results/plots.h"
 #include "results/timeline_plot.h"
+#ifdef STRATA_TRAINING
+#include "search/search_folder.h"
+#include "search/search_plot.h"
+#endif
 
 namespace strata::cli {
 namespace {
@@ -116,6 +120,28 @@ void add_scores_command(CLI::App& plot, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = plot_scores(*options); });
 }
 
+// ---- Searches
+
+#ifdef STRATA_TRAINING
+struct SearchPlotCommand {
+  std::filesystem::path folder;
+  std::string output;
+};
+
+void add_search_plot_command(CLI::App& plot) {
+  CLI::App* command = plot.add_subcommand(
+      "search", "The trials of 'strata search': what was drawn for each, and what came of it");
+  const auto options = std::make_shared<SearchPlotCommand>();
+  command->add_option("DIR", options->folder, "The search's folder")->required();
+  command->add_option("-o,--output", options->output, kOutput)->required();
+  command->callback([options] {
+    const search::Objective objective = search::objective_of(options->folder);
+    const search::TrialLog log(search::trial_log_in(options->folder));
+    draw(search::plot_search(log, objective), options->output, true);
+  });
+}
+#endif
+
 // ---- Timelines
 
 struct TimelineCommand {
@@ -139,6 +165,10 @@ void add_timeline_command(CLI::App& plot) {
       ->take_all();
   command->callback([options] {
     const results::TimelineTrace trace = results::read_timeline(options->path);
+    std::error_code ignored;
+    if (std::filesystem::equivalent(options->path, options->output, ignored)) {
+      fail("--output {}: is the trace itself; name another file", options->output);
+    }
     draw(results::plot_timeline(trace, options->within), options->output, true);
   });
 }
@@ -151,6 +181,9 @@ void add_plot_command(CLI::App& app, int& exit_code) {
   add_curves_command(*command, exit_code);
   add_scores_command(*command, exit_code);
   add_timeline_command(*command);
+#ifdef STRATA_TRAINING
+  add_search_plot_command(*command);
+#endif
 }
 
 }  // namespace strata::cli

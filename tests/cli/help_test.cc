@@ -27,7 +27,8 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"check"}, std::vector<std::string>{"check", "log"},
         std::vector<std::string>{"score"}, std::vector<std::string>{"plot"},
         std::vector<std::string>{"plot", "curves"}, std::vector<std::string>{"plot", "scores"},
-        std::vector<std::string>{"plot", "timeline"}),
+        std::vector<std::string>{"plot", "timeline"}, std::vector<std::string>{"plot", "search"},
+        std::vector<std::string>{"search"}),
     [](const auto& test) {
       std::string name = "strata";
       for (const std::string& word : test.param) name += "_" + word;

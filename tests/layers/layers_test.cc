@@ -24,6 +24,8 @@ const std::vector<std::string> kOrder = {
     "cli/bench",
     "cli",
     "bench",
+    "search/jobs",
+    "search",
     "training",
     "training/agreement",
     "training/batches",

@@ -1,0 +1,29 @@
+// How sure the winner is: the runs of the finals, a row for each trial.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "search/trial_log.h"
+
+namespace strata::search {
+
+struct Finalist {
+  int trial = 0;
+  Settings settings;
+  int runs = 0, reached = 0;
+  // Of the runs that reached the target, in the objective's unit. The mean is olympic, without the
+  // smallest and the largest, where there are at least five.
+  double mean = 0, median = 0, least = 0, most = 0;
+  double accuracy = 0;  // the mean over all runs
+  // Half the 95 % interval of the plain mean by Student's t; absent below two runs.
+  std::optional<double> interval;
+  // One-sided p-value of Student's t-test that the base configuration is no worse; absent where
+  // either has fewer than two runs that reached the target, and of the base itself.
+  std::optional<double> p_value;
+};
+
+// Best first: those that reached the target most often, then by mean, then by accuracy.
+std::vector<Finalist> rank_finalists(Objective objective, const TrialLog& log);
+
+}  // namespace strata::search

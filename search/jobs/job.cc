@@ -1,0 +1,94 @@
+#include "search/jobs/job.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "base/processors.h"
+
+namespace strata::search {
+namespace {
+
+constexpr auto kGrace = std::chrono::seconds(10);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+constexpr int kNotFound = 127;
+
+int opened(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) fail("{}: cannot be written: {}", path.string(), std::strerror(errno));
+  return file;
+}
+
+// In the child: only what may be called between fork and exec.
+[[noreturn]] void become(char* const* arguments, pid_t parent, int out, int err) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(kNotFound);  // it died before that
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
+    struct sigaction standard = {};
+    standard.sa_handler = SIG_DFL;
+    ::sigaction(signal, &standard, nullptr);
+  }
+  const int nothing = ::open("/dev/null", O_RDONLY);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(err, STDERR_FILENO);
+  ::execvp(arguments[0], arguments);
+  const char* reason = std::strerror(errno);
+  for (const char* part :
+       {"strata: cannot start ", static_cast<const char*>(arguments[0]), ": ", reason, "\n"}) {
+    if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
+  }
+  ::_exit(kNotFound);
+}
+
+}  // namespace
+
+Job::Job(const std::vector<std::string>& command, const Options& options) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+  const int out = opened(options.out), err = opened(options.err);
+  const std::vector<int> own = options.processors.empty() ? std::vector<int>() : affinity();
+  if (!own.empty()) set_affinity(options.processors);  // the child inherits it
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) become(arguments.data(), parent, out, err);
+  const int error = errno;
+  if (!own.empty()) set_affinity(own);
+  ::close(out);
+  ::close(err);
+  if (pid_ < 0) fail("no process can be started: {}", std::strerror(error));
+  ::setpgid(pid_, pid_);  // whoever of the two comes first
+}
+
+std::optional<int> Job::exit_code() {
+  if (exit_code_) return exit_code_;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exit_code_;
+}
+
+Job::~Job() {
+  if (exit_code()) return;
+  ::kill(pid_, SIGTERM);
+  const auto deadline = std::chrono::steady_clock::now() + kGrace;
+  while (!exit_code() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  ::kill(-pid_, SIGKILL);
+  if (!exit_code_) ::waitpid(pid_, nullptr, 0);
+}
+
+}  // namespace strata::search

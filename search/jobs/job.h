@@ -1,0 +1,36 @@
+// A program run as a child, with all that it starts.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace strata::search {
+
+class Job {
+ public:
+  struct Options {
+    std::filesystem::path out, err;  // files for what it prints
+    std::vector<int> processors;     // that it may run on; empty: all that this process may
+  };
+
+  // The program is looked for on the path. It is told to end (SIGTERM) when this process dies.
+  // Throws Error where no process can be started or the files cannot be written.
+  Job(const std::vector<std::string>& command, const Options& options);
+  // Tells it to end, and after ten seconds ends all of its process group.
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  // Nothing while it runs; 128 + the signal that ended it; 127 where there is no such program.
+  std::optional<int> exit_code();
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace strata::search

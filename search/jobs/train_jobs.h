@@ -1,0 +1,52 @@
+// Runs of a search as jobs of `strata train`.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "search/jobs/job.h"
+#include "search/search.h"
+
+namespace strata::search {
+
+struct TrainJobOptions {
+  std::filesystem::path folder;  // of the search; a run's results lie below it
+  std::filesystem::path config;  // of all runs
+  std::filesystem::path strata;  // the program
+  int slots = 1;                 // runs at a time
+  // What starts the ranks, {ranks} and {slot} (from 0) filled in; empty: mpirun, or nothing where
+  // there is one rank. Without one, slots share this machine's processors.
+  std::vector<std::string> launcher;
+};
+
+class TrainJobs final : public TrialRunner {
+ public:
+  TrainJobs(const SearchPlan& plan, TrainJobOptions options);
+
+  int slots() const override { return options_.slots; }
+  void start(const TrialRun& run, const Settings& settings, int64_t samples) override;
+  std::optional<Ended> poll() override;
+  std::string progress_of(const TrialRun& run) const override;
+
+  // Of a run: its results, what it printed.
+  std::filesystem::path folder_of(const TrialRun& run) const;
+  // The whole command of a run in a slot.
+  std::vector<std::string> command_of(const TrialRun& run, const Settings& settings,
+                                      int64_t samples, int slot) const;
+
+ private:
+  struct UnderWay {
+    TrialRun run;
+    std::unique_ptr<Job> job;  // null: the slot is free
+  };
+  std::vector<int> processors_of(int slot) const;
+  RunResult result_of(const TrialRun& run, int exit_code) const;
+
+  const SearchPlan& plan_;
+  TrainJobOptions options_;
+  std::vector<UnderWay> under_way_;
+};
+
+}  // namespace strata::search

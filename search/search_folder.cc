@@ -1,0 +1,118 @@
+#include "search/search_folder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "config/run_config.h"
+
+namespace strata::search {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+fs::path plan_in(const fs::path& folder) { return folder / "plan.json"; }
+
+ordered_json to_json(const Settings& settings) {
+  ordered_json object = ordered_json::object();
+  for (const auto& [key, value] : settings) object[key] = value;
+  return object;
+}
+
+// All of a plan but the configuration, which has a file of its own.
+ordered_json to_json(const SearchPlan& plan) {
+  ordered_json space = ordered_json::array();
+  for (const Dimension& dimension : plan.space) {
+    space.push_back({{"key", dimension.key},
+                     {"distribution", static_cast<int>(dimension.distribution)},
+                     {"choices", dimension.choices},
+                     {"low", dimension.low},
+                     {"high", dimension.high},
+                     {"when", to_json(dimension.when)}});
+  }
+  return {{"ranks", plan.ranks},
+          {"seed", plan.seed},
+          {"objective", name_of(plan.objective)},
+          {"rungs.trials", plan.trials},
+          {"rungs.eta", plan.eta},
+          {"rungs.samples", plan.rungs},
+          {"evaluate_every_samples", plan.evaluate_every},
+          {"finals.trials", plan.finalists},
+          {"finals.seeds", plan.seeds},
+          {"finals.samples", plan.final_samples},
+          {"space", space}};
+}
+
+ordered_json read_plan(const fs::path& folder) {
+  ordered_json plan = ordered_json::parse(read_file(plan_in(folder)), nullptr, false);
+  if (!plan.is_object()) {
+    fail("{}: is no plan of a search; name a folder that 'strata search' made",
+         plan_in(folder).string());
+  }
+  return plan;
+}
+
+void check_same(const fs::path& folder, const SearchPlan& plan) {
+  std::vector<std::string> differing;
+  const ordered_json before = read_plan(folder), now = to_json(plan);
+  for (const auto& [key, value] : now.items()) {
+    if (before.value(key, ordered_json()) != value) differing.push_back(key);
+  }
+  const fs::path base = folder / "base.yaml";
+  for (const std::string& line :
+       config::differences(config::load_run_config(base), configuration_of(plan))) {
+    differing.push_back(line);
+  }
+  if (differing.empty()) return;
+  fail("{}: the search there was begun with another plan; name another folder. What differs: {}",
+       folder.string(), fmt::join(differing, "; "));
+}
+
+fs::path made(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail("{}: cannot be made: {}", folder.string(), error.message());
+  return fs::absolute(folder).lexically_normal();
+}
+
+}  // namespace
+
+SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
+    : folder_(made(folder)), lock_(folder_), log_(trial_log_in(folder_)) {
+  // The plan is written last: where it is, all is.
+  if (fs::exists(plan_in(folder_))) {
+    check_same(folder_, plan);
+    return;
+  }
+  if (!log_.runs().empty()) {
+    fail("{}: has runs of a search, but no plan.json; name another folder", folder_.string());
+  }
+  write_file_atomically(configuration(), config::to_yaml(configuration_of(plan)));
+  write_file_atomically(plan_in(folder_), to_json(plan).dump(2) + "\n");
+}
+
+void SearchFolder::write_winner(const Settings& settings, const std::string& comment) const {
+  std::vector<std::string> overrides;
+  for (const Setting& setting : settings) overrides.push_back(setting.key + "=" + setting.value);
+  std::string text = "# " + comment + "\n";
+  for (size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
+    text.insert(at + 1, "# ");
+  }
+  write_file_atomically(
+      winner(), text + config::to_yaml(config::load_run_config(configuration(), overrides)));
+}
+
+fs::path trial_log_in(const fs::path& folder) { return folder / "trials.jsonl"; }
+
+Objective objective_of(const fs::path& folder) {
+  return read_plan(folder).value("objective", "") == name_of(Objective::kSeconds)
+             ? Objective::kSeconds
+             : Objective::kSamples;
+}
+
+}  // namespace strata::search

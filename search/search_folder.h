@@ -1,0 +1,35 @@
+// The folder of a search: what it was started with, its runs, and in the end the winner.
+#pragma once
+
+#include <filesystem>
+
+#include "harness/record/output_lock.h"
+#include "search/trial_log.h"
+
+namespace strata::search {
+
+class SearchFolder {
+ public:
+  // Makes the folder, or goes on in it. Throws Error where another search goes on there now, and
+  // where it was begun with another plan or configuration: naming what differs.
+  SearchFolder(std::filesystem::path folder, const SearchPlan& plan);
+
+  // Of all runs, as it was when the search began.
+  std::filesystem::path configuration() const { return folder_ / "base.yaml"; }
+  std::filesystem::path winner() const { return folder_ / "winner.yaml"; }
+  TrialLog& log() { return log_; }
+
+  // Writes winner(): the configuration with the settings, and `comment` above, a line or several.
+  void write_winner(const Settings& settings, const std::string& comment) const;
+
+ private:
+  std::filesystem::path folder_;
+  harness::OutputLock lock_;
+  TrialLog log_;
+};
+
+// For reading alone.
+std::filesystem::path trial_log_in(const std::filesystem::path& folder);
+Objective objective_of(const std::filesystem::path& folder);
+
+}  // namespace strata::search

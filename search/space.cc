@@ -1,0 +1,63 @@
+#include "search/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+
+namespace strata::search {
+namespace {
+
+// In [0, 1).
+double uniform(uint64_t seed, int trial, const std::string& key) {
+  uint64_t state = splitmix64(seed) ^ static_cast<uint64_t>(trial);
+  for (const char c : key) state = splitmix64(state ^ static_cast<unsigned char>(c));
+  return static_cast<double>(splitmix64(state) >> 11) * 0x1p-53;
+}
+
+std::string value_at(const Dimension& dimension, double u) {
+  const double low = dimension.low, high = dimension.high;
+  const double logarithmic = low > 0 ? low * std::pow(high / low, u) : 0;
+  switch (dimension.distribution) {
+    case Distribution::kChoice:
+      return dimension
+          .choices[static_cast<size_t>(u * static_cast<double>(dimension.choices.size()))];
+    case Distribution::kUniform:
+      return fmt::format("{:.4g}", low + u * (high - low));
+    case Distribution::kLogUniform:
+      return fmt::format("{:.4g}", logarithmic);
+    case Distribution::kOneMinusLogUniform:
+      // As many decimals as leave x its four digits.
+      return fmt::format("{:.{}f}", 1 - logarithmic,
+                         std::max(3 - static_cast<int>(std::floor(std::log10(logarithmic))), 4));
+    case Distribution::kInteger:
+      return fmt::format("{:.0f}", std::floor(low + u * (high - low + 1)));
+  }
+  return "";
+}
+
+}  // namespace
+
+Settings draw(std::span<const Dimension> space, uint64_t seed, int trial) {
+  Settings settings;
+  for (const Dimension& dimension : space) {
+    const bool applies = std::ranges::all_of(dimension.when, [&](const Setting& condition) {
+      return std::ranges::find(settings, condition) != settings.end();
+    });
+    if (!applies) continue;
+    settings.push_back({dimension.key, value_at(dimension, uniform(seed, trial, dimension.key))});
+  }
+  return settings;
+}
+
+std::string to_text(const Settings& settings) {
+  std::string text;
+  for (const auto& [key, value] : settings) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
+  }
+  return text;
+}
+
+}  // namespace strata::search

@@ -1,0 +1,52 @@
+#include "search/trial_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace strata::search {
+
+TrialLog::TrialLog(std::filesystem::path path) : path_(std::move(path)) {
+  if (!std::filesystem::exists(path_)) return;
+  const std::string text = read_file(path_);
+  std::string_view rest = text;
+  for (int line = 1; !rest.empty(); ++line) {
+    const size_t end = rest.find('\n');
+    if (end == std::string_view::npos) {
+      // Cut by a crash: that run is made again.
+      std::filesystem::resize_file(path_, text.size() - rest.size());
+      return;
+    }
+    const std::string whole(rest.substr(0, end));
+    FinishedRun run = from_json_line(whole, fmt::format("{}:{}", path_.string(), line));
+    runs_.insert_or_assign(run.run, std::move(run));
+    rest.remove_prefix(end + 1);
+  }
+}
+
+const FinishedRun* TrialLog::find(const TrialRun& run) const {
+  const auto found = runs_.find(run);
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+void TrialLog::add(const FinishedRun& run) {
+  const std::string line = to_json_line(run) + "\n";
+  const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  const bool written =
+      file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+      ::fsync(file) == 0;
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (!written) fail("{}: cannot be written: {}", path_.string(), std::strerror(error));
+  runs_.insert_or_assign(run.run, run);
+}
+
+}  // namespace strata::search

@@ -1,0 +1,77 @@
+#include "search/search_folder.h"
+
+#include "base/files.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::search {
+namespace {
+
+using testing_support::error_of;
+
+class SearchFolderTest : public testing_support::TemporaryDirectory {
+ protected:
+  SearchFolderTest() {
+    write_file_atomically(directory_ / "run.yaml",
+                          "model:\n  config: tiny\ndata:\n  train: t.hdf5\n  eval: e.hdf5\n");
+    plan_.config = directory_ / "run.yaml";
+    plan_.trials = 2;
+    plan_.rungs = {10};
+    plan_.space = {
+        {.key = "optimizer.lr", .distribution = Distribution::kUniform, .low = 0.1, .high = 0.2}};
+  }
+
+  const std::filesystem::path folder_ = directory_ / "search";
+  SearchPlan plan_;
+};
+
+TEST_F(SearchFolderTest, GoesOnWithTheSamePlanAlone) {
+  { SearchFolder folder(folder_, plan_); }
+  { SearchFolder folder(folder_, plan_); }
+  SearchPlan other = plan_;
+  other.rungs = {20};
+  other.space[0].high = 0.3;
+  const std::string message = error_of([&] { SearchFolder folder(folder_, other); });
+  EXPECT_NE(message.find("What differs: rungs.samples; space"), std::string::npos) << message;
+}
+
+TEST_F(SearchFolderTest, AnotherConfigurationIsRefusedByKey) {
+  { SearchFolder folder(folder_, plan_); }
+  plan_.fixed = {{"optimizer.beta1", "0.5"}};
+  const std::string message = error_of([&] { SearchFolder folder(folder_, plan_); });
+  EXPECT_NE(message.find("optimizer.beta1: 0.9, now 0.5"), std::string::npos) << message;
+}
+
+TEST_F(SearchFolderTest, IsForOneSearchAtATime) {
+  SearchFolder folder(folder_, plan_);
+  error_of([&] { SearchFolder second(folder_, plan_); });
+}
+
+TEST_F(SearchFolderTest, RunsWithoutAPlanAreNotTakenOver) {
+  {
+    SearchFolder folder(folder_, plan_);
+    folder.log().add({{1, 0, 1}, {}, {Ending::kMissed, 0.1, 1, 1}});
+  }
+  std::filesystem::remove(folder_ / "plan.json");
+  const std::string message = error_of([&] { SearchFolder folder(folder_, plan_); });
+  EXPECT_NE(message.find("has runs of a search, but no plan.json"), std::string::npos) << message;
+}
+
+TEST_F(SearchFolderTest, TheWinnerIsAConfigurationThatSaysWhereItIsFrom) {
+  SearchFolder folder(folder_, plan_);
+  folder.write_winner({{"optimizer.lr", "0.125"}}, "one\ntwo");
+  const auto winner = config::load_run_config(folder.winner());
+  EXPECT_EQ(config::differences(configuration_of(plan_), winner),
+            (std::vector<std::string>{"optimizer.lr: 0.0005, now 0.125"}));
+  EXPECT_EQ(read_file(folder.winner()).substr(0, 12), "# one\n# two\n");
+}
+
+TEST_F(SearchFolderTest, TellsItsObjective) {
+  plan_.objective = Objective::kSeconds;
+  { SearchFolder folder(folder_, plan_); }
+  EXPECT_EQ(objective_of(folder_), Objective::kSeconds);
+  error_of([&] { objective_of(directory_ / "nowhere"); });
+}
+
+}  // namespace
+}  // namespace strata::search

@@ -1,0 +1,142 @@
+#include "search/search_plan.h"
+
+#include "base/files.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
+
+namespace strata::search {
+namespace {
+
+using testing_support::error_of;
+
+constexpr char kRun[] =
+    "model:\n  config: tiny\ndata:\n  train: t.hdf5\n  eval: e.hdf5\n"
+    "batch:\n  micro_batch: 4\n";
+
+constexpr char kPlan[] =
+    "config: run.yaml\n"
+    "set:\n"
+    "  batch.micro_batch: 8\n"
+    "  batch.load_balance.strata: [64, 512]\n"
+    "ranks: 2\n"
+    "seed: 7\n"
+    "objective: seconds\n"
+    "rungs:\n"
+    "  trials: 9\n"
+    "  eta: 4\n"
+    "  samples: [100, 200]\n"
+    "evaluate_every_samples: 32\n"
+    "finals:\n"
+    "  trials: 3\n"
+    "  seeds: 4\n"
+    "space:\n"
+    "  - {key: optimizer.name, choice: [adam, lamb]}\n"
+    "  - {key: optimizer.lr, log_uniform: [1e-4, 1e-2], when: {optimizer.name: adam}}\n"
+    "  - {key: optimizer.beta2, one_minus_log_uniform: [0.001, 0.1]}\n"
+    "  - {key: schedule.warmup_steps, integer: [1, 9]}\n"
+    "  - {key: batch.load_balance.strata, choice: [[128, 512], [512]]}\n";
+
+class SearchPlanTest : public testing_support::TemporaryDirectory {
+ protected:
+  SearchPlanTest() { write_file_atomically(directory_ / "run.yaml", kRun); }
+
+  SearchPlan load(const std::string& yaml) {
+    write_file_atomically(directory_ / "space.yaml", yaml);
+    return load_search_plan(directory_ / "space.yaml");
+  }
+  // Of the plan with one of its texts replaced; without the folder.
+  std::string refused(const std::string& text, const std::string& by) {
+    std::string yaml = kPlan;
+    const size_t at = yaml.find(text);
+    EXPECT_NE(at, std::string::npos) << text;
+    yaml.replace(at, text.size(), by);
+    std::string message = error_of([&] { load(yaml); });
+    const std::string folder = directory_.string() + "/";
+    for (size_t found; (found = message.find(folder)) != std::string::npos;) {
+      message.erase(found, folder.size());
+    }
+    return message;
+  }
+};
+
+TEST_F(SearchPlanTest, ReadsEveryKey) {
+  const SearchPlan plan = load(kPlan);
+  EXPECT_EQ(plan.config, directory_ / "run.yaml");
+  EXPECT_EQ(plan.ranks, 2);
+  EXPECT_EQ(plan.seed, 7u);
+  EXPECT_EQ(plan.objective, Objective::kSeconds);
+  EXPECT_EQ(plan.trials, 9);
+  EXPECT_EQ(plan.eta, 4);
+  EXPECT_EQ(plan.rungs, (std::vector<int64_t>{100, 200}));
+  EXPECT_EQ(plan.evaluate_every, 32);
+  EXPECT_EQ(plan.finalists, 3);
+  EXPECT_EQ(plan.seeds, 4);
+  EXPECT_EQ(plan.final_samples, 200);
+  ASSERT_EQ(plan.space.size(), 5u);
+  EXPECT_EQ(plan.space[0].choices, (std::vector<std::string>{"adam", "lamb"}));
+  EXPECT_EQ(plan.space[1].distribution, Distribution::kLogUniform);
+  EXPECT_EQ(plan.space[1].when, (Settings{{"optimizer.name", "adam"}}));
+  EXPECT_EQ(plan.space[2].distribution, Distribution::kOneMinusLogUniform);
+  EXPECT_EQ(plan.space[3].high, 9);
+  EXPECT_EQ(plan.space[4].choices[0], "[128, 512]");
+}
+
+TEST_F(SearchPlanTest, ARunHasWhatIsFixedAndThenItsSettings) {
+  const SearchPlan plan = load(kPlan);
+  EXPECT_EQ(configuration_of(plan).batch.micro_batch, 8);
+  const auto run = configuration_of(plan, {{"optimizer.lr", "0.25"}, {"batch.micro_batch", "2"}});
+  EXPECT_EQ(run.optimizer.lr, 0.25);
+  EXPECT_EQ(run.batch.micro_batch, 2);
+}
+
+TEST_F(SearchPlanTest, WhatIsLeftOutHasADefault) {
+  const SearchPlan plan = load(
+      "config: run.yaml\nrungs: {trials: 3, samples: [10]}\n"
+      "space:\n  - {key: optimizer.lr, uniform: [0.1, 0.2]}\n");
+  EXPECT_EQ(plan.ranks, 1);
+  EXPECT_EQ(plan.eta, 3);
+  EXPECT_EQ(plan.objective, Objective::kSamples);
+  // MLPerf's interval for a batch of 4.
+  EXPECT_EQ(plan.evaluate_every, 150000);
+}
+
+TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
+  EXPECT_EQ(refused("eta: 4", "eta: 1"),
+            "space.yaml:10: rungs.eta: '1' is not an integer from 2 to 10000");
+  EXPECT_EQ(refused("[100, 200]", "[200, 100]"),
+            "space.yaml:11: rungs.samples: a list is not a list of rising integers");
+  EXPECT_EQ(refused("  trials: 9\n", ""), "space.yaml:8: rungs.trials: is missing");
+  EXPECT_EQ(refused("config: run.yaml\n", ""),
+            "space.yaml: config: is missing; see docs/search.md");
+  EXPECT_EQ(refused("objective: seconds", "objective: minutes"),
+            "space.yaml:7: objective: 'minutes' is not one of `samples`, `seconds`");
+  EXPECT_EQ(refused("finals:", "final:").substr(0, 36), "space.yaml:13: final: unknown key; o");
+  EXPECT_EQ(refused("log_uniform: [1e-4, 1e-2]", "log_uniform: [0, 1e-2]"),
+            "space.yaml:18: space[1].log_uniform: a list is not [LOW, HIGH] above 0");
+  EXPECT_EQ(refused("[0.001, 0.1]", "[0.001, 1.1]"),
+            "space.yaml:19: space[2].one_minus_log_uniform: a list is not [LOW, HIGH] of 1 - x, at "
+            "most 1");
+  EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9.5]"),
+            "space.yaml:20: space[3].integer: a list is not [LOW, HIGH], two integers");
+  EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9], choice: [1]").substr(0, 60),
+            "space.yaml:20: space[3]: schedule.warmup_steps needs one of ");
+  EXPECT_EQ(refused("key: schedule.warmup_steps", "key: run.seed"),
+            "space.yaml:20: space[3]: run.seed is what the search itself sets");
+}
+
+TEST_F(SearchPlanTest, RefusesWhatCannotRunBeforeAnythingDoes) {
+  EXPECT_NE(refused("key: optimizer.beta2", "key: optimizer.beta3").find("optimizer.beta3"),
+            std::string::npos);
+  // Some trials draw a norm of 0 or less.
+  const std::string message = refused("{key: schedule.warmup_steps, integer: [1, 9]}",
+                                      "{key: clip.max_norm, integer: [0, 2]}");
+  EXPECT_NE(message.find("cannot run"), std::string::npos) << message;
+  EXPECT_NE(message.find("clip.max_norm=0"), std::string::npos) << message;
+  EXPECT_NE(refused("  batch.micro_batch: 8\n",
+                    "  parallel.stages: 3\n  batch.gradient_accumulation_steps: 3\n")
+                .find("ranks: 2 are no multiple of the 3 that a replica has"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::search

@@ -1,0 +1,110 @@
+#include "search/space.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace strata::search {
+namespace {
+
+constexpr int kTrials = 2000;
+
+std::vector<Dimension> space() {
+  return {{.key = "optimizer.name", .choices = {"adam", "lamb"}},
+          {.key = "optimizer.lr",
+           .distribution = Distribution::kLogUniform,
+           .low = 1e-4,
+           .high = 1e-2,
+           .when = {{"optimizer.name", "adam"}}},
+          {.key = "optimizer.lr",
+           .distribution = Distribution::kLogUniform,
+           .low = 1e-3,
+           .high = 1e-1,
+           .when = {{"optimizer.name", "lamb"}}},
+          {.key = "optimizer.beta2",
+           .distribution = Distribution::kOneMinusLogUniform,
+           .low = 0.001,
+           .high = 0.1},
+          {.key = "clip.max_norm", .distribution = Distribution::kUniform, .low = -2, .high = 6},
+          {.key = "schedule.warmup_steps",
+           .distribution = Distribution::kInteger,
+           .low = 3,
+           .high = 6}};
+}
+
+std::string value_of(const Settings& settings, const std::string& key) {
+  std::string value;
+  for (const Setting& setting : settings) {
+    if (setting.key != key) continue;
+    EXPECT_EQ(value, "") << key << " was drawn twice";
+    value = setting.value;
+  }
+  return value;
+}
+
+TEST(Space, ATrialIsTheSameWheneverItIsDrawn) {
+  const auto all = space();
+  EXPECT_EQ(draw(all, 7, 3), draw(all, 7, 3));
+  EXPECT_NE(draw(all, 7, 3), draw(all, 7, 4));
+  EXPECT_NE(draw(all, 7, 3), draw(all, 8, 3));
+}
+
+TEST(Space, AKeyMoreLeavesTheOthersAsTheyWere) {
+  auto more = space();
+  more.insert(more.begin(), {.key = "clip.mode", .choices = {"none", "after_allreduce"}});
+  for (int trial = 0; trial < 20; ++trial) {
+    Settings settings = draw(more, 1, trial);
+    settings.erase(settings.begin());
+    EXPECT_EQ(settings, draw(space(), 1, trial));
+  }
+}
+
+TEST(Space, ADimensionIsDrawnOnlyWhereItsConditionHolds) {
+  for (int trial = 0; trial < 200; ++trial) {
+    const Settings settings = draw(space(), 1, trial);
+    const double lr = std::stod(value_of(settings, "optimizer.lr"));
+    if (value_of(settings, "optimizer.name") == "adam") {
+      EXPECT_LE(lr, 1e-2);
+    } else {
+      EXPECT_GE(lr, 1e-3);
+    }
+  }
+}
+
+// The share of trials below the point that halves a distribution is one half, within five standard
+// deviations.
+TEST(Space, ValuesAreSpreadAsTheirDistributionSays) {
+  std::map<std::string, int> below;
+  std::set<int> warmups;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const Settings settings = draw(space(), 11, trial);
+    const bool adam = value_of(settings, "optimizer.name") == "adam";
+    below["name"] += adam;
+    below["lr"] += std::stod(value_of(settings, "optimizer.lr")) < (adam ? 1e-3 : 1e-2);
+    const double beta2 = std::stod(value_of(settings, "optimizer.beta2"));
+    EXPECT_GE(beta2, 0.9);
+    EXPECT_LE(beta2, 0.999);
+    below["beta2"] += beta2 < 0.99;
+    const double norm = std::stod(value_of(settings, "clip.max_norm"));
+    EXPECT_GE(norm, -2);
+    EXPECT_LE(norm, 6);
+    below["norm"] += norm < 2;
+    const int warmup = std::stoi(value_of(settings, "schedule.warmup_steps"));
+    warmups.insert(warmup);
+    below["warmup"] += warmup < 5;
+  }
+  const double deviation = 5 * std::sqrt(0.25 * kTrials);
+  for (const auto& [what, count] : below) EXPECT_NEAR(count, kTrials / 2, deviation) << what;
+  EXPECT_EQ(warmups, (std::set<int>{3, 4, 5, 6}));
+}
+
+TEST(Space, NumbersAreShort) {
+  for (int trial = 0; trial < 50; ++trial) {
+    for (const Setting& setting : draw(space(), 5, trial)) EXPECT_LE(setting.value.size(), 9u);
+  }
+}
+
+}  // namespace
+}  // namespace strata::search
