@@ -57,6 +57,14 @@ void Backend::lamb_apply(Stream, const LambApply&) {
   fail("the {} backend has no LAMB; use optimizer.name adam", name());
 }
 
+void Backend::residual_add_forward(Stream, const ResidualAddForward&) {
+  fail("the {} backend has no pre-LN; use model.norm post", name());
+}
+
+void Backend::residual_add_backward(Stream, const ResidualAddBackward&) {
+  fail("the {} backend has no pre-LN; use model.norm post", name());
+}
+
 void Backend::round_to_float8(Stream, const RoundToFloat8&) {
   fail("the {} backend has no FP8; use another model.precision", name());
 }

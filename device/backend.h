@@ -153,6 +153,10 @@ class Backend {
   virtual bool has_lamb() const { return false; }
   virtual void lamb_direction(Stream, const LambDirection&);
   virtual void lamb_apply(Stream, const LambApply&);
+  // model.norm: pre. The fields of residual_layernorm_* that are pre-LN's count, too.
+  virtual bool has_pre_norm() const { return false; }
+  virtual void residual_add_forward(Stream, const ResidualAddForward&);
+  virtual void residual_add_backward(Stream, const ResidualAddBackward&);
   // model.precision: fp8. Whether GEMMs can be in FP8, be it by computing what they would give.
   // Where they cannot, no tensor is FP8 and every Float8Copy is empty.
   virtual bool has_float8() const { return false; }

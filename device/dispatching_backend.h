@@ -65,6 +65,12 @@ class DispatchingBackend : public Backend {
   void lamb_apply(Stream s, const LambApply& op) final {
     Operations::lamb_apply(on(s, "lamb_apply"), op);
   }
+  void residual_add_forward(Stream s, const ResidualAddForward& op) final {
+    Operations::residual_add_forward(on(s, "residual_add_forward"), op);
+  }
+  void residual_add_backward(Stream s, const ResidualAddBackward& op) final {
+    Operations::residual_add_backward(on(s, "residual_add_backward"), op);
+  }
   void round_to_float8(Stream s, const RoundToFloat8& op) final {
     Operations::round_to_float8(on(s, "round_to_float8"), op);
   }

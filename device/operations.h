@@ -85,10 +85,11 @@ struct AttentionBackward {
   Float8Copy d_qkv_float8;
 };
 
-// y = LayerNorm(residual + dropout(x)).
+// sum = residual + scale * dropout(x), y = LayerNorm(sum).
 struct ResidualLayerNormForward {
   ConstTensor x;         // [T, H]
   ConstTensor residual;  // [T, H], absent: none
+  float scale = 1.0f;    // 1 without pre-LN
   ConstTensor gamma;     // [H]
   ConstTensor beta;      // [H]
   float epsilon = 1e-12f;
@@ -96,23 +97,48 @@ struct ResidualLayerNormForward {
   Sequences sequences;    // may be empty where dropout is off
   Tensor normalized;      // [T, H] kept for backward; absent: not stored
   Tensor inverse_stddev;  // [T] master dtype, kept for backward; absent: not stored
+  Tensor sum;             // [T, H] may be the residual; absent, as without pre-LN: not stored
   Tensor y;               // [T, H]
   Float8Copy y_float8;
 };
 
+// The gradient of sum, and what follows from it.
 struct ResidualLayerNormBackward {
   ConstTensor dy;              // [T, H]
+  ConstTensor d_sum;           // [T, H] of what else reads sum, added; absent, as without pre-LN: 0
   ConstTensor normalized;      // [T, H]
   ConstTensor inverse_stddev;  // [T] master dtype
   ConstTensor gamma;           // [H]
+  float scale = 1.0f;          // 1 without pre-LN
   Dropout dropout;
   Sequences sequences;
+  // Of the two one may be d_sum; they never have the same memory.
   Tensor d_x;  // [T, H] gradient of x; only its shape where d_x_float8 has data: not stored
   Float8Copy d_x_float8;
-  Tensor d_residual;  // [T, H] gradient of the residual, absent: none; never the same memory as d_x
+  Tensor d_residual;        // [T, H] gradient of the residual, absent: none
   bool accumulate = false;  // into d_gamma and d_beta
   Tensor d_gamma;           // [H] master dtype
   Tensor d_beta;            // [H] master dtype
+};
+
+// Pre-LN alone: y = residual + scale * dropout(x).
+struct ResidualAddForward {
+  ConstTensor x;         // [T, H]
+  ConstTensor residual;  // [T, H]
+  float scale = 1.0f;
+  Dropout dropout;      // as of ResidualLayerNormForward
+  Sequences sequences;  // may be empty where dropout is off
+  Tensor y;             // [T, H] may be the residual
+};
+
+// Pre-LN alone: d_x = scale * dropout(dy). The residual's gradient is dy itself.
+struct ResidualAddBackward {
+  ConstTensor dy;  // [T, H]
+  float scale = 1.0f;
+  Dropout dropout;
+  Sequences sequences;
+  Tensor d_x;  // [T, H] only its shape where d_x_float8 has data: not stored; never dy's memory
+  Float8Copy d_x_float8;
 };
 
 // y = dropout(LayerNorm(word[token] + position[position] + segment[segment])).

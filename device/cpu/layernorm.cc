@@ -26,6 +26,23 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
   write_copy<T>(context, placed.d_x, op.d_x_float8);
 }
 
+template <typename T>
+void Operations<T>::residual_add_forward(const Context& context, const ResidualAddForward& op) {
+  parallel_ranges(context.threads, op.x.rows, [&](int64_t begin, int64_t end, int) {
+    context.typed<T>().residual_add_forward(op, begin, end, row_scratch(op.x.cols));
+  });
+}
+
+template <typename T>
+void Operations<T>::residual_add_backward(const Context& context, const ResidualAddBackward& op) {
+  ResidualAddBackward placed = op;
+  placed.d_x = place_of_output<T>(context, op.d_x, 5);
+  parallel_ranges(context.threads, op.dy.rows, [&](int64_t begin, int64_t end, int) {
+    context.typed<T>().residual_add_backward(placed, begin, end, row_scratch(op.dy.cols));
+  });
+  write_copy<T>(context, placed.d_x, op.d_x_float8);
+}
+
 template void Operations<float>::residual_layernorm_forward(const Context&,
                                                             const ResidualLayerNormForward&);
 template void Operations<uint16_t>::residual_layernorm_forward(const Context&,
@@ -34,5 +51,10 @@ template void Operations<float>::residual_layernorm_backward(const Context&,
                                                              const ResidualLayerNormBackward&);
 template void Operations<uint16_t>::residual_layernorm_backward(const Context&,
                                                                 const ResidualLayerNormBackward&);
+template void Operations<float>::residual_add_forward(const Context&, const ResidualAddForward&);
+template void Operations<uint16_t>::residual_add_forward(const Context&, const ResidualAddForward&);
+template void Operations<float>::residual_add_backward(const Context&, const ResidualAddBackward&);
+template void Operations<uint16_t>::residual_add_backward(const Context&,
+                                                          const ResidualAddBackward&);
 
 }  // namespace strata::device::cpu

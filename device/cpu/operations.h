@@ -28,6 +28,8 @@ struct Operations : FlatOperations {
   static void attention_backward(const Context&, const AttentionBackward&);
   static void residual_layernorm_forward(const Context&, const ResidualLayerNormForward&);
   static void residual_layernorm_backward(const Context&, const ResidualLayerNormBackward&);
+  static void residual_add_forward(const Context&, const ResidualAddForward&);
+  static void residual_add_backward(const Context&, const ResidualAddBackward&);
   static void embeddings_forward(const Context&, const EmbeddingsForward&);
   static void embeddings_backward(const Context&, const EmbeddingsBackward&);
   static void gather_rows(const Context&, const GatherRows&);

@@ -13,7 +13,9 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(ResidualLayerNormF
   RowPart<Shape> z;
   load_row<Shape>(op.x.as<T>() + offset, columns, z);
   drop_row<Shape>(op.dropout, op.sequences, row, columns, z);
+  scale_row<Shape>(op.scale, z);
   if (op.residual) add_row<Shape>(op.residual.as<T>() + offset, columns, z);
+  if (op.sum) store_row<Shape>(op.sum.as<T>() + offset, columns, z);
   normalize_row<T, Shape>(z, row, columns, op.epsilon, op.normalized, op.inverse_stddev);
   scale_and_shift_row<Shape>(op.gamma.as<T>(), op.beta.as<T>(), columns, z);
   store_row<Shape>(op.y.as<T>() + offset, columns, z);
@@ -35,8 +37,10 @@ __global__ void __launch_bounds__(kRowThreads)
     load_row<Shape>(op.dy.as<T>() + offset, columns, dz);
     normalize_row_backward<Shape>(op.normalized.as<T>() + offset, op.gamma.as<T>(),
                                   op.inverse_stddev.as<float>()[row], columns, dz, sums);
+    if (op.d_sum) add_row<Shape>(op.d_sum.as<T>() + offset, columns, dz);
     if (op.d_residual) store_row<Shape>(op.d_residual.as<T>() + offset, columns, dz);
     drop_row<Shape>(op.dropout, op.sequences, static_cast<int>(row), columns, dz);
+    scale_row<Shape>(op.scale, dz);
     if (op.d_x) store_row<Shape>(op.d_x.as<T>() + offset, columns, dz);
     write_row<Shape>(copy, offset, columns, dz);
   }
@@ -44,14 +48,45 @@ __global__ void __launch_bounds__(kRowThreads)
   sums.write(columns, parts + int64_t{blockIdx.x} * 2 * columns);
 }
 
+template <typename T, typename Shape>
+__global__ void __launch_bounds__(kRowThreads) add_forward_kernel(ResidualAddForward op) {
+  const int columns = static_cast<int>(op.x.cols);
+  const int row = static_cast<int>(blockIdx.x) * kRowsPerBlock + warp();
+  if (row >= op.x.rows) return;
+  const int64_t offset = int64_t{row} * columns;
+  RowPart<Shape> z;
+  load_row<Shape>(op.x.as<T>() + offset, columns, z);
+  drop_row<Shape>(op.dropout, op.sequences, row, columns, z);
+  scale_row<Shape>(op.scale, z);
+  add_row<Shape>(op.residual.as<T>() + offset, columns, z);
+  store_row<Shape>(op.y.as<T>() + offset, columns, z);
+}
+
+template <typename T, typename Shape>
+__global__ void __launch_bounds__(kRowThreads) add_backward_kernel(ResidualAddBackward op) {
+  const int columns = static_cast<int>(op.dy.cols);
+  const int row = static_cast<int>(blockIdx.x) * kRowsPerBlock + warp();
+  Float8Writer<E5M2> copy(op.d_x_float8);
+  if (row < op.dy.rows) {
+    const int64_t offset = int64_t{row} * columns;
+    RowPart<Shape> dz;
+    load_row<Shape>(op.dy.as<T>() + offset, columns, dz);
+    drop_row<Shape>(op.dropout, op.sequences, row, columns, dz);
+    scale_row<Shape>(op.scale, dz);
+    if (op.d_x) store_row<Shape>(op.d_x.as<T>() + offset, columns, dz);
+    write_row<Shape>(copy, offset, columns, dz);
+  }
+  copy.finish();
+}
+
 }  // namespace
 
 template <typename T>
 void Operations<T>::residual_layernorm_forward(const Context& context,
                                                const ResidualLayerNormForward& op) {
-  const bool aligned =
-      rows_are_aligned(op.x.cols, kVector<T>, op.x.data, op.residual.data, op.gamma.data,
-                       op.beta.data, op.normalized.data, op.y.data, op.y_float8.data.data);
+  const bool aligned = rows_are_aligned(op.x.cols, kVector<T>, op.x.data, op.residual.data,
+                                        op.gamma.data, op.beta.data, op.normalized.data,
+                                        op.sum.data, op.y.data, op.y_float8.data.data);
   with_row_shape<T>(op.x.cols, aligned, [&](auto shape) {
     launch(context.stream, ceil_div(op.x.rows, kRowsPerBlock), kRowThreads,
            forward_kernel<T, decltype(shape)>, op);
@@ -64,14 +99,34 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
   const int64_t columns = op.dy.cols, blocks = backward_blocks(context, op.dy.rows);
   float* parts = context.scratch[0].get<float>(blocks * 2 * columns);
   const bool aligned =
-      rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data, op.gamma.data,
-                       op.d_x.data, op.d_residual.data, op.d_x_float8.data.data);
+      rows_are_aligned(columns, kVector<T>, op.dy.data, op.d_sum.data, op.normalized.data,
+                       op.gamma.data, op.d_x.data, op.d_residual.data, op.d_x_float8.data.data);
   with_row_shape<T>(columns, aligned, [&](auto shape) {
     // Full rows would be loaded at once, which takes more registers than kBackwardBlocks leaves.
     launch(context.stream, blocks, kRowThreads,
            backward_kernel<T, typename decltype(shape)::NotFull>, op, parts);
   });
   layernorm_gradients(context, parts, blocks, op);
+}
+
+template <typename T>
+void Operations<T>::residual_add_forward(const Context& context, const ResidualAddForward& op) {
+  const bool aligned =
+      rows_are_aligned(op.x.cols, kVector<T>, op.x.data, op.residual.data, op.y.data);
+  with_row_shape<T>(op.x.cols, aligned, [&](auto shape) {
+    launch(context.stream, ceil_div(op.x.rows, kRowsPerBlock), kRowThreads,
+           add_forward_kernel<T, decltype(shape)>, op);
+  });
+}
+
+template <typename T>
+void Operations<T>::residual_add_backward(const Context& context, const ResidualAddBackward& op) {
+  const bool aligned =
+      rows_are_aligned(op.dy.cols, kVector<T>, op.dy.data, op.d_x.data, op.d_x_float8.data.data);
+  with_row_shape<T>(op.dy.cols, aligned, [&](auto shape) {
+    launch(context.stream, ceil_div(op.dy.rows, kRowsPerBlock), kRowThreads,
+           add_backward_kernel<T, decltype(shape)>, op);
+  });
 }
 
 template void Operations<float>::residual_layernorm_forward(const Context&,
@@ -82,5 +137,10 @@ template void Operations<float>::residual_layernorm_backward(const Context&,
                                                              const ResidualLayerNormBackward&);
 template void Operations<BFloat16>::residual_layernorm_backward(const Context&,
                                                                 const ResidualLayerNormBackward&);
+template void Operations<float>::residual_add_forward(const Context&, const ResidualAddForward&);
+template void Operations<BFloat16>::residual_add_forward(const Context&, const ResidualAddForward&);
+template void Operations<float>::residual_add_backward(const Context&, const ResidualAddBackward&);
+template void Operations<BFloat16>::residual_add_backward(const Context&,
+                                                          const ResidualAddBackward&);
 
 }  // namespace strata::device::cuda

@@ -43,7 +43,8 @@ void residual_layernorm_forward(const ResidualLayerNormForward& op) {
   if (op.residual) residual = arguments.matrix("residual", op.residual, tokens, hidden);
   const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
   const ConstMatrix beta = arguments.vector("beta", op.beta, hidden);
-  Matrix normalized, inverse_stddev;
+  Matrix normalized, inverse_stddev, stored_sum;
+  if (op.sum) stored_sum = arguments.matrix("sum", op.sum, tokens, hidden);
   if (op.normalized) normalized = arguments.matrix("normalized", op.normalized, tokens, hidden);
   if (op.inverse_stddev) {
     inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
@@ -55,7 +56,8 @@ void residual_layernorm_forward(const ResidualLayerNormForward& op) {
   std::vector<double> sum(hidden);
   for (int64_t t = 0; t < tokens; ++t) {
     for (int64_t h = 0; h < hidden; ++h) {
-      sum[h] = (op.residual ? residual(t, h) : 0.0) + dropout.factor(t, h) * x(t, h);
+      sum[h] = (op.residual ? residual(t, h) : 0.0) + op.scale * dropout.factor(t, h) * x(t, h);
+      if (op.sum) stored_sum(t, h) = sum[h];
     }
     const NormalizedRow row = normalize(sum, op.epsilon);
     if (op.inverse_stddev) inverse_stddev[t] = row.inverse_stddev;
@@ -74,6 +76,8 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
   const ConstMatrix normalized = arguments.matrix("normalized", op.normalized, tokens, hidden);
   const ConstMatrix inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
   const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
+  ConstMatrix other;
+  if (op.d_sum) other = arguments.matrix("d_sum", op.d_sum, tokens, hidden);
   const CopiedOutput output(arguments, "d_x", op.d_x, op.d_x_float8, tokens, hidden, DType::kE5M2);
   const Matrix& d_x = output.matrix();
   arguments.require(tokens == 0 || op.d_residual.data != d_x.data,
@@ -92,11 +96,42 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
       d_gamma[h] += normalized(t, h) * dy(t, h);
       d_beta[h] += dy(t, h);
     }
-    const std::vector<double> d_sum =
+    std::vector<double> d_sum =
         normalize_backward(d_normalized, normalized.row(t), inverse_stddev[t]);
     for (int64_t h = 0; h < hidden; ++h) {
-      d_x(t, h) = dropout.factor(t, h) * d_sum[h];
+      if (op.d_sum) d_sum[h] += other(t, h);
+      d_x(t, h) = op.scale * dropout.factor(t, h) * d_sum[h];
       if (op.d_residual) d_residual(t, h) = d_sum[h];
+    }
+  }
+  output.copy();
+}
+
+void residual_add_forward(const ResidualAddForward& op) {
+  const Arguments arguments("residual_add_forward");
+  const int64_t tokens = op.x.rows, hidden = op.x.cols;
+  const ConstMatrix x = arguments.matrix("x", op.x, tokens, hidden);
+  const ConstMatrix residual = arguments.matrix("residual", op.residual, tokens, hidden);
+  const Matrix y = arguments.matrix("y", op.y, tokens, hidden);
+  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+  for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t h = 0; h < hidden; ++h) {
+      y(t, h) = residual(t, h) + op.scale * dropout.factor(t, h) * x(t, h);
+    }
+  }
+}
+
+void residual_add_backward(const ResidualAddBackward& op) {
+  const Arguments arguments("residual_add_backward");
+  const int64_t tokens = op.dy.rows, hidden = op.dy.cols;
+  const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, hidden);
+  const CopiedOutput output(arguments, "d_x", op.d_x, op.d_x_float8, tokens, hidden, DType::kE5M2);
+  const Matrix& d_x = output.matrix();
+  arguments.require(tokens == 0 || op.dy.data != d_x.data, "dy and d_x are different memory");
+  const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+  for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t h = 0; h < hidden; ++h) {
+      d_x(t, h) = op.scale * dropout.factor(t, h) * dy(t, h);
     }
   }
   output.copy();

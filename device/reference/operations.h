@@ -13,6 +13,8 @@ void attention_forward(const AttentionForward& op);
 void attention_backward(const AttentionBackward& op);
 void residual_layernorm_forward(const ResidualLayerNormForward& op);
 void residual_layernorm_backward(const ResidualLayerNormBackward& op);
+void residual_add_forward(const ResidualAddForward& op);
+void residual_add_backward(const ResidualAddBackward& op);
 void embeddings_forward(const EmbeddingsForward& op);
 void embeddings_backward(const EmbeddingsBackward& op);
 void gather_rows(const GatherRows& op);

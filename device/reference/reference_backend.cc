@@ -17,6 +17,7 @@ class ReferenceBackend final : public Backend {
   DType compute_dtype() const override { return DType::kF64; }
   DType master_dtype() const override { return DType::kF64; }
   bool has_lamb() const override { return true; }
+  bool has_pre_norm() const override { return true; }
   bool has_float8() const override { return true; }
 
   void* allocate(size_t bytes) override {
@@ -62,6 +63,12 @@ class ReferenceBackend final : public Backend {
   }
   void residual_layernorm_backward(Stream, const ResidualLayerNormBackward& op) override {
     reference::residual_layernorm_backward(op);
+  }
+  void residual_add_forward(Stream, const ResidualAddForward& op) override {
+    reference::residual_add_forward(op);
+  }
+  void residual_add_backward(Stream, const ResidualAddBackward& op) override {
+    reference::residual_add_backward(op);
   }
   void embeddings_forward(Stream, const EmbeddingsForward& op) override {
     reference::embeddings_forward(op);

@@ -104,8 +104,106 @@ TEST_P(ResidualLayerNorm, Backward) {
   });
 }
 
+// What pre-LN adds: the sum kept, another part of its gradient, the sublayer scaled.
+class PreNorm : public ResidualLayerNorm {
+ protected:
+  void SetUp() override {
+    ResidualLayerNorm::SetUp();
+    if (!IsSkipped() && !backend().has_pre_norm()) GTEST_SKIP() << "this backend has no pre-LN";
+  }
+};
+
+constexpr float kScale = 1.25f;
+
+TEST_P(PreNorm, ForwardKeepsTheSum) {
+  for_every_case([&](const Case& c) {
+    const Values values(backend(), c);
+    for (const bool in_place : {false, true}) {
+      if (in_place && !c.residual) continue;
+      SCOPED_TRACE(in_place ? "in the residual's place" : "in a place of its own");
+      expect_conforms(backend(), [&](Bench& bench) {
+        ResidualLayerNormForward op;
+        op.x = bench.compute(values.x);
+        op.sum = in_place ? bench.compute_inout("sum", values.residual)
+                          : bench.compute_output("sum", c.tokens(), c.hidden);
+        if (c.residual) op.residual = in_place ? op.sum : bench.compute(values.residual);
+        op.scale = kScale;
+        op.gamma = bench.compute(values.gamma);
+        op.beta = bench.compute(values.beta);
+        op.dropout = bench.in_memory(c.dropout);
+        if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
+        op.y = bench.compute_output("y", c.tokens(), c.hidden);
+        bench.backend().residual_layernorm_forward(Stream::kCompute, op);
+      });
+    }
+  });
+}
+
+TEST_P(PreNorm, BackwardAddsWhatElseTheSumsGradientIs) {
+  for_every_case([&](const Case& c) {
+    const Values values(backend(), c);
+    auto saved = run_on_reference(forward(c, values, true));
+    const HostMatrix normalized = rounded(saved["normalized"], backend().compute_dtype());
+    const HostMatrix inverse_stddev = rounded(saved["inverse_stddev"], backend().master_dtype());
+    for (const bool in_place : {false, true}) {
+      SCOPED_TRACE(in_place ? "in its place" : "in places of their own");
+      expect_conforms(backend(), [&](Bench& bench) {
+        ResidualLayerNormBackward op;
+        op.dy = bench.compute(values.dy);
+        // Where there is a residual its gradient takes that place, else the sublayer's does.
+        const Tensor d_sum = bench.compute_inout("d_sum", values.residual);
+        op.d_sum = d_sum;
+        op.normalized = bench.compute(normalized);
+        op.inverse_stddev = bench.master(inverse_stddev);
+        op.gamma = bench.compute(values.gamma);
+        op.scale = kScale;
+        op.dropout = bench.in_memory(c.dropout);
+        if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
+        op.d_x =
+            in_place && !c.residual ? d_sum : bench.compute_output("d_x", c.tokens(), c.hidden);
+        if (c.residual) {
+          op.d_residual =
+              in_place ? d_sum : bench.compute_output("d_residual", c.tokens(), c.hidden);
+        }
+        op.d_gamma = bench.gradient("d_gamma", values.d_gamma, false);
+        op.d_beta = bench.gradient("d_beta", values.d_beta, false);
+        bench.backend().residual_layernorm_backward(Stream::kCompute, op);
+      });
+    }
+  });
+}
+
+TEST_P(PreNorm, ResidualAdd) {
+  for_every_case([&](const Case& c) {
+    const Values values(backend(), c);
+    for (const float scale : {1.0f, kScale}) {
+      SCOPED_TRACE(scale);
+      expect_conforms(backend(), [&](Bench& bench) {
+        ResidualAddForward op;
+        op.x = bench.compute(values.x);
+        op.residual = bench.compute(values.residual);
+        op.scale = scale;
+        op.dropout = bench.in_memory(c.dropout);
+        if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
+        op.y = bench.compute_output("y", c.tokens(), c.hidden);
+        bench.backend().residual_add_forward(Stream::kCompute, op);
+      });
+      expect_conforms(backend(), [&](Bench& bench) {
+        ResidualAddBackward op;
+        op.dy = bench.compute(values.dy);
+        op.scale = scale;
+        op.dropout = bench.in_memory(c.dropout);
+        if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
+        op.d_x = bench.compute_output("d_x", c.tokens(), c.hidden);
+        bench.backend().residual_add_backward(Stream::kCompute, op);
+      });
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, ResidualLayerNorm, testing::ValuesIn(tested_backends()),
                          name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, PreNorm, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

@@ -84,6 +84,7 @@ class DeferredBackend : public device::Backend {
   bool memory_is_host() const override { return false; }
   bool has_float8() const override { return inner_.has_float8(); }
   bool has_lamb() const override { return inner_.has_lamb(); }
+  bool has_pre_norm() const override { return inner_.has_pre_norm(); }
   int64_t autotune_row_granularity() const override { return inner_.autotune_row_granularity(); }
   // Makes collectives of a rank on a stream's memory, where a test has some.
   using MakeCollectives =
@@ -180,6 +181,12 @@ class DeferredBackend : public device::Backend {
   void residual_layernorm_backward(device::Stream s,
                                    const device::ResidualLayerNormBackward& op) override {
     later(s, &Backend::residual_layernorm_backward, op);
+  }
+  void residual_add_forward(device::Stream s, const device::ResidualAddForward& op) override {
+    later(s, &Backend::residual_add_forward, op);
+  }
+  void residual_add_backward(device::Stream s, const device::ResidualAddBackward& op) override {
+    later(s, &Backend::residual_add_backward, op);
   }
   void embeddings_forward(device::Stream s, const device::EmbeddingsForward& op) override {
     later(s, &Backend::embeddings_forward, op);

@@ -1,6 +1,8 @@
 // LayerNorm over rows, with the residual and dropout that surround it in post-LN BERT.
 #pragma once
 
+#include <algorithm>
+
 #include "device/cpu/kernels/dropout_row.h"
 
 namespace strata::device::cpu {
@@ -31,29 +33,61 @@ void normalize_row(const float* z, const Moments& m, int64_t columns, T* normali
   if (inverse_stddev) *inverse_stddev = m.inverse_stddev;
 }
 
+// Factors of `scale` and dropout, row after row of a batch.
+class RowFactors {
+ public:
+  RowFactors(const Dropout& dropout, const Sequences& sequences, float scale, int64_t columns,
+             int64_t begin, float* factors)
+      : dropout_(dropout),
+        scale_(scale),
+        columns_(columns),
+        cursor_(sequences, begin),
+        factors_(factors) {
+    if (!drops()) std::fill_n(factors_, columns_, scale_);
+  }
+
+  // Of the next row, from `begin` on.
+  const float* next() {
+    if (!drops()) return factors_;
+    dropout_row(dropout_, cursor_.sample_id(), cursor_.position(), columns_, factors_);
+    cursor_.advance();
+    if (scale_ != 1.0f) {
+      for (int64_t i = 0; i < columns_; ++i) factors_[i] *= scale_;
+    }
+    return factors_;
+  }
+
+ private:
+  bool drops() const { return dropout_.probability > 0.0f; }
+
+  const Dropout& dropout_;
+  float scale_;
+  int64_t columns_;
+  RowCursor cursor_;
+  float* factors_;
+};
+
 template <typename T>
 void layernorm_forward(const ResidualLayerNormForward& op, int64_t begin, int64_t end,
                        float* scratch) {
   const int64_t columns = op.x.cols;
   float* z = scratch;
-  float* factors = scratch + scratch_floats(columns) / 3;
   float* xhat = scratch + 2 * (scratch_floats(columns) / 3);
   const T* gamma = op.gamma.as<T>();
   const T* beta = op.beta.as<T>();
-  const bool drop = op.dropout.probability > 0.0f;
-  RowCursor cursor(op.sequences, begin);
+  RowFactors factors(op.dropout, op.sequences, op.scale, columns, begin,
+                     scratch + scratch_floats(columns) / 3);
   for (int64_t row = begin; row < end; ++row) {
     const T* x = op.x.as<T>() + row * columns;
-    if (drop) {
-      dropout_row(op.dropout, cursor.sample_id(), cursor.position(), columns, factors);
-      cursor.advance();
-      for (int64_t i = 0; i < columns; ++i) z[i] = load(x[i]) * factors[i];
-    } else {
-      for (int64_t i = 0; i < columns; ++i) z[i] = load(x[i]);
-    }
+    const float* factor = factors.next();
+    for (int64_t i = 0; i < columns; ++i) z[i] = load(x[i]) * factor[i];
     if (op.residual) {
       const T* residual = op.residual.as<T>() + row * columns;
       for (int64_t i = 0; i < columns; ++i) z[i] += load(residual[i]);
+    }
+    if (op.sum) {
+      T* sum = op.sum.as<T>() + row * columns;
+      for (int64_t i = 0; i < columns; ++i) store(sum[i], z[i]);
     }
     normalize_row(z, moments(z, columns, op.epsilon), columns,
                   op.normalized ? op.normalized.as<T>() + row * columns : nullptr,
@@ -90,26 +124,53 @@ void layernorm_backward(const ResidualLayerNormBackward& op, int64_t begin, int6
                         float* d_gamma, float* d_beta, float* scratch) {
   const int64_t columns = op.dy.cols;
   float* dz = scratch;
-  float* factors = scratch + scratch_floats(columns) / 3;
-  const bool drop = op.dropout.probability > 0.0f;
-  RowCursor cursor(op.sequences, begin);
+  RowFactors factors(op.dropout, op.sequences, op.scale, columns, begin,
+                     scratch + scratch_floats(columns) / 3);
   for (int64_t row = begin; row < end; ++row) {
     const T* dy = op.dy.as<T>() + row * columns;
     for (int64_t i = 0; i < columns; ++i) dz[i] = load(dy[i]);
     layernorm_row_gradient(op.normalized.as<T>() + row * columns, op.gamma.as<T>(),
                            op.inverse_stddev.as<float>()[row], columns, dz, d_gamma, d_beta);
+    if (op.d_sum) {
+      const T* d_sum = op.d_sum.as<T>() + row * columns;
+      for (int64_t i = 0; i < columns; ++i) dz[i] += load(d_sum[i]);
+    }
     if (op.d_residual) {
       T* d_residual = op.d_residual.as<T>() + row * columns;
       for (int64_t i = 0; i < columns; ++i) store(d_residual[i], dz[i]);
     }
     T* d_x = op.d_x.as<T>() + row * columns;
-    if (drop) {
-      dropout_row(op.dropout, cursor.sample_id(), cursor.position(), columns, factors);
-      cursor.advance();
-      for (int64_t i = 0; i < columns; ++i) store(d_x[i], dz[i] * factors[i]);
-    } else {
-      for (int64_t i = 0; i < columns; ++i) store(d_x[i], dz[i]);
+    const float* factor = factors.next();
+    for (int64_t i = 0; i < columns; ++i) store(d_x[i], dz[i] * factor[i]);
+  }
+}
+
+template <typename T>
+void residual_add_forward(const ResidualAddForward& op, int64_t begin, int64_t end,
+                          float* scratch) {
+  const int64_t columns = op.x.cols;
+  RowFactors factors(op.dropout, op.sequences, op.scale, columns, begin, scratch);
+  for (int64_t row = begin; row < end; ++row) {
+    const T* x = op.x.as<T>() + row * columns;
+    const T* residual = op.residual.as<T>() + row * columns;
+    T* y = op.y.as<T>() + row * columns;
+    const float* factor = factors.next();
+    for (int64_t i = 0; i < columns; ++i) {
+      store(y[i], load(residual[i]) + load(x[i]) * factor[i]);
     }
+  }
+}
+
+template <typename T>
+void residual_add_backward(const ResidualAddBackward& op, int64_t begin, int64_t end,
+                           float* scratch) {
+  const int64_t columns = op.dy.cols;
+  RowFactors factors(op.dropout, op.sequences, op.scale, columns, begin, scratch);
+  for (int64_t row = begin; row < end; ++row) {
+    const T* dy = op.dy.as<T>() + row * columns;
+    T* d_x = op.d_x.as<T>() + row * columns;
+    const float* factor = factors.next();
+    for (int64_t i = 0; i < columns; ++i) store(d_x[i], load(dy[i]) * factor[i]);
   }
 }
 

@@ -19,6 +19,8 @@ constexpr TypedKernels<T> make_typed_kernels() {
       .activation_backward = activation_backward<T>,
       .layernorm_forward = layernorm_forward<T>,
       .layernorm_backward = layernorm_backward<T>,
+      .residual_add_forward = residual_add_forward<T>,
+      .residual_add_backward = residual_add_backward<T>,
       .embeddings_forward = embeddings_forward<T>,
       .embeddings_backward = embeddings_backward<T>,
       .column_sums = column_sums<T>,

@@ -45,6 +45,10 @@ struct TypedKernels {
   // d_gamma, d_beta: [H] partial sums of this range, added to.
   void (*layernorm_backward)(const ResidualLayerNormBackward&, int64_t begin, int64_t end,
                              float* d_gamma, float* d_beta, float* scratch);
+  void (*residual_add_forward)(const ResidualAddForward&, int64_t begin, int64_t end,
+                               float* scratch);
+  void (*residual_add_backward)(const ResidualAddBackward&, int64_t begin, int64_t end,
+                                float* scratch);
   void (*embeddings_forward)(const EmbeddingsForward&, int64_t begin, int64_t end, float* scratch);
   // d_sum: [T, H], gradient of the sum of the three embeddings.
   void (*embeddings_backward)(const EmbeddingsBackward&, int64_t begin, int64_t end, float* d_sum,

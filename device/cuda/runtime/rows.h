@@ -113,6 +113,15 @@ __device__ inline void drop_row(const Dropout& dropout, const Sequences& sequenc
   });
 }
 
+template <typename Shape>
+__device__ inline void scale_row(float scale, RowPart<Shape>& part) {
+#pragma unroll
+  for (int step = 0; step < Shape::kSteps; ++step) {
+#pragma unroll
+    for (int i = 0; i < Shape::V; ++i) part[step][i] *= scale;
+  }
+}
+
 // Calls body(RowShape) for the shape that suits rows of `columns` elements of T.
 template <typename T, typename Body>
 void with_row_shape(int64_t columns, bool aligned, const Body& body) {
