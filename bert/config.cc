@@ -130,7 +130,8 @@ std::string to_text(const BertConfig& config) {
                                 {"layer_norm_eps", decimal(config.layer_norm_epsilon)},
                                 {"hidden_dropout_prob", decimal(config.hidden_dropout)},
                                 {"attention_probs_dropout_prob", decimal(config.attention_dropout)},
-                                {"hidden_act", exact ? "gelu" : "gelu_new"}}
+                                {"hidden_act", exact ? "gelu" : "gelu_new"},
+                                {"norm", config.norm == Norm::kPost ? "post" : "pre"}}
       .dump();
 }
 

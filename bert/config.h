@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "bert/norm.h"
 #include "device/backend.h"
 
 namespace strata::bert {
@@ -21,6 +22,7 @@ struct BertConfig {
   float hidden_dropout = 0.1f;
   float attention_dropout = 0.1f;
   device::Activation activation = device::Activation::kGelu;
+  Norm norm = Norm::kPost;
 
   int64_t head_size() const { return hidden_size / heads; }
 };

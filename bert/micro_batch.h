@@ -18,8 +18,12 @@ struct MicroBatch {
   const StepValues* step = nullptr;  // device memory
   bool training = false;             // with dropout and gradients
   bool accumulate = false;  // not its step's first: parameter gradients are added to what is there
+  const float* layer_scales = nullptr;  // of every layer, in host memory; null: 1
 
   int64_t tokens() const { return batch->sequences.tokens; }
+  // What a layer's sublayers are multiplied by before they are added to the residual stream; 0: the
+  // layer is dropped (bert/blocks/layer_drop.h).
+  float layer_scale(size_t layer) const { return layer_scales ? layer_scales[layer] : 1.0f; }
 
   // Of one place in the model; none in evaluation.
   device::Dropout dropout(float probability, size_t layer, device::DropoutSite site) const {

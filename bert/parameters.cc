@@ -12,6 +12,8 @@ namespace {
 
 constexpr int64_t kAlignment = 32;  // elements: 64 bytes in bf16
 
+// Pre-LN's norms have the names that DeepSpeed's BERT gives them.
+
 // Appends parameters to a layout. Inside a group matrices come first, so that a group has one run
 // of decayed and one of undecayed elements.
 class Builder {
@@ -64,6 +66,9 @@ void add_heads(const BertConfig& c, Builder& add, ParameterLayout& layout) {
       add.vector("cls/predictions/output_bias", "cls.predictions.bias", c.vocab_size);
   layout.transform_norm =
       add.norm("cls/predictions/transform/LayerNorm", "cls.predictions.transform.LayerNorm", h);
+  if (c.norm == Norm::kPre) {
+    layout.final_norm = add.norm("bert/encoder/FinalLayerNorm", "bert.encoder.FinalLayerNorm", h);
+  }
   layout.transform.bias =
       add.vector("cls/predictions/transform/dense/bias", "cls.predictions.transform.dense.bias", h);
   layout.next_sentence.bias =
@@ -83,6 +88,11 @@ LayerPlace add_layer(const BertConfig& c, int64_t index, Builder& add) {
   const auto bias = [&](const std::string& part, const std::string& hf_part, int64_t size) {
     return add.vector(name + part + "/bias", hf + hf_part + ".bias", size);
   };
+  const bool pre = c.norm == Norm::kPre;
+  const auto norm = [&](const char* post_name, const char* hf_post_name, const char* pre_name) {
+    return pre ? add.norm(name + pre_name, hf + pre_name, h)
+               : add.norm(name + post_name, hf + hf_post_name, h);
+  };
   LayerPlace layer;
   layer.output.weight = kernel("output/dense", "output.dense", h, i);
   layer.intermediate.weight = kernel("intermediate/dense", "intermediate.dense", i, h);
@@ -91,11 +101,11 @@ LayerPlace add_layer(const BertConfig& c, int64_t index, Builder& add) {
   kernel("attention/self/key", "attention.self.key", h, h);
   kernel("attention/self/value", "attention.self.value", h, h);
   layer.query_key_value.weight = stacked(query, "query, key, value kernels");
-  layer.output_norm = add.norm(name + "output/LayerNorm", hf + "output.LayerNorm", h);
+  layer.output_norm = norm("output/LayerNorm", "output.LayerNorm", "PostAttentionLayerNorm");
   layer.output.bias = bias("output/dense", "output.dense", h);
   layer.intermediate.bias = bias("intermediate/dense", "intermediate.dense", i);
   layer.attention_norm =
-      add.norm(name + "attention/output/LayerNorm", hf + "attention.output.LayerNorm", h);
+      norm("attention/output/LayerNorm", "attention.output.LayerNorm", "PreAttentionLayerNorm");
   layer.attention_output.bias = bias("attention/output/dense", "attention.output.dense", h);
   const Parameter query_bias = bias("attention/self/query", "attention.self.query", h);
   bias("attention/self/key", "attention.self.key", h);

@@ -36,10 +36,10 @@ struct LayerNormPlace {
 struct LayerPlace {
   LinearPlace query_key_value;  // the three stacked: [3H, H]; listed one by one in `all`
   LinearPlace attention_output;
-  LayerNormPlace attention_norm;
+  LayerNormPlace attention_norm;  // of pre-LN: before the attention
   LinearPlace intermediate;
   LinearPlace output;
-  LayerNormPlace output_norm;
+  LayerNormPlace output_norm;  // of pre-LN: before the intermediate linear layer
 };
 
 // A parameter's elements of the arena, the gap after them included.
@@ -59,6 +59,7 @@ struct ParameterLayout {
 
   LinearPlace transform, pooler;  // masked-LM transform, next-sentence pooler
   LayerNormPlace transform_norm;
+  LayerNormPlace final_norm;  // of pre-LN alone
   Parameter masked_lm_bias;
   LinearPlace next_sentence;
   std::vector<LayerPlace> layers;

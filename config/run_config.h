@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bert/norm.h"
 #include "bert/stage.h"
 #include "comm/buckets/clip_mode.h"
 #include "device/registry/backends.h"
@@ -31,6 +32,7 @@ enum class AccumulationOrder : uint8_t { kMicroBatch, kLayer };
 enum class ActivationPolicy : uint8_t { kKeep, kRecompute };
 enum class OptimizerKind : uint8_t { kAdam, kLamb };
 using PipelineKind = bert::Pipeline;
+using NormKind = bert::Norm;
 enum class TiedGradient : uint8_t { kSum, kAverage };
 enum class Sharding : uint8_t { kNone, kState, kGradients, kAll };
 using ScheduleKind = optim::Schedule;
@@ -46,6 +48,7 @@ const char* name_of(BalanceStrategy);
 const char* name_of(AccumulationOrder);
 const char* name_of(ActivationPolicy);
 const char* name_of(PipelineKind);
+const char* name_of(NormKind);
 const char* name_of(TiedGradient);
 const char* name_of(OptimizerKind);
 const char* name_of(Sharding);
@@ -73,6 +76,13 @@ struct ModelConfig {
   std::optional<double> hidden_dropout;             // absent: what `config` says
   std::optional<double> attention_dropout;          // absent: what `config` says
   Precision precision = Precision::kAuto;
+  NormKind norm = NormKind::kPost;
+};
+
+// Layers that steps leave out: Zhang & He, arXiv 2010.13369.
+struct LayerDropConfig {
+  double theta = 1;             // 1: none
+  std::optional<double> gamma;  // absent: 100 / schedule.training_steps
 };
 
 struct DeviceConfig {
@@ -180,6 +190,7 @@ struct LogConfig {
 struct RunConfig {
   SubmissionConfig run;
   ModelConfig model;
+  LayerDropConfig layer_drop;
   DeviceConfig device;
   DataConfig data;
   BatchConfig batch;

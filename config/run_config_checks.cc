@@ -102,8 +102,36 @@ void find_conflicts_with_modules(const RunConfig& config, std::vector<Conflict>&
             "checkpoint.every_seconds to 0, or use 1 module");
 }
 
+void find_conflicts_of_variants(const RunConfig& config, std::vector<Conflict>& conflicts) {
+  const bool closed = config.run.division == Division::kClosed;
+  if (config.model.norm != NormKind::kPost) {
+    if (closed) {
+      conflicts.push_back({"model.norm",
+                           "pre is for the open division (run.division is closed); "
+                           "use post"});
+    }
+    if (config.model.precision == Precision::kFp8) {
+      conflicts.push_back({"model.norm",
+                           "pre is not built for model.precision fp8; use post, or "
+                           "bf16"});
+    }
+  }
+  if (config.layer_drop.theta >= 1) return;
+  if (config.model.norm != NormKind::kPre) {
+    conflicts.push_back({"layer_drop.theta",
+                         "a layer can be left out where its input passes it by; set model.norm to "
+                         "pre, or theta to 1"});
+  }
+  if (config.device.graphs) {
+    conflicts.push_back({"layer_drop.theta",
+                         "every step leaves out other layers, which no graph can; set "
+                         "device.graphs to false, or theta to 1"});
+  }
+}
+
 std::vector<Conflict> find_conflicts(const RunConfig& config) {
   std::vector<Conflict> conflicts;
+  find_conflicts_of_variants(config, conflicts);
   const bool closed = config.run.division == Division::kClosed;
   if (closed && config.clip.mode == ClipMode::kBucketBeforeAllReduce) {
     conflicts.push_back(

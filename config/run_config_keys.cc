@@ -93,7 +93,26 @@ ConfigSection model_section() {
        key("attention_dropout", get, &S::attention_dropout, Maybe{probability, "auto"},
            "Dropout probability of attention weights. `auto`: what `config` says."),
        key("precision", get, &S::precision, Choice<Precision>{},
-           "Type of weights and activations in GEMMs.")});
+           "Type of weights and activations in GEMMs."),
+       key("norm", get, &S::norm, Choice<NormKind>{},
+           "Where LayerNorm stands. Weights of one kind are of no use to the other.")});
+}
+
+ConfigSection layer_drop_section() {
+  using S = LayerDropConfig;
+  const auto get = [](auto& config) -> auto& { return config.layer_drop; };
+  return section(
+      "layer_drop",
+      "Progressive layer dropping (Zhang & He, arXiv 2010.13369): step t keeps layer i of L, from "
+      "0, "
+      "with probability 1 - i/L (1 - theta(t)), theta(t) = (1 - `theta`) exp(-`gamma` (t - 1)) + "
+      "`theta`, and scales what it adds by the inverse; evaluation has all layers. With "
+      "`model.norm` "
+      "pre alone; open division only.",
+      {key("theta", get, &S::theta, Number::up_to(0, 1),
+           "How often deep layers are kept in the end. 1: always, and all others."),
+       key("gamma", get, &S::gamma, Maybe{Number::at_least(0), "auto"},
+           "How fast that is approached, a step. `auto`: 100 / `schedule.training_steps`.")});
 }
 
 ConfigSection device_section() {
@@ -360,10 +379,11 @@ ConfigSection log_section() {
 
 const std::vector<ConfigSection>& config_sections() {
   static const std::vector<ConfigSection> kSections = {
-      run_section(),       model_section(),          device_section(),     data_section(),
-      batch_section(),     load_balance_section(),   parallel_section(),   ouroboros_section(),
-      optimizer_section(), schedule_section(),       clip_section(),       reduce_section(),
-      target_section(),    initialization_section(), checkpoint_section(), log_section()};
+      run_section(),       model_section(),     layer_drop_section(),     device_section(),
+      data_section(),      batch_section(),     load_balance_section(),   parallel_section(),
+      ouroboros_section(), optimizer_section(), schedule_section(),       clip_section(),
+      reduce_section(),    target_section(),    initialization_section(), checkpoint_section(),
+      log_section()};
   return kSections;
 }
 

@@ -47,6 +47,10 @@ constexpr NamedChoice<PipelineKind> kPipelines[] = {
     {PipelineKind::kContiguous, "contiguous", "layers that follow each other; the usual pipeline"},
     {PipelineKind::kModular, "modular",
      "every `stages`-th layer, so that stages wait for each other less, and send more"}};
+constexpr NamedChoice<NormKind> kNorms[] = {
+    {NormKind::kPost, "post", "after the sum of every sublayer and its input, as BERT has it"},
+    {NormKind::kPre, "pre",
+     "before every sublayer, and once before the heads; not with fp8; open division only"}};
 constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
     {TiedGradient::kSum, "sum", "as without delay"},
     {TiedGradient::kAverage, "average", "half their sum, once there is delay"}};
@@ -130,6 +134,10 @@ std::span<const NamedChoice<PipelineKind>> choices_of() {
   return kPipelines;
 }
 template <>
+std::span<const NamedChoice<NormKind>> choices_of() {
+  return kNorms;
+}
+template <>
 std::span<const NamedChoice<TiedGradient>> choices_of() {
   return kTiedGradients;
 }
@@ -162,6 +170,7 @@ const char* name_of(BalanceStrategy value) { return find_name(value); }
 const char* name_of(AccumulationOrder value) { return find_name(value); }
 const char* name_of(ActivationPolicy value) { return find_name(value); }
 const char* name_of(PipelineKind value) { return find_name(value); }
+const char* name_of(NormKind value) { return find_name(value); }
 const char* name_of(TiedGradient value) { return find_name(value); }
 const char* name_of(OptimizerKind value) { return find_name(value); }
 const char* name_of(Sharding value) { return find_name(value); }

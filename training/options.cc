@@ -64,6 +64,9 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
                              .recompute = schedule.recomputes,
                              .word_gradient = word_gradient(config, schedule),
                              .stage = stage};
+  options.layer_drop = {.theta = config.layer_drop.theta,
+                        .gamma = config.layer_drop.gamma.value_or(
+                            100.0 / static_cast<double>(config.schedule.training_steps))};
   if (const auto delayed = make_delayed_work(config, model, stage)) {
     options.in_flight = delayed->schedule.in_flight;
     options.delays = delayed->schedule.delays;

@@ -68,6 +68,7 @@ bert::BertConfig make_bert_config(const config::RunConfig& config) {
   if (config.model.attention_dropout) {
     model.attention_dropout = static_cast<float>(*config.model.attention_dropout);
   }
+  model.norm = config.model.norm;
   bert::validate(model, config.model.config);
   return model;
 }

@@ -1,4 +1,5 @@
-// y = LayerNorm(residual + dropout(x)), after every sublayer.
+// LayerNorm, with the residual and dropout before it: y = LayerNorm(residual + dropout(x)) after a
+// sublayer, or between two of pre-LN.
 #pragma once
 
 #include "bert/blocks/block.h"

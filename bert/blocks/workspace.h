@@ -14,7 +14,7 @@ struct Workspace {
             bool float8);
 
   device::Buffer sublayer;           // [T, H] what a LayerNorm's dropout is given; its gradient
-  device::Buffer d_residual;         // [T, H]
+  device::Buffer d_residual;         // [T, H]; of pre-LN also the residual stream between sublayers
   device::Buffer d_context;          // [T, H]
   device::Buffer d_intermediate;     // [T, I]
   device::Buffer d_query_key_value;  // [T, 3H]

@@ -5,7 +5,8 @@
 
 #include "base/error.h"
 #include "bert/blocks/encoder_layer.h"
-#include "bert/blocks/heads.h"
+#include "bert/blocks/heads/heads.h"
+#include "bert/blocks/pre_norm_layer.h"
 
 namespace strata::bert {
 
@@ -20,6 +21,13 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
       workspace_(backend, config, options.rounding.rounded(capacity), options.float8),
       step_values_(backend, static_cast<size_t>(slots_.count()) * sizeof(StepValues)),
       context_{config_, backend, parameters_, workspace_, options.rounding.rounded(capacity)} {
+  if (config.norm == Norm::kPre) {
+    if (options.float8) fail("FP8 goes with LayerNorm after sublayers (model.norm post)");
+    if (!backend.has_pre_norm()) fail("{}: has no pre-LN", backend.description());
+  } else if (options.layer_drop.enabled()) {
+    fail("layers are dropped where LayerNorm comes before sublayers (model.norm pre)");
+  }
+  if (options.layer_drop.enabled()) layer_scales_.resize(static_cast<size_t>(slots_.count()));
   if (options.float8 && options.recompute) fail("FP8 keeps activations: they are not recomputed");
   if (options.float8) {
     if (options.stage.count > 1) fail("FP8 has no copies of what stages send each other");
@@ -92,6 +100,9 @@ void Model::make_blocks() {
       embeddings_ = made.get();
       block = std::move(made);
       if (late_words()) words_of_step_.resize(static_cast<size_t>(config_.vocab_size));
+    } else if (index < heads && config_.norm == Norm::kPre) {
+      block =
+          std::make_unique<PreNormLayer>(context_, layout_, static_cast<size_t>(index) - 1, index);
     } else if (index < heads) {
       block = std::make_unique<EncoderLayer>(context_, layout_, static_cast<size_t>(index) - 1,
                                              index, scales_ ? &*scales_ : nullptr);
@@ -153,7 +164,13 @@ MicroBatch Model::begin(const TrainingStep& step) {
   auto* const step_values = step_values_.as<StepValues>() + slots_.slot_of(batch);
   backend_.store(kCompute, step_values, &values, sizeof values);
   if (scales_) scales_->begin(step.step);
-  return {&batch, step_values, true, step.accumulate};
+  MicroBatch micro_batch{&batch, step_values, true, step.accumulate};
+  if (options_.layer_drop.enabled()) {
+    std::vector<float>& scales = layer_scales_[static_cast<size_t>(slots_.slot_of(batch))];
+    scales = layer_scales(options_.layer_drop, step.seed, step.step, layout_.layers.size());
+    micro_batch.layer_scales = scales.data();
+  }
+  return micro_batch;
 }
 
 std::vector<Range> Model::completes(const Block& block) const {

@@ -16,6 +16,7 @@
 #include "bert/blocks/workspace.h"
 #include "bert/config.h"
 #include "bert/float8_scales.h"
+#include "bert/blocks/layer_drop.h"
 #include "bert/losses.h"
 #include "bert/micro_batch.h"
 #include "bert/parameter_store.h"
@@ -53,6 +54,8 @@ struct ModelOptions {
   // weights it reads then (training/schedules/ouroboros.h). Blocks without delay have memory for
   // one micro-batch. Not with recomputed activations, nor with shards. Empty: none is delayed.
   std::vector<int> delays;
+  // Layers that steps leave out. With pre-LN alone.
+  LayerDrop layer_drop;
   // This rank keeps shards of gradients, or of weights and gradients. Absent: all of them.
   std::optional<Sharding> sharding;
 };
@@ -175,9 +178,10 @@ class Model {
   ParameterStore parameters_;
   BatchSlots slots_;
   Workspace workspace_;
-  std::optional<Float8Scales> scales_;  // of FP8
-  device::Buffer step_values_;          // [slots] StepValues
-  std::optional<uint64_t> step_;        // that the last micro-batch was of
+  std::optional<Float8Scales> scales_;            // of FP8
+  device::Buffer step_values_;                    // [slots] StepValues
+  std::vector<std::vector<float>> layer_scales_;  // of every slot, where layers are dropped
+  std::optional<uint64_t> step_;                  // that the last micro-batch was of
   BlockContext context_;
   std::vector<std::unique_ptr<Block>> blocks_;
   Embeddings* embeddings_ = nullptr;      // the first of them

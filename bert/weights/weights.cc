@@ -110,6 +110,25 @@ struct WeightFile {
   }
 };
 
+// Weights of one kind of layer mean something else in the other.
+void check_norms(const std::map<std::string, StoredTensor>& tensors, const ParameterLayout& layout,
+                 const std::filesystem::path& path) {
+  const auto has = [&](const char* part) {
+    return std::ranges::any_of(
+        tensors, [&](const auto& tensor) { return tensor.first.find(part) != std::string::npos; });
+  };
+  const bool is_pre = has("PreAttentionLayerNorm"),
+             is_post = has("attention.output.LayerNorm") || has("attention/output/LayerNorm");
+  const bool wants_pre = layout.final_norm.gamma.size() > 0;
+  if (is_pre != is_post && is_pre != wants_pre) {
+    fail(
+        "{}: has the weights of a model with LayerNorm {} every sublayer, which are of no use to "
+        "one with LayerNorm {} it; set model.norm to {}, or model.checkpoint to none",
+        path.string(), is_pre ? "before" : "after", is_pre ? "after" : "before",
+        is_pre ? "pre" : "post");
+  }
+}
+
 WeightFile open_weights(const std::filesystem::path& path) {
   std::filesystem::path prefix = path;
   if (path.extension() == ".index" || path.extension().string().starts_with(".data-")) {
@@ -150,6 +169,7 @@ LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem:
     }
     if (stored.empty()) {
       if (!may_be_missing(p)) {
+        check_norms(tensors, layout, path);
         fail(
             "{}: lacks the tensor \"{}\" of this model; do model.config and model.checkpoint "
             "belong together?",

@@ -59,6 +59,13 @@ Golden::Golden(int heads)
   }
 }
 
+Golden Golden::pre_norm(const std::string& name) {
+  Golden golden(2);
+  golden.config.norm = Norm::kPre;
+  golden.values = read_exactly(golden_file(fmt::format("pre_norm/{}.safetensors", name)));
+  return golden;
+}
+
 Golden::Comparison Golden::compare(const Parameter& parameter, const double* gradient) const {
   Comparison result;
   const auto check = [&](const std::string& name, const std::vector<double>& actual) {
@@ -90,6 +97,10 @@ Golden::Comparison Golden::compare(const Parameter& parameter, const double* gra
 
 HostWeights golden_weights(const ParameterLayout& layout) {
   return load_weights(layout, golden_file("bert/bert_tiny.safetensors"), 0).values;
+}
+
+HostWeights golden_pre_norm_weights(const ParameterLayout& layout) {
+  return load_weights(layout, golden_file("pre_norm/weights.safetensors"), 0).values;
 }
 
 std::vector<data::PackedBatch> split(const data::PackedBatch& batch) {

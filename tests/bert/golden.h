@@ -16,6 +16,9 @@ struct Golden {
   // `heads`: 1 or 2, of the same weights.
   explicit Golden(int heads);
 
+  // What tests/golden/pre_norm/pre_norm.py wrote: "plain", "scaled" or "dropped".
+  static Golden pre_norm(const std::string& name);
+
   // Largest difference between a parameter's gradient and the golden one, and the largest golden
   // value, and sums of squares: of the vector itself, or of the matrix's products with the script's
   // probe vectors.
@@ -35,6 +38,7 @@ struct Golden {
 
 // The weights the golden gradients belong to.
 HostWeights golden_weights(const ParameterLayout& layout);
+HostWeights golden_pre_norm_weights(const ParameterLayout& layout);
 
 // The samples of `batch` one by one.
 std::vector<data::PackedBatch> split(const data::PackedBatch& batch);

@@ -17,7 +17,8 @@ struct Subject {
   Subject(device::Backend& backend_, const BertConfig& config, const data::PackedBatch& batch,
           const ModelOptions& options = {})
       : backend(backend_), model(config, backend_, capacity_of(batch), options) {
-    model.set_weights(golden_weights(model.layout()));
+    model.set_weights(config.norm == Norm::kPre ? golden_pre_norm_weights(model.layout())
+                                                : golden_weights(model.layout()));
   }
 
   static BatchCapacity capacity_of(const data::PackedBatch& batch) {

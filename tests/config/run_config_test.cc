@@ -211,16 +211,27 @@ TEST_F(RunConfigTest, TheResolvedConfigurationReadsBackTheSame) {
 
 // The table names members by hand: every key must have one of its own.
 TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
-  const char* const kCandidates[] = {"7",          "0.5",
-                                     "[7]",        "true",
-                                     "false",      "closed",
-                                     "none",       "cloud",
-                                     "bf16",       "random",
-                                     "reference",  "plain",
-                                     "never",      "polynomial_decay",
-                                     "layer",      "recompute",
-                                     "state",      "average",
-                                     "contiguous", "{linear: 1, quadratic: 1}"};
+  const char* const kCandidates[] = {"7",
+                                     "0.5",
+                                     "[7]",
+                                     "true",
+                                     "false",
+                                     "closed",
+                                     "none",
+                                     "cloud",
+                                     "bf16",
+                                     "random",
+                                     "reference",
+                                     "plain",
+                                     "never",
+                                     "polynomial_decay",
+                                     "layer",
+                                     "recompute",
+                                     "state",
+                                     "average",
+                                     "pre",
+                                     "contiguous",
+                                     "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);
   for (const ConfigSection& section : config_sections()) {
     for (const ConfigKey& key : section.keys) {
@@ -270,6 +281,7 @@ TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
   int files = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(STRATA_SOURCE_DIR "/scripts/configs")) {
+    if (entry.path().filename().string().starts_with("search-")) continue;  // see SearchPlans
     EXPECT_NO_THROW(load_run_config(entry.path())) << entry.path();
     ++files;
   }

@@ -36,6 +36,7 @@ const std::vector<std::string> kOrder = {
     "harness/host",
     "config",
     "bert/model",
+    "bert/blocks/heads",
     "bert/blocks",
     "bert/weights",
     "bert",

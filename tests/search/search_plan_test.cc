@@ -138,5 +138,16 @@ TEST_F(SearchPlanTest, RefusesWhatCannotRunBeforeAnythingDoes) {
             std::string::npos);
 }
 
+TEST(SearchPlans, TheOnesInTheTreeAreValid) {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(STRATA_SOURCE_DIR "/scripts/configs")) {
+    if (!entry.path().filename().string().starts_with("search-")) continue;
+    EXPECT_NO_THROW(load_search_plan(entry.path())) << entry.path();
+    ++files;
+  }
+  EXPECT_GE(files, 1);
+}
+
 }  // namespace
 }  // namespace strata::search

@@ -1,4 +1,4 @@
-#include "bert/blocks/next_sentence_head.h"
+#include "bert/blocks/heads/next_sentence_head.h"
 
 namespace strata::bert {
 

@@ -1,4 +1,4 @@
-#include "bert/blocks/masked_lm_head.h"
+#include "bert/blocks/heads/masked_lm_head.h"
 
 namespace strata::bert {
 

@@ -1,8 +1,9 @@
-// The last block: both heads and their losses.
+// The last block: both heads and their losses, behind pre-LN's last LayerNorm.
 #pragma once
 
-#include "bert/blocks/masked_lm_head.h"
-#include "bert/blocks/next_sentence_head.h"
+#include "bert/blocks/heads/masked_lm_head.h"
+#include "bert/blocks/heads/next_sentence_head.h"
+#include "bert/blocks/residual_norm.h"
 #include "bert/losses.h"
 
 namespace strata::bert {
@@ -27,10 +28,15 @@ class Heads final : public Block {
   struct Saved final : BlockActivations {
     MaskedLmHead::Saved masked_lm;
     NextSentenceHead::Saved next_sentence;
+    ResidualNorm::Saved norm;  // of pre-LN
+    device::Buffer normed;     // [T, H] of pre-LN: what the heads read
   };
   // Device memory, of the masked-LM head, then of the next-sentence head.
   device::LossTotals* totals(bool training) const;
 
+  bool normalizes() const { return context_.config.norm == Norm::kPre; }
+
+  ResidualNorm norm_;
   MaskedLmHead masked_lm_;
   NextSentenceHead next_sentence_;
   device::Buffer totals_;

@@ -1,0 +1,13 @@
+// Where a layer normalizes.
+#pragma once
+
+#include <cstdint>
+
+namespace strata::bert {
+
+enum class Norm : uint8_t {
+  kPost,  // after every sublayer's residual sum, as BERT does
+  kPre,   // before every sublayer, and once before the heads: the residual stream itself is not
+};
+
+}  // namespace strata::bert
