@@ -170,6 +170,9 @@ SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuck
                                 .step = static_cast<uint64_t>(++steps_),
                                 .masked_lm_scale = 1.0f / static_cast<float>(masked),
                                 .next_sentence_scale = 1.0f / static_cast<float>(sequences)};
+  layers_ = std::ranges::count_if(bert::layer_scales(model_->layer_drop(), step.seed, step.step,
+                                                     static_cast<size_t>(bert_.layers)),
+                                  [](float scale) { return scale > 0; });
   Step result;
   ranks_.communicator.barrier();
   const auto begin = Clock::now();
@@ -197,7 +200,8 @@ SyntheticTraining::Work SyntheticTraining::work(size_t batch) const {
     const data::PackedBatch& packed = batches_[batch][i];
     work.sequences += std::ssize(packed.sample_ids);
     work.tokens += std::ssize(packed.tokens);
-    work.flops += bert::training_flops(bert_, lengths_[batch][i], std::ssize(packed.masked_ids));
+    work.flops +=
+        bert::training_flops(bert_, lengths_[batch][i], std::ssize(packed.masked_ids), layers_);
   }
   return work;
 }

@@ -50,7 +50,7 @@ class SyntheticTraining {
   // What a step of this rank computes; of stages, what the replica does, on the first.
   struct Work {
     int64_t sequences = 0, tokens = 0;
-    double flops = 0;  // of the model
+    double flops = 0;  // of the model; of layers, those that the last step had
   };
 
   // `batches` different ones. `micro_batch_tokens` not 0: every micro-batch has so many tokens in
@@ -102,6 +102,7 @@ class SyntheticTraining {
   std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory
   std::optional<training::StepWalker> walker_;
   int64_t steps_ = 0;
+  int64_t layers_ = 0;  // that the last step had
 };
 
 }  // namespace strata::bench

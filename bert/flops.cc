@@ -2,9 +2,10 @@
 
 namespace strata::bert {
 
-double training_flops(const BertConfig& config, std::span<const int32_t> lengths, int64_t masked) {
+double training_flops(const BertConfig& config, std::span<const int32_t> lengths, int64_t masked,
+                      std::optional<int64_t> some_layers) {
   const double h = static_cast<double>(config.hidden_size);
-  const double layers = static_cast<double>(config.layers);
+  const double layers = static_cast<double>(some_layers.value_or(config.layers));
   const double weights =
       layers * (4.0 * h * h + 2.0 * h * static_cast<double>(config.intermediate_size));
   const double head = h * h + h * static_cast<double>(config.vocab_size);

@@ -80,6 +80,7 @@ class Model {
   bool recomputes() const { return options_.recompute; }
   int in_flight() const { return options_.in_flight; }
   const Stage& stage() const { return options_.stage; }
+  const LayerDrop& layer_drop() const { return options_.layer_drop; }
   // The amax of what FP8 GEMMs have been given since the step began, f32: ranks that agree on them
   // before the next step go on with the same scales. Absent without FP8.
   device::Tensor float8_amax() const { return scales_ ? scales_->amax() : device::Tensor(); }

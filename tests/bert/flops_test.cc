@@ -33,5 +33,14 @@ TEST(Flops, CountsTheIntermediateLayerAsItIs) {
   EXPECT_DOUBLE_EQ(training_flops(config, one, 0) - before, 6.0 * 2 * 2 * 64 * 32);
 }
 
+TEST(Flops, LayersThatAreLeftOutComputeNothing) {
+  const BertConfig config = load_bert_config("bert-large");
+  const int32_t lengths[] = {253, 17};
+  const double heads = training_flops(config, lengths, 38, 0);
+  EXPECT_DOUBLE_EQ(heads, 6.0 * 38 * (1024.0 * 1024 + 1024.0 * 30522));
+  EXPECT_DOUBLE_EQ(training_flops(config, lengths, 38, 12) - heads,
+                   (training_flops(config, lengths, 38) - heads) / 2);
+}
+
 }  // namespace
 }  // namespace strata::bert
