@@ -95,7 +95,9 @@ ConfigSection model_section() {
        key("precision", get, &S::precision, Choice<Precision>{},
            "Type of weights and activations in GEMMs."),
        key("norm", get, &S::norm, Choice<NormKind>{},
-           "Where LayerNorm stands. Weights of one kind are of no use to the other.")});
+           "Where LayerNorm stands. Checkpoints of the other kind are refused. pre: with the "
+           "backends "
+           "cpu, cuda and reference.")});
 }
 
 ConfigSection layer_drop_section() {
@@ -104,15 +106,16 @@ ConfigSection layer_drop_section() {
   return section(
       "layer_drop",
       "Progressive layer dropping (Zhang & He, arXiv 2010.13369): step t keeps layer i of L, from "
-      "0, "
-      "with probability 1 - i/L (1 - theta(t)), theta(t) = (1 - `theta`) exp(-`gamma` (t - 1)) + "
-      "`theta`, and scales what it adds by the inverse; evaluation has all layers. With "
-      "`model.norm` "
-      "pre alone; open division only.",
+      "0, with probability 1 - (i/L) (1 - theta(t)), theta(t) = (1 - `theta`) exp(-`gamma` (t - "
+      "1)) "
+      "+ `theta`, and scales what it adds by the inverse; evaluation has all layers. Needs "
+      "`model.norm` pre; not with `device.graphs`; open division only.",
       {key("theta", get, &S::theta, Number::up_to(0, 1),
-           "How often deep layers are kept in the end. 1: always, and all others."),
+           "What theta(t) falls to; in the end the last layer is kept with probability "
+           "1 - ((L - 1)/L) (1 - `theta`). 1: no layer is dropped."),
        key("gamma", get, &S::gamma, Maybe{Number::at_least(0), "auto"},
-           "How fast that is approached, a step. `auto`: 100 / `schedule.training_steps`.")});
+           "How fast theta(t) falls, a step; 0: not at all. `auto`: 100 / "
+           "`schedule.training_steps`.")});
 }
 
 ConfigSection device_section() {

@@ -89,7 +89,7 @@ struct AttentionBackward {
 struct ResidualLayerNormForward {
   ConstTensor x;         // [T, H]
   ConstTensor residual;  // [T, H], absent: none
-  float scale = 1.0f;    // 1 without pre-LN
+  float scale = 1.0f;    // of layer dropping, above 0; 1 without pre-LN
   ConstTensor gamma;     // [H]
   ConstTensor beta;      // [H]
   float epsilon = 1e-12f;
@@ -102,7 +102,7 @@ struct ResidualLayerNormForward {
   Float8Copy y_float8;
 };
 
-// The gradient of sum, and what follows from it.
+// With g = d_sum + the gradient of LayerNorm's input: d_x = scale * dropout(g), d_residual = g.
 struct ResidualLayerNormBackward {
   ConstTensor dy;              // [T, H]
   ConstTensor d_sum;           // [T, H] of what else reads sum, added; absent, as without pre-LN: 0

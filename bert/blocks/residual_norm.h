@@ -1,5 +1,5 @@
-// LayerNorm, with the residual and dropout before it: y = LayerNorm(residual + dropout(x)) after a
-// sublayer, or between two of pre-LN.
+// y = LayerNorm(residual + scale * dropout(x)): after a sublayer; of pre-LN between two of them,
+// with the sum kept, and without a residual before the first.
 #pragma once
 
 #include "bert/blocks/block.h"
@@ -29,10 +29,11 @@ class ResidualNorm {
 
   Saved make_saved() const;
 
-  // `op`: x, y, the residual where there is one, y_float8; the rest is filled in.
+  // `op`: x, y, the residual where there is one, scale, sum, y_float8; the rest is filled in.
   void forward(const MicroBatch& micro_batch, const Saved& saved,
                device::ResidualLayerNormForward op) const;
-  // `op`: dy, d_x, d_residual where there is a residual, d_x_float8; the rest is filled in.
+  // `op`: dy, d_sum, scale, d_x, d_residual where there is a residual, d_x_float8; the rest is
+  // filled in.
   void backward(const MicroBatch& micro_batch, const Saved& saved,
                 device::ResidualLayerNormBackward op) const;
 
