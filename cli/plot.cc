@@ -135,9 +135,9 @@ void add_search_plot_command(CLI::App& plot) {
   command->add_option("DIR", options->folder, "The search's folder")->required();
   command->add_option("-o,--output", options->output, kOutput)->required();
   command->callback([options] {
-    const search::Objective objective = search::objective_of(options->folder);
+    const search::SearchPlan plan = search::read_plan(options->folder);
     const search::TrialLog log(search::trial_log_in(options->folder));
-    draw(search::plot_search(log, objective), options->output, true);
+    draw(search::plot_search(plan, log), options->output, true);
   });
 }
 #endif

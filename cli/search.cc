@@ -122,13 +122,17 @@ std::string unit_of(const SearchPlan& plan) { return search::name_of(plan.object
 std::string confidence_text(const Finalist& finalist, const SearchPlan& plan) {
   std::string text = fmt::format("{} of {} reached the target", finalist.reached, finalist.runs);
   if (finalist.reached == 0) return fmt::format("{}; accuracy {:.4f}", text, finalist.accuracy);
-  text += fmt::format("; {} {:.1f} (median {:.1f}, {:.1f} to {:.1f}", unit_of(plan), finalist.mean,
-                      finalist.median, finalist.least, finalist.most);
-  if (finalist.interval)
-    text += fmt::format("; 95 % interval of the mean +- {:.1f}", *finalist.interval);
+  const int digits = plan.objective == search::Objective::kSamples ? 0 : 1;
+  text +=
+      fmt::format("; {} {:.{}f} (median {:.{}f}, {:.{}f} to {:.{}f}", unit_of(plan), finalist.mean,
+                  digits, finalist.median, digits, finalist.least, digits, finalist.most, digits);
+  if (finalist.interval) {
+    text += fmt::format("; 95 % interval of the plain mean +- {:.{}f}", *finalist.interval, digits);
+  }
   text += ")";
-  if (finalist.p_value)
-    text += fmt::format("; p {:.2g} that trial 0 is no worse", *finalist.p_value);
+  if (finalist.p_value) {
+    text += fmt::format("; one-sided t-test against trial 0: p = {:.2g}", *finalist.p_value);
+  }
   return text;
 }
 
@@ -157,7 +161,7 @@ nlohmann::ordered_json to_json(const Finalist& finalist) {
 
 // Returns the exit code.
 int report(const SearchPlan& plan, search::SearchFolder& folder, bool json) {
-  const std::vector<Finalist> finalists = search::rank_finalists(plan.objective, folder.log());
+  const std::vector<Finalist> finalists = search::rank_finalists(plan, folder.log());
   const Finalist& winner = finalists.front();
   folder.write_winner(
       winner.settings,
@@ -200,23 +204,22 @@ void print_plan(const SearchPlan& plan, const search::TrainJobs& jobs) {
 
 int run(const SearchCommand& command) {
   const SearchPlan plan = search::load_search_plan(command.space);
-  const search::TrainJobOptions options{
-      .folder = std::filesystem::absolute(command.out).lexically_normal(),
-      .config = command.dry_run
-                    ? plan.config
-                    : std::filesystem::absolute(command.out).lexically_normal() / "base.yaml",
-      .strata = std::filesystem::read_symlink("/proc/self/exe"),
-      .slots = command.slots,
-      .launcher = words_of(command.launcher)};
-  search::TrainJobs jobs(plan, options);
+  const std::filesystem::path out = std::filesystem::absolute(command.out).lexically_normal();
+  const search::TrainJobOptions options{.folder = out,
+                                        .config = out / "base.yaml",
+                                        .strata = std::filesystem::read_symlink("/proc/self/exe"),
+                                        .slots = command.slots,
+                                        .launcher = words_of(command.launcher)};
   if (command.dry_run) {
-    print_plan(plan, jobs);
+    print_plan(plan, search::TrainJobs(plan, options));
     return 0;
   }
+  // Outlive the jobs: while these end, the folder is still taken.
   search::SearchFolder folder(command.out, plan);
   const harness::Interruption interruption;
   bool ended = false;
   {
+    search::TrainJobs jobs(plan, options);
     Display display(plan, folder.log(), jobs);
     ended = search::run_search(
         plan, folder.log(), jobs,
@@ -244,7 +247,10 @@ void add_search_command(CLI::App& app, int& exit_code) {
                    "The search's folder: trials.jsonl, every run's results, winner.yaml. A search "
                    "that was stopped goes on there")
       ->required();
-  command->add_option("--slots", options->slots, "Runs at a time; they share the processors (1)")
+  command
+      ->add_option(
+          "--slots", options->slots,
+          "Runs at a time (1); without --launcher each has an equal share of the processors")
       ->check(CLI::Range(1, 10000));
   command->add_option(
       "--launcher", options->launcher,
@@ -253,7 +259,9 @@ void add_search_command(CLI::App& app, int& exit_code) {
   command->add_flag("--dry-run", options->dry_run, "Print trials and stages, run nothing");
   command->add_flag("--json", options->json, "Print the finalists as JSON");
   command->footer(
-      "Exit code 0: the winner reached the target with every seed, 1: not. docs/search.md");
+      "Exit code 0: the winner reached the target with every seed, 1: not, 2: the search could not "
+      "be\n"
+      "made, 128 + n: ended by signal n. Document: docs/search.md");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <ranges>
 #include <tuple>
 
 #include "base/timing.h"
 #include "compliance/checks/rcp.h"
+#include "search/successive_halving.h"
 
 namespace strata::search {
 namespace {
@@ -40,23 +40,26 @@ double cost_of(const RunResult& result, Objective objective) {
 
 }  // namespace
 
-std::vector<Finalist> rank_finalists(Objective objective, const TrialLog& log) {
+std::vector<Finalist> rank_finalists(const SearchPlan& plan, const TrialLog& log) {
   std::map<int, Finalist> by_trial;
   std::map<int, Sample> samples;
-  for (const FinishedRun& run : log.runs() | std::views::values) {
-    if (run.run.stage != kFinals) continue;
+  std::map<int, int> trained;  // runs that did not fail
+  for (const FinishedRun* ended : ranking(plan, log, kFinals)) {
+    const FinishedRun& run = *ended;
     Finalist& finalist = by_trial[run.run.trial];
     finalist.trial = run.run.trial;
     finalist.settings = run.settings;
     ++finalist.runs;
+    if (run.result.ending == Ending::kFailed) continue;
+    ++trained[run.run.trial];
     finalist.accuracy += run.result.accuracy;
     if (run.result.ending != Ending::kReached) continue;
     ++finalist.reached;
-    samples[run.run.trial].costs.push_back(cost_of(run.result, objective));
+    samples[run.run.trial].costs.push_back(cost_of(run.result, plan.objective));
   }
   std::vector<Finalist> finalists;
   for (auto& [trial, finalist] : by_trial) {
-    finalist.accuracy /= finalist.runs;
+    finalist.accuracy /= std::max(trained[trial], 1);
     Sample& sample = samples[trial];
     std::ranges::sort(sample.costs);
     if (!sample.costs.empty()) {

@@ -1,4 +1,4 @@
-// How sure the winner is: the runs of the finals, a row for each trial.
+// The figures of the finals, trial by trial: how sure the winner is.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct Finalist {
   // Of the runs that reached the target, in the objective's unit. The mean is olympic, without the
   // smallest and the largest, where there are at least five.
   double mean = 0, median = 0, least = 0, most = 0;
-  double accuracy = 0;  // the mean over all runs
+  double accuracy = 0;  // the mean over all runs that did not fail
   // Half the 95 % interval of the plain mean by Student's t; absent below two runs.
   std::optional<double> interval;
   // One-sided p-value of Student's t-test that the base configuration is no worse; absent where
@@ -24,6 +24,6 @@ struct Finalist {
 };
 
 // Best first: those that reached the target most often, then by mean, then by accuracy.
-std::vector<Finalist> rank_finalists(Objective objective, const TrialLog& log);
+std::vector<Finalist> rank_finalists(const SearchPlan& plan, const TrialLog& log);
 
 }  // namespace strata::search

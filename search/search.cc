@@ -28,7 +28,12 @@ bool run_stage(const SearchPlan& plan, TrialLog& log, TrialRunner& runner, const
   std::ranges::reverse(left);
   state.ended = state.runs.size() - left.size();
   while (!left.empty() || !state.under_way.empty()) {
-    if (hooks.is_stopped()) return false;
+    if (hooks.is_stopped()) {
+      while (const auto ended = runner.poll()) {
+        log.add({ended->run, settings_of(plan, ended->run.trial), ended->result});
+      }
+      return false;
+    }
     while (!left.empty() && std::ssize(state.under_way) < runner.slots()) {
       const TrialRun run = left.back();
       left.pop_back();

@@ -29,7 +29,7 @@ ordered_json to_json(const SearchPlan& plan) {
   ordered_json space = ordered_json::array();
   for (const Dimension& dimension : plan.space) {
     space.push_back({{"key", dimension.key},
-                     {"distribution", static_cast<int>(dimension.distribution)},
+                     {"distribution", name_of(dimension.distribution)},
                      {"choices", dimension.choices},
                      {"low", dimension.low},
                      {"high", dimension.high},
@@ -48,7 +48,7 @@ ordered_json to_json(const SearchPlan& plan) {
           {"space", space}};
 }
 
-ordered_json read_plan(const fs::path& folder) {
+ordered_json read_plan_file(const fs::path& folder) {
   ordered_json plan = ordered_json::parse(read_file(plan_in(folder)), nullptr, false);
   if (!plan.is_object()) {
     fail("{}: is no plan of a search; name a folder that 'strata search' made",
@@ -59,7 +59,7 @@ ordered_json read_plan(const fs::path& folder) {
 
 void check_same(const fs::path& folder, const SearchPlan& plan) {
   std::vector<std::string> differing;
-  const ordered_json before = read_plan(folder), now = to_json(plan);
+  const ordered_json before = read_plan_file(folder), now = to_json(plan);
   for (const auto& [key, value] : now.items()) {
     if (before.value(key, ordered_json()) != value) differing.push_back(key);
   }
@@ -109,10 +109,25 @@ void SearchFolder::write_winner(const Settings& settings, const std::string& com
 
 fs::path trial_log_in(const fs::path& folder) { return folder / "trials.jsonl"; }
 
-Objective objective_of(const fs::path& folder) {
-  return read_plan(folder).value("objective", "") == name_of(Objective::kSeconds)
-             ? Objective::kSeconds
-             : Objective::kSamples;
+SearchPlan read_plan(const fs::path& folder) {
+  const ordered_json object = read_plan_file(folder);
+  SearchPlan plan;
+  try {
+    plan.seed = object.at("seed").get<uint64_t>();
+    plan.objective = object.at("objective") == name_of(Objective::kSeconds) ? Objective::kSeconds
+                                                                            : Objective::kSamples;
+    plan.trials = object.at("rungs.trials").get<int>();
+    plan.eta = object.at("rungs.eta").get<int>();
+    plan.rungs = object.at("rungs.samples").get<std::vector<int64_t>>();
+    plan.finalists = object.at("finals.trials").get<int>();
+    plan.seeds = object.at("finals.seeds").get<int>();
+  } catch (const nlohmann::json::exception& error) {
+    fail("{}: is no plan of a search ({})", plan_in(folder).string(), error.what());
+  }
+  if (plan.trials < 0 || plan.eta < 1 || plan.rungs.empty() || plan.seeds < 0) {
+    fail("{}: is no plan of a search", plan_in(folder).string());
+  }
+  return plan;
 }
 
 }  // namespace strata::search

@@ -30,6 +30,7 @@ class SearchFolder {
 
 // For reading alone.
 std::filesystem::path trial_log_in(const std::filesystem::path& folder);
-Objective objective_of(const std::filesystem::path& folder);
+// What runs_of_stage() reads of its plan. Throws Error where the folder has none.
+SearchPlan read_plan(const std::filesystem::path& folder);
 
 }  // namespace strata::search

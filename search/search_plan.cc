@@ -77,7 +77,11 @@ Settings read_settings(const ConfigValue& map) {
   Settings settings;
   for (const auto& entry : map.node) {
     if (!entry.first.IsScalar()) map.reject("a map of keys and values");
-    settings.push_back({entry.first.Scalar(), yaml_of(entry.second)});
+    const std::string key = entry.first.Scalar();
+    if (std::ranges::find(settings, key, &Setting::key) != settings.end()) {
+      fail("{}: {}: {} stands there a second time; keep one", map.source, map.key, key);
+    }
+    settings.push_back({key, yaml_of(entry.second)});
   }
   return settings;
 }
@@ -104,11 +108,8 @@ void read_bounds(const ConfigValue& value, Dimension& dimension) {
   }
 }
 
-constexpr std::pair<const char*, Distribution> kDistributions[] = {
-    {"uniform", Distribution::kUniform},
-    {"log_uniform", Distribution::kLogUniform},
-    {"one_minus_log_uniform", Distribution::kOneMinusLogUniform},
-    {"integer", Distribution::kInteger}};
+constexpr Distribution kOfNumbers[] = {Distribution::kUniform, Distribution::kLogUniform,
+                                       Distribution::kOneMinusLogUniform, Distribution::kInteger};
 
 Dimension read_dimension(const ConfigValue& value) {
   Dimension dimension;
@@ -124,8 +125,8 @@ Dimension read_dimension(const ConfigValue& value) {
           if (!part.node.IsSequence() || part.node.size() == 0) part.reject("a list of values");
           for (const YAML::Node& choice : part.node) dimension.choices.push_back(yaml_of(choice));
         }
-        for (const auto& [name, distribution] : kDistributions) {
-          if (key != name) continue;
+        for (const Distribution distribution : kOfNumbers) {
+          if (key != name_of(distribution)) continue;
           ++distributions;
           dimension.distribution = distribution;
           read_bounds(part, dimension);
@@ -143,6 +144,31 @@ Dimension read_dimension(const ConfigValue& value) {
   return dimension;
 }
 
+// A condition is on what an entry before draws; entries of one key exclude each other.
+void check_dimension(const Dimension& added, const std::vector<Dimension>& before,
+                     const ConfigValue& entry) {
+  for (const Setting& condition : added.when) {
+    const bool can_hold = std::ranges::any_of(before, [&](const Dimension& other) {
+      return other.key == condition.key &&
+             std::ranges::find(other.choices, condition.value) != other.choices.end();
+    });
+    if (!can_hold) {
+      fail("{}: {}.when: no entry before it draws {} among the choices of {}", entry.source,
+           entry.key, condition.value, condition.key);
+    }
+  }
+  for (const Dimension& other : before) {
+    const bool both_hold = std::ranges::none_of(added.when, [&](const Setting& condition) {
+      const auto same = std::ranges::find(other.when, condition.key, &Setting::key);
+      return same != other.when.end() && same->value != condition.value;
+    });
+    if (other.key == added.key && both_hold) {
+      fail("{}: {}: {} stands in the space already; give both a 'when' of which one holds at most",
+           entry.source, entry.key, added.key);
+    }
+  }
+}
+
 void read_space(const ConfigValue& value, SearchPlan& plan) {
   const std::string expected = "a list of '{key: ..., log_uniform: [LOW, HIGH]}' and the like";
   if (!value.node.IsSequence() || value.node.size() == 0) value.reject(expected);
@@ -156,7 +182,9 @@ void read_space(const ConfigValue& value, SearchPlan& plan) {
     const std::string file = value.source.substr(0, value.source.rfind(':'));
     entry.source = fmt::format("{}:{}", file, node.Mark().line + 1);
     entry.key = fmt::format("space[{}]", plan.space.size());
-    plan.space.push_back(read_dimension(entry));
+    Dimension added = read_dimension(entry);
+    check_dimension(added, plan.space, entry);
+    plan.space.push_back(std::move(added));
   }
 }
 
@@ -192,6 +220,16 @@ void read_finals(const ConfigValue& section, SearchPlan& plan) {
                    plan.seeds = static_cast<int>(integer_from(value, 1, kMostSeeds));
                  if (key == "samples") plan.final_samples = integer_from(value, 1, kMostSamples);
                });
+}
+
+void check_fixed(const Settings& fixed, const ConfigValue& section) {
+  for (const Setting& setting : fixed) {
+    for (const char* own : kOwnKeys) {
+      if (setting.key == own) {
+        fail("{}: {}: {} is what the search itself sets", section.source, section.key, own);
+      }
+    }
+  }
 }
 
 // Every trial that will be drawn is one that can run.
@@ -232,7 +270,10 @@ SearchPlan load_search_plan(const std::filesystem::path& path) {
                 "finals", "space"},
                [&](const std::string& key, const ConfigValue& value) {
                  if (key == "config") plan.config = value.path("the path of a run's YAML file");
-                 if (key == "set") plan.fixed = read_settings(value);
+                 if (key == "set") {
+                   plan.fixed = read_settings(value);
+                   check_fixed(plan.fixed, value);
+                 }
                  if (key == "ranks")
                    plan.ranks = static_cast<int>(integer_from(value, 1, 1'000'000));
                  if (key == "seed")
@@ -257,6 +298,10 @@ SearchPlan load_search_plan(const std::filesystem::path& path) {
   require("rungs", !plan.rungs.empty());
   require("space", !plan.space.empty());
   if (plan.final_samples == 0) plan.final_samples = plan.rungs.back();
+  if (plan.final_samples < plan.rungs.back()) {
+    fail("{}: finals.samples: {} are fewer than the last rung's {}", path.string(),
+         plan.final_samples, plan.rungs.back());
+  }
   check_trials(plan, path);
   if (plan.evaluate_every == 0) {
     plan.evaluate_every = config::eval_interval_samples(configuration_of(plan), plan.ranks);

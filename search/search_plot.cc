@@ -37,8 +37,8 @@ class Axis {
   Axis(std::string name, std::vector<std::string> values) : name_(std::move(name)) {
     std::ranges::sort(values);
     values.erase(std::unique(values.begin(), values.end()), values.end());
-    const bool are_numbers =
-        std::ranges::all_of(values, [](const std::string& text) { return number_of(text).has_value(); });
+    const bool are_numbers = std::ranges::all_of(
+        values, [](const std::string& text) { return number_of(text).has_value(); });
     if (!are_numbers) {
       names_ = std::move(values);
       return;
@@ -121,8 +121,8 @@ std::vector<Axis> axes_of(const std::vector<Line>& lines) {
   return axes;
 }
 
-std::optional<int> winner_of(const TrialLog& log, Objective objective) {
-  const std::vector<Finalist> finalists = rank_finalists(objective, log);
+std::optional<int> winner_of(const SearchPlan& plan, const TrialLog& log) {
+  const std::vector<Finalist> finalists = rank_finalists(plan, log);
   if (finalists.empty()) return std::nullopt;
   return finalists.front().trial;
 }
@@ -201,7 +201,7 @@ std::string accuracy_over_seconds(const TrialLog& log, std::optional<int> winner
 
 }  // namespace
 
-results::Plot plot_search(const TrialLog& log, Objective objective) {
+results::Plot plot_search(const SearchPlan& plan, const TrialLog& log) {
   results::Plot plot;
   const std::vector<Line> lines = lines_of(log);
   if (lines.empty()) fail("there is nothing to plot: no run of rung 0 has ended well");
@@ -213,7 +213,7 @@ results::Plot plot_search(const TrialLog& log, Objective objective) {
     plot.left_out.push_back(fmt::format("trial {}, {}: {}", run.run.trial,
                                         name_of_stage(run.run.stage), run.result.message));
   }
-  const std::optional<int> winner = winner_of(log, objective);
+  const std::optional<int> winner = winner_of(plan, log);
   plot.picture.width = kWidth;
   plot.picture.height = kHeight;
   plot.picture.script = fmt::format(

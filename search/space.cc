@@ -17,6 +17,17 @@ double uniform(uint64_t seed, int trial, const std::string& key) {
   return static_cast<double>(splitmix64(state) >> 11) * 0x1p-53;
 }
 
+// With as many significant digits as tell a thousand values of the range apart, four at least.
+std::string shown(double value, const Dimension& dimension) {
+  const double largest = std::max(std::abs(dimension.low), std::abs(dimension.high));
+  const int more =
+      static_cast<int>(std::ceil(std::log10(largest / (dimension.high - dimension.low))));
+  const std::string text = fmt::format("{:.{}g}", value, std::clamp(3 + more, 4, 17));
+  const double rounded = std::stod(text);
+  if (rounded < dimension.low) return fmt::format("{}", dimension.low);
+  return rounded > dimension.high ? fmt::format("{}", dimension.high) : text;
+}
+
 std::string value_at(const Dimension& dimension, double u) {
   const double low = dimension.low, high = dimension.high;
   const double logarithmic = low > 0 ? low * std::pow(high / low, u) : 0;
@@ -25,20 +36,36 @@ std::string value_at(const Dimension& dimension, double u) {
       return dimension
           .choices[static_cast<size_t>(u * static_cast<double>(dimension.choices.size()))];
     case Distribution::kUniform:
-      return fmt::format("{:.4g}", low + u * (high - low));
+      return shown(low + u * (high - low), dimension);
     case Distribution::kLogUniform:
-      return fmt::format("{:.4g}", logarithmic);
+      return shown(logarithmic, dimension);
     case Distribution::kOneMinusLogUniform:
       // As many decimals as leave x its four digits.
       return fmt::format("{:.{}f}", 1 - logarithmic,
                          std::max(3 - static_cast<int>(std::floor(std::log10(logarithmic))), 4));
     case Distribution::kInteger:
-      return fmt::format("{:.0f}", std::floor(low + u * (high - low + 1)));
+      return fmt::format("{:.0f}", std::min(std::floor(low + u * (high - low + 1)), high));
   }
   return "";
 }
 
 }  // namespace
+
+const char* name_of(Distribution distribution) {
+  switch (distribution) {
+    case Distribution::kChoice:
+      return "choice";
+    case Distribution::kUniform:
+      return "uniform";
+    case Distribution::kLogUniform:
+      return "log_uniform";
+    case Distribution::kOneMinusLogUniform:
+      return "one_minus_log_uniform";
+    case Distribution::kInteger:
+      return "integer";
+  }
+  return "";
+}
 
 Settings draw(std::span<const Dimension> space, uint64_t seed, int trial) {
   Settings settings;

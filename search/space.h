@@ -24,6 +24,8 @@ enum class Distribution : uint8_t {
   kInteger,             // both ends included
 };
 
+const char* name_of(Distribution distribution);  // as files have it: "log_uniform"
+
 // The values of one key. A key may have several dimensions, for different `when`.
 struct Dimension {
   std::string key;
@@ -35,7 +37,8 @@ struct Dimension {
 };
 
 // The settings of a trial, in the order of the dimensions. They depend on seed, trial and the
-// dimension's key alone, and numbers have four significant digits.
+// dimension alone. Numbers have four significant digits, or as many as tell a thousand values of
+// the range apart.
 Settings draw(std::span<const Dimension> space, uint64_t seed, int trial);
 
 // "optimizer.lr=0.001234 clip.max_norm=1"

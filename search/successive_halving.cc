@@ -32,8 +32,8 @@ int64_t samples_of(const SearchPlan& plan, int stage) {
 
 std::vector<const FinishedRun*> ranking(const SearchPlan& plan, const TrialLog& log, int stage) {
   std::vector<const FinishedRun*> ranked;
-  for (const FinishedRun& run : log.runs() | std::views::values) {
-    if (run.run.stage == stage) ranked.push_back(&run);
+  for (const TrialRun& run : runs_of_stage(plan, log, stage)) {
+    if (const FinishedRun* found = log.find(run)) ranked.push_back(found);
   }
   std::ranges::stable_sort(ranked, [&](const FinishedRun* a, const FinishedRun* b) {
     return is_better(a->result, b->result, plan.objective);

@@ -18,7 +18,8 @@ int64_t samples_of(const SearchPlan& plan, int stage);
 // whose runs failed do not go on.
 std::vector<TrialRun> runs_of_stage(const SearchPlan& plan, const TrialLog& log, int stage);
 
-// The runs of a stage that have ended, best first; equal ones by trial.
+// Those of them that have ended, best first; equal ones by trial. Runs of the log that a stage has
+// no more, because one before it was made again, do not count.
 std::vector<const FinishedRun*> ranking(const SearchPlan& plan, const TrialLog& log, int stage);
 
 }  // namespace strata::search

@@ -21,8 +21,8 @@ TrialLog::TrialLog(std::filesystem::path path) : path_(std::move(path)) {
   for (int line = 1; !rest.empty(); ++line) {
     const size_t end = rest.find('\n');
     if (end == std::string_view::npos) {
-      // Cut by a crash: that run is made again.
-      std::filesystem::resize_file(path_, text.size() - rest.size());
+      // Cut by a crash, so that the run is made again; or the search is writing it now.
+      cut_at_ = text.size() - rest.size();
       return;
     }
     const std::string whole(rest.substr(0, end));
@@ -38,6 +38,8 @@ const FinishedRun* TrialLog::find(const TrialRun& run) const {
 }
 
 void TrialLog::add(const FinishedRun& run) {
+  if (cut_at_) std::filesystem::resize_file(path_, *cut_at_);
+  cut_at_.reset();
   const std::string line = to_json_line(run) + "\n";
   const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   const bool written =

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "search/trial.h"
 
@@ -10,8 +11,8 @@ namespace strata::search {
 
 class TrialLog {
  public:
-  // Reads what is there; a last line that a crash has cut is left out. Throws Error, naming file
-  // and line, for anything else that is no run.
+  // Reads what is there and leaves it as it is; a last line that a crash has cut is left out, until
+  // add() takes its place. Throws Error, naming file and line, for anything else that is no run.
   explicit TrialLog(std::filesystem::path path);
 
   const std::map<TrialRun, FinishedRun>& runs() const { return runs_; }
@@ -22,6 +23,7 @@ class TrialLog {
 
  private:
   std::filesystem::path path_;
+  std::optional<uintmax_t> cut_at_;  // where a line begins that is not whole
   std::map<TrialRun, FinishedRun> runs_;
 };
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/first_error.h"
 #include "base/processors.h"
 
 namespace strata::search {
@@ -42,7 +43,7 @@ int opened(const std::filesystem::path& path) {
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
   ::execvp(arguments[0], arguments);
-  const char* reason = std::strerror(errno);
+  const char* reason = ::strerrordesc_np(errno);
   for (const char* part :
        {"strata: cannot start ", static_cast<const char*>(arguments[0]), ": ", reason, "\n"}) {
     if (::write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
@@ -74,21 +75,35 @@ Job::Job(const std::vector<std::string>& command, const Options& options) {
 
 std::optional<int> Job::exit_code() {
   if (exit_code_) return exit_code_;
+  siginfo_t info = {};
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+    fail("the exit code of process {} is lost: {}", pid_, std::strerror(errno));
+  }
+  if (info.si_pid != pid_) return std::nullopt;
+  ::kill(-pid_, SIGKILL);  // the number is still its own
   int status = 0;
-  if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  ::waitpid(pid_, &status, 0);
   exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return exit_code_;
 }
 
+void Job::tell_to_end() {
+  if (!exit_code_) ::kill(pid_, SIGTERM);
+}
+
 Job::~Job() {
-  if (exit_code()) return;
-  ::kill(pid_, SIGTERM);
-  const auto deadline = std::chrono::steady_clock::now() + kGrace;
-  while (!exit_code() && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
+  FirstError ignored;
+  ignored.guard([&] {
+    if (exit_code()) return;
+    tell_to_end();
+    const auto deadline = std::chrono::steady_clock::now() + kGrace;
+    while (!exit_code() && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(kBetweenLooks);
+    }
+  });
+  if (exit_code_) return;
   ::kill(-pid_, SIGKILL);
-  if (!exit_code_) ::waitpid(pid_, nullptr, 0);
+  ::waitpid(pid_, nullptr, 0);
 }
 
 }  // namespace strata::search

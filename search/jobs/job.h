@@ -25,7 +25,10 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Nothing while it runs; 128 + the signal that ended it; 127 where there is no such program.
+  // Tells it to end, and does not wait for that.
+  void tell_to_end();
+  // Nothing while it runs; what it started and left behind is then ended, too. 128 + the signal
+  // that ended it; 127 where there is no such program.
   std::optional<int> exit_code();
 
  private:

@@ -63,6 +63,12 @@ std::string complaint(const std::filesystem::path& messages, int exit_code) {
 TrainJobs::TrainJobs(const SearchPlan& plan, TrainJobOptions options)
     : plan_(plan), options_(std::move(options)), under_way_(static_cast<size_t>(options_.slots)) {}
 
+TrainJobs::~TrainJobs() {
+  for (const UnderWay& slot : under_way_) {
+    if (slot.job) slot.job->tell_to_end();
+  }
+}
+
 std::filesystem::path TrainJobs::folder_of(const TrialRun& run) const {
   const std::string stage = run.stage == kFinals ? fmt::format("final_seed_{}", run.seed)
                                                  : fmt::format("rung_{}", run.stage);
@@ -95,8 +101,7 @@ std::vector<std::string> TrainJobs::command_of(const TrialRun& run, const Settin
   }
   std::vector<std::string> overrides;
   for (const Setting& setting : settings) overrides.push_back(setting.key + "=" + setting.value);
-  const int64_t batch =
-      config::global_batch_size(config::load_run_config(options_.config, overrides), plan_.ranks);
+  const int64_t batch = config::global_batch_size(configuration_of(plan_, settings), plan_.ranks);
   // On rungs but the last one evaluation, of the samples that the rung has.
   const auto last = static_cast<int>(plan_.rungs.size()) - 1;
   const bool one = run.stage < last;

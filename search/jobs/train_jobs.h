@@ -13,7 +13,7 @@ namespace strata::search {
 
 struct TrainJobOptions {
   std::filesystem::path folder;  // of the search; a run's results lie below it
-  std::filesystem::path config;  // of all runs
+  std::filesystem::path config;  // of all runs: the plan's configuration, with what is fixed
   std::filesystem::path strata;  // the program
   int slots = 1;                 // runs at a time
   // What starts the ranks, {ranks} and {slot} (from 0) filled in; empty: mpirun, or nothing where
@@ -24,6 +24,7 @@ struct TrainJobOptions {
 class TrainJobs final : public TrialRunner {
  public:
   TrainJobs(const SearchPlan& plan, TrainJobOptions options);
+  ~TrainJobs() override;  // ends the jobs, all at once
 
   int slots() const override { return options_.slots; }
   void start(const TrialRun& run, const Settings& settings, int64_t samples) override;

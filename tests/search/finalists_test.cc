@@ -9,10 +9,13 @@ class FinalistsTest : public testing_support::TemporaryDirectory {
  protected:
   // A run of the finals that took so many samples; 0: it missed the target.
   void add(int trial, uint64_t seed, int64_t samples, double seconds = 0) {
-    log_.add({{trial, kFinals, seed},
+    log_.add({{trial, 0, plan_.seed}, {}, {Ending::kMissed, 0.1 * trial, 10, 1}});
+    log_.add({{trial, kFinals, plan_.seed + 1 + seed},
               {},
               {samples > 0 ? Ending::kReached : Ending::kMissed, 0.5, samples, seconds}});
   }
+  // All of rung 0 are in the finals.
+  SearchPlan plan_{.trials = 3, .rungs = {10}, .finalists = 4, .seeds = 5};
   TrialLog log_{directory_ / "trials.jsonl"};
 };
 
@@ -23,7 +26,7 @@ TEST_F(FinalistsTest, FiguresAreThoseOfScipy) {
     add(3, seed, won[seed]);
     add(kBaseTrial, seed, base[seed]);
   }
-  const auto finalists = rank_finalists(Objective::kSamples, log_);
+  const auto finalists = rank_finalists(plan_, log_);
   ASSERT_EQ(finalists.size(), 2u);
   EXPECT_EQ(finalists[0].trial, 3);
   EXPECT_NEAR(finalists[0].mean, 623.3333333333334, 1e-9);
@@ -40,7 +43,7 @@ TEST_F(FinalistsTest, FewRunsHaveAPlainMean) {
   add(1, 0, 640);
   add(1, 1, 660);
   add(2, 0, 300);
-  const auto finalists = rank_finalists(Objective::kSamples, log_);
+  const auto finalists = rank_finalists(plan_, log_);
   EXPECT_EQ(finalists[0].trial, 1);
   EXPECT_EQ(finalists[0].mean, 650);
   EXPECT_NEAR(finalists[0].interval.value(), 127.06204736174693, 1e-9);
@@ -54,7 +57,7 @@ TEST_F(FinalistsTest, ReachingTheTargetComesFirst) {
   add(1, 1, 0);
   add(2, 0, 900);
   add(2, 1, 900);
-  const auto finalists = rank_finalists(Objective::kSamples, log_);
+  const auto finalists = rank_finalists(plan_, log_);
   EXPECT_EQ(finalists[0].trial, 2);
   EXPECT_EQ(finalists[1].reached, 1);
   EXPECT_EQ(finalists[1].runs, 2);
@@ -63,8 +66,9 @@ TEST_F(FinalistsTest, ReachingTheTargetComesFirst) {
 TEST_F(FinalistsTest, SecondsCountWhereTheyAreTheObjective) {
   add(1, 0, 100, 9);
   add(2, 0, 200, 5);
-  EXPECT_EQ(rank_finalists(Objective::kSamples, log_)[0].trial, 1);
-  EXPECT_EQ(rank_finalists(Objective::kSeconds, log_)[0].trial, 2);
+  EXPECT_EQ(rank_finalists(plan_, log_)[0].trial, 1);
+  plan_.objective = Objective::kSeconds;
+  EXPECT_EQ(rank_finalists(plan_, log_)[0].trial, 2);
 }
 
 }  // namespace

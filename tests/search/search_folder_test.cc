@@ -66,11 +66,14 @@ TEST_F(SearchFolderTest, TheWinnerIsAConfigurationThatSaysWhereItIsFrom) {
   EXPECT_EQ(read_file(folder.winner()).substr(0, 12), "# one\n# two\n");
 }
 
-TEST_F(SearchFolderTest, TellsItsObjective) {
+TEST_F(SearchFolderTest, TellsItsPlan) {
   plan_.objective = Objective::kSeconds;
   { SearchFolder folder(folder_, plan_); }
-  EXPECT_EQ(objective_of(folder_), Objective::kSeconds);
-  error_of([&] { objective_of(directory_ / "nowhere"); });
+  const SearchPlan plan = read_plan(folder_);
+  EXPECT_EQ(plan.objective, Objective::kSeconds);
+  EXPECT_EQ(plan.trials, 2);
+  EXPECT_EQ(plan.rungs, (std::vector<int64_t>{10}));
+  error_of([&] { read_plan(directory_ / "nowhere"); });
 }
 
 }  // namespace

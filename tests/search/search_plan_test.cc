@@ -122,6 +122,15 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
             "space.yaml:20: space[3]: schedule.warmup_steps needs one of ");
   EXPECT_EQ(refused("key: schedule.warmup_steps", "key: run.seed"),
             "space.yaml:20: space[3]: run.seed is what the search itself sets");
+  EXPECT_EQ(refused("  batch.micro_batch: 8\n", "  run.seed: 8\n"),
+            "space.yaml:2: set: run.seed is what the search itself sets");
+  EXPECT_EQ(refused("{optimizer.name: adam}", "{optimizer.name: adma}"),
+            "space.yaml:18: space[1].when: no entry before it draws adma among the choices of "
+            "optimizer.name");
+  EXPECT_EQ(refused("key: optimizer.beta2", "key: optimizer.lr").substr(0, 53),
+            "space.yaml:19: space[2]: optimizer.lr stands in the s");
+  EXPECT_EQ(refused("  seeds: 4\n", "  samples: 150\n"),
+            "space.yaml: finals.samples: 150 are fewer than the last rung's 200");
 }
 
 TEST_F(SearchPlanTest, RefusesWhatCannotRunBeforeAnythingDoes) {

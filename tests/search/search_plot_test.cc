@@ -14,7 +14,9 @@ class SearchPlotTest : public testing_support::TemporaryDirectory {
  protected:
   void add(int trial, int stage, const Settings& settings, double accuracy, double seconds,
            Ending ending = Ending::kMissed) {
-    log_.add({{trial, stage, 1}, settings, {ending, accuracy, 96, seconds, "", "no luck"}});
+    log_.add({{trial, stage, stage == kFinals ? 2u : 1u},
+              settings,
+              {ending, accuracy, 96, seconds, "", "no luck"}});
   }
   void add_some() {
     add(0, 0, {}, 0.10, 1);
@@ -24,6 +26,7 @@ class SearchPlotTest : public testing_support::TemporaryDirectory {
     add(2, kFinals, {{"optimizer.lr", "0.1"}}, 0.35, 9, Ending::kReached);
     add(0, kFinals, {}, 0.20, 10);
   }
+  SearchPlan plan_{.seed = 1, .trials = 4, .rungs = {96}, .finalists = 1, .seeds = 1};
   TrialLog log_{directory_ / "trials.jsonl"};
 };
 
@@ -33,7 +36,7 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_F(SearchPlotTest, ALineATrialOverItsAxes) {
   add_some();
-  const results::Plot plot = plot_search(log_, Objective::kSamples);
+  const results::Plot plot = plot_search(plan_, log_);
   EXPECT_EQ(plot.drawn, 6u);
   const std::string& script = plot.picture.script;
   // The best of rung 0 is drawn last: the largest rate, the last of three names, the highest
@@ -47,27 +50,27 @@ TEST_F(SearchPlotTest, ALineATrialOverItsAxes) {
 
 TEST_F(SearchPlotTest, EveryRunHasAPoint) {
   add_some();
-  const std::string script = plot_search(log_, Objective::kSamples).picture.script;
+  const std::string script = plot_search(plan_, log_).picture.script;
   EXPECT_TRUE(has(script, "$stage1 << EOD\n10 20 2\n9 35 1\nEOD")) << script;
 }
 
 TEST_F(SearchPlotTest, RunsThatFailedAreLeftOut) {
   add_some();
   add(4, 0, {}, 0, 0, Ending::kFailed);
-  const results::Plot plot = plot_search(log_, Objective::kSamples);
+  const results::Plot plot = plot_search(plan_, log_);
   EXPECT_EQ(plot.left_out, (std::vector<std::string>{"trial 4, rung 0: no luck"}));
   EXPECT_EQ(plot.drawn, 6u);
 }
 
 TEST_F(SearchPlotTest, NothingToDrawIsAnError) {
-  testing_support::error_of([&] { plot_search(log_, Objective::kSamples); });
+  testing_support::error_of([&] { plot_search(plan_, log_); });
 }
 
 TEST_F(SearchPlotTest, GnuplotDrawsIt) {
   add_some();
   const auto picture = directory_ / "search.svg";
   try {
-    results::draw(plot_search(log_, Objective::kSamples).picture, picture);
+    results::draw(plot_search(plan_, log_).picture, picture);
   } catch (const Error& error) {
     if (has(error.what(), "not installed")) GTEST_SKIP() << error.what();
     throw;

@@ -112,7 +112,7 @@ TEST_F(SearchTest, FindsTheBestOfAllTrials) {
   for (int trial = 2; trial <= plan().trials; ++trial) {
     if (distance(trial) < distance(best)) best = trial;
   }
-  const auto finalists = rank_finalists(Objective::kSamples, log);
+  const auto finalists = rank_finalists(plan(), log);
   EXPECT_EQ(finalists.front().trial, best);
   EXPECT_EQ(finalists.front().reached, 5);
   const double rate = std::stod(finalists.front().settings.at(0).value);
@@ -167,7 +167,7 @@ TEST_F(SearchTest, AnEndedSearchMakesNoRun) {
 TEST_F(SearchTest, RunsThatFailedAreLastAndMadeAgain) {
   TrialLog log(file());
   SyntheticRunner runner(1);
-  runner.failing = {4, 5, 6};
+  runner.failing = {4, 5, 6, 8, 10};  // the best among them
   ASSERT_TRUE(run_search(plan(), log, runner, hooks()));
   for (const auto& [run, finished] : log.runs()) {
     if (run.stage > 0) EXPECT_FALSE(runner.failing.contains(run.trial));
@@ -176,6 +176,16 @@ TEST_F(SearchTest, RunsThatFailedAreLastAndMadeAgain) {
   run_search(plan(), log, again, hooks());
   EXPECT_GE(again.started, 3);
   EXPECT_EQ(log.find({4, 0, 3})->result.ending, Ending::kMissed);
+  // What follows is as if they had never failed, whatever the log still has.
+  TrialLog whole(file("whole"));
+  SyntheticRunner never(1);
+  ASSERT_TRUE(run_search(plan(), whole, never, hooks()));
+  for (const int stage : stages_of(plan())) {
+    std::vector<TrialRun> ranked, expected;
+    for (const FinishedRun* run : ranking(plan(), log, stage)) ranked.push_back(run->run);
+    for (const FinishedRun* run : ranking(plan(), whole, stage)) expected.push_back(run->run);
+    EXPECT_EQ(ranked, expected) << name_of_stage(stage);
+  }
 }
 
 TEST_F(SearchTest, ASearchWhoseRunsAllFailSaysWhy) {

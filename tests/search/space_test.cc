@@ -100,6 +100,22 @@ TEST(Space, ValuesAreSpreadAsTheirDistributionSays) {
   EXPECT_EQ(warmups, (std::set<int>{3, 4, 5, 6}));
 }
 
+TEST(Space, NumbersOfNarrowRangesStayInsideAndApart) {
+  const std::vector<Dimension> narrow = {
+      {.key = "a", .distribution = Distribution::kUniform, .low = 0.99995, .high = 0.99999},
+      {.key = "b", .distribution = Distribution::kUniform, .low = 1000000, .high = 1000100}};
+  std::set<std::string> values;
+  for (int trial = 0; trial < 50; ++trial) {
+    const Settings settings = draw(narrow, 5, trial);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_GE(std::stod(settings[i].value), narrow[i].low);
+      EXPECT_LE(std::stod(settings[i].value), narrow[i].high);
+      values.insert(settings[i].value);
+    }
+  }
+  EXPECT_GT(values.size(), 90u);
+}
+
 TEST(Space, NumbersAreShort) {
   for (int trial = 0; trial < 50; ++trial) {
     for (const Setting& setting : draw(space(), 5, trial)) EXPECT_LE(setting.value.size(), 9u);

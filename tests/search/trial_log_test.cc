@@ -71,6 +71,7 @@ TEST_F(TrialLogTest, ALineThatACrashHasCutIsMadeAgain) {
       TrialLog log(file_);
       EXPECT_NE(log.find({1, 0, 5}), nullptr);
       EXPECT_EQ(log.find({2, 0, 5}), nullptr);
+      EXPECT_EQ(read_file(file_).size(), whole.size() - cut) << "reading has changed the file";
       log.add(run(2, 0, Ending::kMissed, 0.3));
     }
     EXPECT_EQ(read_file(file_), whole);
