@@ -16,6 +16,9 @@ constexpr uint64_t splitmix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// 64 random bits as a number in [0, 1).
+constexpr double unit_interval(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
 class SplitMix64 {
  public:
   explicit constexpr SplitMix64(uint64_t state) : state_(state) {}

@@ -92,7 +92,11 @@ Tensor ParameterStore::gradient(const Parameter& parameter) const {
 }
 
 void ParameterStore::clear_gradient(const Parameter& parameter) {
-  const Tensor cleared = gradient(parameter);
+  clear_gradients({parameter.offset, parameter.offset + parameter.size()});
+}
+
+void ParameterStore::clear_gradients(const Range& range) {
+  const Tensor cleared = elements_of(gradients(), range);
   backend_.fill_zero(kCompute, cleared.data, cleared.bytes());
 }
 

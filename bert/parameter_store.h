@@ -60,6 +60,7 @@ class ParameterStore {
   device::Tensor gradient(const Parameter& parameter) const;
   // On Stream::kCompute.
   void clear_gradient(const Parameter& parameter);
+  void clear_gradients(const Range& range);
 
  private:
   device::Arena make_shards(const Sharding& sharding, device::DType dtype);

@@ -12,8 +12,6 @@ namespace {
 
 constexpr int64_t kAlignment = 32;  // elements: 64 bytes in bf16
 
-// Pre-LN's norms have the names that DeepSpeed's BERT gives them.
-
 // Appends parameters to a layout. Inside a group matrices come first, so that a group has one run
 // of decayed and one of undecayed elements.
 class Builder {
@@ -88,6 +86,7 @@ LayerPlace add_layer(const BertConfig& c, int64_t index, Builder& add) {
   const auto bias = [&](const std::string& part, const std::string& hf_part, int64_t size) {
     return add.vector(name + part + "/bias", hf + hf_part + ".bias", size);
   };
+  // Pre-LN's have the names that DeepSpeed's BERT gives them.
   const bool pre = c.norm == Norm::kPre;
   const auto norm = [&](const char* post_name, const char* hf_post_name, const char* pre_name) {
     return pre ? add.norm(name + pre_name, hf + pre_name, h)

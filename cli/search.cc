@@ -136,15 +136,9 @@ std::string confidence_text(const Finalist& finalist, const SearchPlan& plan) {
   return text;
 }
 
-nlohmann::ordered_json to_json(const search::Settings& settings) {
-  auto object = nlohmann::ordered_json::object();
-  for (const auto& [key, value] : settings) object[key] = value;
-  return object;
-}
-
 nlohmann::ordered_json to_json(const Finalist& finalist) {
   nlohmann::ordered_json object = {{"trial", finalist.trial},
-                                   {"settings", to_json(finalist.settings)},
+                                   {"settings", search::to_json(finalist.settings)},
                                    {"runs", finalist.runs},
                                    {"reached", finalist.reached},
                                    {"accuracy", finalist.accuracy}};
@@ -193,7 +187,7 @@ void print_plan(const SearchPlan& plan, const search::TrainJobs& jobs) {
   size_t runs = static_cast<size_t>(plan.trials) + 1;
   for (size_t rung = 0; rung < plan.rungs.size(); ++rung) {
     fmt::print("rung {}: {} runs of up to {} samples\n", rung, runs, plan.rungs[rung]);
-    runs = std::max<size_t>(runs / static_cast<size_t>(plan.eta), 1);
+    runs = search::going_on(plan, runs);
   }
   fmt::print("finals: up to {} trials and trial 0, {} seeds each, up to {} samples\n",
              plan.finalists, plan.seeds, plan.final_samples);
@@ -206,7 +200,7 @@ int run(const SearchCommand& command) {
   const SearchPlan plan = search::load_search_plan(command.space);
   const std::filesystem::path out = std::filesystem::absolute(command.out).lexically_normal();
   const search::TrainJobOptions options{.folder = out,
-                                        .config = out / "base.yaml",
+                                        .config = search::configuration_in(out),
                                         .strata = std::filesystem::read_symlink("/proc/self/exe"),
                                         .slots = command.slots,
                                         .launcher = words_of(command.launcher)};

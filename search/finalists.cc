@@ -34,10 +34,6 @@ std::optional<double> interval_of(const Sample& sample) {
   return boost::math::quantile(student, 0.975) * sample.stddev() / std::sqrt(sample.count());
 }
 
-double cost_of(const RunResult& result, Objective objective) {
-  return objective == Objective::kSamples ? static_cast<double>(result.samples) : result.seconds;
-}
-
 }  // namespace
 
 std::vector<Finalist> rank_finalists(const SearchPlan& plan, const TrialLog& log) {

@@ -68,10 +68,6 @@ void check_stage(const TrialLog& log, const SearchState& state) {
 
 }  // namespace
 
-Settings settings_of(const SearchPlan& plan, int trial) {
-  return trial == kBaseTrial ? Settings() : draw(plan.space, plan.seed, trial);
-}
-
 bool run_search(const SearchPlan& plan, TrialLog& log, TrialRunner& runner,
                 const SearchHooks& hooks) {
   for (const int stage : stages_of(plan)) {

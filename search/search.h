@@ -42,9 +42,6 @@ struct SearchHooks {
   std::function<bool()> is_stopped;
 };
 
-// The settings of a trial of the plan.
-Settings settings_of(const SearchPlan& plan, int trial);
-
 // Makes what runs `log` lacks, and again those that failed. Returns whether the search came to its
 // end, false where it was stopped: a later call goes on. Throws Error where all runs of a stage
 // failed.

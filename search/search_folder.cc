@@ -18,12 +18,6 @@ using nlohmann::ordered_json;
 
 fs::path plan_in(const fs::path& folder) { return folder / "plan.json"; }
 
-ordered_json to_json(const Settings& settings) {
-  ordered_json object = ordered_json::object();
-  for (const auto& [key, value] : settings) object[key] = value;
-  return object;
-}
-
 // All of a plan but the configuration, which has a file of its own.
 ordered_json to_json(const SearchPlan& plan) {
   ordered_json space = ordered_json::array();
@@ -63,9 +57,8 @@ void check_same(const fs::path& folder, const SearchPlan& plan) {
   for (const auto& [key, value] : now.items()) {
     if (before.value(key, ordered_json()) != value) differing.push_back(key);
   }
-  const fs::path base = folder / "base.yaml";
-  for (const std::string& line :
-       config::differences(config::load_run_config(base), configuration_of(plan))) {
+  const config::RunConfig base = config::load_run_config(configuration_in(folder));
+  for (const std::string& line : config::differences(base, configuration_of(plan))) {
     differing.push_back(line);
   }
   if (differing.empty()) return;
@@ -97,15 +90,15 @@ SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
 }
 
 void SearchFolder::write_winner(const Settings& settings, const std::string& comment) const {
-  std::vector<std::string> overrides;
-  for (const Setting& setting : settings) overrides.push_back(setting.key + "=" + setting.value);
   std::string text = "# " + comment + "\n";
   for (size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1)) {
     text.insert(at + 1, "# ");
   }
-  write_file_atomically(
-      winner(), text + config::to_yaml(config::load_run_config(configuration(), overrides)));
+  write_file_atomically(winner(), text + config::to_yaml(config::load_run_config(
+                                             configuration(), overrides_of(settings))));
 }
+
+fs::path configuration_in(const fs::path& folder) { return folder / "base.yaml"; }
 
 fs::path trial_log_in(const fs::path& folder) { return folder / "trials.jsonl"; }
 

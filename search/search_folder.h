@@ -8,6 +8,10 @@
 
 namespace strata::search {
 
+// What is where in a folder.
+std::filesystem::path configuration_in(const std::filesystem::path& folder);
+std::filesystem::path trial_log_in(const std::filesystem::path& folder);
+
 class SearchFolder {
  public:
   // Makes the folder, or goes on in it. Throws Error where another search goes on there now, and
@@ -15,7 +19,7 @@ class SearchFolder {
   SearchFolder(std::filesystem::path folder, const SearchPlan& plan);
 
   // Of all runs, as it was when the search began.
-  std::filesystem::path configuration() const { return folder_ / "base.yaml"; }
+  std::filesystem::path configuration() const { return configuration_in(folder_); }
   std::filesystem::path winner() const { return folder_ / "winner.yaml"; }
   TrialLog& log() { return log_; }
 
@@ -28,8 +32,6 @@ class SearchFolder {
   TrialLog log_;
 };
 
-// For reading alone.
-std::filesystem::path trial_log_in(const std::filesystem::path& folder);
 // What runs_of_stage() reads of its plan. Throws Error where the folder has none.
 SearchPlan read_plan(const std::filesystem::path& folder);
 

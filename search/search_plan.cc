@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <initializer_list>
-#include <limits>
+#include <iterator>
 #include <set>
 
 #include "base/error.h"
@@ -34,6 +33,12 @@ constexpr const char* kOwnKeys[] = {"run.output",
                                     "target.eval_interval_samples",
                                     "target.start_eval_at_sample"};
 
+// "FILE:LINE" of a node in the file of `whole`.
+std::string source_at(const ConfigValue& whole, const YAML::Node& node) {
+  const std::string file = whole.source.substr(0, whole.source.rfind(':'));
+  return fmt::format("{}:{}", file, node.Mark().line + 1);
+}
+
 // Calls read(value) for every key of a map; each must be one of `known`, once.
 void for_each_key(const ConfigValue& map, std::initializer_list<const char*> known,
                   const std::function<void(const std::string& key, const ConfigValue&)>& read) {
@@ -44,8 +49,7 @@ void for_each_key(const ConfigValue& map, std::initializer_list<const char*> kno
     ConfigValue value = map;
     value.node.reset(entry.second);
     value.key = map.key.empty() ? key : map.key + "." + key;
-    const std::string file = map.source.substr(0, map.source.rfind(':'));
-    value.source = fmt::format("{}:{}", file, entry.first.Mark().line + 1);
+    value.source = source_at(map, entry.first);
     if (std::ranges::find(known, key) == known.end()) {
       fail("{}: {}: unknown key; one of {} is expected", value.source, value.key,
            fmt::join(known, ", "));
@@ -70,6 +74,11 @@ std::string yaml_of(const YAML::Node& node) {
   emitter.SetMapFormat(YAML::Flow);
   emitter << node;
   return emitter.c_str();
+}
+
+void refuse_own_key(const std::string& key, const ConfigValue& at) {
+  if (std::ranges::find(kOwnKeys, key) == std::end(kOwnKeys)) return;
+  fail("{}: {}: {} is what the search itself sets", at.source, at.key, key);
 }
 
 Settings read_settings(const ConfigValue& map) {
@@ -133,10 +142,7 @@ Dimension read_dimension(const ConfigValue& value) {
         }
       });
   if (dimension.key.empty()) fail("{}: {}: has no 'key'", value.source, value.key);
-  for (const char* own : kOwnKeys) {
-    if (dimension.key != own) continue;
-    fail("{}: {}: {} is what the search itself sets", value.source, value.key, own);
-  }
+  refuse_own_key(dimension.key, value);
   if (distributions != 1) {
     fail("{}: {}: {} needs one of choice, uniform, log_uniform, one_minus_log_uniform, integer",
          value.source, value.key, dimension.key);
@@ -179,8 +185,7 @@ void read_space(const ConfigValue& value, SearchPlan& plan) {
   for (const YAML::Node& node : value.node) {
     ConfigValue entry = value;
     entry.node.reset(node);
-    const std::string file = value.source.substr(0, value.source.rfind(':'));
-    entry.source = fmt::format("{}:{}", file, node.Mark().line + 1);
+    entry.source = source_at(value, node);
     entry.key = fmt::format("space[{}]", plan.space.size());
     Dimension added = read_dimension(entry);
     check_dimension(added, plan.space, entry);
@@ -222,20 +227,10 @@ void read_finals(const ConfigValue& section, SearchPlan& plan) {
                });
 }
 
-void check_fixed(const Settings& fixed, const ConfigValue& section) {
-  for (const Setting& setting : fixed) {
-    for (const char* own : kOwnKeys) {
-      if (setting.key == own) {
-        fail("{}: {}: {} is what the search itself sets", section.source, section.key, own);
-      }
-    }
-  }
-}
-
 // Every trial that will be drawn is one that can run.
 void check_trials(const SearchPlan& plan, const std::filesystem::path& file) {
   for (int trial = kBaseTrial; trial <= plan.trials; ++trial) {
-    const Settings settings = trial == kBaseTrial ? Settings() : draw(plan.space, plan.seed, trial);
+    const Settings settings = settings_of(plan, trial);
     try {
       const config::RunConfig run = configuration_of(plan, settings);
       if (plan.ranks % config::ranks_of_replica(run) != 0) {
@@ -272,7 +267,7 @@ SearchPlan load_search_plan(const std::filesystem::path& path) {
                  if (key == "config") plan.config = value.path("the path of a run's YAML file");
                  if (key == "set") {
                    plan.fixed = read_settings(value);
-                   check_fixed(plan.fixed, value);
+                   for (const Setting& setting : plan.fixed) refuse_own_key(setting.key, value);
                  }
                  if (key == "ranks")
                    plan.ranks = static_cast<int>(integer_from(value, 1, 1'000'000));
@@ -310,10 +305,8 @@ SearchPlan load_search_plan(const std::filesystem::path& path) {
 }
 
 config::RunConfig configuration_of(const SearchPlan& plan, const Settings& settings) {
-  std::vector<std::string> overrides;
-  for (const Settings& some : {plan.fixed, settings}) {
-    for (const Setting& setting : some) overrides.push_back(setting.key + "=" + setting.value);
-  }
+  std::vector<std::string> overrides = overrides_of(plan.fixed);
+  std::ranges::copy(overrides_of(settings), std::back_inserter(overrides));
   return config::load_run_config(plan.config, overrides);
 }
 

@@ -1,9 +1,11 @@
 #include "search/space.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/random.h"
 
@@ -14,7 +16,7 @@ namespace {
 double uniform(uint64_t seed, int trial, const std::string& key) {
   uint64_t state = splitmix64(seed) ^ static_cast<uint64_t>(trial);
   for (const char c : key) state = splitmix64(state ^ static_cast<unsigned char>(c));
-  return static_cast<double>(splitmix64(state) >> 11) * 0x1p-53;
+  return unit_interval(splitmix64(state));
 }
 
 // With as many significant digits as tell a thousand values of the range apart, four at least.
@@ -79,12 +81,20 @@ Settings draw(std::span<const Dimension> space, uint64_t seed, int trial) {
   return settings;
 }
 
+std::vector<std::string> overrides_of(const Settings& settings) {
+  std::vector<std::string> overrides;
+  for (const auto& [key, value] : settings) overrides.push_back(key + "=" + value);
+  return overrides;
+}
+
 std::string to_text(const Settings& settings) {
-  std::string text;
-  for (const auto& [key, value] : settings) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
-  }
-  return text;
+  return fmt::format("{}", fmt::join(overrides_of(settings), " "));
+}
+
+nlohmann::ordered_json to_json(const Settings& settings) {
+  auto object = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : settings) object[key] = value;
+  return object;
 }
 
 }  // namespace strata::search

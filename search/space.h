@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,7 +42,11 @@ struct Dimension {
 // the range apart.
 Settings draw(std::span<const Dimension> space, uint64_t seed, int trial);
 
-// "optimizer.lr=0.001234 clip.max_norm=1"
+// "optimizer.lr=0.001234", as configurations are overridden.
+std::vector<std::string> overrides_of(const Settings& settings);
+// The same in one line, with blanks between them.
 std::string to_text(const Settings& settings);
+// {"optimizer.lr": "0.001234"}
+nlohmann::ordered_json to_json(const Settings& settings);
 
 }  // namespace strata::search

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 
 namespace strata::search {
 namespace {
 
-// The best trials of a stage, at most `count`.
-std::vector<int> best(const SearchPlan& plan, const TrialLog& log, int stage, size_t count) {
+// The trials of the best runs, at most `count`.
+std::vector<int> best(const std::vector<const FinishedRun*>& ranked, size_t count) {
   std::vector<int> trials;
-  for (const FinishedRun* run : ranking(plan, log, stage)) {
+  for (const FinishedRun* run : ranked) {
     if (trials.size() == count || run->result.ending == Ending::kFailed) break;
     trials.push_back(run->run.trial);
   }
@@ -28,6 +27,10 @@ std::vector<int> stages_of(const SearchPlan& plan) {
 
 int64_t samples_of(const SearchPlan& plan, int stage) {
   return stage == kFinals ? plan.final_samples : plan.rungs[static_cast<size_t>(stage)];
+}
+
+size_t going_on(const SearchPlan& plan, size_t runs) {
+  return std::max<size_t>(runs / static_cast<size_t>(plan.eta), 1);
 }
 
 std::vector<const FinishedRun*> ranking(const SearchPlan& plan, const TrialLog& log, int stage) {
@@ -51,10 +54,9 @@ std::vector<TrialRun> runs_of_stage(const SearchPlan& plan, const TrialLog& log,
   }
   const bool finals = stage == kFinals;
   const int stage_before = finals ? static_cast<int>(plan.rungs.size()) - 1 : stage - 1;
-  const size_t before = ranking(plan, log, stage_before).size();
-  const size_t count = finals ? static_cast<size_t>(plan.finalists)
-                              : std::max<size_t>(before / static_cast<size_t>(plan.eta), 1);
-  std::vector<int> trials = best(plan, log, stage_before, count);
+  const std::vector<const FinishedRun*> before = ranking(plan, log, stage_before);
+  std::vector<int> trials =
+      best(before, finals ? static_cast<size_t>(plan.finalists) : going_on(plan, before.size()));
   if (finals && std::ranges::find(trials, kBaseTrial) == trials.end()) trials.push_back(kBaseTrial);
   std::ranges::sort(trials);
   for (const int trial : trials) {

@@ -10,6 +10,8 @@
 namespace strata::search {
 
 std::vector<int> stages_of(const SearchPlan& plan);  // the rungs and the finals
+// How many of a rung's runs go on to the next.
+size_t going_on(const SearchPlan& plan, size_t runs);
 int64_t samples_of(const SearchPlan& plan, int stage);
 
 // The runs of a stage, by trial and seed; all of the stage before are in `log`. On a rung: the best

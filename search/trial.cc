@@ -50,29 +50,35 @@ const char* name_of(Ending ending) {
   return "";
 }
 
+Settings settings_of(const SearchPlan& plan, int trial) {
+  return trial == kBaseTrial ? Settings() : draw(plan.space, plan.seed, trial);
+}
+
 std::string name_of_stage(int stage) {
   return stage == kFinals ? "finals" : fmt::format("rung {}", stage);
+}
+
+double cost_of(const RunResult& result, Objective objective) {
+  return objective == Objective::kSamples ? static_cast<double>(result.samples) : result.seconds;
 }
 
 bool is_better(const RunResult& a, const RunResult& b, Objective objective) {
   if (a.ending != b.ending) return a.ending < b.ending;
   if (a.ending == Ending::kFailed) return false;
   if (a.ending == Ending::kMissed) return a.accuracy > b.accuracy;
-  const auto cost = [&](const RunResult& result) {
-    const auto samples = static_cast<double>(result.samples);
-    return objective == Objective::kSamples ? std::tuple(samples, -result.accuracy)
-                                            : std::tuple(result.seconds, samples);
+  const auto key = [&](const RunResult& result) {
+    const double then =
+        objective == Objective::kSamples ? -result.accuracy : static_cast<double>(result.samples);
+    return std::tuple(cost_of(result, objective), then);
   };
-  return cost(a) < cost(b);
+  return key(a) < key(b);
 }
 
 std::string to_json_line(const FinishedRun& run) {
-  ordered_json settings = ordered_json::object();
-  for (const auto& [key, value] : run.settings) settings[key] = value;
   ordered_json object = {{"trial", run.run.trial},
                          {"stage", name_of_stage(run.run.stage)},
                          {"seed", run.run.seed},
-                         {"settings", settings},
+                         {"settings", to_json(run.settings)},
                          {"ending", name_of(run.result.ending)},
                          {"accuracy", run.result.accuracy},
                          {"samples", run.result.samples},

@@ -13,6 +13,9 @@ namespace strata::search {
 // The trial whose settings are none: the configuration as it is.
 inline constexpr int kBaseTrial = 0;
 
+// The settings of a trial of the plan.
+Settings settings_of(const SearchPlan& plan, int trial);
+
 // The stage after the last rung.
 inline constexpr int kFinals = 1 << 20;
 
@@ -47,6 +50,8 @@ struct FinishedRun {
   RunResult result;
 };
 
+// What the objective has less of: samples, or seconds.
+double cost_of(const RunResult& result, Objective objective);
 // Whether `a` is better: it reached the target with less of the objective, or alone; or, where
 // neither did, has the higher accuracy. Runs that failed are last.
 bool is_better(const RunResult& a, const RunResult& b, Objective objective);

@@ -20,10 +20,10 @@ double keep_probability(const LayerDrop& drop, uint64_t step, size_t layer, size
 std::vector<float> layer_scales(const LayerDrop& drop, uint64_t seed, uint64_t step,
                                 size_t layers) {
   constexpr uint64_t kPurpose = 0x6c61796572;  // apart from dropout's keys
+  const uint64_t key = splitmix64(device::dropout_step_key(seed, step) ^ kPurpose);
   std::vector<float> scales;
   for (size_t layer = 0; layer < layers; ++layer) {
-    const uint64_t key = splitmix64(device::dropout_step_key(seed, step) ^ kPurpose);
-    const double draw = static_cast<double>(splitmix64(key ^ layer) >> 11) * 0x1p-53;
+    const double draw = unit_interval(splitmix64(key ^ layer));
     const double kept = keep_probability(drop, step, layer, layers);
     scales.push_back(draw < kept ? static_cast<float>(1 / kept) : 0.0f);
   }

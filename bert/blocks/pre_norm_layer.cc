@@ -87,7 +87,7 @@ void PreNormLayer::backward(const MicroBatch& micro_batch, const Activations& ac
                 i = context_.config.intermediate_size;
   const float scale = micro_batch.layer_scale(layer_);
   if (scale == 0) {
-    if (!micro_batch.accumulate) clear_gradients();
+    if (!micro_batch.accumulate) context_.parameters.clear_gradients(gradients());
     return;  // the output's gradient is the input's
   }
   const auto& saved = activations.of<Saved>(index());
@@ -134,11 +134,6 @@ void PreNormLayer::backward(const MicroBatch& micro_batch, const Activations& ac
   query_key_value_.data_gradient(micro_batch, {.dy = d_query_key_value, .dx = d_normed});
   attention_norm_.backward(micro_batch, saved.attention_norm,
                            {.dy = d_normed, .d_sum = d_stream, .d_x = d_stream});
-}
-
-void PreNormLayer::clear_gradients() const {
-  const Tensor cleared = elements_of(context_.parameters.gradients(), gradients());
-  context_.backend.fill_zero(kCompute, cleared.data, cleared.bytes());
 }
 
 }  // namespace strata::bert

@@ -32,7 +32,6 @@ class PreNormLayer final : public Block {
     device::Buffer intermediate_pre;  // [T, I] before the activation
     device::Buffer intermediate;      // [T, I]
   };
-  void clear_gradients() const;
 
   size_t layer_;
   ResidualNorm attention_norm_;

@@ -68,11 +68,6 @@ Range Model::untied(const Block& block) const {
   return {&block == embeddings_ ? layout_.position_embeddings.offset : all.begin, all.end};
 }
 
-void Model::clear_gradients(const Range& range) {
-  const device::Tensor cleared = elements_of(parameters_.gradients(), range);
-  backend_.fill_zero(kCompute, cleared.data, cleared.bytes());
-}
-
 void Model::halve_word_gradient() {
   const device::Tensor words = elements_of(parameters_.gradients(), layout_.words());
   backend_.convert(kCompute, {words, 0.5f, words});
@@ -161,12 +156,13 @@ MicroBatch Model::begin(const TrainingStep& step) {
   const StepValues values{.dropout_key = device::dropout_step_key(step.seed, step.step),
                           .masked_lm_scale = step.masked_lm_scale,
                           .next_sentence_scale = step.next_sentence_scale};
-  auto* const step_values = step_values_.as<StepValues>() + slots_.slot_of(batch);
+  const int64_t slot = slots_.slot_of(batch);
+  auto* const step_values = step_values_.as<StepValues>() + slot;
   backend_.store(kCompute, step_values, &values, sizeof values);
   if (scales_) scales_->begin(step.step);
   MicroBatch micro_batch{&batch, step_values, true, step.accumulate};
   if (options_.layer_drop.enabled()) {
-    std::vector<float>& scales = layer_scales_[static_cast<size_t>(slots_.slot_of(batch))];
+    std::vector<float>& scales = layer_scales_[static_cast<size_t>(slot)];
     scales = layer_scales(options_.layer_drop, step.seed, step.step, layout_.layers.size());
     micro_batch.layer_scales = scales.data();
   }

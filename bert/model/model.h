@@ -13,10 +13,10 @@
 #include "bert/blocks/activations.h"
 #include "bert/blocks/block.h"
 #include "bert/blocks/embeddings.h"
+#include "bert/blocks/layer_drop.h"
 #include "bert/blocks/workspace.h"
 #include "bert/config.h"
 #include "bert/float8_scales.h"
-#include "bert/blocks/layer_drop.h"
 #include "bert/losses.h"
 #include "bert/micro_batch.h"
 #include "bert/parameter_store.h"
@@ -130,7 +130,7 @@ class Model {
   Range untied(const Block& block) const;
   const std::vector<int>& delays() const { return options_.delays; }
   // On Stream::kCompute.
-  void clear_gradients(const Range& range);
+  void clear_gradients(const Range& range) { parameters_.clear_gradients(range); }
   void halve_word_gradient();
 
   // A batch on its way to the device, for the next begin() or evaluate(): see BatchSlots.

@@ -99,8 +99,7 @@ std::vector<std::string> TrainJobs::command_of(const TrialRun& run, const Settin
     }
     command.push_back(std::to_string(plan_.ranks));
   }
-  std::vector<std::string> overrides;
-  for (const Setting& setting : settings) overrides.push_back(setting.key + "=" + setting.value);
+  std::vector<std::string> overrides = overrides_of(settings);
   const int64_t batch = config::global_batch_size(configuration_of(plan_, settings), plan_.ranks);
   // On rungs but the last one evaluation, of the samples that the rung has.
   const auto last = static_cast<int>(plan_.rungs.size()) - 1;
