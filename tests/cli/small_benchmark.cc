@@ -42,6 +42,7 @@ constexpr char kModel[] = R"({"vocab_size": 32, "hidden_size": 64, "num_hidden_l
 constexpr char kRun[] = R"(run:
   system: small
   output: out
+  seed: 4
 model:
   config: model.json
   vocab: vocab.txt

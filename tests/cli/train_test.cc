@@ -187,7 +187,8 @@ TEST_F(Train, ExperimentsHaveSeedsOfTheirOwn) {
   const auto first = events(), second = events(result("result_1.txt"));
   expect_a_whole_success(first, 1);
   expect_a_whole_success(second, 1);
-  EXPECT_NE(values_of(first, "seed"), values_of(second, "seed"));
+  EXPECT_EQ(values_of(first, "seed"), std::vector<json>{4});
+  EXPECT_EQ(values_of(second, "seed"), std::vector<json>{5});
   EXPECT_EQ(output_files().size(), 7u);
   EXPECT_NE(training_losses(result("result_0.steps.jsonl")),
             training_losses(result("result_1.steps.jsonl")));
@@ -199,6 +200,23 @@ TEST_F(Train, ExperimentsHaveSeedsOfTheirOwn) {
   EXPECT_EQ(results[1]["accuracy"], values_of(second, "eval_accuracy").back());
   EXPECT_EQ(results[1]["samples"], values_of(second, "train_samples")[0]);
   EXPECT_EQ(results[1]["reached_target"], true);
+}
+
+// Whether the target is reached is left to the seeds.
+TEST_F(Train, ExperimentsWithoutAConfiguredSeedDrawOne) {
+  std::string configuration = read_file(path("run.yaml"));
+  const size_t seed = configuration.find("  seed: 4\n");
+  ASSERT_NE(seed, std::string::npos);
+  configuration.erase(seed, std::string_view("  seed: 4\n").size());
+  write_file_atomically(path("drawn.yaml"), configuration);
+  const ProcessResult trained = strata({"train", "--config", path("drawn.yaml"), "--experiments",
+                                        "2", "--set", "schedule.training_steps=8"});
+  EXPECT_NE(trained.exit_code, 2) << trained.err;
+  const auto first = values_of(events(), "seed"),
+             second = values_of(events(result("result_1.txt")), "seed");
+  EXPECT_EQ(first.size(), 1u);
+  EXPECT_EQ(second.size(), 1u);
+  EXPECT_NE(first, second);
 }
 
 TEST_F(Train, TheTimelineHoldsTheStepsAskedForOfEveryRank) {
