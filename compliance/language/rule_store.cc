@@ -1,7 +1,7 @@
 #include "compliance/language/rule_store.h"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -27,10 +27,20 @@ bool holds_rulesets(const fs::path& directory) {
   return false;
 }
 
-// "4.10.0" after "4.9.0".
-bool version_less(const std::string& a, const std::string& b) {
-  return std::pair(a.find('.'), a) < std::pair(b.find('.'), b);
+// The parts of "4.10.0" between dots. Of two numbers the one with more digits is larger.
+std::vector<std::pair<size_t, std::string_view>> parts_of(std::string_view version) {
+  std::vector<std::pair<size_t, std::string_view>> parts;
+  for (bool more = true; more;) {
+    const std::string_view part = version.substr(0, version.find('.'));
+    parts.emplace_back(part.size(), part);
+    more = part.size() < version.size();
+    if (more) version.remove_prefix(part.size() + 1);
+  }
+  return parts;
 }
+
+// "4.10.0" after "4.9.0".
+bool version_less(const std::string& a, const std::string& b) { return parts_of(a) < parts_of(b); }
 
 }  // namespace
 

@@ -231,6 +231,26 @@ TEST(RuleStore, RulesMayAddEventsForLaterFiles) {
   EXPECT_TRUE(verdict.passed()) << describe(verdict.errors.front());
 }
 
+// A loop sees them after those of the log, also one that began before they were added.
+TEST(RuleStore, EventsThatRulesAddAreSeenByTheirLoops) {
+  const LogVerdict verdict = check_with(R"yaml(
+- BEGIN:
+    CODE: |
+      from dataclasses import replace
+      s['seen'] = 0
+      for line in loglines:
+          if line.key == 'seed':
+              copy = replace(line)
+              copy.key = 'copy'
+              loglines.append(copy)
+      for line in loglines:
+          if line.key == 'copy':
+              s['seen'] += 1
+- END: {CHECK: "s['seen'] == 1"}
+)yaml");
+  EXPECT_TRUE(verdict.passed()) << describe(verdict.errors.front());
+}
+
 TEST(RuleStore, EventsThatRulesAddAreCounted) {
   const LogVerdict verdict = check_with(R"yaml(
 - BEGIN:
@@ -246,6 +266,18 @@ TEST(RuleStore, EventsThatRulesAddAreCounted) {
 - END: {CHECK: "s['added'] == 2"}
 )yaml");
   EXPECT_TRUE(verdict.passed()) << describe(verdict.errors.front());
+}
+
+TEST(RuleStore, RulesetsAreTheFoldersThatHoldRulesOfTheUsage) {
+  const TemporaryFolder folder;
+  for (const char* held : {"training_5.0.0", "training_4.10.0", "training_4.9.0", "hpc_3.0.0",
+                           "training_5.0.0_warn", "other"}) {
+    folder.write(fmt::format("{}/common.yaml", held), "");
+  }
+  folder.write("training_notes/README", "");
+  const RuleStore rules(folder.path());
+  EXPECT_EQ(rules.rulesets("training"), (std::vector<std::string>{"4.9.0", "4.10.0", "5.0.0"}));
+  EXPECT_EQ(rules.rulesets("hpc"), std::vector<std::string>{"3.0.0"});
 }
 
 TEST(RuleStore, DirectoryWithoutRulesIsAnError) {
