@@ -46,9 +46,7 @@ class Builder {
 
 // Three parameters of the same shape that follow each other without a gap.
 Parameter stacked(const Parameter& first, const char* name) {
-  Parameter whole = first;
-  whole.name = name;
-  whole.hugging_face.clear();
+  Parameter whole{name, "", first.offset, first.rows, first.cols, first.decay};
   (first.rows == 1 ? whole.cols : whole.rows) *= 3;
   return whole;
 }

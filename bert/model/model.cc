@@ -85,10 +85,10 @@ void Model::delayed_backward(Block& block, int64_t step, const MicroBatch& micro
 }
 
 void Model::make_blocks() {
-  const auto heads = static_cast<int>(layout_.layers.size()) + 1;
-  blocks_.resize(static_cast<size_t>(heads) + 1);
-  for (int index = 0; index <= heads; ++index) {
-    if (!options_.stage.has_block(index, heads + 1)) continue;
+  const int blocks = static_cast<int>(layout_.layers.size()) + 2, heads = blocks - 1;
+  blocks_.resize(static_cast<size_t>(blocks));
+  for (int index = 0; index < blocks; ++index) {
+    if (!options_.stage.has_block(index, blocks)) continue;
     std::unique_ptr<Block>& block = blocks_[static_cast<size_t>(index)];
     if (index == 0) {
       auto made = std::make_unique<Embeddings>(context_, layout_, index, options_.word_gradient);

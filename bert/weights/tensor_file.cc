@@ -12,13 +12,12 @@
 namespace strata::bert {
 namespace {
 
-// 0 where the name is unknown.
 uint64_t element_bytes(const std::string& dtype) {
   if (dtype == "F64" || dtype == "I64" || dtype == "U64") return 8;
   if (dtype == "F32" || dtype == "I32" || dtype == "U32") return 4;
   if (dtype == "F16" || dtype == "BF16" || dtype == "I16" || dtype == "U16") return 2;
   if (dtype == "I8" || dtype == "U8" || dtype == "BOOL") return 1;
-  return 0;
+  fail("unknown dtype {}", dtype);
 }
 
 float from_half(uint16_t half) {
@@ -52,7 +51,6 @@ int64_t StoredTensor::size() const {
 
 uint64_t tensor_bytes(const std::string& dtype, const std::vector<int64_t>& shape, uint64_t most) {
   uint64_t bytes = element_bytes(dtype);
-  if (bytes == 0) fail("unknown dtype {}", dtype);
   for (const int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && bytes > most / static_cast<uint64_t>(extent))) {
       fail("its shape [{}] is larger than the file", fmt::join(shape, ","));

@@ -109,8 +109,7 @@ Entry parse_entry(protozero::data_view bytes) {
         break;
       case tag_and_type(EntryTag::kSlices, Wire::length_delimited):
         entry.in_slices = true;
-        message.skip();
-        break;
+        [[fallthrough]];
       default:
         message.skip();
     }

@@ -121,8 +121,10 @@ class Check {
       if (log_.bad_line_count() > 0) report_bad_lines();
       if (log_.event_count() == 0) put({"", kNoEvents, "", "", "", 0, 0});
       queue_.push_back(fmt::format("{}_{}/common.yaml", verdict_.usage, verdict_.ruleset));
-      for (size_t done = 0; !queue_.empty(); ++done) {
-        if (done == kMaxRuleFiles) throw RuleBudgetError("the rules ask for too many rule files");
+      while (!queue_.empty()) {
+        if (files_.size() == kMaxRuleFiles) {
+          throw RuleBudgetError("the rules ask for too many rule files");
+        }
         const std::string name = queue_.front();
         queue_.pop_front();
         const auto file = rules_.load(name);

@@ -315,8 +315,9 @@ Value copy_line(const Arguments& arguments, BuiltinHost& host) {
   expect_count(arguments, 1, 1, "replace()");
   if (arguments[0].kind() != Kind::kLine) throw RuleError("replace(): a log line is expected");
   const Line& from = arguments[0].line();
-  host.heap().charge(from.full_string.size() + from.key.size());
-  host.heap().spend_text(from.full_string.size() + from.key.size());
+  const size_t bytes = from.full_string.size() + from.key.size();
+  host.heap().charge(bytes);
+  host.heap().spend_text(bytes);
   Value copy = host.heap().line();
   Line& line = copy.line();
   line.key = from.key;

@@ -23,9 +23,7 @@ std::string_view strip(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-int depth_of(const ExpressionPtr& expression) {
-  return expression == nullptr ? 0 : expression->depth;
-}
+int depth_of(const ExpressionPtr& expression) { return expression->depth; }
 
 class Parser {
  public:

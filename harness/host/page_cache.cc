@@ -15,9 +15,9 @@ namespace {
 
 // 0, or an error number.
 int drop_whole_cache() {
-  ::sync();
   const int fd = ::open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return errno;
+  ::sync();  // pages not yet written cannot be dropped
   const int error = ::write(fd, "3\n", 2) == 2 ? 0 : errno;
   ::close(fd);
   return error;
