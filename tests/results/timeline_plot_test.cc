@@ -79,6 +79,27 @@ TEST_F(TimelinePlot, CutsAtTheSpanItIsWithin) {
   EXPECT_GT(both.picture.height, plot_timeline(trace, {"step 1"}).picture.height);
 }
 
+// From the top: a panel's title, its lanes, half a row, the next panel.
+TEST_F(TimelinePlot, EachLaneHasARowBelowTheOneBefore) {
+  const auto row_of = [](const std::string& drawn, const std::string& label) {
+    const size_t at = drawn.find("set label " + label + " at ");
+    const std::string first = ", first ";
+    return std::stod(drawn.substr(drawn.find(first, at) + first.size()));
+  };
+  const TimelineTrace trace = read(kTrace);
+  const std::string whole = script(trace, {});
+  EXPECT_EQ(row_of(whole, "'rank 0, lane 0'"), 0.5);
+  EXPECT_EQ(row_of(whole, "'rank 0, compute'"), 1.5);
+  EXPECT_EQ(row_of(whole, "'process 1, lane 1'"), 2.5);
+  EXPECT_NE(whole.find("set yrange [3.5:0]"), std::string::npos) << whole;
+  const std::string both = script(trace, {"step 1", "step 2"});
+  EXPECT_EQ(row_of(both, "'step 1'"), 0.5);
+  EXPECT_EQ(row_of(both, "'rank 0, compute'"), 1.5);
+  EXPECT_EQ(row_of(both, "'step 2'"), 3);
+  EXPECT_EQ(row_of(both, "'process 1, lane 1'"), 5);
+  EXPECT_NE(both.find("set yrange [6:0]"), std::string::npos) << both;
+}
+
 TEST_F(TimelinePlot, WritesNoTextWhereABoxHasNoRoom) {
   // 1 ms of 1000 in some 9 inches has no room even for a number; 25 ms have one for it alone.
   const TimelineTrace trace = read(R"([{"ph": "X", "name": "forward layer_7", "ts": 0, "dur": 1000},

@@ -1,7 +1,13 @@
 #include "bert/weights/tensorflow_checkpoint.h"
 
+#include <leveldb/env.h>
+#include <leveldb/options.h>
+#include <leveldb/table_builder.h>
+
 #include <cstring>
+#include <memory>
 #include <protozero/buffer_string.hpp>
+#include <protozero/pbf_writer.hpp>
 #include <protozero/varint.hpp>
 
 #include "base/crc32c.h"
@@ -131,6 +137,45 @@ TEST_F(TensorFlowCheckpointTest, WhatIsMissingIsNamed) {
   fs::remove(index());
   EXPECT_FALSE(TensorFlowCheckpoint::exists(prefix()));
   expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string()});
+}
+
+// An index of one variable, as tensor_bundle.proto has it, in two slices of ten elements each.
+void write_index_of_slices(const fs::path& path) {
+  const auto message = [](const auto& fill) {
+    std::string bytes;
+    protozero::pbf_writer writer(bytes);
+    fill(writer);
+    return bytes;
+  };
+  const std::string header = message([](auto& of) { of.add_int32(1, 1); });  // files of data
+  const std::string shape = message([&](auto& of) {
+    of.add_message(2, message([](auto& dimension) { dimension.add_int64(1, 20); }));
+  });
+  const std::string entry = message([&](auto& of) {
+    of.add_int32(1, 1);  // DT_FLOAT
+    of.add_message(2, shape);
+    for (const int64_t begin : {0, 10}) {
+      const std::string extent = message([&](auto& range) {
+        range.add_int64(1, begin);
+        range.add_int64(2, 10);
+      });
+      of.add_message(7, message([&](auto& slice) { slice.add_message(1, extent); }));
+    }
+  });
+  leveldb::WritableFile* opened = nullptr;
+  ASSERT_TRUE(leveldb::Env::Default()->NewWritableFile(path.string(), &opened).ok());
+  const std::unique_ptr<leveldb::WritableFile> file(opened);
+  leveldb::TableBuilder table(leveldb::Options(), file.get());
+  table.Add("", header);
+  table.Add("partitioned", entry);
+  ASSERT_TRUE(table.Finish().ok());
+  ASSERT_TRUE(file->Close().ok());
+}
+
+TEST_F(TensorFlowCheckpointTest, AVariableInSlicesIsRefused) {
+  write_index_of_slices(index());
+  expect_error([&] { TensorFlowCheckpoint{prefix()}; },
+               {index().string(), "\"partitioned\"", "stored in slices"});
 }
 
 TEST_F(TensorFlowCheckpointTest, NothingElseIsTakenForOne) {

@@ -101,6 +101,17 @@ TEST_F(Weights, TheSeedDecidesEveryBit) {
   EXPECT_NE(random_weights(layout_, 2), weights_);
 }
 
+// What truncated_normal(1, element) of tests/golden/bert/eval_step0.py gives. The first draws for
+// elements 0 and 15 lie beyond two deviations.
+TEST_F(Weights, TheFirstAreThoseOfTheSameDrawsInPython) {
+  const std::pair<size_t, double> expected[] = {{0, 0.009084840933488958},
+                                                {1, -0.026589282556338883},
+                                                {2, 0.00904346765445251},
+                                                {15, 0.021380718069322888}};
+  ASSERT_EQ(layout_.all.front().offset, 0);
+  for (const auto& [element, value] : expected) EXPECT_FLOAT_EQ(weights_[element], value);
+}
+
 TEST_F(Weights, SavedOnesAreLoadedAgain) {
   save_weights(layout_, weights_, file_.path());
   const LoadedWeights loaded = load();

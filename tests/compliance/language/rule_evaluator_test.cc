@@ -23,9 +23,11 @@ std::string run(const std::string& kind, const std::string& code) {
   try {
     if (kind == "json") return to_repr(value_from_json(code, heap));
     const auto locals = std::make_shared<Locals>();
-    if (kind == "divide") {
+    if (kind == "divide" || kind == "float") {
       evaluator.set_line(value_from_json("{\"value\": " + code + "}", heap), heap.line());
-      fragment = compile_expression("v['value'][0] / v['value'][1]", FragmentPlace::kLine, locals);
+      fragment = compile_expression(
+          kind == "float" ? "float(v['value'])" : "v['value'][0] / v['value'][1]",
+          FragmentPlace::kLine, locals);
       return to_repr(evaluator.value_of(fragment));
     }
     if (kind == "eval") {

@@ -52,6 +52,12 @@ TEST(EventLog, LetsNoiseNulsAndLatin1Pass) {
                                                 R"(", "metadata": {}})"));
   ASSERT_EQ(log.events().size(), 1u);
   EXPECT_EQ(log.events()[0].key, "caf\xC3\xA9");
+  // The first byte that is no ASCII, and the last.
+  const EventLog bytes =
+      parse(event_line("{\"time_ms\": 5, \"key\": \"\x80\xFF\", \"value\": 1, "
+                       "\"metadata\": {}}"));
+  ASSERT_EQ(bytes.events().size(), 1u);
+  EXPECT_EQ(bytes.events()[0].key, "\xC2\x80\xC3\xBF");
 }
 
 TEST(EventLog, ReportsEveryKindOfBrokenRecord) {

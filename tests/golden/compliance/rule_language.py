@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes tests/golden/compliance/rule_language.tsv: fragments of rule code and what Python makes of them.
 
-Each line: kind (eval, exec, json or divide), code, result: repr() of the value (eval, json), of the state `s` (exec) or of
-the first integer divided by the second (divide), or ERROR where Python raises. Run from the root of the source tree.
+Each line: kind (eval, exec, json, divide or float), code, result: repr() of the value (eval, json), of the state `s` (exec),
+of the first integer divided by the second (divide) or of the integer as a float (float), or ERROR where Python raises. Run
+from the root of the source tree.
 """
 import ast
 import json
@@ -491,6 +492,8 @@ def run(kind, code):
         if kind == "divide":
             a, b = json.loads(code)
             return repr(a / b)
+        if kind == "float":
+            return repr(float(json.loads(code)))
         if kind == "json":
             return repr(json.loads(code))
         if kind == "eval":
@@ -513,6 +516,7 @@ def main():
     lines += [("exec", code) for code in EXEC]
     lines += [("json", code) for code in JSON]
     lines += [("divide", code) for code in quotients()]
+    lines += [("float", str(sign * integer)) for sign in [1, -1] for integer in [2**63 + 1, 10**20, 10**308, 10**309]]
     with open("tests/golden/compliance/rule_language.tsv", "w") as out:
         for kind, code in lines:
             out.write(f"{kind}\t{code}\t" + run(kind, code.replace("\\n", "\n")).replace("\n", "\\n") + "\n")
