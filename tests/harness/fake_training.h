@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <limits>
 
@@ -22,9 +23,21 @@ class FakeSystem final : public SystemUnderTest {
   SystemFacts system_facts() const override { return {.ranks = named_ranks, .device = "a fake"}; }
   std::vector<std::filesystem::path> data_files() const override { return data; }
   std::vector<std::string> tensors() const override { return {"kernel"}; }
-  int rank() const override { return 0; }
+  int rank() const override { return rank_; }
   int ranks() const override { return 1; }
-  void broadcast(void*, size_t) override {}
+  // The first rank's are kept; another one, which runs after it, is given them in turn.
+  void broadcast(void* memory, size_t bytes) override {
+    auto* const values = static_cast<char*>(memory);
+    if (rank_ == 0) {
+      broadcasts.emplace_back(values, bytes);
+      return;
+    }
+    if (broadcasts.empty()) fail("no other rank broadcasts now");
+    const std::string theirs = std::move(broadcasts.front());
+    broadcasts.pop_front();
+    if (theirs.size() != bytes) fail("{} bytes for {}", theirs.size(), bytes);
+    theirs.copy(values, bytes);
+  }
   void barrier() override { calls += "barrier "; }
   bool first_of_node() const override { return true; }
   int64_t sum(int64_t value) override { return value; }
@@ -67,6 +80,8 @@ class FakeSystem final : public SystemUnderTest {
   bool finish_checkpoint() override { return !disk_is_full; }
   void save() override { calls += "save "; }
 
+  void become_rank(int rank) { rank_ = rank; }
+
   int named_ranks = 1;
   int64_t fails_at = 0, diverges_at = std::numeric_limits<int64_t>::max();
   int64_t loss_interval = 1, train_samples = 100;
@@ -76,9 +91,11 @@ class FakeSystem final : public SystemUnderTest {
   std::string calls;
   std::function<void()> when_evaluated = [] {};
   std::vector<uint64_t> seeds;
+  std::deque<std::string> broadcasts;
   RunFiles files_;
 
  private:
+  int rank_ = 0;
   int64_t step_ = 0;
 };
 

@@ -103,6 +103,14 @@ TEST_F(ProgressTest, WithoutATotalThereIsNeitherBarNorTimeLeft) {
   EXPECT_EQ(stream.arrived(), "prepare: step 3, 2.0 documents/s\n");
 }
 
+TEST_F(ProgressTest, WithoutAStepInTheWindowNoTimeLeftIsKnown) {
+  Stream stream = Stream::pipe();
+  Progress progress(options(stream, 100));
+  now_ += seconds(5);
+  progress.update({.step = 0, .items = 0});
+  EXPECT_EQ(stream.arrived(), "train: step 0/100, 0.0 sequences/s\n");
+}
+
 TEST_F(ProgressTest, ATotalThatIsALimitGivesTheLongestTimeLeft) {
   Stream stream = Stream::pipe();
   ProgressOptions limit = options(stream, 7300);
