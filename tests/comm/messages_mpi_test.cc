@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
+#include <mpi.h>
 
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <vector>
 
@@ -55,35 +57,105 @@ TEST(Messages, ArriveInOrderWhileAllRanksSend) {
   }
 }
 
-// Of host memory, and of a device that lags behind: what is sent is what was written before, and
-// what is received is there for what is issued after.
+// Messages between the two ranks of the job as work of a DeferredStream: what is sent is copied
+// when its turn comes, and what is received is asked for until it is there.
+class StreamMessages final : public device::Collectives {
+ public:
+  explicit StreamMessages(void* stream)
+      : stream_(*static_cast<testing_support::DeferredStream*>(stream)) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &ranks_);
+  }
+  ~StreamMessages() override {
+    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    MPI_Comm_free(&ranks_);
+  }
+
+  void all_reduce_sum(void*, int64_t, device::DType) override { refuse(); }
+  void all_reduce_max(float*, int64_t) override { refuse(); }
+  void reduce_scatter_sum(void*, int64_t, device::DType) override { refuse(); }
+  void all_gather(void*, int64_t, device::DType) override { refuse(); }
+  bool has_messages() const override { return true; }
+  void send(const void* data, size_t bytes, int to) override {
+    stream_.enqueue([=, this] {
+      const auto* values = static_cast<const char*>(data);
+      const std::vector<char>& copy = sent_.emplace_back(values, values + bytes);
+      MPI_Isend(copy.data(), static_cast<int>(bytes), MPI_BYTE, to, 0, ranks_,
+                &requests_.emplace_back());
+    });
+  }
+  void receive(void* data, size_t bytes, int from) override {
+    stream_.enqueue_until_done([=, this] {
+      int arrived = 0;
+      MPI_Iprobe(from, 0, ranks_, &arrived, MPI_STATUS_IGNORE);
+      if (arrived) {
+        MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, from, 0, ranks_, MPI_STATUS_IGNORE);
+      }
+      return arrived != 0;
+    });
+  }
+
+ private:
+  static void refuse() { FAIL() << "a message was expected"; }
+
+  testing_support::DeferredStream& stream_;
+  MPI_Comm ranks_;
+  std::deque<std::vector<char>> sent_;
+  std::vector<MPI_Request> requests_;
+};
+
+// Every rank sends to the next. What is sent is what was written before, and what is received is
+// there for what is issued after, but not before the work issued earlier is done with the memory.
+void expect_order_of_the_compute_stream(Communicator& world, device::Backend& backend) {
+  const int rank = world.rank(), ranks = world.size();
+  const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+  constexpr auto kCompute = device::Stream::kCompute;
+  const size_t most = *std::ranges::max_element(kSizes) * sizeof(int);
+  const auto point_to_point = make_point_to_point(world, backend, most);
+  const device::Buffer mine(backend, most), theirs(backend, most);
+  std::vector<std::vector<int>> written, found;
+  for (size_t i = 0; i < kSizes.size(); ++i) {
+    const size_t bytes = kSizes[i] * sizeof(int);
+    written.push_back(content(rank, static_cast<int>(i), kSizes[i]));
+    found.emplace_back(kSizes[i]);
+    backend.copy_to_device(kCompute, mine.data(), written.back().data(), bytes);
+    const auto sent = point_to_point->send(mine.data(), bytes, next);
+    const auto received = point_to_point->receive(theirs.data(), bytes, before);
+    point_to_point->wait(received);
+    backend.copy_to_host(kCompute, found.back().data(), theirs.data(), bytes);
+    point_to_point->wait(sent);
+    backend.fill_zero(kCompute, mine.data(), bytes);
+  }
+  backend.synchronize(kCompute);
+  for (size_t i = 0; i < kSizes.size(); ++i) {
+    EXPECT_EQ(found[i], content(before, static_cast<int>(i), kSizes[i]))
+        << backend.name() << ", " << i;
+  }
+  world.barrier();
+}
+
+std::unique_ptr<device::Backend> make_cpu() {
+  return device::make_backend({.name = "cpu", .compute_dtype = device::DType::kF32, .threads = 1});
+}
+
 TEST(PointToPoint, IsInTheOrderOfTheComputeStream) {
   const auto world = make_mpi_communicator();
-  const int rank = world->rank(), ranks = world->size();
-  const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
-  const auto cpu =
-      device::make_backend({.name = "cpu", .compute_dtype = device::DType::kF32, .threads = 1});
-  testing_support::DeferredBackend late(*cpu, static_cast<uint64_t>(rank));
-  constexpr auto kCompute = device::Stream::kCompute;
-  for (device::Backend* backend : {cpu.get(), static_cast<device::Backend*>(&late)}) {
-    const size_t most = *std::ranges::max_element(kSizes) * sizeof(int);
-    const auto point_to_point = make_point_to_point(*world, *backend, most);
-    const device::Buffer mine(*backend, most), theirs(*backend, most), copy(*backend, most);
-    for (size_t i = 0; i < kSizes.size(); ++i) {
-      const auto number = static_cast<int>(i);
-      const size_t bytes = kSizes[i] * sizeof(int);
-      const std::vector<int> values = content(rank, number, kSizes[i]);
-      std::vector<int> found(kSizes[i]);
-      backend->copy_to_device(kCompute, mine.data(), values.data(), bytes);
-      const auto sent = point_to_point->send(mine.data(), bytes, next);
-      const auto received = point_to_point->receive(theirs.data(), bytes, before);
-      point_to_point->wait(received);
-      backend->copy_to_host(kCompute, found.data(), theirs.data(), bytes);
-      point_to_point->wait(sent);
-      backend->fill_zero(kCompute, mine.data(), bytes);
-      backend->synchronize(kCompute);
-      EXPECT_EQ(found, content(before, number, kSizes[i])) << backend->name() << ", " << i;
-    }
+  const auto cpu = make_cpu();
+  expect_order_of_the_compute_stream(*world, *cpu);
+  testing_support::DeferredBackend late(*cpu, static_cast<uint64_t>(world->rank()));
+  expect_order_of_the_compute_stream(*world, late);
+}
+
+// On streams beside it, of which any may be ahead.
+TEST(PointToPoint, OnStreamsOfTheDeviceIsInTheOrderOfTheComputeStream) {
+  const auto world = make_mpi_communicator();
+  if (world->size() != 2) return;  // one pair of ranks is enough
+  const auto cpu = make_cpu();
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    testing_support::DeferredBackend late(*cpu, 2 * seed + static_cast<uint64_t>(world->rank()));
+    late.use_collectives([](const device::RankGroup&, void* stream) {
+      return std::make_unique<StreamMessages>(stream);
+    });
+    expect_order_of_the_compute_stream(*world, late);
   }
 }
 

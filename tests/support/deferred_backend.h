@@ -5,6 +5,8 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,7 +66,8 @@ class DeferredStream {
 
 // The operations of `inner`, a backend of host memory, run when somebody synchronizes: always the
 // next item of some stream that can go on, chosen by `seed`. Copies read and write host memory when
-// they run. Work can be captured; what CUDA would refuse to capture is an Error. For one thread.
+// they run. Work can be captured. What CUDA would refuse to capture is an Error, and what lies
+// outside of allocated memory. For one thread.
 class DeferredBackend : public device::Backend {
  public:
   DeferredBackend(device::Backend& inner, uint64_t seed) : inner_(inner), random_(seed) {}
@@ -97,19 +100,30 @@ class DeferredBackend : public device::Backend {
     return make_collectives_(group, &stream(s));
   }
 
-  void* allocate(size_t bytes) override { return inner_.allocate(bytes); }
-  void release(void* memory) override { inner_.release(memory); }
+  void* allocate(size_t bytes) override {
+    void* const memory = inner_.allocate(bytes);
+    allocated_[static_cast<const char*>(memory)] = bytes;
+    return memory;
+  }
+  void release(void* memory) override {
+    allocated_.erase(static_cast<const char*>(memory));
+    inner_.release(memory);
+  }
   void copy_to_device(device::Stream s, void* to, const void* from, size_t bytes) override {
+    check_inside(to, bytes);
     enqueue(s, [=, this] { inner_.copy_to_device(s, to, from, bytes); });
   }
   void copy_to_host(device::Stream s, void* to, const void* from, size_t bytes) override {
+    check_inside(from, bytes);
     enqueue(s, [=, this] { inner_.copy_to_host(s, to, from, bytes); });
   }
   void fill_zero(device::Stream s, void* memory, size_t bytes) override {
+    check_inside(memory, bytes);
     enqueue(s, [=, this] { inner_.fill_zero(s, memory, bytes); });
   }
 
   void store(device::Stream s, void* to, const void* from, size_t bytes) override {
+    check_inside(to, bytes);
     const std::vector<char> values(static_cast<const char*>(from),
                                    static_cast<const char*>(from) + bytes);
     enqueue(s, [=, this] { inner_.copy_to_device(s, to, values.data(), bytes); });
@@ -312,6 +326,14 @@ class DeferredBackend : public device::Backend {
     std::deque<int64_t> times_;
   };
 
+  void check_inside(const void* memory, size_t bytes) const {
+    const auto* const begin = static_cast<const char*>(memory);
+    const auto behind = allocated_.upper_bound(begin);
+    const bool inside = behind != allocated_.begin() &&
+                        begin + bytes <= std::prev(behind)->first + std::prev(behind)->second;
+    if (bytes > 0 && !inside) fail("{} bytes lie outside the device memory that was taken", bytes);
+  }
+
   DeferredStream& stream(device::Stream s) { return streams_[static_cast<size_t>(s)]; }
 
   template <typename Operation>
@@ -336,6 +358,7 @@ class DeferredBackend : public device::Backend {
   int launches_ = 0;
   std::array<DeferredStream, device::kStreams> streams_;
   std::deque<bool> passed_;  // of every event, in order
+  std::map<const char*, size_t> allocated_;
   loadbalance::Random random_;
 };
 

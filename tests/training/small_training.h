@@ -37,11 +37,11 @@ inline bert::BertConfig small_bert(int layers = 2) {
   return config;
 }
 
-// A file of a model with one layer.
-inline void write_small_model(const std::filesystem::path& path) {
+inline void write_small_model(const std::filesystem::path& path, int layers = 1) {
   write_file_atomically(path, R"({"vocab_size": 45, "hidden_size": 64,
-    "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
-    "max_position_embeddings": 32, "type_vocab_size": 2, "hidden_act": "gelu"})");
+    "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 32,
+    "type_vocab_size": 2, "hidden_act": "gelu", "num_hidden_layers": )" +
+                                  std::to_string(layers) + "}");
 }
 
 // Every token is the one before plus one, so masked ones can be told from their neighbours. Half

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -87,6 +88,38 @@ TEST_F(TimelineTest, BeginsWhenTheRanksHaveMet) {
   ASSERT_EQ(ranks.met.size(), 1u);
   timeline.add(Lane::kStep, "at the meeting", ranks.met[0], ranks.met[0]);
   EXPECT_LE(spans(written(timeline)).at(0)["ts"].get<double>(), 0.0);
+}
+
+// The other of two ranks, whose events are one line.
+class OtherRank : public comm::MirrorCommunicator {
+ public:
+  void broadcast(void* data, size_t bytes, int root) override {
+    if (root != 1) return;
+    if (!told_size_) {
+      ASSERT_EQ(bytes, sizeof(uint64_t));
+      *static_cast<uint64_t*>(data) = line_.size();
+    } else {
+      ASSERT_EQ(bytes, line_.size()) << "ranks give different sizes";
+      std::ranges::copy(line_, static_cast<char*>(data));
+    }
+    told_size_ = true;
+  }
+
+ private:
+  const std::string line_ =
+      R"({"ph": "X", "name": "elsewhere", "pid": 1, "tid": 0, "ts": 1, "dur": 2})"
+      ",\n";
+  bool told_size_ = false;
+};
+
+TEST_F(TimelineTest, HoldsTheSpansOfEveryRank) {
+  OtherRank ranks;
+  Timeline timeline(ranks);
+  timeline.add(Lane::kStep, "here", Clock::now(), Clock::now());
+  const auto all = spans(written(timeline));
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0]["name"], "here");
+  EXPECT_EQ(all[1]["name"], "elsewhere");
 }
 
 TEST_F(TimelineTest, APlaceThatCannotBeWrittenIsNamed) {
