@@ -36,7 +36,7 @@ NEAREST = {
     "comm": ["test_comm", "test_comm_mpi:2", "test_comm_mpi:3", "test_training"],
     "optim": ["test_optim", "test_training"],
     "loadbalance": ["test_loadbalance", "test_training"],
-    "training": ["test_training", "test_training_mpi:2"],
+    "training": ["test_training", "test_training_mpi:2", "test_training_stages_mpi:2", "test_training_modules_mpi:2"],
     "bert": ["test_bert=-*EachDamagedByte*", "test_training", "test_bert=*EachDamagedByte*"],
     "results": ["test_results=-Published*", "test_results=Published*"],
     "compliance": ["test_compliance=-Published*", "test_results=-Published*", "test_compliance=Published*"],
@@ -44,19 +44,23 @@ NEAREST = {
 }
 # What survivors are tried with at the end: slower, and farther off.
 WIDER = {
-    "comm": ["test_training_mpi:2", "test_training_mpi:4"],
+    "comm": ["test_training_mpi:2", "test_training_mpi:4", "test_training_stages_mpi:2"],
     "optim": ["test_training_mpi:2"],
     "loadbalance": ["test_training_mpi:2", "test_cli=Bench*"],
     "training": ["test_cli=Train.*:Bench*"],
-    "bert": ["test_cli=Eval.*:Train.*"],
+    "bert": ["test_training_stages_mpi:2", "test_cli=Eval.*:Train.*"],
     "results": ["test_cli_tools", "test_cli=PlotCommand.*"],
     "compliance": ["test_cli_tools"],
-    "harness": ["test_cli=Train.*:*Signal.*:RunningJob.*"],
+    "harness": ["test_cli=Train.*:*Signal.*:RunningJob.*:*ResumedJob*"],
 }
 # The reduction on device streams is built with CUDA alone; its tests need no GPU.
 NEEDS_CUDA = {"comm/buckets/stream_engine.cc": ["test_comm_streams_mpi:2", "test_training_streams_mpi:2"]}
 
 MEMORY_LIMIT = 16 << 30  # bytes of address space: a mutant may ask for any amount
+MOST_SECONDS = 1200  # of a suite without a mutant
+
+BEGUN = re.compile(r"\[ RUN      \] (\S+)")
+PASSED = re.compile(r"\[       OK \] (\S+) \((\d+) ms\)")
 
 Mutation = collections.namedtuple("Mutation", "file line kind begin end text before after")
 
@@ -202,8 +206,9 @@ class Copy:
         return subprocess.run(["ninja", "-C", self.build, "-j1", target], env=self.environment,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
-    def test(self, suite, limit, nearest=""):
-        """What noticed: the name of a test that failed, "hung in" one at the time limit, or nothing."""
+    def test(self, suite, limit_of, nearest=""):
+        """What noticed: the name of a test that failed, "hung in" one that took longer than limit_of(its name), or
+        nothing."""
         target, ranks, chosen = re.fullmatch(r"(\w+)(?::(\d))?(?:=(.*))?", suite).groups()
         chosen = nearest + (chosen or "")
         command = [str(next(self.build.glob(f"tests/*/{target}"))), "--gtest_fail_fast",
@@ -214,23 +219,25 @@ class Copy:
         with open(output, "w") as file:
             process = subprocess.Popen(command, env=self.environment, cwd=self.tree, stdout=file, stderr=file,
                                        stdin=subprocess.DEVNULL, preexec_fn=limits, start_new_session=True)
-            try:
-                status = process.wait(limit)
-            except subprocess.TimeoutExpired:
+            status = wait(process, output, limit_of)
+            if status is None:
                 process.terminate()  # mpirun ends its ranks
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(5)
-                status = None
             self.end_strays()
             process.wait()
         self.clear_temporary()
         if status == 0:
             return ""
-        text = output.read_text(errors="replace")
+        text = self.output()
         failed = re.search(r"^\[  FAILED  \] ([^ ,\n]+)", text, re.MULTILINE) if status is not None else None
-        begun = re.findall(r"\[ RUN      \] (\S+)", text)
+        begun = BEGUN.findall(text)
         name = failed[1] if failed else begun[-1] if begun else target
         return ("hung in " if status is None else "") + f"{target}: {name}"
+
+    def output(self):
+        """What the last test wrote."""
+        return (self.work / "output.txt").read_text(errors="replace")
 
     def end_strays(self):
         """Ends what a test started and left behind: whatever has this campaign's tag in its environment."""
@@ -253,6 +260,19 @@ class Copy:
             yield
         finally:
             path.write_text(text)
+
+
+def wait(process, output, limit_of):
+    """The exit status of a process that runs tests; None where one of them takes too long."""
+    running, since = "", time.monotonic()
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(0.5)
+        last = (BEGUN.findall(output.read_text(errors="replace")) or [""])[-1]
+        if last != running:
+            running, since = last, time.monotonic()
+        if time.monotonic() - since > limit_of(running):
+            return None
 
 
 def limits():
@@ -290,34 +310,38 @@ def nearest_tests(tree, file):
 
 class Judge:
     def __init__(self, copy):
-        self.copy, self.limit = copy, {}
+        self.copy, self.seconds = copy, {}
 
     def time_limit(self, suite):
-        """Builds and runs a suite without a mutant, once: that must pass, and says what is too long."""
-        if suite not in self.limit:
+        """Builds and runs a suite without a mutant, once: that must pass, and says what is too long for each test."""
+        if suite not in self.seconds:
             if not self.copy.make(suite):
                 sys.exit(f"{suite} cannot be built without a mutant")
             start = time.monotonic()
-            if noticed := self.copy.test(suite, 1200):
+            if noticed := self.copy.test(suite, lambda test: MOST_SECONDS):
                 sys.exit(f"fails without a mutant: {noticed}")
-            seconds = time.monotonic() - start
-            self.limit[suite] = 20 + 4 * seconds
-            print(f"  {suite} passes without a mutant in {seconds:.0f} s", flush=True)
-        return self.limit[suite]
+            self.seconds[suite] = {test: 1e-3 * int(ms) for test, ms in PASSED.findall(self.copy.output())}
+            print(f"  {suite} passes without a mutant in {time.monotonic() - start:.0f} s", flush=True)
+        seconds = self.seconds[suite]
+        return lambda test: 20 + 4 * seconds.get(test, max(seconds.values(), default=0))
+
+    def noticed_by(self, suite, tests):
+        limit_of = self.time_limit(suite)
+        by = self.copy.test(suite, limit_of, tests)
+        if by.startswith("hung"):  # or the machine is busy
+            by = self.copy.test(suite, lambda test: 4 * limit_of(test), tests)
+        return by
 
     def outcome(self, mutation, suites):
         """(outcome, by what): "noticed", "hung", "survived" or "does not compile"."""
         for suite in suites:
-            limit = self.time_limit(suite)
+            self.time_limit(suite)  # before there is a mutant
             nearest = nearest_tests(self.copy.tree, mutation.file) if suite == nearest_suites(mutation.file)[0] else ""
             with self.copy.mutated(mutation):
                 if not self.copy.make(suite):
                     return "does not compile", ""
                 for tests in [nearest, ""] if nearest else [""]:
-                    by = self.copy.test(suite, limit, tests)
-                    if by.startswith("hung"):  # or the machine is busy
-                        by = self.copy.test(suite, 4 * limit, tests)
-                    if by:
+                    if by := self.noticed_by(suite, tests):
                         return ("hung" if by.startswith("hung") else "noticed"), by
         return "survived", ""
 
