@@ -24,12 +24,18 @@ class ResumedJob : public SmallBenchmark {
   std::filesystem::path file(const std::string& output, const std::string& name) const {
     return std::filesystem::path(path(output)) / "Strata" / "results" / "small" / "bert" / name;
   }
-  int checkpoints(const std::string& output) const {
+  // Those that every rank has written.
+  int checkpoints(const std::string& output, int ranks) const {
     std::error_code ignored;
     int count = 0;
     for (const auto& folder :
          std::filesystem::directory_iterator(file(output, "result_0.checkpoints"), ignored)) {
-      count += std::filesystem::exists(folder.path() / "rank_0.safetensors", ignored) ? 1 : 0;
+      bool whole = true;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const std::string name = "rank_" + std::to_string(rank) + ".safetensors";
+        whole &= std::filesystem::exists(folder.path() / name, ignored);
+      }
+      count += whole ? 1 : 0;
     }
     return count;
   }
@@ -45,8 +51,8 @@ class ResumedJob : public SmallBenchmark {
       Process job(command(many_steps(output), ranks));
       ASSERT_TRUE(wait_until([&] { return says("init_start"); }, kLimit));
       const pid_t victim = ranks == 1 ? job.pid() : find_rank(job.pid(), number).value();
-      ASSERT_TRUE(
-          wait_until([&] { return checkpoints(output) >= wanted || !job.running(); }, kLimit));
+      ASSERT_TRUE(wait_until([&] { return checkpoints(output, ranks) >= wanted || !job.running(); },
+                             kLimit));
       if (!job.running()) continue;
       ::kill(victim, SIGKILL);
       EXPECT_NE(job.wait(std::chrono::seconds(10)).exit_code, 0);
