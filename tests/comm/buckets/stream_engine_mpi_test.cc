@@ -285,10 +285,14 @@ TEST(NcclOverRanks, FindsTheLargest) {
   DeferredBackend device(host, 1);
   device.use_collectives(device::cuda::make_nccl_collectives);
   const auto nccl = make_collectives(*world, device, Stream::kCompute);
-  std::vector<float> values{static_cast<float>(world->rank()), -1.0f};
-  nccl->all_reduce_max(values.data(), 2);
+  const device::Buffer memory(device, 2 * sizeof(float));
+  auto* const values = memory.as<float>();
+  values[0] = static_cast<float>(world->rank());
+  values[1] = -1;
+  nccl->all_reduce_max(values, 2);
   device.synchronize(Stream::kCompute);
-  EXPECT_EQ(values, (std::vector<float>{static_cast<float>(world->size() - 1), -1.0f}));
+  EXPECT_EQ(values[0], static_cast<float>(world->size() - 1));
+  EXPECT_EQ(values[1], -1);
 }
 
 TEST(NcclOverRanks, HasTheHostsWaitsForItWatched) {
