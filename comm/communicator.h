@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/range.h"
+#include "comm/rank_order_sum.h"
 #include "comm/traffic.h"
 #include "device/collectives.h"
 #include "device/dtype.h"
@@ -44,7 +45,8 @@ class Communicator {
   virtual int size() const = 0;
 
   // Element-wise sum over ranks, in place; every rank gets the same bits. f32 or f64; bf16 is
-  // summed in f32 and rounded once. Sleeps rather than spins while it waits.
+  // summed in f32 and rounded once, unless `accumulate` says otherwise. Sleeps rather than spins
+  // while it waits.
   virtual void all_reduce_sum(void* data, int64_t count, device::DType dtype) = 0;
   virtual void all_reduce_sum(std::span<int64_t> values) = 0;
   // The largest over ranks, in place.
@@ -54,6 +56,9 @@ class Communicator {
   // the second gives every rank's shard to all.
   virtual void reduce_scatter_sum(void* data, int64_t count, device::DType dtype) = 0;
   virtual void all_gather(void* data, int64_t count, device::DType dtype) = 0;
+  // How bf16 is summed from now on by this communicator, not by its duplicates. All ranks say the
+  // same.
+  virtual void accumulate(const Accumulation&) {}
   virtual void broadcast(void* data, size_t bytes, int root) = 0;
   virtual void barrier() = 0;
   // From now on a collective that takes longer than `stall_seconds`, of this communicator, the one

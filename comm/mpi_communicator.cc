@@ -69,6 +69,8 @@ class MpiCommunicator final : public Communicator {
     if (size_ > 1) gather(data, count, dtype, "an all-gather");
   }
 
+  void accumulate(const Accumulation& accumulation) override { accumulation_ = accumulation; }
+
   void end_job_after(double stall_seconds) override { stall_->set_limit(stall_seconds); }
   std::shared_ptr<device::HostWaits> device_waits() override {
     return {stall_, &stall_->device_waits()};
@@ -130,8 +132,8 @@ class MpiCommunicator final : public Communicator {
 
  private:
   // Every rank gathers all ranks' parts of its shard and sums them in rank order, once: every
-  // element has the same bits whatever MPI does, and bf16 is rounded once. With gather, as much
-  // travels as in a ring all-reduce. `operation` is what they are part of.
+  // element has the same bits whatever MPI does. With gather, as much travels as in a ring
+  // all-reduce. `operation` is what they are part of.
   void reduce_scatter(void* data, int64_t count, device::DType dtype, const char* operation) {
     const Shards shards = all_shards(count);
     const int mine = shards.counts[rank_];
@@ -147,7 +149,8 @@ class MpiCommunicator final : public Communicator {
     traffic_->add_reduce_scatter(count, dtype, rank_, size_);
     sum_in_rank_order(
         parts_.data(), size_, mine, dtype,
-        static_cast<char*>(data) + static_cast<size_t>(shards.begins[rank_]) * size_of(dtype));
+        static_cast<char*>(data) + static_cast<size_t>(shards.begins[rank_]) * size_of(dtype),
+        accumulation_);
   }
 
   void gather(void* data, int64_t count, device::DType dtype, const char* operation) {
@@ -192,6 +195,7 @@ class MpiCommunicator final : public Communicator {
   int size_ = 1;
   std::shared_ptr<StallWatch> stall_;
   std::shared_ptr<Traffic> traffic_;
+  Accumulation accumulation_;
   std::vector<char> parts_;
 };
 

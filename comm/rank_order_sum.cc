@@ -24,10 +24,62 @@ void sum_parts(const Element* parts, int ranks, int64_t count, Element* sum) {
   }
 }
 
+// Of up to 2^31 parts, in chunks of 2 at least: a block of running sums for each level.
+constexpr int kLevels = 32;
+constexpr int64_t kSmallBlock = 256;  // whose levels stay in the first-level cache
+
+// Parts are blocks of `size` elements at a distance of `stride`.
+struct Parts {
+  const device::BFloat16* data;
+  int count;
+  int64_t stride;
+  int64_t size;
+
+  Parts at(int64_t first, int64_t most) const {
+    return {data + first * stride, static_cast<int>(std::min(most, count - first)), stride, size};
+  }
+};
+
+float in_bf16(float value) { return float{device::BFloat16(value)}; }
+
+void add_in_a_row(const Parts& parts, float* sum) {
+  for (int64_t i = 0; i < parts.size; ++i) sum[i] = float{parts.data[i]};
+  for (int part = 1; part < parts.count; ++part) {
+    const device::BFloat16* terms = parts.data + part * parts.stride;
+    for (int64_t i = 0; i < parts.size; ++i) sum[i] = in_bf16(sum[i] + float{terms[i]});
+  }
+}
+
+// `in_chunk`: parts that one chunk of this level adds up, chunk^k, not fewer than there are. Behind
+// `sum` there is a block for every level below.
+void add_in_chunks(const Parts& parts, int64_t in_chunk, int chunk, float* sum) {
+  if (in_chunk <= chunk) return add_in_a_row(parts, sum);
+  const int64_t below = in_chunk / chunk;
+  add_in_chunks(parts.at(0, below), below, chunk, sum);
+  for (int64_t first = below; first < parts.count; first += below) {
+    float* terms = sum + kSmallBlock;
+    add_in_chunks(parts.at(first, below), below, chunk, terms);
+    for (int64_t i = 0; i < parts.size; ++i) sum[i] = in_bf16(sum[i] + terms[i]);
+  }
+}
+
+void sum_in_bf16(const device::BFloat16* parts, int ranks, int64_t count, int chunk,
+                 device::BFloat16* sum) {
+  std::array<float, kLevels * kSmallBlock> levels;
+  if (chunk == 0) chunk = std::max(ranks, 2);
+  int64_t in_chunk = chunk;
+  while (in_chunk < ranks) in_chunk *= chunk;
+  for (int64_t begin = 0; begin < count; begin += kSmallBlock) {
+    const Parts block{parts + begin, ranks, count, std::min(kSmallBlock, count - begin)};
+    add_in_chunks(block, in_chunk, chunk, levels.data());
+    for (int64_t i = 0; i < block.size; ++i) sum[begin + i] = levels[i];
+  }
+}
+
 }  // namespace
 
-void sum_in_rank_order(const void* parts, int ranks, int64_t count, device::DType dtype,
-                       void* sum) {
+void sum_in_rank_order(const void* parts, int ranks, int64_t count, device::DType dtype, void* sum,
+                       const Accumulation& accumulation) {
   using device::BFloat16;
   switch (dtype) {
     case device::DType::kF64:
@@ -37,6 +89,10 @@ void sum_in_rank_order(const void* parts, int ranks, int64_t count, device::DTyp
       return sum_parts<float, float>(static_cast<const float*>(parts), ranks, count,
                                      static_cast<float*>(sum));
     case device::DType::kBF16:
+      if (accumulation.in_bf16) {
+        return sum_in_bf16(static_cast<const BFloat16*>(parts), ranks, count, accumulation.chunk,
+                           static_cast<BFloat16*>(sum));
+      }
       return sum_parts<BFloat16, float>(static_cast<const BFloat16*>(parts), ranks, count,
                                         static_cast<BFloat16*>(sum));
     case device::DType::kE4M3:

@@ -38,6 +38,7 @@ enum class Sharding : uint8_t { kNone, kState, kGradients, kAll };
 using ScheduleKind = optim::Schedule;
 using ClipMode = comm::ClipMode;
 enum class ReduceDType : uint8_t { kFp32, kBf16 };
+enum class ReduceAccumulation : uint8_t { kFp32, kBf16, kBf16Chunked };
 
 // The name of a value as it is written in the YAML file.
 const char* name_of(Division);
@@ -55,6 +56,7 @@ const char* name_of(Sharding);
 const char* name_of(ScheduleKind);
 const char* name_of(ClipMode);
 const char* name_of(ReduceDType);
+const char* name_of(ReduceAccumulation);
 
 struct SubmissionConfig {
   std::string organization = "Strata";
@@ -156,6 +158,8 @@ struct ClipConfig {
 
 struct ReduceConfig {
   ReduceDType dtype = ReduceDType::kFp32;
+  ReduceAccumulation accumulate = ReduceAccumulation::kFp32;
+  int chunk = 4;                   // ranks; of kBf16Chunked
   double bucket_megabytes = 25.0;  // of the reduced dtype, 1e6 bytes
   bool early_words = false;
 };

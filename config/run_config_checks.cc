@@ -153,6 +153,17 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
                      "for another optimizer",
                      name_of(config.optimizer.name))});
   }
+  if (config.reduce.accumulate != ReduceAccumulation::kFp32) {
+    const auto refuse_if = [&](bool found, const char* reason) {
+      if (found) conflicts.push_back({"reduce.accumulate", reason});
+    };
+    refuse_if(config.reduce.dtype != ReduceDType::kBf16,
+              "what is added up in bf16 is sent in bf16; set reduce.dtype to bf16, or accumulate "
+              "to fp32");
+    refuse_if(config.ouroboros.modules > 1,
+              "modules reduce nothing; set accumulate to fp32, or use 1 module");
+    refuse_if(closed, "sums in bf16 are for the open division (run.division is closed); use fp32");
+  }
   if (config.reduce.early_words) {
     const auto refuse = [&](const char* reason) {
       conflicts.push_back({"reduce.early_words", reason});

@@ -298,6 +298,12 @@ ConfigSection reduce_section() {
   return section(
       "reduce", "How gradients are summed over the ranks.",
       {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they are reduced in."),
+       key("accumulate", get, &S::accumulate, Choice<ReduceAccumulation>{},
+           "Type in which ranks' gradients are added up, in the order of ranks. Not fp32: with "
+           "`reduce.dtype` bf16, on backends in host memory, and in the open division. The same "
+           "bytes are sent."),
+       key("chunk", get, &S::chunk, Integer<int>{2, 1 << 20},
+           "Ranks in a chunk of `accumulate` bf16_chunked."),
        key("bucket_megabytes", get, &S::bucket_megabytes, Number::up_to(0, 1e6),
            "Size of a bucket in that type, in 10^6 bytes; a bucket is reduced while backward fills "
            "the next."),

@@ -82,7 +82,13 @@ constexpr NamedChoice<ClipMode> kClipModes[] = {
      "each rank, bucket by bucket, as soon as backward has filled it; open division only"}};
 constexpr NamedChoice<ReduceDType> kReduceDTypes[] = {
     {ReduceDType::kFp32, "fp32", "32-bit floats"},
-    {ReduceDType::kBf16, "bf16", "half the traffic, rounded once"}};
+    {ReduceDType::kBf16, "bf16", "half the traffic"}};
+constexpr NamedChoice<ReduceAccumulation> kReduceAccumulations[] = {
+    {ReduceAccumulation::kFp32, "fp32", "rounded once, at the end"},
+    {ReduceAccumulation::kBf16, "bf16",
+     "rounded after every addition, as by a ring that adds in bf16"},
+    {ReduceAccumulation::kBf16Chunked, "bf16_chunked",
+     "so, too, but in chunks of ranks, whose sums are added up in chunks, and so on"}};
 
 template <typename Enum>
 const char* find_name(Enum value) {
@@ -161,6 +167,10 @@ template <>
 std::span<const NamedChoice<ReduceDType>> choices_of() {
   return kReduceDTypes;
 }
+template <>
+std::span<const NamedChoice<ReduceAccumulation>> choices_of() {
+  return kReduceAccumulations;
+}
 
 const char* name_of(Division value) { return find_name(value); }
 const char* name_of(SubmissionStatus value) { return find_name(value); }
@@ -177,5 +187,6 @@ const char* name_of(Sharding value) { return find_name(value); }
 const char* name_of(ScheduleKind value) { return find_name(value); }
 const char* name_of(ClipMode value) { return find_name(value); }
 const char* name_of(ReduceDType value) { return find_name(value); }
+const char* name_of(ReduceAccumulation value) { return find_name(value); }
 
 }  // namespace strata::config

@@ -179,11 +179,22 @@ bool is_sharded(const config::RunConfig& config, const comm::Communicator& repli
   return config.optimizer.sharded != config::Sharding::kNone && replicas.size() > 1;
 }
 
+namespace {
+
+comm::Accumulation accumulation(const config::ReduceConfig& config) {
+  using Kind = config::ReduceAccumulation;
+  return {.in_bf16 = config.accumulate != Kind::kFp32,
+          .chunk = config.accumulate == Kind::kBf16Chunked ? config.chunk : 0};
+}
+
+}  // namespace
+
 comm::BucketOptions bucket_options(const config::RunConfig& config) {
   return {.clip = config.clip.mode,
           .max_norm = static_cast<float>(config.clip.max_norm),
           .reduce_dtype = config.reduce.dtype == config::ReduceDType::kBf16 ? device::DType::kBF16
                                                                             : device::DType::kF32,
+          .accumulation = accumulation(config.reduce),
           .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6)};
 }
 

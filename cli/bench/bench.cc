@@ -15,6 +15,7 @@ void add_bench_command(CLI::App& app, int&) {
   add_bench_optimizer(*bench);
   add_bench_cost(*bench);
   add_bench_start(*bench);
+  add_bench_accumulation(*bench);
 }
 
 }  // namespace strata::cli

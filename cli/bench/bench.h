@@ -5,6 +5,7 @@
 
 namespace strata::cli {
 
+void add_bench_accumulation(CLI::App& bench);
 void add_bench_step(CLI::App& bench);
 void add_bench_operations(CLI::App& bench);
 void add_bench_balance(CLI::App& bench);

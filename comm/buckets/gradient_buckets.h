@@ -31,6 +31,7 @@ struct BucketOptions {
   ClipMode clip = ClipMode::kAfterAllReduce;
   float max_norm = 1.0f;
   device::DType reduce_dtype = device::DType::kF32;  // in place where gradients are of this dtype
+  Accumulation accumulation;                         // of sums in bf16; in host memory
   int64_t bucket_bytes = 25'000'000;                 // of reduce_dtype, about (see make_buckets)
   // If present: optimizer state is sharded among the ranks (ZeRO stage 1, Rajbhandari et al. 2020).
   // A rank gets the sum of only its local_shard of every bucket and updates that; then these

@@ -35,6 +35,10 @@ class StreamEngine final : public BucketEngine {
       collectives_ = make_collectives(*communicator_, backend, Stream::kReduce);
       connect(options.reduce_dtype, options.gathered_weights.dtype);
     }
+    if (options.accumulation.in_bf16) {
+      fail("{}: sums in bf16 are made in host memory only; use reduce.accumulate fp32",
+           backend.name());
+    }
     if (options.late_rows.table.size() > 0) {
       fail("{}: late rows are reduced in host memory only; use reduce.early_words false",
            backend.name());

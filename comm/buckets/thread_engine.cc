@@ -181,6 +181,7 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
       reduce_buffers_(arithmetic_.buckets().size()),
       readiness_(arithmetic_.buckets(), arithmetic_.rounds()),
       cast_back_(arithmetic_.buckets().size()) {
+  communicator_->accumulate(options.accumulation);
   if (options.late_rows.table.size() > 0) {
     const bool clips_own =
         clip_ == ClipMode::kBeforeAllReduce || clip_ == ClipMode::kBucketBeforeAllReduce;

@@ -34,6 +34,7 @@ class SlowLink final : public Communicator {
     inner_->broadcast(data, bytes, root);
   }
   void barrier() override { inner_->barrier(); }
+  void accumulate(const Accumulation& accumulation) override { inner_->accumulate(accumulation); }
   void end_job_after(double stall_seconds) override { inner_->end_job_after(stall_seconds); }
   std::shared_ptr<device::HostWaits> device_waits() override { return inner_->device_waits(); }
   Traffic* traffic() override { return inner_->traffic(); }

@@ -56,6 +56,25 @@ TEST(MpiCommunicator, SumsBF16InF32AndRoundsOnce) {
   expect_sum_in_rank_order<BFloat16, float>(DType::kBF16);
 }
 
+// 256 + 1 is not a bf16. In a row all ones are lost; of pairs, those of the first pair's.
+TEST(MpiCommunicator, SumsBF16AsItIsToldTo) {
+  const auto communicator = make_mpi_communicator();
+  const int rank = communicator->rank(), ranks = communicator->size();
+  const auto sum = [&](Communicator& by) {
+    std::vector<BFloat16> values(1000, rank == 0 ? 256.0f : 1.0f);
+    by.all_reduce_sum(values.data(), 1000, DType::kBF16);
+    for (const BFloat16 value : values) EXPECT_EQ(value.bits, values[0].bits);
+    return float{values[0]};
+  };
+  communicator->accumulate({.in_bf16 = true});
+  EXPECT_EQ(sum(*communicator), 256.0f);
+  EXPECT_EQ(sum(*communicator->duplicate()), float{BFloat16(255.0f + static_cast<float>(ranks))});
+  communicator->accumulate({.in_bf16 = true, .chunk = 2});
+  EXPECT_EQ(sum(*communicator), ranks == 4 ? 258.0f : 256.0f);
+  communicator->accumulate({});
+  EXPECT_EQ(sum(*communicator), float{BFloat16(255.0f + static_cast<float>(ranks))});
+}
+
 TEST(MpiCommunicator, HalvesOfAnAllReduceGiveItsBits) {
   const auto communicator = make_mpi_communicator();
   const int rank = communicator->rank(), ranks = communicator->size();

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
+
+#include "device/reference/sums/rounded_sum.h"
 
 namespace strata::comm {
 namespace {
@@ -28,6 +31,46 @@ TEST(RankOrderSum, RoundsBF16Once) {
   BFloat16 sum;
   sum_in_rank_order(parts.data(), 3, 1, DType::kBF16, &sum);
   EXPECT_EQ(float{sum}, 258.0f);
+}
+
+// The emulator, which knows nothing of blocks and levels, is the oracle.
+TEST(RankOrderSum, InBF16HasTheBitsOfTheEmulatedSum) {
+  constexpr int kCount = 300;  // more than a block
+  std::mt19937 engine(3);
+  std::normal_distribution<float> normal;
+  for (const int ranks : {1, 2, 3, 7, 8, 9, 64, 100, 1024}) {
+    std::vector<BFloat16> parts(static_cast<size_t>(ranks) * kCount);
+    for (BFloat16& part : parts) part = normal(engine);
+    for (const int chunk : {0, 2, 3, 4, 8, 32, 99, 1000, 5000}) {
+      std::vector<BFloat16> sum(kCount);
+      sum_in_rank_order(parts.data(), ranks, kCount, DType::kBF16, sum.data(), {true, chunk});
+      for (int i = 0; i < kCount; ++i) {
+        std::vector<double> terms;
+        for (int rank = 0; rank < ranks; ++rank) terms.push_back(float{parts[rank * kCount + i]});
+        const double expected = device::reference::rounded_sum(
+            terms, {.format = {.exponent_bits = 8, .mantissa_bits = 7}, .chunk = chunk});
+        ASSERT_EQ(double{float{sum[i]}}, expected) << ranks << " ranks in chunks of " << chunk;
+      }
+    }
+  }
+}
+
+TEST(RankOrderSum, OfOneChunkHasTheBitsOfARow) {
+  std::mt19937 engine(4);
+  std::normal_distribution<float> normal;
+  std::vector<BFloat16> parts(37 * 5);
+  for (BFloat16& part : parts) part = normal(engine);
+  std::vector<BFloat16> row(5), chunk(5), pairs(5);
+  sum_in_rank_order(parts.data(), 37, 5, DType::kBF16, row.data(), {true, 0});
+  sum_in_rank_order(parts.data(), 37, 5, DType::kBF16, chunk.data(), {true, 37});
+  sum_in_rank_order(parts.data(), 37, 5, DType::kBF16, pairs.data(), {true, 2});
+  const auto bits = [](const std::vector<BFloat16>& values) {
+    std::vector<uint16_t> bits;
+    for (const BFloat16 value : values) bits.push_back(value.bits);
+    return bits;
+  };
+  EXPECT_EQ(bits(row), bits(chunk));
+  EXPECT_NE(bits(row), bits(pairs));
 }
 
 TEST(RankOrderSum, CoversEveryElementOfLongParts) {

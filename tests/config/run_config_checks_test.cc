@@ -93,6 +93,22 @@ TEST(RunConfigChecks, EarlyWordsNeedGradientsThatAreReducedWhole) {
             "early_words to false, or sharded to none");
 }
 
+TEST(RunConfigChecks, SumsInBf16NeedGradientsThatAreSentSo) {
+  RunConfig config;
+  config.reduce.accumulate = ReduceAccumulation::kBf16Chunked;
+  EXPECT_EQ(conflict_of(config),
+            "<reduce.accumulate>: reduce.accumulate: what is added up in bf16 is sent in bf16; set "
+            "reduce.dtype to bf16, or accumulate to fp32");
+  config.reduce.dtype = ReduceDType::kBf16;
+  EXPECT_EQ(conflict_of(config), "");
+  config.run.division = Division::kClosed;
+  config.optimizer.name = OptimizerKind::kLamb;
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  EXPECT_EQ(conflict_of(config),
+            "<reduce.accumulate>: reduce.accumulate: sums in bf16 are for the open division "
+            "(run.division is closed); use fp32");
+}
+
 TEST(RunConfigChecks, WhatStagesCannotDoIsRefused) {
   RunConfig pipeline;
   pipeline.parallel.stages = 4;

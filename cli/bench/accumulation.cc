@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "bench/accumulation_benchmark.h"
+#include "cli/bench/bench.h"
+#include "harness/progress.h"
+
+namespace strata::cli {
+namespace {
+
+using bench::AccumulationBenchmark;
+
+struct BenchAccumulationOptions {
+  bench::AccumulationOptions benchmark;
+  bool json = false;
+};
+
+void print_json(const AccumulationBenchmark& b, const BenchAccumulationOptions& options) {
+  using Json = nlohmann::ordered_json;
+  Json sums = Json::array(), retention = Json::array(), all_reduces = Json::array();
+  for (const auto& line : b.sums) {
+    sums.push_back({{"mantissa_bits", line.mantissa_bits},
+                    {"terms", line.terms},
+                    {"chunk", line.chunk},
+                    {"relative_rms_error", line.error},
+                    {"closed_form", line.closed_form}});
+  }
+  for (const auto& line : b.retention) {
+    retention.push_back({{"mantissa_bits", line.mantissa_bits},
+                         {"terms", line.terms},
+                         {"chunk", line.chunk},
+                         {"variance_retention_ratio", line.ratio},
+                         {"standard_error", line.uncertainty},
+                         {"retained", line.retained()},
+                         {"uncertain", line.uncertain()}});
+  }
+  for (const auto& line : b.all_reduces) {
+    all_reduces.push_back({{"ranks", line.ranks},
+                           {"bytes_sent_per_element", line.bytes_per_element},
+                           {"rounded_once", line.once},
+                           {"row", line.row},
+                           {"row_closed_form", line.row_closed_form},
+                           {"two_levels", line.two_levels},
+                           {"two_levels_closed_form", line.two_levels_closed_form},
+                           {"chunks_of_4", line.chunked},
+                           {"chunks_of_4_closed_form", line.chunked_closed_form}});
+  }
+  fmt::print("{}\n", Json{{"trials", options.benchmark.trials},
+                          {"seed", options.benchmark.seed},
+                          {"sums", sums},
+                          {"variance_retention", retention},
+                          {"bf16_all_reduce", all_reduces}}
+                         .dump(2));
+}
+
+std::string percent(double error) { return fmt::format("{:.3g} %", 100 * error); }
+
+// "measured (off the closed form by)".
+std::string beside(double measured, double closed_form) {
+  return fmt::format("{} ({:+.0f} %)", percent(measured), 100 * (measured / closed_form - 1));
+}
+
+void print_sums(const AccumulationBenchmark& b) {
+  fmt::print("error of a sum of {} terms, rms, and how far it is off the closed form\n",
+             b.sums.front().terms);
+  fmt::print("{:>8}", "mantissa");
+  int bits = b.sums.front().mantissa_bits;
+  for (const auto& line : b.sums) {
+    if (line.mantissa_bits != bits) break;
+    fmt::print("{:>18}", line.chunk == 0 ? "in a row" : fmt::format("chunks of {}", line.chunk));
+  }
+  bits = 0;
+  for (const auto& line : b.sums) {
+    if (line.mantissa_bits != bits) fmt::print("\n{:>8}", bits = line.mantissa_bits);
+    fmt::print("{:>18}", beside(line.error, line.closed_form));
+  }
+  fmt::print("\n\n");
+}
+
+void print_retention(const AccumulationBenchmark& b) {
+  fmt::print(
+      "variance of rounded sums over that of exact ones; * where it is not retained "
+      "(e^(n (1 - ratio)) >= 50), ? where the draws leave that open\n");
+  fmt::print("{:>8}", "mantissa");
+  int bits = b.retention.front().mantissa_bits;
+  for (const auto& line : b.retention) {
+    if (line.mantissa_bits != bits) break;
+    fmt::print("{:>14}", line.chunk == 0 ? fmt::format("n = {}", line.terms)
+                                         : fmt::format("by {}", line.chunk));
+  }
+  bits = 0;
+  for (const auto& line : b.retention) {
+    if (line.mantissa_bits != bits) fmt::print("\n{:>8}", bits = line.mantissa_bits);
+    fmt::print("{:>12.4f} {}", line.ratio, line.uncertain() ? '?' : line.retained() ? ' ' : '*');
+  }
+  fmt::print("\n\n");
+}
+
+void print_all_reduces(const AccumulationBenchmark& b) {
+  fmt::print(
+      "all-reduce of bf16 over simulated ranks: rms error, and how far it is off the closed "
+      "form\n");
+  fmt::print("{:>6}{:>12}{:>14}{:>18}{:>18}{:>18}{:>12}\n", "ranks", "sent", "rounded once",
+             "in a row", "two levels", "chunks of 4", "4 / row");
+  for (const auto& line : b.all_reduces) {
+    fmt::print("{:>6}{:>12}{:>14}{:>18}{:>18}{:>18}{:>12.3f}\n", line.ranks,
+               fmt::format("{:.3f} B", line.bytes_per_element), percent(line.once),
+               beside(line.row, line.row_closed_form),
+               beside(line.two_levels, line.two_levels_closed_form),
+               beside(line.chunked, line.chunked_closed_form), line.chunked / line.row);
+  }
+}
+
+void run(BenchAccumulationOptions& options) {
+  std::optional<harness::Progress> progress;
+  options.benchmark.progress = [&](int done, int of) {
+    if (!progress) {
+      progress.emplace(
+          harness::ProgressOptions{.label = "bench", .unit = "lines", .total_steps = of});
+    }
+    progress->update({.step = done, .items = done});
+  };
+  const auto result = bench::benchmark_accumulation(options.benchmark);
+  progress->finish();
+  if (options.json) return print_json(result, options);
+  print_sums(result);
+  print_retention(result);
+  print_all_reduces(result);
+}
+
+}  // namespace
+
+void add_bench_accumulation(CLI::App& bench) {
+  const auto options = std::make_shared<BenchAccumulationOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "accumulation",
+      "What sums in few bits lose, in a row and in chunks, and with them an all-reduce in bf16 "
+      "(reduce.accumulate); beside closed forms; needs no data");
+  command
+      ->add_option("--trials", options->benchmark.trials,
+                   "Sums drawn for each figure; 2000 take about ten seconds")
+      ->check(CLI::Range(2, 1000000))
+      ->capture_default_str();
+  command->add_option("--seed", options->benchmark.seed, "Of the draws")->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace strata::cli
