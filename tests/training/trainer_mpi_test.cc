@@ -157,6 +157,27 @@ TEST_P(TrainerOverRanks, EveryOrderOfWorkHasTheSameBits) {
   }
 }
 
+// Two ranks' gradients are added up once, which rounds once, too.
+TEST(TrainerSums, InBf16AreThoseInFp32OfTwoRanksAlone) {
+  const auto world = comm::make_mpi_communicator();
+  const auto source = open_small(counting_instances(kSamples));
+  for (const auto sharded : {kNone, kState}) {
+    const auto weights = [&](config::ReduceAccumulation accumulate, int chunk) {
+      config::RunConfig config = run_of({config::ClipMode::kAfterAllReduce, kClips, kRandom, kBF16},
+                                        kGlobalBatch / world->size(), 1);
+      config.optimizer.sharded = sharded;
+      config.reduce.accumulate = accumulate;
+      config.reduce.chunk = chunk;
+      return train(config, *world, *source, 7, 4).weights;
+    };
+    using Kind = config::ReduceAccumulation;
+    const auto once = weights(Kind::kFp32, 4), row = weights(Kind::kBf16, 4);
+    EXPECT_EQ(once == row, world->size() <= 2);
+    EXPECT_EQ(weights(Kind::kBf16Chunked, world->size() + 1), row);
+    EXPECT_EQ(weights(Kind::kBf16Chunked, 2) == row, world->size() <= 3);
+  }
+}
+
 // The head's part of the words' gradient first, the input's part last: sums in another order.
 class EarlyWords : public TrainerOverRanks {};
 INSTANTIATE_TEST_SUITE_P(
