@@ -2,22 +2,24 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "tests/support/temporary_directory.h"
 
 namespace strata::loadbalance {
 namespace {
 
-std::vector<LengthCount> parse(const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "lengths.txt";
-  write_file_atomically(path, text);
-  return read_length_histogram(path);
-}
+class LengthHistogram : public testing_support::TemporaryDirectory {
+ protected:
+  std::vector<LengthCount> parse(const std::string& text) const {
+    write_file_atomically(directory_ / "lengths.txt", text);
+    return read_length_histogram(directory_ / "lengths.txt");
+  }
+};
 
-TEST(LengthHistogram, ReadsLinesAndComments) {
+TEST_F(LengthHistogram, ReadsLinesAndComments) {
   const auto histogram = parse("# shares\n\n512 3  # full\n128 1\n");
   ASSERT_EQ(histogram.size(), 2u);
   EXPECT_EQ(histogram[0].length, 128);
@@ -29,7 +31,7 @@ TEST(LengthHistogram, ReadsLinesAndComments) {
   EXPECT_EQ(eight[1].weight, 6) << "of 512";
 }
 
-TEST(LengthHistogram, MlperfsWikipediaHasTheSharesOfItsStrata) {
+TEST_F(LengthHistogram, MlperfsWikipediaHasTheSharesOfItsStrata) {
   std::vector<int> counts(4);
   for (const LengthCount& entry : in_proportion(mlperf_wikipedia_histogram(), 16000)) {
     counts.at(static_cast<size_t>((entry.length - 1) / 128)) += static_cast<int>(entry.weight);
@@ -39,7 +41,7 @@ TEST(LengthHistogram, MlperfsWikipediaHasTheSharesOfItsStrata) {
   }
 }
 
-TEST(LengthHistogram, EveryNumberOfSamplesIsReached) {
+TEST_F(LengthHistogram, EveryNumberOfSamplesIsReached) {
   const auto histogram = parse("1 1\n2 1\n3 1\n");
   for (size_t samples = 0; samples < 50; ++samples) {
     int64_t reached = 0;
@@ -48,7 +50,7 @@ TEST(LengthHistogram, EveryNumberOfSamplesIsReached) {
   }
 }
 
-TEST(LengthHistogram, OfLengthsCountsThem) {
+TEST_F(LengthHistogram, OfLengthsCountsThem) {
   const auto histogram = histogram_of(std::vector<uint16_t>{7, 512, 7, 65535});
   ASSERT_EQ(histogram.size(), 3u);
   EXPECT_EQ(histogram[0].length, 7);
@@ -57,7 +59,7 @@ TEST(LengthHistogram, OfLengthsCountsThem) {
   EXPECT_EQ(histogram[2].weight, 1);
 }
 
-TEST(LengthHistogram, WrongLinesAreNamed) {
+TEST_F(LengthHistogram, WrongLinesAreNamed) {
   for (const std::string line : {"512", "0 3", "70000 1", "5 -1", "5 1 2", "many 1"}) {
     try {
       parse("7 1\n" + line + "\n");
@@ -71,7 +73,7 @@ TEST(LengthHistogram, WrongLinesAreNamed) {
 }
 
 // 6 : 3 : 2 : 5, about a third full, a mean near 253.
-TEST(LengthHistogram, TheShippedLengthsHaveMlperfWikipediasShares) {
+TEST_F(LengthHistogram, TheShippedLengthsHaveMlperfWikipediasShares) {
   const auto histogram = in_proportion(
       read_length_histogram(STRATA_SOURCE_DIR "/bench/lengths/mlperf_wikipedia.txt"), 160000);
   std::vector<int> strata(4);
