@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <span>
 
 #include "base/error.h"
 #include "comm/rank_order_sum.h"
@@ -13,7 +14,6 @@ namespace strata::bench {
 namespace {
 
 using device::BFloat16;
-using device::reference::RoundedSum;
 
 constexpr int kExponentBits = 8;
 constexpr int kBF16Mantissa = 7;
@@ -51,19 +51,24 @@ struct Draws {
   }
 };
 
-Draws draw(const RoundedSum& sum, int64_t count, const AccumulationOptions& options) {
+// Sums of the same terms, once for each of the `chunks`.
+std::vector<Draws> draw(int mantissa_bits, int64_t count, std::span<const int64_t> chunks,
+                        const AccumulationOptions& options) {
+  const device::reference::FloatFormat format{kExponentBits, mantissa_bits};
   std::mt19937_64 engine(options.seed);
   std::normal_distribution<double> normal;
   std::vector<double> terms(count);
-  Draws draws;
+  std::vector<Draws> draws(chunks.size());
   for (int trial = 0; trial < options.trials; ++trial) {
     double exact = 0;
     for (double& term : terms) {
-      term = device::reference::rounded(normal(engine), sum.format);
+      term = device::reference::rounded(normal(engine), format);
       exact += term;
     }
-    draws.exact.push_back(exact);
-    draws.rounded.push_back(device::reference::rounded_sum(terms, sum));
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      draws[i].exact.push_back(exact);
+      draws[i].rounded.push_back(device::reference::rounded_sum(terms, {format, chunks[i]}));
+    }
   }
   return draws;
 }
@@ -134,28 +139,28 @@ AccumulationBenchmark benchmark_accumulation(const AccumulationOptions& options)
   constexpr int64_t kLengths[] = {256, 1024, 4096, 16384};
   AccumulationBenchmark result;
   int done = 0;
-  const int lines = (kMostBits - kFewestBits + 1) *
-                        static_cast<int>(std::size(kChunks) + 2 * std::size(kLengths)) +
+  const int parts = (kMostBits - kFewestBits + 1) * static_cast<int>(1 + std::size(kLengths)) +
                     static_cast<int>(std::log2(kMostRanks));
   const auto tell = [&] {
-    if (options.progress) options.progress(++done, lines);
+    if (options.progress) options.progress(++done, parts);
   };
   for (int bits = kFewestBits; bits <= kMostBits; ++bits) {
-    for (const int64_t chunk : kChunks) {
-      const Draws draws = draw({{kExponentBits, bits}, chunk}, kTerms, options);
-      result.sums.push_back(
-          {bits, kTerms, chunk, draws.relative_error(), sum_error(bits, kTerms, chunk)});
-      tell();
+    const auto draws = draw(bits, kTerms, kChunks, options);
+    for (size_t i = 0; i < draws.size(); ++i) {
+      result.sums.push_back({bits, kTerms, kChunks[i], draws[i].relative_error(),
+                             sum_error(bits, kTerms, kChunks[i])});
     }
+    tell();
   }
   for (int bits = kFewestBits; bits <= kMostBits; ++bits) {
     for (const int64_t terms : kLengths) {
-      for (const int64_t chunk : {int64_t{0}, about_root(terms)}) {
-        const Draws draws = draw({{kExponentBits, bits}, chunk}, terms, options);
+      const int64_t chunks[] = {0, about_root(terms)};
+      const auto draws = draw(bits, terms, chunks, options);
+      for (size_t i = 0; i < draws.size(); ++i) {
         result.retention.push_back(
-            {bits, terms, chunk, draws.variance_ratio(), draws.ratio_uncertainty()});
-        tell();
+            {bits, terms, chunks[i], draws[i].variance_ratio(), draws[i].ratio_uncertainty()});
       }
+      tell();
     }
   }
   for (int ranks = 2; ranks <= kMostRanks; ranks *= 2) {

@@ -64,40 +64,50 @@ std::string beside(double measured, double closed_form) {
   return fmt::format("{} ({:+.0f} %)", percent(measured), 100 * (measured / closed_form - 1));
 }
 
+// A row for every number of mantissa bits, a column for everything else.
+template <typename Line>
+void print_by_mantissa(const std::vector<Line>& lines, int width, const auto& column,
+                       const auto& cell) {
+  fmt::print("{:>8}", "mantissa");
+  for (const Line& line : lines) {
+    if (line.mantissa_bits != lines.front().mantissa_bits) break;
+    fmt::print("{:>{}}", column(line), width);
+  }
+  int bits = 0;
+  for (const Line& line : lines) {
+    if (line.mantissa_bits != bits) fmt::print("\n{:>8}", bits = line.mantissa_bits);
+    fmt::print("{:>{}}", cell(line), width);
+  }
+  fmt::print("\n\n");
+}
+
 void print_sums(const AccumulationBenchmark& b) {
   fmt::print("error of a sum of {} terms, rms, and how far it is off the closed form\n",
              b.sums.front().terms);
-  fmt::print("{:>8}", "mantissa");
-  int bits = b.sums.front().mantissa_bits;
-  for (const auto& line : b.sums) {
-    if (line.mantissa_bits != bits) break;
-    fmt::print("{:>18}", line.chunk == 0 ? "in a row" : fmt::format("chunks of {}", line.chunk));
-  }
-  bits = 0;
-  for (const auto& line : b.sums) {
-    if (line.mantissa_bits != bits) fmt::print("\n{:>8}", bits = line.mantissa_bits);
-    fmt::print("{:>18}", beside(line.error, line.closed_form));
-  }
-  fmt::print("\n\n");
+  print_by_mantissa(
+      b.sums, 18,
+      [](const auto& line) {
+        return line.chunk == 0 ? "in a row" : fmt::format("chunks of {}", line.chunk);
+      },
+      [](const auto& line) { return beside(line.error, line.closed_form); });
 }
 
 void print_retention(const AccumulationBenchmark& b) {
   fmt::print(
       "variance of rounded sums over that of exact ones; * where it is not retained "
       "(e^(n (1 - ratio)) >= 50), ? where the draws leave that open\n");
-  fmt::print("{:>8}", "mantissa");
-  int bits = b.retention.front().mantissa_bits;
-  for (const auto& line : b.retention) {
-    if (line.mantissa_bits != bits) break;
-    fmt::print("{:>14}", line.chunk == 0 ? fmt::format("n = {}", line.terms)
-                                         : fmt::format("by {}", line.chunk));
-  }
-  bits = 0;
-  for (const auto& line : b.retention) {
-    if (line.mantissa_bits != bits) fmt::print("\n{:>8}", bits = line.mantissa_bits);
-    fmt::print("{:>12.4f} {}", line.ratio, line.uncertain() ? '?' : line.retained() ? ' ' : '*');
-  }
-  fmt::print("\n\n");
+  print_by_mantissa(
+      b.retention, 14,
+      [](const auto& line) {
+        return line.chunk == 0 ? fmt::format("n = {}", line.terms)
+                               : fmt::format("by {}", line.chunk);
+      },
+      [](const auto& line) {
+        return fmt::format("{:.4f} {}", line.ratio,
+                           line.uncertain()  ? '?'
+                           : line.retained() ? ' '
+                                             : '*');
+      });
 }
 
 void print_all_reduces(const AccumulationBenchmark& b) {
@@ -120,7 +130,7 @@ void run(BenchAccumulationOptions& options) {
   options.benchmark.progress = [&](int done, int of) {
     if (!progress) {
       progress.emplace(
-          harness::ProgressOptions{.label = "bench", .unit = "lines", .total_steps = of});
+          harness::ProgressOptions{.label = "bench", .unit = "parts", .total_steps = of});
     }
     progress->update({.step = done, .items = done});
   };

@@ -23,14 +23,20 @@ std::vector<double> terms(int count, double scale, auto to_format) {
   return values;
 }
 
-// The compiler's own 16-bit type, from its largest to its smallest number and beyond.
-TEST(RoundedSum, RoundsToHalfPrecisionAsTheCompilerDoes) {
+// Numbers of every size from 2^lowest to 2^highest, as the compiler's own type has them.
+template <typename Float>
+void expect_rounded_as_the_compiler_does(const FloatFormat& format, int lowest, int highest) {
   std::mt19937_64 engine(1);
-  std::uniform_real_distribution<double> exponent(-28, 17), mantissa(-2, 2);
+  std::uniform_real_distribution<double> exponent(lowest, highest), mantissa(-2, 2);
   for (int i = 0; i < 100'000; ++i) {
     const double value = mantissa(engine) * std::exp2(exponent(engine));
-    ASSERT_EQ(rounded(value, kHalf), static_cast<double>(static_cast<_Float16>(value))) << value;
+    ASSERT_EQ(rounded(value, format), static_cast<double>(static_cast<Float>(value))) << value;
   }
+}
+
+// The compiler's own 16-bit type, from its largest to its smallest number and beyond.
+TEST(RoundedSum, RoundsToHalfPrecisionAsTheCompilerDoes) {
+  expect_rounded_as_the_compiler_does<_Float16>(kHalf, -28, 17);
   for (int bits = 0; bits < 0x7c00; ++bits) {  // halfway between neighbours, and just beside
     const double low = static_cast<double>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
     const double step =
@@ -42,12 +48,7 @@ TEST(RoundedSum, RoundsToHalfPrecisionAsTheCompilerDoes) {
 }
 
 TEST(RoundedSum, RoundsToSinglePrecisionAsTheCompilerDoes) {
-  std::mt19937_64 engine(2);
-  std::uniform_real_distribution<double> exponent(-152, 129), mantissa(-2, 2);
-  for (int i = 0; i < 100'000; ++i) {
-    const double value = mantissa(engine) * std::exp2(exponent(engine));
-    ASSERT_EQ(rounded(value, kSingle), static_cast<double>(static_cast<float>(value))) << value;
-  }
+  expect_rounded_as_the_compiler_does<float>(kSingle, -152, 129);
 }
 
 TEST(RoundedSum, KeepsZerosInfinitiesAndNaN) {
