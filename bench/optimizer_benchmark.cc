@@ -30,8 +30,10 @@ int64_t compute_size(const device::Backend& backend) {
              : static_cast<int64_t>(size_of(backend.compute_dtype()));
 }
 
-int64_t memory_of(const device::Backend& backend, int64_t parameters) {
-  return parameters * (4 * kMaster + compute_size(backend));
+int64_t memory_of(const config::RunConfig& config, const device::Backend& backend,
+                  int64_t parameters) {
+  const int arrays = 2 + training::state_per_weight(config.optimizer.name);
+  return parameters * (arrays * kMaster + compute_size(backend));
 }
 
 std::unique_ptr<device::Backend> make_cpu_backend(const config::RunConfig& config) {
@@ -63,7 +65,7 @@ class Passes {
     optimizer_ = training::make_optimizer(config.optimizer, backend, layout, arena_);
     const bool lamb = config.optimizer.name == config::OptimizerKind::kLamb;
     for (const bert::ParameterSegment& segment : layout.segments()) {
-      lamb&& segment.decay ? add_lamb_passes(segment) : add_adam_pass(segment);
+      lamb&& segment.decay ? add_lamb_passes(segment) : add_single_pass(segment);
     }
     fill_weights();
   }
@@ -112,8 +114,10 @@ class Passes {
   }
 
   float* at(const Tensor& tensor, int64_t offset) const { return tensor.as<float>() + offset; }
-  float* moment(size_t which, int64_t offset) const {
-    return at(optimizer_->state()[which].tensor, offset);
+  // Null where there is none of that number.
+  float* state(size_t which, int64_t offset) const {
+    const auto tensors = optimizer_->state();
+    return which < tensors.size() ? at(tensors[which].tensor, offset) : nullptr;
   }
   uint16_t* compute(int64_t offset) const {
     return arena_.compute_weights ? arena_.compute_weights.memory().as<uint16_t>() + offset
@@ -121,18 +125,20 @@ class Passes {
   }
 
   // One pass over neighbours, even where the optimizer needs two because one decays.
-  void add_adam_pass(const bert::ParameterSegment& s) {
-    update_bytes_ += s.size * (7 * kMaster + compute_size(backend_));
-    if (adam_end_ == s.offset && !plain_.empty()) {
+  void add_single_pass(const bert::ParameterSegment& s) {
+    const bool reads_third = state(2, 0) != nullptr;
+    update_bytes_ += s.size * ((reads_third ? 8 : 7) * kMaster + compute_size(backend_));
+    if (single_pass_end_ == s.offset && !plain_.empty()) {
       plain_.back().size += s.size;
     } else {
       plain_.push_back({s.size,
-                        {.modified = {at(arena_.weights.memory(), s.offset), moment(0, s.offset),
-                                      moment(1, s.offset)},
+                        {.modified = {at(arena_.weights.memory(), s.offset), state(0, s.offset),
+                                      state(1, s.offset)},
                          .read = at(gradients(), s.offset),
+                         .also_read = state(2, s.offset),
                          .written = compute(s.offset)}});
     }
-    adam_end_ = s.offset + s.size;
+    single_pass_end_ = s.offset + s.size;
   }
 
   // Both halves tensor by tensor, so that what the second finds in the caches is the same, too.
@@ -140,7 +146,7 @@ class Passes {
     update_bytes_ += s.size * (7 * kMaster + 3 * kMaster + compute_size(backend_));
     plain_.push_back(
         {s.size,
-         {.modified = {at(gradients(), s.offset), moment(0, s.offset), moment(1, s.offset)},
+         {.modified = {at(gradients(), s.offset), state(0, s.offset), state(1, s.offset)},
           .read = at(arena_.weights.memory(), s.offset)}});
     plain_.push_back({s.size,
                       {.modified = {at(arena_.weights.memory(), s.offset)},
@@ -168,7 +174,7 @@ class Passes {
   optim::ParameterArena arena_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<Plain> plain_;
-  int64_t adam_end_ = 0;
+  int64_t single_pass_end_ = 0;
   int64_t update_bytes_ = 0;
   int64_t step_ = 0;
 };
@@ -198,7 +204,7 @@ OptimizerBenchmark benchmark_optimizer(const config::RunConfig& config, int roun
   }
   return {.device = backend->description(),
           .parameters = layout.size,
-          .memory_bytes = memory_of(*backend, layout.size),
+          .memory_bytes = memory_of(config, *backend, layout.size),
           .update_bytes = passes.update_bytes(),
           .norm = median(norm),
           .update = median(update),
@@ -207,7 +213,7 @@ OptimizerBenchmark benchmark_optimizer(const config::RunConfig& config, int roun
 }
 
 int64_t optimizer_benchmark_bytes(const config::RunConfig& config) {
-  return memory_of(*make_cpu_backend(config),
+  return memory_of(config, *make_cpu_backend(config),
                    bert::ParameterLayout(training::make_bert_config(config)).size);
 }
 

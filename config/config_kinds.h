@@ -48,6 +48,10 @@ struct Number {
   static Number below(double low, double high) {
     return {low, Bound::kIncluded, high, Bound::kExcluded};
   }
+  // [low, high]
+  static Number within(double low, double high) {
+    return {low, Bound::kIncluded, high, Bound::kIncluded};
+  }
   // (low, high]
   static Number up_to(double low, double high) {
     return {low, Bound::kExcluded, high, Bound::kIncluded};

@@ -30,7 +30,7 @@ enum class BalanceStrategy : uint8_t {
 };
 enum class AccumulationOrder : uint8_t { kMicroBatch, kLayer };
 enum class ActivationPolicy : uint8_t { kKeep, kRecompute };
-enum class OptimizerKind : uint8_t { kAdam, kLamb };
+enum class OptimizerKind : uint8_t { kAdam, kLamb, kMadgrad, kAcClip };
 using PipelineKind = bert::Pipeline;
 using NormKind = bert::Norm;
 enum class TiedGradient : uint8_t { kSum, kAverage };
@@ -139,6 +139,7 @@ struct OptimizerConfig {
   double beta2 = 0.98;
   double epsilon = 1e-6;
   double weight_decay = 0.01;
+  double alpha = 1;  // acclip's
   Sharding sharded = Sharding::kNone;
 };
 

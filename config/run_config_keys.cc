@@ -251,12 +251,17 @@ ConfigSection optimizer_section() {
       "optimizer", "How a gradient becomes an update.",
       {key("name", get, &S::name, Choice<OptimizerKind>{}, "Update rule."),
        key("lr", get, &S::lr, Number::above(0), "Learning rate at the end of the warm-up."),
-       key("beta1", get, &S::beta1, Number::below(0, 1), "Decay of the first moment."),
-       key("beta2", get, &S::beta2, Number::below(0, 1), "Decay of the second moment."),
+       key("beta1", get, &S::beta1, Number::below(0, 1),
+           "Decay of the first moment; madgrad: what a step keeps of the weights."),
+       key("beta2", get, &S::beta2, Number::below(0, 1),
+           "Decay of the second moment, or of acclip's threshold; madgrad has none."),
        key("epsilon", get, &S::epsilon, Number::above(0),
-           "Added to the root of the second moment."),
+           "Added to the root of the second moment; madgrad: to the cube root of the squares; "
+           "acclip: to the first moment."),
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
            "Decoupled weight decay; biases and LayerNorm have none."),
+       key("alpha", get, &S::alpha, Number::within(1, 2),
+           "acclip alone: of the gradient, the moment whose decaying mean is the threshold."),
        key("sharded", get, &S::sharded, Choice<Sharding>{},
            "What ranks share out among each other. Adam's weights have the same bits; LAMB's may "
            "differ in the last one, because ranks add up its norms; where every micro-batch of "

@@ -56,7 +56,11 @@ constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
     {TiedGradient::kAverage, "average", "half their sum, once there is delay"}};
 constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
-    {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"}};
+    {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"},
+    {OptimizerKind::kMadgrad, "madgrad",
+     "a momentum of averaged gradients over the cube root of their squares"},
+    {OptimizerKind::kAcClip, "acclip",
+     "momentum, every element clipped by a threshold of its own"}};
 constexpr NamedChoice<Sharding> kShardings[] = {
     {Sharding::kNone, "none", "every rank keeps and updates everything"},
     {Sharding::kState, "state",

@@ -57,6 +57,14 @@ void Backend::lamb_apply(Stream, const LambApply&) {
   fail("the {} backend has no LAMB; use optimizer.name adam", name());
 }
 
+void Backend::madgrad_update(Stream, const MadgradUpdate&) {
+  fail("the {} backend has no MADGRAD; use optimizer.name adam", name());
+}
+
+void Backend::acclip_update(Stream, const AcClipUpdate&) {
+  fail("the {} backend has no ACClip; use optimizer.name adam", name());
+}
+
 void Backend::residual_add_forward(Stream, const ResidualAddForward&) {
   fail("the {} backend has no pre-LN; use model.norm post", name());
 }

@@ -153,6 +153,11 @@ class Backend {
   virtual bool has_lamb() const { return false; }
   virtual void lamb_direction(Stream, const LambDirection&);
   virtual void lamb_apply(Stream, const LambApply&);
+  // optimizer.name: madgrad, acclip.
+  virtual bool has_madgrad() const { return false; }
+  virtual void madgrad_update(Stream, const MadgradUpdate&);
+  virtual bool has_acclip() const { return false; }
+  virtual void acclip_update(Stream, const AcClipUpdate&);
   // model.norm: pre. The fields of residual_layernorm_* that are pre-LN's count, too.
   virtual bool has_pre_norm() const { return false; }
   virtual void residual_add_forward(Stream, const ResidualAddForward&);

@@ -65,6 +65,12 @@ class DispatchingBackend : public Backend {
   void lamb_apply(Stream s, const LambApply& op) final {
     Operations::lamb_apply(on(s, "lamb_apply"), op);
   }
+  void madgrad_update(Stream s, const MadgradUpdate& op) final {
+    Operations::madgrad_update(on(s, "madgrad_update"), op);
+  }
+  void acclip_update(Stream s, const AcClipUpdate& op) final {
+    Operations::acclip_update(on(s, "acclip_update"), op);
+  }
   void residual_add_forward(Stream s, const ResidualAddForward& op) final {
     Operations::residual_add_forward(on(s, "residual_add_forward"), op);
   }

@@ -2,7 +2,7 @@
 // their place; a tensor is updated when the last of its ranges has come, from whichever rank.
 #include "device/buffer.h"
 #include "optim/moments.h"
-#include "optim/optimizer.h"
+#include "optim/segments.h"
 
 namespace strata::optim {
 namespace {

@@ -76,4 +76,27 @@ std::unique_ptr<Optimizer> make_lamb(device::Backend& backend, const ParameterAr
                                      std::span<const Segment> segments, const AdamOptions& options,
                                      std::span<const Range> owned = {});
 
+struct MadgradOptions {
+  double momentum = 0.9;  // what a step keeps of the weights; the rest is the average's
+  double epsilon = 1e-6;  // above 0
+  double weight_decay = 0;
+};
+
+// MADGRAD (see device::MadgradUpdate). Step 1 notes all weights as those that it starts from.
+// `segments`, `owned` and errors as Adam's.
+std::unique_ptr<Optimizer> make_madgrad(device::Backend& backend, const ParameterArena& arena,
+                                        std::span<const Segment> segments,
+                                        const MadgradOptions& options,
+                                        std::span<const Range> owned = {});
+
+struct AcClipOptions : AdamOptions {
+  double alpha = 1;  // of the gradient's moment that has a bound, in [1, 2]
+};
+
+// ACClip (see device::AcClipUpdate). `segments`, `owned` and errors as Adam's.
+std::unique_ptr<Optimizer> make_acclip(device::Backend& backend, const ParameterArena& arena,
+                                       std::span<const Segment> segments,
+                                       const AcClipOptions& options,
+                                       std::span<const Range> owned = {});
+
 }  // namespace strata::optim

@@ -46,9 +46,9 @@ timeout -k 10 60 nvidia-smi >"$work/nvidia-smi.txt" 2>&1 || true
 say "$gpu; strata $version"
 
 # One process each, so that what breaks the GPU for one leaves the others.
-suites=(Adam Attention.cuda_f32 Attention.cuda_bf16 Attention.cuda_bf16_plain Attention.cuda_bf16_mma
+suites=(AcClip Adam Attention.cuda_f32 Attention.cuda_bf16 Attention.cuda_bf16_plain Attention.cuda_bf16_mma
   Attention.cuda_bf16_wgmma Attention.cuda_bf16_cudnn Classifier Concurrency Embeddings Flat Float8 Lamb
-  ResidualLayerNorm Linear Memory Capture Rows)
+  ResidualLayerNorm Linear Madgrad Memory Capture Rows)
 
 # report: writes what is known by now as JSON and prints it as a table. Fails where a step did.
 report() {
@@ -254,7 +254,7 @@ if command -v compute-sanitizer >/dev/null; then
   elif [[ $help == *--kernel-regex* ]]; then
     ours=(--kernel-regex kns=strata)
   fi
-  memory='*/Adam.*/cuda_*:*/Lamb.*/cuda_*:*/Linear.*/cuda_*:*/Float8.*/cuda_*:*/Rows.*/cuda_*:*/Capture.*/cuda_*'
+  memory='*/Adam.*/cuda_*:*/Madgrad.*/cuda_*:*/AcClip.*/cuda_*:*/Lamb.*/cuda_*:*/Linear.*/cuda_*:*/Float8.*/cuda_*:*/Rows.*/cuda_*:*/Capture.*/cuda_*'
   run_step sanitizer 150 compute-sanitizer --report-api-errors no "${ours[@]}" --error-exitcode 1 "$conformance" \
     --gtest_brief=1 --gtest_filter="$memory-$skipping"
   shared='*/Attention.*/cuda_bf16_mma:*/Attention.*/cuda_bf16_wgmma:*/ResidualLayerNorm.*/cuda_*'

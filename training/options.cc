@@ -86,6 +86,12 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
   return options;
 }
 
+comm::Accumulation accumulation(const config::ReduceConfig& config) {
+  using Kind = config::ReduceAccumulation;
+  return {.in_bf16 = config.accumulate != Kind::kFp32,
+          .chunk = config.accumulate == Kind::kBf16Chunked ? config.chunk : 0};
+}
+
 }  // namespace
 
 bert::Stage stage_of_rank(const config::RunConfig& config, int rank) {
@@ -179,16 +185,6 @@ bool is_sharded(const config::RunConfig& config, const comm::Communicator& repli
   return config.optimizer.sharded != config::Sharding::kNone && replicas.size() > 1;
 }
 
-namespace {
-
-comm::Accumulation accumulation(const config::ReduceConfig& config) {
-  using Kind = config::ReduceAccumulation;
-  return {.in_bf16 = config.accumulate != Kind::kFp32,
-          .chunk = config.accumulate == Kind::kBf16Chunked ? config.chunk : 0};
-}
-
-}  // namespace
-
 comm::BucketOptions bucket_options(const config::RunConfig& config) {
   return {.clip = config.clip.mode,
           .max_norm = static_cast<float>(config.clip.max_norm),
@@ -226,6 +222,10 @@ std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& co
   return config.device.graphs ? std::make_unique<device::GraphCache>(backend) : nullptr;
 }
 
+int state_per_weight(config::OptimizerKind optimizer) {
+  return optimizer == config::OptimizerKind::kMadgrad ? 3 : 2;
+}
+
 std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& config,
                                                  device::Backend& backend,
                                                  const bert::ParameterLayout& layout,
@@ -236,11 +236,25 @@ std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& 
     segments.push_back({segment.offset, segment.size, segment.decay});
   }
   const optim::AdamOptions options{config.beta1, config.beta2, config.epsilon, config.weight_decay};
-  if (config.name == config::OptimizerKind::kLamb) {
-    if (!backend.has_lamb()) {
-      fail("optimizer.name lamb: the {} backend has no LAMB; use adam", backend.name());
+  const auto need = [&](bool has) {
+    if (!has) {
+      fail("optimizer.name {}: the {} backend has none; use adam", name_of(config.name),
+           backend.name());
     }
-    return optim::make_lamb(backend, arena, segments, options, owned);
+  };
+  switch (config.name) {
+    case config::OptimizerKind::kAdam:
+      break;
+    case config::OptimizerKind::kLamb:
+      need(backend.has_lamb());
+      return optim::make_lamb(backend, arena, segments, options, owned);
+    case config::OptimizerKind::kMadgrad:
+      need(backend.has_madgrad());
+      return optim::make_madgrad(backend, arena, segments,
+                                 {config.beta1, config.epsilon, config.weight_decay}, owned);
+    case config::OptimizerKind::kAcClip:
+      need(backend.has_acclip());
+      return optim::make_acclip(backend, arena, segments, {options, config.alpha}, owned);
   }
   return optim::make_adam(backend, arena, segments, options, owned);
 }

@@ -68,6 +68,9 @@ std::vector<Range> gradient_buckets(const config::RunConfig& config,
 std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& config,
                                                      device::Backend& backend);
 
+// Numbers of the optimizer's state for every weight.
+int state_per_weight(config::OptimizerKind optimizer);
+
 // The configured optimizer of an arena laid out as `layout` says. `owned`: see optim::make_adam.
 std::unique_ptr<optim::Optimizer> make_optimizer(const config::OptimizerConfig& config,
                                                  device::Backend& backend,

@@ -76,6 +76,8 @@ class SleepingDevice final : public device::sample::SampleBackend {
   void adam_update(Stream, const device::AdamUpdate&) override {}
   void lamb_direction(Stream, const device::LambDirection&) override {}
   void lamb_apply(Stream, const device::LambApply&) override {}
+  void madgrad_update(Stream, const device::MadgradUpdate&) override {}
+  void acclip_update(Stream, const device::AcClipUpdate&) override {}
   void fill_zero(Stream, void*, size_t) override {}
 
  private:

@@ -129,7 +129,8 @@ training::ParameterMemory ShardingForms::memory() const {
   training::ParameterMemory memory{
       .weights = copies(Sharding::kAll) * parameters_ * (master_bytes_ + rounding_bytes_),
       .gradients = copies(Sharding::kGradients) * parameters_ * master_bytes_,
-      .state = copies(Sharding::kState) * 2 * parameters_ * master_bytes_};
+      .state = copies(Sharding::kState) * training::state_per_weight(config_.optimizer.name) *
+               parameters_ * master_bytes_};
   if (sharded == Sharding::kAll) memory.weights += turns * compute_bytes_;
   if (sharded >= Sharding::kGradients) memory.gradients += turns * master_bytes_;
   if (config_.batch.gradient_accumulation_steps > rounds_) {

@@ -32,6 +32,8 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
   bool has_lamb() const override { return true; }
+  bool has_madgrad() const override { return true; }
+  bool has_acclip() const override { return true; }
   bool has_pre_norm() const override { return true; }
   bool has_float8() const override { return true; }
   std::vector<std::pair<std::string, std::string>> library_versions() const override {

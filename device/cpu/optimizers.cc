@@ -9,13 +9,26 @@ float gradient_factor(const GradientClip& clip) {
   return clip.scale * (clip.norm_squared ? clip_factor(clip.norm_squared, clip.max_norm) : 1.0f);
 }
 
+template <typename Op>
+void update(const Context& context, const Op& op,
+            void (*kernel)(const Op&, int64_t begin, int64_t end, float factor)) {
+  const float factor = gradient_factor(op.clip);
+  parallel_elements(context.threads, op.weights.size(),
+                    [&](int64_t begin, int64_t end) { kernel(op, begin, end, factor); });
+}
+
 }  // namespace
 
 void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
-  const float factor = gradient_factor(op.clip);
-  parallel_elements(context.threads, op.weights.size(), [&](int64_t begin, int64_t end) {
-    context.kernels.adam(op, begin, end, factor);
-  });
+  update(context, op, context.kernels.adam);
+}
+
+void FlatOperations::madgrad_update(const Context& context, const MadgradUpdate& op) {
+  update(context, op, context.kernels.madgrad);
+}
+
+void FlatOperations::acclip_update(const Context& context, const AcClipUpdate& op) {
+  update(context, op, context.kernels.acclip);
 }
 
 void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {

@@ -107,6 +107,8 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
             {"cuBLASLt", cublaslt_version()}};
   }
   bool has_lamb() const override { return true; }
+  bool has_madgrad() const override { return true; }
+  bool has_acclip() const override { return true; }
   bool has_pre_norm() const override { return true; }
   bool has_collectives() const override { return true; }
   std::unique_ptr<Collectives> make_collectives(const RankGroup& group, Stream s) override {

@@ -1,44 +1,58 @@
-// Adam and LAMB over flat ranges, one pass each.
+// The optimizers over flat ranges, one pass each, LAMB's two halves included.
 #include "device/cuda/runtime/flat.h"
 #include "device/cuda/runtime/operations.h"
-#include "device/gradient_moments.h"
+#include "device/update_rules.h"
 
 namespace strata::device::cuda {
 namespace {
 
-template <typename Op>
-__device__ GradientMoments moments_of(const Op& op) {
-  return {op, op.clip.scale * clip_factor(op.clip.norm_squared, op.clip.max_norm)};
+// What every gradient is multiplied by.
+__device__ inline float factor_of(const GradientClip& clip) {
+  return clip.scale * clip_factor(clip.norm_squared, clip.max_norm);
 }
 
-// Arrays of a range; compute_weights may be null.
-struct AdamArrays {
-  float* weights;
-  const float* gradients;
-  float *first_moment, *second_moment;
-  BFloat16* compute_weights;
-};
+// Those of the elements from `begin` on.
+UpdateArrays arrays_from(const UpdateArrays& all, int64_t begin) {
+  return {all.weights + begin, all.gradients + begin, all.first + begin, all.second + begin,
+          part_of(all.initial_weights, begin)};
+}
 
-template <int V>
+// compute_weights may be null.
+template <int V, typename Rule, typename Op>
 __global__ void __launch_bounds__(kFlatThreads)
-    adam_kernel(AdamUpdate op, AdamArrays arrays, int64_t count) {
-  const GradientMoments moments = moments_of(op);
-  const float learning_rate = op.learning_rate.now();
+    update_kernel(Op op, UpdateArrays arrays, BFloat16* compute_weights, int64_t count) {
+  const Rule rule(op, factor_of(op.clip));
   for (int64_t i = flat_index<V>(); i < count; i += flat_stride<V>()) {
-    float w[V], g[V], m[V], v[V];
+    float w[V], g[V], first[V], second[V], initial[V] = {};
     load(arrays.weights + i, w);
     load(arrays.gradients + i, g);
-    load(arrays.first_moment + i, m);
-    load(arrays.second_moment + i, v);
+    load(arrays.first + i, first);
+    load(arrays.second + i, second);
+    if constexpr (Rule::kReadsInitialWeights) load(arrays.initial_weights + i, initial);
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      w[j] -= learning_rate * moments.update(w[j], g[j], m[j], v[j]);
+      w[j] = rule.new_weight(w[j], g[j], first[j], second[j], initial[j]);
     }
     store(arrays.weights + i, w);
-    store(arrays.first_moment + i, m);
-    store(arrays.second_moment + i, v);
-    if (arrays.compute_weights) store(arrays.compute_weights + i, w);
+    store(arrays.first + i, first);
+    store(arrays.second + i, second);
+    if (compute_weights) store(compute_weights + i, w);
   }
+}
+
+// Of an update that needs no sums over tensors.
+template <typename Rule, typename Op>
+void update(const Context& context, const Op& op) {
+  const UpdateArrays all = arrays_of(op);
+  for_flat_parts(
+      op.weights.size(),
+      are_aligned(all.weights, all.gradients, all.first, all.second, all.initial_weights) &&
+          suits_packs<BFloat16>(op.compute_weights.data),
+      [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+        launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
+               update_kernel<width(), Rule, Op>, op, arrays_from(all, begin),
+               part_of(op.compute_weights.template as<BFloat16>(), begin), count);
+      });
 }
 
 constexpr int64_t kLambBlock = 4096;  // elements a block takes: its sums are added in order
@@ -65,7 +79,7 @@ __device__ inline void store_first(float* to, int64_t count, const float (&x)[kL
 template <bool kWide>
 __global__ void __launch_bounds__(kFlatThreads)
     lamb_direction_kernel(LambDirection op, int64_t count, LambNorms* parts) {
-  const GradientMoments moments = moments_of(op);
+  const GradientMoments moments(op, factor_of(op.clip));
   const auto* weights = op.weights.as<float>();
   auto* gradients = op.gradients.as<float>();
   auto* first_moment = op.first_moment.as<float>();
@@ -135,18 +149,15 @@ __global__ void __launch_bounds__(kFlatThreads)
 }  // namespace
 
 void FlatOperations::adam_update(const Context& context, const AdamUpdate& op) {
-  for_flat_parts(op.weights.size(),
-                 are_aligned(op.weights.data, op.gradients.data, op.first_moment.data,
-                             op.second_moment.data) &&
-                     suits_packs<BFloat16>(op.compute_weights.data),
-                 [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-                   const AdamArrays arrays{
-                       op.weights.as<float>() + begin, op.gradients.as<float>() + begin,
-                       op.first_moment.as<float>() + begin, op.second_moment.as<float>() + begin,
-                       part_of(op.compute_weights.as<BFloat16>(), begin)};
-                   launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
-                          adam_kernel<width()>, op, arrays, count);
-                 });
+  update<AdamRule>(context, op);
+}
+
+void FlatOperations::madgrad_update(const Context& context, const MadgradUpdate& op) {
+  update<MadgradRule>(context, op);
+}
+
+void FlatOperations::acclip_update(const Context& context, const AcClipUpdate& op) {
+  with_rule_of(op, [&](auto rule) { update<typename decltype(rule)::type>(context, op); });
 }
 
 void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {

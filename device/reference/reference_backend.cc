@@ -17,6 +17,8 @@ class ReferenceBackend final : public Backend {
   DType compute_dtype() const override { return DType::kF64; }
   DType master_dtype() const override { return DType::kF64; }
   bool has_lamb() const override { return true; }
+  bool has_madgrad() const override { return true; }
+  bool has_acclip() const override { return true; }
   bool has_pre_norm() const override { return true; }
   bool has_float8() const override { return true; }
 
@@ -89,6 +91,8 @@ class ReferenceBackend final : public Backend {
   void adam_update(Stream, const AdamUpdate& op) override { reference::adam_update(op); }
   void lamb_direction(Stream, const LambDirection& op) override { reference::lamb_direction(op); }
   void lamb_apply(Stream, const LambApply& op) override { reference::lamb_apply(op); }
+  void madgrad_update(Stream, const MadgradUpdate& op) override { reference::madgrad_update(op); }
+  void acclip_update(Stream, const AcClipUpdate& op) override { reference::acclip_update(op); }
   void round_to_float8(Stream, const RoundToFloat8& op) override { reference::round_to_float8(op); }
   void float8_update(Stream, const Float8Update& op) override { reference::float8_update(op); }
 };

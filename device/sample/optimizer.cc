@@ -1,9 +1,9 @@
-// Adam and LAMB over flat ranges. device/gradient_moments.h has the arithmetic that both share.
+// The optimizers over flat ranges. device/update_rules.h has their arithmetic.
 #include <algorithm>
 #include <cmath>
 
-#include "device/gradient_moments.h"
 #include "device/sample/sample_backend.h"
+#include "device/update_rules.h"
 
 namespace strata::device::sample {
 namespace {
@@ -15,20 +15,26 @@ float factor_of(const GradientClip& clip) {
   return clip.scale * static_cast<float>(factor);
 }
 
-}  // namespace
-
 // Computes in the master weights' dtype: compute_weights is absent.
-void SampleBackend::adam_update(Stream, const AdamUpdate& op) {
-  const GradientMoments moments(op, factor_of(op.clip));
-  const float learning_rate = op.learning_rate.now();
-  float *m = op.first_moment.as<float>(), *v = op.second_moment.as<float>();
-  float* w = op.weights.as<float>();
+template <typename Rule, typename Op>
+void update(const Op& op) {
+  const Rule rule(op, factor_of(op.clip));
+  const UpdateArrays a = arrays_of(op);
   for (int64_t i = 0; i < op.weights.size(); ++i) {
-    w[i] -= learning_rate * moments.update(w[i], op.gradients.as<float>()[i], m[i], v[i]);
+    const float initial = Rule::kReadsInitialWeights ? a.initial_weights[i] : 0.0f;
+    a.weights[i] = rule.new_weight(a.weights[i], a.gradients[i], a.first[i], a.second[i], initial);
   }
 }
 
-// Optional, as is lamb_apply.
+}  // namespace
+
+void SampleBackend::adam_update(Stream, const AdamUpdate& op) { update<AdamRule>(op); }
+
+// Optional, as all below.
+void SampleBackend::madgrad_update(Stream, const MadgradUpdate& op) { update<MadgradRule>(op); }
+
+void SampleBackend::acclip_update(Stream, const AcClipUpdate& op) { update<AcClipRule<0>>(op); }
+
 void SampleBackend::lamb_direction(Stream, const LambDirection& op) {
   const GradientMoments moments(op, factor_of(op.clip));
   float *m = op.first_moment.as<float>(), *v = op.second_moment.as<float>();

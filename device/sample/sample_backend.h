@@ -21,6 +21,8 @@ class SampleBackend : public Backend {
   DType compute_dtype() const override { return DType::kF32; }
   DType master_dtype() const override { return DType::kF32; }
   bool has_lamb() const override { return true; }
+  bool has_madgrad() const override { return true; }
+  bool has_acclip() const override { return true; }
 
   // sample_backend.cc
   void* allocate(size_t bytes) override;
@@ -66,6 +68,8 @@ class SampleBackend : public Backend {
   void adam_update(Stream, const AdamUpdate&) override;
   void lamb_direction(Stream, const LambDirection&) override;
   void lamb_apply(Stream, const LambApply&) override;
+  void madgrad_update(Stream, const MadgradUpdate&) override;
+  void acclip_update(Stream, const AcClipUpdate&) override;
 
  private:
   // [n] of `stream`, until its next operation. Allocates only for larger shapes than any before.

@@ -47,9 +47,21 @@ TEST(OptimizerBenchmark, LambPassesTwiceOverWhatDecays) {
             40 * elements(true) + 28 * elements(false));
 }
 
+// MADGRAD also reads the weights that it started from.
+TEST(OptimizerBenchmark, CountsTheStateOfEveryOptimizer) {
+  const int64_t all = elements(true) + elements(false);
+  const auto madgrad = benchmark_optimizer(run_of(config::OptimizerKind::kMadgrad), 1);
+  EXPECT_EQ(madgrad.update_bytes, 32 * all);
+  EXPECT_EQ(madgrad.memory_bytes, 20 * all);
+  const auto acclip = benchmark_optimizer(run_of(config::OptimizerKind::kAcClip), 1);
+  EXPECT_EQ(acclip.update_bytes, 28 * all);
+  EXPECT_EQ(acclip.memory_bytes, 16 * all);
+}
+
 TEST(OptimizerBenchmark, SaysHowMuchMemoryItTakes) {
-  const config::RunConfig config = run_of(config::OptimizerKind::kAdam);
-  EXPECT_EQ(optimizer_benchmark_bytes(config), 16 * (elements(true) + elements(false)));
+  const int64_t all = elements(true) + elements(false);
+  EXPECT_EQ(optimizer_benchmark_bytes(run_of(config::OptimizerKind::kAdam)), 16 * all);
+  EXPECT_EQ(optimizer_benchmark_bytes(run_of(config::OptimizerKind::kMadgrad)), 20 * all);
 }
 
 TEST(OptimizerBenchmark, TheReferenceBackendIsNotMeasured) {

@@ -167,7 +167,8 @@ TEST_F(ScheduleBenchmarkOverRanks, NamesPipelinesThatDoNotFit) {
 TEST_F(ScheduleBenchmarkOverRanks, ShardedOrdersSendAndKeepTheBytesOfTheFormulas) {
   if (ranks_.size() == 1) GTEST_SKIP() << "needs several ranks";
   take_four_layers();
-  for (const auto optimizer : {config::OptimizerKind::kAdam, config::OptimizerKind::kLamb}) {
+  for (const auto optimizer : {config::OptimizerKind::kAdam, config::OptimizerKind::kLamb,
+                               config::OptimizerKind::kMadgrad}) {
     const bool lamb = optimizer == config::OptimizerKind::kLamb;
     config_.optimizer.name = optimizer;
     config_.reduce.dtype = lamb ? config::ReduceDType::kBf16 : config::ReduceDType::kFp32;

@@ -25,7 +25,7 @@ class SearchCommand : public SmallBenchmark {
                           "  seeds: 2\n"
                           "space:\n"
                           "  - {key: optimizer.lr, log_uniform: [1e-4, 1e-2]}\n"
-                          "  - {key: optimizer.name, choice: [adam, lamb]}\n");
+                          "  - {key: optimizer.name, choice: [adam, lamb, madgrad, acclip]}\n");
   }
 
   std::vector<std::string> search(const std::string& out,

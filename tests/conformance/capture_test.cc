@@ -150,8 +150,7 @@ TEST_P(Capture, AnErrorWhileKeepingLeavesTheBackendUsable) {
   EXPECT_NO_THROW(finish());
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, Capture, testing::ValuesIn(tested_backends()),
-                         name_of_backend);
+INSTANTIATE_TEST_SUITE_P(Backends, Capture, testing::ValuesIn(tested_backends()), name_of_backend);
 
 }  // namespace
 }  // namespace strata::device

@@ -6,7 +6,7 @@
 namespace strata::device {
 namespace {
 
-constexpr int64_t kSizes[] = {1, 7, 32, 1000, 4099, 70001};
+constexpr int64_t kLambSizes[] = {1, 7, 32, 1000, 4099, 70001};
 
 LambNorms* place(const LambNorms& norms, Bench& bench) {
   return reinterpret_cast<LambNorms*>(
@@ -29,7 +29,7 @@ class Lamb : public Conformance {
 };
 
 TEST_P(Lamb, TheDirectionTakesTheGradientsPlaceAndItsNormIsAddedUp) {
-  for (const int64_t size : kSizes) {
+  for (const int64_t size : kLambSizes) {
     const UpdateInputs state(backend(), size);
     for (const int64_t step : {1, 2, 1000}) {
       for (const double norm_squared : {-1.0, 0.0, 0.25, 1e6}) {
@@ -75,7 +75,7 @@ TEST_P(Lamb, SumsAreTheSameWhateverTheNumberOfThreads) {
 }
 
 TEST_P(Lamb, ApplyScalesTheDirectionByTheTrustRatio) {
-  for (const int64_t size : kSizes) {
+  for (const int64_t size : kLambSizes) {
     const UpdateInputs state(backend(), size);
     for (const LambNorms norms : {LambNorms{4, 9}, LambNorms{0, 9}, LambNorms{4, 0}}) {
       SCOPED_TRACE(fmt::format("n {}, norms {} and {}", size, norms.weights, norms.direction));

@@ -47,6 +47,65 @@ struct UpdateInputs {
   HostMatrix weights, gradients, first_moment, second_moment;
 };
 
+inline void issue(Backend& backend, const AdamUpdate& op) {
+  backend.adam_update(Stream::kCompute, op);
+}
+inline void issue(Backend& backend, const MadgradUpdate& op) {
+  backend.madgrad_update(Stream::kCompute, op);
+}
+inline void issue(Backend& backend, const AcClipUpdate& op) {
+  backend.acclip_update(Stream::kCompute, op);
+}
+
+// Of an update that needs no sums over tensors, which `place(state, bench)` makes.
+template <typename Place>
+void expect_update_conforms(Backend& backend, const Place& place) {
+  for (const int64_t size : {1, 7, 32, 1000, 4099, 40001}) {
+    const UpdateInputs state(backend, size);
+    for (const double norm_squared : {-1.0, 0.0, 0.25, 1e6}) {
+      SCOPED_TRACE(fmt::format("n {}, norm_squared {}", size, norm_squared));
+      expect_conforms(
+          backend,
+          [&](Bench& bench) {
+            auto op = place(state, bench);
+            if (norm_squared >= 0) op.clip.norm_squared = bench.scalar(norm_squared);
+            op.clip.max_norm = 2.0f;
+            issue(bench.backend(), op);
+          },
+          JudgedBy::kOutputDType);
+    }
+  }
+}
+
+// Shards of a bucket, where ranks shard its update, begin at other multiples than buckets do.
+// `each_tensor(op, cut)` has every tensor of the operation cut.
+template <typename Place, typename EachTensor>
+void expect_ranges_to_begin_anywhere(Backend& backend, const Place& place,
+                                     const EachTensor& each_tensor) {
+  constexpr int64_t kSize = 4099;
+  const UpdateInputs state(backend, kSize);
+  for (const int64_t begin : {1, 2, 4, 8, 12}) {
+    SCOPED_TRACE(begin);
+    const auto cut = [&](auto& tensor) {
+      tensor.data =
+          tensor.template as<char>() + begin * static_cast<int64_t>(size_of(tensor.dtype));
+      tensor.cols -= begin;
+    };
+    expect_conforms(
+        backend,
+        [&](Bench& bench) {
+          auto op = place(state, bench);
+          if (backend.compute_dtype() != backend.master_dtype()) {
+            op.compute_weights = bench.compute_inout("compute_weights", state.weights);
+            cut(op.compute_weights);
+          }
+          each_tensor(op, cut);
+          issue(bench.backend(), op);
+        },
+        JudgedBy::kOutputDType);
+  }
+}
+
 // Runs `operation`, which writes the outputs "weights", first, and "compute_weights", last.
 inline void expect_compute_weights_rounded(Backend& backend, const HostMatrix& old_weights,
                                            const Operation& operation) {
@@ -56,6 +115,19 @@ inline void expect_compute_weights_rounded(Backend& backend, const HostMatrix& o
   ASSERT_EQ(compute_weights.name, "compute_weights");
   EXPECT_NE(weights.matrix.values, old_weights.values);
   EXPECT_EQ(compute_weights.matrix.values, rounded(weights.matrix, backend.compute_dtype()).values);
+}
+
+template <typename Place>
+void expect_update_to_round_compute_weights(Backend& backend, const Place& place) {
+  for (const int64_t size : {1, 37, 4099}) {
+    SCOPED_TRACE(size);
+    const UpdateInputs state(backend, size);
+    expect_compute_weights_rounded(backend, state.weights, [&](Bench& bench) {
+      auto op = place(state, bench);
+      op.compute_weights = bench.compute_output("compute_weights", 1, size);
+      issue(bench.backend(), op);
+    });
+  }
 }
 
 }  // namespace strata::device

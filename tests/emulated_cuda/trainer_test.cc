@@ -55,7 +55,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"adam_fp8", config::OptimizerKind::kAdam,
                          config::ClipMode::kBucketBeforeAllReduce, config::Precision::kFp8, 1},
                     Case{"lamb_bf16", config::OptimizerKind::kLamb,
-                         config::ClipMode::kAfterAllReduce, config::Precision::kBf16, 2}),
+                         config::ClipMode::kAfterAllReduce, config::Precision::kBf16, 2},
+                    Case{"madgrad_bf16", config::OptimizerKind::kMadgrad,
+                         config::ClipMode::kAfterAllReduce, config::Precision::kBf16, 1},
+                    Case{"acclip_fp32", config::OptimizerKind::kAcClip, config::ClipMode::kNone,
+                         config::Precision::kFp32, 1}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_P(CudaTrainer, ReplayedStepsHaveTheBitsOfIssuedOnes) {

@@ -87,6 +87,8 @@ class DeferredBackend : public device::Backend {
   bool memory_is_host() const override { return false; }
   bool has_float8() const override { return inner_.has_float8(); }
   bool has_lamb() const override { return inner_.has_lamb(); }
+  bool has_madgrad() const override { return inner_.has_madgrad(); }
+  bool has_acclip() const override { return inner_.has_acclip(); }
   bool has_pre_norm() const override { return inner_.has_pre_norm(); }
   int64_t autotune_row_granularity() const override { return inner_.autotune_row_granularity(); }
   // Makes collectives of a rank on a stream's memory, where a test has some.
@@ -234,6 +236,12 @@ class DeferredBackend : public device::Backend {
   }
   void lamb_apply(device::Stream s, const device::LambApply& op) override {
     later(s, &Backend::lamb_apply, op);
+  }
+  void madgrad_update(device::Stream s, const device::MadgradUpdate& op) override {
+    later(s, &Backend::madgrad_update, op);
+  }
+  void acclip_update(device::Stream s, const device::AcClipUpdate& op) override {
+    later(s, &Backend::acclip_update, op);
   }
   void round_to_float8(device::Stream s, const device::RoundToFloat8& op) override {
     later(s, &Backend::round_to_float8, op);

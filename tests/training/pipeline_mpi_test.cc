@@ -106,7 +106,8 @@ const auto kCases =
                     Case{kContiguous, ClipMode::kBucketBeforeAllReduce, kClips},
                     Case{kModular, ClipMode::kBucketBeforeAllReduce, kClips},
                     Case{kContiguous, ClipMode::kAfterAllReduce, kClips, OptimizerKind::kLamb},
-                    Case{kModular, ClipMode::kBucketBeforeAllReduce, kClips, OptimizerKind::kLamb});
+                    Case{kModular, ClipMode::kBucketBeforeAllReduce, kClips, OptimizerKind::kLamb},
+                    Case{kModular, ClipMode::kAfterAllReduce, kClips, OptimizerKind::kMadgrad});
 INSTANTIATE_TEST_SUITE_P(Cases, PipelineTraining, kCases, name_of_case);
 
 TEST_P(PipelineTraining, EqualsThatOfWholeModels) {
@@ -194,9 +195,9 @@ TEST_P(PipelineTraining, HasTheSameBitsOnDevicesThatLagBehind) {
     const TrainingHistory expected = train_on(*world_, config, bert);
     const auto cpu = make_backend(config);
     config.batch.activations = config::ActivationPolicy::kRecompute;
-    config.optimizer.sharded = GetParam().optimizer == OptimizerKind::kAdam
-                                   ? config::Sharding::kState
-                                   : config::Sharding::kNone;
+    config.optimizer.sharded = GetParam().optimizer == OptimizerKind::kLamb
+                                   ? config::Sharding::kNone
+                                   : config::Sharding::kState;
     testing_support::DeferredBackend late(*cpu, static_cast<uint64_t>(world_->rank()));
     for (device::Backend* backend : {cpu.get(), static_cast<device::Backend*>(&late)}) {
       const TrainingHistory found =

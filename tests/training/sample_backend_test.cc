@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "config/run_config_names.h"
 #include "device/registry/backends.h"
 #include "tests/training/small_training.h"
 
@@ -39,17 +40,14 @@ class SampleBackendTest : public testing::Test {
   std::unique_ptr<data::InstanceSource> source_ = open_small(counting_instances(kSamples));
 };
 
-TEST_F(SampleBackendTest, TrainsWithAdamAsTheCpuBackendDoes) {
+TEST_F(SampleBackendTest, TrainsWithEveryOptimizerAsTheCpuBackendDoes) {
   config::RunConfig config = small_run();
   config.clip = {config::ClipMode::kAfterAllReduce, 0.3};
-  expect_to_train_as_cpu_does(config);
-}
-
-TEST_F(SampleBackendTest, TrainsWithLambAsTheCpuBackendDoes) {
-  config::RunConfig config = small_run();
-  config.optimizer.name = config::OptimizerKind::kLamb;
-  config.clip = {config::ClipMode::kAfterAllReduce, 0.3};
-  expect_to_train_as_cpu_does(config);
+  for (const auto& optimizer : config::choices_of<config::OptimizerKind>()) {
+    SCOPED_TRACE(optimizer.name);
+    config.optimizer.name = optimizer.value;
+    expect_to_train_as_cpu_does(config);
+  }
 }
 
 }  // namespace

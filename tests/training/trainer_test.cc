@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "config/run_config_names.h"
 #include "tests/comm/mirror_communicator.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/training/small_training.h"
@@ -223,10 +224,25 @@ TEST_F(TrainerTest, LambLearnsToo) {
   EXPECT_LT(after.mean_loss(), 0.8 * before.mean_loss());
 }
 
-TEST_F(TrainerTest, LambsStepsMayBeCaptured) {
+TEST_F(TrainerTest, MadgradAndAcClipLearnToo) {
   config::RunConfig config = small_run();
-  config.optimizer.name = config::OptimizerKind::kLamb;
-  expect_bits_of_issued_steps_when_launched(config);
+  config.optimizer.epsilon = 1e-6;
+  const bert::Losses before = run(config, 7, 0).evaluation;
+  config.optimizer.name = config::OptimizerKind::kMadgrad;
+  config.optimizer.lr = 5e-3;
+  EXPECT_LT(run(config, 7, 40).evaluation.mean_loss(), 0.8 * before.mean_loss());
+  config.optimizer.name = config::OptimizerKind::kAcClip;
+  config.optimizer.lr = 1;  // of gradients, not of signs
+  EXPECT_LT(run(config, 7, 40).evaluation.mean_loss(), 0.8 * before.mean_loss());
+}
+
+TEST_F(TrainerTest, StepsOfEveryOptimizerMayBeCaptured) {
+  config::RunConfig config = small_run();
+  for (const auto& optimizer : config::choices_of<config::OptimizerKind>()) {
+    SCOPED_TRACE(optimizer.name);
+    config.optimizer.name = optimizer.value;
+    expect_bits_of_issued_steps_when_launched(config);
+  }
 }
 
 // Counts how often ranks look for the largest of their values.

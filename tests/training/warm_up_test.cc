@@ -58,6 +58,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"adam_fp8", config::OptimizerKind::kAdam,
                          config::ClipMode::kBeforeAllReduce, config::Precision::kFp8, 2},
                     Case{"lamb", config::OptimizerKind::kLamb, config::ClipMode::kAfterAllReduce,
+                         config::Precision::kFp32, 1},
+                    Case{"madgrad", config::OptimizerKind::kMadgrad, config::ClipMode::kNone,
+                         config::Precision::kFp32, 1},
+                    Case{"acclip", config::OptimizerKind::kAcClip, config::ClipMode::kNone,
                          config::Precision::kFp32, 1}),
     [](const auto& test) { return std::string(test.param.name); });
 

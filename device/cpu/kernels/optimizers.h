@@ -2,33 +2,39 @@
 #pragma once
 
 #include "device/cpu/kernels/math.h"
-#include "device/gradient_moments.h"
+#include "device/update_rules.h"
 
 namespace strata::device::cpu {
 namespace {
 
-template <bool kWriteCompute>
-void adam_range(const AdamUpdate& op, int64_t begin, int64_t end, float factor) {
-  float* __restrict w = op.weights.as<float>();
-  const float* __restrict g = op.gradients.as<float>();
-  float* __restrict m = op.first_moment.as<float>();
-  float* __restrict v = op.second_moment.as<float>();
-  uint16_t* __restrict compute = op.compute_weights.as<uint16_t>();
-  const GradientMoments moments(op, factor);
-  const float rate = op.learning_rate.now();
+template <bool kWriteCompute, typename Rule>
+void update_range(const UpdateArrays& arrays, uint16_t* __restrict compute, int64_t begin,
+                  int64_t end, const Rule rule) {
+  float* __restrict w = arrays.weights;
+  const float* __restrict g = arrays.gradients;
+  float* __restrict first = arrays.first;
+  float* __restrict second = arrays.second;
+  const float* __restrict initial = arrays.initial_weights;
   for (int64_t i = begin; i < end; ++i) {
-    const float updated = w[i] - rate * moments.update(w[i], g[i], m[i], v[i]);
+    const float updated = rule.new_weight(w[i], g[i], first[i], second[i],
+                                          Rule::kReadsInitialWeights ? initial[i] : 0.0f);
     w[i] = updated;
     if constexpr (kWriteCompute) store(compute[i], updated);
   }
 }
 
-inline void adam(const AdamUpdate& op, int64_t begin, int64_t end, float factor) {
-  if (op.compute_weights) {
-    adam_range<true>(op, begin, end, factor);
-  } else {
-    adam_range<false>(op, begin, end, factor);
-  }
+// Of an update that needs no sums over tensors.
+template <typename Rule, typename Op>
+void update(const Op& op, int64_t begin, int64_t end, float factor) {
+  (op.compute_weights ? update_range<true, Rule>
+                      : update_range<false, Rule>)(arrays_of(op),
+                                                   op.compute_weights.template as<uint16_t>(),
+                                                   begin, end, Rule(op, factor));
+}
+
+inline void acclip(const AcClipUpdate& op, int64_t begin, int64_t end, float factor) {
+  with_rule_of(op,
+               [&](auto rule) { update<typename decltype(rule)::type>(op, begin, end, factor); });
 }
 
 inline LambNorms lamb_direction(const LambDirection& op, int64_t begin, int64_t end, float factor) {
@@ -67,16 +73,19 @@ inline void lamb_apply(const LambApply& op, int64_t begin, int64_t end, float ra
   }
 }
 
-template <int kModified, bool kWritten>
+template <int kModified, bool kAlsoRead, bool kWritten>
 void plain_range(const PlainPass& pass, int64_t begin, int64_t end) {
   const float* __restrict read = pass.read;
+  const float* __restrict also_read = pass.also_read;
   float* __restrict a = pass.modified[0];
   float* __restrict b = pass.modified[1];
   float* __restrict c = pass.modified[2];
   uint16_t* __restrict written = pass.written;
   const float factor = pass.factor, rest = 1.0f - factor;
   for (int64_t i = begin; i < end; ++i) {
-    const float first = a[i] * factor + read[i] * rest;
+    float other = read[i];
+    if constexpr (kAlsoRead) other += also_read[i];
+    const float first = a[i] * factor + other * rest;
     a[i] = first;
     if constexpr (kModified > 1) b[i] *= factor;
     if constexpr (kModified > 2) c[i] *= factor;
@@ -87,7 +96,9 @@ void plain_range(const PlainPass& pass, int64_t begin, int64_t end) {
 
 template <bool kWritten>
 void plain_pass_of(const PlainPass& pass, int64_t begin, int64_t end) {
-  (pass.modified[2] ? plain_range<3, kWritten> : plain_range<1, kWritten>)(pass, begin, end);
+  if (pass.also_read) return plain_range<3, true, kWritten>(pass, begin, end);
+  (pass.modified[2] ? plain_range<3, false, kWritten>
+                    : plain_range<1, false, kWritten>)(pass, begin, end);
 }
 
 inline void plain_pass(const PlainPass& pass, int64_t begin, int64_t end) {

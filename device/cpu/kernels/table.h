@@ -23,11 +23,13 @@ struct SoftmaxRows {
   int64_t log_sum_exp_stride = 0;
 };
 
-// Arrays passed over with next to no arithmetic: as many as Adam has, or one of LAMB's halves.
+// Arrays passed over with next to no arithmetic: as many as an optimizer has, or one of LAMB's
+// halves.
 struct PlainPass {
   std::array<float*, 3> modified{};  // read and written; null from the second on: only one
   const float* read = nullptr;
-  uint16_t* written = nullptr;  // null: none
+  const float* also_read = nullptr;  // null: none; beside three modified ones only
+  uint16_t* written = nullptr;       // null: none
   // The modified arrays are multiplied by this (the first takes the rest from `read`), the first
   // one's upper halves are written: 1 leaves the modified ones as they are.
   float factor = 1.0f;
@@ -82,6 +84,8 @@ struct VectorKernels {
   void (*add_f32)(int64_t count, const float* x, float* sum);
   // Elements [begin, end) of the update; `factor` multiplies the gradient.
   void (*adam)(const AdamUpdate&, int64_t begin, int64_t end, float factor);
+  void (*madgrad)(const MadgradUpdate&, int64_t begin, int64_t end, float factor);
+  void (*acclip)(const AcClipUpdate&, int64_t begin, int64_t end, float factor);
   // The same of LAMB's two halves; the first returns the sums of these elements.
   LambNorms (*lamb_direction)(const LambDirection&, int64_t begin, int64_t end, float factor);
   void (*lamb_apply)(const LambApply&, int64_t begin, int64_t end, float rate);

@@ -70,6 +70,15 @@ TEST_F(Resume, GoesOnWithTheSameBitsOfLambPlannedBatchesAndSeveralMicroBatches) 
   expect_the_same_bits(config);
 }
 
+TEST_F(Resume, GoesOnWithTheSameBitsOfMadgradAndAcClip) {
+  config::RunConfig config = small_run();
+  config.initialization.warmup_steps = 2;
+  config.optimizer.name = config::OptimizerKind::kMadgrad;
+  expect_the_same_bits(config);
+  config.optimizer.name = config::OptimizerKind::kAcClip;
+  expect_the_same_bits(config);
+}
+
 TEST_F(Resume, GoesOnWithTheSameBitsWithGraphs) {
   config::RunConfig config = small_run();
   config.batch.round_tokens = 32;

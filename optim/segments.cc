@@ -1,0 +1,34 @@
+#include "optim/segments.h"
+
+#include "base/error.h"
+
+namespace strata::optim {
+
+void check_segments(std::span<const Segment> segments, int64_t arena_size) {
+  int64_t expected = 0;
+  for (const Segment& segment : segments) {
+    if (segment.offset != expected || segment.size < 0) {
+      fail("parameter segment at {} of size {}: expected one that starts at {}", segment.offset,
+           segment.size, expected);
+    }
+    expected += segment.size;
+  }
+  if (expected != arena_size) {
+    fail("parameter segments end at {}, the arena at {}", expected, arena_size);
+  }
+}
+
+std::vector<Segment> merged(std::span<const Segment> segments, MergedSegments which) {
+  std::vector<Segment> result;
+  for (const Segment& segment : segments) {
+    const bool alike = !result.empty() && result.back().decay == segment.decay;
+    if (alike && (which == MergedSegments::kAll || !segment.decay)) {
+      result.back().size += segment.size;
+    } else {
+      result.push_back(segment);
+    }
+  }
+  return result;
+}
+
+}  // namespace strata::optim

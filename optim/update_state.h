@@ -1,0 +1,56 @@
+// What every optimizer keeps: the arena, its own state beside it, and what is new in a step.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/backend.h"
+#include "device/buffer.h"
+#include "optim/optimizer.h"
+
+namespace strata::optim {
+
+// Each throws Error, naming the optimizer and the option, where `value` is out of range.
+void check_beta(const char* optimizer, const char* option, double value);  // [0, 1)
+void check_not_negative(const char* optimizer, const char* option, double value);
+
+class UpdateState {
+ public:
+  // A tensor of the arena's elements, zero, for every one of `names`, which are those of
+  // checkpoints; only of the `owned` ranges, rising, if there are any. `step_bytes`: what a step's
+  // values take. Throws Error where the arena's tensors differ in size.
+  UpdateState(device::Backend& backend, const ParameterArena& arena, std::vector<std::string> names,
+              std::span<const Range> owned, size_t step_bytes);
+
+  template <typename Values>
+  void begin_step(device::Stream stream, const Values& values) {
+    backend_.store(stream, step_values_.data(), &values, sizeof values);
+    step_begun_ = true;
+  }
+  // Of the step, in device memory, for operations to read when they run.
+  template <typename Values>
+  const Values* step() const {
+    return step_values_.as<Values>();
+  }
+
+  // Elements of the state's tensor number `which`. Throws Error where they do not lie in one owned
+  // range, or no step has begun.
+  device::Tensor elements(size_t which, const Range& range) const;
+
+  const ParameterArena& arena() const { return arena_; }
+  const std::vector<Range>& owned() const { return owned_; }  // the whole arena, or parts of it
+  std::vector<device::StateTensor> tensors() const;
+
+ private:
+  device::Backend& backend_;
+  ParameterArena arena_;
+  std::vector<Range> owned_;
+  std::vector<std::string> names_;
+  std::vector<device::Buffer> buffers_;
+  std::vector<device::Arena> arenas_;
+  device::Buffer step_values_;
+  bool step_begun_ = false;
+};
+
+}  // namespace strata::optim
