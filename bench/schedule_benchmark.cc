@@ -41,6 +41,7 @@ ScheduleBenchmark benchmark_schedules(const config::RunConfig& config,
   if (asked(Section::kDataParallel)) result.data_parallel = measure_data_parallel(setup);
   if (asked(Section::kPipelines)) result.pipelines = measure_pipelines(setup);
   if (asked(Section::kSharding)) result.sharding = measure_sharding(setup);
+  if (asked(Section::kModules)) result.modules = measure_modules(setup);
   if (!options.timeline.empty()) timeline.write(options.timeline);
   return result;
 }

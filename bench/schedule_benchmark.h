@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/schedules/data_parallel.h"
+#include "bench/schedules/modules.h"
 #include "bench/schedules/pipelines.h"
 #include "bench/schedules/section.h"
 #include "bench/schedules/sharding.h"
@@ -24,6 +25,7 @@ struct ScheduleBenchmark {
   std::optional<DataParallelOrders> data_parallel;
   std::optional<Pipelines> pipelines;
   std::optional<ShardedOrders> sharding;
+  std::optional<Modules> modules;
 };
 
 // On synthetic batches. All ranks call together. Throws Error for one rank: it communicates with

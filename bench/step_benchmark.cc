@@ -10,6 +10,7 @@
 namespace strata::bench {
 StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchmarkOptions& options,
                               const training::Ranks& ranks) {
+  training::check_undelayed(config);
   constexpr int kUnmeasured = 2;
   SyntheticTraining training(config, options.micro_batch_tokens, options.steps + kUnmeasured,
                              ranks);

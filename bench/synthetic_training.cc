@@ -98,7 +98,6 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
       accumulation_(config.batch.gradient_accumulation_steps),
       ranks_(ranks),
       backend_(backend ? std::move(backend) : training::make_backend(config, ranks.local)) {
-  training::check_undelayed(config);
   training::check_stages(config, bert_, ranks.size());
   stages_.emplace(training::stage_of_rank(config, ranks.rank()), ranks.communicator);
   const int replica = stages_->replicas().rank(), replicas = stages_->replicas().size();
@@ -130,15 +129,16 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
   weight_gatherer_ = training::make_weight_gatherer(config, *backend_, ranks.communicator, *model_);
   walker_.emplace(*model_, training::make_schedule(config, bert_, replicas, model_->stage()),
                   training::make_graph_cache(config, *backend_), stages_->stages(),
-                  weight_gatherer_.get());
+                  weight_gatherer_.get(),
+                  training::make_delayed_work(config, bert_, model_->stage()));
 }
 
 std::unique_ptr<comm::GradientBuckets> SyntheticTraining::make_buckets(
     comm::Communicator& communicator, const comm::BucketOptions& options) {
   comm::BucketOptions with_stages = options;
   with_stages.parts = stages_->stages();
-  return training::make_gradient_buckets(*backend_, communicator, *model_, with_stages,
-                                         *optimizer_);
+  return training::make_gradient_buckets(*backend_, communicator, *model_, with_stages, *optimizer_,
+                                         &held_);
 }
 
 SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::GradientBuckets& buckets,
@@ -177,6 +177,7 @@ SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuck
   ranks_.communicator.barrier();
   const auto begin = Clock::now();
   constexpr double kLearningRate = 1e-6;
+  held_ = walker_->begin_step(steps_);
   optimizer_->begin_step(device::Stream::kCompute, steps_, kLearningRate);
   for (const training::Segment& segment : walker_->segments()) {
     if (segment.begins) {

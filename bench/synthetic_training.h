@@ -102,7 +102,8 @@ class SyntheticTraining {
   std::unique_ptr<comm::WeightGatherer> weight_gatherer_;  // null: all weights are in memory
   std::optional<training::StepWalker> walker_;
   int64_t steps_ = 0;
-  int64_t layers_ = 0;  // that the last step had
+  int64_t layers_ = 0;       // that the last step had
+  std::vector<Range> held_;  // arena elements that a step does not update, where work is delayed
 };
 
 }  // namespace strata::bench

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "bench/synthetic_training.h"
 #include "comm/buckets/units.h"
 #include "training/options.h"
 
@@ -35,14 +36,40 @@ double activation_bytes(const bert::Model& model) {
   const auto c = static_cast<double>(size_of(model.backend().compute_dtype()));
   const auto m = static_cast<double>(size_of(model.backend().master_dtype()));
   const auto t = static_cast<double>(room.tokens), h = static_cast<double>(bert.hidden_size);
-  const auto layers = static_cast<double>(bert.layers);
-  const double crossing = (layers + 2) * t * h * c;
+  const double crossing = t * h * c;
+  const double embeddings = t * h * c + t * m;
   const double layer = t * (7 * h + 2 * static_cast<double>(bert.intermediate_size)) * c +
                        t * (static_cast<double>(bert.heads) + 2) * m;
-  const double ends = t * h * c + t * m + 6 * static_cast<double>(room.masked) * h * c;
+  const double heads = 6 * static_cast<double>(room.masked) * h * c;
+
   const double in_flight = model.in_flight();
-  return model.recomputes() ? in_flight * crossing + layer + ends
-                            : in_flight * (crossing + layers * layer + ends);
+  const int blocks = static_cast<int>(bert.layers) + 2;
+  const auto here = [&](int block) { return model.stage().has_block(block, blocks); };
+  // Micro-batches that a block has memory for.
+  const auto sets = [&](int block) {
+    const bool delayed = model.delays().empty() || model.delays()[static_cast<size_t>(block)] > 0;
+    return here(block) && delayed ? in_flight : 1;
+  };
+  double bytes = in_flight * crossing;  // the gradient of what crosses
+  bool has_layer = false;
+  for (int block = 0; block < blocks; ++block) {
+    const bool last = block + 1 == blocks;
+    if (!last && (here(block) || here(block + 1))) {
+      bytes += crossing * (model.delays().empty() ? in_flight : sets(block + 1));
+    }
+    if (!here(block)) continue;
+    const bool shared = model.recomputes() && block > 0 && !last && has_layer;
+    if (block > 0 && !last) has_layer = true;
+    const double own = block == 0 ? embeddings : last ? heads : layer;
+    if (!shared) bytes += own * (model.recomputes() ? 1 : sets(block));
+  }
+  return bytes;
+}
+
+Compared activations_of_all_ranks(const training::Ranks& ranks, const bert::Model& model) {
+  const std::vector<double> formulas = of_all_ranks(ranks, activation_bytes(model));
+  return {static_cast<double>(sum_over_ranks(ranks, model.activation_bytes())),
+          std::accumulate(formulas.begin(), formulas.end(), 0.0)};
 }
 
 double bubble_share(bert::Pipeline pipeline, int stages, int64_t layers, int micro_batches) {
@@ -58,6 +85,14 @@ int64_t message_bytes(bert::Pipeline pipeline, int stages, const bert::BertConfi
                       int64_t tokens, device::DType compute) {
   return 2 * runs_of_stage(pipeline, stages, model.layers) * tokens * model.hidden_size *
          static_cast<int64_t>(size_of(compute));
+}
+
+double ring_seconds(const ModuleSeconds& seconds, bool delayed) {
+  const auto sum = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+  };
+  return sum(seconds.forward) +
+         (delayed ? *std::ranges::max_element(seconds.backward) : sum(seconds.backward));
 }
 
 ShardingForms::ShardingForms(const config::RunConfig& config, const bert::Model& model, int ranks)

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "bench/schedules/section.h"
 #include "bert/model/model.h"
 #include "config/run_config.h"
 #include "training/ranks/parameter_memory.h"
@@ -17,8 +19,12 @@ double exposed_communication(std::span<const double> seconds, std::span<const do
 
 // T tokens, M masked positions, L layers, H hidden, I intermediate, A heads; c and m are bytes of
 // the compute and the master dtype. What crosses blocks: (L + 2) T H c. A layer keeps T (8 H + 2 I)
-// c - T H c of its output + T (A + 2) m; embeddings T H c + T m; heads 6 M H c.
+// c - T H c of its output + T (A + 2) m; embeddings T H c + T m; heads 6 M H c. All that for every
+// micro-batch in flight. Of a stage: of its blocks, and what crosses to and from them. Where
+// backward is delayed, blocks without delay have memory for one micro-batch alone.
 double activation_bytes(const bert::Model& model);
+// Beside what models have, the sums over ranks, which call together.
+Compared activations_of_all_ranks(const training::Ranks& ranks, const bert::Model& model);
 
 // Share of the ideal time that a stage waits (the same paper): (P - 1) / n contiguous, (P - 1) / (n
 // L / P) modular.
@@ -38,6 +44,14 @@ double bubble_with(const BubbleParts& parts);
 // modular) and T tokens of all micro-batches.
 int64_t message_bytes(bert::Pipeline pipeline, int stages, const bert::BertConfig& model,
                       int64_t tokens, device::DType compute);
+
+// Seconds of forward and backward of each rank of a ring of modules.
+struct ModuleSeconds {
+  std::vector<double> forward, backward;
+};
+// Of a step of theirs, without messages (Yang et al., arXiv 1909.06695): sum F + sum B; where
+// backward is delayed, sum F + max over ranks of sum B.
+double ring_seconds(const ModuleSeconds& seconds, bool delayed);
 
 // ZeRO stages 1 to 3 (Rajbhandari et al. 2020), over the units that share memory
 // (docs/method.md). Both are sums over all ranks.

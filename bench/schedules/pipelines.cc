@@ -106,6 +106,7 @@ class MeasuredPipeline {
     result.message_bytes_formula = sum_over_ranks(
         setup_.ranks,
         message_bytes(parallel.pipeline, parallel.stages, model.config(), tokens_, compute));
+    result.activations = activations_of_all_ranks(setup_.ranks, model);
     return result;
   }
 

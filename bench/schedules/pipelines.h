@@ -26,6 +26,8 @@ struct PipelineMeasurement {
   // That ranks send each other in a step, over all ranks. The same in every step of equally many
   // tokens; of the last one.
   int64_t message_bytes = 0, message_bytes_formula = 0;
+  // Of all micro-batches, over all ranks. Formula: activation_bytes().
+  Compared activations;
 };
 
 struct Pipelines {

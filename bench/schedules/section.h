@@ -18,7 +18,7 @@
 
 namespace strata::bench {
 
-enum class Section : uint8_t { kDataParallel, kPipelines, kSharding };
+enum class Section : uint8_t { kDataParallel, kPipelines, kSharding, kModules };
 
 struct ScheduleOptions {
   int steps = 5;                   // measured of every order, after one that is not
@@ -26,7 +26,8 @@ struct ScheduleOptions {
   std::optional<comm::Link> link;  // the emulated network; absent: the real one
   double sleeping_flops = 0;       // of a device that sleeps (sleeping_device.h); 0: device.backend
   std::filesystem::path timeline;  // of the last step of every order; empty: none
-  std::vector<Section> only = {Section::kDataParallel, Section::kPipelines, Section::kSharding};
+  std::vector<Section> only = {Section::kDataParallel, Section::kPipelines, Section::kSharding,
+                               Section::kModules};
   // Of rounds through the orders of a section, or of its orders.
   std::function<void(std::string_view section, size_t done, size_t total)> progress;
 };

@@ -22,7 +22,8 @@ namespace {
 const std::map<std::string, bench::Section> kSections = {
     {"data_parallel", bench::Section::kDataParallel},
     {"pipelines", bench::Section::kPipelines},
-    {"sharding", bench::Section::kSharding}};
+    {"sharding", bench::Section::kSharding},
+    {"modules", bench::Section::kModules}};
 
 struct BenchScheduleOptions {
   ConfigOptions run;
@@ -61,9 +62,10 @@ void add_bench_schedule(CLI::App& bench) {
   add_link_options(*command, options->link, "Speed of the emulated link of every rank in Gbit/s")
       .speed->capture_default_str();
   command
-      ->add_option("--only", options->only,
-                   "Sections to measure: data_parallel, pipelines, sharding; all, where none is "
-                   "named")
+      ->add_option(
+          "--only", options->only,
+          "Sections to measure: data_parallel, pipelines, sharding, modules; all, where none "
+          "is named")
       ->delimiter(',')
       ->check(CLI::IsMember(kSections))
       ->type_name("SECTION,...");

@@ -21,6 +21,10 @@ ordered_json bytes_to_json(int64_t measured, int64_t formula, int ranks) {
           {"equal", measured == formula}};
 }
 
+bench::Compared mean_of_ranks(const bench::Compared& sum, int ranks) {
+  return {sum.measured / ranks, sum.formula / ranks};
+}
+
 ordered_json to_json(const std::vector<bench::Skipped>& skipped) {
   ordered_json list = ordered_json::array();
   for (const bench::Skipped& each : skipped) {
@@ -71,7 +75,8 @@ ordered_json to_json(const bench::Pipelines& section, int ranks) {
                         {"formula", order.bubble.formula},
                         {"deviation", order.bubble.measured - order.bubble.formula}}},
                       {"message_bytes_per_stage",
-                       bytes_to_json(order.message_bytes, order.message_bytes_formula, ranks)}});
+                       bytes_to_json(order.message_bytes, order.message_bytes_formula, ranks)},
+                      {"activation_bytes", to_json(mean_of_ranks(order.activations, ranks))}});
   }
   return {{"orders", orders}, {"skipped", to_json(section.skipped)}};
 }
@@ -82,7 +87,6 @@ ordered_json to_json(const bench::ShardedOrders& section, int ranks) {
     const auto memory = [&](int64_t training::ParameterMemory::*what) {
       return bytes_to_json(order.memory.*what, order.memory_formula.*what, ranks);
     };
-    const bench::Compared resident{order.resident.measured / ranks, order.resident.formula / ranks};
     orders.push_back(
         {{"order", order.name},
          {"sharded", config::name_of(order.sharded)},
@@ -93,7 +97,26 @@ ordered_json to_json(const bench::ShardedOrders& section, int ranks) {
          {"weight_bytes", memory(&training::ParameterMemory::weights)},
          {"gradient_bytes", memory(&training::ParameterMemory::gradients)},
          {"state_bytes", memory(&training::ParameterMemory::state)},
-         {"resident_bytes", to_json(resident)}});
+         {"resident_bytes", to_json(mean_of_ranks(order.resident, ranks))}});
+  }
+  return {{"orders", orders}, {"skipped", to_json(section.skipped)}};
+}
+
+ordered_json to_json(const bench::Modules& section, int ranks) {
+  ordered_json orders = ordered_json::array();
+  for (const bench::ModulesMeasurement& order : section.orders) {
+    orders.push_back({{"order", order.name},
+                      {"delayed", order.delayed},
+                      {"step_seconds", order.step},
+                      {"forward_seconds", order.forward},
+                      {"backward_seconds", order.backward},
+                      {"longest_backward_seconds", order.longest_backward},
+                      {"waiting_seconds", order.waiting},
+                      {"span_seconds", to_json(order.span)},
+                      {"message_bytes_per_rank",
+                       bytes_to_json(order.message_bytes, order.message_bytes_formula, ranks)},
+                      {"activation_bytes", to_json(mean_of_ranks(order.activations, ranks))},
+                      {"stash_bytes", static_cast<double>(order.stash_bytes) / ranks}});
   }
   return {{"orders", orders}, {"skipped", to_json(section.skipped)}};
 }
@@ -102,6 +125,15 @@ void print(const std::vector<bench::Skipped>& skipped) {
   for (const bench::Skipped& each : skipped) {
     fmt::print("{:<26} skipped: {}\n", each.name, each.reason);
   }
+}
+
+// Of activations: columns of a table.
+void print_memory_head() {
+  fmt::print("{:<25}{:>12}{:>9}{:>10}", "MB a rank", "activations", "formula", "deviation");
+}
+void print_memory(const std::string& order, const bench::Compared& activations) {
+  fmt::print("{:<25}{:>12.1f}{:>9.1f}{:>+9.1f}%", order, activations.measured / 1e6,
+             activations.formula / 1e6, 100 * activations.deviation());
 }
 
 void print(const bench::DataParallelOrders& section) {
@@ -115,12 +147,11 @@ void print(const bench::DataParallelOrders& section) {
                100 * order.tail, order.communication.measured * 1e3, order.exposed.measured * 1e3,
                order.exposed.formula * 1e3, 100 * order.exposed.deviation());
   }
-  fmt::print("{:<25}{:>12}{:>9}{:>10}{:>17}\n", "MB a rank", "activations", "formula", "deviation",
-             "all memory");
+  print_memory_head();
+  fmt::print("{:>17}\n", "all memory");
   for (const bench::OrderMeasurement& order : section.orders) {
-    fmt::print("{:<25}{:>12.1f}{:>9.1f}{:>+9.1f}%{:>17.1f}\n", order.name,
-               order.activations.measured / 1e6, order.activations.formula / 1e6,
-               100 * order.activations.deviation(), order.all_memory / 1e6);
+    print_memory(order.name, order.activations);
+    fmt::print("{:>17.1f}\n", order.all_memory / 1e6);
   }
   print(section.skipped);
 }
@@ -147,6 +178,12 @@ void print(const bench::Pipelines& section, int ranks) {
         100 * (order.bubble.measured - order.bubble.formula), megabytes(order.message_bytes),
         equality(order.message_bytes, order.message_bytes_formula));
   }
+  print_memory_head();
+  fmt::print("\n");
+  for (const bench::PipelineMeasurement& order : section.pipelines) {
+    print_memory(order.name, mean_of_ranks(order.activations, ranks));
+    fmt::print("\n");
+  }
   print(section.skipped);
 }
 
@@ -165,6 +202,30 @@ void print(const bench::ShardedOrders& section, int ranks) {
         equality(order.memory.total(), order.memory_formula.total()),
         megabytes(order.resident.measured), megabytes(order.resident.formula),
         100 * order.resident.deviation());
+  }
+  print(section.skipped);
+}
+
+void print(const bench::Modules& section, int ranks) {
+  fmt::print("\nmodules, one micro-batch a step\n");
+  fmt::print("{:<25}{:>9}{:>9}{:>10}{:>9}{:>9}{:>9}{:>9}{:>10}{:>12}{:>12}\n", "ms", "step",
+             "forward", "backward", "longest", "waiting", "span", "formula", "deviation", "MB sent",
+             "formula");
+  const auto megabytes = [&](int64_t bytes) { return 1e-6 * static_cast<double>(bytes) / ranks; };
+  for (const bench::ModulesMeasurement& order : section.orders) {
+    fmt::print(
+        "{:<25}{:>9.1f}{:>9.1f}{:>10.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>+9.1f}%{:>12.3f}{:>12}"
+        "\n",
+        order.name, order.step * 1e3, order.forward * 1e3, order.backward * 1e3,
+        order.longest_backward * 1e3, order.waiting * 1e3, order.span.measured * 1e3,
+        order.span.formula * 1e3, 100 * order.span.deviation(), megabytes(order.message_bytes),
+        equality(order.message_bytes, order.message_bytes_formula));
+  }
+  print_memory_head();
+  fmt::print("{:>17}\n", "stashed weights");
+  for (const bench::ModulesMeasurement& order : section.orders) {
+    print_memory(order.name, mean_of_ranks(order.activations, ranks));
+    fmt::print("{:>17.1f}\n", megabytes(order.stash_bytes));
   }
   print(section.skipped);
 }
@@ -201,7 +262,15 @@ Sharding (optimizer.sharded)
   sent             by a rank in collectives; equal: to the formula of docs/method.md
   weights, gradients, state   memory; equal: to training/ranks/parameter_memory.h
   resident         VmRSS after the last step less VmRSS before the model was made; formula: weights,
-                   gradients, state and activations. With --sleep all memory is taken at once)";
+                   gradients, state and activations. With --sleep all memory is taken at once
+Modules (ouroboros.modules, one more than ranks, on a ring)
+  forward, backward   of all modules; longest: backward of the rank that has most, which is the
+                   first, with two modules
+  waiting          for what other ranks send, the mean of all ranks
+  span             of a step until the last backward ends; formula: forward + backward, delayed:
+                   forward + longest (Yang et al., arXiv 1909.06695), without messages
+  MB sent          by a rank in messages; equal: to 2 (K - 1) T H c over all ranks, K modules
+  stashed weights  that are kept for delayed backwards)";
 
 nlohmann::ordered_json to_json(const bench::ScheduleBenchmark& b) {
   ordered_json result = {
@@ -210,6 +279,7 @@ nlohmann::ordered_json to_json(const bench::ScheduleBenchmark& b) {
   if (b.data_parallel) result["data_parallel"] = to_json(*b.data_parallel);
   if (b.pipelines) result["pipelines"] = to_json(*b.pipelines, b.ranks);
   if (b.sharding) result["sharding"] = to_json(*b.sharding, b.ranks);
+  if (b.modules) result["modules"] = to_json(*b.modules, b.ranks);
   return result;
 }
 
@@ -221,6 +291,7 @@ void print_tables(const bench::ScheduleBenchmark& b) {
   if (b.data_parallel) print(*b.data_parallel);
   if (b.pipelines) print(*b.pipelines, b.ranks);
   if (b.sharding) print(*b.sharding, b.ranks);
+  if (b.modules) print(*b.modules, b.ranks);
 }
 
 }  // namespace strata::cli

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -65,7 +66,7 @@ TEST_F(ScheduleBenchmarkOverRanks, MeasuresEveryOrderOverTheStatedLink) {
       return;
     }
     const ScheduleBenchmark benchmark = benchmark_schedules(config_, options, ranks_);
-    EXPECT_FALSE(benchmark.pipelines || benchmark.sharding);
+    EXPECT_FALSE(benchmark.pipelines || benchmark.sharding || benchmark.modules);
     const DataParallelOrders& result = benchmark.data_parallel.value();
     EXPECT_TRUE(result.skipped.empty());
     EXPECT_EQ(result.tokens, int64_t{3} * 200 * ranks_.size());
@@ -132,6 +133,7 @@ TEST_F(ScheduleBenchmarkOverRanks, StagesSendTheBytesOfTheFormula) {
     EXPECT_GE(pipeline.step, pipeline.span);
     EXPECT_GE(pipeline.span, pipeline.layers + pipeline.heads) << "stage 0 has to do both";
     EXPECT_NEAR(pipeline.bubble.measured, pipeline.span / pipeline.layers - 1, 1e-9);
+    EXPECT_NEAR(pipeline.activations.deviation(), 0, 0.05) << pipeline.name;
     EXPECT_DOUBLE_EQ(pipeline.parts.paper,
                      static_cast<double>(pipeline.stages - 1) / static_cast<double>(4 * runs));
   }
@@ -142,6 +144,54 @@ TEST_F(ScheduleBenchmarkOverRanks, StagesSendTheBytesOfTheFormula) {
   EXPECT_EQ(names, expected);
   if (!ranks_.first()) return;
   for (const std::string& name : names) EXPECT_TRUE(spans().contains(name)) << name;
+}
+
+TEST_F(ScheduleBenchmarkOverRanks, ModulesSendTheBytesAndKeepTheActivationsOfTheFormulas) {
+  if (ranks_.size() == 1) GTEST_SKIP() << "needs several ranks";
+  take_four_layers();
+  config_.batch.gradient_accumulation_steps = 4;  // not of modules
+  ScheduleOptions options = asleep(Section::kModules);
+  options.sleeping_flops = 1e10;
+  const auto result = benchmark_schedules(config_, options, ranks_).modules.value();
+  if (ranks_.size() == 4) {
+    ASSERT_EQ(result.skipped.size(), 2u);
+    EXPECT_NE(result.skipped[0].reason.find("5 modules need a layer each"), std::string::npos);
+    return;
+  }
+  EXPECT_TRUE(result.skipped.empty());
+  ASSERT_EQ(result.orders.size(), 2u);
+  for (const ModulesMeasurement& order : result.orders) {
+    constexpr int64_t kTokens = 200, kHidden = 64;
+    EXPECT_EQ(order.message_bytes, ranks_.size() * 2 * kTokens * kHidden * 4) << order.name;
+    EXPECT_EQ(order.message_bytes, order.message_bytes_formula) << order.name;
+    EXPECT_GE(order.step, order.span.measured) << order.name;
+    EXPECT_NEAR(order.activations.deviation(), 0, 0.05) << order.name;
+  }
+  const ModulesMeasurement &without = result.orders[0], &delayed = result.orders[1];
+  EXPECT_EQ(without.name, fmt::format("{} modules, without delay", ranks_.size() + 1));
+  EXPECT_DOUBLE_EQ(without.span.formula, without.forward + without.backward);
+  EXPECT_DOUBLE_EQ(delayed.span.formula, delayed.forward + delayed.longest_backward);
+  EXPECT_LT(delayed.longest_backward, delayed.backward);
+  EXPECT_GE(without.span.measured, without.span.formula) << "one after the other";
+  // Of K modules, the first one's weights K - 1 times, ..., the last one's not at all.
+  EXPECT_EQ(without.stash_bytes, delayed.stash_bytes);
+  EXPECT_GT(delayed.stash_bytes, 0);
+  if (!ranks_.first()) return;
+  const std::set<std::string> spans = this->spans();
+  for (const ModulesMeasurement& order : result.orders) EXPECT_TRUE(spans.contains(order.name));
+}
+
+TEST_F(ScheduleBenchmarkOverRanks, NamesModulesThatTheClipModeRefuses) {
+  if (ranks_.size() == 1) GTEST_SKIP() << "needs several ranks";
+  take_four_layers();
+  config_.clip.mode = config::ClipMode::kBucketBeforeAllReduce;
+  config_.reduce.bucket_megabytes = 2;
+  const auto result = benchmark_schedules(config_, asleep(Section::kModules), ranks_).modules;
+  ASSERT_TRUE(result && result->orders.empty());
+  ASSERT_EQ(result->skipped.size(), 2u);
+  EXPECT_NE(result->skipped[1].reason.find("clip.mode is bucket_before_allreduce"),
+            std::string::npos)
+      << result->skipped[1].reason;
 }
 
 TEST_F(ScheduleBenchmarkOverRanks, NamesPipelinesThatDoNotFit) {
