@@ -20,6 +20,8 @@ SignalThread::SignalThread() {
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     fail("cannot start a thread that receives signals: {}", error.what());
   }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return sleeping_; });
 }
 
 SignalThread::~SignalThread() {
@@ -33,8 +35,10 @@ SignalThread::~SignalThread() {
 }
 
 void SignalThread::sleep() {
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   std::unique_lock lock(mutex_);
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  sleeping_ = true;
+  changed_.notify_all();
   changed_.wait(lock, [this] { return stopping_; });
 }
 

@@ -14,7 +14,7 @@ namespace strata::harness {
 // 2026, Debian 12 has 2.6), so that a handler on their thread, however small, destroys memory.
 class SignalThread {
  public:
-  // Throws Error where no thread can be started.
+  // Returns when the thread sleeps. Throws Error where none can be started.
   SignalThread();
   ~SignalThread();
   SignalThread(const SignalThread&) = delete;
@@ -26,7 +26,7 @@ class SignalThread {
   sigset_t before_;  // the maker's mask
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool stopping_ = false;
+  bool sleeping_ = false, stopping_ = false;
   std::thread thread_;
 };
 
