@@ -142,6 +142,15 @@ ParameterLayout::ParameterLayout(const BertConfig& config, const Stage& stage) :
   if (stage.has_block(0, blocks)) add_embeddings(config, add, *this);
 }
 
+std::vector<int64_t> ParameterLayout::boundaries_with_halves() const {
+  std::vector<int64_t> cut = boundaries;
+  for (const LayerPlace& layer : layers) {
+    if (layer.output.weight.size() > 0) cut.push_back(layer.halfway());
+  }
+  std::ranges::sort(cut);
+  return cut;
+}
+
 Range ParameterLayout::group(const std::string& name) const {
   const auto index = static_cast<size_t>(std::ranges::find(groups, name) - groups.begin());
   return {boundaries.at(index), boundaries.at(index + 1)};

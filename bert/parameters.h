@@ -40,6 +40,10 @@ struct LayerPlace {
   LinearPlace intermediate;
   LinearPlace output;
   LayerNormPlace output_norm;  // of pre-LN: before the intermediate linear layer
+
+  // Up to here, from the layer's begin, are the matrices of its feed-forward part, whose gradients
+  // backward completes first.
+  int64_t halfway() const { return attention_output.weight.offset; }
 };
 
 // A parameter's elements of the arena, the gap after them included.
@@ -70,6 +74,9 @@ struct ParameterLayout {
   // one is `size`.
   std::vector<int64_t> boundaries;
   std::vector<std::string> groups;  // what each is: "heads", "layer_23", ..., "embeddings"
+
+  // The same with each layer cut where its backward is halfway.
+  std::vector<int64_t> boundaries_with_halves() const;
 
   // The arena elements of one of the groups.
   Range group(const std::string& name) const;

@@ -163,6 +163,7 @@ struct ReduceConfig {
   int chunk = 4;                   // ranks; of kBf16Chunked
   double bucket_megabytes = 25.0;  // of the reduced dtype, 1e6 bytes
   bool early_words = false;
+  bool half_layers = false;
 };
 
 struct TargetConfig {

@@ -97,6 +97,9 @@ void find_conflicts_with_modules(const RunConfig& config, std::vector<Conflict>&
   refuse_if(config.reduce.early_words,
             "nothing is reduced, so nothing can be early; set reduce.early_words to false, or use "
             "1 module");
+  refuse_if(config.reduce.half_layers,
+            "nothing is reduced, so nothing can be early; set reduce.half_layers to false, or use "
+            "1 module");
   refuse_if(config.checkpoint.enabled(),
             "what is in flight between steps is in no checkpoint; set checkpoint.every_steps and "
             "checkpoint.every_seconds to 0, or use 1 module");
@@ -180,6 +183,11 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
     if (config.optimizer.sharded != Sharding::kNone) {
       refuse("it is not built for optimizer.sharded; set early_words to false, or sharded to none");
     }
+  }
+  if (config.reduce.half_layers && config.optimizer.sharded >= Sharding::kGradients) {
+    conflicts.push_back({"reduce.half_layers",
+                         "layers whose gradients are sharded take turns in memory as wholes; set "
+                         "half_layers to false, or optimizer.sharded to state or none"});
   }
   const bool layer_order = config.batch.accumulation_order == AccumulationOrder::kLayer;
   if (closed && layer_order) {

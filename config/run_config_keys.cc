@@ -317,7 +317,11 @@ ConfigSection reduce_section() {
            "gradients, and of the input's part, which backward completes last, only the words that "
            "occur in the step: worth while where these are few. On backends in host memory, with "
            "clip.mode none or after_allreduce, optimizer.sharded none and one stage. Takes one or "
-           "two more buffers as large as the word embeddings.")});
+           "two more buffers as large as the word embeddings."),
+       key("half_layers", get, &S::half_layers, Flag{},
+           "Reduce the gradients of a layer's feed-forward matrices, two thirds of it, while its "
+           "backward goes on with the attention: worth while with buckets of half a layer. Not "
+           "with optimizer.sharded gradients or all.")});
 }
 
 ConfigSection target_section() {

@@ -63,6 +63,7 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
                              .in_flight = schedule.in_flight,
                              .recompute = schedule.recomputes,
                              .word_gradient = word_gradient(config, schedule),
+                             .half_layers = config.reduce.half_layers,
                              .stage = stage};
   options.layer_drop = {.theta = config.layer_drop.theta,
                         .gamma = config.layer_drop.gamma.value_or(
@@ -214,7 +215,8 @@ std::vector<Range> gradient_buckets(const config::RunConfig& config,
                                     const bert::ParameterLayout& layout) {
   comm::BucketOptions options = bucket_options(config);
   if (config.reduce.early_words) options.late_rows.table = layout.words();
-  return comm::make_buckets(layout.boundaries, options);
+  return comm::make_buckets(
+      config.reduce.half_layers ? layout.boundaries_with_halves() : layout.boundaries, options);
 }
 
 std::unique_ptr<device::GraphCache> make_graph_cache(const config::RunConfig& config,
@@ -299,8 +301,8 @@ std::unique_ptr<comm::GradientBuckets> make_gradient_buckets(device::Backend& ba
   comm::BucketOptions of_model = options;
   if (model.late_words()) of_model.late_rows = {model.layout().words(), model.late_words()};
   return std::make_unique<comm::GradientBuckets>(
-      backend, communicator, model.parameters().gradients(), model.layout().boundaries, of_model,
-      update, comm::DeferredUpdate{optimizer.partial_sums(), finish});
+      backend, communicator, model.parameters().gradients(), model.boundaries(), of_model, update,
+      comm::DeferredUpdate{optimizer.partial_sums(), finish});
 }
 
 }  // namespace strata::training

@@ -141,7 +141,8 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
   announce_rows(segment, buckets);
   const int heads = schedule_.blocks - 1;
   comm::StepTimes result;
-  for (const Task& scheduled : segment.tasks) {
+  for (size_t i = 0; i < segment.tasks.size(); ++i) {
+    const Task& scheduled = segment.tasks[i];
     const std::optional<Task> walked = delayed(scheduled);
     if (scheduled.kind == Task::Kind::kReady) mark_ready(scheduled, !walked, buckets);
     if (!walked || scheduled.kind == Task::Kind::kReady) continue;
@@ -179,7 +180,7 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
     const bool goes_back = task.kind == Task::Kind::kBackward;
     if (by_turns && (goes_back || task.block == heads)) begin_writing(task.block, buckets);
     if (goes_back) {
-      backward(block, task);
+      backward(block, task, completes(segment.tasks.subspan(i)), buckets);
     } else {
       block.forward(micro_batch, *activations);
     }
@@ -188,13 +189,20 @@ comm::StepTimes StepWalker::issue(const Segment& segment, comm::GradientBuckets&
   return result;
 }
 
-void StepWalker::backward(bert::Block& block, const Task& task) {
+void StepWalker::backward(bert::Block& block, const Task& task, bool last,
+                          comm::GradientBuckets& buckets) {
   const auto& [activations, micro_batch] = in_flight(task.micro_batch);
   if (lag_of(schedule(), task) > 0) {
     model_.delayed_backward(block, task.micro_batch, micro_batch, *activations);
-  } else {
-    block.backward(micro_batch, *activations);
+    return;
   }
+  const std::function<void()> mark_half = [&] {
+    half_ready_ = block.halfway();
+    buckets.mark_ready(half_ready_.begin, half_ready_.end);
+  };
+  bert::MicroBatch told = micro_batch;
+  if (last && model_.has_half_layers()) told.on_halfway = &mark_half;
+  block.backward(told, *activations);
 }
 
 // Where the block's weights are held, its gradients must not count in norms. The tied words' have
@@ -207,7 +215,11 @@ void StepWalker::mark_ready(const Task& task, bool is_held, comm::GradientBucket
     block.complete();
   }
   if (task.block == 0 && delay_step_ > 0 && delayed_->averages_tied) model_.halve_word_gradient();
-  for (const Range& range : model_.completes(block)) buckets.mark_ready(range.begin, range.end);
+  for (const Range& range : model_.completes(block)) {
+    const bool begun = half_ready_.size() > 0 && range.begin == half_ready_.begin;
+    buckets.mark_ready(begun ? half_ready_.end : range.begin, range.end);
+  }
+  half_ready_ = {};
   if (task.block == 0 && model_.late_words()) buckets.mark_rows_ready();
 }
 

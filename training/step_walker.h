@@ -73,7 +73,8 @@ class StepWalker {
   // Of the micro-batch that it is of, counted since backward was delayed; none: it would have begun
   // before.
   std::optional<Task> delayed(const Task& task) const;
-  void backward(bert::Block& block, const Task& task);
+  // `last`: of its round, after which its block's gradients are complete.
+  void backward(bert::Block& block, const Task& task, bool last, comm::GradientBuckets& buckets);
   void mark_ready(const Task& task, bool is_held, comm::GradientBuckets& buckets);
   // Before the segment that begins the last micro-batch, where the model has late words.
   void announce_rows(const Segment& segment, comm::GradientBuckets& buckets);
@@ -90,6 +91,7 @@ class StepWalker {
   std::optional<DelayedWork> delayed_;
   std::vector<Segment> delayed_segments_;
   int64_t delay_step_ = 0;  // the steps since backward was delayed, this one included
+  Range half_ready_;        // marked ready while the block's backward, the last one, was issued
 };
 
 }  // namespace strata::training

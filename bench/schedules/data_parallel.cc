@@ -47,15 +47,19 @@ std::string name_of(const Order& order) {
          (order.early_words ? ", early words" : "");
 }
 
-// With which block each bucket is ready.
-std::vector<int> ready_blocks(const training::Schedule& schedule,
-                              const bert::ParameterLayout& layout,
-                              const std::vector<Range>& buckets, bool early_words) {
-  std::vector<int> blocks(buckets.size());
+// With which block each bucket is ready; where it is halfway through the block's backward, so much
+// before its end as the attention takes of it: a third, but for the scores.
+std::vector<double> ready_blocks(const training::Schedule& schedule,
+                                 const bert::ParameterLayout& layout,
+                                 const std::vector<Range>& buckets, bool early_words,
+                                 bool half_layers) {
+  std::vector<double> blocks(buckets.size());
   for (const training::ExplainedTask& each :
-       training::explain(schedule, layout, buckets, early_words)) {
-    if (each.task.kind != training::Task::Kind::kReady) continue;
-    for (const int bucket : each.buckets) blocks[static_cast<size_t>(bucket)] = each.task.block;
+       training::explain(schedule, layout, buckets, early_words, half_layers)) {
+    const bool halfway = each.task.kind == training::Task::Kind::kBackward;
+    for (const int bucket : each.buckets) {
+      blocks[static_cast<size_t>(bucket)] = each.task.block + (halfway ? 1.0 / 3 : 0);
+    }
   }
   return blocks;
 }
@@ -111,9 +115,9 @@ class MeasuredOrder {
         buckets_(
             training_.make_buckets(setup.network.communicator, training::bucket_options(config))) {
     result_.name = name_of(order);
-    ready_blocks_ =
-        ready_blocks(training::make_schedule(config, training_.model().config(), ranks_.size()),
-                     training_.model().layout(), buckets(), order.early_words);
+    ready_blocks_ = ready_blocks(
+        training::make_schedule(config, training_.model().config(), ranks_.size()),
+        training_.model().layout(), buckets(), order.early_words, config.reduce.half_layers);
     result_.activations = {static_cast<double>(training_.model().activation_bytes()),
                            activation_bytes(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
@@ -129,13 +133,13 @@ class MeasuredOrder {
     // 1, 2, ..., share that evenly, heads and embeddings take none of it.
     std::vector<double> elements, before_end;
     double tail = 0;
-    const auto add = [&](int64_t count, double bytes, int block) {
+    const auto add = [&](int64_t count, double bytes, double block) {
       elements.push_back(static_cast<double>(count) * bytes / bytes_of_element);
-      before_end.push_back(result.hides * std::clamp<double>(block - 1, 0, layers) / layers);
+      before_end.push_back(result.hides * std::clamp(block - 1, 0.0, layers) / layers);
       if (block == 0) tail += elements.back();
     };
     const int64_t late = buckets_->late_rows();
-    if (late > 0) add(layout.word_embeddings.rows, 2, static_cast<int>(layers) + 1);  // which rows
+    if (late > 0) add(layout.word_embeddings.rows, 2, layers + 1);  // which rows
     for (size_t bucket = 0; bucket < buckets().size(); ++bucket) {
       add(buckets()[bucket].size(), bytes_of_element, ready_blocks_[bucket]);
     }
@@ -157,7 +161,7 @@ class MeasuredOrder {
   std::optional<comm::Link> link_;
   SyntheticTraining training_;
   std::unique_ptr<comm::GradientBuckets> buckets_, alone_;
-  std::vector<int> ready_blocks_;  // of every bucket
+  std::vector<double> ready_blocks_;  // of every bucket
   bool layered_ = false;
   OrderMeasurement result_;
   std::vector<SyntheticTraining::Step> steps_;

@@ -20,6 +20,7 @@ config::RunConfig with(config::RunConfig config, int modules, bool delayed) {
   config.batch.activations = config::ActivationPolicy::kKeep;
   config.batch.gradient_accumulation_steps = 1;
   config.reduce.early_words = false;
+  config.reduce.half_layers = false;
   config.ouroboros.modules = modules;
   config.ouroboros.warmup_steps = delayed ? 0 : std::numeric_limits<int>::max();
   return config;

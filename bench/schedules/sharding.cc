@@ -23,6 +23,7 @@ config::RunConfig with(config::RunConfig config, Sharding sharded,
   config.optimizer.sharded = sharded;
   config.batch.accumulation_order = order;
   config.reduce.early_words = false;
+  config.reduce.half_layers = false;
   return config;
 }
 

@@ -54,6 +54,9 @@ class Block {
   int index() const { return index_; }
   // The gradients that are complete once the backward of a step's last micro-batch is through.
   const Range& gradients() const { return gradients_; }
+  // Those of them, the first in the arena, that this backward completes well before its end, and
+  // whose weights it reads no more then (see MicroBatch::on_halfway). Empty: there are none.
+  virtual Range halfway() const { return {gradients_.begin, gradients_.begin}; }
   // The one that reads this block's output.
   void connect(const Block& next) { next_ = &next; }
 

@@ -21,6 +21,7 @@ EncoderLayer::EncoderLayer(const BlockContext& context, const ParameterLayout& l
                            int index, Float8Scales* scales)
     : Block(context, fmt::format("layer_{}", layer), index,
             layout.group(fmt::format("layer_{}", layer))),
+      halfway_(layout.layers[layer].halfway()),
       query_key_value_(context, layout.layers[layer].query_key_value,
                        gemm(scales, layer, 0, context.workspace.float8_dy.query_key_value)),
       attention_(context, layer),
@@ -125,6 +126,7 @@ void EncoderLayer::backward(const MicroBatch& micro_batch, const Activations& ac
   intermediate_.weight_gradient(micro_batch, saved.intermediate_linear, attended, d_intermediate);
   intermediate_.data_gradient(micro_batch,
                               {.dy = d_intermediate, .accumulate = true, .dx = d_attended});
+  micro_batch.at_halfway();
 
   const device::Float8Copy attention_output_dy = attention_output_.dy_copy(micro_batch);
   attention_norm_.backward(micro_batch, saved.attention_norm,

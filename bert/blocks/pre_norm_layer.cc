@@ -117,6 +117,7 @@ void PreNormLayer::backward(const MicroBatch& micro_batch, const Activations& ac
                                 context_.activation(saved.intermediate_input, t, h),
                                 d_intermediate);
   intermediate_.data_gradient(micro_batch, {.dy = d_intermediate, .dx = d_normed});
+  micro_batch.at_halfway();
 
   output_norm_.backward(micro_batch, saved.output_norm,
                         {.dy = d_normed,

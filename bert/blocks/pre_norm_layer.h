@@ -18,6 +18,7 @@ class PreNormLayer final : public Block {
   std::unique_ptr<BlockActivations> make_activations() const override;
   void forward(const MicroBatch& micro_batch, const Activations& activations) override;
   void backward(const MicroBatch& micro_batch, const Activations& activations) override;
+  Range halfway() const override { return {gradients().begin, halfway_}; }
 
  private:
   struct Saved final : BlockActivations {
@@ -34,6 +35,7 @@ class PreNormLayer final : public Block {
   };
 
   size_t layer_;
+  int64_t halfway_;
   ResidualNorm attention_norm_;
   Linear query_key_value_;
   Attention attention_;

@@ -174,6 +174,10 @@ std::vector<Range> Model::completes(const Block& block) const {
   return layout_.completes(blocks_.size() - 1 - static_cast<size_t>(block.index()), true);
 }
 
+std::vector<int64_t> Model::boundaries() const {
+  return options_.half_layers ? layout_.boundaries_with_halves() : layout_.boundaries;
+}
+
 device::Tensor Model::late_words() const {
   return options_.word_gradient == WordGradient::kSplitForGood && embeddings_
              ? embeddings_->input_words()

@@ -48,6 +48,9 @@ struct ModelOptions {
   // one layer, and forward runs again right before each backward. Not with FP8.
   bool recompute = false;
   WordGradient word_gradient = WordGradient::kTogether;
+  // Gradients of layers become ready in two halves: see Block::halfway. Not with shards, nor with
+  // delays.
+  bool half_layers = false;
   // Only these blocks and their parameters are here. Not with FP8, nor with kSplitForGood.
   Stage stage;
   // Of every block of the whole model: how many steps its backward comes after its forward, whose
@@ -106,6 +109,9 @@ class Model {
   // Arena elements whose gradients are complete after a block's last backward, in the order in
   // which they complete. Those of all blocks together are the arena.
   std::vector<Range> completes(const Block& block) const;
+  // Where backward may pause: boundaries of layout(), with halves of layers if these become ready.
+  std::vector<int64_t> boundaries() const;
+  bool has_half_layers() const { return options_.half_layers; }
   // WordGradient::kSplitForGood: the gradient of the words that the embeddings' last backward
   // completes, [V, H], and which words a step's micro-batches that have begun have, [V]. Else
   // absent and empty.

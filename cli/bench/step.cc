@@ -105,8 +105,8 @@ Explanation explain(const config::RunConfig& config, int ranks, const bert::Stag
                                           : training::make_schedule(config, model, ranks, stage),
                           .own_blocks = static_cast<int>(layout.groups.size()),
                           .buckets = buckets.size()};
-  explanation.tasks =
-      training::explain(explanation.schedule, layout, buckets, config.reduce.early_words);
+  explanation.tasks = training::explain(explanation.schedule, layout, buckets,
+                                        config.reduce.early_words, config.reduce.half_layers);
   return explanation;
 }
 
@@ -118,7 +118,7 @@ nlohmann::ordered_json to_json(const Explanation& explanation) {
     if (const int lag = lag_of(explanation.schedule, each.task); lag > 0) line["lag"] = lag;
     if (!each.block.empty()) line["block"] = each.block;
     if (each.peer >= 0) line["peer"] = each.peer;
-    if (each.task.kind == training::Task::Kind::kReady) {
+    if (!each.gradients.empty()) {
       for (const Range& range : each.gradients) {
         line["gradients"].push_back({range.begin, range.end});
       }
@@ -160,7 +160,7 @@ void print(const Explanation& explanation) {
       ready = fmt::format("{} stage {}", sent ? "to" : "from", each.peer);
     }
     if (each.task.kind == training::Task::Kind::kUpdate) ready = "every bucket is updated";
-    if (each.task.kind == training::Task::Kind::kReady) {
+    if (!each.gradients.empty()) {
       int64_t gradients = 0;
       for (const Range& range : each.gradients) gradients += range.size();
       ready = fmt::format("{:.2f} million gradients", 1e-6 * static_cast<double>(gradients));

@@ -93,6 +93,23 @@ TEST(RunConfigChecks, EarlyWordsNeedGradientsThatAreReducedWhole) {
             "early_words to false, or sharded to none");
 }
 
+TEST(RunConfigChecks, HalvesOfLayersNeedGradientsThatAreNotSharded) {
+  RunConfig config;
+  config.reduce.half_layers = true;
+  for (const auto allowed : {Sharding::kNone, Sharding::kState}) {
+    config.optimizer.sharded = allowed;
+    EXPECT_EQ(conflict_of(config), "") << name_of(allowed);
+  }
+  for (const auto refused : {Sharding::kGradients, Sharding::kAll}) {
+    config.optimizer.sharded = refused;
+    EXPECT_EQ(conflict_of(config),
+              "<reduce.half_layers>: reduce.half_layers: layers whose gradients are sharded take "
+              "turns in memory as wholes; set half_layers to false, or optimizer.sharded to state "
+              "or none")
+        << name_of(refused);
+  }
+}
+
 TEST(RunConfigChecks, SumsInBf16NeedGradientsThatAreSentSo) {
   RunConfig config;
   config.reduce.accumulate = ReduceAccumulation::kBf16Chunked;
@@ -211,6 +228,10 @@ TEST(RunConfigChecks, WhatDelayedModulesCannotDoIsRefused) {
   EXPECT_EQ(conflict_with([](RunConfig& c) { c.reduce.early_words = true; }),
             key +
                 "nothing is reduced, so nothing can be early; set reduce.early_words to false, "
+                "or use 1 module");
+  EXPECT_EQ(conflict_with([](RunConfig& c) { c.reduce.half_layers = true; }),
+            key +
+                "nothing is reduced, so nothing can be early; set reduce.half_layers to false, "
                 "or use 1 module");
   const std::string checkpoints =
       key +

@@ -294,6 +294,15 @@ void check_schedule(const Schedule& schedule) {
   if (!progress.updated()) fail("schedule {}: it ends without an update", schedule.name);
 }
 
+bool completes(std::span<const Task> tasks) {
+  if (tasks.front().kind != Task::Kind::kBackward) return false;
+  for (const Task& task : tasks.subspan(1)) {
+    if (task.kind == Task::Kind::kReady) return task.block == tasks.front().block;
+    if (task.kind == Task::Kind::kBackward) return false;
+  }
+  return false;
+}
+
 int peer_of(const Schedule& schedule, const Task& task) {
   using enum Task::Kind;
   const bool before = task.kind == kReceiveInput || task.kind == kSendGradient;

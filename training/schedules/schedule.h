@@ -93,6 +93,9 @@ class UnitsInMemory {
 //   received there.
 void check_schedule(const Schedule& schedule);
 
+// Whether tasks begin with the last backward before their block's gradients are complete.
+bool completes(std::span<const Task> tasks);
+
 // The stage that a task of `schedule` sends to or receives from; -1: it does neither.
 int peer_of(const Schedule& schedule, const Task& task);
 

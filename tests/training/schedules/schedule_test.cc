@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "tests/support/error_of.h"
 #include "training/schedules/explanation.h"
 #include "training/schedules/layer_order.h"
@@ -175,6 +177,35 @@ TEST(Explanation, SaysWhichBucketsBecomeReadyWithWhichBlock) {
     if (each.task.kind == kReady) complete.push_back(each.buckets);
   }
   EXPECT_EQ(complete, (std::vector<std::vector<int>>{{0}, {1}, {2}, {3}}));
+}
+
+TEST(Explanation, SaysWhichBucketsBecomeReadyHalfwayThroughABackward) {
+  const bert::ParameterLayout layout(bert::load_bert_config("tiny"));
+  const auto blocks = static_cast<int>(layout.groups.size());
+  const std::vector<int64_t> pauses = layout.boundaries_with_halves();
+  ASSERT_EQ(pauses.size(), layout.boundaries.size() + layout.layers.size());
+  std::vector<Range> buckets;
+  for (size_t i = 0; i + 1 < pauses.size(); ++i) buckets.push_back({pauses[i], pauses[i + 1]});
+  using Ready = std::tuple<std::string, Task::Kind, std::vector<int>>;
+  std::vector<Ready> ready;
+  for (const ExplainedTask& each :
+       explain(micro_batch_order(blocks, 2), layout, buckets, false, true)) {
+    if (each.buckets.empty()) continue;
+    EXPECT_EQ(each.task.micro_batch, 1);
+    ready.emplace_back(each.block, each.task.kind, each.buckets);
+  }
+  EXPECT_EQ(ready, (std::vector<Ready>{{"heads", kReady, {0}},
+                                       {"layer_1", kBackward, {1}},
+                                       {"layer_1", kReady, {2}},
+                                       {"layer_0", kBackward, {3}},
+                                       {"layer_0", kReady, {4}},
+                                       {"embeddings", kReady, {5}}}));
+  // The feed-forward matrices, the first in a layer.
+  for (const bert::LayerPlace& layer : layout.layers) {
+    const int64_t matrices = layer.output.weight.size() + layer.intermediate.weight.size();
+    EXPECT_EQ(layer.halfway(), layer.output.weight.offset + matrices);
+    EXPECT_GT(layer.output.bias.offset, layer.halfway());
+  }
 }
 
 }  // namespace
