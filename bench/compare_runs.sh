@@ -3,8 +3,9 @@
 # that share the same global batch: time to train, samples to converge and step time, as the tables of
 # docs/measurements/strategies.md. Runs take turns, one of every setting before the second of any, so that a slow minute of the
 # machine hits all alike; the runs of a turn have the same seed. Stopped and started again, it goes on where it was.
-# Usage: bench/compare_runs.sh [--what WHAT] [--runs N] [--ranks LIST] [--output DIR] [--launcher 'PREFIX'] [-- KEY=VALUE...]
+# Usage: bench/compare_runs.sh [--what WHAT] [--only PATTERN] [--runs N] [--ranks LIST] [--output DIR] [--launcher 'PREFIX'] [-- KEY=VALUE...]
 #   --what WHAT        strategies (and clip modes) or orders (of work); default strategies
+#   --only PATTERN     rows that this extended regular expression finds
 #   --runs N           runs of every setting: 10 are MLPerf's number; default 1
 #   --ranks LIST       default 1,2,4 for strategies, 2 for orders, which need an even number
 #   --output DIR       default runs/compare_WHAT
@@ -13,11 +14,12 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"
 
-what=strategies runs=1 ranks='' output='' launcher=() overrides=()
+what=strategies only='' runs=1 ranks='' output='' launcher=() overrides=()
 strata=${STRATA:-$root/build/quickstart/cli/strata}
 while [[ $# -gt 0 ]]; do
   case $1 in
     --what) what=$2; shift 2 ;;
+    --only) only=$2; shift 2 ;;
     --runs) runs=$2; shift 2 ;;
     --ranks) ranks=$2; shift 2 ;;
     --output) output=$2; shift 2 ;;
@@ -42,6 +44,7 @@ global_batch=8
 rows=()
 declare -A sets
 add() {
+  [[ $1 =~ $only ]] || return 0
   rows+=("$1")
   sets[$1]=$2
 }
@@ -93,7 +96,7 @@ run_once() {
   mv "$directory/running.json" "$directory/result.json"
 }
 
-# print_table ROW...: all that have run, in this order.
+# print_table ROW...: those that have run, in this order.
 print_table() {
   python3 - "$output" "$what" "$@" <<'EOF'
 import json, pathlib, statistics, sys
@@ -102,6 +105,8 @@ output, what, order = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
 rows = {}
 for result in sorted(output.glob("*/*/run_*/result.json")):
     ranks, name = int(result.parts[-4]), result.parts[-3]
+    if name not in order:
+        continue
     run = json.loads(result.read_text())[0]
     trace = next(result.parent.glob("tree/**/result_0.steps.jsonl"))
     steps = [json.loads(line)["seconds"] for line in trace.read_text().splitlines()]
