@@ -1,6 +1,7 @@
 #include "bench/synthetic_training.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "bert/flops.h"
 #include "loadbalance/plans/batch_plan.h"
@@ -38,6 +39,11 @@ int64_t sum_over_ranks(const training::Ranks& ranks, int64_t value) {
   int64_t sum[] = {value};
   ranks.communicator.all_reduce_sum(sum);
   return sum[0];
+}
+
+int64_t message_bytes_sent(const training::Ranks& ranks) {
+  const comm::Traffic* traffic = ranks.communicator.traffic();
+  return traffic ? traffic->message_bytes() : 0;
 }
 
 namespace {
@@ -192,6 +198,15 @@ SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuck
   result.seconds = seconds_since(begin);
   ranks_.communicator.barrier();
   return result;
+}
+
+int64_t SyntheticTraining::rounded_tokens(size_t batch) const {
+  int64_t tokens = 0;
+  for (const std::vector<int32_t>& lengths : lengths_[batch]) {
+    const int64_t of_micro_batch = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+    tokens += model_->rounding().rounded({of_micro_batch, 0, 0}).tokens;
+  }
+  return tokens;
 }
 
 SyntheticTraining::Work SyntheticTraining::work(size_t batch) const {

@@ -34,6 +34,8 @@ std::vector<double> of_all_ranks(const training::Ranks& ranks, double value);
 // The largest of them.
 double slowest(const training::Ranks& ranks, double seconds);
 int64_t sum_over_ranks(const training::Ranks& ranks, int64_t value);
+// By this rank so far, to other stages or modules.
+int64_t message_bytes_sent(const training::Ranks& ranks);
 
 // The model, its optimizer and a few global batches with MLPerf Wikipedia's mix of lengths. Steps
 // are as in training: batch.gradient_accumulation_steps micro-batches of batch.micro_batch
@@ -84,6 +86,8 @@ class SyntheticTraining {
   // [micro-batches][sequences] tokens, of this rank.
   const std::vector<std::vector<int32_t>>& lengths(size_t batch) const { return lengths_[batch]; }
   Work work(size_t batch) const;
+  // Of this rank's micro-batches, as the model rounds them up.
+  int64_t rounded_tokens(size_t batch) const;
 
  private:
   Step run(size_t batch, comm::GradientBuckets& buckets, training::ComputeTimes* times);

@@ -50,11 +50,10 @@ class MeasuredModules {
   const std::string& name() const { return result_.name; }
 
   void step(size_t batch, bool measured, training::Timeline* timeline) {
-    const comm::Traffic* traffic = setup_.ranks.communicator.traffic();
-    const int64_t before = traffic ? traffic->message_bytes() : 0;
+    const int64_t before = message_bytes_sent(setup_.ranks);
     const SyntheticTraining::Step step = training_.timed_step(batch, *buckets_, timeline);
-    sent_ = traffic ? traffic->message_bytes() - before : 0;
-    tokens_ = tokens(batch);
+    sent_ = message_bytes_sent(setup_.ranks) - before;
+    tokens_ = training_.rounded_tokens(batch);
     if (!measured) return;
     const auto of_ranks = [&](double value) { return of_all_ranks(setup_.ranks, value); };
     const ModuleSeconds seconds{of_ranks(step.compute.forward), of_ranks(step.compute.backward)};
@@ -86,13 +85,6 @@ class MeasuredModules {
   }
 
  private:
-  // Of the step's micro-batch, as the model rounds them up.
-  int64_t tokens(size_t batch) {
-    const std::vector<int32_t>& lengths = training_.lengths(batch).front();
-    const int64_t tokens = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-    return training_.model().rounding().rounded({tokens, 0, 0}).tokens;
-  }
-
   const SectionSetup& setup_;
   config::RunConfig config_;
   SyntheticTraining training_;

@@ -51,11 +51,10 @@ class MeasuredPipeline {
                                         training::bucket_options(config, training_.model()))) {}
 
   void step(size_t batch, bool measured, training::Timeline* timeline) {
-    const comm::Traffic* traffic = setup_.ranks.communicator.traffic();
-    const int64_t before = traffic ? traffic->message_bytes() : 0;
+    const int64_t before = message_bytes_sent(setup_.ranks);
     const SyntheticTraining::Step step = training_.timed_step(batch, *buckets_, timeline);
-    sent_ = traffic ? traffic->message_bytes() - before : 0;
-    tokens_ = tokens(batch);
+    sent_ = message_bytes_sent(setup_.ranks) - before;
+    tokens_ = training_.rounded_tokens(batch);
     if (!measured) return;
     const auto of_ranks = [&](double value) { return of_all_ranks(setup_.ranks, value); };
     const auto whole = of_ranks(step.seconds);
@@ -112,16 +111,6 @@ class MeasuredPipeline {
   }
 
  private:
-  // Of all micro-batches of this rank, as the model rounds them up.
-  int64_t tokens(size_t batch) {
-    int64_t tokens = 0;
-    for (const std::vector<int32_t>& lengths : training_.lengths(batch)) {
-      const int64_t of_micro_batch = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-      tokens += training_.model().rounding().rounded({of_micro_batch, 0, 0}).tokens;
-    }
-    return tokens;
-  }
-
   const SectionSetup& setup_;
   const config::RunConfig& config_;
   SyntheticTraining training_;
