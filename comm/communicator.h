@@ -44,9 +44,9 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Element-wise sum over ranks, in place; every rank gets the same bits. f32 or f64; bf16 is
-  // summed in f32 and rounded once, unless `accumulate` says otherwise. Sleeps rather than spins
-  // while it waits.
+  // Element-wise sum over ranks, in place; every rank gets the same bits. f32 or f64; f16
+  // and bf16 are summed in f32 and rounded once, bf16 unless `accumulate` says otherwise. Sleeps
+  // rather than spins while it waits.
   virtual void all_reduce_sum(void* data, int64_t count, device::DType dtype) = 0;
   virtual void all_reduce_sum(std::span<int64_t> values) = 0;
   // The largest over ranks, in place.

@@ -23,6 +23,7 @@ MPI_Datatype element_type(device::DType dtype) {
     case device::DType::kF32:
       return MPI_FLOAT;
     case device::DType::kBF16:
+    case device::DType::kF16:
       return MPI_UINT16_T;
     case device::DType::kE4M3:
     case device::DType::kE5M2:

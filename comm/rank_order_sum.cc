@@ -81,6 +81,7 @@ void sum_in_bf16(const device::BFloat16* parts, int ranks, int64_t count, int ch
 void sum_in_rank_order(const void* parts, int ranks, int64_t count, device::DType dtype, void* sum,
                        const Accumulation& accumulation) {
   using device::BFloat16;
+  using device::Float16;
   switch (dtype) {
     case device::DType::kF64:
       return sum_parts<double, double>(static_cast<const double*>(parts), ranks, count,
@@ -95,6 +96,9 @@ void sum_in_rank_order(const void* parts, int ranks, int64_t count, device::DTyp
       }
       return sum_parts<BFloat16, float>(static_cast<const BFloat16*>(parts), ranks, count,
                                         static_cast<BFloat16*>(sum));
+    case device::DType::kF16:
+      return sum_parts<Float16, float>(static_cast<const Float16*>(parts), ranks, count,
+                                       static_cast<Float16*>(sum));
     case device::DType::kE4M3:
     case device::DType::kE5M2:
       break;  // never reduced

@@ -52,7 +52,7 @@ class Collectives {
  public:
   virtual ~Collectives() = default;
 
-  // Element-wise sum over ranks, in place: f32, bf16 and f64.
+  // Element-wise sum over ranks, in place: f32, bf16, f16 and f64.
   virtual void all_reduce_sum(void* data, int64_t count, DType dtype) = 0;
   // The largest over ranks, in place.
   virtual void all_reduce_max(float* data, int64_t count) = 0;

@@ -1,9 +1,13 @@
-// Element types of tensors, and bfloat16 as a storage type.
+// Element types of tensors, and those of 16 bits as storage types, whose arithmetic happens in
+// float.
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+
+#include "device/host_device.h"
 
 namespace strata::device {
 
@@ -11,6 +15,7 @@ enum class DType : uint8_t {
   kF64,
   kF32,
   kBF16,
+  kF16,
   kE4M3,  // FP8 (device/float8.h)
   kE5M2,
 };
@@ -22,6 +27,7 @@ constexpr size_t size_of(DType dtype) {
     case DType::kF32:
       return 4;
     case DType::kBF16:
+    case DType::kF16:
       return 2;
     case DType::kE4M3:
     case DType::kE5M2:
@@ -40,6 +46,8 @@ constexpr const char* name_of(DType dtype) {
       return "f32";
     case DType::kBF16:
       return "bf16";
+    case DType::kF16:
+      return "f16";
     case DType::kE4M3:
       return "e4m3";
     case DType::kE5M2:
@@ -48,13 +56,7 @@ constexpr const char* name_of(DType dtype) {
   return "e5m2";
 }
 
-// What kernels over storage type T compute in: float, or BFloat16 or its bits, uint16_t.
-template <typename T>
-constexpr DType dtype_of() {
-  return sizeof(T) == 2 ? DType::kBF16 : DType::kF32;
-}
-
-// The upper half of an IEEE float; arithmetic happens in float.
+// The upper half of an IEEE float.
 struct BFloat16 {
   uint16_t bits = 0;
 
@@ -70,5 +72,60 @@ struct BFloat16 {
     return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   }
 };
+
+// How far the exponents of float and binary16 lie apart, in a float's bits.
+inline constexpr uint32_t kFloat16Rebias = (127u - 15u) << 23;
+
+// The bits of the number nearest to `value`, of two the even one. From 65520 on, half a unit beyond
+// the largest number, it is infinite; a NaN stays a NaN. Branch-free, so that compilers vectorise
+// it.
+STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE constexpr uint16_t to_float16(float value) {
+  constexpr uint32_t kInfinity = 0x7f800000u, kTooLarge = 0x47800000u;  // 65536
+  constexpr uint32_t kSmallestNormal = kFloat16Rebias + (1u << 23);     // 2^-14
+  // 1/2, whose last digit is the smallest number, 2^-24: added to numbers below the normal ones, it
+  // makes the addition round them to multiples of that.
+  constexpr uint32_t kCoarse = 0x3f000000u;
+  const uint32_t word = std::bit_cast<uint32_t>(value), magnitude = word & 0x7fffffffu;
+  const uint32_t odd = magnitude >> 13 & 1u;
+  const uint32_t normal = (magnitude - kFloat16Rebias + 0xfffu + odd) >> 13;
+  const uint32_t small =
+      std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + std::bit_cast<float>(kCoarse)) -
+      kCoarse;
+  uint32_t code = magnitude < kSmallestNormal ? small : normal;
+  code = magnitude >= kTooLarge ? 0x7c00u : code;
+  code = magnitude > kInfinity ? 0x7e00u | (magnitude >> 13 & 0x3ffu) : code;
+  return static_cast<uint16_t>((word >> 16 & 0x8000u) | code);
+}
+
+// Exact. Branch-free, too.
+STRATA_HOST_DEVICE STRATA_ALWAYS_INLINE constexpr float from_float16(uint16_t bits) {
+  constexpr uint32_t kExponent = 0x7c00u << 13;
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
+  const uint32_t shifted = static_cast<uint32_t>(bits & 0x7fffu) << 13;
+  const uint32_t normal = shifted + kFloat16Rebias;
+  const uint32_t infinite = normal + kFloat16Rebias;  // or a NaN
+  // Of exponent 0, 2^-14 too much where it is read like one of exponent 1.
+  const float small =
+      std::bit_cast<float>(normal + (1u << 23)) - std::bit_cast<float>(kFloat16Rebias + (1u << 23));
+  uint32_t word = (shifted & kExponent) == 0 ? std::bit_cast<uint32_t>(small) : normal;
+  word = (shifted & kExponent) == kExponent ? infinite : word;
+  return std::bit_cast<float>(sign | word);
+}
+
+// IEEE 754's binary16.
+struct Float16 {
+  uint16_t bits = 0;
+
+  Float16() = default;
+  constexpr Float16(float value) : bits(to_float16(value)) {}
+  constexpr operator float() const { return from_float16(bits); }
+};
+
+// What tensors of storage type T are of: float, Float16, or BFloat16 or its bits, uint16_t.
+template <typename T>
+constexpr DType dtype_of() {
+  if (std::is_same_v<T, Float16>) return DType::kF16;
+  return sizeof(T) == 2 ? DType::kBF16 : DType::kF32;
+}
 
 }  // namespace strata::device

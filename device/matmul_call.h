@@ -21,7 +21,7 @@ struct MatmulCall {
   const void* bias = nullptr;  // [n] of the inputs' dtype, added to every row
   bool accumulate = false;     // c += instead of c =
   DType input_dtype = DType::kF32;
-  DType output_dtype = DType::kF32;  // kBF16 only with kBF16 inputs
+  DType output_dtype = DType::kF32;  // that, or the inputs'
 };
 
 }  // namespace strata::device

@@ -229,8 +229,8 @@ struct ClassifierLoss {
 };
 
 // destination = scale * source, converting between dtypes; in place where they are the same tensor.
-// This one, L2NormSquared and ClipToNorm take f32 and bf16 on every device: gradients may be
-// reduced in either.
+// This one, L2NormSquared and ClipToNorm take f32, bf16 and f16 on every device, but none from one
+// of 16 bits to the other: gradients may be reduced in either.
 struct Convert {
   ConstTensor source;  // [n]
   float scale = 1.0f;

@@ -1,4 +1,5 @@
 // Self-attention, one head of one sequence at a time: its scores fit the second-level cache.
+#include <algorithm>
 #include <cstring>
 
 #include "device/cpu/float8.h"
@@ -25,8 +26,9 @@ struct HeadView {
 };
 
 // How a head's matrices are laid out for the GEMMs. f32 GEMMs read the packed tensors in
-// place. bf16 GEMMs are compiled for their shape, so heads are copied to [padded, d], padded a
-// multiple of 32, the extra rows zero: a few shapes serve every length.
+// place. Of 16 bits, GEMMs are compiled for their shape (bf16) or widened (f16), so heads are
+// copied to [padded, d], padded a multiple of 32, the extra rows zero: a few shapes serve every
+// length.
 template <typename T>
 struct HeadLayout {
   static constexpr bool kInPlace = sizeof(T) == 4;
@@ -42,7 +44,7 @@ struct HeadLayout {
       std::memcpy(copy + row * d, view.data + row * view.stride,
                   static_cast<size_t>(d) * sizeof(T));
     }
-    std::memset(copy + length * d, 0, static_cast<size_t>((padded - length) * d) * sizeof(T));
+    std::fill_n(copy + length * d, (padded - length) * d, T{});
     return {copy, d};
   }
   HeadView<T> output(HeadView<T> view, T* copy) const {
@@ -173,8 +175,7 @@ SoftmaxRows softmax_rows(const Op& op, const HeadPlace& place, int64_t sequence,
 template <typename T>
 void zero_rows(const HeadLayout<T>& layout, T* matrix) {
   const int64_t used = layout.length * layout.padded;
-  std::memset(matrix + used, 0,
-              static_cast<size_t>(layout.padded * layout.padded - used) * sizeof(T));
+  std::fill_n(matrix + used, layout.padded * layout.padded - used, T{});
 }
 
 }  // namespace
@@ -234,5 +235,7 @@ template void Operations<float>::attention_forward(const Context&, const Attenti
 template void Operations<uint16_t>::attention_forward(const Context&, const AttentionForward&);
 template void Operations<float>::attention_backward(const Context&, const AttentionBackward&);
 template void Operations<uint16_t>::attention_backward(const Context&, const AttentionBackward&);
+template void Operations<Float16>::attention_forward(const Context&, const AttentionForward&);
+template void Operations<Float16>::attention_backward(const Context&, const AttentionBackward&);
 
 }  // namespace strata::device::cpu

@@ -1,4 +1,5 @@
 // Classifier and cross-entropy over blocks of rows: only one block's logits exist at a time.
+#include <algorithm>
 #include <cstring>
 
 #include "device/cpu/matmul.h"
@@ -38,7 +39,7 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
     const int64_t rows = std::min(kRowBlock, op.x.rows - begin);
     const bool accumulate = op.accumulate || begin > 0;
     // bf16 GEMMs are compiled for whole units of rows: the extra ones are zero.
-    const int64_t padded = sizeof(T) == 4 ? rows : round_up(rows, kRowUnit);
+    const int64_t padded = kCompiledMatmul<T> ? round_up(rows, kRowUnit) : rows;
     const T* x = op.x.as<T>() + begin * hidden;
     if (padded != rows) {
       x = padded_copy(x, rows, padded, hidden, context.scratch[0]);
@@ -63,8 +64,7 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
         d_logits = logits;
       } else {
         d_logits = context.scratch[2].get<T>(padded * classes);
-        std::memset(d_logits + rows * classes, 0,
-                    static_cast<size_t>((padded - rows) * classes) * sizeof(T));
+        std::fill_n(d_logits + rows * classes, (padded - rows) * classes, T{});
       }
     }
     *op.totals += cross_entropy(context, rows, classes, logits, op.labels + begin,
@@ -107,5 +107,6 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
 
 template void Operations<float>::classifier_loss(const Context&, const ClassifierLoss&);
 template void Operations<uint16_t>::classifier_loss(const Context&, const ClassifierLoss&);
+template void Operations<Float16>::classifier_loss(const Context&, const ClassifierLoss&);
 
 }  // namespace strata::device::cpu

@@ -27,7 +27,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   std::string description() const override {
     return fmt::format("cpu, {} thread{}, {} kernels, {} GEMMs by oneDNN", threads_,
                        threads_ == 1 ? "" : "s", kernels_.instruction_set,
-                       name_of(compute_dtype()));
+                       kInF16 ? "f32" : name_of(compute_dtype()));
   }
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
@@ -35,7 +35,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   bool has_madgrad() const override { return true; }
   bool has_acclip() const override { return true; }
   bool has_pre_norm() const override { return true; }
-  bool has_float8() const override { return true; }
+  bool has_float8() const override { return !kInF16; }
   std::vector<std::pair<std::string, std::string>> library_versions() const override {
     return {{"oneDNN", onednn_version()}};
   }
@@ -63,6 +63,8 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   void synchronize(Stream) override {}
 
  private:
+  static constexpr bool kInF16 = dtype_of<T>() == DType::kF16;
+
   // By all threads where that is worth their while.
   void zero(void* memory, size_t bytes) const {
     constexpr size_t kWorthIt = size_t{1} << 20;
@@ -108,10 +110,12 @@ std::unique_ptr<Backend> make_cpu_backend(DType compute_dtype, int threads) {
       if (const std::string_view reason = bf16_unavailable_reason(); !reason.empty())
         fail("{}", reason);
       return std::make_unique<CpuBackend<uint16_t>>(threads);
+    case DType::kF16:
+      return std::make_unique<CpuBackend<Float16>>(threads);
     default:
       break;
   }
-  fail("the cpu backend computes in f32 or bf16, not {}{}", name_of(compute_dtype),
+  fail("the cpu backend computes in f32, bf16 or f16, not {}{}", name_of(compute_dtype),
        compute_dtype == DType::kF64 ? "; the reference backend does" : "");
 }
 

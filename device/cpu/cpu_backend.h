@@ -7,8 +7,8 @@
 
 namespace strata::device::cpu {
 
-// compute_dtype kF32 or kBF16; threads 0: all processors this process may use. Throws Error for
-// bf16 where the processor cannot multiply it.
+// compute_dtype kF32, kBF16 or kF16; threads 0: all processors this process may use. Throws Error
+// for bf16 where the processor cannot multiply it.
 std::unique_ptr<Backend> make_cpu_backend(DType compute_dtype, int threads);
 
 // Whether the processor multiplies bf16 natively (AVX-512 BF16 or AMX), so that bf16 is faster than

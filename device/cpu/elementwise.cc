@@ -21,8 +21,17 @@ void FlatOperations::convert(const Context& context, const Convert& op) {
     } else if (from == DType::kBF16 && to == DType::kBF16) {
       context.kernels.scale_bf16(count, op.scale, op.source.as<uint16_t>() + begin,
                                  op.destination.as<uint16_t>() + begin);
+    } else if (from == DType::kF32 && to == DType::kF16) {
+      context.kernels.f32_to_f16(count, op.scale, op.source.as<float>() + begin,
+                                 op.destination.as<Float16>() + begin);
+    } else if (from == DType::kF16 && to == DType::kF32) {
+      context.kernels.f16_to_f32(count, op.scale, op.source.as<Float16>() + begin,
+                                 op.destination.as<float>() + begin);
+    } else if (from == DType::kF16 && to == DType::kF16) {
+      context.kernels.scale_f16(count, op.scale, op.source.as<Float16>() + begin,
+                                op.destination.as<Float16>() + begin);
     } else {
-      fail("the cpu backend converts between f32 and bf16, not {} to {}", name_of(from),
+      fail("the cpu backend converts between f32 and bf16 or f16, not {} to {}", name_of(from),
            name_of(to));
     }
   });
@@ -31,9 +40,14 @@ void FlatOperations::convert(const Context& context, const Convert& op) {
 void FlatOperations::l2_norm_squared(const Context& context, const L2NormSquared& op) {
   *op.norm_squared += block_sums(context, op.x.size(), [&](int64_t begin, int64_t end) {
     const int64_t count = end - begin;
-    return op.x.dtype == DType::kF32
-               ? context.kernels.sum_of_squares_f32(count, op.x.as<float>() + begin)
-               : context.kernels.sum_of_squares_bf16(count, op.x.as<uint16_t>() + begin);
+    switch (op.x.dtype) {
+      case DType::kF32:
+        return context.kernels.sum_of_squares_f32(count, op.x.as<float>() + begin);
+      case DType::kF16:
+        return context.kernels.sum_of_squares_f16(count, op.x.as<Float16>() + begin);
+      default:
+        return context.kernels.sum_of_squares_bf16(count, op.x.as<uint16_t>() + begin);
+    }
   });
 }
 

@@ -82,5 +82,9 @@ template void Operations<float>::gather_rows(const Context&, const GatherRows&);
 template void Operations<uint16_t>::gather_rows(const Context&, const GatherRows&);
 template void Operations<float>::scatter_add_rows(const Context&, const ScatterAddRows&);
 template void Operations<uint16_t>::scatter_add_rows(const Context&, const ScatterAddRows&);
+template void Operations<Float16>::embeddings_forward(const Context&, const EmbeddingsForward&);
+template void Operations<Float16>::embeddings_backward(const Context&, const EmbeddingsBackward&);
+template void Operations<Float16>::gather_rows(const Context&, const GatherRows&);
+template void Operations<Float16>::scatter_add_rows(const Context&, const ScatterAddRows&);
 
 }  // namespace strata::device::cpu

@@ -14,10 +14,13 @@ namespace {
 
 float value(float x) { return x; }
 float value(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+float value(Float16 x) { return x; }
 
-// Exact: FP8 numbers times a power of two have few enough digits for either type.
+// Exact but for f16, which nothing is in beside FP8: FP8 numbers times a power of two have few
+// enough digits for either of the others.
 void set(float& to, float x) { to = x; }
 void set(uint16_t& to, float x) { to = BFloat16(x).bits; }
+void set(Float16& to, float x) { to = x; }
 
 template <typename T>
 float largest_of(const Context& context, const T* x, int64_t count) {
@@ -108,5 +111,9 @@ template void write_copy<float>(const Context&, const ConstTensor&, const Float8
 template void write_copy<uint16_t>(const Context&, const ConstTensor&, const Float8Copy&);
 template void Operations<float>::round_to_float8(const Context&, const RoundToFloat8&);
 template void Operations<uint16_t>::round_to_float8(const Context&, const RoundToFloat8&);
+template const Float16* operand(const Context&, const ConstTensor&, int);
+template Tensor place_of_output<Float16>(const Context&, const Tensor&, int);
+template void write_copy<Float16>(const Context&, const ConstTensor&, const Float8Copy&);
+template void Operations<Float16>::round_to_float8(const Context&, const RoundToFloat8&);
 
 }  // namespace strata::device::cpu

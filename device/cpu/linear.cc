@@ -9,10 +9,6 @@
 namespace strata::device::cpu {
 namespace {
 
-// sgemm takes any number of rows; compiled bf16 GEMMs only whole units.
-template <typename T>
-constexpr bool kAnyRows = sizeof(T) == 4;
-
 // out[rows, n] = in[rows, k] op(weight) + bias (+ out), block by block; after(begin, rows) follows
 // each block.
 template <typename T, typename After>
@@ -29,7 +25,7 @@ void multiply_rows(const Context& context, int64_t rows, MatmulCall call, const 
     after(begin, count);
   };
   for_each_row_block(rows, block, [&](int64_t begin, int64_t count) {
-    if constexpr (kAnyRows<T>) {
+    if constexpr (!kCompiledMatmul<T>) {
       block(begin, count);
     } else {
       T* result = call.accumulate ? padded_copy(out + begin * call.n, count, kRowUnit, call.n,
@@ -116,7 +112,7 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
   if (rows == 0 && !op.accumulate) std::memset(op.d_weight.data, 0, op.d_weight.bytes());
   const T* dy = operand<T>(context, op.dy, 6);
   const T* x = operand<T>(context, op.x, 7);
-  if constexpr (kAnyRows<T>) {
+  if constexpr (!kCompiledMatmul<T>) {
     if (rows > 0) block(dy, x, rows);
   } else {
     for_each_row_block(
@@ -151,5 +147,10 @@ template void Operations<uint16_t>::linear_data_gradient(const Context&, const L
 template void Operations<uint16_t>::linear_weight_gradient(const Context&,
                                                            const LinearWeightGradient&);
 template void Operations<uint16_t>::activation_backward(const Context&, const ActivationBackward&);
+template void Operations<Float16>::linear_forward(const Context&, const LinearForward&);
+template void Operations<Float16>::linear_data_gradient(const Context&, const LinearDataGradient&);
+template void Operations<Float16>::linear_weight_gradient(const Context&,
+                                                          const LinearWeightGradient&);
+template void Operations<Float16>::activation_backward(const Context&, const ActivationBackward&);
 
 }  // namespace strata::device::cpu

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <dnnl.hpp>
 #include <mutex>
@@ -15,6 +16,7 @@
 
 #include "base/error.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/cpu/parallel.h"
 
 namespace strata::device::cpu {
 namespace {
@@ -39,6 +41,46 @@ void sgemm(const MatmulCall& call) {
                  1.0f, static_cast<const float*>(call.a), call.lda,
                  static_cast<const float*>(call.b), call.ldb, beta, c, call.ldc);
   if (status != dnnl_success) fail("oneDNN sgemm failed with status {}", static_cast<int>(status));
+}
+
+int threads_of_caller() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
+
+// to[rows, columns] = from, whose rows are `ld` apart.
+void widen(const void* from, int64_t rows, int64_t columns, int64_t ld, float* to) {
+  const auto* source = static_cast<const Float16*>(from);
+  parallel_ranges(threads_of_caller(), rows, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) {
+      kernels_for_this_cpu().f16_to_f32(columns, 1.0f, source + row * ld, to + row * columns);
+    }
+  });
+}
+
+void f16_matmul(const MatmulCall& call) {
+  thread_local std::array<Scratch, 4> scratch;
+  const auto widened = [](size_t slot, const void* from, int64_t rows, int64_t columns,
+                          int64_t ld) -> float* {
+    float* to = scratch[slot].get<float>(rows * columns);
+    widen(from, rows, columns, ld, to);
+    return to;
+  };
+  MatmulCall wide = call;
+  wide.lda = call.transpose_a ? call.m : call.k;
+  wide.ldb = call.transpose_b ? call.k : call.n;
+  wide.a = widened(0, call.a, call.transpose_a ? call.k : call.m, wide.lda, call.lda);
+  wide.b = widened(1, call.b, call.transpose_b ? call.n : call.k, wide.ldb, call.ldb);
+  if (call.bias) wide.bias = widened(2, call.bias, 1, call.n, call.n);
+  if (call.output_dtype == DType::kF32) return sgemm(wide);
+  float* product = scratch[3].get<float>(call.m * call.n);
+  if (call.accumulate) widen(call.c, call.m, call.n, call.ldc, product);
+  wide.c = product;
+  wide.ldc = call.n;
+  sgemm(wide);
+  auto* c = static_cast<Float16*>(call.c);
+  parallel_ranges(threads_of_caller(), call.m, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) {
+      kernels_for_this_cpu().f32_to_f16(call.n, 1.0f, product + row * call.n, c + row * call.ldc);
+    }
+  });
 }
 
 struct Shape {
@@ -120,7 +162,7 @@ void bf16_matmul(const MatmulCall& call) {
   static MatmulCache cache;
   thread_local std::vector<char> scratchpad;
   thread_local dnnl::stream stream(cpu_engine());
-  const int threads = omp_in_parallel() ? 1 : omp_get_max_threads();
+  const int threads = threads_of_caller();
   const CompiledMatmul& compiled = cache.get(
       {call.m, call.n, call.k, call.lda, call.ldb, call.ldc, call.transpose_a, call.transpose_b,
        call.bias != nullptr, call.accumulate, call.output_dtype, threads});
@@ -147,6 +189,8 @@ void matmul(const MatmulCall& call) {
   try {
     if (call.input_dtype == DType::kF32) {
       sgemm(call);
+    } else if (call.input_dtype == DType::kF16) {
+      f16_matmul(call);
     } else {
       bf16_matmul(call);
     }

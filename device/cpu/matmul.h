@@ -7,10 +7,15 @@
 
 namespace strata::device::cpu {
 
-// f32 runs oneDNN's sgemm, for any shape. bf16 runs a primitive compiled for exactly this shape and
-// kept, so callers keep the set of shapes small (see RowBlocks). Uses the calling thread's OpenMP
-// threads; may be called from several threads at once.
+// f32 runs oneDNN's sgemm, for any shape. f16 does so, too, widened to f32; what is stored in f16
+// is rounded once, as processors without arithmetic in f16 must. bf16 runs a primitive compiled for
+// exactly this shape and kept, so callers keep the set of shapes small (see RowBlocks). Uses the
+// calling thread's OpenMP threads; may be called from several threads at once.
 void matmul(const MatmulCall& call);
+
+// Whether those of storage type T are compiled for their shape, so that rows come in whole units.
+template <typename T>
+constexpr bool kCompiledMatmul = dtype_of<T>() == DType::kBF16;
 
 // Why bf16 GEMMs cannot run here; empty where they can.
 const char* bf16_unavailable_reason();

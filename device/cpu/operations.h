@@ -1,5 +1,5 @@
-// The operations of the CPU backend, one file each, over storage type T: float, or uint16_t for
-// bfloat16.
+// The operations of the CPU backend, one file each, over storage type T: float, Float16, or
+// uint16_t for bfloat16.
 #pragma once
 
 #include "device/backend.h"

@@ -67,6 +67,10 @@ template <>
 inline const TypedKernels<uint16_t>& Context::typed<uint16_t>() const {
   return kernels.bf16;
 }
+template <>
+inline const TypedKernels<Float16>& Context::typed<Float16>() const {
+  return kernels.f16;
+}
 
 // Scratch of the calling thread, for kernels over rows of `columns`.
 inline float* row_scratch(int64_t columns) {

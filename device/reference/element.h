@@ -14,6 +14,8 @@ inline double load(const ConstTensor& tensor, int64_t i) {
       return tensor.as<float>()[i];
     case DType::kBF16:
       return tensor.as<BFloat16>()[i];
+    case DType::kF16:
+      return tensor.as<Float16>()[i];
     case DType::kE4M3:
       return from_float8<E4M3>(tensor.as<uint8_t>()[i]) / tensor.scale[0];
     case DType::kE5M2:
@@ -33,6 +35,9 @@ inline void store(const Tensor& tensor, int64_t i, double value) {
       return;
     case DType::kBF16:
       tensor.as<BFloat16>()[i] = static_cast<float>(value);
+      return;
+    case DType::kF16:
+      tensor.as<Float16>()[i] = static_cast<float>(value);
       return;
     case DType::kE4M3:
       tensor.as<uint8_t>()[i] = to_float8<E4M3>(static_cast<float>(value) * tensor.scale[0]);

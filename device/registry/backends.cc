@@ -26,7 +26,7 @@ std::vector<std::string_view> names_of(const std::vector<Named>& all) {
 BackendKind cpu_kind() {
   return {.name = "cpu",
           .meaning = "oneDNN and vector instructions",
-          .compute_dtypes = {DType::kF32, DType::kBF16},
+          .compute_dtypes = {DType::kF32, DType::kBF16, DType::kF16},
           .bf16_is_native = cpu::bf16_is_native,
           .make = [](const BackendOptions& options) {
             return cpu::make_cpu_backend(options.compute_dtype, options.threads);

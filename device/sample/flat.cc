@@ -1,5 +1,5 @@
-// Flat ranges: conversion, norms and clipping. Gradients may be reduced in bf16 whatever the
-// compute dtype is, so these take f32 and bf16 both.
+// Flat ranges: conversion, norms and clipping. Gradients may be reduced in 16 bits whatever the
+// compute dtype is, so these take f32, bf16 and f16.
 #include <algorithm>
 #include <cmath>
 
@@ -10,20 +10,24 @@ namespace strata::device::sample {
 namespace {
 
 float read(const ConstTensor& x, int64_t i) {
-  return x.dtype == DType::kBF16 ? static_cast<float>(x.as<BFloat16>()[i]) : x.as<float>()[i];
+  if (x.dtype == DType::kBF16) return x.as<BFloat16>()[i];
+  if (x.dtype == DType::kF16) return x.as<Float16>()[i];
+  return x.as<float>()[i];
 }
 
 void write(const Tensor& x, int64_t i, float value) {
   if (x.dtype == DType::kBF16) {
     x.as<BFloat16>()[i] = value;
+  } else if (x.dtype == DType::kF16) {
+    x.as<Float16>()[i] = value;
   } else {
     x.as<float>()[i] = value;
   }
 }
 
 void check(const ConstTensor& x) {
-  if (x.dtype == DType::kF32 || x.dtype == DType::kBF16) return;
-  fail("sample: a range of {}; it has f32 and bf16", name_of(x.dtype));
+  if (x.dtype == DType::kF32 || x.dtype == DType::kBF16 || x.dtype == DType::kF16) return;
+  fail("sample: a range of {}; it has f32, bf16 and f16", name_of(x.dtype));
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ Bounds bounds_of(DType dtype) {
       return {1e-12, 1e-9, 1e-9};
     case DType::kF32:
       return {1e-5, 1e-5, 1e-5};
+    case DType::kF16:  // three digits more than bf16
+      return {1.25e-3, 2.5e-3, 6.25e-3};
     default:
       break;
   }

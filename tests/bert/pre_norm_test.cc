@@ -43,6 +43,8 @@ class PreNormModel : public testing::TestWithParam<device::BackendOptions> {
         return 1e-9;
       case DType::kF32:
         return 1e-5;
+      case DType::kF16:
+        return 2.5e-3;
       default:
         return 0.02;
     }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -31,6 +32,15 @@ TEST(RankOrderSum, RoundsBF16Once) {
   BFloat16 sum;
   sum_in_rank_order(parts.data(), 3, 1, DType::kBF16, &sum);
   EXPECT_EQ(float{sum}, 258.0f);
+}
+
+// 2048 + 1 is not a binary16, nor 65504 + 16, which is half way to what would follow the largest.
+TEST(RankOrderSum, RoundsF16Once) {
+  const std::vector<device::Float16> parts = {2048.0f, 65504.0f, 1.0f, 8.0f, 1.0f, 8.0f};
+  std::vector<device::Float16> sum(2);
+  sum_in_rank_order(parts.data(), 3, 2, DType::kF16, sum.data());
+  EXPECT_EQ(float{sum[0]}, 2050.0f);
+  EXPECT_EQ(float{sum[1]}, std::numeric_limits<float>::infinity());
 }
 
 // The emulator, which knows nothing of blocks and levels, is the oracle.

@@ -37,6 +37,8 @@ std::vector<std::byte> to_bytes(const std::vector<double>& values, DType dtype, 
       return encoded(values, single);
     case DType::kBF16:
       return encoded(values, [&](double value) { return BFloat16(single(value)); });
+    case DType::kF16:
+      return encoded(values, [&](double value) { return Float16(single(value)); });
     case DType::kE4M3:
       return encoded(values, [&](double value) { return to_float8<E4M3>(single(value) * scale); });
     case DType::kE5M2:
@@ -64,6 +66,8 @@ std::vector<double> from_bytes(const std::vector<std::byte>& bytes, DType dtype,
       return decoded<float>(bytes, [](float value) { return value; });
     case DType::kBF16:
       return decoded<BFloat16>(bytes, [](BFloat16 value) { return static_cast<float>(value); });
+    case DType::kF16:
+      return decoded<Float16>(bytes, [](Float16 value) { return static_cast<float>(value); });
     case DType::kE4M3:
       return decoded<uint8_t>(bytes, [&](uint8_t code) { return from_float8<E4M3>(code) / scale; });
     case DType::kE5M2:
@@ -309,7 +313,16 @@ std::vector<Output> Bench::finish() {
 }
 
 double bound_of(DType dtype) {
-  return dtype == DType::kF64 ? 1e-12 : dtype == DType::kF32 ? 1e-5 : 1e-2;
+  switch (dtype) {
+    case DType::kF64:
+      return 1e-12;
+    case DType::kF32:
+      return 1e-5;
+    case DType::kF16:
+      return 1.25e-3;  // of bf16's by as much as its last place is smaller
+    default:
+      return 1e-2;
+  }
 }
 
 std::vector<Output> run_on(Backend& backend, const Operation& operation) {

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <set>
+#include <vector>
 
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
@@ -15,13 +18,19 @@ class Flat : public Conformance {
  protected:
   // What gradients and weights are kept, computed with and sent over the network in.
   std::set<DType> dtypes() {
-    return {DType::kF32, DType::kBF16, backend().compute_dtype(), backend().master_dtype()};
+    return {DType::kF32, DType::kBF16, DType::kF16, backend().compute_dtype(),
+            backend().master_dtype()};
+  }
+  // Gradients are not converted from one 16-bit type to the other.
+  static bool converts(DType from, DType to) {
+    return from == to || size_of(from) != 2 || size_of(to) != 2;
   }
 };
 
 TEST_P(Flat, ConvertScalesAndRounds) {
   for (const DType from : dtypes()) {
     for (const DType to : dtypes()) {
+      if (!converts(from, to)) continue;
       for (const int64_t size : kSizes) {
         for (const float scale : {1.0f, 0.37f}) {
           SCOPED_TRACE(
@@ -43,11 +52,56 @@ TEST_P(Flat, ConvertScalesAndRounds) {
 
 TEST_P(Flat, ConvertAloneRoundsToTheNearest) {
   const HostMatrix source = Inputs(backend(), 2).of(DType::kF32, 1, 4099);
+  for (const DType to : {DType::kBF16, DType::kF16}) {
+    const auto outputs = run_on(backend(), [&](Bench& bench) {
+      bench.backend().convert(Stream::kCompute, {bench.input(source, DType::kF32), 1.0f,
+                                                 bench.output("rounded", to, 1, 4099)});
+    });
+    EXPECT_EQ(outputs[0].matrix.values, rounded(source, to).values) << name_of(to);
+  }
+}
+
+// Among neighbours of every number, halfway between two, and what is too small or too large for
+// any: the compiler's own binary16 is the oracle.
+TEST_P(Flat, ConvertRoundsToF16AsTheCompilerDoes) {
+  std::vector<float> values;
+  for (uint32_t word = 0; word < 0xff000000u; word += 65537) {
+    const float value = std::bit_cast<float>(word);
+    if (std::isfinite(value)) values.push_back(value);
+  }
+  for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
+    const double number = from_float16(static_cast<uint16_t>(bits));
+    const double next = from_float16(static_cast<uint16_t>(bits + 1));
+    if (std::isfinite(next)) values.push_back(static_cast<float>((number + next) / 2));
+  }
+  for (const float value : {65504.0f, 65519.99f, 65520.0f, 65536.0f, 1e30f, 0x1p-25f, 0x1.01p-25f})
+    values.insert(values.end(), {value, -value});
+  const auto size = std::ssize(values);
+  const HostMatrix source{1, size, std::vector<double>(values.begin(), values.end())};
   const auto outputs = run_on(backend(), [&](Bench& bench) {
     bench.backend().convert(Stream::kCompute, {bench.input(source, DType::kF32), 1.0f,
-                                               bench.output("bf16", DType::kBF16, 1, 4099)});
+                                               bench.output("f16", DType::kF16, 1, size)});
   });
-  EXPECT_EQ(outputs[0].matrix.values, rounded(source, DType::kBF16).values);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto expected = static_cast<double>(static_cast<_Float16>(values[i]));
+    ASSERT_EQ(outputs[0].matrix.values[i], expected) << values[i];
+  }
+}
+
+TEST_P(Flat, ConvertFromF16IsExactAndKeepsInfinitiesAndNaNs) {
+  HostMatrix source{1, 1 << 16, {}};
+  for (uint32_t bits = 0; bits < 1 << 16; ++bits) {
+    source.values.push_back(from_float16(static_cast<uint16_t>(bits)));
+  }
+  const auto outputs = run_on(backend(), [&](Bench& bench) {
+    bench.backend().convert(Stream::kCompute, {bench.input(source, DType::kF16), 1.0f,
+                                               bench.output("f32", DType::kF32, 1, 1 << 16)});
+  });
+  for (uint32_t bits = 0; bits < 1 << 16; ++bits) {
+    const auto expected = static_cast<double>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
+    const double got = outputs[0].matrix.values[bits];
+    ASSERT_TRUE(got == expected || (std::isnan(got) && std::isnan(expected))) << bits;
+  }
 }
 
 TEST_P(Flat, ConvertWorksInPlace) {
@@ -62,7 +116,7 @@ TEST_P(Flat, ConvertWorksInPlace) {
 }
 
 TEST_P(Flat, L2NormSquaredAddsUp) {
-  for (const DType dtype : {backend().master_dtype(), DType::kBF16}) {
+  for (const DType dtype : {backend().master_dtype(), DType::kBF16, DType::kF16}) {
     for (const int64_t size : kSizes) {
       SCOPED_TRACE(fmt::format("{}, n {}", name_of(dtype), size));
       const HostMatrix x = Inputs(backend(), 4).of(dtype, 1, size);

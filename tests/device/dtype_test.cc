@@ -14,10 +14,17 @@ TEST(DType, SizesAndNames) {
   EXPECT_EQ(size_of(DType::kF64), 8u);
   EXPECT_EQ(size_of(DType::kF32), 4u);
   EXPECT_EQ(size_of(DType::kBF16), 2u);
+  EXPECT_EQ(size_of(DType::kF16), 2u);
   EXPECT_EQ(sizeof(BFloat16), 2u);
+  EXPECT_EQ(sizeof(Float16), 2u);
   EXPECT_STREQ(name_of(DType::kF64), "f64");
   EXPECT_STREQ(name_of(DType::kF32), "f32");
   EXPECT_STREQ(name_of(DType::kBF16), "bf16");
+  EXPECT_STREQ(name_of(DType::kF16), "f16");
+  EXPECT_EQ(dtype_of<float>(), DType::kF32);
+  EXPECT_EQ(dtype_of<BFloat16>(), DType::kBF16);
+  EXPECT_EQ(dtype_of<uint16_t>(), DType::kBF16);
+  EXPECT_EQ(dtype_of<Float16>(), DType::kF16);
 }
 
 TEST(BFloat16, EveryValueSurvivesTheWayThroughFloat) {
@@ -88,6 +95,54 @@ TEST(BFloat16, ErrorIsAtMostHalfAUnitInTheLastPlace) {
     const double error = std::abs(static_cast<double>(BFloat16(value)) - value);
     EXPECT_LE(error, std::ldexp(1.0, std::ilogb(value) - 8)) << std::hex << word;
   }
+}
+
+// The compiler's own binary16 is the oracle of the tests that follow.
+
+TEST(Float16, EveryValueIsWidenedExactlyAndSurvivesTheWayThroughFloat) {
+  for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
+    const auto code = static_cast<uint16_t>(bits);
+    const float value = from_float16(code), expected = std::bit_cast<_Float16>(code);
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(value)) << bits;
+      EXPECT_TRUE(std::isnan(static_cast<float>(Float16(value)))) << bits;
+    } else {
+      EXPECT_EQ(std::bit_cast<uint32_t>(value), std::bit_cast<uint32_t>(expected)) << bits;
+      EXPECT_EQ(Float16(value).bits, code);
+    }
+  }
+}
+
+TEST(Float16, RoundsFloatsAsTheCompilerDoes) {
+  for (uint64_t word = 0; word <= 0xffffffffu; word += 1009) {
+    const float value = std::bit_cast<float>(static_cast<uint32_t>(word));
+    const auto expected = std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(static_cast<float>(Float16(value)))) << std::hex << word;
+      EXPECT_EQ(Float16(value).bits >> 15, word >> 31) << std::hex << word;
+    } else {
+      ASSERT_EQ(Float16(value).bits, expected) << std::hex << word;
+    }
+  }
+}
+
+TEST(Float16, HalfWayRoundsToEvenAndTheFloatsBesideItToTheNearest) {
+  for (uint16_t bits = 0; bits < 0x7bff; ++bits) {
+    const float half_way = (from_float16(bits) + from_float16(static_cast<uint16_t>(bits + 1))) / 2;
+    const auto even = static_cast<uint16_t>(bits + (bits & 1));
+    ASSERT_EQ(to_float16(half_way), even);
+    ASSERT_EQ(to_float16(std::nextafter(half_way, 0.0f)), bits);
+    ASSERT_EQ(to_float16(std::nextafter(half_way, 1e9f)), bits + 1);
+    ASSERT_EQ(to_float16(-half_way), even | 0x8000);
+  }
+}
+
+TEST(Float16, TooLargeForItBecomesInfinity) {
+  EXPECT_EQ(to_float16(65504.0f), 0x7bff);
+  EXPECT_EQ(to_float16(std::nextafter(65520.0f, 0.0f)), 0x7bff);
+  EXPECT_EQ(to_float16(65520.0f), 0x7c00);
+  EXPECT_EQ(to_float16(std::numeric_limits<float>::max()), 0x7c00);
+  EXPECT_EQ(to_float16(-std::numeric_limits<float>::infinity()), 0xfc00);
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ inline double element(const device::ConstTensor& tensor, int64_t i) {
       return tensor.as<float>()[i];
     case device::DType::kBF16:
       return tensor.as<device::BFloat16>()[i];
+    case device::DType::kF16:
+      return tensor.as<device::Float16>()[i];
     case device::DType::kE4M3:
     case device::DType::kE5M2:
       break;
@@ -33,6 +35,9 @@ inline void set_element(const device::Tensor& tensor, int64_t i, double value) {
       return;
     case device::DType::kBF16:
       tensor.as<device::BFloat16>()[i] = static_cast<float>(value);
+      return;
+    case device::DType::kF16:
+      tensor.as<device::Float16>()[i] = static_cast<float>(value);
       return;
     case device::DType::kE4M3:
     case device::DType::kE5M2:

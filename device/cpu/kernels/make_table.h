@@ -5,6 +5,7 @@
 #include "device/cpu/kernels/cross_entropy.h"
 #include "device/cpu/kernels/elementwise.h"
 #include "device/cpu/kernels/embeddings.h"
+#include "device/cpu/kernels/float16.h"
 #include "device/cpu/kernels/layernorm.h"
 #include "device/cpu/kernels/optimizers.h"
 #include "device/cpu/kernels/softmax.h"
@@ -37,12 +38,17 @@ constexpr VectorKernels make_table(const char* instruction_set) {
       .instruction_set = instruction_set,
       .f32 = make_typed_kernels<float>(),
       .bf16 = make_typed_kernels<uint16_t>(),
+      .f16 = make_typed_kernels<Float16>(),
       .scale = scaled_copy<float, float>,
       .scale_bf16 = scaled_copy<uint16_t, uint16_t>,
       .f32_to_bf16 = scaled_copy<float, uint16_t>,
       .bf16_to_f32 = scaled_copy<uint16_t, float>,
+      .scale_f16 = scaled_copy<Float16, Float16>,
+      .f32_to_f16 = f32_to_f16,
+      .f16_to_f32 = f16_to_f32,
       .sum_of_squares_f32 = sum_of_squares<float>,
       .sum_of_squares_bf16 = sum_of_squares<uint16_t>,
+      .sum_of_squares_f16 = sum_of_squares<Float16>,
       .add_f32 = add<float>,
       .adam = update<AdamRule, AdamUpdate>,
       .madgrad = update<MadgradRule, MadgradUpdate>,

@@ -1,4 +1,4 @@
-// Branch-free elementary functions that compilers vectorise, and loads and stores of both storage
+// Branch-free elementary functions that compilers vectorise, and loads and stores of all storage
 // types. Included once per instruction set: everything is in an unnamed namespace, so that the
 // linker never picks another instruction set's copy. `ivdep` marks loops that may run in place,
 // element by element.
@@ -15,7 +15,10 @@ namespace {
 inline float load(float value) { return value; }
 inline float load(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
+inline float load(Float16 value) { return from_float16(value.bits); }
+
 inline void store(float& destination, float value) { destination = value; }
+inline void store(Float16& destination, float value) { destination.bits = to_float16(value); }
 inline void store(uint16_t& destination, float value) {
   const uint32_t word = std::bit_cast<uint32_t>(value);
   const uint32_t rounded = (word + 0x7fffu + ((word >> 16) & 1u)) >> 16;

@@ -1,14 +1,29 @@
 // The optimizers' passes over flat ranges, and the plain pass they are measured against.
 #pragma once
 
+#include <type_traits>
+
 #include "device/cpu/kernels/math.h"
 #include "device/update_rules.h"
 
 namespace strata::device::cpu {
 namespace {
 
-template <bool kWriteCompute, typename Rule>
-void update_range(const UpdateArrays& arrays, uint16_t* __restrict compute, int64_t begin,
+// Calls work(compute weights) with where they are, in the type that they are stored in; void:
+// nowhere.
+template <typename Work>
+void with_compute_weights(const Tensor& weights, const Work& work) {
+  if (!weights) {
+    work(static_cast<void*>(nullptr));
+  } else if (weights.dtype == DType::kF16) {
+    work(weights.as<Float16>());
+  } else {
+    work(weights.as<uint16_t>());
+  }
+}
+
+template <typename Compute, typename Rule>
+void update_range(const UpdateArrays& arrays, Compute* __restrict compute, int64_t begin,
                   int64_t end, const Rule rule) {
   float* __restrict w = arrays.weights;
   const float* __restrict g = arrays.gradients;
@@ -19,17 +34,16 @@ void update_range(const UpdateArrays& arrays, uint16_t* __restrict compute, int6
     const float updated = rule.new_weight(w[i], g[i], first[i], second[i],
                                           Rule::kReadsInitialWeights ? initial[i] : 0.0f);
     w[i] = updated;
-    if constexpr (kWriteCompute) store(compute[i], updated);
+    if constexpr (!std::is_void_v<Compute>) store(compute[i], updated);
   }
 }
 
 // Of an update that needs no sums over tensors.
 template <typename Rule, typename Op>
 void update(const Op& op, int64_t begin, int64_t end, float factor) {
-  (op.compute_weights ? update_range<true, Rule>
-                      : update_range<false, Rule>)(arrays_of(op),
-                                                   op.compute_weights.template as<uint16_t>(),
-                                                   begin, end, Rule(op, factor));
+  with_compute_weights(op.compute_weights, [&](auto* compute) {
+    update_range(arrays_of(op), compute, begin, end, Rule(op, factor));
+  });
 }
 
 inline void acclip(const AcClipUpdate& op, int64_t begin, int64_t end, float factor) {
@@ -53,24 +67,21 @@ inline LambNorms lamb_direction(const LambDirection& op, int64_t begin, int64_t 
   return {weights, direction};
 }
 
-template <bool kWriteCompute>
-void lamb_apply_range(const LambApply& op, int64_t begin, int64_t end, float rate) {
+template <typename Compute>
+void lamb_apply_range(const LambApply& op, Compute* __restrict compute, int64_t begin, int64_t end,
+                      float rate) {
   float* __restrict w = op.weights.as<float>();
   const float* __restrict u = op.directions.as<float>();
-  uint16_t* __restrict compute = op.compute_weights.as<uint16_t>();
   for (int64_t i = begin; i < end; ++i) {
     const float updated = w[i] - rate * u[i];
     w[i] = updated;
-    if constexpr (kWriteCompute) store(compute[i], updated);
+    if constexpr (!std::is_void_v<Compute>) store(compute[i], updated);
   }
 }
 
 inline void lamb_apply(const LambApply& op, int64_t begin, int64_t end, float rate) {
-  if (op.compute_weights) {
-    lamb_apply_range<true>(op, begin, end, rate);
-  } else {
-    lamb_apply_range<false>(op, begin, end, rate);
-  }
+  with_compute_weights(op.compute_weights,
+                       [&](auto* compute) { lamb_apply_range(op, compute, begin, end, rate); });
 }
 
 template <int kModified, bool kAlsoRead, bool kWritten>

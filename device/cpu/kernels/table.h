@@ -35,7 +35,7 @@ struct PlainPass {
   float factor = 1.0f;
 };
 
-// Functions over compute-dtype storage T: float, or uint16_t holding bfloat16 bits.
+// Functions over compute-dtype storage T: float, Float16, or uint16_t holding bfloat16 bits.
 // `scratch`: at least scratch_floats(columns) floats of the calling thread's own.
 template <typename T>
 struct TypedKernels {
@@ -75,12 +75,17 @@ struct VectorKernels {
   const char* instruction_set;
   TypedKernels<float> f32;
   TypedKernels<uint16_t> bf16;
+  TypedKernels<Float16> f16;
   void (*scale)(int64_t count, float factor, const float* source, float* destination);
   void (*scale_bf16)(int64_t count, float factor, const uint16_t* source, uint16_t* destination);
   void (*f32_to_bf16)(int64_t count, float factor, const float* source, uint16_t* destination);
   void (*bf16_to_f32)(int64_t count, float factor, const uint16_t* source, float* destination);
+  void (*scale_f16)(int64_t count, float factor, const Float16* source, Float16* destination);
+  void (*f32_to_f16)(int64_t count, float factor, const float* source, Float16* destination);
+  void (*f16_to_f32)(int64_t count, float factor, const Float16* source, float* destination);
   double (*sum_of_squares_f32)(int64_t count, const float* x);
   double (*sum_of_squares_bf16)(int64_t count, const uint16_t* x);
+  double (*sum_of_squares_f16)(int64_t count, const Float16* x);
   void (*add_f32)(int64_t count, const float* x, float* sum);
   // Elements [begin, end) of the update; `factor` multiplies the gradient.
   void (*adam)(const AdamUpdate&, int64_t begin, int64_t end, float factor);

@@ -41,9 +41,9 @@ TEST(Backends, ComputeInSomeDTypes) {
   const BackendKind& cpu = find_backend("cpu");
   EXPECT_TRUE(cpu.computes_in(DType::kF32));
   EXPECT_FALSE(cpu.computes_in(DType::kF64));
-  EXPECT_EQ(cpu.dtypes(), "f32, bf16");
+  EXPECT_EQ(cpu.dtypes(), "f32, bf16, f16");
   EXPECT_EQ(error_of([] { make_backend({.name = "cpu", .compute_dtype = DType::kF64}); }),
-            "backend cpu: computes in f32, bf16, not in f64");
+            "backend cpu: computes in f32, bf16, f16, not in f64");
 }
 
 }  // namespace

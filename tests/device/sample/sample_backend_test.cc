@@ -49,7 +49,7 @@ TEST(SampleBackend, RangesOfOtherDTypesAreRefused) {
                   Stream::kCompute,
                   {ConstTensor(&x, DType::kF64, 1, 1), 1.0f, Tensor{&y, DType::kF32, 1, 1}});
             }),
-            "sample: a range of f64; it has f32 and bf16");
+            "sample: a range of f64; it has f32, bf16 and f16");
 }
 
 }  // namespace
