@@ -20,7 +20,7 @@ namespace strata::config {
 
 enum class Division : uint8_t { kOpen, kClosed };
 enum class SubmissionStatus : uint8_t { kOnprem, kCloud, kResearch };
-enum class Precision : uint8_t { kAuto, kFp32, kBf16, kFp8 };
+enum class Precision : uint8_t { kAuto, kFp32, kBf16, kFp8, kFp16 };
 enum class BalanceStrategy : uint8_t {
   kRandom,
   kExchange,
@@ -37,7 +37,7 @@ enum class TiedGradient : uint8_t { kSum, kAverage };
 enum class Sharding : uint8_t { kNone, kState, kGradients, kAll };
 using ScheduleKind = optim::Schedule;
 using ClipMode = comm::ClipMode;
-enum class ReduceDType : uint8_t { kFp32, kBf16 };
+enum class ReduceDType : uint8_t { kFp32, kBf16, kFp16 };
 enum class ReduceAccumulation : uint8_t { kFp32, kBf16, kBf16Chunked };
 
 // The name of a value as it is written in the YAML file.
@@ -85,6 +85,12 @@ struct ModelConfig {
 struct LayerDropConfig {
   double theta = 1;             // 1: none
   std::optional<double> gamma;  // absent: 100 / schedule.training_steps
+};
+
+// What the loss is multiplied by with precision fp16: optim/loss_scale.h.
+struct LossScaleConfig {
+  double initial = 65536;  // a power of two
+  int64_t growth_steps = 2000;
 };
 
 struct DeviceConfig {
@@ -197,6 +203,7 @@ struct RunConfig {
   SubmissionConfig run;
   ModelConfig model;
   LayerDropConfig layer_drop;
+  LossScaleConfig loss_scale;
   DeviceConfig device;
   DataConfig data;
   BatchConfig batch;

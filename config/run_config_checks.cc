@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -132,9 +133,36 @@ void find_conflicts_of_variants(const RunConfig& config, std::vector<Conflict>& 
   }
 }
 
+void find_conflicts_of_fp16(const RunConfig& config, std::vector<Conflict>& conflicts) {
+  if (std::exp2(std::round(std::log2(config.loss_scale.initial))) != config.loss_scale.initial) {
+    conflicts.push_back(
+        {"loss_scale.initial", fmt::format("{} is no power of two, which rounds nothing; use 65536",
+                                           config.loss_scale.initial)});
+  }
+  if (config.model.precision != Precision::kFp16) {
+    if (config.reduce.dtype == ReduceDType::kFp16) {
+      conflicts.push_back({"reduce.dtype",
+                           "what is sent in fp16 is scaled, as model.precision fp16 does; use "
+                           "bf16, or that precision"});
+    }
+    return;
+  }
+  if (config.device.graphs) {
+    conflicts.push_back({"device.graphs",
+                         "with model.precision fp16 the host decides in a step whether it is "
+                         "skipped, which no graph can; use false, or bf16"});
+  }
+  if (config.ouroboros.modules > 1) {
+    conflicts.push_back({"ouroboros.modules",
+                         "gradients of a step that fp16 skips would still be on their way in the "
+                         "steps after it; use model.precision bf16, or 1 module"});
+  }
+}
+
 std::vector<Conflict> find_conflicts(const RunConfig& config) {
   std::vector<Conflict> conflicts;
   find_conflicts_of_variants(config, conflicts);
+  find_conflicts_of_fp16(config, conflicts);
   const bool closed = config.run.division == Division::kClosed;
   if (closed && config.clip.mode == ClipMode::kBucketBeforeAllReduce) {
     conflicts.push_back(
@@ -256,7 +284,9 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
   const bool lacks_fp32 =
       !backend.computes_in(device::DType::kF32) && !backend.computes_in(device::DType::kF64);
   const Precision precision = config.model.precision;
+  const bool lacks_fp16 = !backend.computes_in(device::DType::kF16);
   if ((precision == Precision::kBf16 && lacks_bf16) ||
+      (precision == Precision::kFp16 && lacks_fp16) ||
       (precision == Precision::kFp32 && lacks_fp32)) {
     conflicts.push_back(
         {"model.precision", fmt::format("device.backend {} computes in {}, not in {}; use auto",

@@ -118,6 +118,20 @@ ConfigSection layer_drop_section() {
            "`schedule.training_steps`.")});
 }
 
+ConfigSection loss_scale_section() {
+  using S = LossScaleConfig;
+  const auto get = [](auto& config) -> auto& { return config.loss_scale; };
+  return section(
+      "loss_scale",
+      "With `model.precision` fp16: the loss is multiplied by a power of two, so that small "
+      "gradients are not lost, and gradients are divided by it before they are clipped and "
+      "applied. A step in which some rank's overflow is skipped by all ranks.",
+      {key("initial", get, &S::initial, Number::within(1, 1 << 24),
+           "The first steps' scale, a power of two. A skipped step halves it, to 1 at least."),
+       key("growth_steps", get, &S::growth_steps, Integer<int64_t>{1, kTrillion},
+           "After so many steps without a skipped one it is doubled, to 2^24 at most.")});
+}
+
 ConfigSection device_section() {
   using S = DeviceConfig;
   const auto get = [](auto& config) -> auto& { return config.device; };
@@ -397,11 +411,11 @@ ConfigSection log_section() {
 
 const std::vector<ConfigSection>& config_sections() {
   static const std::vector<ConfigSection> kSections = {
-      run_section(),       model_section(),     layer_drop_section(),     device_section(),
-      data_section(),      batch_section(),     load_balance_section(),   parallel_section(),
-      ouroboros_section(), optimizer_section(), schedule_section(),       clip_section(),
-      reduce_section(),    target_section(),    initialization_section(), checkpoint_section(),
-      log_section()};
+      run_section(),        model_section(),     layer_drop_section(), loss_scale_section(),
+      device_section(),     data_section(),      batch_section(),      load_balance_section(),
+      parallel_section(),   ouroboros_section(), optimizer_section(),  schedule_section(),
+      clip_section(),       reduce_section(),    target_section(),     initialization_section(),
+      checkpoint_section(), log_section()};
   return kSections;
 }
 

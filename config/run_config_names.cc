@@ -20,7 +20,9 @@ constexpr NamedChoice<Precision> kPrecisions[] = {
     {Precision::kBf16, "bf16", "bfloat16 activations, fp32 master weights and sums"},
     {Precision::kFp8, "fp8",
      "as `auto`, with the operands of the encoder's GEMMs in FP8 (E4M3, gradients E5M2) at scales "
-     "that follow the steps before; cpu computes what they would give"}};
+     "that follow the steps before; cpu computes what they would give"},
+    {Precision::kFp16, "fp16",
+     "binary16 activations, fp32 master weights and sums, the loss scaled (`loss_scale`)"}};
 constexpr NamedChoice<BalanceStrategy> kStrategies[] = {
     {BalanceStrategy::kRandom, "random", "each rank draws any samples"},
     {BalanceStrategy::kExchange, "exchange",
@@ -86,7 +88,9 @@ constexpr NamedChoice<ClipMode> kClipModes[] = {
      "each rank, bucket by bucket, as soon as backward has filled it; open division only"}};
 constexpr NamedChoice<ReduceDType> kReduceDTypes[] = {
     {ReduceDType::kFp32, "fp32", "32-bit floats"},
-    {ReduceDType::kBf16, "bf16", "half the traffic"}};
+    {ReduceDType::kBf16, "bf16", "half the traffic"},
+    {ReduceDType::kFp16, "fp16",
+     "half the traffic, with more digits and less range; only with `model.precision` fp16"}};
 constexpr NamedChoice<ReduceAccumulation> kReduceAccumulations[] = {
     {ReduceAccumulation::kFp32, "fp32", "rounded once, at the end"},
     {ReduceAccumulation::kBf16, "bf16",

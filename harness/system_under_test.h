@@ -33,6 +33,7 @@ struct TrainedStep {
   int64_t step = 0;            // from 1
   int64_t samples = 0;         // trained on so far, over all ranks
   std::optional<double> loss;  // of steps that have one: the same on every rank
+  std::string remark;          // for people; empty: nothing out of the ordinary
 };
 
 struct CheckpointFacts {

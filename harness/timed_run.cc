@@ -118,6 +118,7 @@ void TimedRun::train_until(int64_t samples, ExperimentResult& result) {
     loss_is_read_ = step.loss.has_value();
     if (step.loss) state_.loss = step.loss;
     progress_.update(state_);
+    if (!step.remark.empty()) say(fmt::format("step {}: {}", step.step, step.remark));
     diverged_ = step.loss && !std::isfinite(*step.loss);
   }
   if (diverged_) {

@@ -110,6 +110,11 @@ void BertSystem::check_suits(const CheckpointHeader& header) const {
   if (const std::string model = bert::to_text(bert_); header.model != model) {
     fail("the checkpoint is of another model: {}", bert::differences(model, header.model));
   }
+  const bool scaled = config_.model.precision == config::Precision::kFp16;
+  if (header.loss_scale.has_value() != scaled) {
+    fail("the checkpoint is of a run {} model.precision fp16; resume it with that precision",
+         scaled ? "without" : "with");
+  }
   check_global_batch(config_, ranks(), header.plan);
 }
 
@@ -117,7 +122,7 @@ void BertSystem::restore(const std::filesystem::path& folder) {
   const std::deque<CheckpointFile> parts = open_checkpoint(folder);
   const CheckpointHeader& header = parts.front().header();
   training::restore(parts, run_->trainer.state().arrays, *backend_);
-  run_->trainer.resume_after(header.step, header.plan);
+  run_->trainer.resume_after(header.step, header.plan, header.loss_scale);
   run_->steps = run_->resumed_after = header.step;
   run_->trace.resume_after(header.step);
 }
@@ -163,6 +168,11 @@ harness::TrainedStep BertSystem::train_step() {
   run.trace.add(step);
   harness::TrainedStep result{.step = step.step, .samples = run.trainer.samples()};
   if (step.losses) result.loss = step.losses->mean_loss();
+  if (step.skipped) {
+    result.remark = fmt::format(
+        "gradients overflow in fp16, so it is skipped ({} so far); the loss scale is now {}",
+        run.trainer.loss_scale()->skipped_steps, run.trainer.loss_scale()->scale);
+  }
   return result;
 }
 
@@ -181,6 +191,7 @@ void BertSystem::begin_checkpoint(const std::filesystem::path& folder, const std
                           {.step = state.step,
                            .parameters = state.parameters,
                            .plan = state.plan,
+                           .loss_scale = state.loss_scale,
                            .rank = rank(),
                            .ranks = ranks(),
                            .model = bert::to_text(bert_),

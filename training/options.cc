@@ -87,6 +87,18 @@ bert::ModelOptions options_of_ranks(const config::RunConfig& config, const bert:
   return options;
 }
 
+device::DType reduce_dtype(config::ReduceDType dtype) {
+  switch (dtype) {
+    case config::ReduceDType::kBf16:
+      return device::DType::kBF16;
+    case config::ReduceDType::kFp16:
+      return device::DType::kF16;
+    case config::ReduceDType::kFp32:
+      break;
+  }
+  return device::DType::kF32;
+}
+
 comm::Accumulation accumulation(const config::ReduceConfig& config) {
   using Kind = config::ReduceAccumulation;
   return {.in_bf16 = config.accumulate != Kind::kFp32,
@@ -182,6 +194,11 @@ optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
           .power = config.power};
 }
 
+std::optional<optim::LossScale> make_loss_scale(const config::RunConfig& config) {
+  if (config.model.precision != config::Precision::kFp16) return std::nullopt;
+  return optim::LossScale{.scale = static_cast<float>(config.loss_scale.initial)};
+}
+
 bool is_sharded(const config::RunConfig& config, const comm::Communicator& replicas) {
   return config.optimizer.sharded != config::Sharding::kNone && replicas.size() > 1;
 }
@@ -189,10 +206,10 @@ bool is_sharded(const config::RunConfig& config, const comm::Communicator& repli
 comm::BucketOptions bucket_options(const config::RunConfig& config) {
   return {.clip = config.clip.mode,
           .max_norm = static_cast<float>(config.clip.max_norm),
-          .reduce_dtype = config.reduce.dtype == config::ReduceDType::kBf16 ? device::DType::kBF16
-                                                                            : device::DType::kF32,
+          .reduce_dtype = reduce_dtype(config.reduce.dtype),
           .accumulation = accumulation(config.reduce),
-          .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6)};
+          .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6),
+          .scaled_loss = config.model.precision == config::Precision::kFp16};
 }
 
 comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model,

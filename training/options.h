@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "config/run_config.h"
 #include "device/graph_cache.h"
 #include "loadbalance/plans/batch_plan.h"
+#include "optim/loss_scale.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
 #include "training/checkpoint/training_state.h"
@@ -50,6 +52,9 @@ void check_global_batch(const config::RunConfig& config, int ranks, const PlanSh
 
 optim::ScheduleOptions schedule_options(const config::ScheduleConfig& config,
                                         double base_learning_rate);
+
+// What a run with model.precision fp16 begins with; absent: the loss is not scaled.
+std::optional<optim::LossScale> make_loss_scale(const config::RunConfig& config);
 
 // Whether the ranks that reduce gradients shard the optimizer's state.
 bool is_sharded(const config::RunConfig& config, const comm::Communicator& replicas);

@@ -35,6 +35,7 @@ int64_t most_tokens(const config::DataConfig& data, const bert::BertConfig& mode
 device::DType compute_dtype(const config::RunConfig& config) {
   const config::Precision precision = config.model.precision;
   const device::BackendKind& backend = *config.device.backend;
+  if (precision == config::Precision::kFp16) return device::DType::kF16;
   const bool bf16 = precision == config::Precision::kBf16 ||
                     (precision != config::Precision::kFp32 && backend.bf16_is_native());
   const device::DType dtype = bf16 ? device::DType::kBF16 : device::DType::kF32;

@@ -50,6 +50,7 @@ void StepTrace::add(const StepResult& step) {
                {"exposed_communication_seconds", step.reduce.exposed_communication_seconds},
                {"update_seconds", step.reduce.update_seconds}});
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
+  if (step.loss_scale) line.update({{"loss_scale", *step.loss_scale}, {"skipped", step.skipped}});
   file_ << line.dump() << '\n' << std::flush;
 }
 

@@ -25,6 +25,8 @@ Trainer::Trainer(const config::RunConfig& config, device::Backend& backend, bert
       plan_(plan_options(config, communicator.size(), seed)),
       sharded_(is_sharded(config, ranks_.replicas())),
       optimizer_(make_optimizer(config, backend, model, ranks_.replicas())),
+      loss_scale_(make_loss_scale(config)),
+      scale_growth_steps_(config.loss_scale.growth_steps),
       amax_agreement_(model, communicator),
       buckets_(make_gradient_buckets(backend, ranks_.replicas(), model,
                                      bucket_options(config, model, ranks_.stages()), *optimizer_,
@@ -45,7 +47,13 @@ StepResult Trainer::step() {
   uploaded_first_ = true;
   const bert::TrainingStep step = next_global_batch();
   held_ = walker_.begin_step(step_);
-  optimizer_->begin_step(device::Stream::kCompute, step_, result.learning_rate);
+  if (loss_scale_) {
+    result.loss_scale = loss_scale_->scale;
+    buckets_->scale_loss(loss_scale_->scale);
+  }
+  // A step that is skipped is none of the optimizer's.
+  const int64_t skipped = loss_scale_ ? loss_scale_->skipped_steps : 0;
+  optimizer_->begin_step(device::Stream::kCompute, step_ - skipped, result.learning_rate);
   for (const Segment& segment : walker_.segments()) {
     if (segment.begins) {
       result.tokens += std::ssize(batch_.tokens);
@@ -57,8 +65,10 @@ StepResult Trainer::step() {
     if (segment.begins) result.data_seconds += upload_next();
   }
   amax_agreement_.agree();
+  result.skipped = buckets_->overflowed();
+  if (loss_scale_) loss_scale_->after_step(result.skipped, scale_growth_steps_);
   if (step_ % loss_interval_ == 0) {
-    result.gradient_norm = buckets_->gradient_norm();
+    if (!result.skipped) result.gradient_norm = buckets_->gradient_norm();
     result.losses = all_reduce(communicator_, model_.take_losses());
   }
   result.seconds = seconds_since(begin);
@@ -72,14 +82,15 @@ StepResult Trainer::step() {
 }
 
 // Replicas' gradients are averaged, so each is scaled up to make the average the gradient of the
-// global mean.
+// global mean; and by the loss's scale, which the buckets take out again.
 bert::TrainingStep Trainer::next_global_batch() {
   int64_t masked = 0, sequences = 0;
   for (const uint32_t place : step_plan_->next_step()) {
     masked += train_->index().classes().of(place).masked;
     ++sequences;
   }
-  const auto replicas = static_cast<float>(ranks_.replicas().size());
+  const float scale = loss_scale_ ? loss_scale_->scale : 1.0f;
+  const float replicas = scale * static_cast<float>(ranks_.replicas().size());
   return {.seed = seed_,
           .step = static_cast<uint64_t>(step_),
           .masked_lm_scale = replicas / static_cast<float>(std::max<int64_t>(masked, 1)),
@@ -92,6 +103,7 @@ TrainingState Trainer::state() {
       .step = step_,
       .parameters = whole.size,
       .plan = {plan_.ranks, plan_.batch_per_rank, plan_.micro_batches},
+      .loss_scale = loss_scale_,
   };
   // A stage's elements have the places that they have in the whole model.
   std::vector<Range> shards;
@@ -116,8 +128,10 @@ TrainingState Trainer::state() {
   return state;
 }
 
-void Trainer::resume_after(int64_t step, const PlanShape& plan) {
+void Trainer::resume_after(int64_t step, const PlanShape& plan,
+                           const std::optional<optim::LossScale>& loss_scale) {
   step_ = step;
+  loss_scale_ = loss_scale;
   plan_.ranks = plan.ranks;
   plan_.batch_per_rank = plan.batch_per_rank;
   plan_.micro_batches = plan.micro_batches;

@@ -15,6 +15,7 @@
 #include "data/files/instance_file.h"
 #include "data/loading/batch_loader.h"
 #include "loadbalance/plans/batch_plan.h"
+#include "optim/loss_scale.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
 #include "training/agreement/amax_agreement.h"
@@ -37,7 +38,10 @@ struct StepResult {
   double seconds = 0;       // of this rank, the wait for data included
   double data_seconds = 0;  // waiting for the loader, which is a batch ahead
   comm::StepTimes reduce;
-  std::optional<double> gradient_norm;  // see GradientBuckets; where there are losses
+  // See GradientBuckets; where there are losses, and the step was not skipped.
+  std::optional<double> gradient_norm;
+  std::optional<float> loss_scale;  // of this step; of model.precision fp16
+  bool skipped = false;             // its gradients overflowed: no weight has changed
 };
 
 class Trainer {
@@ -74,7 +78,8 @@ class Trainer {
   TrainingState state();
   // state()'s arrays have been overwritten with those after step `step` of a run that began on the
   // ranks that `plan` deals to, with as large global batches (check_global_batch).
-  void resume_after(int64_t step, const PlanShape& plan);
+  void resume_after(int64_t step, const PlanShape& plan,
+                    const std::optional<optim::LossScale>& loss_scale);
 
   // Plans the order of the samples of `train`, which must outlive the trainer, and starts reading
   // them ahead. Throws Error for data that cannot be planned or read.
@@ -101,6 +106,9 @@ class Trainer {
   }
   // What gathers weights ahead of use, where ranks share them out; else null.
   comm::WeightGatherer* weight_gatherer() { return weight_gatherer_.get(); }
+
+  // What the next step's loss is scaled by; absent: it is not.
+  const std::optional<optim::LossScale>& loss_scale() const { return loss_scale_; }
 
   int64_t samples() const { return step_ * global_batch_; }  // trained on so far, over all ranks
   int64_t global_batch() const { return global_batch_; }     // samples of a step, over all ranks
@@ -134,6 +142,8 @@ class Trainer {
   size_t loader_position_ = 0;
   bool sharded_;  // the optimizer's state
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::optional<optim::LossScale> loss_scale_;
+  int64_t scale_growth_steps_;
   AmaxAgreement amax_agreement_;
   std::vector<Range> held_;  // arena elements that this step does not update
   std::unique_ptr<comm::GradientBuckets> buckets_;

@@ -31,7 +31,7 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
       buckets_(make_buckets(boundaries, options)),
       table_buckets_(count_in(options.late_rows.table, buckets_)),
       all_buckets_(std::ssize(buckets_)),
-      norms_(backend, (buckets_.size() + 1) * sizeof(double)) {
+      norms_(backend, (buckets_.size() + 2) * sizeof(double)) {
   if (boundaries.back() != gradients.size()) {
     fail("bucket boundaries end at {}, the gradients at {}", boundaries.back(), gradients.size());
   }
@@ -72,12 +72,12 @@ void BucketArithmetic::local_norm(int bucket) {
 Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
   const Tensor data = reduce_buffer(bucket, staging);
   if (options_.clip == ClipMode::kBeforeAllReduce) {
-    clip(bucket, clip_norm_squared(), options_.max_norm, data);
+    clip(bucket, clip_norm_squared(), options_.max_norm * loss_scale_, data);
   } else if (options_.clip == ClipMode::kBucketBeforeAllReduce) {
     backend_.fill_zero(Stream::kReduce, norm_squared(bucket), sizeof(double));
     add_norm(gradients(buckets_[bucket]), norm_squared(bucket));
     clip(bucket, norm_squared(bucket),
-         options_.max_norm / std::sqrt(static_cast<float>(all_buckets_)), data);
+         options_.max_norm * loss_scale_ / std::sqrt(static_cast<float>(all_buckets_)), data);
   } else if (converts()) {
     backend_.convert(Stream::kReduce, {.source = gradients(buckets_[bucket]), .destination = data});
   }
@@ -98,28 +98,47 @@ void BucketArithmetic::cast_back(int bucket, int round, void* staging) {
     backend_.convert(Stream::kReduce, {.source = gradients(range), .destination = sums(range)});
   }
   if (!first && range.size() > 0) sum_->add(Stream::kReduce, gradients(range), sums(range));
-  if (options_.clip == ClipMode::kAfterAllReduce && round + 1 == rounds()) {
-    if (bucket == 0) backend_.fill_zero(Stream::kReduce, clip_norm_squared(), sizeof(double));
-    if (bucket >= table_buckets_) {
-      add_norm(sums(local_shard(buckets_[bucket], communicator_)), clip_norm_squared());
-    }
+  double* const norm = norm_of_sums();
+  if (norm && round + 1 == rounds()) {
+    if (bucket == 0) backend_.fill_zero(Stream::kReduce, norm, sizeof(double));
+    if (bucket >= table_buckets_)
+      add_norm(sums(local_shard(buckets_[bucket], communicator_)), norm);
   }
 }
 
+double* BucketArithmetic::norm_of_sums() const {
+  if (options_.clip == ClipMode::kAfterAllReduce) return clip_norm_squared();
+  // What was clipped by its norm is finite if that is, unless it is reduced in a narrower type.
+  const bool checked = options_.clip == ClipMode::kNone ||
+                       (converts() && options_.reduce_dtype == device::DType::kF16);
+  return options_.scaled_loss && checked ? checked_norm_squared() : nullptr;
+}
+
 void BucketArithmetic::add_table_norm() {
-  if (options_.clip != ClipMode::kAfterAllReduce) return;
-  for (int bucket = 0; bucket < table_buckets_; ++bucket) {
-    add_norm(sums(local_shard(buckets_[bucket], communicator_)), clip_norm_squared());
+  double* const norm = norm_of_sums();
+  for (int bucket = 0; norm && bucket < table_buckets_; ++bucket) {
+    add_norm(sums(local_shard(buckets_[bucket], communicator_)), norm);
   }
+}
+
+bool BucketArithmetic::overflowed() {
+  return !std::ranges::all_of(read_norms(), [](double norm) { return std::isfinite(norm); });
+}
+
+std::vector<double> BucketArithmetic::read_norms() {
+  std::vector<double> norms(norms_.bytes() / sizeof(double));
+  backend_.copy_to_host(Stream::kReduce, norms.data(), norms_.data(), norms_.bytes());
+  backend_.synchronize(Stream::kReduce);
+  return norms;
 }
 
 ReducedGradients BucketArithmetic::reduced(int bucket) const {
   const auto ranks = static_cast<float>(communicator_.size());
   const Range range = updated_range(bucket);
-  ReducedGradients reduced{.range = range, .clip = {.scale = 1.0f / ranks}};
+  ReducedGradients reduced{.range = range, .clip = {.scale = 1.0f / ranks / loss_scale_}};
   if (options_.clip == ClipMode::kAfterAllReduce) {
     reduced.clip.norm_squared = clip_norm_squared();
-    reduced.clip.max_norm = options_.max_norm * ranks;
+    reduced.clip.max_norm = options_.max_norm * ranks * loss_scale_;
   }
   return reduced;
 }
@@ -130,22 +149,20 @@ Tensor BucketArithmetic::gathered_weights(int bucket) const {
 
 std::optional<double> BucketArithmetic::gradient_norm() {
   if (options_.clip == ClipMode::kNone) return std::nullopt;
-  std::vector<double> norms(buckets_.size() + 1);
-  backend_.copy_to_host(Stream::kReduce, norms.data(), norms_.data(), norms_.bytes());
-  backend_.synchronize(Stream::kReduce);
-  const double all = norms.back();
-  norms.pop_back();
+  std::vector<double> norms = read_norms();
+  const double all = norms[buckets_.size()];
+  norms.resize(buckets_.size());
   switch (options_.clip) {
     case ClipMode::kBucketBeforeAllReduce: {
       double sum = 0;
       for (const double norm : norms) sum += norm;
       if (options_.parts) options_.parts->all_reduce_sum(&sum, 1, device::DType::kF64);
-      return std::sqrt(sum);
+      return std::sqrt(sum) / loss_scale_;
     }
     case ClipMode::kAfterAllReduce:
-      return std::sqrt(all) / communicator_.size();
+      return std::sqrt(all) / communicator_.size() / loss_scale_;
     default:
-      return std::sqrt(all);
+      return std::sqrt(all) / loss_scale_;
   }
 }
 

@@ -35,6 +35,9 @@ class BucketArithmetic {
   bool converts() const { return !alone() && options_.reduce_dtype != gradients_.memory().dtype; }
   size_t staging_bytes() const;
 
+  // Between steps: see GradientBuckets.
+  void scale_loss(float scale) { loss_scale_ = scale; }
+
   // Adds a bucket to this rank's own norm: all of them before the first clip_and_cast.
   // kBeforeAllReduce only.
   void local_norm(int bucket);
@@ -46,6 +49,10 @@ class BucketArithmetic {
   void cast_back(int bucket, int round, void* staging);
   // Adds LateRows' table to it, once its rows have been added.
   void add_table_norm();
+  // Where the loss is scaled: whether this rank's gradients, or its shard of the sums, are not
+  // finite, in what has been clipped and cast back. Norms tell, and where there are none of what is
+  // applied, cast_back takes that of the shard. Waits for Stream::kReduce.
+  bool overflowed();
   // Buckets of LateRows' table, which are the first.
   int table_buckets() const { return table_buckets_; }
   // The squared norm that clips: kBeforeAllReduce: of this rank's gradients; kAfterAllReduce: of
@@ -66,6 +73,11 @@ class BucketArithmetic {
   device::Tensor reduce_buffer(int bucket, void* staging) const;
   Range updated_range(int bucket) const;
   double* norm_squared(int bucket) const { return norms_.as<double>() + bucket; }
+  // Of this rank's shard of the sum, where it does not clip but may overflow.
+  double* checked_norm_squared() const { return norm_squared(count() + 1); }
+  // Where cast_back adds the norm of this rank's shard of the sums to; null: nowhere.
+  double* norm_of_sums() const;
+  std::vector<double> read_norms();  // waits for Stream::kReduce
   void add_norm(const device::Tensor& x, double* norm_squared);
   void clip(int bucket, double* norm_squared, float max_norm, const device::Tensor& reduce_buffer);
 
@@ -75,8 +87,9 @@ class BucketArithmetic {
   BucketOptions options_;
   std::vector<Range> buckets_;
   int table_buckets_;
-  int64_t all_buckets_;                 // of all parts of the model
-  device::Buffer norms_;                // [K + 1] doubles: of every bucket, then of all
+  int64_t all_buckets_;   // of all parts of the model
+  device::Buffer norms_;  // [K + 2] doubles: of every bucket, of all, of the checked sums
+  float loss_scale_ = 1;
   std::optional<device::FlatSum> sum_;  // with several rounds
 };
 

@@ -14,6 +14,8 @@ namespace strata::comm {
 class BucketEngine {
  public:
   virtual ~BucketEngine() = default;
+  virtual void scale_loss(float scale) = 0;
+  virtual bool overflowed() const = 0;
   virtual void begin_writing(const Range& range) = 0;
   virtual void mark_ready(int64_t begin, int64_t end) = 0;
   virtual void announce_rows(std::span<const uint8_t> touched) = 0;

@@ -29,6 +29,10 @@ GradientBuckets::GradientBuckets(device::Backend& backend, Communicator& communi
 
 GradientBuckets::~GradientBuckets() = default;
 
+void GradientBuckets::scale_loss(float scale) { engine_->scale_loss(scale); }
+
+bool GradientBuckets::overflowed() const { return engine_->overflowed(); }
+
 void GradientBuckets::begin_writing(int64_t begin, int64_t end) {
   engine_->begin_writing({begin, end});
 }

@@ -49,6 +49,9 @@ struct BucketOptions {
   // How often a step reduces every bucket, each time adding to gradient_shards, without which it is
   // once. More than once not with kBucketBeforeAllReduce, which clips a step's gradients.
   int rounds = 1;
+  // Whether gradients are of a scaled loss (GradientBuckets::scale_loss), so that they may
+  // overflow: ranks then agree, after the last bucket and ahead of all updates, on whether one did.
+  bool scaled_loss = false;
 };
 
 // The buckets of these options in the order in which they are reduced (see bucket_ranges.h for
@@ -62,8 +65,9 @@ class BucketEngine;
 
 // Gradients that are reduced: the arena holds their sum over ranks.
 struct ReducedGradients {
-  Range range;                // of the arena: a bucket, or this rank's shard of it
-  device::GradientClip clip;  // what of the sum is to be applied; its scale is 1 / ranks
+  Range range;  // of the arena: a bucket, or this rank's shard of it
+  // What of the sum is to be applied; its scale is 1 / ranks / the loss's.
+  device::GradientClip clip;
   device::Stream stream = device::Stream::kReduce;  // to issue the update on
 };
 
@@ -103,6 +107,14 @@ class GradientBuckets {
                   const BucketOptions& options, Update update, DeferredUpdate deferred_update = {});
   // Waits only for work already begun; buckets not begun are forgotten.
   ~GradientBuckets();
+
+  // Between steps, with BucketOptions::scaled_loss: the gradients of those that follow are `scale`
+  // times as large as what is to be clipped and applied; a power of two, 1 at first. All ranks call
+  // together.
+  void scale_loss(float scale);
+  // Whether some rank's gradients were not finite in the last finished step, or not in
+  // reduce_dtype: then nothing was updated. The same on every rank, and false without scaled_loss.
+  bool overflowed() const;
 
   // What the compute stream is given next may write gradients [begin, end), which lie in one run:
   // it comes after the reduction of what has had their memory before; in host memory the caller

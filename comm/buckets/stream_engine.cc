@@ -25,6 +25,7 @@ class StreamEngine final : public BucketEngine {
         communicator_(communicator.duplicate()),
         parts_(options.parts ? options.parts->duplicate() : nullptr),
         clip_(options.clip),
+        scaled_(options.scaled_loss),
         update_(std::move(update)),
         deferred_update_(std::move(deferred_update)),
         arithmetic_(backend, *communicator_, gradients, boundaries, options),
@@ -65,6 +66,12 @@ class StreamEngine final : public BucketEngine {
       // Whoever uses the device next meets its error again.
     }
   }
+
+  void scale_loss(float scale) override {
+    if (!scaled_) fail("gradients of a scaled loss, which these buckets were not made for");
+    arithmetic_.scale_loss(scale);
+  }
+  bool overflowed() const override { return overflowed_; }
 
   void begin_writing(const Range& range) override {
     const int round = readiness_.rounds_of(turns_.last_bucket(range));
@@ -229,6 +236,10 @@ class StreamEngine final : public BucketEngine {
       add_parts_of_norm();
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
+    if (scaled_ && overflows()) {
+      backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
+      return;
+    }
     const bool deferred = arithmetic_.sharded() && deferred_update_.sums;
     for (int bucket = 0; bucket < arithmetic_.count(); ++bucket) {
       backend_.wait(Stream::kCompute, cast_back_[static_cast<size_t>(bucket)]);
@@ -249,6 +260,17 @@ class StreamEngine final : public BucketEngine {
     if (arithmetic_.gathers()) {
       backend_.wait(Stream::kCompute, backend_.record(Stream::kReduce));
     }
+  }
+
+  // Whether to update is the host's to say: it waits for all reductions.
+  bool overflows() {
+    float any = arithmetic_.overflowed() ? 1 : 0;
+    if (clip_ != ClipMode::kAfterAllReduce) {  // whose norm is that of all ranks
+      communicator_->all_reduce_max(std::span(&any, 1));
+      if (parts_) parts_->all_reduce_max(std::span(&any, 1));
+    }
+    overflowed_ = any > 0;
+    return overflowed_;
   }
 
   // To the norm that clips.
@@ -285,6 +307,7 @@ class StreamEngine final : public BucketEngine {
   const std::unique_ptr<Communicator> communicator_;
   const std::unique_ptr<Communicator> parts_;  // null: this rank has the whole model
   const ClipMode clip_;
+  const bool scaled_;  // the loss is
   const BucketUpdate update_;
   const DeferredUpdate deferred_update_;
   BucketArithmetic arithmetic_;
@@ -296,6 +319,7 @@ class StreamEngine final : public BucketEngine {
   int normed_ = 0, reduced_ = 0;  // buckets of this step, in several rounds those that are reduced
   std::vector<device::Event> cast_back_;
   std::exception_ptr error_;
+  bool overflowed_ = false;  // in the last step
   bool timed_ = false;
   std::unique_ptr<device::Stopwatch> stopwatch_;  // null: no step has been timed
   size_t backward_end_ = 0;

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -31,6 +32,8 @@ class ThreadEngine final : public BucketEngine {
                BucketUpdate update, DeferredUpdate deferred_update);
   ~ThreadEngine() override;
 
+  void scale_loss(float scale) override;
+  bool overflowed() const override { return overflowed_; }
   void begin_writing(const Range& range) override;
   void mark_ready(int64_t begin, int64_t end) override;
   void announce_rows(std::span<const uint8_t> touched) override;
@@ -53,6 +56,7 @@ class ThreadEngine final : public BucketEngine {
     kGatherRows,
     kAddRows,
     kPublishNorm,
+    kPublishOverflow,
     kUpdate,
     kPublishSums,
     kFinish
@@ -66,10 +70,12 @@ class ThreadEngine final : public BucketEngine {
     int reduced = 0;    // summed over ranks
     int cast_back = 0;  // back in the arena, and in the global norm (kAfterAllReduce)
     int updated = 0;
-    int finished = 0;             // by the deferred update, where there is one
-    int gathered = 0;             // weights of all ranks are here
-    bool norm_published = false;  // this rank's part of the norm that clips is on the host
-    bool norm_known = false;      // the norm is
+    int finished = 0;                 // by the deferred update, where there is one
+    int gathered = 0;                 // weights of all ranks are here
+    bool norm_published = false;      // this rank's part of the norm that clips is on the host
+    bool norm_known = false;          // the norm is
+    bool overflow_published = false;  // whether this rank's gradients overflowed is on the host
+    bool overflow_known = false;      // whether any rank's did
     bool sums_published = false;  // this rank's part of the deferred update's sums is on the host
     bool sums_known = false;      // the sums are
     // Of LateRows.
@@ -95,6 +101,8 @@ class ThreadEngine final : public BucketEngine {
     return (clip_ == ClipMode::kAfterAllReduce && (!alone() || parts_)) ||
            (clip_ == ClipMode::kBeforeAllReduce && parts_);
   }
+  // Whether anything overflowed is not to be seen in the norm that all ranks have.
+  bool agrees_on_overflow() const { return scaled_ && clip_ != ClipMode::kAfterAllReduce; }
   bool finished() const {
     return gathers() ? progress_.gathered == count() : gatherable() == count();
   }
@@ -123,6 +131,8 @@ class ThreadEngine final : public BucketEngine {
   void publish_norm();
   void exchange_norm();
   void use_norm();
+  void publish_overflow();
+  void exchange_overflow();
   void update(int bucket);
   void publish_sums();
   void finish(int bucket);
@@ -136,6 +146,7 @@ class ThreadEngine final : public BucketEngine {
   const std::unique_ptr<Communicator> gather_communicator_;  // null: every rank updates everything
   const std::unique_ptr<Communicator> parts_;                // null: this rank has the whole model
   const ClipMode clip_;
+  const bool scaled_;  // the loss is
   const BucketUpdate update_;
   const DeferredUpdate deferred_update_;
   BucketArithmetic arithmetic_;
@@ -144,6 +155,7 @@ class ThreadEngine final : public BucketEngine {
   std::vector<device::Buffer> staging_;
   std::vector<Tensor> reduce_buffers_;  // what is reduced of every bucket
   double host_norm_squared_ = 0;
+  float host_overflow_ = 0;  // 1: of some rank known so far
   std::vector<double> host_sums_;
 
   std::mutex mutex_;  // guards what follows
@@ -158,6 +170,7 @@ class ThreadEngine final : public BucketEngine {
   bool caller_works_ = false;  // in its place
   bool stop_ = false;
 
+  bool overflowed_ = false;  // in the step that is being updated, or was last
   std::vector<BucketEvent> finished_events_;
   std::thread device_thread_;
   std::thread reduce_thread_;
@@ -174,6 +187,7 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
           options.gathered_weights && communicator.size() > 1 ? communicator.duplicate() : nullptr),
       parts_(options.parts ? options.parts->duplicate() : nullptr),
       clip_(options.clip),
+      scaled_(options.scaled_loss),
       update_(std::move(update)),
       deferred_update_(std::move(deferred_update)),
       arithmetic_(backend, *communicator_, gradients, boundaries, options),
@@ -220,6 +234,12 @@ void ThreadEngine::stop() {
 }
 
 // ---- The compute thread's side.
+
+void ThreadEngine::scale_loss(float scale) {
+  if (!scaled_) fail("gradients of a scaled loss, which these buckets were not made for");
+  const std::lock_guard lock(mutex_);
+  arithmetic_.scale_loss(scale);
+}
 
 void ThreadEngine::begin_writing(const Range& range) {
   device::Event before = 0;
@@ -356,6 +376,7 @@ ThreadEngine::Work ThreadEngine::next_device_work() const {
     return Work::kLocalNorm;
   }
   if (normed && !p.norm_published) return Work::kPublishNorm;
+  if (agrees_on_overflow() && whole && !p.overflow_published) return Work::kPublishOverflow;
   if (p.clipped < reductions() && may_clip_and_cast(p.clipped)) return Work::kClipAndCast;
   if (p.cast_back < p.reduced) return Work::kCastBack;
   if (p.rows_ready && p.rows_agreed && !p.rows_gathered) return Work::kGatherRows;
@@ -382,6 +403,7 @@ bool ThreadEngine::may_clip_and_cast(int reduction) const {
 // the last all-reduces. Weights that can be gathered once they are updated cannot wait.
 bool ThreadEngine::may_update(int bucket) const {
   if (clip_ == ClipMode::kAfterAllReduce) return progress_.norm_known;
+  if (agrees_on_overflow() && !progress_.overflow_known) return false;
   if (bucket < arithmetic_.table_buckets() && !progress_.rows_added) return false;
   const bool at_once = gathers() && !deferred();
   const int last_reduction = reductions() - count() + bucket;
@@ -404,6 +426,8 @@ void ThreadEngine::perform(Work work) {
       return timed(kLateRowsBucket, BucketPhase::kNorm, [this] { add_rows(); });
     case Work::kPublishNorm:
       return publish_norm();
+    case Work::kPublishOverflow:
+      return publish_overflow();
     case Work::kUpdate: {
       const int bucket = nth_updated(progress_.updated);
       return timed(bucket, BucketPhase::kUpdate, [&] { update(bucket); });
@@ -441,6 +465,10 @@ void ThreadEngine::complete(Work work) {
       progress_.norm_published = true;
       if (!exchanges_norm()) progress_.norm_known = true;
       return;
+    case Work::kPublishOverflow:
+      progress_.overflow_published = true;
+      if (alone() && !parts_) progress_.overflow_known = true;
+      return;
     case Work::kUpdate:
       ++progress_.updated;
       return;
@@ -457,11 +485,12 @@ void ThreadEngine::complete(Work work) {
 
 void ThreadEngine::reduce_loop() {
   for (;;) {
-    bool norm = false, sums = false, agree = false, rows = false;
+    bool norm = false, overflow = false, sums = false, agree = false, rows = false;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] {
         norm = progress_.norm_published && !progress_.norm_known;
+        overflow = progress_.overflow_published && !progress_.overflow_known;
         sums = progress_.sums_published && !progress_.sums_known;
         // Everywhere in the same order: which rows, all buckets, the rows.
         agree = progress_.rows_announced && !progress_.rows_agreed;
@@ -469,7 +498,7 @@ void ThreadEngine::reduce_loop() {
             progress_.rows_gathered && !progress_.rows_reduced && progress_.reduced == reductions();
         const bool bucket =
             progress_.reduced < progress_.clipped && (!rows_ || progress_.rows_agreed);
-        return stop_ || norm || sums || agree || rows || bucket;
+        return stop_ || norm || overflow || sums || agree || rows || bucket;
       });
       if (stop_) return;
     }
@@ -484,6 +513,8 @@ void ThreadEngine::reduce_loop() {
       });
     } else if (norm) {
       timed(kNoBucket, BucketPhase::kReduce, [this] { exchange_norm(); });
+    } else if (overflow) {
+      timed(kNoBucket, BucketPhase::kReduce, [this] { exchange_overflow(); });
     } else {
       const int bucket = bucket_of(progress_.reduced);
       timed(bucket, BucketPhase::kReduce, [&] {
@@ -505,6 +536,8 @@ void ThreadEngine::reduce_loop() {
         progress_.sums_known = true;
       } else if (norm) {
         progress_.norm_known = true;
+      } else if (overflow) {
+        progress_.overflow_known = true;
       } else {
         ++progress_.reduced;
       }
@@ -579,7 +612,8 @@ void ThreadEngine::add_rows() {
 }
 
 void ThreadEngine::publish_norm() {
-  if (!exchanges_norm()) return;
+  const bool shows_overflow = scaled_ && !agrees_on_overflow();
+  if (!exchanges_norm() && !shows_overflow) return;
   backend_.copy_to_host(Stream::kReduce, &host_norm_squared_, arithmetic_.clip_norm_squared(),
                         sizeof(double));
   backend_.synchronize(Stream::kReduce);
@@ -600,8 +634,20 @@ void ThreadEngine::use_norm() {
                           sizeof(double));
 }
 
+void ThreadEngine::publish_overflow() { host_overflow_ = arithmetic_.overflowed() ? 1 : 0; }
+
+void ThreadEngine::exchange_overflow() {
+  communicator_->all_reduce_max(std::span(&host_overflow_, 1));
+  if (parts_) parts_->all_reduce_max(std::span(&host_overflow_, 1));
+}
+
 void ThreadEngine::update(int bucket) {
-  if (clip_ == ClipMode::kAfterAllReduce && bucket == nth_updated(0)) use_norm();
+  if (bucket == nth_updated(0)) {
+    if (clip_ == ClipMode::kAfterAllReduce) use_norm();
+    overflowed_ =
+        agrees_on_overflow() ? host_overflow_ > 0 : scaled_ && !std::isfinite(host_norm_squared_);
+  }
+  if (overflowed_) return;
   const ReducedGradients reduced = arithmetic_.reduced(bucket);
   if (reduced.range.size() > 0) update_(reduced);
   if (gathers() && !deferred()) backend_.synchronize(Stream::kReduce);
@@ -620,7 +666,7 @@ void ThreadEngine::finish(int bucket) {
     backend_.copy_to_device(Stream::kReduce, sums.data, host_sums_.data(), sums.bytes());
   }
   const ReducedGradients reduced = arithmetic_.reduced(bucket);
-  if (reduced.range.size() > 0) deferred_update_.finish(reduced);
+  if (reduced.range.size() > 0 && !overflowed_) deferred_update_.finish(reduced);
   backend_.synchronize(Stream::kReduce);
 }
 

@@ -360,6 +360,74 @@ TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInFloat8) {
   EXPECT_EQ(conflict_of(config), "");
 }
 
+TEST(RunConfigChecks, Fp16IsForBackendsThatHaveIt) {
+  RunConfig config;
+  config.model.precision = Precision::kFp16;
+  EXPECT_EQ(conflict_of(config), "");
+  config.device.backend = &device::find_backend("cuda");
+  EXPECT_EQ(conflict_of(config), "");
+  config.device.backend = &device::find_backend("sample");
+  EXPECT_EQ(conflict_of(config),
+            "<model.precision>: model.precision: device.backend sample computes in f32, not in "
+            "fp16; use auto");
+  config.device.backend = &device::find_backend("reference");
+  EXPECT_EQ(conflict_of(config),
+            "<model.precision>: model.precision: device.backend reference computes in f64, not in "
+            "fp16; use auto");
+}
+
+TEST(RunConfigChecks, Fp16IsForBothDivisions) {
+  RunConfig config;
+  config.model.precision = Precision::kFp16;
+  config.run.division = Division::kClosed;
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  config.optimizer.name = OptimizerKind::kLamb;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, StepsThatFp16MaySkipAreNoGraphsAndHaveNoDelay) {
+  RunConfig config;
+  config.model.precision = Precision::kFp16;
+  config.device.backend = &device::find_backend("cuda");
+  config.device.graphs = true;
+  EXPECT_EQ(conflict_of(config),
+            "<device.graphs>: device.graphs: with model.precision fp16 the host decides in a step "
+            "whether it is skipped, which no graph can; use false, or bf16");
+  config.device.graphs = false;
+  config.ouroboros.modules = 3;
+  config.clip.mode = ClipMode::kAfterAllReduce;
+  EXPECT_EQ(conflict_of(config),
+            "<ouroboros.modules>: ouroboros.modules: gradients of a step that fp16 skips would "
+            "still be on their way in the steps after it; use model.precision bf16, or 1 module");
+}
+
+TEST(RunConfigChecks, OnlyScaledGradientsAreSentInFp16) {
+  RunConfig config;
+  config.reduce.dtype = ReduceDType::kFp16;
+  for (const Precision precision : {Precision::kAuto, Precision::kBf16, Precision::kFp32}) {
+    config.model.precision = precision;
+    EXPECT_EQ(conflict_of(config),
+              "<reduce.dtype>: reduce.dtype: what is sent in fp16 is scaled, as model.precision "
+              "fp16 does; use bf16, or that precision");
+  }
+  config.model.precision = Precision::kFp16;
+  EXPECT_EQ(conflict_of(config), "");
+  config.reduce.dtype = ReduceDType::kBf16;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
+TEST(RunConfigChecks, TheLossIsScaledByAPowerOfTwo) {
+  RunConfig config;
+  for (const double initial : {1.0, 2.0, 1024.0, 16777216.0}) {
+    config.loss_scale.initial = initial;
+    EXPECT_EQ(conflict_of(config), "") << initial;
+  }
+  for (const double initial : {1.5, 3.0, 65535.0, 100000.0}) {
+    config.loss_scale.initial = initial;
+    EXPECT_NE(conflict_of(config).find("is no power of two"), std::string::npos) << initial;
+  }
+}
+
 TEST(RunConfigChecks, OnlyStrategiesThatShareSamplesHaveGroups) {
   RunConfig config;
   config.batch.load_balance.group_ranks = 4;

@@ -55,6 +55,7 @@ class FakeSystem final : public SystemUnderTest {
   TrainedStep train_step() override {
     if (++step_ == fails_at) fail("the device is gone");
     TrainedStep step{.step = step_, .samples = 10 * step_};
+    if (step_ == remarkable_step) step.remark = "took a turn";
     if (step_ % loss_interval == 0) step.loss = step_ >= diverges_at ? NAN : 1.0;
     return step;
   }
@@ -83,7 +84,7 @@ class FakeSystem final : public SystemUnderTest {
   void become_rank(int rank) { rank_ = rank; }
 
   int named_ranks = 1;
-  int64_t fails_at = 0, diverges_at = std::numeric_limits<int64_t>::max();
+  int64_t fails_at = 0, remarkable_step = 0, diverges_at = std::numeric_limits<int64_t>::max();
   int64_t loss_interval = 1, train_samples = 100;
   uint32_t data_checksum = 1;
   bool disk_is_full = false;

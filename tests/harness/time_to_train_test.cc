@@ -29,6 +29,14 @@ class TimeToTrain : public TimeToTrainTest {
   }
 };
 
+TEST_F(TimeToTrain, SaysWhatIsRemarkableAboutAStep) {
+  system_.remarkable_step = 4;
+  const std::string text = said([&] { run(); });
+  const size_t at = text.find("step 4: took a turn\n");
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_EQ(text.find("took a turn", at + 10), std::string::npos) << text;
+}
+
 TEST_F(TimeToTrain, TrainsInBlocksUntilAnEvaluationReachesTheTarget) {
   const auto results = run();
   ASSERT_EQ(results.size(), 1u);

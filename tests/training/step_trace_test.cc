@@ -49,6 +49,23 @@ TEST_F(StepTraceTest, IsOneJsonLineAStep) {
   EXPECT_FALSE(without_losses.contains("masked_lm_loss"));
 }
 
+TEST_F(StepTraceTest, TellsTheLossScaleWhereThereIsOne) {
+  StepTrace trace(directory_ / "steps.jsonl");
+  StepResult step = a_step();
+  trace.add(step);
+  step.loss_scale = 32768.0f;
+  step.skipped = true;
+  trace.add(step);
+  trace.finish();
+  std::istringstream lines(read_file(directory_ / "steps.jsonl"));
+  std::string first, second;
+  ASSERT_TRUE(std::getline(lines, first) && std::getline(lines, second));
+  EXPECT_FALSE(nlohmann::json::parse(first).contains("loss_scale"));
+  EXPECT_FALSE(nlohmann::json::parse(first).contains("skipped"));
+  EXPECT_EQ(nlohmann::json::parse(second)["loss_scale"], 32768);
+  EXPECT_EQ(nlohmann::json::parse(second)["skipped"], true);
+}
+
 TEST_F(StepTraceTest, EveryLineIsThereAtOnce) {
   StepTrace trace(directory_ / "steps.jsonl");
   trace.add(a_step());

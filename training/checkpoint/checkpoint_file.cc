@@ -26,16 +26,23 @@ bool parse(std::string_view text, Integer& value) {
 }
 
 std::map<std::string, std::string> to_metadata(const CheckpointHeader& header) {
-  return {{"format", kFormat},
-          {"step", std::to_string(header.step)},
-          {"parameters", std::to_string(header.parameters)},
-          {"rank", std::to_string(header.rank)},
-          {"ranks", std::to_string(header.ranks)},
-          {"plan_ranks", std::to_string(header.plan.ranks)},
-          {"plan_batch_per_rank", std::to_string(header.plan.batch_per_rank)},
-          {"plan_micro_batches", std::to_string(header.plan.micro_batches)},
-          {"model", header.model},
-          {"note", header.note}};
+  std::map<std::string, std::string> metadata = {
+      {"format", kFormat},
+      {"step", std::to_string(header.step)},
+      {"parameters", std::to_string(header.parameters)},
+      {"rank", std::to_string(header.rank)},
+      {"ranks", std::to_string(header.ranks)},
+      {"plan_ranks", std::to_string(header.plan.ranks)},
+      {"plan_batch_per_rank", std::to_string(header.plan.batch_per_rank)},
+      {"plan_micro_batches", std::to_string(header.plan.micro_batches)},
+      {"model", header.model},
+      {"note", header.note}};
+  if (header.loss_scale) {
+    metadata["loss_scale"] = std::to_string(static_cast<int64_t>(header.loss_scale->scale));
+    metadata["clean_steps"] = std::to_string(header.loss_scale->clean_steps);
+    metadata["skipped_steps"] = std::to_string(header.loss_scale->skipped_steps);
+  }
+  return metadata;
 }
 
 CheckpointHeader to_header(const std::filesystem::path& path,
@@ -49,7 +56,8 @@ CheckpointHeader to_header(const std::filesystem::path& path,
          path.string(), text("format"), kFormat);
   }
   const auto number = [&](const char* key, auto& value) {
-    const bool counts_from_0 = std::string_view(key) == "rank";
+    const std::string_view name = key;
+    const bool counts_from_0 = name == "rank" || name == "clean_steps" || name == "skipped_steps";
     if (parse(text(key), value) && value >= (counts_from_0 ? 0 : 1)) return;
     fail("{}: the checkpoint's {} is \"{}\"", path.string(), key, text(key));
   };
@@ -61,6 +69,14 @@ CheckpointHeader to_header(const std::filesystem::path& path,
   number("plan_ranks", header.plan.ranks);
   number("plan_batch_per_rank", header.plan.batch_per_rank);
   number("plan_micro_batches", header.plan.micro_batches);
+  if (metadata.contains("loss_scale")) {
+    int64_t scale = 0;
+    header.loss_scale.emplace();
+    number("loss_scale", scale);
+    number("clean_steps", header.loss_scale->clean_steps);
+    number("skipped_steps", header.loss_scale->skipped_steps);
+    header.loss_scale->scale = static_cast<float>(scale);
+  }
   return header;
 }
 

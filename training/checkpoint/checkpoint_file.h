@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,9 +20,10 @@ struct CheckpointHeader {
   int64_t step = 0;        // that was trained last
   int64_t parameters = 0;  // of the model
   PlanShape plan;
-  int rank = 0;       // whose part this is
-  int ranks = 1;      // parts of the checkpoint
-  std::string model;  // as bert::to_text has it
+  std::optional<optim::LossScale> loss_scale;  // of model.precision fp16
+  int rank = 0;                                // whose part this is
+  int ranks = 1;                               // parts of the checkpoint
+  std::string model;                           // as bert::to_text has it
   std::string note;
 };
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/range.h"
 #include "device/tensor.h"
+#include "optim/loss_scale.h"
 
 namespace strata::training {
 
@@ -46,6 +48,7 @@ struct TrainingState {
   int64_t step = 0;        // that was trained last
   int64_t parameters = 0;  // of the model
   PlanShape plan;
+  std::optional<optim::LossScale> loss_scale;  // of model.precision fp16
   std::vector<StateArray> arrays;
 };
 

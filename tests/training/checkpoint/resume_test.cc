@@ -46,6 +46,23 @@ TEST_F(Resume, GoesOnWithTheSameBitsInBf16) {
   expect_the_same_bits(config);
 }
 
+// With steps that are skipped, and scales that grow, before and after the checkpoint.
+TEST_F(Resume, GoesOnWithTheSameScaleAndBitsInFp16) {
+  config::RunConfig config = small_run();
+  config.model.precision = config::Precision::kFp16;
+  config.loss_scale = {.initial = 1 << 22, .growth_steps = 2};
+  expect_the_same_bits(config);
+  const TrainingHistory whole =
+      train(config, *make_backend(config), *communicator_, *source_, 7, kAll);
+  const auto skipped = [&](int begin, int end) {
+    return std::count_if(whole.steps.begin() + begin, whole.steps.begin() + end,
+                         [](const StepResult& step) { return step.skipped; });
+  };
+  EXPECT_GT(skipped(0, kCut), 0);
+  EXPECT_GT(skipped(kCut, kAll), 0);
+  EXPECT_LT(skipped(0, kAll), kAll - 3);
+}
+
 TEST_F(Resume, GoesOnWithTheSameBitsInDouble) {
   config::RunConfig config = small_run();
   config.device.backend = &device::find_backend("reference");

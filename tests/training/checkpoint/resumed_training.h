@@ -28,6 +28,7 @@ inline void train_to_checkpoint(const config::RunConfig& config, device::Backend
                {.step = state.step,
                 .parameters = state.parameters,
                 .plan = state.plan,
+                .loss_scale = state.loss_scale,
                 .rank = communicator.rank(),
                 .ranks = communicator.size(),
                 .note = "a note"},
@@ -54,7 +55,8 @@ inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
   const auto parts = open_checkpoint(folder);
   check_global_batch(config, communicator.size(), parts.front().header().plan);
   restore(parts, trainer.state().arrays, backend);
-  trainer.resume_after(parts.front().header().step, parts.front().header().plan);
+  const CheckpointHeader& header = parts.front().header();
+  trainer.resume_after(header.step, header.plan, header.loss_scale);
   trainer.start(source);
   TrainingHistory history;
   for (int step = 0; step < steps; ++step) history.steps.push_back(trainer.step());
