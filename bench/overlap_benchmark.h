@@ -27,7 +27,9 @@ struct OverlapOptions {
 
 // Medians over steps of the slowest rank. Seconds.
 struct ModeOverlap {
-  std::string name;              // the clip mode's
+  // The clip mode's; ", not agreed": updated without the agreement of all ranks that no gradient
+  // overflowed, which model.precision fp16 needs.
+  std::string name;
   double step = 0;               // whole step
   double backward = 0;           // of the last micro-batch, which communication runs beside
   double communication = 0;      // all-reduces, or their halves
