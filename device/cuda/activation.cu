@@ -140,5 +140,10 @@ template void Operations<float>::activation_backward(const Context&, const Activ
                                                      const Float8Copy&);
 template void Operations<BFloat16>::activation_backward(const Context&, const ActivationBackward&,
                                                         const Float8Copy&);
+template void Operations<Float16>::activation_forward(const Context&, Activation,
+                                                      const ConstTensor&, const Tensor&,
+                                                      const Float8Copy&);
+template void Operations<Float16>::activation_backward(const Context&, const ActivationBackward&,
+                                                       const Float8Copy&);
 
 }  // namespace strata::device::cuda

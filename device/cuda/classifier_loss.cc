@@ -81,5 +81,6 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
 
 template void Operations<float>::classifier_loss(const Context&, const ClassifierLoss&);
 template void Operations<BFloat16>::classifier_loss(const Context&, const ClassifierLoss&);
+template void Operations<Float16>::classifier_loss(const Context&, const ClassifierLoss&);
 
 }  // namespace strata::device::cuda

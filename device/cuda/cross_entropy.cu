@@ -120,5 +120,6 @@ void cross_entropy(const Context& context, const CrossEntropy<T>& op, int slot) 
 
 template void cross_entropy(const Context&, const CrossEntropy<float>&, int);
 template void cross_entropy(const Context&, const CrossEntropy<BFloat16>&, int);
+template void cross_entropy(const Context&, const CrossEntropy<Float16>&, int);
 
 }  // namespace strata::device::cuda

@@ -76,7 +76,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   CudaBackend(int device, const cudaDeviceProp& properties, const KernelChoices& choices)
       : device_(device),
         properties_(properties),
-        // Only plain attention computes in f32.
+        // Only plain attention computes in f32 and f16.
         attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
                    properties),
         // Reductions and messages would else queue behind all of backward's blocks.
@@ -278,7 +278,10 @@ std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
   if (compute_dtype == DType::kBF16) {
     return std::make_unique<CudaBackend<BFloat16>>(device, properties, choices);
   }
-  fail("the cuda backend computes in f32 or bf16, not f64; the reference backend does");
+  if (compute_dtype == DType::kF16) {
+    return std::make_unique<CudaBackend<Float16>>(device, properties, choices);
+  }
+  fail("the cuda backend computes in f32, bf16 or f16, not f64; the reference backend does");
 }
 
 }  // namespace strata::device::cuda

@@ -216,5 +216,7 @@ template void Operations<float>::embeddings_forward(const Context&, const Embedd
 template void Operations<BFloat16>::embeddings_forward(const Context&, const EmbeddingsForward&);
 template void Operations<float>::embeddings_backward(const Context&, const EmbeddingsBackward&);
 template void Operations<BFloat16>::embeddings_backward(const Context&, const EmbeddingsBackward&);
+template void Operations<Float16>::embeddings_forward(const Context&, const EmbeddingsForward&);
+template void Operations<Float16>::embeddings_backward(const Context&, const EmbeddingsBackward&);
 
 }  // namespace strata::device::cuda

@@ -60,5 +60,7 @@ template void Operations<float>::gather_rows(const Context&, const GatherRows&);
 template void Operations<BFloat16>::gather_rows(const Context&, const GatherRows&);
 template void Operations<float>::scatter_add_rows(const Context&, const ScatterAddRows&);
 template void Operations<BFloat16>::scatter_add_rows(const Context&, const ScatterAddRows&);
+template void Operations<Float16>::gather_rows(const Context&, const GatherRows&);
+template void Operations<Float16>::scatter_add_rows(const Context&, const ScatterAddRows&);
 
 }  // namespace strata::device::cuda

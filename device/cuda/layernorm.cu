@@ -142,5 +142,12 @@ template void Operations<BFloat16>::residual_add_forward(const Context&, const R
 template void Operations<float>::residual_add_backward(const Context&, const ResidualAddBackward&);
 template void Operations<BFloat16>::residual_add_backward(const Context&,
                                                           const ResidualAddBackward&);
+template void Operations<Float16>::residual_layernorm_forward(const Context&,
+                                                              const ResidualLayerNormForward&);
+template void Operations<Float16>::residual_layernorm_backward(const Context&,
+                                                               const ResidualLayerNormBackward&);
+template void Operations<Float16>::residual_add_forward(const Context&, const ResidualAddForward&);
+template void Operations<Float16>::residual_add_backward(const Context&,
+                                                         const ResidualAddBackward&);
 
 }  // namespace strata::device::cuda

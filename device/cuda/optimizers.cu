@@ -1,4 +1,6 @@
 // The optimizers over flat ranges, one pass each, LAMB's two halves included.
+#include <type_traits>
+
 #include "device/cuda/runtime/flat.h"
 #include "device/cuda/runtime/operations.h"
 #include "device/update_rules.h"
@@ -17,10 +19,20 @@ UpdateArrays arrays_from(const UpdateArrays& all, int64_t begin) {
           part_of(all.initial_weights, begin)};
 }
 
+// Calls work(compute weights) with where they are, which may be null.
+template <typename Work>
+void with_compute_weights(const Tensor& weights, const Work& work) {
+  if (weights.dtype == DType::kF16) {
+    work(weights.as<Float16>());
+  } else {
+    work(weights.as<BFloat16>());
+  }
+}
+
 // compute_weights may be null.
-template <int V, typename Rule, typename Op>
+template <int V, typename Rule, typename Op, typename Compute>
 __global__ void __launch_bounds__(kFlatThreads)
-    update_kernel(Op op, UpdateArrays arrays, BFloat16* compute_weights, int64_t count) {
+    update_kernel(Op op, UpdateArrays arrays, Compute* compute_weights, int64_t count) {
   const Rule rule(op, factor_of(op.clip));
   for (int64_t i = flat_index<V>(); i < count; i += flat_stride<V>()) {
     float w[V], g[V], first[V], second[V], initial[V] = {};
@@ -44,15 +56,18 @@ __global__ void __launch_bounds__(kFlatThreads)
 template <typename Rule, typename Op>
 void update(const Context& context, const Op& op) {
   const UpdateArrays all = arrays_of(op);
-  for_flat_parts(
-      op.weights.size(),
-      are_aligned(all.weights, all.gradients, all.first, all.second, all.initial_weights) &&
-          suits_packs<BFloat16>(op.compute_weights.data),
-      [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-        launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
-               update_kernel<width(), Rule, Op>, op, arrays_from(all, begin),
-               part_of(op.compute_weights.template as<BFloat16>(), begin), count);
-      });
+  with_compute_weights(op.compute_weights, [&](auto* compute) {
+    using Compute = std::remove_pointer_t<decltype(compute)>;
+    for_flat_parts(
+        op.weights.size(),
+        are_aligned(all.weights, all.gradients, all.first, all.second, all.initial_weights) &&
+            suits_packs<Compute>(compute),
+        [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+          launch(context.stream, limited_blocks(context, blocks), kFlatThreads,
+                 update_kernel<width(), Rule, Op, Compute>, op, arrays_from(all, begin),
+                 part_of(compute, begin), count);
+        });
+  });
 }
 
 constexpr int64_t kLambBlock = 4096;  // elements a block takes: its sums are added in order
@@ -128,9 +143,9 @@ __global__ void __launch_bounds__(kFlatThreads)
   }
 }
 
-template <int V>
+template <int V, typename Compute>
 __global__ void __launch_bounds__(kFlatThreads)
-    lamb_apply_kernel(float* weights, const float* directions, BFloat16* compute_weights,
+    lamb_apply_kernel(float* weights, const float* directions, Compute* compute_weights,
                       int64_t count, const LambNorms* norms, StepValue<float> learning_rate) {
   const int64_t i = flat_index<V>();
   if (i >= count) return;
@@ -171,15 +186,17 @@ void FlatOperations::lamb_direction(const Context& context, const LambDirection&
 }
 
 void FlatOperations::lamb_apply(const Context& context, const LambApply& op) {
-  for_flat_parts(op.weights.size(),
-                 are_aligned(op.weights.data, op.directions.data) &&
-                     suits_packs<BFloat16>(op.compute_weights.data),
-                 [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-                   launch(context.stream, blocks, kFlatThreads, lamb_apply_kernel<width()>,
-                          op.weights.as<float>() + begin, op.directions.as<float>() + begin,
-                          part_of(op.compute_weights.as<BFloat16>(), begin), count, op.norms,
-                          op.learning_rate);
-                 });
+  with_compute_weights(op.compute_weights, [&](auto* compute) {
+    using Compute = std::remove_pointer_t<decltype(compute)>;
+    for_flat_parts(
+        op.weights.size(),
+        are_aligned(op.weights.data, op.directions.data) && suits_packs<Compute>(compute),
+        [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
+          launch(context.stream, blocks, kFlatThreads, lamb_apply_kernel<width(), Compute>,
+                 op.weights.as<float>() + begin, op.directions.as<float>() + begin,
+                 part_of(compute, begin), count, op.norms, op.learning_rate);
+        });
+  });
 }
 
 }  // namespace strata::device::cuda

@@ -57,7 +57,7 @@ BackendOption epilogues_option() {
 BackendKind cuda_kind() {
   BackendKind cuda{.name = "cuda",
                    .meaning = "an NVIDIA GPU; builds with the CUDA toolkit",
-                   .compute_dtypes = {DType::kF32, DType::kBF16},
+                   .compute_dtypes = {DType::kF32, DType::kBF16, DType::kF16},
                    .float8_tokens = 16,
                    .captures_graphs = true,
                    .options = {attention_option(), epilogues_option()}};

@@ -22,6 +22,7 @@ namespace {
 using strata::device::DType;
 
 DType dtype_of(ncclDataType_t type) {
+  if (type == ncclFloat16) return DType::kF16;
   return type == ncclFloat64 ? DType::kF64 : type == ncclFloat32 ? DType::kF32 : DType::kBF16;
 }
 

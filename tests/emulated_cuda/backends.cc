@@ -8,7 +8,8 @@ namespace strata::device {
 
 std::vector<BackendOptions> tested_backends() {
   return {{.name = "emulated_cuda", .compute_dtype = DType::kF32},
-          {.name = "emulated_cuda", .compute_dtype = DType::kBF16}};
+          {.name = "emulated_cuda", .compute_dtype = DType::kBF16},
+          {.name = "emulated_cuda", .compute_dtype = DType::kF16}};
 }
 
 std::vector<BackendOptions> tested_attention() {

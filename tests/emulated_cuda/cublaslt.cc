@@ -14,6 +14,7 @@
 using emulated_cuda::require;
 using strata::device::Activation;
 using strata::device::BFloat16;
+using strata::device::Float16;
 
 struct EmulatedCublas {};
 
@@ -64,6 +65,8 @@ float element(const void* matrix, cudaDataType_t type, int64_t i) {
       return static_cast<const float*>(matrix)[i];
     case CUDA_R_16BF:
       return static_cast<float>(static_cast<const BFloat16*>(matrix)[i]);
+    case CUDA_R_16F:
+      return static_cast<float>(static_cast<const Float16*>(matrix)[i]);
     case CUDA_R_8F_E4M3:
       return from_float8<E4M3>(static_cast<const uint8_t*>(matrix)[i]);
     case CUDA_R_8F_E5M2:
@@ -75,6 +78,8 @@ float element(const void* matrix, cudaDataType_t type, int64_t i) {
 void set(void* matrix, cudaDataType_t type, int64_t i, double value) {
   if (type == CUDA_R_16BF) {
     static_cast<BFloat16*>(matrix)[i] = BFloat16(static_cast<float>(value));
+  } else if (type == CUDA_R_16F) {
+    static_cast<Float16*>(matrix)[i] = Float16(static_cast<float>(value));
   } else {
     static_cast<float*>(matrix)[i] = static_cast<float>(value);
   }
@@ -166,7 +171,8 @@ void multiply(const Described& work, const void* a, const void* b, void* d, floa
   const EmulatedProduct& product = work.product;
   const int64_t terms = work.terms(), left = terms % kBlock;
   // The defect that Strata avoids.
-  const bool loses = work.a.type == CUDA_R_16BF && left != 0 && algorithm.parts > left;
+  const bool narrow = work.a.type == CUDA_R_16BF || work.a.type == CUDA_R_16F;
+  const bool loses = narrow && left != 0 && algorithm.parts > left;
   const int64_t summed = loses ? terms - left : terms;
   const Last now{a, b, d, work, loses, emulated_cuda::changes};
   if (beta == 0 && now == last) return;

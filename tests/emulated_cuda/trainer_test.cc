@@ -94,6 +94,34 @@ TEST_P(CudaTrainer, LearnsWhatTheProcessorLearns) {
   EXPECT_LE(largest_loss_difference(on_gpu(config()), expected), bound);
 }
 
+// Here the host waits for a step's reductions before its updates.
+TEST(CudaTraining, InFp16LearnsWhatTheProcessorLearnsAndSkipsWhatItSkips) {
+  const auto communicator = comm::make_single_communicator();
+  const auto source = open_small(counting_instances(48));
+  for (const auto clip : {config::ClipMode::kNone, config::ClipMode::kAfterAllReduce,
+                          config::ClipMode::kBucketBeforeAllReduce}) {
+    config::RunConfig config = small_run();
+    config.model.precision = config::Precision::kFp16;
+    config.clip = {clip, 0.3};
+    config.batch.micro_batch = 4;
+    config.loss_scale = {.initial = 1 << 22, .growth_steps = 4};
+    const auto gpu = device::cuda::make_cuda_backend(device::DType::kF16, 0);
+    const auto cpu = device::make_backend({.name = "cpu", .compute_dtype = device::DType::kF16});
+    const TrainingHistory on_gpu = train(config, *gpu, *communicator, *source, 7, kSteps);
+    const TrainingHistory on_cpu = train(config, *cpu, *communicator, *source, 7, kSteps);
+    EXPECT_LE(largest_loss_difference(on_gpu, on_cpu), 5e-3);
+    int skipped = 0;
+    for (int step = 0; step < kSteps; ++step) {
+      const auto at = static_cast<size_t>(step);
+      EXPECT_EQ(on_gpu.steps[at].skipped, on_cpu.steps[at].skipped) << step;
+      EXPECT_EQ(on_gpu.steps[at].loss_scale, on_cpu.steps[at].loss_scale) << step;
+      skipped += on_gpu.steps[at].skipped ? 1 : 0;
+    }
+    EXPECT_GE(skipped, 2);
+    EXPECT_LE(skipped, kSteps / 2);
+  }
+}
+
 TEST(CudaTraining, FollowsMlperfsReference) {
   const auto gpu = device::cuda::make_cuda_backend(device::DType::kF32, 0);
   expect_to_follow_mlperfs_reference(*gpu, *comm::make_single_communicator(), 5);

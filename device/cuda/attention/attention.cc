@@ -175,5 +175,7 @@ template void Operations<float>::attention_forward(const Context&, const Attenti
 template void Operations<BFloat16>::attention_forward(const Context&, const AttentionForward&);
 template void Operations<float>::attention_backward(const Context&, const AttentionBackward&);
 template void Operations<BFloat16>::attention_backward(const Context&, const AttentionBackward&);
+template void Operations<Float16>::attention_forward(const Context&, const AttentionForward&);
+template void Operations<Float16>::attention_backward(const Context&, const AttentionBackward&);
 
 }  // namespace strata::device::cuda

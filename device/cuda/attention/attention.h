@@ -12,7 +12,7 @@
 
 namespace strata::device::cuda {
 
-// A warp a query: for any head size up to 128. T: float or BFloat16.
+// A warp a query: for any head size up to 128. T: float, BFloat16 or Float16.
 template <typename T>
 void plain_attention_forward(const Context& context, const AttentionForward& op);
 template <typename T>

@@ -232,5 +232,7 @@ template void plain_attention_forward<float>(const Context&, const AttentionForw
 template void plain_attention_forward<BFloat16>(const Context&, const AttentionForward&);
 template void plain_attention_backward<float>(const Context&, const AttentionBackward&);
 template void plain_attention_backward<BFloat16>(const Context&, const AttentionBackward&);
+template void plain_attention_forward<Float16>(const Context&, const AttentionForward&);
+template void plain_attention_backward<Float16>(const Context&, const AttentionBackward&);
 
 }  // namespace strata::device::cuda

@@ -101,5 +101,7 @@ template void sum_columns(const Context&, const float*, int64_t, int64_t, int64_
                           const SumsOutput&, int);
 template void sum_columns(const Context&, const BFloat16*, int64_t, int64_t, int64_t,
                           const SumsOutput&, int);
+template void sum_columns(const Context&, const Float16*, int64_t, int64_t, int64_t,
+                          const SumsOutput&, int);
 
 }  // namespace strata::device::cuda

@@ -14,7 +14,7 @@ struct SumsOutput {
 };
 
 // The column sums of x [rows, columns], whose rows are `stride` elements apart. T: float or
-// BFloat16. Uses scratch slot `slot`.
+// BFloat16 or Float16. Uses scratch slot `slot`.
 template <typename T>
 void sum_columns(const Context& context, const T* x, int64_t rows, int64_t columns, int64_t stride,
                  const SumsOutput& output, int slot);

@@ -6,7 +6,8 @@
 
 namespace strata::device::cuda {
 
-// Writes `copy` of x, which no kernel did as it wrote x. T: float or BFloat16.
+// Writes `copy` of x, which no kernel did as it wrote x. T: float, BFloat16, or Float16, of which
+// none is wanted.
 template <typename T>
 void write_float8_copy(const Context& context, const ConstTensor& x, const Float8Copy& copy);
 

@@ -176,5 +176,9 @@ template void Operations<float>::linear_weight_gradient(const Context&,
                                                         const LinearWeightGradient&);
 template void Operations<BFloat16>::linear_weight_gradient(const Context&,
                                                            const LinearWeightGradient&);
+template void Operations<Float16>::linear_forward(const Context&, const LinearForward&);
+template void Operations<Float16>::linear_data_gradient(const Context&, const LinearDataGradient&);
+template void Operations<Float16>::linear_weight_gradient(const Context&,
+                                                          const LinearWeightGradient&);
 
 }  // namespace strata::device::cuda

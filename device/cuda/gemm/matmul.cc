@@ -29,7 +29,10 @@ cudaDataType_t cuda_type(Float8Operands::Format format) {
   return format == Float8Operands::Format::kE4M3 ? CUDA_R_8F_E4M3 : CUDA_R_8F_E5M2;
 }
 
-cudaDataType_t cuda_type(DType dtype) { return dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F; }
+cudaDataType_t cuda_type(DType dtype) {
+  if (dtype == DType::kF16) return CUDA_R_16F;
+  return dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F;
+}
 
 // Bytes that an address is a multiple of, up to what cuBLASLt asks for unless told otherwise.
 uint32_t alignment_of(const void* address) {
@@ -99,7 +102,7 @@ struct Work {
 // 9.0; measured in facebookexperimental/triton, pull request 2767).
 bool may_lose_terms(const cublasLtMatmulAlgo_t& algorithm, const Work& work) {
   constexpr int64_t kBlock = 64;
-  if (work.float8 || work.call.input_dtype != DType::kBF16) return false;
+  if (work.float8 || size_of(work.call.input_dtype) != 2) return false;
   int32_t parts = 1;
   size_t written = 0;
   if (cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts,

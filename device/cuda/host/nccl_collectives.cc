@@ -91,6 +91,8 @@ ncclDataType_t element_type(DType dtype) {
       return ncclFloat32;
     case DType::kBF16:
       return ncclBfloat16;
+    case DType::kF16:
+      return ncclFloat16;
     case DType::kE4M3:
     case DType::kE5M2:
       break;  // gradients are not FP8

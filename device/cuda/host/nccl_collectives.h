@@ -7,7 +7,8 @@
 
 namespace strata::device::cuda {
 
-// On `stream`, a cudaStream_t of the calling thread's GPU. bf16 is rounded at every addition.
+// On `stream`, a cudaStream_t of the calling thread's GPU. bf16 and f16 are rounded at every
+// addition.
 // Throws Error where NCCL is missing or fails.
 std::unique_ptr<Collectives> make_nccl_collectives(const RankGroup& group, void* stream);
 

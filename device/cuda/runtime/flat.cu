@@ -38,12 +38,18 @@ void convert_and_clip(const Context& context, const ConstTensor& source, const T
                                                 max_norm);
   };
   const DType from = source.dtype, to = destination.dtype;
-  require(from != DType::kF64 && to != DType::kF64, "the cuda backend converts f32 and bf16 only");
-  if (from == DType::kF32) {
-    to == DType::kF32 ? convert(float{}, float{}) : convert(float{}, BFloat16{});
-  } else {
-    to == DType::kF32 ? convert(BFloat16{}, float{}) : convert(BFloat16{}, BFloat16{});
-  }
+  // Between f32 and the type of `half`.
+  const auto convert_half = [&](auto half) {
+    if (from == DType::kF32) return convert(float{}, half);
+    to == DType::kF32 ? convert(half, float{}) : convert(half, half);
+  };
+  const DType narrow = from == DType::kF32 ? to : from;
+  require(from == DType::kF32 || to == DType::kF32 || from == to,
+          "the cuda backend converts between f32 and bf16 or f16");
+  if (narrow == DType::kF32) return convert(float{}, float{});
+  if (narrow == DType::kBF16) return convert_half(BFloat16{});
+  require(narrow == DType::kF16, "the cuda backend converts f32, bf16 and f16 only");
+  convert_half(Float16{});
 }
 
 constexpr int64_t kNormBlock = 16384;  // elements a block sums up
@@ -97,6 +103,9 @@ void FlatOperations::l2_norm_squared(const Context& context, const L2NormSquared
   if (op.x.dtype == DType::kF32) {
     sum(aligned ? sum_of_squares_kernel<4, float> : sum_of_squares_kernel<1, float>,
         op.x.as<float>());
+  } else if (op.x.dtype == DType::kF16) {
+    sum(aligned ? sum_of_squares_kernel<8, Float16> : sum_of_squares_kernel<1, Float16>,
+        op.x.as<Float16>());
   } else {
     sum(aligned ? sum_of_squares_kernel<8, BFloat16> : sum_of_squares_kernel<1, BFloat16>,
         op.x.as<BFloat16>());

@@ -55,6 +55,43 @@ __device__ inline uint32_t two_bfloat16(float low, float high) {
 #endif
 }
 
+// The same of binary16.
+__device__ inline uint32_t two_float16(float low, float high) {
+#ifdef __CUDA_ARCH__
+  uint32_t both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+#else
+  return uint32_t{to_float16(low)} | uint32_t{to_float16(high)} << 16;
+#endif
+}
+
+__device__ inline float wide_float16(uint16_t bits) {
+#ifdef __CUDA_ARCH__
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(bits));
+  return wide;
+#else
+  return from_float16(bits);
+#endif
+}
+
+// Two numbers of 16 bits in a word, whose type is the first argument's.
+__device__ inline uint32_t word_of(BFloat16, float low, float high) {
+  return two_bfloat16(low, high);
+}
+__device__ inline uint32_t word_of(Float16, float low, float high) {
+  return two_float16(low, high);
+}
+__device__ inline void unpack(BFloat16, uint32_t word, float& low, float& high) {
+  low = std::bit_cast<float>(word << 16);
+  high = std::bit_cast<float>(word & 0xffff0000u);
+}
+__device__ inline void unpack(Float16, uint32_t word, float& low, float& high) {
+  low = wide_float16(static_cast<uint16_t>(word));
+  high = wide_float16(static_cast<uint16_t>(word >> 16));
+}
+
 // V consecutive elements, in accesses of at most 16 bytes; `from` is aligned to them.
 template <int V>
 __device__ inline void load(const float* from, float (&x)[V]) {
@@ -67,11 +104,12 @@ __device__ inline void load(const float* from, float (&x)[V]) {
   }
 }
 
-// As words of two elements: halves of a word take an instruction each.
-template <int V>
-__device__ inline void load(const BFloat16* from, float (&x)[V]) {
+// As words of two elements of 16 bits: halves of a word take an instruction each.
+template <int V, typename T>
+requires(sizeof(T) == 2) __device__ inline void load(const T* from, float (&x)[V]) {
   if constexpr (V == 1) {
-    x[0] = from[0];
+    float unused;
+    unpack(T{}, from->bits, x[0], unused);
   } else {
     constexpr int kWords = V < 8 ? V / 2 : 4;
 #pragma unroll
@@ -79,8 +117,7 @@ __device__ inline void load(const BFloat16* from, float (&x)[V]) {
       const auto pack = *reinterpret_cast<const Pack<uint32_t, kWords>*>(from + i);
 #pragma unroll
       for (int j = 0; j < kWords; ++j) {
-        x[i + 2 * j] = std::bit_cast<float>(pack.values[j] << 16);
-        x[i + 2 * j + 1] = std::bit_cast<float>(pack.values[j] & 0xffff0000u);
+        unpack(T{}, pack.values[j], x[i + 2 * j], x[i + 2 * j + 1]);
       }
     }
   }
@@ -98,10 +135,10 @@ __device__ inline void store(float* to, const float (&x)[V]) {
   }
 }
 
-template <int V>
-__device__ inline void store(BFloat16* to, const float (&x)[V]) {
+template <int V, typename T>
+requires(sizeof(T) == 2) __device__ inline void store(T* to, const float (&x)[V]) {
   if constexpr (V == 1) {
-    to->bits = static_cast<uint16_t>(two_bfloat16(x[0], 0.0f));
+    to->bits = static_cast<uint16_t>(word_of(T{}, x[0], 0.0f));
   } else {
     constexpr int kWords = V < 8 ? V / 2 : 4;
 #pragma unroll
@@ -109,7 +146,7 @@ __device__ inline void store(BFloat16* to, const float (&x)[V]) {
       Pack<uint32_t, kWords> pack;
 #pragma unroll
       for (int j = 0; j < kWords; ++j) {
-        pack.values[j] = two_bfloat16(x[i + 2 * j], x[i + 2 * j + 1]);
+        pack.values[j] = word_of(T{}, x[i + 2 * j], x[i + 2 * j + 1]);
       }
       *reinterpret_cast<Pack<uint32_t, kWords>*>(to + i) = pack;
     }

@@ -1,5 +1,6 @@
-// The operations of the CUDA backend, over storage type T: float or BFloat16. Every one only issues
-// work on its context's stream. Sums are added in an order that depends on shapes alone.
+// The operations of the CUDA backend, over storage type T: float, BFloat16 or Float16. Every one
+// only issues work on its context's stream. Sums are added in an order that depends on shapes
+// alone.
 #pragma once
 
 #include "device/backend.h"
