@@ -73,6 +73,10 @@ void Backend::residual_add_backward(Stream, const ResidualAddBackward&) {
   fail("the {} backend has no pre-LN; use model.norm post", name());
 }
 
+void Backend::standardization_loss(Stream, const StandardizationLoss&) {
+  fail("the {} backend has no standardization loss; use model.norm post", name());
+}
+
 void Backend::round_to_float8(Stream, const RoundToFloat8&) {
   fail("the {} backend has no FP8; use another model.precision", name());
 }

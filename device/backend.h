@@ -162,6 +162,9 @@ class Backend {
   virtual bool has_pre_norm() const { return false; }
   virtual void residual_add_forward(Stream, const ResidualAddForward&);
   virtual void residual_add_backward(Stream, const ResidualAddBackward&);
+  // model.norm: none. The fields of operations with a LayerNorm that are for it count, too.
+  virtual bool has_standardization() const { return false; }
+  virtual void standardization_loss(Stream, const StandardizationLoss&);
   // model.precision: fp8. Whether GEMMs can be in FP8, be it by computing what they would give.
   // Where they cannot, no tensor is FP8 and every Float8Copy is empty.
   virtual bool has_float8() const { return false; }

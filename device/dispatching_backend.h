@@ -77,6 +77,9 @@ class DispatchingBackend : public Backend {
   void residual_add_backward(Stream s, const ResidualAddBackward& op) final {
     Operations::residual_add_backward(on(s, "residual_add_backward"), op);
   }
+  void standardization_loss(Stream s, const StandardizationLoss& op) final {
+    Operations::standardization_loss(on(s, "standardization_loss"), op);
+  }
   void round_to_float8(Stream s, const RoundToFloat8& op) final {
     Operations::round_to_float8(on(s, "round_to_float8"), op);
   }

@@ -85,31 +85,52 @@ struct AttentionBackward {
   Float8Copy d_qkv_float8;
 };
 
-// sum = residual + scale * dropout(x), y = LayerNorm(sum).
+// Over what the standardization loss takes mean and variance.
+enum class StandardizationAxis : uint8_t {
+  kUnit,   // of each hidden unit, over tokens
+  kToken,  // of each token, over its hidden units
+};
+
+// The standardization loss's gradient with respect to x [T, H], as StandardizationLoss leaves it:
+// scale * mean + slope * (x - mean) in the first `rows` rows, else 0.
+struct StandardizationGradient {
+  StandardizationAxis axis = StandardizationAxis::kUnit;
+  ConstTensor mean;         // [H] or [T] master dtype; absent: there is no such loss
+  ConstTensor slope;        // as mean
+  StepValue<float> scale;   // StandardizationLoss::gradient_scale
+  StepValue<int32_t> rows;  // at most T
+};
+
+// sum = residual + scale * dropout(x), y = LayerNorm(sum), or gamma * sum + beta.
 struct ResidualLayerNormForward {
-  ConstTensor x;         // [T, H]
-  ConstTensor residual;  // [T, H], absent: none
-  float scale = 1.0f;    // of layer dropping, above 0; 1 without pre-LN
-  ConstTensor gamma;     // [H]
-  ConstTensor beta;      // [H]
+  ConstTensor x;          // [T, H]
+  ConstTensor residual;   // [T, H], absent: none
+  float scale = 1.0f;     // of layer dropping, above 0; 1 without pre-LN
+  ConstTensor gamma;      // [H]
+  ConstTensor beta;       // [H]
+  bool normalize = true;  // false: y = gamma * sum + beta, and `normalized` keeps the sum
   float epsilon = 1e-12f;
-  Dropout dropout;        // row: position in the sequence, column: hidden unit
-  Sequences sequences;    // may be empty where dropout is off
-  Tensor normalized;      // [T, H] kept for backward; absent: not stored
-  Tensor inverse_stddev;  // [T] master dtype, kept for backward; absent: not stored
-  Tensor sum;             // [T, H] may be the residual; absent, as without pre-LN: not stored
-  Tensor y;               // [T, H]
+  Dropout dropout;      // row: position in the sequence, column: hidden unit
+  Sequences sequences;  // may be empty where dropout is off
+  Tensor normalized;    // [T, H] kept for backward; absent: not stored
+  Tensor
+      inverse_stddev;  // [T] master dtype, kept for backward; absent: not stored, or not normalized
+  Tensor sum;          // [T, H] may be the residual; absent, as without pre-LN: not stored
+  Tensor y;            // [T, H]
   Float8Copy y_float8;
 };
 
-// With g = d_sum + the gradient of LayerNorm's input: d_x = scale * dropout(g), d_residual = g.
+// With g = d_sum + the gradient of LayerNorm's input, or gamma * dy + that of the standardization
+// loss: d_x = scale * dropout(g), d_residual = g.
 struct ResidualLayerNormBackward {
   ConstTensor dy;              // [T, H]
   ConstTensor d_sum;           // [T, H] of what else reads sum, added; absent, as without pre-LN: 0
   ConstTensor normalized;      // [T, H]
   ConstTensor inverse_stddev;  // [T] master dtype
   ConstTensor gamma;           // [H]
-  float scale = 1.0f;          // 1 without pre-LN
+  bool normalize = true;       // as forward had it; false: inverse_stddev is absent
+  StandardizationGradient standardization;  // of the sum; absent where forward normalized
+  float scale = 1.0f;                       // 1 without pre-LN
   Dropout dropout;
   Sequences sequences;
   // Of the two one may be d_sum; they never have the same memory.
@@ -141,17 +162,19 @@ struct ResidualAddBackward {
   Float8Copy d_x_float8;
 };
 
-// y = dropout(LayerNorm(word[token] + position[position] + segment[segment])).
+// y = dropout(LayerNorm(sum)), or dropout(gamma * sum + beta), sum = word[token] +
+// position[position] + segment[segment].
 struct EmbeddingsForward {
   const int32_t* token_ids = nullptr;    // [T]
   const int32_t* segment_ids = nullptr;  // [T]
   const int32_t* positions = nullptr;    // [T]
   Sequences sequences;
-  ConstTensor word;      // [V, H]
-  ConstTensor position;  // [P, H]
-  ConstTensor segment;   // [2, H]
-  ConstTensor gamma;     // [H]
-  ConstTensor beta;      // [H]
+  ConstTensor word;       // [V, H]
+  ConstTensor position;   // [P, H]
+  ConstTensor segment;    // [2, H]
+  ConstTensor gamma;      // [H]
+  ConstTensor beta;       // [H]
+  bool normalize = true;  // as of ResidualLayerNormForward
   float epsilon = 1e-12f;
   Dropout dropout;        // row: position in the sequence, column: hidden unit
   Tensor normalized;      // [T, H] kept for backward; absent: not stored
@@ -169,6 +192,8 @@ struct EmbeddingsBackward {
   ConstTensor normalized;      // [T, H]
   ConstTensor inverse_stddev;  // [T] master dtype
   ConstTensor gamma;           // [H]
+  bool normalize = true;       // these two as of ResidualLayerNormBackward
+  StandardizationGradient standardization;
   Dropout dropout;
   Tensor d_word;            // [V, H] master dtype, added to
   Tensor d_position;        // [P, H] master dtype, added to
@@ -227,6 +252,35 @@ struct ClassifierLoss {
   Tensor d_bias;                    // [C] master dtype
   LossTotals* totals = nullptr;     // device memory, added to
 };
+
+// The standardization loss of x (Collins et al. 2019, arXiv 1903.00925), and what its gradient is
+// made of: 1/2 (mean^2 + variance - log variance - 1) of every unit or token, which is how far a
+// normal distribution is from the standard one (Kullback-Leibler). Below a variance of
+// kLeastVariance the logarithm goes on as its tangent, so that the slope is finite. The sums depend
+// on the shapes alone, not on how many threads there are.
+struct StandardizationLoss {
+  ConstTensor x;            // [T, H]
+  StepValue<int32_t> rows;  // as many of the first rows count, at most T
+  StandardizationAxis axis = StandardizationAxis::kUnit;
+  StepValue<float> gradient_scale;  // d(total loss)/d(sum over rows of a row's loss) / H
+  Tensor mean;                      // [H] or [T] master dtype, of rows that count
+  Tensor slope;                     // as mean: gradient_scale * (1 - 1 / variance)
+  LossTotals* totals = nullptr;     // device memory, added to; a row's loss is the mean over all
+                                    // units, or the token's. `correct` is left alone
+  static constexpr float kLeastVariance = 1e-6f;
+};
+
+// Of one unit or token.
+STRATA_HOST_DEVICE inline double standardization_loss(double mean, double variance) {
+  constexpr double kLeast = StandardizationLoss::kLeastVariance;
+  const double log_variance =
+      variance < kLeast ? std::log(kLeast) + variance / kLeast - 1 : std::log(variance);
+  return (mean * mean + variance - log_variance - 1) / 2;
+}
+STRATA_HOST_DEVICE inline double standardization_slope(double gradient_scale, double variance) {
+  constexpr double kLeast = StandardizationLoss::kLeastVariance;
+  return gradient_scale * (1 - 1 / (variance < kLeast ? kLeast : variance));
+}
 
 // destination = scale * source, converting between dtypes; in place where they are the same tensor.
 // This one, L2NormSquared and ClipToNorm take f32, bf16 and f16 on every device, but none from one

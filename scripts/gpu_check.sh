@@ -48,7 +48,7 @@ say "$gpu; strata $version"
 # One process each, so that what breaks the GPU for one leaves the others.
 suites=(AcClip Adam Attention.cuda_f32 Attention.cuda_f16 Attention.cuda_bf16 Attention.cuda_bf16_plain Attention.cuda_bf16_mma
   Attention.cuda_bf16_wgmma Attention.cuda_bf16_cudnn Classifier Concurrency Embeddings Flat Float8 Lamb
-  ResidualLayerNorm Linear Madgrad Memory Capture Rows)
+  ResidualLayerNorm Linear Madgrad Memory Capture Rows Standardization)
 
 # report: writes what is known by now as JSON and prints it as a table. Fails where a step did.
 report() {

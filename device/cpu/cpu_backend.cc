@@ -35,6 +35,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   bool has_madgrad() const override { return true; }
   bool has_acclip() const override { return true; }
   bool has_pre_norm() const override { return true; }
+  bool has_standardization() const override { return true; }
   bool has_float8() const override { return !kInF16; }
   std::vector<std::pair<std::string, std::string>> library_versions() const override {
     return {{"oneDNN", onednn_version()}};

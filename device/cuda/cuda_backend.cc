@@ -110,6 +110,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   bool has_madgrad() const override { return true; }
   bool has_acclip() const override { return true; }
   bool has_pre_norm() const override { return true; }
+  bool has_standardization() const override { return true; }
   bool has_collectives() const override { return true; }
   std::unique_ptr<Collectives> make_collectives(const RankGroup& group, Stream s) override {
     if (group.waits) host_waits_ = group.waits;

@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(EmbeddingsForward 
   load_row<Shape>(op.word.as<T>() + int64_t{op.token_ids[row]} * columns, columns, z);
   add_row<Shape>(op.position.as<T>() + int64_t{op.positions[row]} * columns, columns, z);
   add_row<Shape>(op.segment.as<T>() + int64_t{op.segment_ids[row]} * columns, columns, z);
-  normalize_row<T, Shape>(z, row, columns, op.epsilon, op.normalized, op.inverse_stddev);
+  normalize_row<T, Shape>(op, row, columns, z);
   scale_and_shift_row<Shape>(op.gamma.as<T>(), op.beta.as<T>(), columns, z);
   drop_row<Shape>(op.dropout, op.sequences, row, columns, z);
   store_row<Shape>(op.y.as<T>() + offset, columns, z);
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(EmbeddingsForward 
 }
 
 // Leaves the gradient of every row's sum of embeddings in d_sum [T, H].
-template <typename T, typename Shape>
+template <typename T, bool kNormalizes, typename Shape>
 __global__ void __launch_bounds__(kRowThreads)
     backward_kernel(EmbeddingsBackward op, float* d_sum, float* parts) {
   const int columns = static_cast<int>(op.dy.cols);
@@ -37,8 +37,7 @@ __global__ void __launch_bounds__(kRowThreads)
     RowPart<Shape> dz;
     load_row<Shape>(op.dy.as<T>() + offset, columns, dz);
     drop_row<Shape>(op.dropout, op.sequences, static_cast<int>(row), columns, dz);
-    normalize_row_backward<Shape>(op.normalized.as<T>() + offset, op.gamma.as<T>(),
-                                  op.inverse_stddev.as<float>()[row], columns, dz, sums);
+    row_backward<T, kNormalizes>(op, row, columns, dz, sums);
     store_row<Shape>(d_sum + offset, columns, dz);
   }
   sums.write(columns, parts + int64_t{blockIdx.x} * 2 * columns);
@@ -201,10 +200,13 @@ void Operations<T>::embeddings_backward(const Context& context, const Embeddings
   float* d_sum = context.scratch[1].get<float>(rows * columns);
   float* parts = context.scratch[0].get<float>(blocks * 2 * columns);
   const bool aligned =
-      rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data, op.gamma.data);
+      rows_are_aligned(columns, kVector<T>, op.dy.data, op.normalized.data, op.gamma.data,
+                       op.standardization.mean.data, op.standardization.slope.data);
   with_row_shape<T>(columns, aligned, [&](auto shape) {
+    using Shape = typename decltype(shape)::NotFull;
     launch(context.stream, blocks, kRowThreads,
-           backward_kernel<T, typename decltype(shape)::NotFull>, op, d_sum, parts);
+           op.normalize ? backward_kernel<T, true, Shape> : backward_kernel<T, false, Shape>, op,
+           d_sum, parts);
   });
   layernorm_gradients(context, parts, blocks, op);
   scatter_to_table(context, op.token_ids, rows, d_sum, op.d_word);

@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(ResidualLayerNormF
   scale_row<Shape>(op.scale, z);
   if (op.residual) add_row<Shape>(op.residual.as<T>() + offset, columns, z);
   if (op.sum) store_row<Shape>(op.sum.as<T>() + offset, columns, z);
-  normalize_row<T, Shape>(z, row, columns, op.epsilon, op.normalized, op.inverse_stddev);
+  normalize_row<T, Shape>(op, row, columns, z);
   scale_and_shift_row<Shape>(op.gamma.as<T>(), op.beta.as<T>(), columns, z);
   store_row<Shape>(op.y.as<T>() + offset, columns, z);
   Float8Writer<E4M3> copy(op.y_float8);
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(ResidualLayerNormF
   copy.finish();
 }
 
-template <typename T, typename Shape>
+template <typename T, bool kNormalizes, typename Shape>
 __global__ void __launch_bounds__(kRowThreads)
     backward_kernel(ResidualLayerNormBackward op, float* parts) {
   const int columns = static_cast<int>(op.dy.cols);
@@ -35,8 +35,7 @@ __global__ void __launch_bounds__(kRowThreads)
     const int64_t offset = row * columns;
     RowPart<Shape> dz;
     load_row<Shape>(op.dy.as<T>() + offset, columns, dz);
-    normalize_row_backward<Shape>(op.normalized.as<T>() + offset, op.gamma.as<T>(),
-                                  op.inverse_stddev.as<float>()[row], columns, dz, sums);
+    row_backward<T, kNormalizes>(op, row, columns, dz, sums);
     if (op.d_sum) add_row<Shape>(op.d_sum.as<T>() + offset, columns, dz);
     if (op.d_residual) store_row<Shape>(op.d_residual.as<T>() + offset, columns, dz);
     drop_row<Shape>(op.dropout, op.sequences, static_cast<int>(row), columns, dz);
@@ -100,11 +99,14 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
   float* parts = context.scratch[0].get<float>(blocks * 2 * columns);
   const bool aligned =
       rows_are_aligned(columns, kVector<T>, op.dy.data, op.d_sum.data, op.normalized.data,
-                       op.gamma.data, op.d_x.data, op.d_residual.data, op.d_x_float8.data.data);
+                       op.gamma.data, op.standardization.mean.data, op.standardization.slope.data,
+                       op.d_x.data, op.d_residual.data, op.d_x_float8.data.data);
   with_row_shape<T>(columns, aligned, [&](auto shape) {
     // Full rows would be loaded at once, which takes more registers than kBackwardBlocks leaves.
+    using Shape = typename decltype(shape)::NotFull;
     launch(context.stream, blocks, kRowThreads,
-           backward_kernel<T, typename decltype(shape)::NotFull>, op, parts);
+           op.normalize ? backward_kernel<T, true, Shape> : backward_kernel<T, false, Shape>, op,
+           parts);
   });
   layernorm_gradients(context, parts, blocks, op);
 }

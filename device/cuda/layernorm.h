@@ -35,6 +35,16 @@ __device__ inline void normalize_row(RowPart<Shape>& z, int64_t row, int columns
   if (inverse_stddev && lane() == 0) inverse_stddev.as<float>()[row] = inverse;
 }
 
+// What gamma is multiplied by: z normalized, or as it is. Keeps it for backward.
+template <typename T, typename Shape, typename Op>
+__device__ inline void normalize_row(const Op& op, int64_t row, int columns, RowPart<Shape>& z) {
+  if (op.normalize) {
+    normalize_row<T, Shape>(z, row, columns, op.epsilon, op.normalized, op.inverse_stddev);
+  } else if (op.normalized) {
+    store_row<Shape>(op.normalized.template as<T>() + row * columns, columns, z);
+  }
+}
+
 // z = z * gamma + beta.
 template <typename Shape, typename T>
 __device__ inline void scale_and_shift_row(const T* gamma, const T* beta, int columns,
@@ -87,6 +97,55 @@ __device__ inline void normalize_row_backward(const T* normalized, const T* gamm
       dy[step][i] = (dy[step][i] - mean - xhat[step][i] * mean_dot) * inverse_stddev;
     }
   });
+}
+
+// The same where the row x was not normalized: dy gamma, and what the standardization loss adds.
+template <typename Shape, typename T>
+__device__ inline void standardized_row_backward(const StandardizationGradient& standardization,
+                                                 int64_t row, const T* x, const T* gamma,
+                                                 int columns, RowPart<Shape>& dy,
+                                                 LayerNormGradients<Shape>& sums) {
+  const bool counts = standardization.mean && row < standardization.rows.now();
+  const bool of_units = standardization.axis == StandardizationAxis::kUnit;
+  const float scale = counts ? standardization.scale.now() : 0.0f;
+  const auto *means = standardization.mean.as<float>(), *slopes = standardization.slope.as<float>();
+  RowPart<Shape> z;
+  load_row<Shape>(x, columns, z);
+  for_each_pack<Shape>(columns, [&](int step, int column) {
+    float g[Shape::V], mean[Shape::V], slope[Shape::V];
+    load(gamma + column, g);
+    if (counts && of_units) {
+      load(means + column, mean);
+      load(slopes + column, slope);
+    } else {
+#pragma unroll
+      for (int i = 0; i < Shape::V; ++i) {
+        mean[i] = counts ? means[row] : 0.0f;
+        slope[i] = counts ? slopes[row] : 0.0f;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < Shape::V; ++i) {
+      float& d = dy[step][i];
+      sums.gamma[step][i] += d * z[step][i];
+      sums.beta[step][i] += d;
+      d = d * g[i] + scale * mean[i] + slope[i] * (z[step][i] - mean[i]);
+    }
+  });
+}
+
+// Either of the two.
+template <typename T, bool kNormalizes, typename Shape, typename Op>
+__device__ inline void row_backward(const Op& op, int64_t row, int columns, RowPart<Shape>& dy,
+                                    LayerNormGradients<Shape>& sums) {
+  const T* normalized = op.normalized.template as<T>() + row * columns;
+  const T* gamma = op.gamma.template as<T>();
+  if constexpr (kNormalizes) {
+    normalize_row_backward<Shape>(normalized, gamma, op.inverse_stddev.template as<float>()[row],
+                                  columns, dy, sums);
+  } else {
+    standardized_row_backward<Shape>(op.standardization, row, normalized, gamma, columns, dy, sums);
+  }
 }
 
 template <typename Shape>

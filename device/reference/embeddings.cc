@@ -46,7 +46,7 @@ void embeddings_forward(const EmbeddingsForward& op) {
       sum[h] =
           word(op.token_ids[t], h) + position(op.positions[t], h) + segment(op.segment_ids[t], h);
     }
-    const NormalizedRow row = normalize(sum, op.epsilon);
+    const NormalizedRow row = op.normalize ? normalize(sum, op.epsilon) : NormalizedRow{sum, 1};
     if (op.inverse_stddev) inverse_stddev[t] = row.inverse_stddev;
     for (int64_t h = 0; h < hidden; ++h) {
       if (op.normalized) normalized(t, h) = row.values[h];
@@ -61,7 +61,11 @@ void embeddings_backward(const EmbeddingsBackward& op) {
   const int64_t tokens = op.dy.rows, hidden = op.dy.cols;
   const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, hidden);
   const ConstMatrix normalized = arguments.matrix("normalized", op.normalized, tokens, hidden);
-  const ConstMatrix inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
+  ConstMatrix inverse_stddev;
+  if (op.normalize) {
+    inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
+  }
+  const StandardizationTerm standardization(arguments, op.standardization, tokens, hidden);
   const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
   const Matrix d_word = arguments.matrix("d_word", op.d_word, op.d_word.rows, hidden);
   const Matrix d_position =
@@ -81,9 +85,11 @@ void embeddings_backward(const EmbeddingsBackward& op) {
       d_gamma[h] += normalized(t, h) * d_kept;
       d_beta[h] += d_kept;
     }
-    const std::vector<double> d_sum =
-        normalize_backward(d_normalized, normalized.row(t), inverse_stddev[t]);
+    std::vector<double> d_sum =
+        op.normalize ? normalize_backward(d_normalized, normalized.row(t), inverse_stddev[t])
+                     : d_normalized;
     for (int64_t h = 0; h < hidden; ++h) {
+      d_sum[h] += standardization.at(t, h, normalized(t, h));
       d_word(op.token_ids[t], h) += d_sum[h];
       d_position(op.positions[t], h) += d_sum[h];
       d_segment(op.segment_ids[t], h) += d_sum[h];

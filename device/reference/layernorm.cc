@@ -35,6 +35,25 @@ std::vector<double> normalize_backward(const std::vector<double>& d_normalized,
   return d_row;
 }
 
+StandardizationTerm::StandardizationTerm(const Arguments& arguments,
+                                         const StandardizationGradient& gradient, int64_t tokens,
+                                         int64_t hidden)
+    : of_units_(gradient.axis == StandardizationAxis::kUnit) {
+  if (!gradient.mean) return;
+  const int64_t size = of_units_ ? hidden : tokens;
+  mean_ = arguments.vector("standardization.mean", gradient.mean, size);
+  slope_ = arguments.vector("standardization.slope", gradient.slope, size);
+  rows_ = gradient.rows.now();
+  scale_ = gradient.scale.now();
+  arguments.require(rows_ >= 0 && rows_ <= tokens, "standardization.rows in [0, T]");
+}
+
+double StandardizationTerm::at(int64_t t, int64_t h, double x) const {
+  if (t >= rows_) return 0;
+  const int64_t i = of_units_ ? h : t;
+  return scale_ * mean_[i] + slope_[i] * (x - mean_[i]);
+}
+
 void residual_layernorm_forward(const ResidualLayerNormForward& op) {
   const Arguments arguments("residual_layernorm_forward");
   const int64_t tokens = op.x.rows, hidden = op.x.cols;
@@ -59,7 +78,7 @@ void residual_layernorm_forward(const ResidualLayerNormForward& op) {
       sum[h] = (op.residual ? residual(t, h) : 0.0) + op.scale * dropout.factor(t, h) * x(t, h);
       if (op.sum) stored_sum(t, h) = sum[h];
     }
-    const NormalizedRow row = normalize(sum, op.epsilon);
+    const NormalizedRow row = op.normalize ? normalize(sum, op.epsilon) : NormalizedRow{sum, 1};
     if (op.inverse_stddev) inverse_stddev[t] = row.inverse_stddev;
     for (int64_t h = 0; h < hidden; ++h) {
       if (op.normalized) normalized(t, h) = row.values[h];
@@ -74,7 +93,13 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
   const int64_t tokens = op.dy.rows, hidden = op.dy.cols;
   const ConstMatrix dy = arguments.matrix("dy", op.dy, tokens, hidden);
   const ConstMatrix normalized = arguments.matrix("normalized", op.normalized, tokens, hidden);
-  const ConstMatrix inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
+  ConstMatrix inverse_stddev;
+  if (op.normalize) {
+    inverse_stddev = arguments.vector("inverse_stddev", op.inverse_stddev, tokens);
+  }
+  arguments.require(!op.normalize || !op.standardization.mean,
+                    "no standardization where there is LayerNorm");
+  const StandardizationTerm standardization(arguments, op.standardization, tokens, hidden);
   const ConstMatrix gamma = arguments.vector("gamma", op.gamma, hidden);
   ConstMatrix other;
   if (op.d_sum) other = arguments.matrix("d_sum", op.d_sum, tokens, hidden);
@@ -97,8 +122,10 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
       d_beta[h] += dy(t, h);
     }
     std::vector<double> d_sum =
-        normalize_backward(d_normalized, normalized.row(t), inverse_stddev[t]);
+        op.normalize ? normalize_backward(d_normalized, normalized.row(t), inverse_stddev[t])
+                     : d_normalized;
     for (int64_t h = 0; h < hidden; ++h) {
+      d_sum[h] += standardization.at(t, h, normalized(t, h));
       if (op.d_sum) d_sum[h] += other(t, h);
       d_x(t, h) = op.scale * dropout.factor(t, h) * d_sum[h];
       if (op.d_residual) d_residual(t, h) = d_sum[h];

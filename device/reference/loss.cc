@@ -1,4 +1,4 @@
-// Softmax cross-entropy of a linear classifier.
+// Losses: softmax cross-entropy of a linear classifier; standardization.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -51,6 +51,37 @@ void classifier_loss(const ClassifierLoss& op) {
       d_bias[c] += d_score;
     }
   }
+}
+
+void standardization_loss(const StandardizationLoss& op) {
+  const Arguments arguments("standardization_loss");
+  const int64_t tokens = op.x.rows, hidden = op.x.cols, rows = op.rows.now();
+  const bool of_units = op.axis == StandardizationAxis::kUnit;
+  const ConstMatrix x = arguments.matrix("x", op.x, tokens, hidden);
+  const Matrix mean = arguments.vector("mean", op.mean, of_units ? hidden : tokens);
+  const Matrix slope = arguments.vector("slope", op.slope, of_units ? hidden : tokens);
+  arguments.require(rows >= 0 && rows <= tokens, "rows in [0, T]");
+  arguments.require(op.totals != nullptr, "totals is given");
+  clear(mean), clear(slope);
+  if (rows == 0) return;
+
+  const int64_t groups = of_units ? hidden : rows, elements = of_units ? rows : hidden;
+  for (int64_t group = 0; group < groups; ++group) {
+    const auto element = [&](int64_t i) { return of_units ? x(i, group) : x(group, i); };
+    double variance = 0;
+    for (int64_t i = 0; i < elements; ++i) mean[group] += element(i);
+    mean[group] /= static_cast<double>(elements);
+    for (int64_t i = 0; i < elements; ++i) variance += std::pow(element(i) - mean[group], 2);
+    variance /= static_cast<double>(elements);
+    // Below the least variance, the logarithm's tangent there.
+    constexpr double kLeast = StandardizationLoss::kLeastVariance;
+    const double floored = std::max(variance, kLeast);
+    const double log_variance = std::log(floored) + (variance - floored) / kLeast;
+    slope[group] = op.gradient_scale.now() * (1 - 1 / floored);
+    op.totals->loss += 0.5 * (mean[group] * mean[group] + variance - log_variance - 1) *
+                       static_cast<double>(rows) / static_cast<double>(groups);
+  }
+  op.totals->count += rows;
 }
 
 }  // namespace strata::device::reference

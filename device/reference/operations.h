@@ -28,6 +28,7 @@ void lamb_direction(const LambDirection& op);
 void lamb_apply(const LambApply& op);
 void madgrad_update(const MadgradUpdate& op);
 void acclip_update(const AcClipUpdate& op);
+void standardization_loss(const StandardizationLoss& op);
 void round_to_float8(const RoundToFloat8& op);
 void float8_update(const Float8Update& op);
 

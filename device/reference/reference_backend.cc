@@ -20,6 +20,7 @@ class ReferenceBackend final : public Backend {
   bool has_madgrad() const override { return true; }
   bool has_acclip() const override { return true; }
   bool has_pre_norm() const override { return true; }
+  bool has_standardization() const override { return true; }
   bool has_float8() const override { return true; }
 
   void* allocate(size_t bytes) override {
@@ -93,6 +94,9 @@ class ReferenceBackend final : public Backend {
   void lamb_apply(Stream, const LambApply& op) override { reference::lamb_apply(op); }
   void madgrad_update(Stream, const MadgradUpdate& op) override { reference::madgrad_update(op); }
   void acclip_update(Stream, const AcClipUpdate& op) override { reference::acclip_update(op); }
+  void standardization_loss(Stream, const StandardizationLoss& op) override {
+    reference::standardization_loss(op);
+  }
   void round_to_float8(Stream, const RoundToFloat8& op) override { reference::round_to_float8(op); }
   void float8_update(Stream, const Float8Update& op) override { reference::float8_update(op); }
 };

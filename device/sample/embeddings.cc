@@ -17,7 +17,7 @@ void SampleBackend::embeddings_forward(Stream stream, const EmbeddingsForward& o
     const float* position = op.position.as<float>() + op.positions[t] * hidden;
     const float* segment = op.segment.as<float>() + op.segment_ids[t] * hidden;
     for (int64_t h = 0; h < hidden; ++h) row[h] = word[h] + position[h] + segment[h];
-    const float inverse_stddev = normalize(row, hidden, op.epsilon);
+    const float inverse_stddev = op.normalize ? normalize(row, hidden, op.epsilon) : 1;
     if (op.inverse_stddev) op.inverse_stddev.as<float>()[t] = inverse_stddev;
     if (op.normalized) std::copy_n(row, hidden, op.normalized.as<float>() + first);
     dropout.next(t);
@@ -49,7 +49,11 @@ void SampleBackend::embeddings_backward(Stream stream, const EmbeddingsBackward&
       d_gamma[h] += normalized[h] * d_kept;
       d_beta[h] += d_kept;
     }
-    normalize_backward(row, normalized, op.inverse_stddev.as<float>()[t], hidden);
+    if (op.normalize) {
+      normalize_backward(row, normalized, op.inverse_stddev.as<float>()[t], hidden);
+    } else {
+      add_standardization_gradient(op.standardization, t, normalized, row, hidden);
+    }
     float* d_word = op.d_word.as<float>() + op.token_ids[t] * hidden;
     float* d_position = op.d_position.as<float>() + op.positions[t] * hidden;
     float* d_segment = op.d_segment.as<float>() + op.segment_ids[t] * hidden;

@@ -19,7 +19,7 @@ void SampleBackend::residual_layernorm_forward(Stream stream, const ResidualLaye
       row[h] = dropout.factor(h) * op.x.as<float>()[first + h];
       if (op.residual) row[h] += op.residual.as<float>()[first + h];
     }
-    const float inverse_stddev = normalize(row, hidden, op.epsilon);
+    const float inverse_stddev = op.normalize ? normalize(row, hidden, op.epsilon) : 1;
     if (op.inverse_stddev) op.inverse_stddev.as<float>()[t] = inverse_stddev;
     if (op.normalized) std::copy_n(row, hidden, op.normalized.as<float>() + first);
     for (int64_t h = 0; h < hidden; ++h) {
@@ -48,7 +48,11 @@ void SampleBackend::residual_layernorm_backward(Stream stream,
       d_gamma[h] += normalized[h] * dy[h];
       d_beta[h] += dy[h];
     }
-    normalize_backward(row, normalized, op.inverse_stddev.as<float>()[t], hidden);
+    if (op.normalize) {
+      normalize_backward(row, normalized, op.inverse_stddev.as<float>()[t], hidden);
+    } else {
+      add_standardization_gradient(op.standardization, t, normalized, row, hidden);
+    }
     for (int64_t h = 0; h < hidden; ++h) {
       op.d_x.as<float>()[first + h] = dropout.factor(h) * row[h];
     }

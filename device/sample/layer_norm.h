@@ -1,8 +1,11 @@
-// LayerNorm of one row (Ba, Kiros & Hinton 2016), as two operations need it. Sums are in double.
+// LayerNorm of one row (Ba, Kiros & Hinton 2016), as two operations need it, or what stands in its
+// place where there is none. Sums are in double.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+
+#include "device/operations.h"
 
 namespace strata::device::sample {
 
@@ -29,6 +32,18 @@ inline void normalize_backward(float* gradient, const float* normalized, float i
   for (int64_t i = 0; i < n; ++i) {
     gradient[i] =
         static_cast<float>(inverse_stddev * (gradient[i] - mean - normalized[i] * projection));
+  }
+}
+
+// Without LayerNorm: adds the standardization loss's gradient of a row, whose values are x.
+inline void add_standardization_gradient(const StandardizationGradient& standardization,
+                                         int64_t row, const float* x, float* gradient, int64_t n) {
+  if (!standardization.mean || row >= standardization.rows.now()) return;
+  const float scale = standardization.scale.now();
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t group = standardization.axis == StandardizationAxis::kUnit ? i : row;
+    const float mean = standardization.mean.as<float>()[group];
+    gradient[i] += scale * mean + standardization.slope.as<float>()[group] * (x[i] - mean);
   }
 }
 

@@ -23,6 +23,7 @@ class SampleBackend : public Backend {
   bool has_lamb() const override { return true; }
   bool has_madgrad() const override { return true; }
   bool has_acclip() const override { return true; }
+  bool has_standardization() const override { return true; }
 
   // sample_backend.cc
   void* allocate(size_t bytes) override;
@@ -63,6 +64,9 @@ class SampleBackend : public Backend {
 
   // loss.cc
   void classifier_loss(Stream, const ClassifierLoss&) override;
+
+  // standardization.cc
+  void standardization_loss(Stream, const StandardizationLoss&) override;
 
   // optimizer.cc
   void adam_update(Stream, const AdamUpdate&) override;

@@ -90,6 +90,7 @@ class DeferredBackend : public device::Backend {
   bool has_madgrad() const override { return inner_.has_madgrad(); }
   bool has_acclip() const override { return inner_.has_acclip(); }
   bool has_pre_norm() const override { return inner_.has_pre_norm(); }
+  bool has_standardization() const override { return inner_.has_standardization(); }
   int64_t autotune_row_granularity() const override { return inner_.autotune_row_granularity(); }
   // Makes collectives of a rank on a stream's memory, where a test has some.
   using MakeCollectives =
@@ -203,6 +204,9 @@ class DeferredBackend : public device::Backend {
   }
   void residual_add_backward(device::Stream s, const device::ResidualAddBackward& op) override {
     later(s, &Backend::residual_add_backward, op);
+  }
+  void standardization_loss(device::Stream s, const device::StandardizationLoss& op) override {
+    later(s, &Backend::standardization_loss, op);
   }
   void embeddings_forward(device::Stream s, const device::EmbeddingsForward& op) override {
     later(s, &Backend::embeddings_forward, op);

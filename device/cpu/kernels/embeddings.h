@@ -22,10 +22,8 @@ void embeddings_forward(const EmbeddingsForward& op, int64_t begin, int64_t end,
     const T* segment = op.segment.as<T>() + op.segment_ids[row] * columns;
     for (int64_t i = 0; i < columns; ++i)
       z[i] = load(word[i]) + load(position[i]) + load(segment[i]);
-    normalize_row(z, moments(z, columns, op.epsilon), columns,
-                  op.normalized ? op.normalized.as<T>() + row * columns : nullptr,
-                  op.inverse_stddev ? op.inverse_stddev.as<float>() + row : nullptr, xhat);
-    for (int64_t i = 0; i < columns; ++i) z[i] = xhat[i] * load(gamma[i]) + load(beta[i]);
+    const float* n = normalized_row<T>(op, z, row, columns, xhat);
+    for (int64_t i = 0; i < columns; ++i) z[i] = n[i] * load(gamma[i]) + load(beta[i]);
     if (drop) {
       dropout_row(op.dropout, cursor.sample_id(), cursor.position(), columns, factors);
       cursor.advance();
@@ -52,8 +50,7 @@ void embeddings_backward(const EmbeddingsBackward& op, int64_t begin, int64_t en
       cursor.advance();
       for (int64_t i = 0; i < columns; ++i) dz[i] *= factors[i];
     }
-    layernorm_row_gradient(op.normalized.as<T>() + row * columns, op.gamma.as<T>(),
-                           op.inverse_stddev.as<float>()[row], columns, dz, d_gamma, d_beta);
+    row_gradient<T>(op, row, columns, dz, d_gamma, d_beta);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device/cpu/kernels/dropout_row.h"
+#include "device/cpu/kernels/standardization.h"
 
 namespace strata::device::cpu {
 namespace {
@@ -14,12 +15,8 @@ struct Moments {
 };
 
 inline Moments moments(const float* z, int64_t columns, float epsilon) {
-  float sum = 0.0f;
-  for (int64_t i = 0; i < columns; ++i) sum += z[i];
-  const float mean = sum / static_cast<float>(columns);
-  float squares = 0.0f;
-  for (int64_t i = 0; i < columns; ++i) squares += (z[i] - mean) * (z[i] - mean);
-  return {mean, 1.0f / __builtin_sqrtf(squares / static_cast<float>(columns) + epsilon)};
+  const MeanAndVariance of_row = mean_and_variance(z, columns);
+  return {of_row.mean, 1.0f / __builtin_sqrtf(of_row.variance + epsilon)};
 }
 
 // Writes what LayerNorm keeps for backward; `normalized` may be null.
@@ -31,6 +28,22 @@ void normalize_row(const float* z, const Moments& m, int64_t columns, T* normali
     for (int64_t i = 0; i < columns; ++i) store(normalized[i], xhat[i]);
   }
   if (inverse_stddev) *inverse_stddev = m.inverse_stddev;
+}
+
+// What gamma is multiplied by: z normalized, in `xhat`, or z itself. Keeps it for backward.
+template <typename T, typename Op>
+const float* normalized_row(const Op& op, const float* z, int64_t row, int64_t columns,
+                            float* __restrict xhat) {
+  T* kept = op.normalized ? op.normalized.template as<T>() + row * columns : nullptr;
+  if (op.normalize) {
+    normalize_row(z, moments(z, columns, op.epsilon), columns, kept,
+                  op.inverse_stddev ? op.inverse_stddev.template as<float>() + row : nullptr, xhat);
+    return xhat;
+  }
+  if (kept) {
+    for (int64_t i = 0; i < columns; ++i) store(kept[i], z[i]);
+  }
+  return z;
 }
 
 // Factors of `scale` and dropout, row after row of a batch.
@@ -89,11 +102,9 @@ void layernorm_forward(const ResidualLayerNormForward& op, int64_t begin, int64_
       T* sum = op.sum.as<T>() + row * columns;
       for (int64_t i = 0; i < columns; ++i) store(sum[i], z[i]);
     }
-    normalize_row(z, moments(z, columns, op.epsilon), columns,
-                  op.normalized ? op.normalized.as<T>() + row * columns : nullptr,
-                  op.inverse_stddev ? op.inverse_stddev.as<float>() + row : nullptr, xhat);
+    const float* n = normalized_row<T>(op, z, row, columns, xhat);
     T* y = op.y.as<T>() + row * columns;
-    for (int64_t i = 0; i < columns; ++i) store(y[i], xhat[i] * load(gamma[i]) + load(beta[i]));
+    for (int64_t i = 0; i < columns; ++i) store(y[i], n[i] * load(gamma[i]) + load(beta[i]));
   }
 }
 
@@ -119,6 +130,34 @@ void layernorm_row_gradient(const T* normalized, const T* gamma, float inverse_s
   }
 }
 
+// The same where the row was not normalized, with the standardization loss's gradient added.
+template <typename T>
+void standardized_row_gradient(const StandardizationGradient& standardization, int64_t row,
+                               const T* z, const T* gamma, int64_t columns, float* __restrict dy,
+                               float* __restrict d_gamma, float* __restrict d_beta) {
+  for (int64_t i = 0; i < columns; ++i) {
+    d_gamma[i] += dy[i] * load(z[i]);
+    d_beta[i] += dy[i];
+    dy[i] *= load(gamma[i]);
+  }
+  add_standardization_gradient(standardization, row, z, columns, dy);
+}
+
+// Either of the two, as the operation says.
+template <typename T, typename Op>
+void row_gradient(const Op& op, int64_t row, int64_t columns, float* dy, float* d_gamma,
+                  float* d_beta) {
+  const T* normalized = op.normalized.template as<T>() + row * columns;
+  const T* gamma = op.gamma.template as<T>();
+  if (op.normalize) {
+    layernorm_row_gradient(normalized, gamma, op.inverse_stddev.template as<float>()[row], columns,
+                           dy, d_gamma, d_beta);
+  } else {
+    standardized_row_gradient(op.standardization, row, normalized, gamma, columns, dy, d_gamma,
+                              d_beta);
+  }
+}
+
 template <typename T>
 void layernorm_backward(const ResidualLayerNormBackward& op, int64_t begin, int64_t end,
                         float* d_gamma, float* d_beta, float* scratch) {
@@ -129,8 +168,7 @@ void layernorm_backward(const ResidualLayerNormBackward& op, int64_t begin, int6
   for (int64_t row = begin; row < end; ++row) {
     const T* dy = op.dy.as<T>() + row * columns;
     for (int64_t i = 0; i < columns; ++i) dz[i] = load(dy[i]);
-    layernorm_row_gradient(op.normalized.as<T>() + row * columns, op.gamma.as<T>(),
-                           op.inverse_stddev.as<float>()[row], columns, dz, d_gamma, d_beta);
+    row_gradient<T>(op, row, columns, dz, d_gamma, d_beta);
     if (op.d_sum) {
       const T* d_sum = op.d_sum.as<T>() + row * columns;
       for (int64_t i = 0; i < columns; ++i) dz[i] += load(d_sum[i]);

@@ -9,6 +9,7 @@
 #include "device/cpu/kernels/layernorm.h"
 #include "device/cpu/kernels/optimizers.h"
 #include "device/cpu/kernels/softmax.h"
+#include "device/cpu/kernels/standardization.h"
 
 namespace strata::device::cpu {
 namespace {
@@ -22,6 +23,8 @@ constexpr TypedKernels<T> make_typed_kernels() {
       .layernorm_backward = layernorm_backward<T>,
       .residual_add_forward = residual_add_forward<T>,
       .residual_add_backward = residual_add_backward<T>,
+      .column_moments = column_moments<T>,
+      .row_moments = row_moments<T>,
       .embeddings_forward = embeddings_forward<T>,
       .embeddings_backward = embeddings_backward<T>,
       .column_sums = column_sums<T>,

@@ -51,6 +51,12 @@ struct TypedKernels {
                                float* scratch);
   void (*residual_add_backward)(const ResidualAddBackward&, int64_t begin, int64_t end,
                                 float* scratch);
+  // Of every column over `rows` rows, at least one: its mean, and the sum of squares of what each
+  // element is away from it.
+  void (*column_moments)(int64_t rows, int64_t columns, const T* x, float* means, float* squares);
+  // Of every row: mean and variance.
+  void (*row_moments)(int64_t rows, int64_t columns, const T* x, float* means, float* variances,
+                      float* scratch);
   void (*embeddings_forward)(const EmbeddingsForward&, int64_t begin, int64_t end, float* scratch);
   // d_sum: [T, H], gradient of the sum of the three embeddings.
   void (*embeddings_backward)(const EmbeddingsBackward&, int64_t begin, int64_t end, float* d_sum,

@@ -41,6 +41,7 @@ struct Operations : FlatOperations {
   static void gather_rows(const Context&, const GatherRows&);
   static void scatter_add_rows(const Context&, const ScatterAddRows&);
   static void classifier_loss(const Context&, const ClassifierLoss&);
+  static void standardization_loss(const Context&, const StandardizationLoss&);
   static void round_to_float8(const Context&, const RoundToFloat8&);
 };
 

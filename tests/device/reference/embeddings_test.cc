@@ -10,10 +10,20 @@ constexpr int64_t kVocabulary = 5, kPositions = 4, kEmbeddedHidden = 6, kTokens 
 
 struct Embeddings {
   double loss() {
-    embeddings_forward({tokens.data(), segments.data(), positions.data(), sequences.view(),
-                        matrix(word, kVocabulary), matrix(position, kPositions), matrix(segment, 2),
-                        vector(gamma), vector(beta), 1e-3f, kSomeDropout,
-                        matrix(normalized, kTokens), vector(inverse_stddev), matrix(y, kTokens)});
+    embeddings_forward({.token_ids = tokens.data(),
+                        .segment_ids = segments.data(),
+                        .positions = positions.data(),
+                        .sequences = sequences.view(),
+                        .word = matrix(word, kVocabulary),
+                        .position = matrix(position, kPositions),
+                        .segment = matrix(segment, 2),
+                        .gamma = vector(gamma),
+                        .beta = vector(beta),
+                        .epsilon = 1e-3f,
+                        .dropout = kSomeDropout,
+                        .normalized = matrix(normalized, kTokens),
+                        .inverse_stddev = vector(inverse_stddev),
+                        .y = matrix(y, kTokens)});
     return dot(dy, y);
   }
 
@@ -35,12 +45,21 @@ TEST(Embeddings, BackwardIsTheDerivativeOfForwardAndIsAddedToWhatIsThere) {
   Values d_word(layer.word.size(), 1.0), d_position(layer.position.size(), 2.0);
   Values d_segment(2 * kEmbeddedHidden, 3.0), d_gamma(kEmbeddedHidden, 4.0),
       d_beta(kEmbeddedHidden, 5.0);
-  embeddings_backward({layer.tokens.data(), layer.segments.data(), layer.positions.data(),
-                       layer.sequences.view(), matrix(layer.dy, kTokens),
-                       matrix(layer.normalized, kTokens), vector(layer.inverse_stddev),
-                       vector(layer.gamma), kSomeDropout, matrix(d_word, kVocabulary),
-                       matrix(d_position, kPositions), matrix(d_segment, 2), true, vector(d_gamma),
-                       vector(d_beta)});
+  embeddings_backward({.token_ids = layer.tokens.data(),
+                       .segment_ids = layer.segments.data(),
+                       .positions = layer.positions.data(),
+                       .sequences = layer.sequences.view(),
+                       .dy = matrix(layer.dy, kTokens),
+                       .normalized = matrix(layer.normalized, kTokens),
+                       .inverse_stddev = vector(layer.inverse_stddev),
+                       .gamma = vector(layer.gamma),
+                       .dropout = kSomeDropout,
+                       .d_word = matrix(d_word, kVocabulary),
+                       .d_position = matrix(d_position, kPositions),
+                       .d_segment = matrix(d_segment, 2),
+                       .accumulate = true,
+                       .d_gamma = vector(d_gamma),
+                       .d_beta = vector(d_beta)});
   const auto check = [&](const char* name, Values gradient, double before, Values& variable) {
     for (double& value : gradient) value -= before;
     expect_gradient(name, gradient, numeric_gradient(variable, [&] { return layer.loss(); }));
@@ -56,11 +75,16 @@ TEST(Embeddings, DropoutActsOnTheOutputByPositionInTheSample) {
   Embeddings layer;
   layer.loss();
   const Values dropped = layer.y;
-  embeddings_forward({layer.tokens.data(), layer.segments.data(), layer.positions.data(),
-                      Sequences{}, matrix(layer.word, kVocabulary),
-                      matrix(layer.position, kPositions), matrix(layer.segment, 2),
-                      vector(layer.gamma), vector(layer.beta), 1e-3f, Dropout{}, Tensor{}, Tensor{},
-                      matrix(layer.y, kTokens)});
+  embeddings_forward({.token_ids = layer.tokens.data(),
+                      .segment_ids = layer.segments.data(),
+                      .positions = layer.positions.data(),
+                      .word = matrix(layer.word, kVocabulary),
+                      .position = matrix(layer.position, kPositions),
+                      .segment = matrix(layer.segment, 2),
+                      .gamma = vector(layer.gamma),
+                      .beta = vector(layer.beta),
+                      .epsilon = 1e-3f,
+                      .y = matrix(layer.y, kTokens)});
   const int32_t* starts = layer.sequences.view().cu_seqlens;
   for (int32_t b = 0; b < 3; ++b) {
     for (int32_t t = starts[b]; t < starts[b + 1]; ++t) {
