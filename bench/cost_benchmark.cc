@@ -65,7 +65,8 @@ CostBenchmark benchmark_costs(const config::RunConfig& config, const CostBenchma
                   {.seed = 1,
                    .step = round,
                    .masked_lm_scale = 1.0f / static_cast<float>(batches[i].masked_ids.size()),
-                   .next_sentence_scale = 1.0f / static_cast<float>(result.batches[i].samples)},
+                   .next_sentence_scale = 1.0f / static_cast<float>(result.batches[i].samples),
+                   .token_scale = 1.0f / static_cast<float>(batches[i].tokens.size())},
                   {});
       backend->synchronize(device::Stream::kCompute);
       if (round > 0) seconds[i].push_back(seconds_since(begin));

@@ -167,15 +167,17 @@ SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::Gradie
 // `times` null: not timed.
 SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuckets& buckets,
                                                training::ComputeTimes* times) {
-  int64_t masked = 0, sequences = 0;
+  int64_t masked = 0, sequences = 0, tokens = 0;
   for (const data::PackedBatch& micro_batch : batches_[number]) {
     masked += std::ssize(micro_batch.masked_ids);
     sequences += std::ssize(micro_batch.sample_ids);
+    tokens += std::ssize(micro_batch.tokens);
   }
   const bert::TrainingStep step{.seed = 1,
                                 .step = static_cast<uint64_t>(++steps_),
                                 .masked_lm_scale = 1.0f / static_cast<float>(masked),
-                                .next_sentence_scale = 1.0f / static_cast<float>(sequences)};
+                                .next_sentence_scale = 1.0f / static_cast<float>(sequences),
+                                .token_scale = 1.0f / static_cast<float>(tokens)};
   layers_ = std::ranges::count_if(bert::layer_scales(model_->layer_drop(), step.seed, step.step,
                                                      static_cast<size_t>(bert_.layers)),
                                   [](float scale) { return scale > 0; });

@@ -119,6 +119,7 @@ void validate(const BertConfig& config, const std::string& source) {
 std::string to_text(const BertConfig& config) {
   // As it was written: 0.1, not the float nearest to it.
   const auto decimal = [](float value) { return std::stod(fmt::format("{}", value)); };
+  constexpr const char* kNorms[] = {"post", "pre", "none"};
   const bool exact = config.activation == device::Activation::kGelu;
   return nlohmann::ordered_json{{"vocab_size", config.vocab_size},
                                 {"hidden_size", config.hidden_size},
@@ -131,7 +132,7 @@ std::string to_text(const BertConfig& config) {
                                 {"hidden_dropout_prob", decimal(config.hidden_dropout)},
                                 {"attention_probs_dropout_prob", decimal(config.attention_dropout)},
                                 {"hidden_act", exact ? "gelu" : "gelu_new"},
-                                {"norm", config.norm == Norm::kPost ? "post" : "pre"}}
+                                {"norm", kNorms[static_cast<size_t>(config.norm)]}}
       .dump();
 }
 

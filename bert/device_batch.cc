@@ -50,6 +50,7 @@ DeviceBatch::Places::Places(const BatchCapacity& capacity) {
   tokens = place(capacity.tokens, sizeof(int32_t));
   segments = place(capacity.tokens, sizeof(int32_t));
   positions = place(capacity.tokens, sizeof(int32_t));
+  masked_count = place(1, sizeof(int32_t));
   end = next;
 }
 
@@ -70,6 +71,7 @@ DeviceBatch::DeviceBatch(device::Backend& backend, const BatchCapacity& capacity
   masked_positions = at(places_.masked_positions);
   masked_ids = at(places_.masked_ids);
   next_sentence = at(places_.next_sentence);
+  masked_count_ = at(places_.masked_count);
   sequences.cu_seqlens = at(places_.cu_seqlens);
   sequences.sample_ids = reinterpret_cast<const uint64_t*>(memory_.as<char>() + places_.sample_ids);
   std::memset(staging_.as<char>(), 0, places_.end);
@@ -101,6 +103,7 @@ void DeviceBatch::upload(device::Stream stream, const data::PackedBatch& batch) 
       static_cast<int32_t>(rounded.tokens));
   put(places_.masked_positions, batch.masked_positions, rounded.masked, -1);
   put(places_.masked_ids, batch.masked_ids, rounded.masked, -1);
+  put(places_.masked_count, {static_cast<int32_t>(batch.masked_ids.size())}, 1, 0);
   put(places_.next_sentence, batch.next_sentence, std::ssize(batch.next_sentence), 0);
   put(places_.sample_ids, batch.sample_ids, rounded.sequences, uint64_t{0});
   backend_.copy_to_device(stream, memory_.data(), staging_.as<char>(), places_.end);

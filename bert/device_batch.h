@@ -68,6 +68,12 @@ class DeviceBatch {
   const int32_t* next_sentence = nullptr;     // [B]
   int64_t masked = 0;                         // M
 
+  // Of T and M, those that were not filled up, which are the first.
+  device::StepValue<int32_t> token_count() const {
+    return device::value_at(sequences.cu_seqlens + samples);
+  }
+  device::StepValue<int32_t> masked_count() const { return device::value_at(masked_count_); }
+
   BatchShape shape() const;
 
  private:
@@ -75,7 +81,7 @@ class DeviceBatch {
   struct Places {
     explicit Places(const BatchCapacity& capacity);
     size_t sample_ids, cu_seqlens, next_sentence, masked_positions, masked_ids, tokens, segments,
-        positions;
+        positions, masked_count;
     size_t end;
   };
 
@@ -85,6 +91,7 @@ class DeviceBatch {
   Places places_;
   device::HostBuffer staging_;
   device::Buffer memory_;
+  const int32_t* masked_count_ = nullptr;    // in it
   std::optional<device::Stream> copied_on_;  // the last time
 };
 

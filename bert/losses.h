@@ -9,12 +9,16 @@ namespace strata::bert {
 struct Losses {
   device::LossTotals masked_lm;      // count: masked positions
   device::LossTotals next_sentence;  // count: sequences
+  // Before its weight, in training alone. count: rows, each as often as there are places.
+  device::LossTotals standardization = {};
 
+  // Of the task: without standardization.
   double mean_loss() const { return masked_lm.mean() + next_sentence.mean(); }
   double masked_lm_accuracy() const { return masked_lm.accuracy(); }
   Losses& operator+=(const Losses& other) {
     masked_lm += other.masked_lm;
     next_sentence += other.next_sentence;
+    standardization += other.standardization;
     return *this;
   }
 };

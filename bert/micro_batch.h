@@ -13,6 +13,9 @@ struct StepValues {
   uint64_t dropout_key = 0;
   float masked_lm_scale = 0;
   float next_sentence_scale = 0;
+  // Of StandardizationLoss, over tokens and over masked positions.
+  float standardization_scale = 0;
+  float masked_standardization_scale = 0;
 };
 
 struct MicroBatch {

@@ -16,7 +16,7 @@ constexpr int64_t kAlignment = 32;  // elements: 64 bytes in bf16
 // of decayed and one of undecayed elements.
 class Builder {
  public:
-  explicit Builder(ParameterLayout& layout) : layout_(layout) {}
+  Builder(ParameterLayout& layout, Norm norm) : layout_(layout), normalizes_(norm != Norm::kNone) {}
 
   Parameter matrix(const std::string& name, const std::string& hugging_face, int64_t rows,
                    int64_t cols) {
@@ -25,7 +25,13 @@ class Builder {
   Parameter vector(const std::string& name, const std::string& hugging_face, int64_t size) {
     return append({name, hugging_face, 0, 1, size, false});
   }
-  LayerNormPlace norm(const std::string& name, const std::string& hugging_face, int64_t size) {
+  // Without normalizing they are called Affine, as ResMLP (Touvron et al. 2021) does: the weights
+  // of a LayerNorm mean something else.
+  LayerNormPlace norm(std::string name, std::string hugging_face, int64_t size) {
+    for (std::string* text : {&name, &hugging_face}) {
+      const size_t at = text->rfind("LayerNorm");
+      if (!normalizes_ && at != std::string::npos) text->replace(at, 9, "Affine");
+    }
     const Parameter gamma = vector(name + "/gamma", hugging_face + ".weight", size);
     return {gamma, vector(name + "/beta", hugging_face + ".bias", size)};
   }
@@ -42,6 +48,7 @@ class Builder {
     return parameter;
   }
   ParameterLayout& layout_;
+  bool normalizes_;
 };
 
 // Three parameters of the same shape that follow each other without a gap.
@@ -127,12 +134,13 @@ void add_embeddings(const BertConfig& c, Builder& add, ParameterLayout& layout) 
 
 }  // namespace
 
-ParameterLayout::ParameterLayout(const BertConfig& config, const Stage& stage) : boundaries{0} {
+ParameterLayout::ParameterLayout(const BertConfig& config, const Stage& stage)
+    : norm(config.norm), boundaries{0} {
   if (!stage.deals(config.layers)) {
     fail("{} layers cannot be dealt to {} stages", config.layers, stage.count);
   }
   const auto blocks = static_cast<int>(config.layers) + 2;
-  Builder add(*this);
+  Builder add(*this, config.norm);
   if (stage.has_block(blocks - 1, blocks)) add_heads(config, add, *this);
   layers.resize(static_cast<size_t>(config.layers));
   for (int64_t layer = config.layers - 1; layer >= 0; --layer) {

@@ -30,6 +30,7 @@ struct Parameter {
 struct LinearPlace {
   Parameter weight, bias;
 };
+// Of a model without LayerNorm: of the gain and bias that are left.
 struct LayerNormPlace {
   Parameter gamma, beta;
 };
@@ -58,6 +59,7 @@ struct ParameterLayout {
   // are not dealt to its pipeline's stages evenly.
   explicit ParameterLayout(const BertConfig& config, const Stage& stage = {});
 
+  Norm norm = Norm::kPost;
   std::vector<Parameter> all;  // by offset
   int64_t size = 0;  // elements of the arena; gaps between parameters stay zero, gradients' too
 

@@ -21,7 +21,7 @@ struct EvalOptions {
 };
 
 void print(const bert::Losses& losses, int64_t samples, bool json) {
-  const auto& [masked, next] = losses;
+  const auto& [masked, next, standardization] = losses;
   if (json) {
     const nlohmann::ordered_json result = {
         {"samples", samples},

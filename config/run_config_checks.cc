@@ -110,15 +110,22 @@ void find_conflicts_of_variants(const RunConfig& config, std::vector<Conflict>& 
   const bool closed = config.run.division == Division::kClosed;
   if (config.model.norm != NormKind::kPost) {
     if (closed) {
-      conflicts.push_back({"model.norm",
-                           "pre is for the open division (run.division is closed); "
-                           "use post"});
+      conflicts.push_back(
+          {"model.norm", fmt::format("{} is for the open division (run.division is closed); "
+                                     "use post",
+                                     name_of(config.model.norm))});
     }
-    if (config.model.precision == Precision::kFp8) {
+    if (config.model.norm == NormKind::kPre && config.model.precision == Precision::kFp8) {
       conflicts.push_back({"model.norm",
                            "pre is not built for model.precision fp8; use post, or "
                            "bf16"});
     }
+  }
+  if (config.standardization.enabled() && config.model.norm != NormKind::kNone) {
+    conflicts.push_back({"standardization.weight",
+                         fmt::format("the loss stands in for LayerNorm, which model.norm {} has; "
+                                     "set model.norm to none, or weight to 0",
+                                     name_of(config.model.norm))});
   }
   if (config.layer_drop.theta >= 1) return;
   if (config.model.norm != NormKind::kPre) {

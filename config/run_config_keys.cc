@@ -95,7 +95,7 @@ ConfigSection model_section() {
        key("precision", get, &S::precision, Choice<Precision>{},
            "Type of weights and activations in GEMMs."),
        key("norm", get, &S::norm, Choice<NormKind>{},
-           "Where LayerNorm stands. Checkpoints of the other kind are refused. pre: with the "
+           "Where LayerNorm stands. Checkpoints of another kind are refused. pre: with the "
            "backends "
            "cpu, cuda and reference.")});
 }
@@ -130,6 +130,19 @@ ConfigSection loss_scale_section() {
            "The first steps' scale, a power of two. A skipped step halves it, to 1 at least."),
        key("growth_steps", get, &S::growth_steps, Integer<int64_t>{1, kTrillion},
            "After so many steps without a skipped one it is doubled, to 2^24 at most.")});
+}
+
+ConfigSection standardization_section() {
+  using S = bert::Standardization;
+  const auto get = [](auto& config) -> auto& { return config.standardization; };
+  return section(
+      "standardization",
+      "Standardization loss (Collins et al., arXiv 1903.00925): at every place where a LayerNorm "
+      "stood the training loss gains `weight` times the mean of 1/2 (mean^2 + variance - "
+      "log(variance) - 1). Needs `model.norm` none; not in evaluation; open division only.",
+      {key("weight", get, &S::weight, Number::at_least(0), "0: there is no such loss."),
+       key("axis", get, &S::axis, Choice<StandardizationAxis>{},
+           "What mean and variance are of.")});
 }
 
 ConfigSection device_section() {
@@ -410,12 +423,25 @@ ConfigSection log_section() {
 }  // namespace
 
 const std::vector<ConfigSection>& config_sections() {
-  static const std::vector<ConfigSection> kSections = {
-      run_section(),        model_section(),     layer_drop_section(), loss_scale_section(),
-      device_section(),     data_section(),      batch_section(),      load_balance_section(),
-      parallel_section(),   ouroboros_section(), optimizer_section(),  schedule_section(),
-      clip_section(),       reduce_section(),    target_section(),     initialization_section(),
-      checkpoint_section(), log_section()};
+  static const std::vector<ConfigSection> kSections = {run_section(),
+                                                       model_section(),
+                                                       layer_drop_section(),
+                                                       standardization_section(),
+                                                       loss_scale_section(),
+                                                       device_section(),
+                                                       data_section(),
+                                                       batch_section(),
+                                                       load_balance_section(),
+                                                       parallel_section(),
+                                                       ouroboros_section(),
+                                                       optimizer_section(),
+                                                       schedule_section(),
+                                                       clip_section(),
+                                                       reduce_section(),
+                                                       target_section(),
+                                                       initialization_section(),
+                                                       checkpoint_section(),
+                                                       log_section()};
   return kSections;
 }
 

@@ -52,7 +52,15 @@ constexpr NamedChoice<PipelineKind> kPipelines[] = {
 constexpr NamedChoice<NormKind> kNorms[] = {
     {NormKind::kPost, "post", "after the sum of every sublayer and its input, as BERT has it"},
     {NormKind::kPre, "pre",
-     "before every sublayer, and once before the heads; not with fp8; open division only"}};
+     "before every sublayer, and once before the heads; not with fp8; open division only"},
+    {NormKind::kNone, "none",
+     "nowhere, its gain and bias alone are left, to be trained with `standardization`; open "
+     "division only"}};
+constexpr NamedChoice<StandardizationAxis> kStandardizationAxes[] = {
+    {StandardizationAxis::kUnit, "unit",
+     "of each hidden unit over a micro-batch's tokens, so that how batches are cut changes what is "
+     "learned"},
+    {StandardizationAxis::kToken, "token", "of each token over its hidden units"}};
 constexpr NamedChoice<TiedGradient> kTiedGradients[] = {
     {TiedGradient::kSum, "sum", "as without delay"},
     {TiedGradient::kAverage, "average", "half their sum, once there is delay"}};
@@ -152,6 +160,10 @@ std::span<const NamedChoice<NormKind>> choices_of() {
   return kNorms;
 }
 template <>
+std::span<const NamedChoice<StandardizationAxis>> choices_of() {
+  return kStandardizationAxes;
+}
+template <>
 std::span<const NamedChoice<TiedGradient>> choices_of() {
   return kTiedGradients;
 }
@@ -189,6 +201,7 @@ const char* name_of(AccumulationOrder value) { return find_name(value); }
 const char* name_of(ActivationPolicy value) { return find_name(value); }
 const char* name_of(PipelineKind value) { return find_name(value); }
 const char* name_of(NormKind value) { return find_name(value); }
+const char* name_of(StandardizationAxis value) { return find_name(value); }
 const char* name_of(TiedGradient value) { return find_name(value); }
 const char* name_of(OptimizerKind value) { return find_name(value); }
 const char* name_of(Sharding value) { return find_name(value); }

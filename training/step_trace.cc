@@ -41,6 +41,9 @@ void StepTrace::add(const StepResult& step) {
     line.update({{"masked_lm_loss", step.losses->masked_lm.mean()},
                  {"next_sentence_loss", step.losses->next_sentence.mean()},
                  {"masked_lm_accuracy", step.losses->masked_lm_accuracy()}});
+    if (step.losses->standardization.count > 0) {
+      line["standardization_loss"] = step.losses->standardization.mean();
+    }
   }
   line.update({{"learning_rate", step.learning_rate},
                {"tokens", step.tokens},

@@ -84,9 +84,11 @@ StepResult Trainer::step() {
 // Replicas' gradients are averaged, so each is scaled up to make the average the gradient of the
 // global mean; and by the loss's scale, which the buckets take out again.
 bert::TrainingStep Trainer::next_global_batch() {
-  int64_t masked = 0, sequences = 0;
+  int64_t masked = 0, sequences = 0, tokens = 0;
   for (const uint32_t place : step_plan_->next_step()) {
-    masked += train_->index().classes().of(place).masked;
+    const data::SampleClass& alike = train_->index().classes().of(place);
+    masked += alike.masked;
+    tokens += alike.length;
     ++sequences;
   }
   const float scale = loss_scale_ ? loss_scale_->scale : 1.0f;
@@ -94,7 +96,8 @@ bert::TrainingStep Trainer::next_global_batch() {
   return {.seed = seed_,
           .step = static_cast<uint64_t>(step_),
           .masked_lm_scale = replicas / static_cast<float>(std::max<int64_t>(masked, 1)),
-          .next_sentence_scale = replicas / static_cast<float>(sequences)};
+          .next_sentence_scale = replicas / static_cast<float>(sequences),
+          .token_scale = replicas / static_cast<float>(tokens)};
 }
 
 TrainingState Trainer::state() {

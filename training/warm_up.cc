@@ -119,7 +119,8 @@ class Preparation {
   bert::Model& model_;
   Trainer& trainer_;
   BatchShapes first_step_, training_, evaluation_;
-  bert::TrainingStep step_{.step = 1, .masked_lm_scale = 0.0f, .next_sentence_scale = 0.0f};
+  bert::TrainingStep step_{
+      .step = 1, .masked_lm_scale = 0.0f, .next_sentence_scale = 0.0f, .token_scale = 0.0f};
 };
 
 }  // namespace

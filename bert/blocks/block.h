@@ -14,6 +14,7 @@
 
 namespace strata::bert {
 
+class Standardizer;
 struct Workspace;
 
 // What all blocks of a model share; it outlives them.
@@ -22,7 +23,10 @@ struct BlockContext {
   device::Backend& backend;
   ParameterStore& parameters;
   Workspace& workspace;
-  BatchCapacity capacity;  // of a micro-batch, rounded up as batches are
+  BatchCapacity capacity;                // of a micro-batch, rounded up as batches are
+  Standardizer* standardizer = nullptr;  // null: no standardization loss
+
+  bool normalizes() const { return config.norm != Norm::kNone; }
 
   // Memory for activations, which are of the compute dtype, and for statistics, of the master
   // dtype.

@@ -1,5 +1,7 @@
 #include "bert/blocks/embeddings.h"
 
+#include "bert/blocks/standardizer.h"
+
 namespace strata::bert {
 
 Embeddings::Embeddings(const BlockContext& context, const ParameterLayout& layout, int index,
@@ -19,7 +21,7 @@ std::unique_ptr<BlockActivations> Embeddings::make_activations() const {
   const int64_t t = context_.capacity.tokens;
   auto saved = std::make_unique<Saved>();
   saved->normalized = context_.activation_buffer(t * context_.config.hidden_size);
-  saved->inverse_stddev = context_.statistics_buffer(t);
+  if (context_.normalizes()) saved->inverse_stddev = context_.statistics_buffer(t);
   return saved;
 }
 
@@ -27,27 +29,33 @@ device::Dropout Embeddings::dropout(const MicroBatch& micro_batch) const {
   return micro_batch.dropout(context_.config.hidden_dropout, 0, device::DropoutSite::kEmbeddings);
 }
 
+device::Tensor Embeddings::inverse_stddev(const Saved& saved, int64_t tokens) const {
+  if (!context_.normalizes()) return {};
+  return context_.statistics(saved.inverse_stddev, 1, tokens);
+}
+
 void Embeddings::forward(const MicroBatch& micro_batch, const Activations& activations) {
   const int64_t t = micro_batch.tokens(), h = context_.config.hidden_size;
   const ParameterStore& parameters = context_.parameters;
   const DeviceBatch& batch = *micro_batch.batch;
   const auto& saved = activations.of<Saved>(index());
-  context_.backend.embeddings_forward(
-      kCompute, {.token_ids = batch.tokens,
-                 .segment_ids = batch.segments,
-                 .positions = batch.positions,
-                 .sequences = batch.sequences,
-                 .word = parameters.weight(layout_.word_embeddings),
-                 .position = parameters.weight(layout_.position_embeddings),
-                 .segment = parameters.weight(layout_.segment_embeddings),
-                 .gamma = parameters.weight(layout_.embeddings_norm.gamma),
-                 .beta = parameters.weight(layout_.embeddings_norm.beta),
-                 .epsilon = context_.config.layer_norm_epsilon,
-                 .dropout = dropout(micro_batch),
-                 .normalized = context_.activation(saved.normalized, t, h),
-                 .inverse_stddev = context_.statistics(saved.inverse_stddev, 1, t),
-                 .y = activations.output(index(), t),
-                 .y_float8 = output_copy(micro_batch, activations)});
+  context_.backend.embeddings_forward(kCompute,
+                                      {.token_ids = batch.tokens,
+                                       .segment_ids = batch.segments,
+                                       .positions = batch.positions,
+                                       .sequences = batch.sequences,
+                                       .word = parameters.weight(layout_.word_embeddings),
+                                       .position = parameters.weight(layout_.position_embeddings),
+                                       .segment = parameters.weight(layout_.segment_embeddings),
+                                       .gamma = parameters.weight(layout_.embeddings_norm.gamma),
+                                       .beta = parameters.weight(layout_.embeddings_norm.beta),
+                                       .normalize = context_.normalizes(),
+                                       .epsilon = context_.config.layer_norm_epsilon,
+                                       .dropout = dropout(micro_batch),
+                                       .normalized = context_.activation(saved.normalized, t, h),
+                                       .inverse_stddev = inverse_stddev(saved, t),
+                                       .y = activations.output(index(), t),
+                                       .y_float8 = output_copy(micro_batch, activations)});
 }
 
 void Embeddings::backward(const MicroBatch& micro_batch, const Activations& activations) {
@@ -60,6 +68,11 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
     parameters.clear_gradient(layout_.position_embeddings);
     parameters.clear_gradient(layout_.segment_embeddings);
   }
+  const device::Tensor normalized = context_.activation(saved.normalized, t, h);
+  device::StandardizationGradient standardization;
+  if (Standardizer* standardizer = context_.standardizer) {
+    standardization = standardizer->gradient(micro_batch, RowsOf::kTokens, normalized);
+  }
   context_.backend.embeddings_backward(
       kCompute,
       {.token_ids = batch.tokens,
@@ -67,9 +80,11 @@ void Embeddings::backward(const MicroBatch& micro_batch, const Activations& acti
        .positions = batch.positions,
        .sequences = batch.sequences,
        .dy = activations.gradient(t),
-       .normalized = context_.activation(saved.normalized, t, h),
-       .inverse_stddev = context_.statistics(saved.inverse_stddev, 1, t),
+       .normalized = normalized,
+       .inverse_stddev = inverse_stddev(saved, t),
        .gamma = parameters.weight(layout_.embeddings_norm.gamma),
+       .normalize = context_.normalizes(),
+       .standardization = standardization,
        .dropout = dropout(micro_batch),
        .d_word = input_words() ? input_words() : parameters.gradient(layout_.word_embeddings),
        .d_position = parameters.gradient(layout_.position_embeddings),

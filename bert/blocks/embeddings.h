@@ -33,9 +33,10 @@ class Embeddings final : public Block {
 
  private:
   struct Saved final : BlockActivations {
-    device::Buffer normalized, inverse_stddev;
+    device::Buffer normalized, inverse_stddev;  // the latter empty without LayerNorm
   };
   device::Dropout dropout(const MicroBatch& micro_batch) const;
+  device::Tensor inverse_stddev(const Saved& saved, int64_t tokens) const;
 
   const ParameterLayout& layout_;
   WordGradient word_gradient_;

@@ -27,13 +27,13 @@ EncoderLayer::EncoderLayer(const BlockContext& context, const ParameterLayout& l
       attention_(context, layer),
       attention_output_(context, layout.layers[layer].attention_output,
                         gemm(scales, layer, 1, context.workspace.float8_dy.attention_output)),
-      attention_norm_(context, layout.layers[layer].attention_norm, context.capacity.tokens,
+      attention_norm_(context, layout.layers[layer].attention_norm,
                       {context.config.hidden_dropout, layer, DropoutSite::kAttentionOutput}),
       intermediate_(context, layout.layers[layer].intermediate,
                     gemm(scales, layer, 2, context.workspace.float8_dy.intermediate)),
       output_(context, layout.layers[layer].output,
               gemm(scales, layer, 3, context.workspace.float8_dy.output)),
-      output_norm_(context, layout.layers[layer].output_norm, context.capacity.tokens,
+      output_norm_(context, layout.layers[layer].output_norm,
                    {context.config.hidden_dropout, layer, DropoutSite::kOutput}) {}
 
 std::unique_ptr<BlockActivations> EncoderLayer::make_activations() const {

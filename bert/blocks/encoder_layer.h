@@ -1,5 +1,5 @@
 // One layer of the encoder: self-attention, then two linear layers, each followed by a residual
-// connection and LayerNorm (post-LN, as BERT has it).
+// connection and LayerNorm (post-LN, as BERT has it), or what is left of it without normalizing.
 #pragma once
 
 #include "bert/blocks/attention.h"

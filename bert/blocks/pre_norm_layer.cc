@@ -14,11 +14,11 @@ PreNormLayer::PreNormLayer(const BlockContext& context, const ParameterLayout& l
     : Block(context, fmt::format("layer_{}", layer), index,
             layout.group(fmt::format("layer_{}", layer))),
       layer_(layer),
-      attention_norm_(context, layout.layers[layer].attention_norm, context.capacity.tokens),
+      attention_norm_(context, layout.layers[layer].attention_norm),
       query_key_value_(context, layout.layers[layer].query_key_value),
       attention_(context, layer),
       attention_output_(context, layout.layers[layer].attention_output),
-      output_norm_(context, layout.layers[layer].output_norm, context.capacity.tokens,
+      output_norm_(context, layout.layers[layer].output_norm,
                    {context.config.hidden_dropout, layer, DropoutSite::kAttentionOutput}),
       intermediate_(context, layout.layers[layer].intermediate),
       output_(context, layout.layers[layer].output) {}

@@ -5,8 +5,11 @@ namespace strata::bert {
 using device::Tensor;
 
 ResidualNorm::Saved ResidualNorm::make_saved() const {
-  return {.normalized = context_.activation_buffer(rows_ * context_.config.hidden_size),
-          .inverse_stddev = context_.statistics_buffer(rows_)};
+  const BatchCapacity& most = context_.capacity;
+  const int64_t rows = rows_ == RowsOf::kTokens ? most.tokens : most.masked;
+  Saved saved{.normalized = context_.activation_buffer(rows * context_.config.hidden_size)};
+  if (context_.normalizes()) saved.inverse_stddev = context_.statistics_buffer(rows);
+  return saved;
 }
 
 Tensor ResidualNorm::normalized(const Saved& saved, int64_t rows) const {
@@ -14,6 +17,7 @@ Tensor ResidualNorm::normalized(const Saved& saved, int64_t rows) const {
 }
 
 Tensor ResidualNorm::inverse_stddev(const Saved& saved, int64_t rows) const {
+  if (!context_.normalizes()) return {};
   return context_.statistics(saved.inverse_stddev, 1, rows);
 }
 
@@ -25,6 +29,7 @@ void ResidualNorm::forward(const MicroBatch& micro_batch, const Saved& saved,
                            device::ResidualLayerNormForward op) const {
   op.gamma = context_.parameters.weight(place_.gamma);
   op.beta = context_.parameters.weight(place_.beta);
+  op.normalize = context_.normalizes();
   op.epsilon = context_.config.layer_norm_epsilon;
   op.dropout = dropout(micro_batch);
   if (dropout_.probability > 0) op.sequences = micro_batch.batch->sequences;
@@ -38,6 +43,10 @@ void ResidualNorm::backward(const MicroBatch& micro_batch, const Saved& saved,
   op.normalized = normalized(saved, op.dy.rows);
   op.inverse_stddev = inverse_stddev(saved, op.dy.rows);
   op.gamma = context_.parameters.weight(place_.gamma);
+  op.normalize = context_.normalizes();
+  if (Standardizer* standardizer = context_.standardizer) {
+    op.standardization = standardizer->gradient(micro_batch, rows_, op.normalized);
+  }
   op.dropout = dropout(micro_batch);
   if (dropout_.probability > 0) op.sequences = micro_batch.batch->sequences;
   op.accumulate = micro_batch.accumulate;

@@ -1,8 +1,10 @@
 // y = LayerNorm(residual + scale * dropout(x)): after a sublayer; of pre-LN between two of them,
-// with the sum kept, and without a residual before the first.
+// with the sum kept, and without a residual before the first. Of a model without LayerNorm gamma *
+// sum + beta, with the standardization loss of the sum.
 #pragma once
 
 #include "bert/blocks/block.h"
+#include "bert/blocks/standardizer.h"
 
 namespace strata::bert {
 
@@ -11,7 +13,7 @@ class ResidualNorm {
   // What forward leaves for backward.
   struct Saved {
     device::Buffer normalized;      // [rows, H]
-    device::Buffer inverse_stddev;  // [rows] master dtype
+    device::Buffer inverse_stddev;  // [rows] master dtype; empty without LayerNorm
   };
   // Where dropout stands in the model; the masked-LM head has none.
   struct DropoutPlace {
@@ -20,12 +22,12 @@ class ResidualNorm {
     device::DropoutSite site = device::DropoutSite::kOutput;
   };
 
-  // `rows`: the most that there are.
-  ResidualNorm(const BlockContext& context, const LayerNormPlace& place, int64_t rows)
-      : ResidualNorm(context, place, rows, DropoutPlace()) {}
-  ResidualNorm(const BlockContext& context, const LayerNormPlace& place, int64_t rows,
-               const DropoutPlace& dropout)
-      : context_(context), place_(place), rows_(rows), dropout_(dropout) {}
+  ResidualNorm(const BlockContext& context, const LayerNormPlace& place,
+               RowsOf rows = RowsOf::kTokens)
+      : ResidualNorm(context, place, DropoutPlace(), rows) {}
+  ResidualNorm(const BlockContext& context, const LayerNormPlace& place,
+               const DropoutPlace& dropout, RowsOf rows = RowsOf::kTokens)
+      : context_(context), place_(place), dropout_(dropout), rows_(rows) {}
 
   Saved make_saved() const;
 
@@ -44,8 +46,8 @@ class ResidualNorm {
 
   const BlockContext& context_;
   LayerNormPlace place_;
-  int64_t rows_;
   DropoutPlace dropout_;
+  RowsOf rows_;
 };
 
 }  // namespace strata::bert

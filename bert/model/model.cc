@@ -21,6 +21,15 @@ Model::Model(const BertConfig& config, device::Backend& backend, const BatchCapa
       workspace_(backend, config, options.rounding.rounded(capacity), options.float8),
       step_values_(backend, static_cast<size_t>(slots_.count()) * sizeof(StepValues)),
       context_{config_, backend, parameters_, workspace_, options.rounding.rounded(capacity)} {
+  if (config.norm == Norm::kNone && !backend.has_standardization()) {
+    fail("{}: has no model without LayerNorm", backend.description());
+  }
+  if (options.standardization.enabled()) {
+    if (config.norm != Norm::kNone)
+      fail("the standardization loss replaces LayerNorm (model.norm none)");
+    standardizer_.emplace(backend, config, context_.capacity, options.standardization.axis);
+    context_.standardizer = &*standardizer_;
+  }
   if (config.norm == Norm::kPre) {
     if (options.float8) fail("FP8 goes with LayerNorm after sublayers (model.norm post)");
     if (!backend.has_pre_norm()) fail("{}: has no pre-LN", backend.description());
@@ -153,9 +162,13 @@ MicroBatch Model::begin(const TrainingStep& step) {
   if (!step.accumulate) std::ranges::fill(words_of_step_, 0);
   for (const int32_t token : uploaded_tokens_) words_of_step_[static_cast<size_t>(token)] = 1;
   step_ = step.step;
+  const float standardization = static_cast<float>(options_.standardization.weight /
+                                                   static_cast<double>(config_.hidden_size));
   const StepValues values{.dropout_key = device::dropout_step_key(step.seed, step.step),
                           .masked_lm_scale = step.masked_lm_scale,
-                          .next_sentence_scale = step.next_sentence_scale};
+                          .next_sentence_scale = step.next_sentence_scale,
+                          .standardization_scale = step.token_scale * standardization,
+                          .masked_standardization_scale = step.masked_lm_scale * standardization};
   const int64_t slot = slots_.slot_of(batch);
   auto* const step_values = step_values_.as<StepValues>() + slot;
   backend_.store(kCompute, step_values, &values, sizeof values);
@@ -246,9 +259,14 @@ Losses Model::take_losses() { return take_losses(true); }
 Losses Model::take_evaluation_losses() { return take_losses(false); }
 
 Losses Model::take_losses(bool training) {
-  if (heads_) return heads_->take_losses(training);
-  backend_.synchronize(kCompute);
-  return {};
+  Losses losses;
+  if (heads_) {
+    losses = heads_->take_losses(training);
+  } else {
+    backend_.synchronize(kCompute);
+  }
+  if (training && standardizer_) losses.standardization = standardizer_->take_totals();
+  return losses;
 }
 
 }  // namespace strata::bert

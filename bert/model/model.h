@@ -14,6 +14,7 @@
 #include "bert/blocks/block.h"
 #include "bert/blocks/embeddings.h"
 #include "bert/blocks/layer_drop.h"
+#include "bert/blocks/standardizer.h"
 #include "bert/blocks/workspace.h"
 #include "bert/config.h"
 #include "bert/float8_scales.h"
@@ -35,6 +36,9 @@ struct TrainingStep {
   uint64_t step = 0;
   float masked_lm_scale = 1.0f;      // d(loss)/d(one masked position's cross-entropy)
   float next_sentence_scale = 1.0f;  // d(loss)/d(one sequence's cross-entropy)
+  // d(loss)/d(one token's standardization loss), before its weight. Of masked positions it is
+  // masked_lm_scale.
+  float token_scale = 1.0f;
   // Not the step's first micro-batch: weights are the same, and gradients are added to those that
   // are there, which the first one's overwrite.
   bool accumulate = false;
@@ -59,6 +63,8 @@ struct ModelOptions {
   std::vector<int> delays;
   // Layers that steps leave out. With pre-LN alone.
   LayerDrop layer_drop;
+  // Of a model without LayerNorm alone.
+  Standardization standardization;
   // This rank keeps shards of gradients, or of weights and gradients. Absent: all of them.
   std::optional<Sharding> sharding;
 };
@@ -185,7 +191,8 @@ class Model {
   ParameterStore parameters_;
   BatchSlots slots_;
   Workspace workspace_;
-  std::optional<Float8Scales> scales_;            // of FP8
+  std::optional<Float8Scales> scales_;  // of FP8
+  std::optional<Standardizer> standardizer_;
   device::Buffer step_values_;                    // [slots] StepValues
   std::vector<std::vector<float>> layer_scales_;  // of every slot, where layers are dropped
   std::optional<uint64_t> step_;                  // that the last micro-batch was of

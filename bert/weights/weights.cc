@@ -110,23 +110,33 @@ struct WeightFile {
   }
 };
 
-// Weights of one kind of layer mean something else in the other.
+// Weights of one kind of layer mean something else in another.
 void check_norms(const std::map<std::string, StoredTensor>& tensors, const ParameterLayout& layout,
                  const std::filesystem::path& path) {
   const auto has = [&](const char* part) {
     return std::ranges::any_of(
         tensors, [&](const auto& tensor) { return tensor.first.find(part) != std::string::npos; });
   };
-  const bool is_pre = has("PreAttentionLayerNorm"),
-             is_post = has("attention.output.LayerNorm") || has("attention/output/LayerNorm");
-  const bool wants_pre = layout.final_norm.gamma.size() > 0;
-  if (is_pre != is_post && is_pre != wants_pre) {
-    fail(
-        "{}: has the weights of a model with LayerNorm {} every sublayer, which are of no use to "
-        "one with LayerNorm {} it; set model.norm to {}, or model.checkpoint to none",
-        path.string(), is_pre ? "before" : "after", is_pre ? "after" : "before",
-        is_pre ? "pre" : "post");
-  }
+  struct Kind {
+    Norm norm;
+    bool found;
+    const char* what;
+    const char* key;
+  };
+  const Kind kinds[] = {
+      {Norm::kPre, has("PreAttentionLayerNorm"), "LayerNorm before every sublayer", "pre"},
+      {Norm::kPost, has("attention.output.LayerNorm") || has("attention/output/LayerNorm"),
+       "LayerNorm after every sublayer", "post"},
+      {Norm::kNone, has("attention.output.Affine") || has("attention/output/Affine"),
+       "no LayerNorm", "none"}};
+  if (std::ranges::count_if(kinds, &Kind::found) != 1) return;
+  const Kind& is = *std::ranges::find_if(kinds, &Kind::found);
+  const Kind& wanted = *std::ranges::find(kinds, layout.norm, &Kind::norm);
+  if (is.norm == wanted.norm) return;
+  fail(
+      "{}: has the weights of a model with {}, which are of no use to one with {}; set model.norm "
+      "to {}, or model.checkpoint to none",
+      path.string(), is.what, wanted.what, is.key);
 }
 
 WeightFile open_weights(const std::filesystem::path& path) {

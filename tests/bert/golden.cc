@@ -66,6 +66,13 @@ Golden Golden::pre_norm(const std::string& name) {
   return golden;
 }
 
+Golden Golden::standardized(const std::string& axis) {
+  Golden golden(2);
+  golden.config.norm = Norm::kNone;
+  golden.values = read_exactly(golden_file(fmt::format("standardization/{}.safetensors", axis)));
+  return golden;
+}
+
 Golden::Comparison Golden::compare(const Parameter& parameter, const double* gradient) const {
   Comparison result;
   const auto check = [&](const std::string& name, const std::vector<double>& actual) {
@@ -97,6 +104,12 @@ Golden::Comparison Golden::compare(const Parameter& parameter, const double* gra
 
 HostWeights golden_weights(const ParameterLayout& layout) {
   return load_weights(layout, golden_file("bert/bert_tiny.safetensors"), 0).values;
+}
+
+HostWeights golden_affine_weights(const BertConfig& config) {
+  BertConfig post = config;
+  post.norm = Norm::kPost;  // laid out alike
+  return golden_weights(ParameterLayout(post));
 }
 
 HostWeights golden_pre_norm_weights(const ParameterLayout& layout) {

@@ -19,6 +19,11 @@ struct Golden {
   // What tests/golden/pre_norm/pre_norm.py wrote: "plain", "scaled" or "dropped".
   static Golden pre_norm(const std::string& name);
 
+  // What tests/golden/standardization/standardization.py wrote, "unit" or "token": of
+  // kStandardizationWeight.
+  static Golden standardized(const std::string& axis);
+  static constexpr double kStandardizationWeight = 0.25;
+
   // Largest difference between a parameter's gradient and the golden one, and the largest golden
   // value, and sums of squares: of the vector itself, or of the matrix's products with the script's
   // probe vectors.
@@ -38,6 +43,8 @@ struct Golden {
 
 // The weights the golden gradients belong to.
 HostWeights golden_weights(const ParameterLayout& layout);
+// The same, where gain and bias are what LayerNorm leaves.
+HostWeights golden_affine_weights(const BertConfig& config);
 HostWeights golden_pre_norm_weights(const ParameterLayout& layout);
 
 // The samples of `batch` one by one.

@@ -17,8 +17,9 @@ struct Subject {
   Subject(device::Backend& backend_, const BertConfig& config, const data::PackedBatch& batch,
           const ModelOptions& options = {})
       : backend(backend_), model(config, backend_, capacity_of(batch), options) {
-    model.set_weights(config.norm == Norm::kPre ? golden_pre_norm_weights(model.layout())
-                                                : golden_weights(model.layout()));
+    model.set_weights(config.norm == Norm::kPre    ? golden_pre_norm_weights(model.layout())
+                      : config.norm == Norm::kNone ? golden_affine_weights(config)
+                                                   : golden_weights(model.layout()));
   }
 
   static BatchCapacity capacity_of(const data::PackedBatch& batch) {
@@ -67,6 +68,7 @@ inline TrainingStep mean_step(const data::PackedBatch& batch) {
   step.step = 3;
   step.masked_lm_scale = 1.0f / static_cast<float>(batch.masked_ids.size());
   step.next_sentence_scale = 1.0f / static_cast<float>(batch.sample_ids.size());
+  step.token_scale = 1.0f / static_cast<float>(batch.tokens.size());
   return step;
 }
 

@@ -72,6 +72,30 @@ TEST(RunConfigChecks, OrdersOfWorkThatCannotBeCombinedAreRefused) {
             "fp8, whose copies of activations are kept; use keep, or bf16");
 }
 
+TEST(RunConfigChecks, TheStandardizationLossIsOfModelsWithoutLayerNorm) {
+  RunConfig config;
+  config.model.norm = NormKind::kNone;
+  EXPECT_EQ(conflict_of(config), "");
+  config.standardization.weight = 0.5;
+  EXPECT_EQ(conflict_of(config), "");
+  config.model.precision = Precision::kFp8;
+  config.batch.round_tokens = 64;
+  EXPECT_EQ(conflict_of(config), "");
+  config.run.division = Division::kClosed;
+  EXPECT_EQ(conflict_of(config),
+            "<model.norm>: model.norm: none is for the open division (run.division is closed); use "
+            "post");
+  config = {};
+  config.standardization.weight = 0.5;
+  EXPECT_EQ(conflict_of(config),
+            "<standardization.weight>: standardization.weight: the loss stands in for LayerNorm, "
+            "which model.norm post has; set model.norm to none, or weight to 0");
+  config.model.norm = NormKind::kPre;
+  EXPECT_EQ(conflict_of(config),
+            "<standardization.weight>: standardization.weight: the loss stands in for LayerNorm, "
+            "which model.norm pre has; set model.norm to none, or weight to 0");
+}
+
 TEST(RunConfigChecks, EarlyWordsNeedGradientsThatAreReducedWhole) {
   RunConfig config;
   config.reduce.early_words = true;

@@ -232,6 +232,7 @@ TEST_F(RunConfigTest, EveryKeyWritesAMemberOfItsOwn) {
                                      "state",
                                      "average",
                                      "pre",
+                                     "token",
                                      "contiguous",
                                      "{linear: 1, quadratic: 1}"};
   const RunConfig before = load(kSmallest);

@@ -200,6 +200,11 @@ TEST_F(GoingOn, AnotherModelIsRefusedByWhatDiffers) {
     EXPECT_NE(error.find(std::string("another model: ") + said), std::string::npos)
         << error << " for " << change;
   }
+  write_file_atomically(directory_ / "model.json", model);
+  config_.model.norm = config::NormKind::kNone;
+  const std::string error = testing_support::error_of([&] { facts(); });
+  EXPECT_NE(error.find("another model: norm is \"none\", was \"post\""), std::string::npos)
+      << error;
 }
 
 // What is wrong with the data is known once the clock runs.

@@ -29,11 +29,16 @@ TEST_F(StepTraceTest, IsOneJsonLineAStep) {
   step.gradient_norm = 2.5;
   step.losses.reset();
   trace.add(step);
+  step = a_step();
+  step.losses->standardization = {3.0, 0, 12};
+  trace.add(step);
   trace.finish();
   std::istringstream lines(read_file(directory_ / "steps.jsonl"));
-  std::string first, second, third;
-  ASSERT_TRUE(std::getline(lines, first) && std::getline(lines, second));
-  EXPECT_FALSE(std::getline(lines, third));
+  std::string first, second, third, fourth;
+  ASSERT_TRUE(std::getline(lines, first) && std::getline(lines, second) &&
+              std::getline(lines, third));
+  EXPECT_FALSE(std::getline(lines, fourth));
+  EXPECT_EQ(nlohmann::json::parse(third)["standardization_loss"], 0.25);
   const auto json = nlohmann::json::parse(first);
   EXPECT_EQ(json["step"], 3);
   EXPECT_EQ(json["masked_lm_loss"], 1.5);
@@ -43,6 +48,7 @@ TEST_F(StepTraceTest, IsOneJsonLineAStep) {
   EXPECT_EQ(json["tokens"], 99);
   EXPECT_EQ(json["seconds"], 0.5);
   EXPECT_FALSE(json.contains("gradient_norm")) << "none was computed";
+  EXPECT_FALSE(json.contains("standardization_loss")) << "there is none";
   const auto without_losses = nlohmann::json::parse(second);
   EXPECT_EQ(without_losses["gradient_norm"], 2.5);
   EXPECT_EQ(without_losses["seconds"], 0.5);

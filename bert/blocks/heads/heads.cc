@@ -14,7 +14,7 @@ constexpr int kHeads = 2;
 
 Heads::Heads(const BlockContext& context, const ParameterLayout& layout, int index)
     : Block(context, "heads", index, layout.group("heads")),
-      norm_(context, layout.final_norm, context.capacity.tokens),
+      norm_(context, layout.final_norm),
       masked_lm_(context, layout),
       next_sentence_(context, layout),
       totals_(context.backend, 2 * kHeads * sizeof(LossTotals)) {}
@@ -64,7 +64,7 @@ Losses Heads::take_losses(bool training) {
   context_.backend.copy_to_host(kCompute, sums, totals(training), sizeof sums);
   context_.backend.synchronize(kCompute);
   context_.backend.fill_zero(kCompute, totals(training), sizeof sums);
-  return {sums[0], sums[1]};
+  return {.masked_lm = sums[0], .next_sentence = sums[1]};
 }
 
 LossTotals* Heads::totals(bool training) const {

@@ -8,7 +8,7 @@ MaskedLmHead::MaskedLmHead(const BlockContext& context, const ParameterLayout& l
     : context_(context),
       layout_(layout),
       transform_(context, layout.transform),
-      norm_(context, layout.transform_norm, context.capacity.masked) {}
+      norm_(context, layout.transform_norm, RowsOf::kMaskedPositions) {}
 
 MaskedLmHead::Saved MaskedLmHead::make_saved() const {
   const auto buffer = [&] {

@@ -12,11 +12,13 @@ constexpr int kAll = 12, kCut = 5;
 class Resume : public testing_support::TemporaryDirectory {
  protected:
   // That a run which goes on after kCut steps ends as one that was never interrupted does.
-  void expect_the_same_bits(const config::RunConfig& config, device::Backend& backend) {
-    train_to_checkpoint(config, backend, *communicator_, *source_, 7, kCut, directory_ / "c");
+  void expect_the_same_bits(const config::RunConfig& config, device::Backend& backend,
+                            const bert::BertConfig& bert = small_bert()) {
+    train_to_checkpoint(config, backend, *communicator_, *source_, 7, kCut, directory_ / "c", bert);
     const TrainingHistory resumed = train_from_checkpoint(config, backend, *communicator_, *source_,
-                                                          7, kAll - kCut, directory_ / "c");
-    const TrainingHistory whole = train(config, backend, *communicator_, *source_, 7, kAll);
+                                                          7, kAll - kCut, directory_ / "c", bert);
+    const TrainingHistory whole =
+        train(config, backend, *communicator_, *source_, 7, kAll, nullptr, bert);
     EXPECT_EQ(resumed.weights, whole.weights);
     EXPECT_EQ(largest_loss_difference(resumed, last_steps(whole, kAll - kCut)), 0);
     EXPECT_EQ(resumed.steps.front().step, kCut + 1);
@@ -38,6 +40,14 @@ TEST_F(Resume, GoesOnWithTheSameBitsAcrossEpochsAfterAWarmUp) {
   config.batch.micro_batch = 20;  // kCut steps are two epochs and a bit
   config.initialization.warmup_steps = 2;
   expect_the_same_bits(config);
+}
+
+TEST_F(Resume, GoesOnWithTheSameBitsWithoutLayerNorm) {
+  config::RunConfig config = small_run();
+  bert::BertConfig bert = small_bert();
+  config.model.norm = bert.norm = config::NormKind::kNone;
+  config.standardization.weight = 1;
+  expect_the_same_bits(config, *make_backend(config), bert);
 }
 
 TEST_F(Resume, GoesOnWithTheSameBitsInBf16) {

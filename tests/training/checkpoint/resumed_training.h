@@ -14,11 +14,12 @@ namespace strata::training {
 inline void train_to_checkpoint(const config::RunConfig& config, device::Backend& backend,
                                 comm::Communicator& communicator,
                                 const data::InstanceSource& source, uint64_t seed, int steps,
-                                const std::filesystem::path& folder) {
-  bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
-                    model_options(config, small_bert(), communicator));
+                                const std::filesystem::path& folder,
+                                const bert::BertConfig& bert = small_bert()) {
+  bert::Model model(bert, backend, capacity_of(source, config.batch.micro_batch),
+                    model_options(config, bert, communicator));
   model.set_weights(
-      weights_of_stage(model, bert::random_weights(bert::ParameterLayout(small_bert()), seed)));
+      weights_of_stage(model, bert::random_weights(bert::ParameterLayout(bert), seed)));
   Trainer trainer(config, backend, model, communicator, seed);
   trainer.start(source);
   for (int step = 0; step < steps; ++step) trainer.step();
@@ -44,11 +45,12 @@ inline TrainingHistory train_from_checkpoint(const config::RunConfig& config,
                                              device::Backend& backend,
                                              comm::Communicator& communicator,
                                              const data::InstanceSource& source, uint64_t seed,
-                                             int steps, const std::filesystem::path& folder) {
-  bert::Model model(small_bert(), backend, capacity_of(source, config.batch.micro_batch),
-                    model_options(config, small_bert(), communicator));
+                                             int steps, const std::filesystem::path& folder,
+                                             const bert::BertConfig& bert = small_bert()) {
+  bert::Model model(bert, backend, capacity_of(source, config.batch.micro_batch),
+                    model_options(config, bert, communicator));
   const bert::HostWeights others =
-      weights_of_stage(model, bert::random_weights(bert::ParameterLayout(small_bert()), seed + 1));
+      weights_of_stage(model, bert::random_weights(bert::ParameterLayout(bert), seed + 1));
   model.set_weights(others);
   Trainer trainer(config, backend, model, communicator, seed);
   warm_up(config, model, others, trainer);

@@ -1,0 +1,33 @@
+// The standardization loss of a model without LayerNorm (bert/norm.h), computed in backward: never
+// in evaluation, and once where forward runs again.
+#pragma once
+
+#include "bert/config.h"
+#include "bert/micro_batch.h"
+#include "device/buffer.h"
+
+namespace strata::bert {
+
+// What the rows of a tensor are.
+enum class RowsOf : uint8_t { kTokens, kMaskedPositions };
+
+class Standardizer {
+ public:
+  Standardizer(device::Backend& backend, const BertConfig& config, const BatchCapacity& capacity,
+               device::StandardizationAxis axis);
+
+  // Adds the loss of x [rows, H] to the totals. Returns its gradient, which lies in memory that the
+  // next call overwrites.
+  device::StandardizationGradient gradient(const MicroBatch& micro_batch, RowsOf rows,
+                                           device::ConstTensor x);
+  // The sums over rows of all places since the last call. Waits for the device.
+  device::LossTotals take_totals();
+
+ private:
+  device::Backend& backend_;
+  device::StandardizationAxis axis_;
+  device::Buffer mean_, slope_;  // [H] or [rows] master dtype
+  device::Buffer totals_;
+};
+
+}  // namespace strata::bert
