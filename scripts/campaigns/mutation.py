@@ -188,6 +188,8 @@ class Copy:
         oracle = ROOT / ".venv/bin/python"
         if oracle.exists():
             self.environment.setdefault("STRATA_ORACLE_PYTHON", str(oracle))
+        for package in (ROOT / ".venv/lib").glob("*/site-packages/mlperf_logging"):
+            self.environment.setdefault("STRATA_MLPERF_LOGGING", str(package))
         if (ROOT.parent / "shared").exists():
             self.environment.setdefault("STRATA_SHARED", str(ROOT.parent / "shared"))
         if self.tree.exists():
