@@ -431,10 +431,17 @@ def replay(judge, results, numbers):
         try_again(judge, results, result, nearest_suites(result["file"]), replayed=head())
 
 
-def undrawn(results, drawing, headers, count):
-    """The mutants of a drawing that the results lack, with their places, until the results hold enough that compile."""
+def undrawn(results, drawing, headers, count, only):
+    """The mutants of a drawing that the results lack, with their places, until the results hold enough that compile;
+    `only` some of the first `count`."""
+    drawn = 0
     for place, mutation in enumerate(drawing):
         if mutation.file.endswith(".h") and not headers:
+            continue
+        drawn += 1
+        if only and drawn > count:
+            break
+        if only and not mutation.file.startswith(only):
             continue
         if place in results.by_place:
             same = results.by_place[place]
@@ -487,6 +494,7 @@ def main():
     parser.add_argument("--count", type=int, default=500, help="mutants that compile (default 500)")
     parser.add_argument("--results", default="mutation.jsonl", metavar="FILE", help="a line of JSON a mutant (default %(default)s)")
     parser.add_argument("--folder", action="append", metavar="PATH", help="folders, or files, to mutate (default: all)")
+    parser.add_argument("--only", action="append", metavar="PATH", help="of what is drawn, run these folders' mutants alone")
     parser.add_argument("--replay", type=int, nargs="+", metavar="N", help="run mutants of the results again")
     parser.add_argument("--list", action="store_true", help="print the table of the results and the survivors; run nothing")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/var/tmp/strata-mutation"), metavar="FOLDER",
@@ -510,7 +518,8 @@ def main():
     files = subprocess.check_output(["git", "-C", tree, "ls-files", "--", *(arguments.folder or FOLDERS)], text=True).split()
     sources = {file: (tree / file).read_text() for file in files
                if file.endswith((".cc", ".h")) and (arguments.cuda or file not in NEEDS_CUDA)}
-    mutants = undrawn(results, Drawing(sources, arguments.seed), arguments.headers, arguments.count)
+    mutants = undrawn(results, Drawing(sources, arguments.seed), arguments.headers, arguments.count,
+                      tuple(arguments.only or ()))
     campaign([Judge(copy) for copy in copies], mutants, results, arguments.count)
     summary(results)
 
