@@ -2,6 +2,7 @@
 // and later steps more often.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

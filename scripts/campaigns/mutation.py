@@ -2,19 +2,20 @@
 """Breaks one line of the sources at a time and asks whether a test notices.
 
 From a seed it draws mutants: a line of a folder under test, and one small change of it (an operator, a constant, a
-condition, a call left out). Each is built and tested alone, on a copy of HEAD in a temporary folder; the checkout is
-never touched. A mutant is noticed where a test fails or hangs. What no test notices is listed, to be judged by a reader.
+condition, a call left out). Each is built and tested alone, on a copy of a commit in a temporary folder; the checkout
+is never touched. A mutant is noticed where a test fails or hangs. What no test notices is listed, to be judged by a reader.
 
   scripts/campaigns/mutation.py --results mutation.jsonl              # 500 mutants of all folders
-  scripts/campaigns/mutation.py --results mutation.jsonl --replay 17  # mutant 17 again, against today's tests
+  scripts/campaigns/mutation.py --results mutation.jsonl --replay 17  # mutant 17 again, against HEAD and its tests
 
-A results file holds a line of JSON a mutant. Run again, the campaign goes on where it stopped, as long as the mutated
-sources are the same.
+A results file holds the commit, HEAD where the campaign began, and a line of JSON a mutant. Run again, the campaign goes
+on where it stopped, on that commit.
 """
 
 import argparse
 import bisect
 import collections
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -25,6 +26,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -172,25 +174,28 @@ class Drawing:
 # --- Building and testing --------------------------------------------------------------------------------------------
 
 class Copy:
-    """A copy of HEAD with a build of its own."""
+    """A copy of a commit with a build of its own."""
 
-    def __init__(self, work, cuda):
+    def __init__(self, work, commit, cuda):
         self.tree, self.build, self.work = work / "tree", work / "build", work
-        self.tag = f"STRATA_MUTATION={os.getpid()}"
+        tag = f"{os.getpid()} {work}"
+        self.tag = f"STRATA_MUTATION={tag}"
         temporary = work / "temporary"
         temporary.mkdir(parents=True, exist_ok=True)
         self.environment = dict(os.environ, OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive", TMPDIR=str(temporary),
-                                CCACHE_DIR=str(work / "ccache"), GTEST_COLOR="no",
-                                STRATA_MUTATION=str(os.getpid()))
+                                CCACHE_BASEDIR=str(work), GTEST_COLOR="no", STRATA_MUTATION=tag)
+        self.environment.setdefault("CCACHE_DIR", str(work / "ccache"))
         oracle = ROOT / ".venv/bin/python"
         if oracle.exists():
             self.environment.setdefault("STRATA_ORACLE_PYTHON", str(oracle))
+        for package in (ROOT / ".venv/lib").glob("*/site-packages/mlperf_logging"):
+            self.environment.setdefault("STRATA_MLPERF_LOGGING", str(package))
         if (ROOT.parent / "shared").exists():
             self.environment.setdefault("STRATA_SHARED", str(ROOT.parent / "shared"))
         if self.tree.exists():
-            self.run(["git", "-C", self.tree, "checkout", "--quiet", "--force", "--detach", head()])
+            self.run(["git", "-C", self.tree, "checkout", "--quiet", "--force", "--detach", commit])
         else:
-            self.run(["git", "-C", ROOT, "worktree", "add", "--quiet", "--detach", self.tree, "HEAD"])
+            self.run(["git", "-C", ROOT, "worktree", "add", "--quiet", "--detach", self.tree, commit])
         self.run(["cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                   "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -w", "-DSTRATA_UNITE=OFF", f"-DSTRATA_CUDA={'ON' if cuda else 'OFF'}",
                   *(["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld"] if on_path("ld.lld") else [])])
@@ -203,7 +208,7 @@ class Copy:
     def make(self, suite):
         """Whether the executable of a suite could be built; raises where that took too long."""
         target = re.split("[:=]", suite)[0]
-        return subprocess.run(["ninja", "-C", self.build, "-j1", target], env=self.environment,
+        return subprocess.run(["ninja", "-C", self.build, "-j2", target], env=self.environment,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
     def test(self, suite, limit_of, nearest=""):
@@ -349,39 +354,52 @@ class Judge:
 # --- The campaign ----------------------------------------------------------------------------------------------------
 
 class Results:
-    """A file with a line of JSON a mutant, in the order of the draw. A later line takes the place of an earlier one."""
+    """A file of JSON lines: the commit that mutants were drawn from, then a mutant each. A later line takes the place of
+    an earlier one; what a replay said is kept beside what the campaign said."""
 
     def __init__(self, path):
-        self.path, self.by_place = path, {}
+        self.path, self.commit, self.by_place, self.replayed = path, "", {}, {}
         with contextlib.suppress(FileNotFoundError):
             for line in open(path):
-                result = json.loads(line)
-                self.by_place[result["place"]] = result
+                self.keep(json.loads(line))
+
+    def keep(self, line):
+        if "commit" in line:
+            self.commit = line["commit"]
+        else:
+            (self.replayed if "replayed" in line else self.by_place)[line["place"]] = line
 
     def mutants(self):
         return [result for result in self.by_place.values() if result["n"]]
 
-    def add(self, result):
-        self.by_place[result["place"]] = result
+    def today(self, result):
+        """The result of its replay, where there was one."""
+        return self.replayed.get(result["place"], result)
+
+    def add(self, line):
+        self.keep(line)
         with open(self.path, "a") as file:
-            file.write(json.dumps(result) + "\n")
+            file.write(json.dumps(line) + "\n")
+
+
+def share_noticed(results):
+    count = collections.Counter(result["outcome"] for result in results)
+    mutants = count["noticed"] + count["hung"] + count["survived"]
+    return f"{100 * (1 - count['survived'] / mutants):.1f} %" if mutants else ""
 
 
 def summary(results):
-    results = results.mutants()
-    counts = collections.defaultdict(collections.Counter)
-    for result in results:
-        counts[result["file"].split("/")[0]][result["outcome"]] += 1
-        counts["all"][result["outcome"]] += 1
-    print(f"\n{'folder':<14}{'mutants':>8}{'noticed':>9}{'hung':>6}{'survived':>10}{'share noticed':>15}")
-    for folder in [folder for folder in FOLDERS if folder in counts] + ["all"]:
-        count = counts[folder]
-        mutants = count["noticed"] + count["hung"] + count["survived"]
-        share = f"{100 * (1 - count['survived'] / mutants):.1f} %" if mutants else ""
-        print(f"{folder:<14}{mutants:>8}{count['noticed']:>9}{count['hung']:>6}{count['survived']:>10}{share:>15}")
-    survivors = [result for result in results if result["outcome"] == "survived"]
+    mutants = sorted(results.mutants(), key=lambda result: (result["file"], result["line"]))
+    print(f"\n{'folder':<14}{'mutants':>8}{'noticed':>9}{'hung':>6}{'survived':>10}{'share noticed':>15}{'replayed':>10}")
+    for folder in FOLDERS + ["all"]:
+        drawn = [result for result in mutants if folder in ("all", result["file"].split("/")[0])]
+        count = collections.Counter(result["outcome"] for result in drawn)
+        if drawn:
+            print(f"{folder:<14}{len(drawn):>8}{count['noticed']:>9}{count['hung']:>6}{count['survived']:>10}"
+                  f"{share_noticed(drawn):>15}{share_noticed(map(results.today, drawn)):>10}")
+    survivors = [result for result in mutants if results.today(result)["outcome"] == "survived"]
     print(f"\n{len(survivors)} survivors" + (":" if survivors else ""))
-    for result in sorted(survivors, key=lambda result: (result["file"], result["line"])):
+    for result in survivors:
         print(f"  {result['n']:>4}  {result['file']}:{result['line']}: {result['before']}\n        -> {result['after']}")
 
 
@@ -393,14 +411,14 @@ def find_again(tree, result):
     return min(same, key=lambda mutation: abs(mutation.line - result["line"]), default=None)
 
 
-def try_again(judge, results, result, suites, wider):
-    """Runs a mutant of the results against suites and notes what came of it, and whether that is all there are."""
+def try_again(judge, results, result, suites, **note):
+    """Runs a mutant of the results against suites and adds what came of it, with a note."""
     mutation = find_again(judge.copy.tree, result)
     if mutation is None:
         print(f"{result['n']:>4}  {result['file']} has no such line any more: {result['before']}", flush=True)
         return
     outcome, by = judge.outcome(mutation, suites)
-    results.add({**result, "outcome": outcome, "by": by, "wider": wider})
+    results.add({**result, "outcome": outcome, "by": by, **note})
     print(f"{result['n']:>4}  {outcome:<9} {mutation.file}:{mutation.line}: {mutation.after}  {by}", flush=True)
 
 
@@ -410,34 +428,64 @@ def replay(judge, results, numbers):
         if number not in by_number:
             sys.exit(f"the results hold no mutant {number}")
         result = by_number[number]
-        try_again(judge, results, result, nearest_suites(result["file"]), wider=False)
+        try_again(judge, results, result, nearest_suites(result["file"]), replayed=head())
 
 
-def campaign(judge, sources, seed, count, headers, results):
-    done = len(results.mutants())
-    for place, mutation in enumerate(Drawing(sources, seed)):
+def undrawn(results, drawing, headers, count, only):
+    """The mutants of a drawing that the results lack, with their places, until the results hold enough that compile;
+    `only` some of the first `count`."""
+    drawn = 0
+    for place, mutation in enumerate(drawing):
         if mutation.file.endswith(".h") and not headers:
+            continue
+        drawn += 1
+        if only and drawn > count:
+            break
+        if only and not mutation.file.startswith(only):
             continue
         if place in results.by_place:
             same = results.by_place[place]
             if (same["file"], same["line"], same["after"]) != (mutation.file, mutation.line, mutation.after):
-                sys.exit(f"{results.path} is of another seed, of other folders or of other sources")
+                sys.exit(f"{results.path} is of another seed or of other folders")
             continue
-        if done >= count:
+        if len(results.mutants()) >= count:
+            break
+        yield place, mutation
+
+
+def work_off(judge, mutants, lock, results, count):
+    """Takes mutants and adds what came of them, until there are none; `lock` guards both."""
+    while True:
+        with lock:
+            place, mutation = next(mutants, (0, None))
+        if mutation is None:
             break
         start = time.monotonic()
         outcome, by = judge.outcome(mutation, nearest_suites(mutation.file))
-        compiles = outcome != "does not compile"
-        done += compiles
         seconds = time.monotonic() - start
-        results.add({"place": place, "n": done if compiles else 0, "file": mutation.file, "line": mutation.line,
-                     "kind": mutation.kind, "before": mutation.before, "after": mutation.after, "outcome": outcome,
-                     "by": by, "seconds": round(seconds, 1)})
-        print(f"{done:>4}/{count} {seconds:>6.1f} s  {outcome:<9} {mutation.file}:{mutation.line} {mutation.kind}  {by}",
-              flush=True)
+        with lock:
+            compiles = outcome != "does not compile"
+            done = len(results.mutants()) + compiles
+            results.add({"place": place, "n": done if compiles else 0, "file": mutation.file, "line": mutation.line,
+                         "kind": mutation.kind, "before": mutation.before, "after": mutation.after, "outcome": outcome,
+                         "by": by, "seconds": round(seconds, 1)})
+            print(f"{done:>4}/{count} {seconds:>6.1f} s  {outcome:<9} {mutation.file}:{mutation.line} {mutation.kind}  {by}",
+                  flush=True)
+
+
+def campaign(judges, mutants, results, count):
+    lock = threading.Lock()
+    with concurrent.futures.ThreadPoolExecutor(len(judges)) as pool:
+        jobs = [pool.submit(work_off, judge, mutants, lock, results, count) for judge in judges]
+        try:
+            for job in concurrent.futures.as_completed(jobs):
+                job.result()
+        finally:
+            with lock:
+                mutants.close()  # where one fails, the others end after their present mutant
     for result in results.mutants():
         if result["outcome"] == "survived" and not result.get("wider"):
-            try_again(judge, results, result, wider_suites(result["file"]), wider=True)
+            try_again(judges[0], results, result, wider_suites(result["file"]), wider=True)
 
 
 def main():
@@ -446,10 +494,12 @@ def main():
     parser.add_argument("--count", type=int, default=500, help="mutants that compile (default 500)")
     parser.add_argument("--results", default="mutation.jsonl", metavar="FILE", help="a line of JSON a mutant (default %(default)s)")
     parser.add_argument("--folder", action="append", metavar="PATH", help="folders, or files, to mutate (default: all)")
+    parser.add_argument("--only", action="append", metavar="PATH", help="of what is drawn, run these folders' mutants alone")
     parser.add_argument("--replay", type=int, nargs="+", metavar="N", help="run mutants of the results again")
     parser.add_argument("--list", action="store_true", help="print the table of the results and the survivors; run nothing")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/var/tmp/strata-mutation"), metavar="FOLDER",
                         help="where the copy of the sources and its build lie, for the next time too (default %(default)s)")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time, each on a copy of its own (default 1)")
     parser.add_argument("--headers", action="store_true",
                         help="headers too, of which each compiles all that include it: minutes a mutant")
     parser.add_argument("--cuda", action="store_true", help="build with CUDA, for comm/buckets/stream_engine.cc")
@@ -458,15 +508,19 @@ def main():
     results = Results(arguments.results)
     if arguments.list:
         return summary(results)
-    copy = Copy(arguments.work.resolve(), arguments.cuda)
-    judge = Judge(copy)
+    work = arguments.work.resolve()
     if arguments.replay:
-        return replay(judge, results, arguments.replay)
-    chosen = tuple(arguments.folder or FOLDERS)
-    files = subprocess.check_output(["git", "-C", ROOT, "ls-files", "--", *chosen], text=True).split()
-    sources = {file: (copy.tree / file).read_text() for file in files
+        return replay(Judge(Copy(work, head(), arguments.cuda)), results, arguments.replay)
+    if not results.commit:
+        results.add({"commit": head()})
+    copies = [Copy(work / str(job) if job else work, results.commit, arguments.cuda) for job in range(arguments.jobs)]
+    tree = copies[0].tree
+    files = subprocess.check_output(["git", "-C", tree, "ls-files", "--", *(arguments.folder or FOLDERS)], text=True).split()
+    sources = {file: (tree / file).read_text() for file in files
                if file.endswith((".cc", ".h")) and (arguments.cuda or file not in NEEDS_CUDA)}
-    campaign(judge, sources, arguments.seed, arguments.count, arguments.headers, results)
+    mutants = undrawn(results, Drawing(sources, arguments.seed), arguments.headers, arguments.count,
+                      tuple(arguments.only or ()))
+    campaign([Judge(copy) for copy in copies], mutants, results, arguments.count)
     summary(results)
 
 

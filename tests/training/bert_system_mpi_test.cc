@@ -55,5 +55,14 @@ TEST_F(BertSystemOfStages, BeginsWithTheWeightsOfTheWholeModel) {
   }
 }
 
+TEST_F(BertSystemOfStages, CountsTheNodesThatRanksAreOn) {
+  const int count = world_->size();
+  for (const int on_this : {1, count}) {
+    const Ranks ranks{*world_, {.rank = world_->rank() % on_this, .count = on_this}};
+    EXPECT_EQ(BertSystem(config_, ranks).system_facts().nodes, count / on_this);
+    EXPECT_EQ(BertSystem(config_, ranks).system_facts().ranks, count);
+  }
+}
+
 }  // namespace
 }  // namespace strata::training

@@ -34,6 +34,27 @@ TEST_F(DryRunTest, ARunThatCanBeMadeHasNoProblems) {
   const DryRun run = checked();
   EXPECT_EQ(run.problems, std::vector<std::string>());
   EXPECT_TRUE(any_has(run.facts, "memory is there")) << testing::PrintToString(run.facts);
+  for (const char* part : {", 1 rank", "model: 0.0 million parameters", "training data: 48 samples",
+                           "evaluation data: 48 of 48 samples", "at most 6 steps"}) {
+    EXPECT_TRUE(any_has(run.facts, part)) << part << testing::PrintToString(run.facts);
+  }
+  EXPECT_FALSE(any_has(run.facts, ", 1 ranks"));
+}
+
+TEST_F(DryRunTest, AVocabularyOfAnotherModelIsAProblem) {
+  config_.model.vocab = directory_ / "vocab.txt";
+  write_file_atomically(*config_.model.vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
+  const DryRun run = checked();
+  ASSERT_EQ(run.problems.size(), 1u) << testing::PrintToString(run.problems);
+  EXPECT_TRUE(any_has(run.problems, "has 5 entries")) << run.problems[0];
+}
+
+TEST_F(DryRunTest, StagesThatDoNotDivideTheModelAreAProblem) {
+  config_.parallel.stages = 2;
+  const DryRun run = checked();
+  ASSERT_EQ(run.problems.size(), 1u) << testing::PrintToString(run.problems);
+  EXPECT_TRUE(any_has(run.problems, "parallel.stages")) << run.problems[0];
+  EXPECT_FALSE(any_has(run.facts, "memory is there"));
 }
 
 TEST_F(DryRunTest, ADeviceThatCannotHoldTheModelIsAProblem) {

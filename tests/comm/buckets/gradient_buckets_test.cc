@@ -302,6 +302,12 @@ TEST(GradientBuckets, WrongOptionsAreRefused) {
   BucketOptions too_few_weights = options(ClipMode::kNone);
   too_few_weights.gathered_weights = {step.memory.data(), DType::kF32, 1, kGradients - 1};
   EXPECT_THROW(make(too_few_weights, kBoundaries), Error);
+  BucketOptions clipped_early = options(ClipMode::kBeforeAllReduce);
+  clipped_early.gradient_shards = step.gradients();
+  EXPECT_THROW(make(clipped_early, kBoundaries), Error);
+  BucketOptions rounds_without_sums = options(ClipMode::kNone);
+  rounds_without_sums.rounds = 2;
+  EXPECT_THROW(make(rounds_without_sums, kBoundaries), Error);
 }
 
 }  // namespace

@@ -59,6 +59,10 @@ TEST(Rcp, MeansAreNumPysToTheLastBit) {
     for (size_t i = count + 2; i > 0; --i) values.push_back(1 / static_cast<double>(i));
     EXPECT_EQ(olympic_mean(values, 1), mean) << count;
   }
+  // Of 1/3 to 1/10: eight, whose sum in order would end in other bits.
+  std::vector<double> eight;
+  for (int i = 11; i > 1; --i) eight.push_back(1.0 / i);
+  EXPECT_EQ(olympic_mean(eight, 1), 0.17862103174603172);
 }
 
 TEST(Rcp, BuiltInPointsExistForEveryRoundWithBert) {
@@ -99,6 +103,39 @@ TEST(Rcp, BatchBetweenPointsIsInterpolatedAndOutsideIsMissing) {
   EXPECT_EQ(slow.message, "RCP not found but slower convergence on smaller batch size");
   EXPECT_EQ(check(runs(8, std::vector<double>(10, 1))).message,
             "Missing RCP, please submit RCP with BS = 8");
+}
+
+TEST(Rcp, InterpolatedPointsLieOnTheLine) {
+  const auto& pruned = points().pruned();
+  const double share = 0.25,
+               batch = pruned[0].batch_size + share * (pruned[1].batch_size - pruned[0].batch_size);
+  const double mean = pruned[0].mean + share * (pruned[1].mean - pruned[0].mean);
+  const RcpVerdict slower = check(runs(batch, std::vector<double>(10, mean * 1.1)));
+  EXPECT_TRUE(slower.passed);
+  EXPECT_NEAR(*slower.reference_mean, mean, 1e-12);
+  EXPECT_DOUBLE_EQ(slower.scaling, 1);
+  // Faster by less than the spread is scaled, by far more refused.
+  const RcpVerdict faster = check(runs(batch, std::vector<double>(10, mean * 0.999)));
+  EXPECT_TRUE(faster.passed);
+  EXPECT_NEAR(faster.scaling, 1 / 0.999, 1e-9);
+  EXPECT_FALSE(check(runs(batch, std::vector<double>(10, mean / 2))).passed);
+}
+
+// Rule: results of llama31_405b may be faster by an evaluation interval, from round 5.0 on.
+TEST(Rcp, OneBenchmarkMayBeFasterByAnEvaluationInterval) {
+  const strata::testing::TemporaryFolder folder;
+  const std::string json =
+      R"({"a": {"BS": 1000, "Epochs to converge": [5e5, 5e5, 5e5, 5e5, 5e5]}})";
+  for (const std::string ruleset : {"5.0.0", "6.0.0"}) {
+    folder.write("training_" + ruleset + "/rcps_llama31_405b.json", json);
+    const auto check = [&](double epochs) {
+      const std::vector<RunConvergence> all(3, {true, epochs, 1000.0, "llama31_405b", ""});
+      return check_rcp(combine(all), folder.path(), "training", ruleset, RcpPass::kPruned);
+    };
+    EXPECT_DOUBLE_EQ(*check(5e5).least_mean, 5e5 - 46080) << ruleset;
+    EXPECT_TRUE(check(5e5 - 46079).passed) << ruleset;
+    EXPECT_FALSE(check(5e5 - 46081).passed) << ruleset;
+  }
 }
 
 TEST(Rcp, OneRunMayFailToConverge) {
@@ -156,6 +193,24 @@ TEST(Convergence, ARunSaysSuccessWhereEveryStopDoes) {
   EXPECT_FALSE(of_round_06(R"({"value": null, "metadata": {"status": "aborted"}})"));
   EXPECT_FALSE(of_round_06(R"({"value": null})"));
   EXPECT_FALSE(of_round_06("7"));
+}
+
+TEST(Convergence, SuccessWithoutAnEvaluationIsAProblem) {
+  const auto problem_of = [](const std::string& evaluation) {
+    return read_convergence(
+               EventLog::from_text(
+                   evaluation + R"(:::MLLOG {"time_ms": 1, "key": "run_stop", "value": null,)"
+                                R"( "metadata": {"status": "success"}})"
+                                "\n",
+                   "test.txt"),
+               "5.0.0")
+        .problem;
+  };
+  EXPECT_NE(problem_of("").find("before any evaluation"), std::string::npos) << problem_of("");
+  EXPECT_EQ(problem_of(R"(:::MLLOG {"time_ms": 1, "key": "eval_accuracy", "value": 0.7,)"
+                       R"( "metadata": {"epoch_num": 2}})"
+                       "\n"),
+            "");
 }
 
 TEST(Rcp, PointsThatCannotBeReadAreErrors) {

@@ -12,8 +12,9 @@ namespace {
 
 constexpr uint64_t kSteps = 1'000'000;
 
-// The repr() of a JSON text's value, of one integer divided by another, of an expression's value or
-// of the state after statements; ERROR where the code raises or does not compile.
+// The repr() of a JSON text's value, of one integer divided by another or compared to it, of an
+// expression's value or of the state after statements; ERROR where the code raises or does not
+// compile.
 std::string run(const std::string& kind, const std::string& code) {
   Fragment fragment;
   Heap heap(256u << 20, kSteps);
@@ -23,10 +24,13 @@ std::string run(const std::string& kind, const std::string& code) {
   try {
     if (kind == "json") return to_repr(value_from_json(code, heap));
     const auto locals = std::make_shared<Locals>();
-    if (kind == "divide" || kind == "float") {
+    if (kind == "divide" || kind == "order" || kind == "float") {
       evaluator.set_line(value_from_json("{\"value\": " + code + "}", heap), heap.line());
       fragment = compile_expression(
-          kind == "float" ? "float(v['value'])" : "v['value'][0] / v['value'][1]",
+          kind == "float"    ? "float(v['value'])"
+          : kind == "divide" ? "v['value'][0] / v['value'][1]"
+                             : "[v['value'][0] < v['value'][1], v['value'][0] == v['value'][1], "
+                               "v['value'][0] > v['value'][1]]",
           FragmentPlace::kLine, locals);
       return to_repr(evaluator.value_of(fragment));
     }
@@ -265,6 +269,9 @@ TEST(RuleEvaluator, LongTextsAreCharged) {
         "[s['x']] == [s['y']]", "max(s['x'], s['y'])"}) {
     expect_stopped(texts + "for i in range(2000): " + line);
   }
+  expect_stopped(
+      "s['x'] = '11111111'\nfor i in range(17): s['x'] += s['x']\n"
+      "for i in range(2000): float(s['x'])");
   // Quadratic for a naive search.
   expect_stopped(texts + "s['y'] = s['y'] + 'b'\nfor i in range(2000): s['y'] in s['x'] + s['x']");
   // A number may have as many digits as a log's may.
@@ -277,6 +284,25 @@ TEST(RuleEvaluator, LongTextsAreCharged) {
                                                  FragmentPlace::kLine, std::make_shared<Locals>());
     EXPECT_THROW(evaluator.execute(fragment), RuleBudgetError) << line;
   }
+}
+
+TEST(RuleEvaluator, EveryPartOfAnExpressionIsCharged) {
+  std::string sum = "1";
+  for (int i = 0; i < 110; ++i) sum += "+1";
+  expect_stopped("for i in range(9000): " + sum);
+}
+
+TEST(RuleEvaluator, WhatIsNoLongerUsedIsNotCharged) {
+  const std::string text(100, 'a');
+  const Fragment fragment = compile_statements("for i in range(9000):\n    s['x'] = '" + text +
+                                                   "' + 'b'\n    s['y'] = [i, [i]]\n" +
+                                                   "    s['z'] = {i: (i,)}\ns['x'] = len(s['x'])",
+                                               FragmentPlace::kEnd, std::make_shared<Locals>());
+  Heap heap(1u << 20, kSteps);  // bytes; 9000 texts alone take as many
+  RuleHost host;
+  Evaluator evaluator(heap, host);
+  evaluator.execute(fragment);
+  EXPECT_EQ(to_repr(evaluator.state()), "{'x': 101, 'y': [8999, [8999]], 'z': {8999: (8999,)}}");
 }
 
 TEST(RuleEvaluator, DigitsAreCharged) {
@@ -332,6 +358,38 @@ TEST(RuleEvaluator, RuleCodeSeesTheLine) {
   EXPECT_EQ(enqueued, "training/open.yaml");
 }
 
+TEST(RuleEvaluator, ATimeLimitIsEvaluatedOnlyWhereThatChangesNothing) {
+  std::deque<Fragment> fragments;  // own the strings that the state holds
+  Heap heap(256u << 20, kSteps);
+  RuleHost host;
+  Evaluator evaluator(heap, host);
+  Value line = heap.line();
+  line.line().timestamp = 12.5;
+  evaluator.set_line(Value::of_int(3), line);
+  evaluator.execute(fragments.emplace_back(
+      compile_statements("s.update({'start': 2, 'limits': [7, 8], 'seen': []})",
+                         FragmentPlace::kLine, std::make_shared<Locals>())));
+  const auto time_and_limit = [&](const char* code) {
+    return evaluator.time_and_limit(fragments.emplace_back(
+        compile_expression(code, FragmentPlace::kLine, std::make_shared<Locals>())));
+  };
+  EXPECT_EQ(time_and_limit("ll.timestamp - s['start'] < s['limits'][1]"), std::pair(10.5, 8.0));
+  EXPECT_EQ(time_and_limit("ll.timestamp - s['start'] <= v + 1"), std::pair(10.5, 4.0));
+  for (const char* changes : {"ll.timestamp - s['start'] < s['limits'][s['seen'].append(1) or 0]",
+                              "ll.timestamp - s['start'] < [s['seen'].append(1)][0] or 1",
+                              "ll.timestamp - s['start'] < 1 + (s['seen'].append(1) or 0)",
+                              "ll.timestamp - (s['seen'].append(1) or 0) < 1"}) {
+    EXPECT_EQ(time_and_limit(changes), std::nullopt) << changes;
+    EXPECT_EQ(to_repr(evaluator.state()), "{'start': 2, 'limits': [7, 8], 'seen': []}") << changes;
+  }
+  // No time, no limit of one, or one that cannot be evaluated.
+  for (const char* other : {"ll.timestamp - s['start'] > 1", "ll.lineno - s['start'] < 1",
+                            "ll.timestamp + s['start'] < 1", "ll.timestamp - s['none'] < 1",
+                            "1 < ll.timestamp - s['start'] < 2", "v < 1"}) {
+    EXPECT_EQ(time_and_limit(other), std::nullopt) << other;
+  }
+}
+
 TEST(RuleEvaluator, RuleCodeChangesACopyOfTheLine) {
   std::deque<Fragment> fragments;  // own the strings that the state holds
   Heap heap(256u << 20, kSteps);
@@ -356,6 +414,10 @@ TEST(RuleEvaluator, RuleCodeChangesACopyOfTheLine) {
                      "c.lineno = 1; c.value = [4]; s.update({'l': [c.key, c.full_string, "
                      "c.timestamp, c.lineno, c.value, ll.key, ll.lineno, ll.value]})"),
             "{'l': ['k', 'f', 2.0, 1, [4], 'seed', 7, 3]}");
+  // A copy's texts are its own: here a key that is longer than the line.
+  EXPECT_EQ(run_code("c = replace(ll); c.key = 'long'; c.full_string = ''; d = replace(c);"
+                     "s.update({'l': [d.key, d.full_string]})"),
+            "{'l': ['long', '']}");
   for (const char* wrong :
        {"ll.key = 1", "ll.full_string = []", "ll.timestamp = 'a'", "ll.lineno = 1.5", "ll.get = 1",
         "s['l'].key = 'k'", "replace(1)", "replace()", "replace(ll, ll)", "s['x'] = ll.append",

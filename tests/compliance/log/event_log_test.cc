@@ -42,6 +42,7 @@ TEST(EventLog, EndsLinesAtCarriageReturnToo) {
   EXPECT_EQ(log.events().size(), 4u);
   EXPECT_EQ(log.bad_line_count(), 0u);
   EXPECT_EQ(log.line_number(log.events()[3].offset), 4u);
+  EXPECT_EQ(parse("\n\r\n\r" + event_line()).line_number(4), 4u);
 }
 
 TEST(EventLog, LetsNoiseNulsAndLatin1Pass) {
@@ -52,6 +53,11 @@ TEST(EventLog, LetsNoiseNulsAndLatin1Pass) {
                                                 R"(", "metadata": {}})"));
   ASSERT_EQ(log.events().size(), 1u);
   EXPECT_EQ(log.events()[0].key, "caf\xC3\xA9");
+  // Surrogates that are no pair stay two, as in Python.
+  const EventLog surrogates =
+      parse(event_line(R"({"time_ms": 5, "key": "\udc00\udc01", "value": 1, "metadata": {}})"));
+  ASSERT_EQ(surrogates.events().size(), 1u);
+  EXPECT_EQ(surrogates.events()[0].key, "\xED\xB0\x80\xED\xB0\x81");
   // The first byte that is no ASCII, and the last.
   const EventLog bytes =
       parse(event_line("{\"time_ms\": 5, \"key\": \"\x80\xFF\", \"value\": 1, "
@@ -118,6 +124,7 @@ TEST(EventLog, ReadsTimesAsPythonReadsFloats) {
                                                   // Digits and spaces of other scripts
                                                   {R"("\u0661\u0662.\u0663e\u0661")", 123},
                                                   {R"("\uff11\uff12\u2003")", 12},
+                                                  {R"("\u00a0\u0085\u16807\u202f\u3000")", 7},
                                                   {R"("\u0967_\u0966\u0966\u0966")", 1000},
                                                   {R"("-\ud835\udfd9")", -1}};
   for (const auto& [text, value] : times) {
@@ -140,11 +147,12 @@ TEST(EventLog, RefusesWhatWouldExhaustTheStackOrPython) {
       parse(event_line(R"({"time_ms": 5, "key": "k", "metadata": {}, "value": )" + deep + "}"))
           .bad_line_count(),
       1u);
-  const std::string digits(4301, '1');
-  EXPECT_EQ(
-      parse(event_line(R"({"time_ms": 5, "key": "k", "metadata": {}, "value": )" + digits + "}"))
-          .bad_line_count(),
-      1u);
+  for (const size_t digits : {4300, 4301}) {
+    EXPECT_EQ(parse(event_line(R"({"time_ms": 5, "key": "k", "metadata": {}, "value": )" +
+                               std::string(digits, '1') + "}"))
+                  .bad_line_count(),
+              digits > 4300 ? 1u : 0u);
+  }
 }
 
 TEST(EventLog, ReadsTheFormatOfRound06) {
@@ -159,7 +167,7 @@ TEST(EventLog, ReadsTheFormatOfRound06) {
 
 TEST(EventLog, LargeFilesAreReadInPiecesWithTheSameResult) {
   const TemporaryFolder folder;
-  std::string text;
+  std::string text = "\n";
   size_t events = 0;
   while (text.size() < EventLog::kWholeFileBytes + 3'000'000) {
     text += std::string(997 + events % 13, 'n') + "\nrank 3 " + event_line();
@@ -182,18 +190,22 @@ TEST(EventLog, LargeFilesAreReadInPiecesWithTheSameResult) {
   });
   EXPECT_TRUE(same);
   EXPECT_EQ(at, events);
+  EXPECT_EQ(pieces.bad_line_count(), whole.bad_line_count()) << "each was counted once";
   EXPECT_EQ(pieces.line_number(whole.events().back().offset),
             whole.line_number(whole.events().back().offset));
 }
 
 TEST(EventLog, EndlessLineIsOneBadLine) {
   const TemporaryFolder folder;
-  const std::string text = ":::MLLOG {\"key\": \"" +
+  const std::string text = "noise\n:::MLLOG {\"key\": \"" +
                            std::string(EventLog::kMaxLineBytes + 4'000'000, 'x') + "\n" +
                            event_line();
   const EventLog log(folder.write("endless.txt", text), LogFormat::kMllog);
   EXPECT_EQ(log.bad_line_count(), 1u);
   EXPECT_EQ(log.event_count(), 1u);
+  EXPECT_EQ(log.bad_lines()[0].offset, text.find(":::"));
+  EXPECT_TRUE(text.starts_with("noise\n" + log.bad_lines()[0].text));
+  EXPECT_LT(log.bad_lines()[0].text.size(), 1000u);
 }
 
 TEST(EventLog, MissingFileIsAnError) {

@@ -139,6 +139,8 @@ TEST(Package, TooFastConvergenceFailsUnlessBypassed) {
     folder.write(std::string(kResults) + "result_" + std::to_string(i) + ".txt", log.text());
   }
   EXPECT_FALSE(check(folder).passed());
+  EXPECT_NE(text_of(folder).find(": mean 640 to converge, reference "), std::string::npos)
+      << text_of(folder);
   folder.write("Strata/results/laptop/package_checker_params", "rcp-bypass");
   EXPECT_TRUE(check(folder).passed()) << text_of(folder);
 }
@@ -327,6 +329,25 @@ TEST(Seeds, AreComparedAsPythonCompares) {
   EXPECT_FALSE(same("7", a.c_str(), "7", b.c_str()));
 }
 
+TEST(Seeds, EverySeedOfALogCounts) {
+  const auto log_with = [](const std::string& name, const std::vector<int>& seeds) {
+    std::string text;
+    for (const int seed : seeds) {
+      text += R"(:::MLLOG {"time_ms": 1, "key": "seed", "value": )" + std::to_string(seed) +
+              R"(, "metadata": {"file": "train.cc", "lineno": 1}})" + "\n";
+    }
+    return read_seeds(EventLog::from_text(text, name));
+  };
+  const Section section =
+      check_seeds({log_with("a.txt", {1, 2, 3}), log_with("b.txt", {4}), log_with("c.txt", {3})});
+  EXPECT_EQ(section.warnings, (std::vector<std::string>{"a.txt: logs 3 seeds"}));
+  ASSERT_EQ(section.errors.size(), 1u);
+  EXPECT_TRUE(section.errors[0].starts_with("c.txt: seed 3 of ")) << section.errors[0];
+  EXPECT_TRUE(section.errors[0].ends_with("is already that of a.txt")) << section.errors[0];
+  EXPECT_EQ(check_seeds({log_with("a.txt", {})}).errors,
+            (std::vector<std::string>{"a.txt: logs no seed"}));
+}
+
 TEST(Package, WhatIsMissingIsSaid) {
   const TemporaryFolder folder;
   write_package(folder, "open");
@@ -362,6 +383,7 @@ TEST(SystemDescription, FieldsAndAvailabilityAreChecked) {
     return check_system_text(json, "x.json", "training", ruleset);
   };
   EXPECT_TRUE(check_text(system_description("open")).passed());
+  EXPECT_TRUE(check_text(" \n" + system_description("open") + " \n").passed());
   EXPECT_EQ(check_text("{}").errors.size(), 33u);
   EXPECT_FALSE(check_text("[]").passed());
   EXPECT_FALSE(check_text("{\"a\": 1,}").passed());
@@ -450,8 +472,31 @@ TEST(Power, FilesMustBeCompleteAndAsMany) {
   folder.write("power/result_2/sw_1.txt", "");
   EXPECT_EQ(check_power(folder.path() / "power", logs).failed_runs,
             (std::set<std::string>{"result_1", "result_2"}));
+  EXPECT_TRUE(check_power(folder.path() / "power", logs).section.warnings.empty());
+  folder.write("power/result_0/notes.txt", "");
+  const PowerVerdict noted = check_power(folder.path() / "power", logs);
+  ASSERT_EQ(noted.section.warnings.size(), 1u);
+  EXPECT_TRUE(noted.section.warnings[0].starts_with("result_0: files that are neither"));
+  EXPECT_EQ(noted.failed_runs.count("result_0"), 0u);
   logs.push_back(folder.path() / "result_9.txt");
   EXPECT_EQ(check_power(folder.path() / "power", logs).failed_runs.count("result_9"), 1u);
+}
+
+TEST(Power, RunsWithoutWholePowerLogsCountAsFailed) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  const auto node_of = [](int run) {
+    return std::string(kResults) + "power/result_" + std::to_string(run) + "/node_0.txt";
+  };
+  for (int run = 0; run < 10; ++run) folder.write(node_of(run), "");
+  EXPECT_TRUE(check(folder).passed()) << text_of(folder);
+  fs::remove(folder.path() / node_of(3));
+  EXPECT_TRUE(check(folder).passed()) << text_of(folder);
+  EXPECT_NE(text_of(folder).find("result_3; accepted"), std::string::npos) << text_of(folder);
+  fs::remove_all((folder.path() / node_of(7)).parent_path());
+  EXPECT_FALSE(check(folder).passed());
+  EXPECT_NE(text_of(folder).find("result_3, result_7; at most 1 may"), std::string::npos)
+      << text_of(folder);
 }
 
 TEST(Repository, NamesSizesAndLinks) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes tests/golden/compliance/rule_language.tsv: fragments of rule code and what Python makes of them.
 
-Each line: kind (eval, exec, json, divide or float), code, result: repr() of the value (eval, json), of the state `s` (exec),
-of the first integer divided by the second (divide) or of the integer as a float (float), or ERROR where Python raises. Run
-from the root of the source tree.
+Each line: kind (eval, exec, json, divide, order or float), code, result: repr() of the value (eval, json), of the state `s`
+(exec), of the first integer divided by the second (divide), of whether it is less, equal or greater (order) or of the integer
+as a float (float), or ERROR where Python raises. Run from the root of the source tree.
 """
 import ast
 import json
@@ -222,6 +222,8 @@ not 1 and 0, not (1 and 0), not not 5, not 1 or 1
 8 / 2 // 3, 9 % 5 // 2, 9 // 2 % 3, 7 // 2 / 2, 2 - 3 + 4
 1 + 2 < 4 and 6 / 2 == 3, 5 % 3 + 1, 5 | 2 ^ 3 & 1, 1 | 0 == 1, 6 ^ 3, 12 & 10 | 1
 -7 // 2, 7 // -2, -7 // -2, -7 % 3, 7 % -3, -7 % -3, 6 // 3, -6 // 3, -6 % 3, 0 // 5, 0 % -5
+8.48547 // 0.7, 553.201 // 0.3, 40607.7 // 0.179, -8.48547 // 0.7
+6 & 3 + 1, 1 + 2 & 6, 5 & 3 | 4, 6 ^ 3 & 1, 6 ^ 3 + 1, 1 | 6 ^ 2
 -7.5 // 2, 7.5 // -2, 7.5 % -2, -7.5 % 2, 6.0 // 3, -6.0 % 3, 5.5 % 5, 1e300 // 1e-10
 5.0 // 0
 5.0 % 0
@@ -421,6 +423,8 @@ s['x'] = 'a' 'b'
 s['x'] = 1 if s.get('y') else 2
 s['x'] = s.get('n', 0) + 1; s['x'] = s.get('x', 0) + 1
 print(1); s['x'] = print('a')
+d = {}\\nfor i in range(100): d[i] = i + 1\\ns['x'] = [d[0], d[1], d[98], d[99], d.get(100), 0 in d, -1 in d, len(d)]
+d = {}\\nfor i in range(100): d[str(i)] = i + 1\\ns['x'] = [d['0'], d['1'], d['98'], d['99'], d.get('100'), '0' in d, len(d)]
 """.split("\n")[:-1]
 
 JSON = """true
@@ -445,6 +449,7 @@ null
 "a b"
 "it's"
 "\\"q\\" \\\\ \\/ \\t \\u0041\\u00e9 \\ud835\\udfd2"
+"\\u00E9\\u00C9\\uABCD\\uD835\\uDFD2"
 []
 [ ]
 [true]
@@ -492,6 +497,9 @@ def run(kind, code):
         if kind == "divide":
             a, b = json.loads(code)
             return repr(a / b)
+        if kind == "order":
+            a, b = json.loads(code)
+            return repr([a < b, a == b, a > b])
         if kind == "float":
             return repr(float(json.loads(code)))
         if kind == "json":
@@ -516,6 +524,7 @@ def main():
     lines += [("exec", code) for code in EXEC]
     lines += [("json", code) for code in JSON]
     lines += [("divide", code) for code in quotients()]
+    lines += [("order", code) for code in quotients()]
     lines += [("float", str(sign * integer)) for sign in [1, -1] for integer in [2**63 + 1, 10**20, 10**308, 10**309]]
     with open("tests/golden/compliance/rule_language.tsv", "w") as out:
         for kind, code in lines:

@@ -51,17 +51,32 @@ TEST_F(TimelineTest, IsAChromeTraceOfMicroseconds) {
 TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
   Timeline timeline(*alone_);
   const std::vector<comm::BucketEvent> events = {
-      {3, comm::BucketPhase::kClip, 10, 20},    {3, comm::BucketPhase::kReduce, 20, 30},
-      {-1, comm::BucketPhase::kReduce, 30, 35}, {3, comm::BucketPhase::kNorm, 35, 36},
-      {3, comm::BucketPhase::kUpdate, 36, 40},  {3, comm::BucketPhase::kGather, 40, 50}};
+      {3, comm::BucketPhase::kClip, 10, 20},
+      {3, comm::BucketPhase::kReduce, 20, 30},
+      {-1, comm::BucketPhase::kReduce, 30, 35},
+      {3, comm::BucketPhase::kNorm, 35, 36},
+      {3, comm::BucketPhase::kUpdate, 36, 40},
+      {3, comm::BucketPhase::kGather, 40, 50},
+      {comm::kLateRowsBucket, comm::BucketPhase::kClip, 50, 51},
+      {comm::kLateRowsBucket, comm::BucketPhase::kReduce, 51, 52},
+      {comm::kLateRowsBucket, comm::BucketPhase::kNorm, 52, 53}};
   timeline.add(events);
   timeline.add(Lane::kStep, "step 1", Clock::now(), Clock::now());
   timeline.add(Lane::kCompute, "forward", Clock::now(), Clock::now());
   const json trace = written(timeline);
   std::map<int, std::string> lanes;
+  std::map<int, std::string> in_order;
   for (const json& event : trace["traceEvents"]) {
     if (event["name"] == "thread_name") lanes[event["tid"]] = event["args"]["name"];
+    if (event["name"] == "thread_sort_index") {
+      in_order[event["args"]["sort_index"]] = lanes.at(event["tid"]);
+    }
   }
+  EXPECT_EQ(in_order, (std::map<int, std::string>{{0, "step"},
+                                                  {1, "compute"},
+                                                  {2, "clip and update"},
+                                                  {3, "all-reduce"},
+                                                  {4, "gather weights"}}));
   std::map<std::string, std::string> lane_of;
   for (const json& span : spans(trace)) lane_of[span["name"]] = lanes.at(span["tid"]);
   const std::map<std::string, std::string> expected = {{"clip 3", "clip and update"},
@@ -70,6 +85,9 @@ TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
                                                        {"norm 3", "clip and update"},
                                                        {"update 3", "clip and update"},
                                                        {"gather 3", "gather weights"},
+                                                       {"collect rows", "clip and update"},
+                                                       {"reduce rows", "all-reduce"},
+                                                       {"add rows", "clip and update"},
                                                        {"step 1", "step"},
                                                        {"forward", "compute"}};
   EXPECT_EQ(lane_of, expected);
