@@ -196,12 +196,16 @@ void StepWalker::backward(bert::Block& block, const Task& task, bool last,
     model_.delayed_backward(block, task.micro_batch, micro_batch, *activations);
     return;
   }
+  if (!last || !model_.has_half_layers()) {
+    block.backward(micro_batch, *activations);
+    return;
+  }
   const std::function<void()> mark_half = [&] {
     half_ready_ = block.halfway();
     buckets.mark_ready(half_ready_.begin, half_ready_.end);
   };
   bert::MicroBatch told = micro_batch;
-  if (last && model_.has_half_layers()) told.on_halfway = &mark_half;
+  told.on_halfway = &mark_half;
   block.backward(told, *activations);
 }
 
