@@ -36,7 +36,7 @@ int score(const Options& options) {
   if (options.json && options.json_file.empty()) {
     fmt::print("{}", results::score_json(scores));
   } else {
-    if (options.input.score.ruleset.empty()) print_ruleset(scores);
+    if (options.input.rules.score.ruleset.empty()) print_ruleset(scores);
     fmt::print("{}", results::score_table(scores));
   }
   refuse(problems);

@@ -234,13 +234,6 @@ Plot plot_curves(const std::vector<Curve>& curves, const CurvePlotOptions& optio
   return plot;
 }
 
-std::string benchmark_of(const Score& score) {
-  for (const RunScore& run : score.runs) {
-    if (!run.convergence.benchmark.empty()) return run.convergence.benchmark;
-  }
-  return score.folder.benchmark;
-}
-
 Plot plot_scores(const std::vector<Score>& scores) {
   Plot plot;
   std::vector<const Score*> fastest;

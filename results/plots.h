@@ -30,9 +30,6 @@ struct Plot {
 // than others. Throws Error where nothing is left to draw, or runs are of several benchmarks.
 Plot plot_curves(const std::vector<Curve>& curves, const CurvePlotOptions& options = {});
 
-// The benchmark of a score's runs.
-std::string benchmark_of(const Score& score);
-
 // Bars, fastest first: minutes to train and, where known, sequences a second of an accelerator.
 // Throws Error where no folder has a time to train, or they are of several benchmarks.
 Plot plot_scores(const std::vector<Score>& scores);

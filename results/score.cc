@@ -318,6 +318,13 @@ size_t Score::counting_runs() const {
       std::count_if(runs.begin(), runs.end(), [](const RunScore& run) { return run.counts; }));
 }
 
+std::string benchmark_of(const Score& score) {
+  for (const RunScore& run : score.runs) {
+    if (!run.convergence.benchmark.empty()) return run.convergence.benchmark;
+  }
+  return score.folder.benchmark;
+}
+
 RunTimes find_run_times(const EventLog& log) {
   RunTimes times;
   log.visit([&](const compliance::Event& event) {

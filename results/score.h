@@ -69,6 +69,9 @@ struct Score {
   size_t counting_runs() const;
 };
 
+// That its runs name, else as its folder is called.
+std::string benchmark_of(const Score& score);
+
 struct ScoreOptions {
   std::string usage;            // empty: inferred
   std::string ruleset;          // empty: inferred

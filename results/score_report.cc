@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/minutes.h"
+#include "results/table.h"
 
 namespace strata::results {
 namespace {
@@ -27,24 +28,6 @@ std::string minutes(std::optional<double> ms) {
 // "-" where nothing holds the system to reference convergence.
 std::string rcp_word(const Score& score) {
   return score.held_to_rcp ? std::string(compliance::word(score.rcp.outcome())) : "-";
-}
-
-using Row = std::vector<std::string>;
-
-// Columns as wide as their widest cell, two spaces between.
-std::string align(const std::vector<Row>& rows) {
-  std::vector<size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    while (line.ends_with(' ')) line.pop_back();
-    text += line + '\n';
-  }
-  return text;
 }
 
 std::string where(const Score& score) {
@@ -148,13 +131,6 @@ std::string notes_text(const std::vector<Score>& scores) {
   return text + counts_text(scores);
 }
 
-std::string csv_cell(const std::string& cell) {
-  if (cell.find_first_of(",\"\n\r") == cell.npos) return cell;
-  std::string quoted = "\"";
-  for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 std::string csv_number(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
@@ -222,8 +198,7 @@ std::string score_csv(const std::vector<Score>& scores) {
                        csv_number(score.sequences_per_second),
                        csv_number(score.sequences_per_second_per_accelerator),
                        csv_number(score.energy_joules)};
-    for (const std::string& cell : cells) text += csv_cell(cell) + ',';
-    text.back() = '\n';
+    text += csv_line(cells);
   }
   return text;
 }

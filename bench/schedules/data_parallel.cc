@@ -47,9 +47,17 @@ std::string name_of(const Order& order) {
          (order.early_words ? ", early words" : "");
 }
 
+// What attention takes, halfway to a block's end, of all backwards of the block that communication
+// hides behind: a third, but for the scores, of the last micro-batch's; recomputed blocks go
+// forward first, which is half as long as backward.
+double attention_share(const training::Schedule& schedule, bool layered) {
+  const double of_micro_batch = schedule.recomputes ? 2.0 / 9 : 1.0 / 3;
+  return layered ? of_micro_batch / schedule.micro_batches : of_micro_batch;
+}
+
 // With which block each bucket is ready; where it is halfway through the block's backward, so much
-// before its end as the attention takes of it: a third, but for the scores.
-std::vector<double> ready_blocks(const training::Schedule& schedule,
+// before its end as attention takes of it.
+std::vector<double> ready_blocks(const training::Schedule& schedule, double attention,
                                  const bert::ParameterLayout& layout,
                                  const std::vector<Range>& buckets, bool early_words,
                                  bool half_layers) {
@@ -58,7 +66,7 @@ std::vector<double> ready_blocks(const training::Schedule& schedule,
        training::explain(schedule, layout, buckets, early_words, half_layers)) {
     const bool halfway = each.task.kind == training::Task::Kind::kBackward;
     for (const int bucket : each.buckets) {
-      blocks[static_cast<size_t>(bucket)] = each.task.block + (halfway ? 1.0 / 3 : 0);
+      blocks[static_cast<size_t>(bucket)] = each.task.block + (halfway ? attention : 0);
     }
   }
   return blocks;
@@ -115,14 +123,16 @@ class MeasuredOrder {
         buckets_(
             training_.make_buckets(setup.network.communicator, training::bucket_options(config))) {
     result_.name = name_of(order);
-    ready_blocks_ = ready_blocks(
-        training::make_schedule(config, training_.model().config(), ranks_.size()),
-        training_.model().layout(), buckets(), order.early_words, config.reduce.half_layers);
+    layered_ = order.accumulation == AccumulationOrder::kLayer;
+    const training::Schedule schedule =
+        training::make_schedule(config, training_.model().config(), ranks_.size());
+    ready_blocks_ =
+        ready_blocks(schedule, attention_share(schedule, layered_), training_.model().layout(),
+                     buckets(), order.early_words, config.reduce.half_layers);
     result_.activations = {static_cast<double>(training_.model().activation_bytes()),
                            activation_bytes(training_.model())};
     result_.all_memory = static_cast<double>(training_.backend().buffer_bytes());
     alone_ = training_.make_buckets(alone, training::bucket_options(config));
-    layered_ = order.accumulation == AccumulationOrder::kLayer;
   }
 
   void add_formulas(OrderMeasurement& result, double bytes_of_element) {

@@ -156,6 +156,42 @@ TEST_F(Tools, AFailedWriteToStandardOutputIsNoSuccess) {
   }
 }
 
+TEST_F(Tools, CompareExitsWithOneWhereASideIsWorseByMoreThanTheShare) {
+  BertLog slower = BertLog::passing();
+  const double begin = slower.at("run_start").time_ms;
+  slower.at("run_stop").time_ms = begin + 1.1 * (slower.at("run_stop").time_ms - begin);
+  write_run("slower", 0, slower);
+  const std::string good = path("Acme/results/good"), worse = path("Acme/results/slower");
+  const ProcessResult refused = strata({"compare", good, worse, "--fail-above", "9%"});
+  EXPECT_EQ(refused.exit_code, 1) << refused.err;
+  EXPECT_NE(refused.out.find("+10.00 %"), std::string::npos) << refused.out;
+  EXPECT_NE(refused.err.find("time to train of slower is 10.00 % worse than of good"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_EQ(strata({"compare", good, worse, "--fail-above", "0.11"}).exit_code, 0);
+  EXPECT_EQ(strata({"compare", worse, good, "--fail-above", "9%"}).exit_code, 0);
+}
+
+TEST_F(Tools, CompareRefusesWhatCannotBeCompared) {
+  const auto error_of = [](const std::vector<std::string>& words) {
+    const ProcessResult refused = strata(words);
+    EXPECT_EQ(refused.exit_code, 2) << refused.err;
+    return refused.err;
+  };
+  const std::string good = path("Acme/results/good");
+  const std::string file = folder_.write("bench.json", R"({"step_seconds": 1})").string();
+  EXPECT_NE(error_of({"compare", good}).find("at least two sides"), std::string::npos);
+  EXPECT_NE(error_of({"compare", good, file}).find("cannot be compared"), std::string::npos);
+  EXPECT_NE(error_of({"compare", good, path("absent")}).find("absent: is not there"),
+            std::string::npos);
+  for (const char* share : {"-1%", "3 %", "nan", "", "%", "3%%"}) {
+    EXPECT_NE(error_of({"compare", file, file, "--fail-above=" + std::string(share)})
+                  .find("--fail-above"),
+              std::string::npos)
+        << share;
+  }
+}
+
 // A file that is opened must not become the stream that was closed.
 TEST_F(Tools, AClosedStreamTakesNoFilesPlace) {
   const ProcessResult result = strata_to("score " + path("Acme") + " --csv " + path("csv"), ">&-");

@@ -1,0 +1,157 @@
+#include "compare/measurement_side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace strata::compare {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr uint64_t kMostBytes = 64u << 20;
+constexpr int kDeepest = 32;  // objects in objects
+constexpr size_t kEnoughDocuments = 9;
+
+// The name of an object in an array: its first text, else its place.
+std::string name_of(const ordered_json& item, size_t place) {
+  if (item.is_object()) {
+    for (const auto& [key, value] : item.items()) {
+      if (value.is_string()) return value.get<std::string>();
+    }
+  }
+  return std::to_string(place);
+}
+
+void collect(const ordered_json& value, const std::string& name, int depth, MeasurementSide& side) {
+  if (depth > kDeepest) fail("objects are nested more than {} deep", kDeepest);
+  const auto below = [&](const std::string& key) { return name.empty() ? key : name + '.' + key; };
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) collect(item, below(key), depth + 1, side);
+  } else if (value.is_array()) {
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (value[i].is_object()) collect(value[i], below(name_of(value[i], i)), depth + 1, side);
+    }
+  } else if (value.is_number()) {
+    side.numbers[name].push_back(value.get<double>());
+  } else if (value.is_string()) {
+    side.texts.emplace(name, value.get<std::string>());
+  }
+}
+
+void read_documents(const fs::path& file, MeasurementSide& side) {
+  std::istringstream text(read_file(file, kMostBytes));
+  while (text >> std::ws, text.peek() != std::istringstream::traits_type::eof()) {
+    const std::streamoff offset = text.tellg();
+    ordered_json document;
+    try {
+      text >> document;
+    } catch (const ordered_json::exception& error) {
+      fail("{}: offset {}: is not the JSON that 'strata bench --json' prints: {}", file.string(),
+           offset, error.what());
+    }
+    if (!document.is_object()) {
+      fail("{}: offset {}: holds no JSON object, as 'strata bench --json' prints", file.string(),
+           offset);
+    }
+    try {
+      collect(document, "", 0, side);
+    } catch (const Error& error) {
+      fail("{}: offset {}: {}", file.string(), offset, error.what());
+    }
+    ++side.documents;
+  }
+}
+
+bool is_any_in(std::string_view name, const std::vector<std::string>& parts) {
+  return parts.empty() || std::ranges::any_of(parts, [&](const std::string& part) {
+           return name.find(part) != name.npos;
+         });
+}
+
+std::string text_of(double number) { return fmt::format("{:.10g}", number); }
+
+}  // namespace
+
+MeasurementSide read_measurement_side(const fs::path& path) {
+  MeasurementSide side{.name = path.string()};
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
+    read_documents(path, side);
+  } else {
+    for (const fs::path& file : list_directory(path)) {
+      if (file.extension() == ".json") read_documents(file, side);
+    }
+  }
+  if (side.documents == 0) fail("{}: holds no JSON of 'strata bench --json'", path.string());
+  return side;
+}
+
+Better better_of(std::string_view name) {
+  for (const std::string_view part : {"formula", "deviation", "closed_form", "paper"}) {
+    if (name.find(part) != name.npos) return Better::kNeither;
+  }
+  for (const std::string_view part :
+       {"per_second", "share_of_peak", "share_of_matrix_peak", "hidden_share"}) {
+    if (name.find(part) != name.npos) return Better::kHigher;
+  }
+  for (const std::string_view part : {"seconds", "bytes", "imbalance", "step_increase", "error"}) {
+    if (name.find(part) != name.npos) return Better::kLower;
+  }
+  return Better::kNeither;
+}
+
+Comparison compare_measurements(const MeasurementSide& base, const MeasurementSide& other,
+                                const std::vector<std::string>& only) {
+  Comparison comparison{.what = "measurements", .base = base.name, .other = other.name};
+  bool any = false;
+  for (const auto& [name, values] : base.numbers) {
+    const auto found = other.numbers.find(name);
+    if (found == other.numbers.end() || !is_any_in(name, only)) continue;
+    any = true;
+    const Better better = better_of(name);
+    if (better == Better::kNeither) {
+      if (values.front() != found->second.front() && name.find("formula") == name.npos &&
+          name.find("deviation") == name.npos) {
+        comparison.notes.push_back(fmt::format("the sides differ in {}: {} and {}", name,
+                                               text_of(values.front()),
+                                               text_of(found->second.front())));
+      }
+      continue;
+    }
+    if (values == found->second &&
+        std::ranges::count(values, values.front()) == static_cast<ptrdiff_t>(values.size())) {
+      continue;
+    }
+    comparison.quantities.push_back(
+        make_quantity(name, "", better, {.values = values}, {.values = found->second}));
+  }
+  if (!any) {
+    fail("{} and {} have no number in common{}", base.name, other.name,
+         only.empty() ? "" : " whose name --only chooses");
+  }
+  for (const auto& [name, text] : base.texts) {
+    const auto found = other.texts.find(name);
+    if (found != other.texts.end() && found->second != text) {
+      comparison.notes.push_back(
+          fmt::format("the sides differ in {}: {} and {}", name, text, found->second));
+    }
+  }
+  for (const MeasurementSide* side : {&base, &other}) {
+    if (side->documents < kEnoughDocuments) {
+      comparison.notes.push_back(
+          fmt::format("{}: measured only {} times: fewer than {} say little "
+                      "about a difference",
+                      side->name, side->documents, kEnoughDocuments));
+    }
+  }
+  return comparison;
+}
+
+}  // namespace strata::compare

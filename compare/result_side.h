@@ -1,0 +1,34 @@
+// Sides that are result folders: their runs, scores, and where a difference comes from.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "compare/run_phases.h"
+#include "results/score.h"
+
+namespace strata::compare {
+
+// A result folder with what its runs' time went into.
+struct MeasuredFolder {
+  results::Score score;
+  std::vector<std::optional<RunPhases>> phases;  // a run each; empty where its log has none
+};
+
+// The folders of one system, by benchmark.
+struct ResultSide {
+  std::string name;
+  std::map<std::string, MeasuredFolder> folders;
+};
+
+// Reads all result folders under `directory`, as score_directory does. Throws Error where it holds
+// two of one benchmark: they are several systems.
+ResultSide read_result_side(const std::filesystem::path& directory,
+                            const results::ScoreOptions& options);
+
+// A comparison for each benchmark that both sides have. Throws Error where there is none.
+std::vector<Comparison> compare_results(const ResultSide& base, const ResultSide& other);
+
+}  // namespace strata::compare

@@ -1,0 +1,74 @@
+#include "compare/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "compare/comparison_report.h"
+
+namespace strata::compare {
+namespace {
+
+Comparison example() {
+  Comparison comparison{.what = "bert", .base = "old", .other = "new", .judged_first = true};
+  comparison.quantities.push_back(make_quantity("time to train", "min", Better::kLower,
+                                                {.values = {10, 10.1, 9.9}},
+                                                {.values = {12, 12.1, 11.9}}));
+  comparison.quantities.push_back(make_quantity("rate_per_second", "", Better::kHigher,
+                                                {.values = {4, 4, 4}}, {.values = {1, 1, 1}}));
+  comparison.parts = {{"start", 1.5}, {"speed of steps", 118.5}};
+  return comparison;
+}
+
+TEST(ComparisonTest, IsJudgedByWhatCountsAlone) {
+  Comparison comparison = example();
+  ASSERT_EQ(comparison.worse_than(0.19).size(), 1u);
+  EXPECT_EQ(comparison.worse_than(0.19).front()->name, "time to train");
+  EXPECT_TRUE(comparison.worse_than(0.21).empty());
+  comparison.judged_first = false;
+  ASSERT_EQ(comparison.worse_than(0.21).size(), 1u);
+  EXPECT_EQ(comparison.worse_than(0.21).front()->name, "rate_per_second");
+  EXPECT_NEAR(*comparison.quantities[1].worse_by(), 0.75, 1e-12);
+}
+
+TEST(ComparisonTest, ADifferenceThatMayBeChanceDoesNotFail) {
+  Comparison comparison{.what = "bert", .base = "old", .other = "new"};
+  comparison.quantities.push_back(make_quantity(
+      "seconds", "", Better::kLower, {.values = {1, 9, 2, 8}}, {.values = {2, 10, 1.5, 9}}));
+  EXPECT_GT(*comparison.quantities.front().difference(), 0.1);
+  EXPECT_TRUE(comparison.worse_than(0.03).empty());
+}
+
+TEST(ComparisonTest, WithoutAnIntervalTheDifferenceDecides) {
+  Comparison comparison{.what = "bert", .base = "old", .other = "new"};
+  comparison.quantities.push_back(
+      make_quantity("seconds", "", Better::kLower, {.values = {1}}, {.values = {1.2}}));
+  EXPECT_EQ(comparison.worse_than(0.1).size(), 1u);
+}
+
+TEST(ComparisonReport, TextSaysWhatCameOfTheScoreAndWhy) {
+  const std::string text = comparison_text({example()});
+  EXPECT_NE(text.find("+20.00 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("B's score is 20.00 % slower than A's"), std::string::npos) << text;
+  EXPECT_NE(text.find("mean times differ by +120.00 s: start +1.50 s, speed of steps +118.50 s"),
+            std::string::npos)
+      << text;
+}
+
+TEST(ComparisonReport, NamesCannotBreakOutOfMarkdownCsvOrJson) {
+  Comparison hostile = example();
+  hostile.base = "a|b`<script>\n\"x\",\xff";
+  const std::string markdown = comparison_markdown({hostile});
+  EXPECT_NE(markdown.find("a\\|b\\`\\<script\\> \"x\""), std::string::npos) << markdown;
+  const std::string csv = comparison_csv({hostile});
+  EXPECT_NE(csv.find("bert,\"a|b`<script>\n\"\"x\"\",\xff\",new,time to train,min,3,3,"),
+            std::string::npos)
+      << csv;
+  const auto json = nlohmann::json::parse(comparison_json({hostile}));
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["comparisons"][0]["a"], "a|b`<script>\n\"x\",\xef\xbf\xbd");
+  EXPECT_NEAR(json["comparisons"][0]["quantities"][0]["difference"], 0.2, 1e-12);
+}
+
+}  // namespace
+}  // namespace strata::compare

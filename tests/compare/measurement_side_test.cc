@@ -1,0 +1,100 @@
+#include "compare/measurement_side.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/compliance/bert_log.h"
+#include "tests/support/error_of.h"
+
+namespace strata::compare {
+namespace {
+
+using ::strata::testing::TemporaryFolder;
+using ::strata::testing_support::error_of;
+
+constexpr char kDocument[] = R"({"device": "cpu", "ranks": 2, "step_seconds": 2.5,
+  "modes": [{"mode": "none", "step_seconds": 3, "increase": 1}], "lengths": [[1, 2], [3]]})";
+
+TEST(MeasurementSideTest, ReadsDocumentsThatFollowEachOther) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.json", std::string(kDocument) + "\n" + kDocument);
+  const MeasurementSide side = read_measurement_side(file);
+  EXPECT_EQ(side.documents, 2u);
+  EXPECT_EQ(side.numbers.at("modes.none.step_seconds"), (std::vector<double>{3, 3}));
+  EXPECT_EQ(side.numbers.at("step_seconds").size(), 2u);
+  EXPECT_EQ(side.texts.at("device"), "cpu");
+  EXPECT_FALSE(side.numbers.contains("lengths.0"));
+}
+
+TEST(MeasurementSideTest, ReadsTheJsonFilesOfAFolder) {
+  const TemporaryFolder folder;
+  folder.write("runs/1.json", kDocument);
+  folder.write("runs/2.json", kDocument);
+  folder.write("runs/notes.txt", "no JSON");
+  EXPECT_EQ(read_measurement_side(folder.path() / "runs").documents, 2u);
+}
+
+TEST(MeasurementSideTest, NamesFileAndOffsetOfWhatIsNoObject) {
+  const TemporaryFolder folder;
+  const auto broken = folder.write("broken.json", R"({"a": 1} {"a": )");
+  EXPECT_NE(error_of([&] { read_measurement_side(broken); }).find("broken.json: offset 9: "),
+            std::string::npos);
+  const auto list = folder.write("list.json", "[1, 2]");
+  EXPECT_NE(error_of([&] { read_measurement_side(list); }).find("offset 0: holds no JSON object"),
+            std::string::npos);
+  const auto empty = folder.write("empty.json", " \n");
+  EXPECT_NE(error_of([&] { read_measurement_side(empty); }).find("holds no JSON"),
+            std::string::npos);
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += "{\"a\":";
+  deep += "1" + std::string(100'000, '}');
+  const auto nested = folder.write("deep.json", deep);
+  EXPECT_NE(error_of([&] { read_measurement_side(nested); }).find("nested more than"),
+            std::string::npos);
+}
+
+MeasurementSide side(std::map<std::string, std::vector<double>> numbers) {
+  return {.name = "side", .documents = 10, .numbers = std::move(numbers)};
+}
+
+TEST(CompareMeasurements, KeepsWhatDiffersAndKnowsWhichIsBetter) {
+  MeasurementSide a = side({{"step_seconds", {2}},
+                            {"tokens_per_second", {100}},
+                            {"ranks", {2}},
+                            {"exposed_seconds.formula", {1}},
+                            {"index_bytes", {7, 7}}});
+  MeasurementSide b = side({{"step_seconds", {3}},
+                            {"tokens_per_second", {50}},
+                            {"ranks", {4}},
+                            {"exposed_seconds.formula", {2}},
+                            {"index_bytes", {7, 7}}});
+  a.texts["device"] = "cpu";
+  b.texts["device"] = "gpu";
+  const Comparison comparison = compare_measurements(a, b, {});
+  ASSERT_EQ(comparison.quantities.size(), 2u);
+  EXPECT_DOUBLE_EQ(*comparison.quantities[0].worse_by(), 0.5);
+  EXPECT_DOUBLE_EQ(*comparison.quantities[1].worse_by(), 0.5);
+  EXPECT_EQ(comparison.notes,
+            (std::vector<std::string>{"the sides differ in ranks: 2 and 4",
+                                      "the sides differ in device: cpu and gpu"}));
+}
+
+TEST(CompareMeasurements, OnlyChoosesByName) {
+  const MeasurementSide a = side({{"forward_seconds", {2}}, {"backward_seconds", {4}}});
+  const MeasurementSide b = side({{"forward_seconds", {3}}, {"backward_seconds", {5}}});
+  const Comparison comparison = compare_measurements(a, b, {"forward"});
+  ASSERT_EQ(comparison.quantities.size(), 1u);
+  EXPECT_EQ(comparison.quantities.front().name, "forward_seconds");
+  EXPECT_NE(error_of([&] { compare_measurements(a, b, {"reduce"}); }).find("no number in common"),
+            std::string::npos);
+}
+
+TEST(CompareMeasurements, FewMeasurementsAreNoted) {
+  MeasurementSide a = side({{"seconds", {2}}}), b = side({{"seconds", {3}}});
+  b.documents = 8;
+  const Comparison comparison = compare_measurements(a, b, {});
+  ASSERT_EQ(comparison.notes.size(), 1u);
+  EXPECT_NE(comparison.notes.front().find("measured only 8 times"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::compare
