@@ -44,8 +44,7 @@ std::vector<Row> rows_of(const Comparison& comparison) {
   for (const Quantity& quantity : comparison.quantities) {
     const auto difference = quantity.difference();
     rows.push_back(
-        {title(quantity), number(quantity.base.center(), "{:.6g}"),
-         number(quantity.other.center(), "{:.6g}"),
+        {title(quantity), center(quantity.base), center(quantity.other),
          difference ? fmt::format("{:+.2f} %", 100 * *difference) : "-", interval_text(quantity),
          quantity.test ? fmt::format("{:g}", quantity.test->u) : "-",
          quantity.test ? fmt::format("{:.2g}", quantity.test->p) : "-", runs_text(quantity)});
