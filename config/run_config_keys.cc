@@ -114,7 +114,7 @@ ConfigSection layer_drop_section() {
            "What theta(t) falls to; in the end the last layer is kept with probability "
            "1 - ((L - 1)/L) (1 - `theta`). 1: no layer is dropped."),
        key("gamma", get, &S::gamma, Maybe{Number::at_least(0), "auto"},
-           "How fast theta(t) falls, a step; 0: not at all. `auto`: 100 / "
+           "Rate at which theta(t) decays, per step; 0: not at all. `auto`: 100 / "
            "`schedule.training_steps`.")});
 }
 
@@ -125,7 +125,7 @@ ConfigSection loss_scale_section() {
       "loss_scale",
       "With `model.precision` fp16: the loss is multiplied by a power of two, so that small "
       "gradients are not lost, and gradients are divided by it before they are clipped and "
-      "applied. A step in which some rank's overflow is skipped by all ranks.",
+      "applied. Where a gradient of some rank overflows, all ranks skip the step.",
       {key("initial", get, &S::initial, Number::within(1, 1 << 24),
            "The first steps' scale, a power of two. A skipped step halves it, to 1 at least."),
        key("growth_steps", get, &S::growth_steps, Integer<int64_t>{1, kTrillion},
@@ -140,7 +140,7 @@ ConfigSection standardization_section() {
       "Standardization loss (Collins et al., arXiv 1903.00925): at every place where a LayerNorm "
       "stood the training loss gains `weight` times the mean of 1/2 (mean^2 + variance - "
       "log(variance) - 1). Needs `model.norm` none; not in evaluation; open division only.",
-      {key("weight", get, &S::weight, Number::at_least(0), "0: there is no such loss."),
+      {key("weight", get, &S::weight, Number::at_least(0), "Factor of the loss; 0: none."),
        key("axis", get, &S::axis, Choice<StandardizationAxis>{},
            "What mean and variance are of.")});
 }
@@ -279,18 +279,19 @@ ConfigSection optimizer_section() {
       {key("name", get, &S::name, Choice<OptimizerKind>{}, "Update rule."),
        key("lr", get, &S::lr, Number::above(0), "Learning rate at the end of the warm-up."),
        key("beta1", get, &S::beta1, Number::below(0, 1),
-           "Decay of the first moment; madgrad: what a step keeps of the weights."),
+           "Decay of the first moment; madgrad: the momentum of the weights."),
        key("beta2", get, &S::beta2, Number::below(0, 1),
            "Decay of the second moment, or of acclip's threshold; madgrad has none."),
        key("epsilon", get, &S::epsilon, Number::above(0),
            "Added to the root of the second moment; madgrad: to the cube root of the squares; "
-           "acclip: to the first moment."),
+           "acclip: to the magnitude of the first moment."),
        key("weight_decay", get, &S::weight_decay, Number::at_least(0),
            "Decoupled weight decay; biases and LayerNorm have none."),
        key("alpha", get, &S::alpha, Number::within(1, 2),
-           "acclip alone: of the gradient, the moment whose decaying mean is the threshold."),
+           "acclip alone: the threshold is this root of the decaying mean of the gradient's "
+           "magnitude to this power."),
        key("sharded", get, &S::sharded, Choice<Sharding>{},
-           "What ranks share out among each other. Adam's weights have the same bits; LAMB's may "
+           "What is sharded among ranks. Adam's weights have the same bits; LAMB's may "
            "differ in the last one, because ranks add up its norms; where every micro-batch of "
            "several is reduced, sums round in another order. Layers smaller than "
            "`reduce.bucket_megabytes` take turns together. gradients and all: not with "
@@ -331,8 +332,8 @@ ConfigSection reduce_section() {
       "reduce", "How gradients are summed over the ranks.",
       {key("dtype", get, &S::dtype, Choice<ReduceDType>{}, "Type they are reduced in."),
        key("accumulate", get, &S::accumulate, Choice<ReduceAccumulation>{},
-           "Type in which ranks' gradients are added up, in the order of ranks. Not fp32: with "
-           "`reduce.dtype` bf16, on backends in host memory, and in the open division. The same "
+           "Type in which ranks' gradients are added up, in the order of ranks. Others than fp32 "
+           "need `reduce.dtype` bf16, a backend in host memory and the open division. The same "
            "bytes are sent."),
        key("chunk", get, &S::chunk, Integer<int>{2, 1 << 20},
            "Ranks in a chunk of `accumulate` bf16_chunked."),

@@ -68,7 +68,7 @@ constexpr NamedChoice<OptimizerKind> kOptimizers[] = {
     {OptimizerKind::kAdam, "adam", "Adam with decoupled weight decay and bias correction"},
     {OptimizerKind::kLamb, "lamb", "Adam, each weight tensor's update scaled by its trust ratio"},
     {OptimizerKind::kMadgrad, "madgrad",
-     "a momentum of averaged gradients over the cube root of their squares"},
+     "dual averaging with momentum, over the cube root of summed squares"},
     {OptimizerKind::kAcClip, "acclip",
      "momentum, every element clipped by a threshold of its own"}};
 constexpr NamedChoice<Sharding> kShardings[] = {
@@ -98,13 +98,14 @@ constexpr NamedChoice<ReduceDType> kReduceDTypes[] = {
     {ReduceDType::kFp32, "fp32", "32-bit floats"},
     {ReduceDType::kBf16, "bf16", "half the traffic"},
     {ReduceDType::kFp16, "fp16",
-     "half the traffic, with more digits and less range; only with `model.precision` fp16"}};
+     "half the traffic, with more significant bits and less range; only with `model.precision` "
+     "fp16"}};
 constexpr NamedChoice<ReduceAccumulation> kReduceAccumulations[] = {
     {ReduceAccumulation::kFp32, "fp32", "rounded once, at the end"},
     {ReduceAccumulation::kBf16, "bf16",
      "rounded after every addition, as by a ring that adds in bf16"},
     {ReduceAccumulation::kBf16Chunked, "bf16_chunked",
-     "so, too, but in chunks of ranks, whose sums are added up in chunks, and so on"}};
+     "as `bf16`, but in chunks of ranks, whose sums are added up in chunks, and so on"}};
 
 template <typename Enum>
 const char* find_name(Enum value) {
