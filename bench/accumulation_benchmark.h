@@ -24,7 +24,7 @@ struct SumError {
   double closed_form = 0;  // see below
 };
 
-// Whether the sums still vary as they would in full precision: the variance of the rounded sums
+// Whether sums still vary as they would in full precision: the variance of the rounded sums
 // over that of the exact ones, of the same draws.
 struct VarianceRetention {
   int mantissa_bits = 0;
@@ -44,7 +44,7 @@ struct AllReduceError {
   double once = 0;        // summed in fp32, rounded once
   double row = 0;         // rounded at every hop
   double two_levels = 0;  // chunks of about sqrt(ranks)
-  double chunked = 0;     // chunks of 4, as reduce.chunk is at first
+  double chunked = 0;     // chunks of 4, the default of reduce.chunk
   double row_closed_form = 0, two_levels_closed_form = 0, chunked_closed_form = 0;
   double bytes_per_element = 0;  // that a rank sends, by any of them
 };
@@ -55,10 +55,10 @@ struct AccumulationBenchmark {
   std::vector<AllReduceError> all_reduces;
 };
 
-// Root mean square of the error of a sum of n normal terms, over that of the sum: about
-// 0.74 u sqrt(n / 6) in a row, u = 2^-(mantissa_bits + 1), within 10 % for n >= 1024 where sums do
-// not swamp their terms; in chunks times the square root of the sum of the levels' chunks over n:
-// sqrt((c + n / c) / n) with two levels. Chunk 0: in a row.
+// The closed form of SumError::error, n: `terms`, c: `chunk`. In a row (c = 0) about
+// 0.74 u sqrt(n / 6), u = 2^-(mantissa_bits + 1), within 10 % for n >= 1024 where terms do not
+// round away. In chunks times sqrt(sum over levels of the terms of a chunk there / n): with two
+// levels sqrt((c + n / c) / n), with all sqrt(c log_c(n) / n).
 double sum_error(int mantissa_bits, int64_t terms, int64_t chunk);
 
 // Throws Error for less than 2 trials.

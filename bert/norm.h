@@ -9,12 +9,12 @@ namespace strata::bert {
 
 enum class Norm : uint8_t {
   kPost,  // after every sublayer's residual sum, as BERT does
-  kPre,   // before every sublayer, and once before the heads; sums are not (Xiong et al. 2020)
+  kPre,   // before every sublayer, and once before the heads (Xiong et al. 2020)
   kNone,  // nowhere: where kPost has a LayerNorm, its gain and bias are left
 };
 
-// The standardization loss of kNone (Collins et al. 2019, arXiv 1903.00925): `weight` times the sum
-// over all places where a LayerNorm stood.
+// The standardization loss of kNone (Collins et al. 2019, arXiv 1903.00925): `weight` times the
+// sum, over all places where a LayerNorm stood, of device::StandardizationLoss's mean over rows.
 struct Standardization {
   double weight = 0;  // at least 0; 0: there is no such loss
   device::StandardizationAxis axis = device::StandardizationAxis::kUnit;

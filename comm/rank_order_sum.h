@@ -17,8 +17,9 @@ struct Accumulation {
 };
 
 // sum[i] = parts[0 * count + i] + parts[1 * count + i] + ... over `ranks` parts, added in rank
-// order: f64 in f64, f32 in f32, f16 in f32 and rounded once, bf16 as `accumulation` says. `sum` is
-// not part of `parts`.
+// order: f64 in f64, f32 in f32, f16 in f32 and rounded once, bf16 as `accumulation` says. parts
+// [ranks, count] and sum [count] are of `dtype`, in host memory, and do not overlap; `ranks` is at
+// least 1. Other dtypes leave `sum` as it is.
 void sum_in_rank_order(const void* parts, int ranks, int64_t count, device::DType dtype, void* sum,
                        const Accumulation& accumulation = {});
 

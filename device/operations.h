@@ -347,7 +347,7 @@ struct AdamUpdate {
 // MADGRAD (Defazio & Jelassi 2021, arXiv 2101.11075, algorithm 1) over a flat range, in one pass
 // that also writes the weights compute reads. g' is Adam's; in step t, from 1, with lambda = lr
 // sqrt(t): s += lambda g'; v += lambda g'^2; z = w0 - s / (cbrt(v) + epsilon); w += c (z - w) - lr
-// * weight_decay * w. w0: the weights before the first step.
+// * weight_decay * w. w0: the weights before the first step; s and v start at zero.
 struct MadgradUpdate {
   Tensor weights;               // [n] master dtype
   Tensor compute_weights;       // [n] compute dtype; absent where compute reads the master weights
@@ -357,7 +357,7 @@ struct MadgradUpdate {
   ConstTensor initial_weights;  // [n] master dtype: w0
   StepValue<float> learning_rate;
   StepValue<float> gradient_weight;  // lambda
-  float averaging = 0.1f;            // c, 1 less the momentum
+  float averaging = 0.1f;            // c = 1 - momentum
   float epsilon = 1e-6f;
   float weight_decay = 0;
   GradientClip clip;
@@ -365,9 +365,8 @@ struct MadgradUpdate {
 
 // ACClip (Zhang et al. 2020, arXiv 1912.03194, algorithm 2) over a flat range, in one pass that
 // also writes the weights compute reads: momentum, of which every element is clipped by a threshold
-// of its own. g' is Adam's; m = b1 m + (1-b1) g'; tau^alpha = b2 tau^alpha + (1-b2) |g'|^alpha; w
-// -= lr
-// * (min(1, tau / (|m| + epsilon)) m + weight_decay * w).
+// of its own. g' is Adam's; m = b1 m + (1-b1) g'; tau^alpha = b2 tau^alpha + (1-b2) |g'|^alpha;
+// w -= lr * (min(1, tau / (|m| + epsilon)) m + weight_decay * w). m and tau start at zero.
 struct AcClipUpdate {
   Tensor weights;          // [n] master dtype
   Tensor compute_weights;  // [n] compute dtype; absent where compute reads the master weights

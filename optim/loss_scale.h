@@ -12,11 +12,12 @@ struct LossScale {
   static constexpr float kLeast = 1, kMost = 16777216;  // 2^24
 
   float scale = 65536;
-  int64_t clean_steps = 0;    // since it changed last
-  int64_t skipped_steps = 0;  // since training began: no step of the optimizer's
+  int64_t clean_steps = 0;    // steps without overflow since `scale` changed or a step was skipped
+  int64_t skipped_steps = 0;  // since training began; they do not count as the optimizer's steps
 
-  // Of a step whose gradients, scaled by `scale`, were not finite: it is skipped, and the scale
-  // halved. After every `growth_steps` steps without one it is doubled.
+  // Call after every step; all ranks with the same `overflowed`, which says whether a gradient of
+  // some rank, scaled by `scale`, was not finite. Such a step is skipped, and the scale is halved.
+  // After `growth_steps` (at least 1) steps without overflow in a row the scale is doubled.
   void after_step(bool overflowed, int64_t growth_steps) {
     if (overflowed) {
       ++skipped_steps;

@@ -61,10 +61,11 @@ struct AdamOptions {
   double weight_decay = 0;  // of the segments that decay
 };
 
-// Adam with decoupled weight decay and bias correction. `segments` cover [0, n) without gaps, in
-// rising order; they are copied. `owned`: rising ranges, the only ones there is memory for the
-// moments of; every update lies in one of them. Empty: the whole arena. Throws Error where segments
-// have gaps, the tensors differ in size, or an option is out of range.
+// Adam with decoupled weight decay and bias correction (Loshchilov & Hutter 2019, algorithm 2; the
+// formula is at device::AdamUpdate). `backend` and the arena's memory outlive it. `segments` cover
+// [0, n) without gaps, in rising order; they are copied. `owned`: rising ranges, the only ones
+// there is memory for the moments of; every update lies in one of them. Empty: the whole arena.
+// Throws Error where segments have gaps, the tensors differ in size, or an option is out of range.
 std::unique_ptr<Optimizer> make_adam(device::Backend& backend, const ParameterArena& arena,
                                      std::span<const Segment> segments, const AdamOptions& options,
                                      std::span<const Range> owned = {});
@@ -77,23 +78,27 @@ std::unique_ptr<Optimizer> make_lamb(device::Backend& backend, const ParameterAr
                                      std::span<const Range> owned = {});
 
 struct MadgradOptions {
-  double momentum = 0.9;  // what a step keeps of the weights; the rest is the average's
-  double epsilon = 1e-6;  // above 0
-  double weight_decay = 0;
+  double momentum = 0.9;    // in [0, 1): w = momentum w + (1 - momentum) z; optimizer.beta1
+  double epsilon = 1e-6;    // above 0; added to the cube root
+  double weight_decay = 0;  // decoupled, of the segments that decay
 };
 
-// MADGRAD (see device::MadgradUpdate). Step 1 notes all weights as those that it starts from.
-// `segments`, `owned` and errors as Adam's.
+// MADGRAD (Defazio & Jelassi 2021, arXiv 2101.11075, algorithm 1; the formula is at
+// device::MadgradUpdate). begin_step(1) copies all owned weights as w0, which they start from.
+// State: madgrad_s, madgrad_v, madgrad_w0, each [n] master dtype. `segments`, `owned` and errors as
+// Adam's.
 std::unique_ptr<Optimizer> make_madgrad(device::Backend& backend, const ParameterArena& arena,
                                         std::span<const Segment> segments,
                                         const MadgradOptions& options,
                                         std::span<const Range> owned = {});
 
 struct AcClipOptions : AdamOptions {
-  double alpha = 1;  // of the gradient's moment that has a bound, in [1, 2]
+  double alpha = 1;  // in [1, 2]: tau^alpha follows the mean of |g|^alpha
 };
 
-// ACClip (see device::AcClipUpdate). `segments`, `owned` and errors as Adam's.
+// ACClip (Zhang et al. 2020, arXiv 1912.03194, algorithm 2; the formula is at
+// device::AcClipUpdate). State: acclip_m, acclip_tau (tau^alpha), each [n] master dtype.
+// `segments`, `owned` and errors as Adam's.
 std::unique_ptr<Optimizer> make_acclip(device::Backend& backend, const ParameterArena& arena,
                                        std::span<const Segment> segments,
                                        const AcClipOptions& options,

@@ -10,22 +10,23 @@ namespace strata::bert {
 
 struct LayerDrop {
   double theta = 1;  // what theta_at() falls to, in (0, 1]; 1: no layer is dropped
-  double gamma = 0;  // how fast, a step; at least 0
+  double gamma = 0;  // its rate of decay per step; at least 0
 
   bool enabled() const { return theta < 1; }
 };
 
 // (1 - theta) exp(-gamma t) + theta, where t steps come before `step`, which counts from 1.
 double theta_at(const LayerDrop& drop, uint64_t step);
-// Of layer i of `layers`, from 0: 1 - (i / layers) (1 - theta_at(step)).
+// Of layer number `layer`, from 0, of `layers`: 1 - (layer / layers) (1 - theta_at(step)).
 double keep_probability(const LayerDrop& drop, uint64_t step, size_t layer, size_t layers);
 
-// Of every layer of a step: 1 / its keep probability, or 0 where it is dropped. Equal on all ranks
-// and for all micro-batches of the step.
+// Draws a step's layers. Returns [layers]: s of every layer (see pre_norm_layer.h), 1 / its keep
+// probability, or 0 where it is dropped. Follows from the arguments alone, so it is equal on all
+// ranks and for all micro-batches of the step. `seed`: of the run; `step`: from 1.
 std::vector<float> layer_scales(const LayerDrop& drop, uint64_t seed, uint64_t step, size_t layers);
 
-// The share of the encoder's arithmetic that is left over `steps` steps, at least 1: the mean keep
-// probability.
+// The share of the encoder's arithmetic that is left over the first `steps` steps, at least 1: the
+// mean keep probability of all layers.
 double expected_share(const LayerDrop& drop, uint64_t steps, size_t layers);
 
 }  // namespace strata::bert

@@ -13,14 +13,17 @@ enum class RowsOf : uint8_t { kTokens, kMaskedPositions };
 
 class Standardizer {
  public:
+  // With memory for the statistics of one micro-batch of up to `capacity`. `backend` outlives it.
   Standardizer(device::Backend& backend, const BertConfig& config, const BatchCapacity& capacity,
                device::StandardizationAxis axis);
 
-  // Adds the loss of x [rows, H] to the totals. Returns its gradient, which lies in memory that the
-  // next call overwrites.
+  // On kCompute: adds the loss of x [rows, H], compute dtype, to the totals; rows of padding do not
+  // count. Returns what the gradient with respect to x is made of, weight and loss scale included;
+  // it lies in memory that the next call overwrites.
   device::StandardizationGradient gradient(const MicroBatch& micro_batch, RowsOf rows,
                                            device::ConstTensor x);
-  // The sums over rows of all places since the last call. Waits for the device.
+  // The losses before their weight, summed over rows and places since the last call; count: as many
+  // rows. Waits for the device.
   device::LossTotals take_totals();
 
  private:
