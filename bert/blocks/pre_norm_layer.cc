@@ -14,6 +14,7 @@ PreNormLayer::PreNormLayer(const BlockContext& context, const ParameterLayout& l
     : Block(context, fmt::format("layer_{}", layer), index,
             layout.group(fmt::format("layer_{}", layer))),
       layer_(layer),
+      halfway_(layout.layers[layer].halfway()),
       attention_norm_(context, layout.layers[layer].attention_norm),
       query_key_value_(context, layout.layers[layer].query_key_value),
       attention_(context, layer),

@@ -167,18 +167,31 @@ TEST_P(TrainerOverRanks, HalvesOfLayersTrainTheSame) {
   if (GetParam().clip == config::ClipMode::kBucketBeforeAllReduce) {
     GTEST_SKIP() << "other buckets are clipped otherwise";
   }
-  for (const auto order :
-       {config::AccumulationOrder::kMicroBatch, config::AccumulationOrder::kLayer}) {
+  struct Case {
+    config::AccumulationOrder order;
+    config::NormKind norm;
+    double theta = 1;  // of layers that are dropped
+  };
+  using Order = config::AccumulationOrder;
+  for (const auto& [order, norm, theta] : {Case{Order::kMicroBatch, config::NormKind::kPost},
+                                           Case{Order::kLayer, config::NormKind::kPost},
+                                           Case{Order::kMicroBatch, config::NormKind::kPre},
+                                           Case{Order::kMicroBatch, config::NormKind::kPre, 0.5}}) {
     config::RunConfig config = run_of(GetParam(), kGlobalBatch / 2 / world_->size(), 2);
     config.batch.accumulation_order = order;
+    bert::BertConfig bert = small_bert();
+    bert.norm = config.model.norm = norm;
+    if (theta < 1) config.layer_drop = {.theta = theta, .gamma = 10};
     config.reduce.bucket_megabytes = 0.02;
     const auto cpu = make_backend(config);
-    const TrainingHistory whole = train(config, *cpu, *world_, *source_, 7, 4);
+    const auto history = [&](device::Backend& backend) {
+      return train(config, backend, *world_, *source_, 7, 4, nullptr, bert);
+    };
+    const TrainingHistory whole = history(*cpu);
     config.reduce.half_layers = true;
-    const TrainingHistory halves = train(config, *cpu, *world_, *source_, 7, 4);
+    const TrainingHistory halves = history(*cpu);
     testing_support::DeferredBackend deferred(*cpu, static_cast<uint64_t>(world_->rank()));
-    EXPECT_EQ(train(config, deferred, *world_, *source_, 7, 4).weights, halves.weights)
-        << "behind the host";
+    EXPECT_EQ(history(deferred).weights, halves.weights) << "behind the host";
     if (clips) {
       EXPECT_LE(largest_loss_difference(halves, whole), GetParam().bound);
     } else {
