@@ -107,7 +107,7 @@ for result in sorted(output.glob("*/*/run_*/result.json")):
     ranks, name = int(result.parts[-4]), result.parts[-3]
     if name not in order:
         continue
-    run = json.loads(result.read_text())[0]
+    run = json.loads(result.read_text())["experiments"][0]
     trace = next(result.parent.glob("tree/**/result_0.steps.jsonl"))
     steps = [json.loads(line)["seconds"] for line in trace.read_text().splitlines()]
     row = rows.setdefault((ranks, name), {"seconds": [], "samples": [], "steps": [], "runs": 0})

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/json_version.h"
 #include "base/timing.h"
 #include "cli/commands.h"
 #include "data/files/compare.h"
@@ -76,7 +77,7 @@ void print_summary(const data::FileSummary& summary) {
 void run_prepare(const data::PrepareOptions& options, bool as_json) {
   const data::PrepareSummary summary = data::prepare(options, say);
   if (as_json) {
-    ordered_json json = {{"skipped", summary.skipped}};
+    ordered_json json = {{"version", kJsonVersion}, {"skipped", summary.skipped}};
     if (!summary.skipped) {
       json["repeated_sentences_left_out"] = summary.repeated_sentences;
       json["train"] = to_json(summary.train);
@@ -129,7 +130,8 @@ void run_info(const std::filesystem::path& file, bool as_json) {
   const data::TargetStatistics targets =
       data::count_targets(data::load_instances(*source).masked_ids);
   if (as_json) {
-    ordered_json json = {{"file", file.string()},
+    ordered_json json = {{"version", kJsonVersion},
+                         {"file", file.string()},
                          {"format", data::form_name(info.form)},
                          {"instances", source->size()},
                          {"tokens", tokens},
@@ -188,7 +190,8 @@ void run_show(const std::filesystem::path& file, uint32_t index,
   const std::vector<uint32_t> documents = source->documents();
   const bool is_random = batch.next_sentence[0] == 1;
   if (as_json) {
-    ordered_json json = {{"file", file.string()},
+    ordered_json json = {{"version", kJsonVersion},
+                         {"file", file.string()},
                          {"index", index},
                          {"tokens", batch.tokens},
                          {"segments", batch.segments},
@@ -262,7 +265,8 @@ void add_prepare(CLI::App& app) {
 void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
   const data::MlperfDataSummary summary = data::make_mlperf_data(options, say);
   if (as_json) {
-    const ordered_json json = {{"files", summary.files},
+    const ordered_json json = {{"version", kJsonVersion},
+                               {"files", summary.files},
                                {"already_there", summary.skipped},
                                {"train_samples", summary.train_samples},
                                {"eval_samples", summary.eval_samples},
@@ -330,7 +334,8 @@ void add_convert(CLI::App& app) {
         data::convert_instances(settings->from, settings->to, data::parse_form(settings->format),
                                 settings->vocabulary_size);
     if (settings->json) {
-      const ordered_json json = {{"file", settings->to.string()}, {"instances", written}};
+      const ordered_json json = {
+          {"version", kJsonVersion}, {"file", settings->to.string()}, {"instances", written}};
       print(json.dump(2) + "\n");
     } else {
       print(fmt::format("{}: {} instances\n", settings->to.string(), written));
@@ -354,7 +359,8 @@ void add_compare(CLI::App& app, int& exit_code) {
     const auto b = data::open_instances(settings->b, any_sample());
     const auto difference = data::first_difference(*a, *b);
     if (settings->json) {
-      ordered_json json = {{"same", !difference}, {"samples", {a->size(), b->size()}}};
+      ordered_json json = {
+          {"version", kJsonVersion}, {"same", !difference}, {"samples", {a->size(), b->size()}}};
       if (difference) json["difference"] = *difference;
       print(json.dump(2) + "\n");
     } else if (difference) {
@@ -404,8 +410,11 @@ void add_index(CLI::App& app) {
     const uint64_t bytes = std::filesystem::file_size(path);
     const double seconds = seconds_since(started);
     if (settings->json) {
-      const ordered_json json = {
-          {"index", path.string()}, {"samples", samples}, {"bytes", bytes}, {"seconds", seconds}};
+      const ordered_json json = {{"version", kJsonVersion},
+                                 {"index", path.string()},
+                                 {"samples", samples},
+                                 {"bytes", bytes},
+                                 {"seconds", seconds}};
       print(json.dump(2) + "\n");
     } else {
       print(fmt::format("{}: {} samples, {:.1f} bytes each, {:.1f} s\n", path.string(), samples,

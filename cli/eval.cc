@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_version.h"
 #include "bert/model/model.h"
 #include "cli/commands.h"
 #include "cli/config_options.h"
@@ -24,6 +25,7 @@ void print(const bert::Losses& losses, int64_t samples, bool json) {
   const auto& [masked, next, standardization] = losses;
   if (json) {
     const nlohmann::ordered_json result = {
+        {"version", kJsonVersion},
         {"samples", samples},
         {"masked_lm",
          {{"accuracy", losses.masked_lm_accuracy()},

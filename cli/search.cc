@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_version.h"
 #include "base/timing.h"
 #include "cli/commands.h"
 #include "harness/host/interruption.h"
@@ -164,7 +165,8 @@ int report(const SearchPlan& plan, search::SearchFolder& folder, bool json) {
   if (json) {
     auto all = nlohmann::ordered_json::array();
     for (const Finalist& finalist : finalists) all.push_back(to_json(finalist));
-    fmt::print("{}\n", nlohmann::ordered_json{{"objective", search::name_of(plan.objective)},
+    fmt::print("{}\n", nlohmann::ordered_json{{"version", kJsonVersion},
+                                              {"objective", search::name_of(plan.objective)},
                                               {"finalists", all},
                                               {"configuration", folder.winner().string()}}
                            .dump(2));

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/json_version.h"
 #include "cli/commands.h"
 #include "cli/config_options.h"
 #include "cli/ranks.h"
@@ -42,7 +43,8 @@ void print(const std::vector<harness::ExperimentResult>& results, bool json) {
   if (json) {
     auto all = nlohmann::ordered_json::array();
     for (const auto& result : results) all.push_back(to_json(result));
-    fmt::print("{}\n", all.dump(2));
+    fmt::print("{}\n",
+               nlohmann::ordered_json{{"version", kJsonVersion}, {"experiments", all}}.dump(2));
     return;
   }
   for (const auto& result : results) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_version.h"
 #include "results/table.h"
 
 namespace strata::compare {
@@ -201,7 +202,7 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
                     {"parts", parts},
                     {"notes", comparison.notes}});
   }
-  const ordered_json result = {{"version", 1}, {"comparisons", list}};
+  const ordered_json result = {{"version", kJsonVersion}, {"comparisons", list}};
   return result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_version.h"
 #include "compliance/log/event_log.h"
 #include "results/minutes.h"
 
@@ -167,7 +168,9 @@ std::string curves_json(const std::vector<Curve>& curves) {
                     {"problem", curve.problem},
                     {"evaluations", evaluations}});
   }
-  return runs.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+  return json{{"version", kJsonVersion}, {"runs", runs}}.dump(2, ' ', false,
+                                                              json::error_handler_t::replace) +
+         '\n';
 }
 
 }  // namespace strata::results

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_version.h"
 #include "results/minutes.h"
 #include "results/table.h"
 
@@ -252,7 +253,9 @@ std::string score_json(const std::vector<Score>& scores) {
           json_number(score.sequences_per_second_per_accelerator)},
          {"energy_joules", json_number(score.energy_joules)}});
   }
-  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  return nlohmann::json{{"version", kJsonVersion}, {"scores", out}}.dump(
+             2, ' ', false, nlohmann::json::error_handler_t::replace) +
+         '\n';
 }
 
 }  // namespace strata::results

@@ -15,7 +15,7 @@ for preset in "${presets[@]}"; do
 done
 
 install_packages "${build_packages[@]}" "${training_packages[@]}" "${data_packages[@]}" libgtest-dev \
-  libbenchmark-dev gnuplot-nox python3-venv procps
+  libbenchmark-dev gnuplot-nox python3-venv python3-jsonschema procps
 
 fetch_cudnn_frontend
 

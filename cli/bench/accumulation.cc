@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/json_version.h"
 #include "bench/accumulation_benchmark.h"
 #include "cli/bench/bench.h"
 #include "harness/progress.h"
@@ -49,7 +50,8 @@ void print_json(const AccumulationBenchmark& b, const BenchAccumulationOptions& 
                            {"chunks_of_4", line.chunked},
                            {"chunks_of_4_closed_form", line.chunked_closed_form}});
   }
-  fmt::print("{}\n", Json{{"trials", options.benchmark.trials},
+  fmt::print("{}\n", Json{{"version", kJsonVersion},
+                          {"trials", options.benchmark.trials},
                           {"seed", options.benchmark.seed},
                           {"sums", sums},
                           {"variance_retention", retention},

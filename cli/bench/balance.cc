@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_version.h"
 #include "cli/bench/bench.h"
 #include "cli/progress.h"
 #include "config/cost_file.h"
@@ -85,7 +86,7 @@ void print_json(const std::vector<Measured>& results) {
                     {"bytes_received_per_rank_and_step", report.bytes_per_step},
                     {"planning_seconds_per_step", report.planning_seconds_per_step}});
   }
-  fmt::print("{}\n", rows.dump(2));
+  fmt::print("{}\n", nlohmann::ordered_json{{"version", kJsonVersion}, {"plans", rows}}.dump(2));
 }
 
 // Markdown, so that it can stand in a report as it is.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_version.h"
 #include "bench/cost_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/config_options.h"
@@ -28,7 +29,8 @@ std::string to_json(const bench::CostBenchmark& b, const config::RunConfig& conf
                        {"seconds", batch.seconds},
                        {"relative_error_of_fit", b.relative_error(batch)}});
   }
-  const nlohmann::ordered_json result = {{"device", b.device},
+  const nlohmann::ordered_json result = {{"version", kJsonVersion},
+                                         {"device", b.device},
                                          {"ranks", b.ranks},
                                          {"model", config.model.config},
                                          {"linear", b.fit.cost.linear},

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_version.h"
 #include "bench/operations_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
@@ -31,6 +32,7 @@ void print_json(const bench::OperationsBenchmark& b) {
                           {"share_of_peak", b.share_of_peak(o)}});
   }
   const nlohmann::ordered_json result = {
+      {"version", kJsonVersion},
       {"device", b.device},
       {"lengths", b.lengths},
       {"tokens", b.tokens},

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_version.h"
 #include "bench/optimizer_benchmark.h"
 #include "cli/bench/bench.h"
 #include "config/run_config_names.h"
@@ -51,7 +52,8 @@ config::RunConfig run_config(const BenchOptimizerOptions& options) {
 }
 
 void print_json(const config::RunConfig& config, const bench::OptimizerBenchmark& b) {
-  const nlohmann::ordered_json result = {{"device", b.device},
+  const nlohmann::ordered_json result = {{"version", kJsonVersion},
+                                         {"device", b.device},
                                          {"optimizer", name_of(config.optimizer.name)},
                                          {"parameters", b.parameters},
                                          {"memory_bytes", b.memory_bytes},

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/json_version.h"
 #include "bench/overlap_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"
@@ -22,11 +23,9 @@ struct BenchOverlapOptions {
 };
 
 void print_json(const bench::OverlapBenchmark& b) {
-  nlohmann::ordered_json result = {{"device", b.device},
-                                   {"ranks", b.ranks},
-                                   {"tokens_per_step", b.tokens},
-                                   {"buckets", b.buckets},
-                                   {"gradient_bytes_per_step", b.bytes}};
+  nlohmann::ordered_json result = {{"version", kJsonVersion}, {"device", b.device},
+                                   {"ranks", b.ranks},        {"tokens_per_step", b.tokens},
+                                   {"buckets", b.buckets},    {"gradient_bytes_per_step", b.bytes}};
   if (b.link) {
     result["emulated_link"] = link_to_json(*b.link);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_version.h"
 #include "cli/bench/link_options.h"
 
 namespace strata::cli {
@@ -273,8 +274,10 @@ Modules (ouroboros.modules, one more than ranks, on a ring)
   stashed weights  that are kept for delayed backwards)";
 
 nlohmann::ordered_json to_json(const bench::ScheduleBenchmark& b) {
-  ordered_json result = {
-      {"device", b.device}, {"ranks", b.ranks}, {"micro_batches", b.micro_batches}};
+  ordered_json result = {{"version", kJsonVersion},
+                         {"device", b.device},
+                         {"ranks", b.ranks},
+                         {"micro_batches", b.micro_batches}};
   if (b.link) result["emulated_link"] = link_to_json(*b.link);
   if (b.data_parallel) result["data_parallel"] = to_json(*b.data_parallel);
   if (b.pipelines) result["pipelines"] = to_json(*b.pipelines, b.ranks);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_version.h"
 #include "bench/start_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/config_options.h"
@@ -18,7 +19,8 @@ struct BenchStartOptions {
 };
 
 void print_json(const bench::StartBenchmark& b, const BenchStartOptions& options) {
-  const nlohmann::ordered_json json = {{"samples", options.benchmark.samples},
+  const nlohmann::ordered_json json = {{"version", kJsonVersion},
+                                       {"samples", options.benchmark.samples},
                                        {"ranks", options.benchmark.ranks},
                                        {"index_bytes", b.index_bytes},
                                        {"masked_positions_of_the_first_step", b.masked},

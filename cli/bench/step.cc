@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/json_version.h"
 #include "bench/step_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
@@ -33,6 +34,7 @@ void print_json(const bench::StepBenchmark& b) {
                     {"update", b.update}});
   }
   const nlohmann::ordered_json result = {
+      {"version", kJsonVersion},
       {"device", b.device},
       {"ranks", b.ranks},
       {"sequences_per_step", b.sequences},
@@ -192,7 +194,9 @@ void print_explanation(const config::RunConfig& config, int ranks, bool json) {
       print(explanation);
     }
   }
-  if (json) fmt::print("{}\n", (list.size() == 1 ? list.front() : list).dump(2));
+  if (json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"version", kJsonVersion}, {"stages", list}}.dump(2));
+  }
 }
 
 }  // namespace

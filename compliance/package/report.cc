@@ -7,6 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_version.h"
+
 namespace strata::compliance {
 namespace {
 
@@ -100,7 +102,9 @@ json to_json(const PackageVerdict& package) {
           {"systems", to_json(package.systems)}, {"folders", folders}};
 }
 
-std::string dump(const json& value) {
+// An object with the version and one list.
+std::string dump(const char* name, const json& list) {
+  const json value = {{"version", kJsonVersion}, {name, list}};
   return value.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
@@ -149,7 +153,7 @@ std::string log_text(const LogVerdict& verdict) {
 std::string log_json(const std::vector<LogVerdict>& verdicts) {
   json out = json::array();
   for (const LogVerdict& verdict : verdicts) out.push_back(to_json(verdict));
-  return dump(out);
+  return dump("logs", out);
 }
 
 std::string section_text(const Section& section, const std::string& indent) {
@@ -162,7 +166,9 @@ std::string section_text(const Section& section, const std::string& indent) {
   return text;
 }
 
-std::string section_json(const std::vector<Section>& sections) { return dump(to_json(sections)); }
+std::string section_json(const std::vector<Section>& sections) {
+  return dump("sections", to_json(sections));
+}
 
 std::string package_text(const PackageVerdict& package) {
   std::string text;
@@ -218,7 +224,7 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
 std::string package_json(const std::vector<PackageVerdict>& packages) {
   json out = json::array();
   for (const PackageVerdict& package : packages) out.push_back(to_json(package));
-  return dump(out);
+  return dump("packages", out);
 }
 
 }  // namespace strata::compliance

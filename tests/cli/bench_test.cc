@@ -25,7 +25,7 @@ TEST(BenchStep, ExplainsTheOrderOfWork) {
   as_json.push_back("--json");
   const ProcessResult result = run(as_json);
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const json explained = json::parse(result.out);
+  const json explained = json::parse(result.out)["stages"][0];
   EXPECT_EQ(explained["schedule"], "micro_batch_order");
   EXPECT_EQ(explained["blocks"], 4);
   const json& tasks = explained["tasks"];
@@ -47,7 +47,7 @@ TEST(BenchStep, ExplainsEveryStageOfAPipeline) {
       run({kStrata, "bench", "step", "--config", config, "--explain", "--json", "--set",
            "batch.gradient_accumulation_steps=2", "--set", "parallel.stages=2"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const json stages = json::parse(result.out);
+  const json stages = json::parse(result.out)["stages"];
   ASSERT_EQ(stages.size(), 2u);
   for (int stage = 0; stage < 2; ++stage) {
     EXPECT_EQ(stages[stage]["schedule"], "modular_pipeline");
@@ -171,7 +171,8 @@ TEST(BenchBalance, MeasuresEveryStrategyAtEveryNumberOfRanks) {
       run(balance({"--ranks", "8,64", "--steps", "20", "--samples", "50000", "--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   std::map<std::pair<int, std::string>, json> rows;
-  for (const json& row : json::parse(result.out)) rows[{row["ranks"], row["strategy"]}] = row;
+  for (const json& row : json::parse(result.out)["plans"])
+    rows[{row["ranks"], row["strategy"]}] = row;
   EXPECT_EQ(rows.size(), 10u);
   for (const int ranks : {8, 64}) {
     const auto mean = [&](const char* strategy) {
@@ -211,7 +212,7 @@ TEST_F(BenchWithData, BalanceTakesTheLengthsOfADataSet) {
   const ProcessResult result = run(balance({"--lengths", path("data/train.hdf5"), "--ranks", "2",
                                             "--batch", "2", "--steps", "5", "--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(json::parse(result.out).size(), 5u);
+  EXPECT_EQ(json::parse(result.out)["plans"].size(), 5u);
 }
 
 TEST_F(BenchWithData, ACostThatWasMeasuredCanBeTrainedAndPlannedWith) {

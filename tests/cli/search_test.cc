@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "tests/cli/small_benchmark.h"
+#include "tests/support/json_schema.h"
 
 namespace strata::cli {
 namespace {
@@ -67,6 +68,7 @@ TEST_F(SearchCommand, FindsAConfigurationThatTrains) {
   const ProcessResult result = run(search("out", {"--json"}));
   // The target is out of reach.
   ASSERT_EQ(result.exit_code, 1) << result.err;
+  testing_support::expect_schema("search", result.out);
   const auto report = nlohmann::json::parse(result.out);
   ASSERT_EQ(report["finalists"].size(), 2u) << result.out;
   EXPECT_EQ(report["finalists"][0]["runs"], 2);

@@ -193,7 +193,7 @@ TEST_F(Train, ExperimentsHaveSeedsOfTheirOwn) {
   EXPECT_NE(training_losses(result("result_0.steps.jsonl")),
             training_losses(result("result_1.steps.jsonl")));
 
-  const json results = json::parse(trained.out);
+  const json results = json::parse(trained.out)["experiments"];
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[1]["log"], result("result_1.txt").string());
   EXPECT_EQ(results[1]["seed"], values_of(second, "seed")[0]);
@@ -295,7 +295,7 @@ TEST_F(Train, ContinuesWithTheMissingExperimentsOverRanks) {
   const ProcessResult more = strata(train({"--experiments", "3", "--continue", "--json"}), 2);
   ASSERT_EQ(more.exit_code, 0) << more.err;
   EXPECT_NE(more.err.find("1 of 3 are there and kept"), std::string::npos) << more.err;
-  const json results = json::parse(more.out);
+  const json results = json::parse(more.out)["experiments"];
   ASSERT_EQ(results.size(), 3u);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(results[i]["experiment"], i);

@@ -4,6 +4,7 @@
 #include "data/files/instance_file.h"
 #include "tests/data/data_test_support.h"
 #include "tests/data/instance_samples.h"
+#include "tests/support/json_schema.h"
 
 namespace strata::cli {
 namespace {
@@ -140,7 +141,9 @@ TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {
       "mlperf --text {0}/text --vocab {1}/data/wordpiece_vocab.txt --out {0}/mlperf --json",
       directory_.path().string(), golden.string());
   EXPECT_THROW(run(command), Error);
-  const auto summary = nlohmann::json::parse(run(command + " --incomplete"));
+  const std::string printed = run(command + " --incomplete");
+  testing_support::expect_schema("data-mlperf", printed);
+  const auto summary = nlohmann::json::parse(printed);
   EXPECT_EQ(summary["files"], 1);
   EXPECT_GT(summary["train_samples"], 10);
   EXPECT_TRUE(contains(progress_, "1 of 1: part-00000-of-00001.hdf5"));

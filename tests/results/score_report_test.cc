@@ -150,7 +150,7 @@ TEST(ScoreReport, CsvHasACellForEveryColumn) {
 }
 
 TEST(ScoreReport, JsonHoldsRunsAndNumbers) {
-  const auto json = nlohmann::json::parse(score_json({complete(), plain()}));
+  const auto json = nlohmann::json::parse(score_json({complete(), plain()}))["scores"];
   ASSERT_EQ(json.size(), 2u);
   const auto& runs = json[1]["runs"];
   ASSERT_EQ(runs.size(), 4u);

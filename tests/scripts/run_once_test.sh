@@ -52,7 +52,7 @@ expect "after a failure training starts anew" grep -q true "$folder/result.json"
 
 mkdir -p "$work/cut"
 once_cut() { (folder=$work/cut; run_once "$folder" first train true 0) >"$work/said" 2>&1; }
-echo '[{"reached_target": true}]' >"$work/cut/result.json.unfinished"
+echo '{"experiments": [{"reached_target": true}]}' >"$work/cut/result.json.unfinished"
 echo left >"$work/cut/left"
 once_cut
 expect "a run that was cut off is trained anew" test ! -e "$work/cut/left" -a -f "$work/cut/result.json"

@@ -101,7 +101,7 @@ def strata_verdicts(paths, usage, ruleset, rules):
         command += ["--rules", official.PACKAGE]
     result = subprocess.run(command + paths, capture_output=True, text=True)
     try:
-        verdicts = json.loads(result.stdout)
+        verdicts = json.loads(result.stdout)["logs"]
     except ValueError:
         verdicts = []
     if len(verdicts) != len(paths):

@@ -199,7 +199,7 @@ def strata_parts(strata, folder, ruleset):
         folder,
     ]
     result = subprocess.run(command, capture_output=True, text=True)
-    package = json.loads(result.stdout)[0]
+    package = json.loads(result.stdout)["packages"][0]
     passed = {part: True for part in PARTS}
     passed["systems"] = all(section["outcome"] != "failed" for section in package["systems"])
     for of_folder in package["folders"]:

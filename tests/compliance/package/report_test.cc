@@ -132,7 +132,7 @@ not judged
 }
 
 TEST(Report, AsJsonHoldsWhatTheTextHolds) {
-  const auto packages = nlohmann::json::parse(package_json(two_packages()));
+  const auto packages = nlohmann::json::parse(package_json(two_packages()))["packages"];
   ASSERT_EQ(packages.size(), 2u);
   EXPECT_EQ(packages[0]["outcome"], "failed");
   EXPECT_EQ(packages[0]["passed"], false);
@@ -154,7 +154,7 @@ TEST(Report, AsJsonHoldsWhatTheTextHolds) {
       "wanted": "v['value'] > 0", "found": "-1", "rule_file": "common.yaml", "rule_line": 7,
       "log_line": 3}])"));
   EXPECT_EQ(log["warnings"][0]["summary"], "wanted: x");
-  EXPECT_EQ(nlohmann::json::parse(log_json({failed_log()}))[0], log);
+  EXPECT_EQ(nlohmann::json::parse(log_json({failed_log()}))["logs"][0], log);
 }
 
 }  // namespace

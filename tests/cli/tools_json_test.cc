@@ -1,0 +1,95 @@
+// What the tools print as JSON, against docs/schemas/.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "tests/cli/process.h"
+#include "tests/compliance/bert_log.h"
+#include "tests/support/json_schema.h"
+
+namespace strata::cli {
+namespace {
+
+using ::strata::testing::BertLog;
+using ::strata::testing_support::expect_schema;
+
+TEST(JsonSchemas, AreThere) {
+  if (!testing_support::has_json_schema()) GTEST_SKIP() << testing_support::kNoJsonSchema;
+}
+
+// Two submissions, with what gives every field a value and what leaves it empty.
+class ToolsJson : public ::testing::Test {
+ protected:
+  ToolsJson() {
+    for (int i = 0; i < 3; ++i) {
+      BertLog log = BertLog::passing("closed");
+      log.at("run_stop").time_ms += 1000 * i;
+      write("Acme/results/good/bert/result_" + std::to_string(i) + ".txt", log.text());
+      log.without("eval_accuracy");
+      write("Bolt/results/bad/bert/result_" + std::to_string(i) + ".txt",
+            i == 0 ? "no log" : log.text());
+    }
+    write("Acme/results/good/bert/power/result_0/node_0.txt", "no readings");
+    write("Acme/systems/good.json", R"({"division": "closed", "number_of_nodes": "1",
+        "accelerators_per_node": 8})");
+    write("Bolt/systems/other.json", "{");
+  }
+  void write(const std::string& name, const std::string& text) { folder_.write(name, text); }
+
+  // At most 1: a check failed.
+  void expect_fits(const std::string& schema, const std::vector<std::string>& words) {
+    std::vector<std::string> command = {STRATA_BINARY};
+    for (const std::string& word : words) {
+      const bool is_path = word.starts_with("Acme") || word.starts_with("Bolt") || word == ".";
+      command.push_back(is_path ? (folder_.path() / word).string() : word);
+    }
+    const ProcessResult printed = run(command, {}, std::chrono::seconds(60));
+    EXPECT_LE(printed.exit_code, 1) << printed.err;
+    expect_schema(schema, printed.out);
+  }
+
+  ::strata::testing::TemporaryFolder folder_;
+};
+
+TEST_F(ToolsJson, OfChecksFitsTheirSchemas) {
+  expect_fits("check-log", {"check", "log", "Acme", "Bolt", "--json", "--ruleset", "2.1.0"});
+  expect_fits("check-package", {"check", "package", "Bolt", "--json", "--ruleset", "2.1.0"});
+  expect_fits("check-package", {"check", "round", ".", "--json", "--ruleset", "2.1.0"});
+  for (const char* check : {"rcp", "seeds", "power", "repo"}) {
+    expect_fits("check-sections", {"check", check, "Acme", "--json"});
+  }
+  expect_fits("check-sections",
+              {"check", "system", "Acme/systems/good.json", "--json", "--ruleset", "2.1.0"});
+}
+
+TEST_F(ToolsJson, OfResultsFitsTheirSchemas) {
+  expect_fits("score", {"score", ".", "--json", "--ruleset", "2.1.0"});
+  expect_fits("plot-curves", {"plot", "curves", "Acme", "Bolt", "--json"});
+  expect_fits("compare", {"compare", "Acme", "Acme", "Bolt", "--json", "--ruleset", "2.1.0"});
+}
+
+// One that takes anything would let the others pass.
+TEST(JsonSchemas, RefuseWhatNobodyPrints) {
+  if (!testing_support::has_json_schema()) GTEST_SKIP() << testing_support::kNoJsonSchema;
+  std::set<std::string> schemas;
+  for (const auto& file : list_directory(STRATA_SOURCE_DIR "/docs/schemas")) {
+    if (file.extension() == ".json") schemas.insert(file.string());
+  }
+  EXPECT_GE(schemas.size(), 26u);
+  const std::string empty = ::testing::TempDir() + "strata.nothing.json";
+  write_file_atomically(empty, R"({"version": 1, "no_key_of_ours": 1})");
+  for (const std::string& schema : schemas) {
+    EXPECT_NE(testing_support::run_command("/usr/bin/python3 " STRATA_SOURCE_DIR
+                                           "/tests/support/json_schema.py " +
+                                           schema + " " + empty)
+                  .status,
+              0)
+        << schema;
+  }
+}
+
+}  // namespace
+}  // namespace strata::cli
