@@ -163,6 +163,14 @@ TEST(EventLog, ReadsTheFormatOfRound06) {
   EXPECT_EQ(log.events()[0].key, "eval_accuracy");
   EXPECT_DOUBLE_EQ(log.events()[0].time_ms, 1558631910.748);
   EXPECT_EQ(log.bad_line_count(), 1u);
+  // As Python's json.loads() takes what follows the key.
+  for (const char* record : {"{\"value\": 0.5", "{", "", "0.5 0.5", "{} x", "{'a': 1}", "nul"}) {
+    const EventLog broken =
+        EventLog::from_text(":::MLL 1558631910.748 eval_accuracy: " + std::string(record) + "\n",
+                            "test", LogFormat::kMll);
+    EXPECT_EQ(broken.bad_line_count(), 1u) << record;
+    EXPECT_TRUE(broken.events().empty()) << record;
+  }
 }
 
 TEST(EventLog, LargeFilesAreReadInPiecesWithTheSameResult) {
