@@ -329,6 +329,24 @@ TEST(Seeds, AreComparedAsPythonCompares) {
   EXPECT_FALSE(same("7", a.c_str(), "7", b.c_str()));
 }
 
+// sys.int_info.default_max_str_digits of Python, which counts neither the sign nor underscores.
+TEST(Seeds, ATextMayHaveAsManyDigitsAsPythonReads) {
+  const auto problem_of = [](const std::string& seed) {
+    return read_seeds(EventLog::from_text(R"(:::MLLOG {"time_ms": 1, "key": "seed", "value": ")" +
+                                              seed +
+                                              R"(", "metadata": {"file": "a", "lineno": 1}})"
+                                              "\n",
+                                          "a.txt"))
+        .problem;
+  };
+  const std::string most(4300, '1');
+  EXPECT_EQ(problem_of(most), "");
+  EXPECT_EQ(problem_of("-" + most), "");
+  EXPECT_EQ(problem_of("1_" + most.substr(1)), "");
+  EXPECT_NE(problem_of(most + "1").find("is not an integer"), std::string::npos);
+  EXPECT_NE(problem_of("0" + most).find("is not an integer"), std::string::npos);
+}
+
 TEST(Seeds, EverySeedOfALogCounts) {
   const auto log_with = [](const std::string& name, const std::vector<int>& seeds) {
     std::string text;
