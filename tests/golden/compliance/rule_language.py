@@ -314,6 +314,34 @@ not 1 == 2
 (1
 'a
 1 = 2
+dict({}, {})
+list([], [])
+set([], [])
+tuple((), ())
+float(1, 1)
+bool(1, 1)
+int(1, 1)
+str('a', 'b')
+abs(1, 1)
+len([], [])
+all([], [])
+any([], [])
+sum([1], [1])
+sorted([], [])
+isinstance(1, int, int)
+math.isclose(1, 1, 1)
+math.log(8, 2, 2)
+math.pow(2, 2, 2)
+math.floor(1, 1)
+'a'.lower('a')
+'a'.startswith()
+{}.get()
+{}.get(1, 2, 3)
+{}.update({}, {})
+[1].count(1, 1)
+[].extend([], [])
+type()
+1 & 2 + 3, 6 & 5 - 1, 1 ^ 2 + 3, 4 | 1 - 1, 2 + 3 & 1
 """.split("\n")[:-1]
 
 EXEC = """s['x'] = 1; s['y'] = s['x'] + 1
