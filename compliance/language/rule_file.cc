@@ -30,7 +30,7 @@ class Compiler {
       : out_(file), read_(read) {}
 
   void add(const std::string& name, std::string_view text) {
-    if (++includes_ > kMaxIncludes)
+    if (includes_++ > kMaxIncludes)  // the first file is not included
       strata::fail("{}: more than {} files are included", name, kMaxIncludes);
     bytes_ += text.size();
     if (bytes_ > kMaxRuleFileBytes) {

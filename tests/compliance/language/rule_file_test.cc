@@ -70,6 +70,18 @@ TEST(RuleFile, IncludesCannotRunAway) {
   EXPECT_THROW(compile_rule_file("self.yaml", "- INCLUDE: self.yaml\n", self), Error);
 }
 
+TEST(RuleFile, FiftyFilesMayBeIncluded) {
+  const auto include = [](int files) {
+    int left = files;
+    const auto read = [&left](const std::string&) {
+      return --left > 0 ? "- INCLUDE: next.yaml\n" : "- KEY: {NAME: last}\n";
+    };
+    return compile_rule_file("first.yaml", "- INCLUDE: next.yaml\n", read).keys.size();
+  };
+  EXPECT_EQ(include(50), 1u);
+  EXPECT_THROW(include(51), Error);
+}
+
 // Small files that would be as large as their aliases make them.
 TEST(RuleFile, WhatAliasesRepeatIsCharged) {
   const auto refused = [](const std::string& text) {
