@@ -177,6 +177,28 @@ TEST(RuleStore, HostileRulesAreStopped) {
       << nested.errors[0].summary;
 }
 
+// A loop reads all of an event, also what rules do not see of it.
+TEST(RuleStore, LoopsAreChargedByTheLengthOfEvents) {
+  const TemporaryFolder folder;
+  folder.write("training_5.0.0/common.yaml",
+               "- BEGIN:\n    CODE: |\n      for i in range(2000):\n"
+               "        for line in loglines: pass\n");
+  const auto check_event = [&](size_t bytes) {
+    RuleStore rules(folder.path());
+    return check_log(
+        EventLog::from_text(R"(:::MLLOG {"time_ms": 1, "key": "k", "value": 1, "metadata": {}, )"
+                            R"("other": ")" +
+                                std::string(bytes, 'x') + "\"}\n",
+                            "test"),
+        rules, "training", "5.0.0");
+  };
+  EXPECT_TRUE(check_event(100).passed());
+  const LogVerdict verdict = check_event(1 << 20);
+  ASSERT_EQ(verdict.errors.size(), 1u);
+  EXPECT_NE(verdict.errors[0].summary.find("too many steps"), std::string::npos)
+      << verdict.errors[0].summary;
+}
+
 // What failed, where the rule stands and where in the log; and that code after it still runs.
 TEST(RuleStore, EveryFindingHasItsPlace) {
   const LogVerdict verdict = check_with(R"yaml(
