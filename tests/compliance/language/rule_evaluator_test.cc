@@ -150,6 +150,33 @@ TEST(RuleParser, NestingIsBounded) {
   EXPECT_NE(fault(blocks, false), "");
 }
 
+// The limits that docs/compliance.md names, and one beyond them.
+TEST(RuleParser, NestingMayReachItsLimits) {
+  const auto repeated = [](int count, const std::string& text) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += text;
+    return out;
+  };
+  const auto brackets = [&](int count) {
+    return repeated(count, "(") + "1" + repeated(count, ")");
+  };
+  EXPECT_EQ(fault(brackets(100)), "");
+  EXPECT_NE(fault(brackets(101)).find("brackets nested too deeply"), std::string::npos);
+  const auto levels = [&](int count) { return "1" + repeated(count - 1, "+1"); };
+  EXPECT_EQ(fault(levels(120)), "");
+  EXPECT_NE(fault(levels(121)).find("nested too deeply"), std::string::npos);
+  const auto signs = [&](int count) { return repeated(count - 1, "- ") + "v"; };
+  EXPECT_EQ(fault(signs(120)), "");
+  EXPECT_NE(fault(signs(121)).find("nested too deeply"), std::string::npos);
+  const auto blocks = [&](int count) {
+    std::string code;
+    for (int i = 0; i < count; ++i) code += repeated(i, " ") + "if 1:\n";
+    return code + repeated(count, " ") + "pass\n";
+  };
+  EXPECT_EQ(fault(blocks(20), false), "");
+  EXPECT_NE(fault(blocks(21), false).find("nested too deeply"), std::string::npos);
+}
+
 // Whatever an expression is part of, its depth counts: 110 sums, twenty times inside of it, are too
 // deep, where neither is alone.
 TEST(RuleParser, NestingIsBoundedInEveryPartOfAnExpression) {
@@ -258,6 +285,24 @@ TEST(RuleEvaluator, WalksAreCharged) {
   }
 }
 
+// Of events too, whatever it costs to read them.
+TEST(RuleEvaluator, LoopsOverEventsAreCharged) {
+  Heap heap(16u << 20, kSteps);
+  const Value line = heap.line();
+  RuleHost host;
+  host.visit_events = [&](const std::function<void(const Value&)>& visit) {
+    for (int i = 0; i < 1000; ++i) visit(line);
+  };
+  Evaluator evaluator(heap, host);
+  const auto loop = [&](const std::string& times) {
+    evaluator.execute(
+        compile_statements("for i in range(" + times + "):\n  for line in loglines: pass",
+                           FragmentPlace::kBegin, std::make_shared<Locals>()));
+  };
+  EXPECT_NO_THROW(loop("10"));
+  EXPECT_THROW(loop("4000"), RuleBudgetError);
+}
+
 TEST(RuleEvaluator, LongTextsAreCharged) {
   // Two equal texts of 1 MiB that are not one object.
   const std::string texts =
@@ -324,7 +369,9 @@ TEST(RuleEvaluator, EventsAreChargedByTheirLength) {
 
 TEST(RuleParser, NamesAreBounded) {
   std::string code;
-  for (int i = 0; i < 1001; ++i) code += "a" + std::to_string(i) + " = 1\n";
+  for (int i = 0; i < 1000; ++i) code += "a" + std::to_string(i) + " = 1\n";
+  EXPECT_EQ(fault(code, false), "");
+  code += "another = 1\n";
   EXPECT_NE(fault(code, false).find("too many names"), std::string::npos) << fault(code, false);
 }
 
@@ -334,6 +381,21 @@ TEST(RuleEvaluator, CyclesAndDepthAreBounded) {
   EXPECT_EQ(run("exec", "s['x'] = []\nfor i in range(5000): s['x'] = [s['x']]\ns['x'] = 1"),
             "{'x': 1}");
   EXPECT_EQ(run("eval", "10 ** 100000"), "ERROR");
+}
+
+// Values inside of 600 others, as docs/compliance.md says; JSON ends at 500.
+TEST(RuleEvaluator, ValuesMayNestToTheirLimit) {
+  const auto result = [](int depth, const std::string& code) {
+    return run("exec", "s['x'] = (); s['y'] = ()\nfor i in range(" + std::to_string(depth) +
+                           "): s['x'] = (s['x'],); s['y'] = (s['y'],)\ns['z'] = " + code +
+                           "\ns['x'] = 0; s['y'] = 0");
+  };
+  for (const auto& [code, value] :
+       {std::pair("len(str(s['x']))", "1802"), std::pair("s['x'] == s['y']", "True"),
+        std::pair("len({s['x']})", "1")}) {
+    EXPECT_EQ(result(600, code), "{'x': 0, 'y': 0, 'z': " + std::string(value) + "}") << code;
+    EXPECT_EQ(result(601, code), "ERROR") << code;
+  }
 }
 
 TEST(RuleEvaluator, RuleCodeSeesTheLine) {

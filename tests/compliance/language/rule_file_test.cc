@@ -103,6 +103,14 @@ TEST(RuleFile, WhatAliasesRepeatIsCharged) {
   std::string names = "- KEY: {NAME: &n " + std::string(100'000, 'n') + "}\n";
   for (int i = 0; i < 1000; ++i) names += "- KEY: {NAME: *n}\n";
   refused(names);
+  // Twice the size of a file may be read.
+  const auto repeated = [](int times) {
+    std::string text = "- KEY: {NAME: &n " + std::string(100'000, 'n') + "}\n";
+    for (int i = 1; i < times; ++i) text += "- KEY: {NAME: *n}\n";
+    return text;
+  };
+  EXPECT_EQ(error_of(repeated(20)), "");
+  refused(repeated(22));
   // A file of the same size without them is fine.
   std::string plain;
   for (int i = 0; i < 10'000; ++i) plain += "- KEY: {NAME: key" + std::to_string(i) + "}\n";
