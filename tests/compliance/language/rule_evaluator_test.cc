@@ -122,6 +122,8 @@ TEST(RuleParser, UnsupportedSyntaxIsRefusedWithItsPlace) {
   EXPECT_EQ(fault("~1"), "1:1 '~' is not supported");
   EXPECT_EQ(fault("1 << 2"), "1:3 '<<' is not supported");
   EXPECT_EQ(fault("1 $ 2"), "1:3 unexpected character '$'");
+  EXPECT_EQ(fault("0x10"), "1:2 this form of number is not supported");
+  EXPECT_EQ(fault("1if v else 2"), "1:2 this form of number is not supported");
   EXPECT_EQ(fault("min(*v)"), "1:5 unpacking is not supported");
   EXPECT_EQ(fault("round(1, ndigits=2)"), "1:10 'ndigits' is not a name that can be used here");
   EXPECT_EQ(fault("while True: pass", false), "1:1 'while' is not supported");

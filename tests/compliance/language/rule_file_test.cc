@@ -57,6 +57,11 @@ TEST(RuleFile, WhatIsNotUnderstoodIsNamed) {
   EXPECT_NE(error_of("- KEY: {REQ: EXACTLY_ONE}").find("no NAME"), std::string::npos);
   EXPECT_NE(error_of("- KEY: {NAME: k, CHEKC: \"1\"}").find("unknown field 'CHEKC'"),
             std::string::npos);
+  EXPECT_NE(
+      error_of("- BEGIN: {CODE: \"s\", CHECK: \"1\"}").find("BEGIN has an unknown field 'CHECK'"),
+      std::string::npos);
+  EXPECT_NE(error_of("- END: {CODE: \"s\"}").find("END has an unknown field 'CODE'"),
+            std::string::npos);
   EXPECT_NE(error_of("- KEYS: {NAME: k}").find("unknown record 'KEYS'"), std::string::npos);
   EXPECT_NE(error_of("- BEGIN: {CODE: a}\n- BEGIN: {CODE: a}").find("a"), std::string::npos);
   EXPECT_NE(error_of("a: 1").find("a list"), std::string::npos);
