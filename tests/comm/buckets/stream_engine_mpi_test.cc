@@ -4,8 +4,6 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -14,173 +12,24 @@
 #include "device/buffer.h"
 #include "device/cuda/host/nccl_collectives.h"
 #include "device/graph_cache.h"
-#include "tests/comm/buckets/bucket_step.h"
+#include "tests/comm/buckets/descent.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/host_backend.h"
 
 namespace strata::comm {
 namespace {
 
-using device::DType;
 using device::Stream;
 using testing_support::DeferredBackend;
 using testing_support::HostBackend;
 
-constexpr int kSteps = 4;
-constexpr int64_t kSums = 2;
-
-struct Case {
-  ClipMode clip;
-  DType reduce_dtype;
-  bool sharded;
-  bool deferred = false;
-};
-
-// Plain gradient descent over kSteps, in halves by a step whose length all ranks know together,
-// whose weights are final once its streams are synchronized.
-template <typename AnyBackend>
-class Descent {
- public:
-  using Enqueue = std::function<void(Stream, std::function<void()>)>;
-
-  Descent(AnyBackend& backend, Communicator& world, const Case& c, Enqueue enqueue)
-      : backend_(backend),
-        rank_(world.rank()),
-        enqueue_(std::move(enqueue)),
-        step_(backend, sizeof(int)),
-        gradients_(backend, kGradients * sizeof(float)),
-        weights_(backend, kGradients * sizeof(float)),
-        sums_(backend, kSums * sizeof(double)),
-        buckets_(
-            backend, world, device::Tensor{gradients_.data(), DType::kF32, 1, kGradients},
-            kBoundaries, options(c),
-            [this, halves = c.deferred && world.size() > 1](const ReducedGradients& reduced) {
-              halves ? add_up(reduced) : update(reduced);
-            },
-            deferred_update(c)) {}
-
-  // `graphs` may be null. `check` is told of every step that has been issued.
-  std::vector<float> run(device::GraphCache* graphs = nullptr,
-                         const std::function<void(const StepTimes&)>& check = {}) {
-    for (int step = 0; step < kSteps; ++step) {
-      backend_.store(Stream::kCompute, step_.data(), &step, sizeof step);
-      if (graphs) {
-        graphs->run({}, [this] { issue_step(); });
-      } else {
-        const StepTimes times = issue_step();
-        if (check) check(times);
-      }
-    }
-    backend_.synchronize(Stream::kCompute);
-    return {weights_.template as<float>(), weights_.template as<float>() + kGradients};
-  }
-
-  GradientBuckets& buckets() { return buckets_; }
-
- private:
-  StepTimes issue_step() {
-    backend_.fill_zero(Stream::kCompute, sums_.data(), sums_.bytes());
-    for (size_t i = 1; i < kBoundaries.size(); ++i) {
-      backward(kBoundaries[i - 1], kBoundaries[i]);
-      buckets_.mark_ready(kBoundaries[i - 1], kBoundaries[i]);
-    }
-    return buckets_.finish_step();
-  }
-
-  BucketOptions options(const Case& c) const {
-    BucketOptions options{
-        .clip = c.clip,
-        .max_norm = 1.5f,
-        .reduce_dtype = c.reduce_dtype,
-        .bucket_bytes = kBucketElements * static_cast<int64_t>(size_of(c.reduce_dtype))};
-    if (c.sharded) options.gathered_weights = {weights_.data(), DType::kF32, 1, kGradients};
-    return options;
-  }
-
-  // Gradients that depend on the weights: nothing that is late goes unnoticed.
-  void backward(int64_t begin, int64_t end) {
-    enqueue_(Stream::kCompute, [=, this] {
-      const std::vector<float> fresh = gradient_of(rank_, *step_.template as<int>());
-      for (int64_t i = begin; i < end; ++i) {
-        gradients_.template as<float>()[i] =
-            fresh[static_cast<size_t>(i)] + 0.5f * weights_.template as<float>()[i];
-      }
-    });
-  }
-
-  DeferredUpdate deferred_update(const Case& c) {
-    if (!c.deferred) return {};
-    return {{sums_.data(), DType::kF64, 1, kSums},
-            [this](const ReducedGradients& reduced) { finish(reduced); }};
-  }
-
-  static float scale_of(const ReducedGradients& reduced) {
-    if (!reduced.clip.norm_squared) return reduced.clip.scale;
-    return reduced.clip.scale *
-           static_cast<float>(
-               std::min(1.0, reduced.clip.max_norm / std::sqrt(*reduced.clip.norm_squared)));
-  }
-
-  // Sums of both kinds of elements.
-  void add_up(const ReducedGradients& reduced) {
-    enqueue_(reduced.stream, [=, this] {
-      for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {
-        float& gradient = gradients_.template as<float>()[i];
-        gradient *= scale_of(reduced);
-        sums_.template as<double>()[i % kSums] += gradient * gradient;
-      }
-    });
-  }
-  void finish(const ReducedGradients& reduced) {
-    enqueue_(reduced.stream, [=, this] {
-      for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {
-        const float gradient = gradients_.template as<float>()[i];
-        const auto length = static_cast<float>(std::sqrt(sums_.template as<double>()[i % kSums]));
-        weights_.template as<float>()[i] -= 0.25f * gradient / (1 + length);
-      }
-    });
-  }
-
-  void update(const ReducedGradients& reduced) {
-    enqueue_(reduced.stream, [=, this] {
-      const float scale = scale_of(reduced);
-      for (int64_t i = reduced.range.begin; i < reduced.range.end; ++i) {
-        weights_.template as<float>()[i] -= 0.25f * scale * gradients_.template as<float>()[i];
-      }
-    });
-  }
-
-  AnyBackend& backend_;
-  int rank_;
-  Enqueue enqueue_;
-  device::Buffer step_, gradients_, weights_, sums_;
-  GradientBuckets buckets_;
-};
-
-class StreamEngineOverRanks : public testing::TestWithParam<Case> {
+class StreamEngineOverRanks : public testing::TestWithParam<DescentCase> {
  protected:
   std::unique_ptr<Communicator> world_ = make_mpi_communicator();
 };
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
-  for (const ClipMode clip : {ClipMode::kNone, ClipMode::kAfterAllReduce,
-                              ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce}) {
-    for (const DType reduce_dtype : {DType::kF32, DType::kBF16}) {
-      for (const bool sharded : {false, true}) all.push_back({clip, reduce_dtype, sharded});
-      all.push_back({clip, reduce_dtype, true, true});
-    }
-  }
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Modes, StreamEngineOverRanks, testing::ValuesIn(cases()),
-                         [](const auto& param) {
-                           return name_of(param.param.clip) + "_" +
-                                  device::name_of(param.param.reduce_dtype) +
-                                  (param.param.sharded ? "_sharded" : "") +
-                                  (param.param.deferred ? "_in_halves" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(Modes, StreamEngineOverRanks, testing::ValuesIn(descent_cases()),
+                         [](const auto& param) { return name_of(param.param); });
 
 TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun) {
   HostBackend host;
@@ -200,7 +49,7 @@ TEST_P(StreamEngineOverRanks, GivesTheBitsOfHostMemoryInWhateverOrderStreamsRun)
 
 // A bucket's events follow each other, whatever streams do in between.
 void expect_in_order(const std::vector<BucketEvent>& events, int buckets, bool alone,
-                     const Case& c) {
+                     const DescentCase& c) {
   std::map<std::pair<int, BucketPhase>, BucketEvent> last;
   for (const BucketEvent& event : events) {
     EXPECT_LE(event.begin_ns, event.end_ns);
@@ -271,7 +120,7 @@ TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
   device.use_collectives(device::cuda::make_nccl_collectives);
   Descent<DeferredBackend> on_streams(device, *world_, GetParam(),
                                       [](Stream, const std::function<void()>&) {});
-  const Case& c = GetParam();
+  const DescentCase& c = GetParam();
   const int of_buckets = 2, of_norms = c.clip == ClipMode::kAfterAllReduce ? 1 : 0;
   EXPECT_EQ(all_reduces() - all_reduces_before,
             (c.sharded ? 0 : of_buckets) + of_norms + (c.deferred ? 1 : 0));
@@ -324,7 +173,7 @@ TEST_P(StreamEngineOverRanks, GivesTheSameBitsWhenGraphsAreLaunched) {
                                         });
     device::GraphCache graphs(device, world_->rank() == 0 ? 1 : 0);
     ASSERT_EQ(on_streams.run(&graphs), expected) << "schedule " << seed;
-    ASSERT_EQ(graphs.launched(), world_->rank() == 0 ? kSteps - 2 : 0);
+    ASSERT_EQ(graphs.launched(), world_->rank() == 0 ? kDescentSteps - 2 : 0);
   }
 }
 

@@ -4,11 +4,16 @@
 
 #include <atomic>
 #include <cerrno>
+#include <mutex>
+#include <utility>
 
 #include "comm/buckets/gradient_buckets.h"
 #include "tests/comm/buckets/bucket_step.h"
+#include "tests/comm/buckets/descent.h"
 #include "tests/comm/mirror_communicator.h"
+#include "tests/support/deferred_backend.h"
 #include "tests/support/error_of.h"
+#include "tests/support/host_backend.h"
 
 namespace {
 
@@ -39,6 +44,99 @@ TEST(ThreadEngine, AThreadThatCannotBeStartedIsAnError) {
     });
     threads_left = 1 << 20;
     EXPECT_EQ(error.find("cannot start a thread that reduces gradients: "), 0u) << error;
+  }
+}
+
+// A device whose work runs late, in memory that the host may use, too; for several threads.
+class LateHostMemory final : public testing_support::DeferredBackend {
+ public:
+  using DeferredBackend::DeferredBackend;
+
+  bool memory_is_host() const override { return true; }
+  void issue(device::Stream s, std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    enqueue(s, std::move(work));
+  }
+  void copy_to_device(device::Stream s, void* to, const void* from, size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    DeferredBackend::copy_to_device(s, to, from, bytes);
+  }
+  void copy_to_host(device::Stream s, void* to, const void* from, size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    DeferredBackend::copy_to_host(s, to, from, bytes);
+  }
+  void fill_zero(device::Stream s, void* memory, size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    DeferredBackend::fill_zero(s, memory, bytes);
+  }
+  void store(device::Stream s, void* to, const void* from, size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    DeferredBackend::store(s, to, from, bytes);
+  }
+  device::Event record(device::Stream s) override {
+    const std::lock_guard lock(mutex_);
+    return DeferredBackend::record(s);
+  }
+  void wait(device::Stream s, device::Event event) override {
+    const std::lock_guard lock(mutex_);
+    DeferredBackend::wait(s, event);
+  }
+  void synchronize(device::Stream s) override {
+    const std::lock_guard lock(mutex_);
+    DeferredBackend::synchronize(s);
+  }
+  void convert(device::Stream s, const device::Convert& op) override {
+    const std::lock_guard lock(mutex_);
+    DeferredBackend::convert(s, op);
+  }
+  void l2_norm_squared(device::Stream s, const device::L2NormSquared& op) override {
+    const std::lock_guard lock(mutex_);
+    DeferredBackend::l2_norm_squared(s, op);
+  }
+  void clip_to_norm(device::Stream s, const device::ClipToNorm& op) override {
+    const std::lock_guard lock(mutex_);
+    DeferredBackend::clip_to_norm(s, op);
+  }
+
+ private:
+  std::mutex mutex_;
+};
+
+// The other rank gathers what this one does.
+class TwinCommunicator final : public MirrorCommunicator {
+ public:
+  void all_gather(void* data, int64_t count, device::DType dtype) override {
+    const device::Tensor values{data, dtype, 1, count};
+    const Range theirs = shard_of(count, 1, size());
+    for (int64_t i = 0; i < theirs.size(); ++i) {
+      testing_support::set_element(values, theirs.begin + i, testing_support::element(values, i));
+    }
+  }
+  std::unique_ptr<Communicator> duplicate() override {
+    return std::make_unique<TwinCommunicator>();
+  }
+};
+
+class ThreadEngineInEveryMode : public testing::TestWithParam<DescentCase> {};
+
+INSTANTIATE_TEST_SUITE_P(Modes, ThreadEngineInEveryMode, testing::ValuesIn(descent_cases()),
+                         [](const auto& param) { return name_of(param.param); });
+
+// What the host reads, sends and writes is waited for.
+TEST_P(ThreadEngineInEveryMode, GivesTheSameBitsWhereTheDeviceIsLate) {
+  TwinCommunicator two_ranks;
+  testing_support::HostBackend host;
+  Descent<testing_support::HostBackend> at_once(
+      host, two_ranks, GetParam(),
+      [](device::Stream, const std::function<void()>& work) { work(); });
+  const std::vector<float> expected = at_once.run();
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    LateHostMemory late(host, seed);
+    Descent<LateHostMemory> descent(late, two_ranks, GetParam(),
+                                    [&](device::Stream stream, std::function<void()> work) {
+                                      late.issue(stream, std::move(work));
+                                    });
+    ASSERT_EQ(descent.run(), expected) << "schedule " << seed;
   }
 }
 
