@@ -1,0 +1,86 @@
+#include "comm/buckets/weight_gatherer.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "comm/buckets/gradient_buckets.h"
+#include "device/buffer.h"
+#include "tests/comm/mirror_communicator.h"
+#include "tests/support/deferred_backend.h"
+#include "tests/support/host_backend.h"
+
+namespace strata::comm {
+namespace {
+
+using device::DType;
+using device::Stream;
+
+constexpr int64_t kUnit = 64, kShard = kUnit / 2;  // of the first of two ranks
+const std::vector<Range> kUnits = {{0, kUnit}, {kUnit, 2 * kUnit}};
+
+// Two units of a bucket each.
+struct Weights {
+  explicit Weights(device::Backend& backend)
+      : shards(backend, 2 * kShard * sizeof(float)), units(backend, 2 * kUnit * sizeof(float)) {}
+
+  std::unique_ptr<WeightGatherer> gatherer(device::Backend& backend, Communicator& ranks) const {
+    std::vector<Range> kept;
+    for (const Range& unit : kUnits) kept.push_back(local_shard(unit, ranks));
+    const device::Arena from({shards.data(), DType::kF32, 1, 2 * kShard}, 2 * kUnit,
+                             device::packed(kept)),
+        to({units.data(), DType::kF32, 1, 2 * kUnit}, 2 * kUnit, device::packed(kUnits));
+    return make_weight_gatherer(backend, ranks, from, to, kUnits);
+  }
+
+  device::Buffer shards, units;
+};
+
+class BrokenLink final : public MirrorCommunicator {
+ public:
+  void all_gather(void*, int64_t, DType) override { fail("link down"); }
+  std::unique_ptr<Communicator> duplicate() override { return std::make_unique<BrokenLink>(); }
+};
+
+TEST(WeightGatherer, AnErrorReachesWhoeverWaitsAndWhoeverGathersNext) {
+  testing_support::HostBackend host;
+  BrokenLink two_ranks;
+  const Weights weights(host);
+  const auto gatherer = weights.gatherer(host, two_ranks);
+  gatherer->gather(0);
+  EXPECT_THROW(gatherer->wait(0), Error);
+  EXPECT_THROW(gatherer->gather(1), Error);
+}
+
+// What is gathered are the weights that were there when it was asked for; they lie in a unit's
+// memory after what used it before, and before what uses it then.
+TEST(WeightGatherer, IsInTheOrderOfTheComputeStream) {
+  testing_support::HostBackend host;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    testing_support::DeferredBackend late(host, seed);
+    MirrorCommunicator two_ranks;
+    const Weights weights(late);
+    const auto gatherer = weights.gatherer(late, two_ranks);
+    constexpr int kSteps = 3;
+    std::vector<std::vector<float>> written, found(kSteps, std::vector<float>(kUnit));
+    for (int step = 0; step < kSteps; ++step) {
+      written.emplace_back(kShard, static_cast<float>(100 + step));
+    }
+    for (size_t step = 0; step < kSteps; ++step) {
+      late.copy_to_device(Stream::kCompute, weights.shards.data(), written[step].data(),
+                          kShard * sizeof(float));
+      gatherer->gather(0);
+      gatherer->wait(0);
+      late.copy_to_host(Stream::kCompute, found[step].data(), weights.units.data(),
+                        kUnit * sizeof(float));
+    }
+    late.synchronize(Stream::kCompute);
+    for (size_t step = 0; step < kSteps; ++step) {
+      std::vector<float> expected = written[step];
+      expected.resize(kUnit, 7.0f);  // the other rank's
+      EXPECT_EQ(found[step], expected) << "schedule " << seed << ", step " << step;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::comm
