@@ -289,6 +289,22 @@ TEST(GradientBuckets, WrongReportsAreRefused) {
   }
 }
 
+// The third of three ranges has the memory of the first.
+TEST(GradientBuckets, MemoryMayBeWrittenAgainOnceWhatLaysThereIsReduced) {
+  const std::vector<int64_t> boundaries = {0, 64, 128, 192};
+  for (const bool memory_is_host : {true, false}) {
+    BucketStep step(DType::kF32, memory_is_host);
+    MirrorCommunicator world;
+    const device::Arena turns({step.memory.data(), DType::kF32, 1, 128}, 192,
+                              {{{0, 64}, 0}, {{64, 128}, 64}, {{128, 192}, 0}});
+    GradientBuckets buckets(step.backend, world, turns, boundaries,
+                            {.clip = ClipMode::kNone, .bucket_bytes = 256}, step.update());
+    EXPECT_THROW(buckets.begin_writing(128, 192), Error) << "the first is not ready";
+    buckets.mark_ready(0, 64);
+    EXPECT_NO_THROW(buckets.begin_writing(128, 192)) << "the second lies elsewhere";
+  }
+}
+
 TEST(GradientBuckets, WrongOptionsAreRefused) {
   BucketStep step;
   const auto world = make_single_communicator();
