@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/communicator.h"
 #include "comm/point_to_point.h"
 #include "device/buffer.h"
@@ -55,6 +56,15 @@ TEST(Messages, ArriveInOrderWhileAllRanksSend) {
       EXPECT_EQ(received[i], content(from, number, kSizes[i % kSizes.size()])) << i;
     }
   }
+}
+
+// A count that MPI would take for a negative one.
+TEST(Messages, OneBeyondMpisCountsIsRefused) {
+  const auto world = make_mpi_communicator();
+  const auto messages = world->make_messages();
+  const int next = (world->rank() + 1) % world->size();
+  EXPECT_THROW(messages->send(nullptr, size_t{1} << 31, next), Error);
+  EXPECT_THROW(messages->receive(nullptr, size_t{1} << 31, next), Error);
 }
 
 // Messages between the two ranks of the job as work of a DeferredStream: what is sent is copied
