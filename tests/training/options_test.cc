@@ -1,0 +1,70 @@
+#include "training/options.h"
+
+#include "comm/buckets/gradient_buckets.h"
+#include "optim/optimizer.h"
+#include "tests/training/small_training.h"
+
+namespace strata::training {
+namespace {
+
+class Options : public testing::Test {
+ protected:
+  config::RunConfig config_ = small_run();
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_single_communicator();
+  std::unique_ptr<device::Backend> backend_ = make_backend(config_);
+  bert::Model model_{small_bert(), *backend_, {.tokens = 32, .sequences = 1, .masked = 8}};
+};
+
+TEST_F(Options, StatePerWeightIsWhatTheOptimizerKeeps) {
+  using enum config::OptimizerKind;
+  for (const config::OptimizerKind kind : {kAdam, kLamb, kMadgrad, kAcClip}) {
+    config_.optimizer.name = kind;
+    const auto optimizer = make_optimizer(config_, *backend_, model_, *communicator_);
+    int64_t kept = 0;
+    for (const device::StateTensor& state : optimizer->state()) kept += state.tensor.size();
+    EXPECT_EQ(state_per_weight(kind) * model_.layout().size, kept) << name_of(kind);
+  }
+}
+
+// Counts how often an element is updated, and changes nothing.
+class CountingOptimizer final : public optim::Optimizer {
+ public:
+  explicit CountingOptimizer(int64_t elements) : updates(static_cast<size_t>(elements)) {}
+
+  void begin_step(device::Stream, int64_t, double) override {}
+  void update(device::Stream, const Range& range, const device::GradientClip&) override {
+    EXPECT_LT(range.begin, range.end);
+    for (int64_t i = range.begin; i < range.end; ++i) ++updates[static_cast<size_t>(i)];
+  }
+  std::vector<device::StateTensor> state() override { return {}; }
+
+  std::vector<int> updates;  // of every element
+};
+
+TEST_F(Options, AllIsUpdatedButWhatIsHeld) {
+  const int64_t elements = model_.layout().size;
+  const std::vector<Range> buckets = gradient_buckets(config_, model_.layout());
+  ASSERT_GT(buckets.size(), 4u);
+  // Nothing; within a bucket, twice; over an end; a whole bucket; its beginning; the end of all.
+  const std::vector<std::vector<Range>> cases = {
+      {},
+      {{10, 20}, {30, 31}},
+      {{buckets[0].end - 5, buckets[1].begin + 5}, {buckets[1].end - 7, buckets[1].end}},
+      {{buckets[1].begin, buckets[1].end}, {buckets[3].begin, buckets[3].begin + 9}},
+      {{elements - 3, elements}}};
+  for (const std::vector<Range>& held : cases) {
+    CountingOptimizer optimizer(elements);
+    const auto gradient_buckets = make_gradient_buckets(
+        *backend_, *communicator_, model_, bucket_options(config_, model_), optimizer, &held);
+    gradient_buckets->mark_ready(0, elements);
+    gradient_buckets->finish_step();
+    std::vector<int> expected(static_cast<size_t>(elements), 1);
+    for (const Range& range : held) {
+      std::fill(expected.begin() + range.begin, expected.begin() + range.end, 0);
+    }
+    EXPECT_TRUE(optimizer.updates == expected) << held.size() << " ranges are held";
+  }
+}
+
+}  // namespace
+}  // namespace strata::training
