@@ -1,5 +1,7 @@
 #include "training/evaluation.h"
 
+#include <map>
+
 #include "base/error.h"
 #include "tests/training/small_training.h"
 
@@ -53,6 +55,31 @@ TEST_F(Evaluation, SeesTheModelAsItIsNow) {
   EXPECT_EQ(evaluator.evaluate().mean_loss(), before) << "dropout in an evaluation?";
   model_.set_weights(bert::random_weights(model_.layout(), 4));
   EXPECT_NE(evaluator.evaluate().mean_loss(), before);
+}
+
+// All weights are in memory: gathers are counted, nothing else.
+class CountingGatherer final : public comm::WeightGatherer {
+ public:
+  void gather(int unit) override { ++gathers[unit]; }
+  void wait(int unit) override { EXPECT_GT(gathers[unit], 0) << unit; }
+  void time_steps(bool) override {}
+  std::vector<comm::BucketEvent> take_events() override { return {}; }
+
+  std::map<int, int> gathers;  // of every unit
+};
+
+// Every gather is the weights' way to all ranks: none is made for nothing.
+TEST_F(Evaluation, GathersWeightsOnceAMicroBatch) {
+  for (const auto& [samples, micro_batch, micro_batches] :
+       {std::array{16, 8, 2}, {17, 8, 3}, {21, 7, 3}, {5, 8, 1}}) {
+    CountingGatherer weights;
+    Evaluator evaluator(model_, *source_, samples, micro_batch, *communicator_, &weights);
+    EXPECT_EQ(evaluator.evaluate().next_sentence.count, samples);
+    for (const auto& [unit, gathers] : weights.gathers) {
+      EXPECT_EQ(gathers, micro_batches) << samples << " samples, unit " << unit;
+    }
+    EXPECT_FALSE(weights.gathers.empty());
+  }
 }
 
 TEST_F(Evaluation, RefusesMoreSamplesThanThereAre) {
