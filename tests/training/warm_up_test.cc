@@ -84,11 +84,12 @@ TEST_P(WarmUpTest, MicroBatchesAreReplayedFromTheFirstOn) {
   EXPECT_EQ(deferred.launches(), (kWarmUpSteps - first_is_issued) * GetParam().accumulation);
 }
 
-// Notes what it has not been given before: kinds of products, and their numbers of rows. Counts how
-// often memory is taken.
+// Notes what it has not been given before: kinds of products, and their numbers of rows, where it
+// tells them apart (`rows` is not 0). Counts how often memory is taken.
 class TryingDevice : public testing_support::DeferredBackend {
  public:
-  using DeferredBackend::DeferredBackend;
+  TryingDevice(device::Backend& inner, uint64_t seed, int64_t rows = 16)
+      : DeferredBackend(inner, seed), rows_(rows) {}
 
   int tries() const { return static_cast<int>(tried_.size()); }
   int allocations() const { return allocations_; }
@@ -102,7 +103,7 @@ class TryingDevice : public testing_support::DeferredBackend {
     return DeferredBackend::allocate_host(bytes);
   }
 
-  int64_t autotune_row_granularity() const override { return 16; }
+  int64_t autotune_row_granularity() const override { return rows_; }
   void linear_forward(device::Stream s, const device::LinearForward& op) override {
     meet(1, op.x, op.y);
     DeferredBackend::linear_forward(s, op);
@@ -123,8 +124,9 @@ class TryingDevice : public testing_support::DeferredBackend {
  private:
   void meet(int64_t operation, const device::ConstTensor& in, const device::ConstTensor& out) {
     tried_.insert({operation, static_cast<int64_t>(in.dtype), in.cols, out.cols,
-                   (in.rows + autotune_row_granularity() - 1) / autotune_row_granularity()});
+                   rows_ > 0 ? (in.rows + rows_ - 1) / rows_ : 0});
   }
+  const int64_t rows_;
   std::set<std::array<int64_t, 5>> tried_;
   int allocations_ = 0;
 };
@@ -154,6 +156,22 @@ TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
     EXPECT_EQ(device.tries(), tries) << "in an evaluation";
     EXPECT_EQ(device.allocations(), allocations) << "in an evaluation";
   }
+}
+
+// FP8 begins with the second step.
+TEST_P(WarmUpTest, TwoStepsHaveEveryKindOfProduct) {
+  const config::RunConfig config = this->config(2);
+  TryingDevice device(*cpu_, 1, 0);
+  bert::Model model(small_bert(), device, capacity_of(*source_, 8),
+                    model_options(config, small_bert()));
+  const bert::HostWeights weights = bert::random_weights(model.layout(), 7);
+  model.set_weights(weights);
+  Trainer trainer(config, device, model, *communicator_, 7);
+  EXPECT_EQ(warm_up(config, model, weights, trainer).tried, 0);
+  const int tries = device.tries();
+  trainer.start(*source_);
+  for (int step = 0; step < kWarmUpSteps; ++step) trainer.step();
+  EXPECT_EQ(device.tries(), tries);
 }
 
 // What a file tells of the shapes is not needed to train.
