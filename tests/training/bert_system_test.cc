@@ -113,6 +113,24 @@ TEST_F(BertSystemTest, SaysWhereTheStepTraceIsNotWhole) {
   EXPECT_THROW(system.save(), Error);
 }
 
+// Whoever goes on from it goes on with the trace.
+TEST_F(BertSystemTest, ACheckpointWithoutTheStepTraceUntilThenIsLost) {
+  const Ranks ranks{*communicator_};
+  for (const bool whole : {true, false}) {
+    BertSystem system(config_, ranks);
+    const auto trace = whole ? directory_ / "steps.jsonl" : std::filesystem::path("/dev/full");
+    system.prepare(7, {.step_trace = trace}, [](const std::string&) {});
+    system.start();
+    system.train_step();
+    testing::internal::CaptureStderr();
+    system.begin_checkpoint(directory_ / (whole ? "whole" : "lost"), "a note");
+    EXPECT_EQ(system.finish_checkpoint(), whole);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("/dev/full: the step trace could not be written") != said.npos, !whole)
+        << said;
+  }
+}
+
 // The processor has nothing to choose from and nothing to capture.
 TEST_F(BertSystemTest, AWarmUpThatTriedNothingSaysNothingOfIt) {
   config_.initialization.warmup_steps = 1;

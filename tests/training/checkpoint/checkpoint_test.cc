@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <fstream>
 #include <numeric>
 
@@ -116,6 +117,21 @@ TEST_F(Checkpoint, PartsOfTwoRunsAreNotOne) {
   write(0, 2);
   write(1, 2, 3, "another note");
   EXPECT_NE(error_of([&] { open_checkpoint(directory_); }).find("of this run"), std::string::npos);
+}
+
+TEST_F(Checkpoint, OneOfAnotherVersionIsRefused) {
+  write(0, 1);
+  std::string file = read_file(part_path(directory_, 0));
+  const std::string format = "strata checkpoint ";
+  const size_t version = file.find(format) + format.size();
+  ASSERT_LT(version, file.size());
+  ASSERT_TRUE(std::isdigit(static_cast<unsigned char>(file[version])));
+  file[version] = '0';
+  overwrite(part_path(directory_, 0), file);
+  const std::string error = error_of([&] { open_checkpoint(directory_); });
+  EXPECT_NE(error.find(part_path(directory_, 0).string()), std::string::npos) << error;
+  EXPECT_NE(error.find("no checkpoint of this version"), std::string::npos) << error;
+  EXPECT_NE(error.find("\"strata checkpoint 0\""), std::string::npos) << error;
 }
 
 // Damage that a checksum made afterwards does not tell.
