@@ -5,8 +5,10 @@
 #include "base/error.h"
 #include "comm/communicator.h"
 #include "tests/support/deferred_backend.h"
+#include "tests/support/error_of.h"
 #include "tests/training/small_training.h"
 #include "training/options.h"
+#include "training/schedules/gathers.h"
 #include "training/schedules/layer_order.h"
 #include "training/schedules/micro_batch_order.h"
 
@@ -176,6 +178,10 @@ TEST_F(StepWalkerTest, AScheduleMustSuitTheModel) {
   EXPECT_THROW(StepWalker(model, roomy, nullptr), Error) << "memory for one";
   EXPECT_THROW(StepWalker(model, micro_batch_order(blocks, 1, true), nullptr), Error)
       << "memory for all layers";
+  const Schedule gathering =
+      with_gathers(micro_batch_order(blocks, 1), std::vector<int>(static_cast<size_t>(blocks)));
+  EXPECT_EQ(testing_support::error_of([&] { StepWalker(model, gathering, nullptr); }),
+            "schedule micro_batch_order: gathers weights, unlike the model");
 }
 
 }  // namespace
