@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "compliance/checks/evaluation_interval.h"
 #include "config/config_value.h"
-#include "config/evaluation_interval.h"
 #include "config/run_config_checks.h"
 #include "config/run_config_keys.h"
 #include "config/yaml_document.h"
@@ -288,7 +288,8 @@ int64_t max_steps(const RunConfig& config) {
 
 int64_t eval_interval_samples(const RunConfig& config, int ranks) {
   const std::optional<int64_t>& configured = config.target.eval_interval_samples;
-  return configured ? *configured : mlperf_evaluation_interval(global_batch_size(config, ranks));
+  return configured ? *configured
+                    : compliance::mlperf_evaluation_interval(global_batch_size(config, ranks));
 }
 
 }  // namespace strata::config

@@ -1,8 +1,8 @@
-#include "config/evaluation_interval.h"
+#include "compliance/checks/evaluation_interval.h"
 
 #include <gtest/gtest.h>
 
-namespace strata::config {
+namespace strata::compliance {
 namespace {
 
 // By hand: 0.05 * (230.23 * 448 + 3000000) = 155157.15, six whole 25000s; and so on.
@@ -23,4 +23,4 @@ TEST(EvaluationInterval, RisesExactlyWhereTheFormulaDoes) {
 }
 
 }  // namespace
-}  // namespace strata::config
+}  // namespace strata::compliance
