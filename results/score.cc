@@ -74,22 +74,10 @@ std::string text_field(const json& fields, const char* name) {
 }
 
 SystemFacts read_system(const compliance::ResultFolder& folder, std::string& unread) {
-  SystemFacts facts;
-  const fs::path path = folder.submitter_path / "systems" / (folder.system + ".json");
-  if (folder.submitter_path.empty()) return facts;
+  if (folder.submitter_path.empty()) return {};
   std::string ignored;  // the checks say it
-  const json fields = read_json(path, ignored, unread);
-  if (!fields.is_object()) return facts;
-  facts.division = text_field(fields, "division");
-  facts.system_name = text_field(fields, "system_name");
-  facts.accelerator = text_field(fields, "accelerator_model_name");
-  facts.nodes = integer_field(fields, "number_of_nodes");
-  const auto per_node = integer_field(fields, "accelerators_per_node");
-  int64_t accelerators = 0;
-  if (facts.nodes && per_node && !__builtin_mul_overflow(*facts.nodes, *per_node, &accelerators)) {
-    facts.accelerators = accelerators;
-  }
-  return facts;
+  return read_system_facts(folder.submitter_path / "systems" / (folder.system + ".json"), ignored,
+                           unread);
 }
 
 // The factor a review committee left in the folder; 1 without, and with the reason where there is a
@@ -333,6 +321,24 @@ RunTimes find_run_times(const EventLog& log) {
     return !(times.start_ms && times.stop_ms);
   });
   return times;
+}
+
+SystemFacts read_system_facts(const fs::path& description, std::string& problem,
+                              std::string& unread) {
+  SystemFacts facts;
+  const json fields = read_json(description, problem, unread);
+  if (!fields.is_object()) return facts;
+  facts.division = text_field(fields, "division");
+  facts.system_name = text_field(fields, "system_name");
+  facts.accelerator = text_field(fields, "accelerator_model_name");
+  facts.framework = text_field(fields, "framework");
+  facts.nodes = integer_field(fields, "number_of_nodes");
+  const auto per_node = integer_field(fields, "accelerators_per_node");
+  int64_t accelerators = 0;
+  if (facts.nodes && per_node && !__builtin_mul_overflow(*facts.nodes, *per_node, &accelerators)) {
+    facts.accelerators = accelerators;
+  }
+  return facts;
 }
 
 std::optional<double> olympic_score(std::vector<double> times, size_t failed, int dropped) {

@@ -32,11 +32,12 @@ enum class Mean {
   kPlain,    // fewer runs than a submission needs: the mean of all
 };
 
-// What a system description says, as far as scores need it.
+// What a system description says, as far as scores and plans need it.
 struct SystemFacts {
   std::string division;
   std::string system_name;
   std::string accelerator;
+  std::string framework;
   std::optional<int64_t> nodes;
   std::optional<int64_t> accelerators;  // in all nodes
 };
@@ -90,6 +91,11 @@ struct RunTimes {
   std::optional<double> stop_ms;
 };
 RunTimes find_run_times(const compliance::EventLog& log);
+
+// Of systems/<system>.json. What it does not say is empty; `problem` says why it cannot be read,
+// `unread` that the system did not hand it over.
+SystemFacts read_system_facts(const std::filesystem::path& description, std::string& problem,
+                              std::string& unread);
 
 // The mean that a folder's times give; `failed` runs have been dropped already. Empty where none
 // can be given.
