@@ -67,6 +67,7 @@ int parse_and_run(int argc, char** argv) {
   strata::cli::add_check_command(app, exit_code);
   strata::cli::add_score_command(app, exit_code);
   strata::cli::add_compare_command(app, exit_code);
+  strata::cli::add_plan_command(app, exit_code);
   strata::cli::add_plot_command(app, exit_code);
   try {
     strata::cli::refuse_unknown_command(app, argc, argv);

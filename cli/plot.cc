@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/score_options.h"
+#include "plan/plan_plot.h"
 #include "results/gnuplot.h"
 #include "results/plots.h"
 #include "results/timeline_plot.h"
@@ -120,6 +121,28 @@ void add_scores_command(CLI::App& plot, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = plot_scores(*options); });
 }
 
+// ---- Plans
+
+struct PlanPlotCommand {
+  std::filesystem::path path;
+  std::string output;
+};
+
+void add_plan_plot_command(CLI::App& plot) {
+  CLI::App* command = plot.add_subcommand(
+      "plan", "Predicted time over ranks, its terms stacked, and published results as points");
+  const auto options = std::make_shared<PlanPlotCommand>();
+  command->add_option("FILE", options->path, "What 'strata plan --json' printed")->required();
+  command->add_option("-o,--output", options->output, kOutput)->required();
+  command->callback([options] {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(options->path, options->output, ignored)) {
+      fail("--output {}: is the plan itself; name another file", options->output);
+    }
+    draw(plan::plot_plan(options->path), options->output, true);
+  });
+}
+
 // ---- Searches
 
 #ifdef STRATA_TRAINING
@@ -176,11 +199,12 @@ void add_timeline_command(CLI::App& plot) {
 }  // namespace
 
 void add_plot_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("plot", "Draw runs, scores and timelines");
+  CLI::App* command = app.add_subcommand("plot", "Draw runs, scores, plans and timelines");
   command->require_subcommand(1);
   add_curves_command(*command, exit_code);
   add_scores_command(*command, exit_code);
   add_timeline_command(*command);
+  add_plan_plot_command(*command);
 #ifdef STRATA_TRAINING
   add_search_plot_command(*command);
 #endif

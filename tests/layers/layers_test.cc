@@ -44,6 +44,8 @@ const std::vector<std::string> kOrder = {
     "comm/emulated",
     "comm",
     "optim",
+    "plan",
+    "plan/published",
     "loadbalance/plans",
     "loadbalance",
     "compare",
@@ -79,6 +81,7 @@ const std::map<std::string, std::vector<std::string>> kForbidden = {
     {"optim", {"loadbalance", "compliance", "data"}},
     {"comm", {"optim", "loadbalance", "compliance", "data"}},
     {"bert", {"comm", "optim", "loadbalance", "compliance", "results"}},
+    {"plan", {"data", "device"}},
     {"loadbalance", {"compliance", "results", "data"}},
     {"data", {"device"}},
 };

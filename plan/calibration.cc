@@ -1,0 +1,161 @@
+#include "plan/calibration.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "base/error.h"
+#include "base/nonnegative_fit.h"
+#include "plan/statistics.h"
+
+namespace strata::plan {
+namespace {
+
+// Seconds of an evaluation beside its samples, where none was measured.
+constexpr double kUsualEvaluationConstant = 0.02;
+// What predictions of published series were off by, one standard deviation
+// (docs/measurements/plan.md): for as many systems as costs, which leave no residuals.
+constexpr double kPublishedStepError = 0.02;
+// Batches that differ by less are one; by less than the second they tell little.
+constexpr double kOneBatch = 1.05, kCloseBatches = 1.5;
+
+double samples_a_micro_batch(const MeasuredStep& step) {
+  return step.samples_per_rank() / static_cast<double>(step.micro_batches);
+}
+
+// Of the largest over the smallest.
+template <typename Value>
+double spread(std::span<const MeasuredStep> steps, const Value& value) {
+  const auto [least, most] = std::ranges::minmax(steps, {}, value);
+  return std::invoke(value, most) / std::invoke(value, least);
+}
+
+void check(const MeasuredStep& step) {
+  const bool usable = step.ranks > 0 && step.nodes > 0 && step.micro_batches > 0 &&
+                      step.batch > 0 && step.seconds > 0 && std::isfinite(step.seconds) &&
+                      std::isfinite(step.batch) && step.imbalance >= 1;
+  if (!usable) {
+    fail(
+        "{}: {} ranks on {} nodes, a batch of {} in {} micro-batches, {} s a step: no step that "
+        "can be calibrated from",
+        step.name, step.ranks, step.nodes, step.batch, step.micro_batches, step.seconds);
+  }
+}
+
+void check_batches(std::span<const MeasuredStep> steps) {
+  if (steps.empty()) fail("no measured steps to calibrate from");
+  for (const MeasuredStep& step : steps) check(step);
+  if (spread(steps, &MeasuredStep::samples_per_rank) >= kOneBatch) return;
+  std::vector<std::string> names;
+  for (const MeasuredStep& step : steps) names.push_back(step.name);
+  fail(
+      "{}: one batch size ({:.4g} samples a rank): it cannot tell time a sample from time a step; "
+      "add a measurement with another number of samples a rank, at best a third of that",
+      fmt::join(names, ", "), steps.front().samples_per_rank());
+}
+
+double repeats(const StepCosts& costs, int64_t micro_batches) {
+  return 1 + costs.repeated * static_cast<double>(micro_batches - 1);
+}
+
+// Of an evaluation that was not measured, the samples that a step's share of it is worth.
+double evaluated_samples(const MeasuredStep& step) {
+  if (step.steps_per_evaluation == 0 || step.evaluation_seconds) return 0;
+  return kForwardShare * kEvaluationSamples / static_cast<double>(step.ranks) /
+         step.steps_per_evaluation;
+}
+
+double known_evaluation_share(const MeasuredStep& step) {
+  if (step.steps_per_evaluation == 0) return 0;
+  return step.evaluation_seconds.value_or(kUsualEvaluationConstant) / step.steps_per_evaluation;
+}
+
+// The parts of per_sample, per_step and between_nodes in a step's time.
+Observation parts_of(const MeasuredStep& step, const StepCosts& costs) {
+  const double seconds = step.seconds - known_evaluation_share(step);
+  if (!(seconds > 0)) fail("{}: evaluations take all the time of its steps", step.name);
+  return {{(step.samples_per_rank() * step.imbalance + evaluated_samples(step)) / seconds,
+           repeats(costs, step.micro_batches) / seconds, (step.nodes > 1 ? 1 : 0) / seconds}};
+}
+
+double evaluation_constant(std::span<const MeasuredStep> steps, double per_sample) {
+  std::vector<double> constants;
+  for (const MeasuredStep& step : steps) {
+    if (!step.evaluation_seconds) continue;
+    const double samples = kForwardShare * kEvaluationSamples / static_cast<double>(step.ranks);
+    constants.push_back(std::max(0.0, *step.evaluation_seconds - per_sample * samples));
+  }
+  return constants.empty() ? kUsualEvaluationConstant : median(constants);
+}
+
+void set_step_error(Calibration& calibration) {
+  const StepCosts& costs = calibration.costs;
+  const auto fitted = (costs.per_sample > 0) + (costs.per_step > 0) + (costs.between_nodes > 0);
+  const auto free = static_cast<double>(calibration.residuals.size()) - fitted;
+  double squares = 0;
+  for (const double residual : calibration.residuals) squares += residual * residual;
+  const double from_residuals = free > 0 ? std::sqrt(squares / free) : 0;
+  calibration.step_error = std::max(from_residuals, kPublishedStepError);
+  calibration.step_error_ground = from_residuals > kPublishedStepError
+                                      ? "residuals of the fit"
+                                      : "how far predictions of published series were off";
+}
+
+std::vector<std::string> notes_on(std::span<const MeasuredStep> steps) {
+  std::vector<std::string> notes;
+  if (spread(steps, &MeasuredStep::samples_per_rank) < kCloseBatches) {
+    notes.push_back(
+        "samples a rank differ by less than half: time a sample and time a step are uncertain");
+  }
+  const auto on_one = [](const MeasuredStep& step) { return step.nodes == 1; };
+  if (std::ranges::all_of(steps, on_one)) {
+    notes.push_back("all on one node: what several cost must be given by --network");
+  } else if (std::ranges::none_of(steps, on_one)) {
+    notes.push_back("all on several nodes: what these cost is part of the time a step");
+  }
+  return notes;
+}
+
+}  // namespace
+
+double evaluation_seconds(const Calibration& calibration, int64_t ranks) {
+  return kForwardShare * kEvaluationSamples / static_cast<double>(ranks) *
+             calibration.costs.per_sample +
+         calibration.evaluation_constant;
+}
+
+Calibration calibrate(std::span<const MeasuredStep> steps) {
+  check_batches(steps);
+  Calibration calibration;
+  StepCosts& costs = calibration.costs;
+  constexpr double kEqualMicroBatches = 1.001;
+  if (spread(steps, samples_a_micro_batch) < kEqualMicroBatches) costs.repeated = 0;
+
+  std::vector<Observation> observations;
+  for (const MeasuredStep& step : steps) observations.push_back(parts_of(step, costs));
+  const auto fit = fit_nonnegative(observations);
+  if (!fit || (*fit)[0] <= 0) {
+    fail(
+        "{}: steps do not take longer for more samples a rank: are they of one machine and one "
+        "program?",
+        steps.front().name);
+  }
+  costs.per_sample = (*fit)[0];
+  costs.per_step = (*fit)[1];
+  costs.between_nodes = (*fit)[2];
+  for (const auto& [parts, value] : observations) {
+    calibration.residuals.push_back(parts[0] * (*fit)[0] + parts[1] * (*fit)[1] +
+                                    parts[2] * (*fit)[2] - value);
+  }
+  calibration.evaluation_constant = evaluation_constant(steps, costs.per_sample);
+  const MeasuredStep& widest = *std::ranges::max_element(steps, {}, &MeasuredStep::nodes);
+  calibration.ranks_per_node = std::max<int64_t>(1, widest.ranks / widest.nodes);
+  set_step_error(calibration);
+  calibration.notes = notes_on(steps);
+  return calibration;
+}
+
+}  // namespace strata::plan

@@ -1,0 +1,64 @@
+#include "plan/measured_step.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace strata::plan {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kMostStepBytes = 64 << 20;
+constexpr const char* kWhatToDo = "write it by 'strata bench step --config FILE --json'";
+
+double number_above_zero(const json& fields, const char* key, const std::string& name) {
+  const auto found = fields.find(key);
+  const double number = found != fields.end() && found->is_number() ? found->get<double>() : 0;
+  constexpr double kMost = 1e12;
+  if (!std::isfinite(number) || number <= 0 || number > kMost) {
+    fail("{}: \"{}\" is {}, a number above 0 was expected; {}", name, key,
+         found == fields.end()
+             ? "not there"
+             : found->dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 80),
+         kWhatToDo);
+  }
+  return number;
+}
+
+// A rank's sequences over those of its first micro-batch.
+int64_t micro_batches_of(const json& fields, double per_rank, const std::string& name) {
+  const auto lengths = fields.find("lengths");
+  if (lengths == fields.end() || !lengths->is_array() || lengths->empty() ||
+      !lengths->front().is_array() || lengths->front().empty()) {
+    fail("{}: \"lengths\" holds no micro-batches; {}", name, kWhatToDo);
+  }
+  return std::max<int64_t>(1,
+                           std::llround(per_rank / static_cast<double>(lengths->front().size())));
+}
+
+}  // namespace
+
+MeasuredStep parse_measured_step(std::string_view text, const std::string& name) {
+  const json fields = json::parse(text, nullptr, false);
+  if (!fields.is_object()) fail("{}: is not a JSON object; {}", name, kWhatToDo);
+  const auto seconds = fields.find("seconds");
+  if (seconds == fields.end() || !seconds->is_object()) {
+    fail("{}: has no \"seconds\"; {}", name, kWhatToDo);
+  }
+  MeasuredStep step;
+  step.name = name;
+  step.ranks = std::llround(number_above_zero(fields, "ranks", name));
+  step.batch = number_above_zero(fields, "sequences_per_step", name);
+  step.seconds = number_above_zero(*seconds, "step", name);
+  step.micro_batches = micro_batches_of(fields, step.samples_per_rank(), name);
+  return step;
+}
+
+MeasuredStep read_measured_step(const std::filesystem::path& path) {
+  return parse_measured_step(read_file(path, kMostStepBytes), path.string());
+}
+
+}  // namespace strata::plan

@@ -1,0 +1,17 @@
+// A step that `strata bench step --json` measured.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "plan/calibration.h"
+
+namespace strata::plan {
+
+// Throws Error, naming the file and what is missing, where it is not that command's output.
+MeasuredStep read_measured_step(const std::filesystem::path& path);
+// The same of a text; `name` stands for the path.
+MeasuredStep parse_measured_step(std::string_view json, const std::string& name);
+
+}  // namespace strata::plan

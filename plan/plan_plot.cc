@@ -1,0 +1,168 @@
+#include "plan/plan_plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "results/gnuplot.h"
+
+namespace strata::plan {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kMostPlanBytes = 64 << 20;
+constexpr int kVersion = 1;
+// More bars than that cannot be told apart.
+constexpr size_t kMostBars = 200;
+constexpr std::array kTerms = {"compute", "imbalance", "constant", "bubble", "exposed"};
+
+// What is drawn of a prediction.
+struct Bar {
+  double ranks = 0, batch = 0;
+  std::array<double, kTerms.size()> milliseconds{};
+  double minutes = 0, low = 0, high = 0;
+  std::optional<double> published_milliseconds, published_minutes;
+  std::string name;
+};
+
+class PlanReader {
+ public:
+  explicit PlanReader(std::string name) : name_(std::move(name)) {}
+
+  std::vector<Bar> read(std::string_view text) {
+    const json plan = json::parse(text, nullptr, false);
+    if (!plan.is_object()) refuse("is not a JSON object");
+    if (number(plan, "version") != kVersion) refuse("is of another version");
+    std::vector<Bar> bars;
+    for (const json& each : list(plan, "plans")) {
+      for (const json& prediction : list(each, "predictions")) bars.push_back(bar_of(prediction));
+      for (const json& checked : list(each, "checked")) {
+        bars.push_back(bar_of(field(checked, "prediction")));
+        Bar& bar = bars.back();
+        bar.published_milliseconds =
+            1e3 * number(checked, "published_seconds_between_evaluations_a_step");
+        bar.published_minutes = number(checked, "published_seconds") / 60;
+        const json& name = field(checked, "name");
+        if (name.is_string()) bar.name = name;
+      }
+    }
+    if (bars.empty()) refuse("predicts nothing");
+    return bars;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& reason) const {
+    fail("{}: {}; write it by 'strata plan --json'", name_, reason);
+  }
+
+  const json& field(const json& object, const char* key) const {
+    if (!object.is_object() || !object.contains(key)) refuse(fmt::format("has no \"{}\"", key));
+    return object.at(key);
+  }
+
+  double number(const json& object, const char* key) const {
+    const json& value = field(object, key);
+    const double number = value.is_number() ? value.get<double>() : std::nan("");
+    if (!std::isfinite(number)) refuse(fmt::format("\"{}\" is not a number", key));
+    return number;
+  }
+
+  const json& list(const json& object, const char* key) const {
+    const json& value = field(object, key);
+    if (!value.is_array()) refuse(fmt::format("\"{}\" is not a list", key));
+    return value;
+  }
+
+  Bar bar_of(const json& prediction) const {
+    Bar bar;
+    bar.ranks = number(prediction, "ranks");
+    bar.batch = number(prediction, "batch");
+    const json& step = field(prediction, "step_seconds");
+    for (size_t i = 0; i < kTerms.size(); ++i) bar.milliseconds[i] = 1e3 * number(step, kTerms[i]);
+    const json& run = field(prediction, "run");
+    bar.minutes = number(run, "seconds") / 60;
+    bar.low = number(run, "low_seconds") / 60;
+    bar.high = number(run, "high_seconds") / 60;
+    return bar;
+  }
+
+  std::string name_;
+};
+
+std::string label_of(const Bar& bar) {
+  const std::string label = fmt::format("{:.0f} x {:.4g}", bar.ranks, bar.batch / bar.ranks);
+  return bar.name.empty() ? label : bar.name + ", " + label;
+}
+
+std::string optional_number(std::optional<double> value) {
+  return value ? fmt::format("{:.6g}", *value) : "NaN";
+}
+
+// Columns: label, terms, minutes, low, high, published milliseconds, published minutes.
+std::string data_of(const std::vector<Bar>& bars) {
+  std::string data = "$plan << EOD\n";
+  for (const Bar& bar : bars) {
+    data += results::gnuplot_string(label_of(bar));
+    for (const double term : bar.milliseconds) data += fmt::format(" {:.6g}", term);
+    data += fmt::format(" {:.6g} {:.6g} {:.6g} {} {}\n", bar.minutes, bar.low, bar.high,
+                        optional_number(bar.published_milliseconds),
+                        optional_number(bar.published_minutes));
+  }
+  return data + "EOD\n";
+}
+
+}  // namespace
+
+results::Plot plot_plan(std::string_view text, const std::string& name) {
+  std::vector<Bar> bars = PlanReader(name).read(text);
+  results::Plot plot;
+  std::ranges::stable_sort(bars, {},
+                           [](const Bar& bar) { return std::pair(bar.ranks, bar.batch); });
+  while (bars.size() > kMostBars) {
+    plot.left_out.push_back(
+        fmt::format("{}: more than {} predictions", label_of(bars.back()), kMostBars));
+    bars.pop_back();
+  }
+  plot.drawn = bars.size();
+  const bool published =
+      std::ranges::any_of(bars, [](const Bar& bar) { return bar.published_minutes.has_value(); });
+  std::string script = data_of(bars);
+  script +=
+      "set multiplot layout 2,1\nset xtics rotate by -30 noenhanced\nset key outside right top\n"
+      "set style fill solid 0.8 border -1\nset boxwidth 0.6 relative\nset grid ytics\n"
+      "set ylabel 'ms a step'\nset yrange [0:*]\nset style histogram rowstacked\n"
+      "set style data histograms\nset title 'Step: ranks x samples a rank'\nplot ";
+  for (size_t i = 0; i < kTerms.size(); ++i) {
+    script +=
+        fmt::format("$plan using {}{} title '{}', ", i + 2, i == 0 ? ":xtic(1)" : "", kTerms[i]);
+  }
+  script += published ? "$plan using 0:10 with points pt 7 ps 0.9 lc 'black' title 'published'\n"
+                      : "NaN notitle\n";
+  script +=
+      "set title 'Time to train'\nset ylabel 'minutes'\nset logscale y\nset yrange [*:*]\n"
+      "plot $plan using 0:7:8:9:xtic(1) with yerrorbars pt 5 ps 0.6 lc rgb '#0072b2' title "
+      "'predicted'";
+  script += published ? ", $plan using 0:11 with points pt 7 ps 0.9 lc 'black' title 'published'\n"
+                      : "\n";
+  script += "unset multiplot\n";
+  constexpr double kInchesABar = 0.45, kMargins = 4;
+  plot.picture = {std::move(script),
+                  std::max(9.0, kMargins + kInchesABar * static_cast<double>(bars.size())), 9};
+  return plot;
+}
+
+results::Plot plot_plan(const std::filesystem::path& path) {
+  return plot_plan(read_file(path, kMostPlanBytes), path.string());
+}
+
+}  // namespace strata::plan

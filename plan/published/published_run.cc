@@ -1,0 +1,186 @@
+#include "plan/published/published_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "compliance/checks/evaluation_interval.h"
+
+namespace strata::plan {
+namespace {
+
+using compliance::Event;
+using nlohmann::json;
+
+// Fewer leave no time between evaluations to be sure of.
+constexpr size_t kFewestEvaluations = 3;
+constexpr double kMostBatch = 1e9;
+
+json parsed(std::string_view text) { return json::parse(text, nullptr, false); }
+
+std::optional<double> number_in(const json& value) {
+  if (!value.is_number()) return std::nullopt;
+  const double number = value;
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+json metadata_of(const Event& event, const char* field) {
+  const json metadata = parsed(event.metadata);
+  return metadata.is_object() && metadata.contains(field) ? metadata.at(field) : json();
+}
+
+// The events of a log as they come; of runs that began anew the last counts.
+class RunReader {
+ public:
+  void take(const Event& event) {
+    if (event.key == "global_batch_size") batch_ = number_in(parsed(event.value));
+    if (event.key == "gradient_accumulation_steps") micro_batches_ = number_in(parsed(event.value));
+    if (event.key == "train_samples") train_samples_ = number_in(parsed(event.value));
+    if (event.key == "submission_division") {
+      const json name = parsed(event.value);
+      if (name.is_string()) run_.division = name;
+    }
+    if (event.key == "run_start") begin(event.time_ms);
+    if (!start_ms_) return;
+    const double seconds = (event.time_ms - *start_ms_) / 1000;
+    if (event.key == "eval_accuracy") {
+      ends_.push_back({seconds, number_in(metadata_of(event, "epoch_num"))});
+    }
+    if (event.key == "block_stop") block_stop_ = seconds;
+    if (event.key == "block_start" && block_stop_) {
+      gaps_.push_back(seconds - *block_stop_);
+      block_stop_.reset();
+    }
+    if (event.key == "run_stop") {
+      run_.seconds = seconds;
+      converged_ = metadata_of(event, "status") == "success";
+    }
+  }
+
+  PublishedRun finish() {
+    run_.problem = problem();
+    if (!run_.problem.empty()) return std::move(run_);
+    run_.batch = *batch_;
+    run_.micro_batches = static_cast<int64_t>(micro_batches_.value_or(1));
+    std::ranges::stable_sort(ends_, {}, &End::seconds);
+    place_samples();
+    if (gaps_.size() >= kFewestEvaluations - 1) {
+      std::ranges::sort(gaps_);
+      run_.evaluation_seconds = std::max(0.0, gaps_[gaps_.size() / 2]);
+    }
+    run_.problem = problem_of_evaluations();
+    return std::move(run_);
+  }
+
+ private:
+  struct End {
+    double seconds = 0;
+    std::optional<double> samples;
+  };
+
+  void begin(double time_ms) {
+    start_ms_ = time_ms;
+    ends_.clear();
+    gaps_.clear();
+    block_stop_.reset();
+    converged_ = false;
+  }
+
+  std::string problem() const {
+    if (!start_ms_) return "run_start is not logged";
+    if (!converged_) return "run_stop does not say success";
+    if (!std::isfinite(run_.seconds) || run_.seconds <= 0) return "run_stop is not after run_start";
+    if (!batch_) return "global_batch_size is not logged as a number";
+    if (*batch_ < 1 || *batch_ > kMostBatch) {
+      return fmt::format("global_batch_size is {}", *batch_);
+    }
+    const double micro_batches = micro_batches_.value_or(1);
+    if (micro_batches < 1 || micro_batches > *batch_) {
+      return fmt::format("gradient_accumulation_steps is {}, the batch {}", micro_batches, *batch_);
+    }
+    if (ends_.size() < kFewestEvaluations) {
+      return fmt::format("{} evaluations; {} are needed to time the steps between them",
+                         ends_.size(), kFewestEvaluations);
+    }
+    return "";
+  }
+
+  // Whole batches.
+  double whole(double samples) const { return std::ceil(samples / *batch_ - 1e-9) * *batch_; }
+
+  // Counts of samples, and not of epochs: they rise, beyond a few batches.
+  bool counts_samples() const {
+    double before = 0;
+    for (const End& end : ends_) {
+      if (!end.samples || *end.samples <= before) return false;
+      before = *end.samples;
+    }
+    return before > static_cast<double>(ends_.size()) && before > *batch_;
+  }
+
+  void place_samples() {
+    const auto count = static_cast<double>(ends_.size());
+    const auto interval =
+        static_cast<double>(compliance::mlperf_evaluation_interval(static_cast<int64_t>(*batch_)));
+    const bool counted = counts_samples();
+    // The first evaluations may be left out.
+    double left_out = 0;
+    bool by_rule = true;
+    if (train_samples_ && !counted) {
+      left_out = std::max(0.0, std::floor(*train_samples_ / interval + 0.5) - count);
+      by_rule = std::fabs(whole((left_out + count) * interval) - *train_samples_) <= 2 * *batch_;
+    }
+    for (size_t i = 0; i < ends_.size(); ++i) {
+      const double number = static_cast<double>(i) + 1;
+      const double samples = counted   ? *ends_[i].samples
+                             : by_rule ? (left_out + number) * interval
+                                       : *train_samples_ * number / count;
+      run_.evaluations.push_back({ends_[i].seconds, whole(samples)});
+    }
+  }
+
+  std::string problem_of_evaluations() const {
+    const EvaluationTime& first = run_.evaluations.front();
+    const EvaluationTime& last = run_.evaluations.back();
+    const bool in_order = std::isfinite(first.seconds) && std::isfinite(last.seconds) &&
+                          first.seconds > 0 && last.seconds > first.seconds &&
+                          last.samples > first.samples;
+    return in_order ? "" : "its evaluations do not come one after the other";
+  }
+
+  PublishedRun run_;
+  std::optional<double> start_ms_, batch_, micro_batches_, train_samples_, block_stop_;
+  std::vector<End> ends_;
+  std::vector<double> gaps_;
+  bool converged_ = false;
+};
+
+}  // namespace
+
+PublishedRun read_published_run(const compliance::EventLog& log) {
+  RunReader reader;
+  log.visit([&](const Event& event) {
+    reader.take(event);
+    return true;
+  });
+  PublishedRun run = reader.finish();
+  run.log = log.path();
+  return run;
+}
+
+PublishedRun read_published_run(const std::filesystem::path& log) {
+  try {
+    return read_published_run(compliance::EventLog(log, compliance::LogFormat::kMllog));
+  } catch (const Error& error) {
+    PublishedRun run;
+    run.log = log;
+    run.problem = error.what();
+    return run;
+  }
+}
+
+}  // namespace strata::plan

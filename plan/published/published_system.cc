@@ -1,0 +1,210 @@
+#include "plan/published/published_system.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "compliance/checks/rounds.h"
+#include "plan/published/published_run.h"
+#include "plan/statistics.h"
+#include "results/score.h"
+
+namespace strata::plan {
+namespace {
+
+namespace fs = std::filesystem;
+using compliance::ResultFolder;
+
+// Without the least and the most, where that leaves some.
+double trimmed_mean(std::vector<double> values) {
+  std::ranges::sort(values);
+  if (values.size() > 2) values = {values.begin() + 1, values.end() - 1};
+  return mean(values);
+}
+
+double standard_deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double middle = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - middle) * (value - middle);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+// ---- The description
+
+void read_description(const ResultFolder& folder, PublishedSystem& system) {
+  if (folder.submitter_path.empty()) {
+    fail(
+        "{}: does not lie in SUBMITTER/results/SYSTEM/bert, so that nothing says how many "
+        "accelerators it has",
+        folder.path.string());
+  }
+  const fs::path path = folder.submitter_path / "systems" / (folder.system + ".json");
+  std::string problem, unread;
+  const results::SystemFacts facts = results::read_system_facts(path, problem, unread);
+  if (!problem.empty()) fail("{}; it must say how many accelerators there are", problem);
+  constexpr int64_t kMost = 1 << 24;
+  if (!facts.nodes || !facts.accelerators || *facts.nodes < 1 || *facts.accelerators < 1 ||
+      *facts.accelerators > kMost) {
+    fail(
+        "{}: number_of_nodes and accelerators_per_node do not say how many accelerators there "
+        "are; both must be numbers above 0",
+        path.string());
+  }
+  system.accelerator = facts.accelerator;
+  system.framework = facts.framework;
+  system.division = facts.division;
+  system.step.nodes = *facts.nodes;
+  system.step.ranks = *facts.accelerators;
+}
+
+// ---- The runs
+
+std::vector<PublishedRun> usable_runs(const ResultFolder& folder, PublishedSystem& system) {
+  std::vector<PublishedRun> runs;
+  for (const fs::path& log : folder.logs) {
+    PublishedRun run = read_published_run(log);
+    if (run.problem.empty() && !runs.empty() && run.batch != runs.front().batch) {
+      run.problem =
+          fmt::format("global_batch_size is {}, in other logs {}", run.batch, runs.front().batch);
+    }
+    if (run.problem.empty()) {
+      runs.push_back(std::move(run));
+    } else {
+      system.left_out.push_back(fmt::format("{}: {}", log.string(), run.problem));
+    }
+  }
+  if (runs.empty()) {
+    fail("{}: none of its logs can be used: {}; see 'strata check log'", folder.path.string(),
+         fmt::join(system.left_out, "; "));
+  }
+  return runs;
+}
+
+// Steps that one evaluation follows the other by, and what one of them takes, over all runs.
+void set_steps(const std::vector<PublishedRun>& runs, MeasuredStep& step) {
+  std::vector<double> seconds, steps;
+  for (const PublishedRun& run : runs) {
+    for (size_t i = 1; i < run.evaluations.size(); ++i) {
+      const EvaluationTime &from = run.evaluations[i - 1], &to = run.evaluations[i];
+      const double count = (to.samples - from.samples) / run.batch;
+      if (count < 1 || to.seconds <= from.seconds) continue;
+      steps.push_back(count);
+      seconds.push_back((to.seconds - from.seconds) / count);
+    }
+  }
+  step.seconds = median(seconds);
+  step.steps_per_evaluation = mean(steps);
+}
+
+void set_evaluation(const std::vector<PublishedRun>& runs, MeasuredStep& step) {
+  std::vector<double> seconds;
+  for (const PublishedRun& run : runs) {
+    if (run.evaluation_seconds) seconds.push_back(*run.evaluation_seconds);
+  }
+  if (seconds.empty()) return;
+  // Most of the time between evaluations is steps'; else the blocks are not what they seem.
+  constexpr double kMostShare = 0.5;
+  const double evaluation = median(seconds);
+  if (evaluation < kMostShare * step.seconds * step.steps_per_evaluation) {
+    step.evaluation_seconds = evaluation;
+  }
+}
+
+// What is left of the first evaluation's time when its steps take what those of the run take.
+double start_of(const PublishedRun& run) {
+  const EvaluationTime &first = run.evaluations.front(), &last = run.evaluations.back();
+  const double pace = (last.seconds - first.seconds) / (last.samples - first.samples);
+  return first.seconds - pace * first.samples;
+}
+
+void set_totals(const std::vector<PublishedRun>& runs, size_t failed, PublishedSystem& system) {
+  std::vector<double> starts, samples, seconds;
+  for (const PublishedRun& run : runs) {
+    starts.push_back(start_of(run));
+    samples.push_back(run.samples());
+    seconds.push_back(run.seconds);
+  }
+  system.runs = runs.size();
+  system.start = std::max(0.0, median(starts));
+  system.samples = trimmed_mean(samples);
+  system.samples_stdev = standard_deviation(samples);
+  constexpr int kDropped = 1;
+  system.time_to_train =
+      results::olympic_score(seconds, failed, kDropped).value_or(trimmed_mean(seconds));
+}
+
+// ---- Folders
+
+bool is_bert(const ResultFolder& folder) { return folder.benchmark == "bert"; }
+
+std::vector<ResultFolder> bert_folders_in(const fs::path& path) {
+  std::vector<ResultFolder> folders = compliance::find_result_folders(path);
+  std::erase_if(folders, std::not_fn(is_bert));
+  return folders;
+}
+
+}  // namespace
+
+// The first word with a digit, where words end at blanks, hyphens and brackets.
+std::string PublishedSystem::generation() const {
+  std::string word;
+  for (const char c : accelerator + ' ') {
+    if (c != ' ' && c != '-' && c != '(' && c != '/' && c != '_') {
+      word += c;
+      continue;
+    }
+    const auto is_digit = [](unsigned char letter) { return std::isdigit(letter) != 0; };
+    if (word.size() > 1 && std::ranges::any_of(word, is_digit)) return word;
+    word.clear();
+  }
+  return accelerator;
+}
+
+PublishedSystem read_published_system(const ResultFolder& folder) {
+  PublishedSystem system;
+  system.name = folder.owner();
+  system.submitter = folder.submitter;
+  read_description(folder, system);
+  const std::vector<PublishedRun> runs = usable_runs(folder, system);
+  system.round =
+      compliance::infer_ruleset(
+          compliance::EventLog(runs.front().log, compliance::LogFormat::kMllog), "training", "")
+          .ruleset;
+  if (system.division.empty()) system.division = runs.front().division;
+  system.step.name = system.name;
+  system.step.batch = runs.front().batch;
+  system.step.micro_batches = runs.front().micro_batches;
+  set_steps(runs, system.step);
+  set_evaluation(runs, system.step);
+  set_totals(runs, folder.logs.size() - runs.size(), system);
+  return system;
+}
+
+std::vector<ResultFolder> find_bert_folders(const fs::path& path) {
+  std::error_code ignored;
+  std::vector<ResultFolder> folders;
+  if (fs::is_directory(path, ignored)) {
+    folders = bert_folders_in(path);
+  } else if (fs::is_directory(path.parent_path(), ignored)) {
+    folders = bert_folders_in(path.parent_path());
+    std::erase_if(folders,
+                  [&](const ResultFolder& folder) { return folder.system != path.filename(); });
+  } else {
+    fail(
+        "{}: is {}; name a round, a submitter, a system of a round (v2.0/dgxa100_n8) or a folder "
+        "of result_N.txt",
+        path.string(), what_is_at(path));
+  }
+  if (folders.empty()) fail("{}: no folder bert with result_N.txt under it", path.string());
+  return folders;
+}
+
+}  // namespace strata::plan

@@ -1,0 +1,290 @@
+#include "plan/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+
+namespace strata::plan {
+namespace {
+
+using nlohmann::ordered_json;
+using Cells = std::vector<std::string>;
+
+// The first column to the left, the others to the right. The first row is the heading.
+std::string markdown(const std::vector<Cells>& rows) {
+  std::vector<size_t> widths(rows.front().size(), 3);
+  for (const Cells& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  const auto line = [&](const Cells& row) {
+    std::string text = fmt::format("| {:<{}} |", row.front(), widths.front());
+    for (size_t i = 1; i < row.size(); ++i) text += fmt::format(" {:>{}} |", row[i], widths[i]);
+    return text + '\n';
+  };
+  std::string text = line(rows.front()) + fmt::format("| {:-<{}} |", "", widths.front());
+  for (size_t i = 1; i < widths.size(); ++i) text += fmt::format(" {:->{}} |", ":", widths[i]);
+  text += '\n';
+  for (size_t i = 1; i < rows.size(); ++i) text += line(rows[i]);
+  return text;
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
+
+std::string duration(double seconds) {
+  constexpr double kTwoMinutes = 120, kTwoHours = 7200;
+  if (seconds < kTwoMinutes) return fmt::format("{:.1f} s", seconds);
+  if (seconds < kTwoHours) return fmt::format("{:.1f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string layout_text(const Layout& layout) {
+  std::string text = layout.stages == 1 ? ""
+                                        : fmt::format("{} stages {}, ", layout.stages,
+                                                      layout.modular ? "modular" : "contiguous");
+  text +=
+      fmt::format("{} micro-batch{}", layout.micro_batches, layout.micro_batches == 1 ? "" : "es");
+  if (layout.stages == 1 && layout.micro_batches > 1) {
+    text += fmt::format(" in {} order", name_of(layout.order));
+  }
+  if (layout.sharding != Sharding::kNone) {
+    text += fmt::format(", sharded: {}", name_of(layout.sharding));
+  }
+  return text;
+}
+
+Cells heading() {
+  return {"ranks",     "batch",         "layout", "step ms", "compute",
+          "imbalance", "constant",      "bubble", "exposed", "binds",
+          "samples M", "time to train", "from",   "to",      "GB a rank"};
+}
+
+Cells row_of(const Prediction& prediction) {
+  const StepInput& input = prediction.input;
+  const StepTime& step = prediction.step;
+  return {fmt::format("{}", input.ranks),
+          fmt::format("{:.0f}", input.batch),
+          layout_text(input.layout),
+          milliseconds(step.total()),
+          milliseconds(step.compute),
+          milliseconds(step.imbalance),
+          milliseconds(step.constant),
+          milliseconds(step.bubble),
+          milliseconds(step.exposed),
+          std::string(step.binding()),
+          fmt::format("{:.3f}", prediction.samples.mean / 1e6),
+          duration(prediction.run.total),
+          duration(prediction.run.low),
+          duration(prediction.run.high),
+          fmt::format("{:.1f}", prediction.memory / 1e9)};
+}
+
+std::string percent(double share) { return fmt::format("{:+.1f}", 100 * share); }
+
+Cells row_of(const CheckedSystem& checked) {
+  const PublishedSystem& system = checked.system;
+  const auto reference = checked.reference_error();
+  return {system.name,
+          fmt::format("{}", system.step.ranks),
+          fmt::format("{:.0f}", system.step.batch),
+          fmt::format("{}", system.step.micro_batches),
+          milliseconds(system.step.seconds),
+          milliseconds(checked.between_evaluations),
+          percent(checked.step_error()),
+          fmt::format("{:.1f}", system.time_to_train),
+          fmt::format("{:.1f}", checked.prediction.run.total),
+          percent(checked.run_error()),
+          reference ? percent(*reference) : "-",
+          std::string(checked.prediction.step.binding()),
+          checked.calibrated              ? "calibrated from"
+          : checked.extrapolation.empty() ? ""
+                                          : "extrapolation: " + checked.extrapolation};
+}
+
+std::string deviations(const char* name, const Deviation& deviation) {
+  return fmt::format("{}: median {:.1f} %, worst {:.1f} %\n", name, 100 * deviation.median,
+                     100 * deviation.worst);
+}
+
+// ---- JSON
+
+ordered_json to_json(const Calibration& calibration, const StartCosts& start) {
+  return {{"seconds_a_sample", calibration.costs.per_sample},
+          {"seconds_a_step", calibration.costs.per_step},
+          {"seconds_between_nodes", calibration.costs.between_nodes},
+          {"repeated_share", calibration.costs.repeated},
+          {"evaluation_constant_seconds", calibration.evaluation_constant},
+          {"start_seconds", start.base},
+          {"start_steps", start.steps},
+          {"step_error", calibration.step_error},
+          {"step_error_ground", calibration.step_error_ground},
+          {"residuals", calibration.residuals},
+          {"notes", calibration.notes}};
+}
+
+ordered_json to_json(const MeasuredStep& step) {
+  return {{"name", step.name},
+          {"ranks", step.ranks},
+          {"nodes", step.nodes},
+          {"batch", step.batch},
+          {"micro_batches", step.micro_batches},
+          {"imbalance", step.imbalance},
+          {"seconds", step.seconds},
+          {"steps_per_evaluation", step.steps_per_evaluation}};
+}
+
+ordered_json to_json(const RunTime& run) {
+  return {{"start_seconds", run.start},
+          {"steps", run.steps},
+          {"training_seconds", run.training},
+          {"evaluations", run.evaluations},
+          {"evaluating_seconds", run.evaluating},
+          {"seconds", run.total},
+          {"low_seconds", run.low},
+          {"high_seconds", run.high}};
+}
+
+ordered_json to_json(const Prediction& prediction) {
+  const auto& [ranks, nodes, batch, imbalance, network, layout] = prediction.input;
+  const StepTime& step = prediction.step;
+  return {{"ranks", ranks},
+          {"nodes", nodes},
+          {"batch", batch},
+          {"layout",
+           {{"stages", layout.stages},
+            {"modular", layout.modular},
+            {"micro_batches", layout.micro_batches},
+            {"order", name_of(layout.order)},
+            {"sharding", name_of(layout.sharding)}}},
+          {"imbalance", imbalance},
+          {"step_seconds",
+           {{"total", step.total()},
+            {"compute", step.compute},
+            {"imbalance", step.imbalance},
+            {"constant", step.constant},
+            {"bubble", step.bubble},
+            {"exposed", step.exposed}}},
+          {"binds", step.binding()},
+          {"samples",
+           {{"mean", prediction.samples.mean},
+            {"error", prediction.samples.error},
+            {"ground", prediction.samples.ground}}},
+          {"run", to_json(prediction.run)},
+          {"memory_bytes", prediction.memory},
+          {"rank_seconds", prediction.rank_seconds()}};
+}
+
+ordered_json to_json(const CheckedSystem& checked) {
+  const PublishedSystem& system = checked.system;
+  const auto reference = checked.reference_error();
+  return {{"name", system.name},
+          {"round", system.round},
+          {"accelerator", system.accelerator},
+          {"calibrated", checked.calibrated},
+          {"extrapolation", checked.extrapolation},
+          {"prediction", to_json(checked.prediction)},
+          {"published_seconds_between_evaluations_a_step", system.step.seconds},
+          {"predicted_seconds_between_evaluations_a_step", checked.between_evaluations},
+          {"published_seconds", system.time_to_train},
+          {"step_error", checked.step_error()},
+          {"run_error", checked.run_error()},
+          {"reference_error", reference ? ordered_json(*reference) : ordered_json()}};
+}
+
+template <typename Items>
+ordered_json list_of(const Items& items) {
+  ordered_json list = ordered_json::array();
+  for (const auto& item : items) list.push_back(to_json(item));
+  return list;
+}
+
+ordered_json to_json(const CheckSummary& summary) {
+  const auto both = [](const Deviation& deviation) {
+    return ordered_json{{"median", deviation.median}, {"worst", deviation.worst}};
+  };
+  return {{"systems", summary.systems},
+          {"step", both(summary.step)},
+          {"run", both(summary.run)},
+          {"reference", both(summary.reference)}};
+}
+
+}  // namespace
+
+std::string calibration_text(const PlanReport& report) {
+  const Calibration& calibration = report.planner.calibration;
+  std::string text = "calibrated from:";
+  for (const MeasuredStep& step : report.planner.measured) {
+    text += fmt::format("\n  {}: {} ranks, {:.4g} samples a rank, {} ms a step", step.name,
+                        step.ranks, step.samples_per_rank(), milliseconds(step.seconds));
+  }
+  const StepCosts& costs = calibration.costs;
+  text += fmt::format(
+      "\na sample {} ms, a step {} ms, several nodes {} ms; evaluations {} ms beside their "
+      "samples; start {:.1f} s and {:.0f} steps\n"
+      "a step is known to {:.1f} % (one standard deviation: {})\n",
+      milliseconds(costs.per_sample), milliseconds(costs.per_step),
+      milliseconds(costs.between_nodes), milliseconds(calibration.evaluation_constant),
+      report.planner.start.base, report.planner.start.steps, 100 * calibration.step_error,
+      calibration.step_error_ground);
+  for (const std::string& note : calibration.notes) text += "note: " + note + '\n';
+  return text;
+}
+
+std::string prediction_table(const PlanReport& report) {
+  std::vector<Cells> rows = {heading()};
+  for (const Prediction& prediction : report.predictions) rows.push_back(row_of(prediction));
+  std::string text = rows.size() > 1 ? markdown(rows) : "";
+  if (!report.search) return text;
+  const SearchResult& search = *report.search;
+  rows = {heading(), row_of(search.fastest), row_of(search.cheapest)};
+  rows[0].insert(rows[0].begin(),
+                 fmt::format("of {} layouts, {} fit", search.tried, search.fitting));
+  rows[1].insert(rows[1].begin(), "fastest");
+  rows[2].insert(rows[2].begin(), "cheapest within 10 %");
+  return text + (text.empty() ? "" : "\n") + markdown(rows);
+}
+
+std::string check_table(const PlanReport& report) {
+  std::vector<Cells> rows = {{"system", "ranks", "batch", "micro-batches", "step ms", "predicted",
+                              "error %", "time to train s", "predicted", "error %",
+                              "with reference samples %", "binds", ""}};
+  for (const CheckedSystem& checked : report.checked) rows.push_back(row_of(checked));
+  return markdown(rows);
+}
+
+std::string summary_text(std::span<const CheckedSystem> checked) {
+  const CheckSummary summary = summarise(checked);
+  if (summary.systems == 0) return "every system was calibrated from, or is an extrapolation\n";
+  return fmt::format("{} system{} neither calibrated from nor an extrapolation\n", summary.systems,
+                     summary.systems == 1 ? "" : "s") +
+         deviations("step", summary.step) +
+         deviations("time to train, published samples", summary.run) +
+         deviations("time to train, reference samples", summary.reference);
+}
+
+std::string plan_json(std::span<const PlanReport> reports) {
+  ordered_json plans = ordered_json::array();
+  std::vector<CheckedSystem> all;
+  for (const PlanReport& report : reports) {
+    all.insert(all.end(), report.checked.begin(), report.checked.end());
+    ordered_json plan = {{"calibration", to_json(report.planner.calibration, report.planner.start)},
+                         {"measured", list_of(report.planner.measured)},
+                         {"strategy", report.planner.strategy},
+                         {"predictions", list_of(report.predictions)}};
+    if (report.search) {
+      plan["search"] = {{"tried", report.search->tried},
+                        {"fitting", report.search->fitting},
+                        {"fastest", to_json(report.search->fastest)},
+                        {"cheapest", to_json(report.search->cheapest)}};
+    }
+    plan["checked"] = list_of(report.checked);
+    plan["left_out"] = report.left_out;
+    plans.push_back(std::move(plan));
+  }
+  ordered_json result = {{"version", 1}, {"plans", plans}};
+  if (!all.empty()) result["summary"] = to_json(summarise(all));
+  return result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace strata::plan

@@ -1,0 +1,68 @@
+// A run to the target: made of steps and evaluations, for as many samples as it needs.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "plan/calibration.h"
+
+namespace strata::plan {
+
+// How many samples a run needs, and how far the mean of a submission's runs is from that.
+struct Samples {
+  double mean = 0;
+  double error = 0;    // one standard deviation of a submission's mean, as a share of it
+  std::string ground;  // where they come from
+};
+
+// Between the reference points of the round, "2.0.0", and beyond them by E_min (1 + B / B_c), which
+// fits them to -8.5..+13.5 % with B_c = 12.8 k. The error is the runs' standard deviation over the
+// square root of the 8 runs that count. Throws Error for a round without such points.
+Samples reference_samples(const std::string& round, double batch);
+
+// Of this many samples, with this standard deviation from run to run over `runs` runs.
+Samples given_samples(double mean, double stdev, double runs);
+
+// Seconds that a run takes before its steps go at their pace: base and, as the first steps are
+// slow, so many steps.
+struct StartCosts {
+  double base = 0;
+  double steps = 0;  // as so many steps
+
+  double seconds(double step) const { return base + steps * step; }
+};
+
+// A start that was measured.
+struct MeasuredStart {
+  double seconds = 0;
+  double step = 0;           // seconds of its step
+  double time_to_train = 0;  // starts are fitted relative to that
+};
+// Least squares of the errors over the times to train, none below zero.
+StartCosts fit_start(std::span<const MeasuredStart> starts);
+
+struct RunInput {
+  double step = 0;        // seconds, without evaluations
+  double evaluation = 0;  // seconds
+  double batch = 0;
+  double steps_per_evaluation = 0;  // 0: MLPerf's interval
+  double start = 0;                 // seconds
+  double step_error = 0;            // one standard deviation, as a share
+  Samples samples;
+};
+
+// Seconds. `low` and `high`: two standard deviations about the mean, of the step's time and of a
+// submission's samples, which are independent.
+struct RunTime {
+  double start = 0;
+  double steps = 0;  // how many
+  double training = 0;
+  double evaluations = 0;  // how many
+  double evaluating = 0;
+  double total = 0;
+  double low = 0, high = 0;
+};
+
+RunTime predict_run(const RunInput& input);
+
+}  // namespace strata::plan

@@ -1,0 +1,60 @@
+// The layout of ranks that is predicted to reach the target first, and the cheapest one that takes
+// hardly longer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "plan/run_time.h"
+#include "plan/step_time.h"
+
+namespace strata::plan {
+
+// A layout of ranks and what it is predicted to take.
+struct Prediction {
+  StepInput input;
+  StepTime step;
+  RunTime run;
+  Samples samples;
+  double memory = 0;  // bytes of a rank
+
+  // What a run is paid for: ranks times seconds.
+  double rank_seconds() const { return static_cast<double>(input.ranks) * run.total; }
+};
+
+// What is the same for all predictions.
+struct Planner {
+  std::vector<MeasuredStep> measured;  // that it was calibrated from
+  Calibration calibration;
+  ModelShape shape;
+  StartCosts start;
+  std::string strategy = "planned";
+  std::optional<Link> network;
+  int64_t ranks_per_node = 1;
+  // Samples to converge at a batch size.
+  std::function<Samples(double batch)> samples;
+
+  Prediction predict(int64_t ranks, double batch, const Layout& layout) const;
+};
+
+struct SearchSpace {
+  std::vector<int64_t> ranks;
+  std::vector<double> batches;
+  double memory = 0;  // bytes of a rank, at most
+};
+
+struct SearchResult {
+  size_t tried = 0;    // layouts, of which some need too much memory
+  size_t fitting = 0;  // that do not
+  Prediction fastest;
+  Prediction cheapest;  // in rank-seconds, of those at most 10 % slower than the fastest
+};
+
+// Every number of stages that divides ranks and layers, every accumulation that divides a replica's
+// batch (with stages at least as many), both orders or both pipelines, and every sharding
+// that these allow. Throws Error where none fits into the memory, with the least that one needs.
+SearchResult search(const Planner& planner, const SearchSpace& space);
+
+}  // namespace strata::plan

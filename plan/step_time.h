@@ -1,0 +1,78 @@
+// Predicted time of a step, term by term, and the memory that its layout of ranks needs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plan/calibration.h"
+#include "plan/step_forms.h"
+
+namespace strata::plan {
+
+// What a model's shape has to do with time and memory. BERT-large, as MLPerf trains it.
+struct ModelShape {
+  int64_t layers = 24, hidden = 1024, intermediate = 4096, heads = 16;
+  double parameters = 336'226'108;
+  double layer_parameters = 12'596'224;
+  double longest = 512;       // tokens of a sample, at most
+  double mean_tokens = 270;   // of a sample of MLPerf's Wikipedia
+  double gradient_bytes = 2;  // of an element, as it is sent
+  double compute_bytes = 2, master_bytes = 4;
+  double heads_share = 0.016;  // FLOPs of heads and embeddings over those of all layers
+  double tail = 0.093;         // share of the gradients that the last block completes: tied words
+};
+
+enum class Order : uint8_t { kMicroBatch, kLayer };
+enum class Sharding : uint8_t { kNone, kState, kGradients, kAll };
+std::string_view name_of(Order order);
+std::string_view name_of(Sharding sharding);
+
+// How ranks divide the work of a step.
+struct Layout {
+  int64_t stages = 1;
+  bool modular = false;  // layer i on stage i mod stages; else stages hold layers that follow
+  int64_t micro_batches = 1;
+  Order order = Order::kMicroBatch;
+  Sharding sharding = Sharding::kNone;
+};
+
+// What is to be predicted.
+struct StepInput {
+  int64_t ranks = 1;
+  int64_t nodes = 1;
+  double batch = 0;                  // samples, over all ranks
+  double imbalance = 1;              // the slowest rank's work over the mean
+  std::optional<Link> network = {};  // a rank's; else several nodes cost what was calibrated
+  Layout layout = {};
+};
+
+// Seconds.
+struct StepTime {
+  double compute = 0;    // samples, evenly spread
+  double imbalance = 0;  // what the slowest rank has more
+  double constant = 0;   // whatever the step holds
+  double bubble = 0;     // stages that wait for each other, and their messages
+  double exposed = 0;    // communication that backward does not hide
+
+  double total() const { return compute + imbalance + constant + bubble + exposed; }
+  // The name of the largest: what binds.
+  std::string_view binding() const;
+};
+
+// Stages each have their share of the constant, which is launches of layers and the update of
+// parameters. The closed forms' sources are in step_forms.h and docs/plan.md.
+StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
+                      const StepInput& input);
+
+// Max over ranks / mean over ranks of the samples' cost under a load-balance strategy of
+// `strata bench balance`, on MLPerf's lengths: the mean of 20 simulated steps. A replica that takes
+// less than one sample counts as one that takes one. Throws Error for an unknown strategy.
+double simulated_imbalance(const std::string& strategy, int64_t replicas, double batch);
+
+// Bytes of a rank: parameters, gradients and Adam's state as ZeRO shares them, and what a
+// micro-batch of samples of the longest length leaves for its backward, for each in flight.
+double rank_memory(const ModelShape& shape, const StepInput& input);
+
+}  // namespace strata::plan
