@@ -21,15 +21,6 @@ int64_t runs_of_stage(bert::Pipeline pipeline, int stages, int64_t layers) {
 
 }  // namespace
 
-double exposed_communication(std::span<const double> seconds, std::span<const double> before_end) {
-  double left = 0, exposed = 0;
-  for (size_t i = seconds.size(); i-- > 0;) {
-    left += seconds[i];
-    exposed = std::max(exposed, left - before_end[i]);
-  }
-  return exposed;
-}
-
 double activation_bytes(const bert::Model& model) {
   const bert::BertConfig& bert = model.config();
   const bert::BatchCapacity room = model.rounding().rounded(model.capacity());
@@ -38,8 +29,8 @@ double activation_bytes(const bert::Model& model) {
   const auto t = static_cast<double>(room.tokens), h = static_cast<double>(bert.hidden_size);
   const double crossing = t * h * c;
   const double embeddings = t * h * c + t * m;
-  const double layer = t * (7 * h + 2 * static_cast<double>(bert.intermediate_size)) * c +
-                       t * (static_cast<double>(bert.heads) + 2) * m;
+  const double layer = plan::layer_activation_bytes(
+      t, h, static_cast<double>(bert.intermediate_size), static_cast<double>(bert.heads), c, m);
   const double heads = 6 * static_cast<double>(room.masked) * h * c;
 
   const double in_flight = model.in_flight();
@@ -73,18 +64,13 @@ Compared activations_of_all_ranks(const training::Ranks& ranks, const bert::Mode
 }
 
 double bubble_share(bert::Pipeline pipeline, int stages, int64_t layers, int micro_batches) {
-  return static_cast<double>(stages - 1) /
-         static_cast<double>(micro_batches * runs_of_stage(pipeline, stages, layers));
-}
-
-double bubble_with(const BubbleParts& parts) {
-  return std::max(parts.paper + parts.messages, parts.heads);
+  return plan::bubble_share(stages, runs_of_stage(pipeline, stages, layers), micro_batches);
 }
 
 int64_t message_bytes(bert::Pipeline pipeline, int stages, const bert::BertConfig& model,
                       int64_t tokens, device::DType compute) {
-  return 2 * runs_of_stage(pipeline, stages, model.layers) * tokens * model.hidden_size *
-         static_cast<int64_t>(size_of(compute));
+  return plan::message_bytes(runs_of_stage(pipeline, stages, model.layers), tokens,
+                             model.hidden_size, static_cast<int64_t>(size_of(compute)));
 }
 
 double ring_seconds(const ModuleSeconds& seconds, bool delayed) {

@@ -2,20 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "bench/schedules/section.h"
 #include "bert/model/model.h"
 #include "config/run_config.h"
+#include "plan/step_forms.h"
 #include "training/ranks/parameter_memory.h"
 
 namespace strata::bench {
 
-// What is left of communication when backward ends: of bucket after bucket, which take `seconds`
-// and are ready so long before the end. With a bucket a layer and many layers it is the larger of
-// tail x C and C - B, for C seconds in all and B of backward (Lamy-Poirier, arXiv 2106.02679).
-double exposed_communication(std::span<const double> seconds, std::span<const double> before_end);
+using plan::exposed_communication;
 
 // T tokens, M masked positions, L layers, H hidden, I intermediate, A heads; c and m are bytes of
 // the compute and the master dtype. What crosses blocks: (L + 2) T H c. A layer keeps T (8 H + 2 I)
@@ -30,15 +27,8 @@ Compared activations_of_all_ranks(const training::Ranks& ranks, const bert::Mode
 // L / P) modular.
 double bubble_share(bert::Pipeline pipeline, int stages, int64_t layers, int micro_batches);
 
-// What comes on top of the layers' time of a stage, as a share of it.
-struct BubbleParts {
-  double paper = 0;     // bubble_share
-  double heads = 0;     // time of heads and embeddings, on stage 0
-  double messages = 0;  // time of one micro-batch's way through a run of stages and back
-};
-// Stage 0 takes micro-batches through the heads while it waits for the other stages: only what does
-// not fit in there counts. Of more micro-batches than stages, behind which later messages hide.
-double bubble_with(const BubbleParts& parts);
+using plan::bubble_with;
+using plan::BubbleParts;
 
 // That a stage sends others in a step: 2 R T H c, for R runs of layers on it (1 contiguous, L / P
 // modular) and T tokens of all micro-batches.
