@@ -195,7 +195,7 @@ void print(const std::vector<plan::PlanReport>& reports, const std::vector<std::
     checked.insert(checked.end(), report.checked.begin(), report.checked.end());
   }
   if (!checked.empty()) fmt::print("{}", plan::summary_text(checked));
-  for (const std::string& reason : left_out) fmt::print("left out: {}\n", reason);
+  for (const std::string& reason : left_out) fmt::print("\nleft out: {}\n", reason);
 }
 
 void check_usage(const PlanCommand& command) {

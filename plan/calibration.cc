@@ -104,8 +104,15 @@ void set_step_error(Calibration& calibration) {
                                       : "how far predictions of published series were off";
 }
 
-std::vector<std::string> notes_on(std::span<const MeasuredStep> steps) {
+std::vector<std::string> notes_on(std::span<const MeasuredStep> steps,
+                                  const Calibration& calibration) {
   std::vector<std::string> notes;
+  constexpr double kUnfit = 0.1;
+  if (calibration.step_error > kUnfit) {
+    notes.push_back(
+        "no time a sample and time a step explain these steps: were they measured while the "
+        "machine did something else, or on different machines?");
+  }
   if (spread(steps, &MeasuredStep::samples_per_rank) < kCloseBatches) {
     notes.push_back(
         "samples a rank differ by less than half: time a sample and time a step are uncertain");
@@ -115,6 +122,8 @@ std::vector<std::string> notes_on(std::span<const MeasuredStep> steps) {
     notes.push_back("all on one node: what several cost must be given by --network");
   } else if (std::ranges::none_of(steps, on_one)) {
     notes.push_back("all on several nodes: what these cost is part of the time a step");
+  } else if (steps.size() == 2) {
+    notes.push_back("two steps, one of them on several nodes: what these cost cannot be told");
   }
   return notes;
 }
@@ -154,7 +163,7 @@ Calibration calibrate(std::span<const MeasuredStep> steps) {
   const MeasuredStep& widest = *std::ranges::max_element(steps, {}, &MeasuredStep::nodes);
   calibration.ranks_per_node = std::max<int64_t>(1, widest.ranks / widest.nodes);
   set_step_error(calibration);
-  calibration.notes = notes_on(steps);
+  calibration.notes = notes_on(steps, calibration);
   return calibration;
 }
 

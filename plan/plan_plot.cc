@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -101,24 +102,67 @@ class PlanReader {
 
 std::string label_of(const Bar& bar) {
   const std::string label = fmt::format("{:.0f} x {:.4g}", bar.ranks, bar.batch / bar.ranks);
-  return bar.name.empty() ? label : bar.name + ", " + label;
+  return bar.name.empty() ? label : bar.name + " " + label;
 }
 
 std::string optional_number(std::optional<double> value) {
   return value ? fmt::format("{:.6g}", *value) : "NaN";
 }
 
-// Columns: label, terms, minutes, low, high, published milliseconds, published minutes.
-std::string data_of(const std::vector<Bar>& bars) {
+double total_of(const Bar& bar) {
+  return std::accumulate(bar.milliseconds.begin(), bar.milliseconds.end(), 0.0);
+}
+
+// Columns from 1: where each term begins and the last ends, then minutes, low, high, published
+// milliseconds, published minutes. A logarithmic axis begins at `floor`.
+std::string data_of(const std::vector<Bar>& bars, double floor) {
   std::string data = "$plan << EOD\n";
   for (const Bar& bar : bars) {
-    data += results::gnuplot_string(label_of(bar));
-    for (const double term : bar.milliseconds) data += fmt::format(" {:.6g}", term);
-    data += fmt::format(" {:.6g} {:.6g} {:.6g} {} {}\n", bar.minutes, bar.low, bar.high,
-                        optional_number(bar.published_milliseconds),
+    double end = 0;
+    data += fmt::format("{:.6g}", floor);
+    for (const double term : bar.milliseconds) {
+      end += term;
+      data += fmt::format(" {:.6g}", std::max(end, floor));
+    }
+    data += fmt::format(" {:.6g} {:.6g} {:.6g} {} {}\n", bar.minutes, std::max(bar.low, 1e-6),
+                        bar.high, optional_number(bar.published_milliseconds),
                         optional_number(bar.published_minutes));
   }
   return data + "EOD\n";
+}
+
+std::string tics_of(const std::vector<Bar>& bars) {
+  std::string tics;
+  for (size_t i = 0; i < bars.size(); ++i) {
+    tics +=
+        fmt::format("{}{} {}", i == 0 ? "" : ", ", results::gnuplot_string(label_of(bars[i])), i);
+  }
+  return fmt::format("set xtics rotate by -40 noenhanced ({})\nset xrange [-0.6:{}]\n", tics,
+                     static_cast<double>(bars.size()) - 0.4);
+}
+
+// A box a term; published values beside them.
+std::string step_panel(bool published) {
+  constexpr std::array kColours = {"#0072b2", "#e69f00", "#999999", "#cc79a7", "#d55e00"};
+  std::string script = "set title 'Step: ranks x samples a rank'\nset ylabel 'ms'\nplot ";
+  for (size_t i = 0; i < kTerms.size(); ++i) {
+    script += fmt::format(
+        "$plan using 0:{0}:($0-0.3):($0+0.3):{0}:{1} with boxxyerror fs solid noborder lc rgb "
+        "'{2}' "
+        "title '{3}', ",
+        i + 1, i + 2, kColours[i], kTerms[i]);
+  }
+  return script + (published ? "$plan using 0:10 with points pt 7 lc 'black' title 'published'\n"
+                             : "NaN notitle\n");
+}
+
+std::string run_panel(bool published) {
+  return std::string(
+             "set title 'Time to train, with two standard deviations'\nset ylabel 'minutes'\n"
+             "set yrange [*:*]\nset logscale y\n"
+             "plot $plan using 0:7:8:9 with yerrorbars pt 5 ps 0.6 lc rgb '#0072b2' title "
+             "'predicted'") +
+         (published ? ", $plan using 0:11 with points pt 7 lc 'black' title 'published'\n" : "\n");
 }
 
 }  // namespace
@@ -136,28 +180,18 @@ results::Plot plot_plan(std::string_view text, const std::string& name) {
   plot.drawn = bars.size();
   const bool published =
       std::ranges::any_of(bars, [](const Bar& bar) { return bar.published_minutes.has_value(); });
-  std::string script = data_of(bars);
-  script +=
-      "set multiplot layout 2,1\nset xtics rotate by -30 noenhanced\nset key outside right top\n"
-      "set style fill solid 0.8 border -1\nset boxwidth 0.6 relative\nset grid ytics\n"
-      "set ylabel 'ms a step'\nset yrange [0:*]\nset style histogram rowstacked\n"
-      "set style data histograms\nset title 'Step: ranks x samples a rank'\nplot ";
-  for (size_t i = 0; i < kTerms.size(); ++i) {
-    script +=
-        fmt::format("$plan using {}{} title '{}', ", i + 2, i == 0 ? ":xtic(1)" : "", kTerms[i]);
-  }
-  script += published ? "$plan using 0:10 with points pt 7 ps 0.9 lc 'black' title 'published'\n"
-                      : "NaN notitle\n";
-  script +=
-      "set title 'Time to train'\nset ylabel 'minutes'\nset logscale y\nset yrange [*:*]\n"
-      "plot $plan using 0:7:8:9:xtic(1) with yerrorbars pt 5 ps 0.6 lc rgb '#0072b2' title "
-      "'predicted'";
-  script += published ? ", $plan using 0:11 with points pt 7 ps 0.9 lc 'black' title 'published'\n"
-                      : "\n";
-  script += "unset multiplot\n";
+  const auto [least, most] = std::ranges::minmax(bars, {}, total_of);
+  constexpr double kFarApart = 20;
+  const bool logarithmic = total_of(most) > kFarApart * total_of(least);
+  const double floor = logarithmic ? total_of(least) / 4 : 0;
+  std::string script = data_of(bars, floor) + "set multiplot layout 2,1\n" + tics_of(bars) +
+                       "set key outside right top\nset grid ytics\n" +
+                       (logarithmic ? "set logscale y\n" : "") +
+                       fmt::format("set yrange [{:.6g}:*]\n", floor) + step_panel(published) +
+                       run_panel(published) + "unset multiplot\n";
   constexpr double kInchesABar = 0.45, kMargins = 4;
   plot.picture = {std::move(script),
-                  std::max(9.0, kMargins + kInchesABar * static_cast<double>(bars.size())), 9};
+                  std::max(9.0, kMargins + kInchesABar * static_cast<double>(bars.size())), 10};
   return plot;
 }
 

@@ -97,14 +97,12 @@ std::vector<Series> make_series(std::vector<PublishedSystem> systems,
     groups[key].push_back(std::move(system));
   }
   std::vector<Series> all;
+  std::vector<std::string> small;
   for (auto& [key, group] : groups) {
     const std::string name = fmt::format("{} {} {} {}", std::get<1>(key), std::get<0>(key),
                                          std::get<2>(key), std::get<3>(key));
     if (group.size() <= kCalibrated) {
-      left_out.push_back(
-          fmt::format("{}: {} system{}; {} are needed to calibrate from some and "
-                      "hold it against the rest",
-                      name, group.size(), group.size() == 1 ? "" : "s", kCalibrated + 1));
+      small.push_back(fmt::format("{} ({})", name, group.size()));
       continue;
     }
     Series series = choose_calibration(std::move(group));
@@ -116,6 +114,10 @@ std::vector<Series> make_series(std::vector<PublishedSystem> systems,
     } catch (const Error& error) {
       left_out.push_back(fmt::format("{}: {}", name, error.what()));
     }
+  }
+  if (!small.empty()) {
+    left_out.push_back(fmt::format("series of fewer than {} systems: {}", kCalibrated + 1,
+                                   fmt::join(small, ", ")));
   }
   return all;
 }
