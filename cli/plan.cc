@@ -15,7 +15,7 @@
 #include "loadbalance/plans/batch_plan.h"
 #include "plan/measured_step.h"
 #include "plan/published/series.h"
-#include "plan/report.h"
+#include "plan/report/report.h"
 #include "plan/search.h"
 
 namespace strata::cli {

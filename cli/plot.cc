@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/score_options.h"
-#include "plan/plan_plot.h"
+#include "plan/report/plan_plot.h"
 #include "results/gnuplot.h"
 #include "results/plots.h"
 #include "results/timeline_plot.h"

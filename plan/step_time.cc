@@ -112,11 +112,15 @@ StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
 double simulated_imbalance(const std::string& strategy, int64_t replicas, double batch) {
   constexpr int kSteps = 20;
   constexpr uint64_t kSamples = 1 << 20;
+  constexpr double kMostSimulated = 1 << 20;
   loadbalance::PlanOptions options;
   options.strategy = strategy;
   options.ranks = static_cast<int>(replicas);
-  options.batch_per_rank = static_cast<int>(std::ceil(batch / count(replicas) - 1e-9));
   if (replicas < 2) return 1;
+  // Larger batches are more even still.
+  const double most = std::max(1.0, kMostSimulated / count(replicas));
+  options.batch_per_rank =
+      static_cast<int>(std::min(std::ceil(batch / count(replicas) - 1e-9), most));
   const uint64_t samples = std::max<uint64_t>(kSamples, 2 * loadbalance::global_batch_of(options));
   const std::vector<loadbalance::LengthCount> lengths =
       loadbalance::in_proportion(loadbalance::mlperf_wikipedia_histogram(), samples);

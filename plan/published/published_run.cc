@@ -47,6 +47,7 @@ class RunReader {
     if (event.key == "run_start") begin(event.time_ms);
     if (!start_ms_) return;
     const double seconds = (event.time_ms - *start_ms_) / 1000;
+    if (!std::isfinite(seconds)) return;
     if (event.key == "eval_accuracy") {
       ends_.push_back({seconds, number_in(metadata_of(event, "epoch_num"))});
     }
@@ -93,7 +94,7 @@ class RunReader {
   std::string problem() const {
     if (!start_ms_) return "run_start is not logged";
     if (!converged_) return "run_stop does not say success";
-    if (!std::isfinite(run_.seconds) || run_.seconds <= 0) return "run_stop is not after run_start";
+    if (run_.seconds <= 0) return "run_stop is not after run_start";
     if (!batch_) return "global_batch_size is not logged as a number";
     if (*batch_ < 1 || *batch_ > kMostBatch) {
       return fmt::format("global_batch_size is {}", *batch_);
@@ -146,9 +147,8 @@ class RunReader {
   std::string problem_of_evaluations() const {
     const EvaluationTime& first = run_.evaluations.front();
     const EvaluationTime& last = run_.evaluations.back();
-    const bool in_order = std::isfinite(first.seconds) && std::isfinite(last.seconds) &&
-                          first.seconds > 0 && last.seconds > first.seconds &&
-                          last.samples > first.samples;
+    const bool in_order = first.seconds > 0 && last.seconds > first.seconds && first.samples > 0 &&
+                          last.samples > first.samples && std::isfinite(last.samples);
     return in_order ? "" : "its evaluations do not come one after the other";
   }
 

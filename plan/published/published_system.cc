@@ -50,7 +50,7 @@ void read_description(const ResultFolder& folder, PublishedSystem& system) {
   std::string problem, unread;
   const results::SystemFacts facts = results::read_system_facts(path, problem, unread);
   if (!problem.empty()) fail("{}; it must say how many accelerators there are", problem);
-  constexpr int64_t kMost = 1 << 24;
+  constexpr int64_t kMost = 1 << 20;
   if (!facts.nodes || !facts.accelerators || *facts.nodes < 1 || *facts.accelerators < 1 ||
       *facts.accelerators > kMost) {
     fail(
@@ -100,6 +100,7 @@ void set_steps(const std::vector<PublishedRun>& runs, MeasuredStep& step) {
       seconds.push_back((to.seconds - from.seconds) / count);
     }
   }
+  if (seconds.empty()) fail("{}: no two evaluations have steps between them", step.name);
   step.seconds = median(seconds);
   step.steps_per_evaluation = mean(steps);
 }

@@ -1,4 +1,4 @@
-#include "plan/plan_plot.h"
+#include "plan/report/plan_plot.h"
 
 #include <fmt/format.h>
 

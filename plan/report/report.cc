@@ -1,4 +1,4 @@
-#include "plan/report.h"
+#include "plan/report/report.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,45 @@
+#include "plan/measured_step.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/error_of.h"
+
+namespace strata::plan {
+namespace {
+
+using testing_support::error_of;
+
+constexpr const char* kStep =
+    R"({"ranks": 2, "sequences_per_step": 12, "seconds": {"step": 0.5},
+        "lengths": [[100, 20, 30], [1, 2, 3]]})";
+
+TEST(MeasuredStep, IsReadFromTheBenchmarksOutput) {
+  const MeasuredStep step = parse_measured_step(kStep, "step.json");
+  EXPECT_EQ(step.name, "step.json");
+  EXPECT_EQ(step.ranks, 2);
+  EXPECT_EQ(step.nodes, 1);
+  EXPECT_EQ(step.samples_per_rank(), 6);
+  EXPECT_EQ(step.micro_batches, 2);
+  EXPECT_EQ(step.seconds, 0.5);
+  EXPECT_EQ(step.steps_per_evaluation, 0);
+}
+
+TEST(MeasuredStep, AnythingElseIsRefusedByNameWithWhatToDo) {
+  std::string none(kStep), negative(kStep), empty(kStep);
+  none.replace(none.find("sequences"), 9, "sentences");
+  negative.replace(negative.find("0.5"), 3, "-50");
+  empty.replace(empty.find("[100, 20, 30]"), 13, "[]");
+  for (const std::string& text : {std::string("[1]"), std::string("{"), std::string("{}"),
+                                  std::string(R"({"seconds": 3})"), none, negative, empty}) {
+    const std::string error = error_of([&] { parse_measured_step(text, "step.json"); });
+    EXPECT_EQ(error.find("step.json: "), 0u) << error;
+    EXPECT_NE(error.find("strata bench step"), std::string::npos) << error;
+  }
+  EXPECT_NE(error_of([] { read_measured_step("/absent.json"); }).find("/absent.json"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::plan

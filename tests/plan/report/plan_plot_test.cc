@@ -1,0 +1,58 @@
+#include "plan/report/plan_plot.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "plan/report/report.h"
+#include "tests/support/error_of.h"
+
+namespace strata::plan {
+namespace {
+
+using testing_support::error_of;
+
+PlanReport report_of(std::vector<int64_t> ranks) {
+  PlanReport report;
+  Planner& planner = report.planner;
+  planner.calibration.costs = {.per_sample = 3e-3, .per_step = 20e-3};
+  planner.samples = [](double) { return Samples{3e6, 0.02, "given"}; };
+  for (const int64_t each : ranks) {
+    report.predictions.push_back(planner.predict(each, 4096, {}));
+  }
+  return report;
+}
+
+TEST(PlanPlot, DrawsWhatTheReportSays) {
+  PlanReport report = report_of({64, 8});
+  CheckedSystem checked;
+  checked.system.name = "Acme it's";
+  checked.system.step.seconds = 0.25;
+  checked.system.time_to_train = 600;
+  checked.prediction = report.predictions[0];
+  report.checked.push_back(checked);
+  const results::Plot plot = plot_plan(plan_json(std::vector{report}), "plan.json");
+  EXPECT_EQ(plot.drawn, 3u);
+  EXPECT_TRUE(plot.left_out.empty());
+  const std::string& script = plot.picture.script;
+  EXPECT_NE(script.find("'8 x 512' 0"), std::string::npos) << script;
+  EXPECT_NE(script.find("Acme it''s 64 x 64"), std::string::npos) << script;
+  EXPECT_NE(script.find(" 250 10\n"), std::string::npos) << "published milliseconds and minutes";
+}
+
+TEST(PlanPlot, AnythingElseIsRefusedByName) {
+  std::string version = plan_json(std::vector{report_of({8})});
+  version.replace(version.find("\"version\": 1"), 12, "\"version\": 2");
+  for (const std::string& text :
+       {std::string("{"), std::string("[]"), std::string(R"({"version": 1})"),
+        std::string(R"({"version": 1, "plans": []})"),
+        std::string(R"({"version": 1, "plans": [{"predictions": [3], "checked": []}]})"),
+        version}) {
+    const std::string error = error_of([&] { plot_plan(text, "plan.json"); });
+    EXPECT_EQ(error.find("plan.json: "), 0u) << error;
+    EXPECT_NE(error.find("strata plan --json"), std::string::npos) << error;
+  }
+}
+
+}  // namespace
+}  // namespace strata::plan

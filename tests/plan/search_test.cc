@@ -1,0 +1,87 @@
+#include "plan/search.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/error_of.h"
+
+namespace strata::plan {
+namespace {
+
+Planner planner() {
+  Planner planner;
+  planner.calibration.costs = {
+      .per_sample = 3e-3, .per_step = 20e-3, .between_nodes = 5e-3, .repeated = 0.5};
+  planner.ranks_per_node = 8;
+  planner.samples = [](double) { return Samples{3e6, 0.02, "given"}; };
+  return planner;
+}
+
+TEST(Search, WithMemoryAndAFreeNetworkOneStageAndOneMicroBatchAreFastest) {
+  Planner fast = planner();
+  fast.network = Link{0, 1e15};
+  const SearchResult result = search(fast, {{64}, {4096}, 1e12});
+  EXPECT_EQ(result.fitting, result.tried);
+  EXPECT_GT(result.tried, 20u);
+  const Layout& layout = result.fastest.input.layout;
+  EXPECT_EQ(layout.micro_batches, 1);
+  EXPECT_EQ(layout.stages, 1);
+}
+
+TEST(Search, LittleMemoryTakesLayoutsThatNeedLess) {
+  Planner slow = planner();
+  slow.network = Link{1e-6, 1e11};
+  const SearchResult result = search(slow, {{64}, {4096}, 6e9});
+  EXPECT_LT(result.fitting, result.tried);
+  EXPECT_LE(result.fastest.memory, 6e9);
+  EXPECT_GT(result.fastest.run.total, search(slow, {{64}, {4096}, 1e12}).fastest.run.total);
+  EXPECT_LE(result.cheapest.run.total, 1.1 * result.fastest.run.total);
+}
+
+// The result is the least of all that the planner itself predicts.
+TEST(Search, IsExhaustive) {
+  Planner slow = planner();
+  slow.network = Link{1e-6, 2e9};
+  const SearchResult result = search(slow, {{16}, {256}, 1e12});
+  for (const int64_t n : {1, 2, 4, 8, 16}) {
+    for (const Sharding sharding : {Sharding::kNone, Sharding::kAll}) {
+      for (const Order order : {Order::kMicroBatch, Order::kLayer}) {
+        const Prediction other =
+            slow.predict(16, 256, {.micro_batches = n, .order = order, .sharding = sharding});
+        EXPECT_LE(result.fastest.run.total, other.run.total + 1e-9) << n;
+      }
+    }
+    if (n < 2) continue;
+    for (const bool modular : {false, true}) {
+      const Prediction other =
+          slow.predict(16, 256,
+                       {.stages = 2,
+                        .modular = modular,
+                        .micro_batches = n,
+                        .order = modular ? Order::kLayer : Order::kMicroBatch});
+      EXPECT_LE(result.fastest.run.total, other.run.total + 1e-9) << n;
+    }
+  }
+}
+
+TEST(Search, TheCheapestTakesFewerRanksWhereThatCostsLittleTime) {
+  Planner fast = planner();
+  fast.network = Link{0, 1e15};
+  fast.calibration.costs.per_step = 3;  // twice the ranks save hardly anything
+  const SearchResult result = search(fast, {{32, 64}, {1024}, 1e12});
+  EXPECT_EQ(result.fastest.input.ranks, 64);
+  EXPECT_EQ(result.cheapest.input.ranks, 32);
+  EXPECT_LT(result.cheapest.rank_seconds(), result.fastest.rank_seconds());
+}
+
+TEST(Search, WhatCannotBeIsRefusedWithTheReason) {
+  using testing_support::error_of;
+  const std::string error = error_of([] { search(planner(), {{64}, {4096}, 1e6}); });
+  EXPECT_NE(error.find("the least that one needs"), std::string::npos) << error;
+  EXPECT_NE(error_of([] {
+              search(planner(), {{64}, {63}, 1e12});
+            }).find("divide"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::plan
