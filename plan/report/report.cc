@@ -215,8 +215,9 @@ std::string calibration_text(const PlanReport& report) {
   const Calibration& calibration = report.planner.calibration;
   std::string text = "calibrated from:";
   for (const MeasuredStep& step : report.planner.measured) {
-    text += fmt::format("\n  {}: {} ranks, {:.4g} samples a rank, {} ms a step", step.name,
-                        step.ranks, step.samples_per_rank(), milliseconds(step.seconds));
+    text += fmt::format("\n  {}: {} rank{}, {:.4g} samples a rank, {} ms a step", step.name,
+                        step.ranks, step.ranks == 1 ? "" : "s", step.samples_per_rank(),
+                        milliseconds(step.seconds));
   }
   const StepCosts& costs = calibration.costs;
   text += fmt::format(

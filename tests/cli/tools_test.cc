@@ -217,5 +217,80 @@ TEST_F(Tools, AnUnknownCommandIsNamedWithTheNearest) {
   EXPECT_NE(far.find("log, package, round"), std::string::npos) << far;
 }
 
+// ---- Plans
+
+// What `strata bench step --json` prints, as far as plans read it.
+std::string measured_step(int sequences, double seconds) {
+  std::string lengths = "1";
+  for (int i = 1; i < sequences; ++i) lengths += ", 1";
+  return "{\"ranks\": 1, \"sequences_per_step\": " + std::to_string(sequences) +
+         ", \"seconds\": {\"step\": " + std::to_string(seconds) + "}, \"lengths\": [[" + lengths +
+         "]]}";
+}
+
+TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
+  // 3 ms a sample, 20 a step.
+  const std::string small = folder_.write("small.json", measured_step(4, 0.032)).string();
+  const std::string large = folder_.write("large.json", measured_step(20, 0.080)).string();
+  const std::vector<std::string> words = {
+      "plan",    "--measured", small,       "--measured", large,     "--ranks", "1,8",
+      "--batch", "80,4096",    "--samples", "1000000",    "--start", "2"};
+  const ProcessResult table = strata(words);
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_NE(table.out.find("a sample 3.00 ms, a step 20.00 ms"), std::string::npos) << table.out;
+  // 80 samples on 8 ranks: 30 and 20 ms.
+  EXPECT_NE(table.out.find("    30.00 |"), std::string::npos) << table.out;
+
+  std::vector<std::string> json = words;
+  json.push_back("--json");
+  const ProcessResult printed = strata(json);
+  EXPECT_EQ(printed.out.substr(0, 16), "{\n  \"version\": 1") << printed.out;
+  const std::string plan = folder_.write("plan.json", printed.out).string();
+  const ProcessResult drawn = strata({"plot", "plan", plan, "-o", path("plan.gp")});
+  EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
+  EXPECT_NE(read_file(path("plan.gp")).find("'8 x 512'"), std::string::npos);
+  EXPECT_EQ(strata({"plot", "plan", plan, "-o", plan}).exit_code, 2);
+}
+
+TEST_F(Tools, APlanOfOneBatchSizeIsRefusedWithTheReason) {
+  const std::string step = folder_.write("step.json", measured_step(4, 0.032)).string();
+  const ProcessResult result =
+      strata({"plan", "--measured", step, "--ranks", "8", "--batch", "80"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("cannot tell time a sample from time a step"), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find(step), std::string::npos) << result.err;
+}
+
+TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
+  const std::string step = folder_.write("step.json", measured_step(4, 0.032)).string();
+  const std::vector<std::pair<std::vector<std::string>, std::string>> refusals = {
+      {{}, "nothing to calibrate from"},
+      {{"--measured", step}, "nothing to predict"},
+      {{"--measured", step, "--fit", path("Acme")}, "--measured and --fit"},
+      {{"--measured", step, "--ranks", "8"}, "--ranks and --batch"},
+      {{"--measured", step, "--ranks", "8", "--batch", "80", "--search"}, "--memory"},
+      {{"--measured", path("absent.json"), "--ranks", "8", "--batch", "80"}, "absent.json"},
+      {{"--fit", path("absent/x"), "--ranks", "8", "--batch", "80"}, "absent/x"},
+      {{"--fit", path("Acme/results/good"), "--ranks", "8", "--batch", "80"}, "systems/good.json"},
+      {{"--check", path()}, "good.json"},
+      {{"--check", path("Acme"), "--ranks", "8", "--batch", "80"}, "--check alone"},
+  };
+  for (const auto& [words, reason] : refusals) {
+    std::vector<std::string> command = {"plan"};
+    command.insert(command.end(), words.begin(), words.end());
+    const ProcessResult result = strata(command);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_NE(result.err.find(reason), std::string::npos) << reason << ": " << result.err;
+  }
+  const std::string large = folder_.write("large.json", measured_step(20, 0.080)).string();
+  for (const char* network : {"5", "1e-6", "a,b", "1e-6,0", "-1,1e9", "1,2,3", "nan,1", ","}) {
+    const ProcessResult result = strata(
+        {"plan", "--measured", step, large, "--ranks", "8", "--batch", "80", "--network", network});
+    EXPECT_EQ(result.exit_code, 2) << network;
+    EXPECT_NE(result.err.find("SECONDS,BYTES_A_SECOND"), std::string::npos) << result.err;
+  }
+}
+
 }  // namespace
 }  // namespace strata::cli
