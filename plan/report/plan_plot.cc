@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_version.h"
 #include "results/gnuplot.h"
 
 namespace strata::plan {
@@ -22,7 +23,6 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t kMostPlanBytes = 64 << 20;
-constexpr int kVersion = 1;
 // More bars than that cannot be told apart.
 constexpr size_t kMostBars = 200;
 constexpr std::array kTerms = {"compute", "imbalance", "constant", "bubble", "exposed"};
@@ -43,7 +43,7 @@ class PlanReader {
   std::vector<Bar> read(std::string_view text) {
     const json plan = json::parse(text, nullptr, false);
     if (!plan.is_object()) refuse("is not a JSON object");
-    if (number(plan, "version") != kVersion) refuse("is of another version");
+    if (number(plan, "version") != kJsonVersion) refuse("is of another version");
     std::vector<Bar> bars;
     for (const json& each : list(plan, "plans")) {
       for (const json& prediction : list(each, "predictions")) bars.push_back(bar_of(prediction));

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "base/json_version.h"
+
 namespace strata::plan {
 namespace {
 
@@ -283,7 +285,7 @@ std::string plan_json(std::span<const PlanReport> reports) {
     plan["left_out"] = report.left_out;
     plans.push_back(std::move(plan));
   }
-  ordered_json result = {{"version", 1}, {"plans", plans}};
+  ordered_json result = {{"version", kJsonVersion}, {"plans", plans}};
   if (!all.empty()) result["summary"] = to_json(summarise(all));
   return result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }

@@ -28,7 +28,7 @@ std::string check_table(const PlanReport& report);
 // Of all series together: how far predictions are off.
 std::string summary_text(std::span<const CheckedSystem> checked);
 
-// An object with "version" 1 and "plans", one a report.
+// docs/schemas/plan.json: "plans", one a report.
 std::string plan_json(std::span<const PlanReport> reports);
 
 }  // namespace strata::plan

@@ -71,6 +71,16 @@ TEST_F(ToolsJson, OfResultsFitsTheirSchemas) {
   expect_fits("compare", {"compare", "Acme", "Acme", "Bolt", "--json", "--ruleset", "2.1.0"});
 }
 
+TEST_F(ToolsJson, OfPlansFitsItsSchema) {
+  write("Acme/small.json", R"({"ranks": 1, "sequences_per_step": 2, "seconds": {"step": 0.026},
+                               "lengths": [[1, 2]]})");
+  write("Acme/large.json", R"({"ranks": 1, "sequences_per_step": 9, "seconds": {"step": 0.047},
+                               "lengths": [[1, 2, 3, 4, 5, 6, 7, 8, 9]]})");
+  expect_fits("plan",
+              {"plan", "--measured", "Acme/small.json", "Acme/large.json", "--ranks", "8",
+               "--batch", "80", "--search", "--memory", "100", "--network", "0,1e9", "--json"});
+}
+
 // One that takes anything would let the others pass.
 TEST(JsonSchemas, RefuseWhatNobodyPrints) {
   if (!testing_support::has_json_schema()) GTEST_SKIP() << testing_support::kNoJsonSchema;

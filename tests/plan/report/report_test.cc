@@ -1,0 +1,64 @@
+#include "plan/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/json_schema.h"
+
+namespace strata::plan {
+namespace {
+
+// Three ms a sample, 20 a step; predictions, a search, and a published system that takes 1.1 times
+// what is predicted.
+PlanReport report_of_everything() {
+  PlanReport report;
+  Planner& planner = report.planner;
+  planner.measured.push_back({.name = "made", .ranks = 8, .batch = 80, .seconds = 0.05});
+  planner.calibration.costs = {.per_sample = 3e-3, .per_step = 20e-3};
+  planner.calibration.residuals = {0};
+  planner.network = Link{1e-6, 1e10};
+  planner.samples = [](double) { return Samples{3e6, 0.02, "given"}; };
+  report.predictions.push_back(planner.predict(8, 800, {.micro_batches = 2}));
+  report.search = search(planner, {{8}, {800}, 1e12});
+  CheckedSystem checked;
+  checked.system.name = "Acme n1";
+  checked.system.round = "2.0.0";
+  checked.prediction = report.predictions[0];
+  checked.between_evaluations = 0.2;
+  checked.system.step.seconds = 0.22;
+  checked.system.step.ranks = 8;
+  checked.system.time_to_train = 1.1 * checked.prediction.run.total;
+  report.checked.push_back(checked);
+  checked.by_reference = checked.prediction.run;
+  checked.extrapolation = "older software";
+  report.checked.push_back(checked);
+  report.left_out = {"something"};
+  return report;
+}
+
+TEST(PlanReport, FitsItsSchema) {
+  testing_support::expect_schema("plan", plan_json(std::vector{report_of_everything()}));
+}
+
+TEST(PlanReport, TablesSayWhatBindsAndHowFarPredictionsAreOff) {
+  const PlanReport report = report_of_everything();
+  const std::string calibration = calibration_text(report);
+  EXPECT_NE(calibration.find("a sample 3.00 ms, a step 20.00 ms"), std::string::npos)
+      << calibration;
+  const std::string predictions = prediction_table(report);
+  EXPECT_NE(predictions.find("2 micro-batches in micro_batch order"), std::string::npos)
+      << predictions;
+  EXPECT_NE(predictions.find("| compute |"), std::string::npos) << predictions;
+  EXPECT_NE(predictions.find("cheapest within 10 %"), std::string::npos) << predictions;
+  const std::string checked = check_table(report);
+  EXPECT_NE(checked.find("-9.1"), std::string::npos) << checked;
+  EXPECT_NE(checked.find("extrapolation: older software"), std::string::npos) << checked;
+  const std::string summary = summary_text(report.checked);
+  EXPECT_NE(summary.find("1 system neither"), std::string::npos) << summary;
+  EXPECT_NE(summary.find("step: median 9.1 %, worst 9.1 %"), std::string::npos) << summary;
+}
+
+}  // namespace
+}  // namespace strata::plan
