@@ -120,7 +120,7 @@ TEST_F(Tools, AnOutputOptionLosesNoDeviceAndNoLink) {
   EXPECT_EQ(full.exit_code, 2);
   EXPECT_NE(full.err.find("No space left"), std::string::npos) << full.err;
   EXPECT_EQ(strata({"score", acme, "--json", path("link")}).exit_code, 0);
-  EXPECT_EQ(read_file(path("target")).substr(0, 1), "[");
+  EXPECT_EQ(read_file(path("target")).substr(0, 1), "{");
   for (const char* name : {"null", "full", "link"}) EXPECT_TRUE(fs::is_symlink(path(name))) << name;
   fs::create_symlink("picture", path("picture.gp"));
   EXPECT_EQ(strata({"plot", "scores", acme, "-o", path("picture.gp")}).exit_code, 0);
