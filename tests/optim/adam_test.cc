@@ -8,6 +8,7 @@
 #include "device/registry/backends.h"
 #include "optim/optimizer.h"
 #include "tests/support/elements.h"
+#include "tests/support/error_of.h"
 
 namespace strata::optim {
 namespace {
@@ -194,6 +195,20 @@ TEST_F(Adam, SegmentsMustCoverTheArena) {
   const std::vector<Segment> small = {{0, 99, true}};
   EXPECT_THROW(make_adam(backend_, arena_, gap, kOptions), Error);
   EXPECT_THROW(make_adam(backend_, arena_, small, kOptions), Error);
+}
+
+TEST_F(Adam, TensorsOfTheArenaMustBeEquallyLong) {
+  const auto error_of = [&](const ParameterArena& arena) {
+    return testing_support::error_of([&] { make_adam(backend_, arena, segments(), kOptions); });
+  };
+  Tensor short_one = arena_.gradients.memory();
+  short_one.cols = 99;
+  EXPECT_NO_THROW(make_adam(backend_, arena_, segments(), kOptions));
+  EXPECT_NE(error_of({arena_.weights, {}, short_one}).find("99 gradients"), std::string::npos);
+  EXPECT_NE(error_of({arena_.weights, arena_.weights, short_one}).find("99 gradients"),
+            std::string::npos);
+  EXPECT_NE(error_of({arena_.weights, short_one, arena_.gradients}).find("99 compute weights"),
+            std::string::npos);
 }
 
 TEST_F(Adam, HyperParametersOutsideTheirRangeAreNamed) {
