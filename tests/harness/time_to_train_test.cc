@@ -170,6 +170,18 @@ TEST_F(TimeToTrain, ARunSaysWhatItIsAndHowFarItCame) {
   EXPECT_EQ(text.find("warning"), std::string::npos) << text;
 }
 
+// Each of them may take minutes.
+TEST_F(TimeToTrain, ShowsWhatIsDoneBeforeTheClockRuns) {
+  const std::string text = said([&] { run(); });
+  size_t at = 0;
+  for (const char* phase : {": clearing the page cache\n", ": reading weights\n", ": warm-up\n"}) {
+    const size_t found = text.find(phase, at);
+    ASSERT_NE(found, std::string::npos) << phase << "\nis not shown in its turn:\n" << text;
+    at = found;
+  }
+  EXPECT_LT(at, text.find("data: 100 training")) << text;
+}
+
 TEST_F(TimeToTrain, AClosedRunWithoutClearedCachesIsRefused) {
   config_.run.division = config::Division::kClosed;
   config_.clip.mode = config::ClipMode::kAfterAllReduce;
@@ -278,6 +290,7 @@ TEST_F(TimeToTrain, AnOutputThatAnotherJobWritesIsRefused) {
 TEST_F(TimeToTrain, TellsTheSystemWhatToWrite) {
   run();
   EXPECT_EQ(system_.files_.checkpoint, "");
+  EXPECT_EQ(system_.files_.timeline, "");
   config_.run.output = directory_ / "more";
   config_.log.save_checkpoint = config_.log.step_trace = true;
   config_.log.timeline_steps = 2;
