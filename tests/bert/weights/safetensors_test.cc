@@ -110,8 +110,9 @@ TEST_F(Safetensors, AnAbsentTensorAndAnotherSizeAreErrors) {
 }
 
 TEST_F(Safetensors, AMissingFileIsNamed) {
-  expect_error([] { SafetensorsFile{"/nowhere/x.safetensors"}; }, {"/nowhere/x.safetensors"});
-  expect_error([] { SafetensorsFile{"/tmp"}; }, {"/tmp"});
+  expect_error([] { SafetensorsFile{"/nowhere/x.safetensors"}; },
+               {"/nowhere/x.safetensors", "cannot open", "model.checkpoint"});
+  expect_error([] { SafetensorsFile{"/tmp"}; }, {"/tmp", "cannot open"});
 }
 
 TEST_F(Safetensors, EveryTruncationIsNoticed) {

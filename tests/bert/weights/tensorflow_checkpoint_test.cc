@@ -1,10 +1,12 @@
 #include "bert/weights/tensorflow_checkpoint.h"
 
+#include <fmt/format.h>
 #include <leveldb/env.h>
 #include <leveldb/options.h>
 #include <leveldb/table_builder.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <protozero/buffer_string.hpp>
 #include <protozero/pbf_writer.hpp>
@@ -139,14 +141,16 @@ TEST_F(TensorFlowCheckpointTest, WhatIsMissingIsNamed) {
   expect_error([&] { TensorFlowCheckpoint{prefix()}; }, {index().string()});
 }
 
-// An index of one variable, as tensor_bundle.proto has it, in two slices of ten elements each.
-void write_index_of_slices(const fs::path& path) {
-  const auto message = [](const auto& fill) {
-    std::string bytes;
-    protozero::pbf_writer writer(bytes);
-    fill(writer);
-    return bytes;
-  };
+std::string message(const std::function<void(protozero::pbf_writer&)>& fill) {
+  std::string bytes;
+  protozero::pbf_writer writer(bytes);
+  fill(writer);
+  return bytes;
+}
+
+// An index of one variable of 20 floats, as tensor_bundle.proto has it; `fill` says where they are.
+void write_index(const fs::path& path, const std::string& name,
+                 const std::function<void(protozero::pbf_writer&)>& fill) {
   const std::string header = message([](auto& of) { of.add_int32(1, 1); });  // files of data
   const std::string shape = message([&](auto& of) {
     of.add_message(2, message([](auto& dimension) { dimension.add_int64(1, 20); }));
@@ -154,6 +158,20 @@ void write_index_of_slices(const fs::path& path) {
   const std::string entry = message([&](auto& of) {
     of.add_int32(1, 1);  // DT_FLOAT
     of.add_message(2, shape);
+    fill(of);
+  });
+  leveldb::WritableFile* opened = nullptr;
+  ASSERT_TRUE(leveldb::Env::Default()->NewWritableFile(path.string(), &opened).ok());
+  const std::unique_ptr<leveldb::WritableFile> file(opened);
+  leveldb::TableBuilder table(leveldb::Options(), file.get());
+  table.Add("", header);
+  table.Add(name, entry);
+  ASSERT_TRUE(table.Finish().ok());
+  ASSERT_TRUE(file->Close().ok());
+}
+
+TEST_F(TensorFlowCheckpointTest, AVariableInSlicesIsRefused) {
+  write_index(index(), "partitioned", [](auto& of) {
     for (const int64_t begin : {0, 10}) {
       const std::string extent = message([&](auto& range) {
         range.add_int64(1, begin);
@@ -162,20 +180,32 @@ void write_index_of_slices(const fs::path& path) {
       of.add_message(7, message([&](auto& slice) { slice.add_message(1, extent); }));
     }
   });
-  leveldb::WritableFile* opened = nullptr;
-  ASSERT_TRUE(leveldb::Env::Default()->NewWritableFile(path.string(), &opened).ok());
-  const std::unique_ptr<leveldb::WritableFile> file(opened);
-  leveldb::TableBuilder table(leveldb::Options(), file.get());
-  table.Add("", header);
-  table.Add("partitioned", entry);
-  ASSERT_TRUE(table.Finish().ok());
-  ASSERT_TRUE(file->Close().ok());
-}
-
-TEST_F(TensorFlowCheckpointTest, AVariableInSlicesIsRefused) {
-  write_index_of_slices(index());
   expect_error([&] { TensorFlowCheckpoint{prefix()}; },
                {index().string(), "\"partitioned\"", "stored in slices"});
+}
+
+// The shape needs 80 bytes, which the file of data has.
+TEST_F(TensorFlowCheckpointTest, APlaceThatNoFileHasIsRefused) {
+  struct Place {
+    int32_t file;
+    int64_t begin, bytes;
+    bool exists = false;
+  };
+  for (const Place& place : {Place{0, 4, 80, true}, Place{-1, 4, 80}, Place{1, 4, 80},
+                             Place{0, -4, 80}, Place{0, 4, -80}}) {
+    write_index(index(), "elsewhere", [&](auto& of) {
+      of.add_int32(3, place.file);
+      of.add_int64(4, place.begin);
+      of.add_int64(5, place.bytes);
+    });
+    if (place.exists) {
+      EXPECT_EQ(TensorFlowCheckpoint(prefix()).tensors().at("elsewhere").begin, 4u);
+      continue;
+    }
+    expect_error([&] { TensorFlowCheckpoint{prefix()}; },
+                 {index().string(), "\"elsewhere\"", "its entry is damaged",
+                  fmt::format("file {}, byte {}, {} bytes", place.file, place.begin, place.bytes)});
+  }
 }
 
 TEST_F(TensorFlowCheckpointTest, NothingElseIsTakenForOne) {
