@@ -103,6 +103,18 @@ TEST_F(Model, RoundingABatchUpChangesNeitherLossesNorGradients) {
   EXPECT_EQ(a.next_sentence.count, b.next_sentence.count);
 }
 
+TEST_F(Model, GradientsOfWordsThatAreSummedApartCountAsTheirMemory) {
+  const auto bytes = [&](WordGradient word_gradient) {
+    return Subject(*backend_, golden_.config, golden_.batch, {.word_gradient = word_gradient})
+        .model.gradient_bytes();
+  };
+  const int64_t words = golden_.config.vocab_size * golden_.config.hidden_size;
+  const int64_t together = bytes(WordGradient::kTogether);
+  EXPECT_GE(together, words * 8);
+  EXPECT_EQ(bytes(WordGradient::kSplit) - together, words * 8);
+  EXPECT_EQ(bytes(WordGradient::kSplitForGood) - together, words * 8);
+}
+
 TEST_F(Model, DropoutDependsOnSeedAndStep) {
   Subject subject = make_subject();
   const auto loss_at = [&](uint64_t seed, uint64_t step) {
