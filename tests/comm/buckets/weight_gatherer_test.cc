@@ -16,7 +16,7 @@ using device::DType;
 using device::Stream;
 
 constexpr int64_t kUnit = 64, kShard = kUnit / 2;  // of the first of two ranks
-const std::vector<Range> kUnits = {{0, kUnit}, {kUnit, 2 * kUnit}};
+const std::vector<Range> kGathered = {{0, kUnit}, {kUnit, 2 * kUnit}};
 
 // Two units of a bucket each.
 struct Weights {
@@ -25,11 +25,11 @@ struct Weights {
 
   std::unique_ptr<WeightGatherer> gatherer(device::Backend& backend, Communicator& ranks) const {
     std::vector<Range> kept;
-    for (const Range& unit : kUnits) kept.push_back(local_shard(unit, ranks));
+    for (const Range& unit : kGathered) kept.push_back(local_shard(unit, ranks));
     const device::Arena from({shards.data(), DType::kF32, 1, 2 * kShard}, 2 * kUnit,
                              device::packed(kept)),
-        to({units.data(), DType::kF32, 1, 2 * kUnit}, 2 * kUnit, device::packed(kUnits));
-    return make_weight_gatherer(backend, ranks, from, to, kUnits);
+        to({units.data(), DType::kF32, 1, 2 * kUnit}, 2 * kUnit, device::packed(kGathered));
+    return make_weight_gatherer(backend, ranks, from, to, kGathered);
   }
 
   device::Buffer shards, units;
