@@ -7,8 +7,10 @@
 #include <map>
 
 #include "base/error.h"
+#include "results/energy.h"
 #include "results/score_report.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/support/error_of.h"
 
 namespace strata::results {
 namespace {
@@ -82,6 +84,28 @@ TEST(Score, FewRunsGiveAPlainMeanThatSaysSo) {
   EXPECT_EQ(score.mean, Mean::kPlain);
   EXPECT_DOUBLE_EQ(*score.unscaled_ms, 1500.5);
   EXPECT_NE(score_table({score}).find("not an olympic one"), std::string::npos);
+}
+
+TEST(Score, ASwitchWithoutAnEstimateAddsNoEnergy) {
+  EXPECT_EQ(switch_energy(compliance::EventLog::from_text("", "sw_0.txt"), 1000), 0);
+}
+
+// Not even an infinite one.
+TEST(Score, ARunThatTookNoTimeHasNoSpeed) {
+  const TemporaryFolder folder;
+  write_runs(folder, {0});
+  const Score score = score_one(folder);
+  EXPECT_EQ(score.counting_runs(), 1u);
+  EXPECT_EQ(score.unscaled_ms, 0);
+  EXPECT_FALSE(score.sequences_per_second);
+}
+
+TEST(Score, WhereNoFolderCanBeJudgedTheFirstReasonIsSaid) {
+  const TemporaryFolder folder;
+  folder.write("a/result_0.txt", "no log");
+  folder.write("b/result_0.txt", "no log");
+  const std::string error = testing_support::error_of([&] { score_directory(folder.path()); });
+  EXPECT_NE(error.find((folder.path() / "a").string()), std::string::npos) << error;
 }
 
 TEST(Score, CommitteeScalingIsApplied) {
