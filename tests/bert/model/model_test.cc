@@ -115,6 +115,21 @@ TEST_F(Model, GradientsOfWordsThatAreSummedApartCountAsTheirMemory) {
   EXPECT_EQ(bytes(WordGradient::kSplitForGood) - together, words * 8);
 }
 
+// Where backward is delayed, the heads' module updates the words, too.
+TEST_F(Model, AllOfABlockButTheWordsIsUntied) {
+  const Subject subject = make_subject();
+  const ParameterLayout& layout = subject.model.layout();
+  for (const auto& block : subject.model.blocks()) {
+    const Range all = block->gradients(), untied = subject.model.untied(*block);
+    for (const Parameter& p : layout.all) {
+      if (p.offset < all.begin || p.offset >= all.end) continue;
+      const bool is_in = untied.begin <= p.offset && p.offset + p.size() <= untied.end;
+      EXPECT_EQ(is_in, p.offset != layout.word_embeddings.offset) << p.name;
+    }
+    EXPECT_EQ(untied.end, all.end) << block->name();
+  }
+}
+
 TEST_F(Model, DropoutDependsOnSeedAndStep) {
   Subject subject = make_subject();
   const auto loss_at = [&](uint64_t seed, uint64_t step) {
