@@ -54,6 +54,8 @@ TEST(MakeBuckets, WhatIsFirstHasBucketsOfItsOwn) {
             (std::vector<Range>{{400, 1000}, {0, 400}}));
   EXPECT_EQ(make_buckets(boundaries, 1000, {100, 400}),
             (std::vector<Range>{{100, 400}, {0, 100}, {400, 1000}}));
+  EXPECT_EQ(make_buckets(boundaries, 1000, {50, 51}),
+            (std::vector<Range>{{50, 51}, {0, 50}, {51, 1000}}));
   EXPECT_EQ(
       make_buckets(boundaries, 128, {0, 100}),
       (std::vector<Range>{
