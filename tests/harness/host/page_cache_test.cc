@@ -5,6 +5,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/files.h"
 #include "tests/support/temporary_directory.h"
 
@@ -65,6 +67,19 @@ TEST_F(PageCache, WhatCannotBeClearedIsNotSaidToBe) {
   std::filesystem::create_directory(directory_ / "empty");
   const std::filesystem::path empty = directory_ / "empty";
   EXPECT_FALSE(clear_page_cache(std::span(&empty, 1), false).cleared);
+}
+
+// Files that it opens then have number 0.
+TEST_F(PageCache, FilesLeaveItWithoutAStandardInput) {
+  const int before = ::dup(STDIN_FILENO);
+  ::close(STDIN_FILENO);
+  errno = EIO;  // of something else
+  const CacheClearing clearing = clear_page_cache(std::span(&path_, 1), false);
+  const bool closed = ::fcntl(STDIN_FILENO, F_GETFD) < 0;
+  ::dup2(before, STDIN_FILENO);
+  ::close(before);
+  EXPECT_TRUE(clearing.cleared) << clearing.what;
+  EXPECT_TRUE(closed) << "it left a file open";
 }
 
 // While it lives, root is somebody else. (Whoever is not root stays.)

@@ -1,5 +1,6 @@
 #include "harness/record/output_lock.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,18 @@ TEST_F(OutputLockTest, IsHeldOnceAtATime) {
 
 TEST_F(OutputLockTest, EndsWithItsObject) {
   { const OutputLock lock(directory_); }
+  EXPECT_NO_THROW(OutputLock{directory_});
+}
+
+// Its directory then has number 0.
+TEST_F(OutputLockTest, EndsWithItsObjectWithoutAStandardInput) {
+  const int before = ::dup(STDIN_FILENO);
+  ::close(STDIN_FILENO);
+  { const OutputLock lock(directory_); }
+  const bool closed = ::fcntl(STDIN_FILENO, F_GETFD) < 0;
+  ::dup2(before, STDIN_FILENO);
+  ::close(before);
+  EXPECT_TRUE(closed);
   EXPECT_NO_THROW(OutputLock{directory_});
 }
 
