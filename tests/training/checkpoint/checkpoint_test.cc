@@ -134,6 +134,14 @@ TEST_F(Checkpoint, OneOfAnotherVersionIsRefused) {
   EXPECT_NE(error.find("\"strata checkpoint 0\""), std::string::npos) << error;
 }
 
+TEST_F(Checkpoint, WhatStandsBehindTheChecksumIsNoticed) {
+  write(0, 1);
+  const std::filesystem::path path = part_path(directory_, 0);
+  overwrite(path, read_file(path) + "more");
+  EXPECT_EQ(error_of([&] { open_checkpoint(directory_); }),
+            path.string() + ": does not end with its checksum");
+}
+
 // Damage that a checksum made afterwards does not tell.
 TEST_F(Checkpoint, PiecesBeyondTheModelOrTwiceAreRefused) {
   const auto write_pieces = [&](std::vector<Piece> pieces) {
