@@ -156,6 +156,23 @@ TEST_F(BertSystemTest, KnowsWhatALogSaysOfIt) {
   EXPECT_EQ(facts.eval_samples, 10);
 }
 
+TEST_F(BertSystemTest, DataHaveAChecksumWhereARunMayGoOn) {
+  const Ranks ranks{*communicator_};
+  const auto checksum = [&](int64_t every_steps, bool resumed) {
+    config_.checkpoint.every_steps = every_steps;
+    BertSystem system(config_, ranks);
+    system.prepare(7, {.resumed = resumed}, [](const std::string&) {});
+    return system.start().checksum;
+  };
+  const uint32_t begun = checksum(2, false);
+  EXPECT_NE(begun, 0u);
+  EXPECT_EQ(checksum(2, true), begun);
+  EXPECT_EQ(checksum(0, true), begun) << "it takes no further checkpoints";
+  EXPECT_EQ(checksum(0, false), 0u) << "it takes time";
+  write_small_data(directory_ / "train.hdf5", counting_instances(47));
+  EXPECT_NE(checksum(2, true), begun);
+}
+
 // Of the data it may know that it is there, until the clock runs.
 TEST_F(BertSystemTest, DoesNotLookIntoTheDataBeforeItStarts) {
   const std::string train = read_file(config_.data.train[0]),

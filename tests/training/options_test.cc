@@ -15,6 +15,15 @@ class Options : public testing::Test {
   bert::Model model_{small_bert(), *backend_, {.tokens = 32, .sequences = 1, .masked = 8}};
 };
 
+// As in the paper, by default theta has all but fallen by the end: gamma is 100 / T.
+TEST_F(Options, LayersAreDroppedFasterTheShorterTheTrainingIs) {
+  config_.layer_drop.theta = 0.5;
+  config_.schedule.training_steps = 250;
+  EXPECT_DOUBLE_EQ(model_options(config_, small_bert()).layer_drop.gamma, 0.4);
+  config_.layer_drop.gamma = 0.01;
+  EXPECT_EQ(model_options(config_, small_bert()).layer_drop.gamma, 0.01);
+}
+
 TEST_F(Options, StatePerWeightIsWhatTheOptimizerKeeps) {
   using enum config::OptimizerKind;
   for (const config::OptimizerKind kind : {kAdam, kLamb, kMadgrad, kAcClip}) {
