@@ -91,6 +91,8 @@ class TryingDevice : public testing_support::DeferredBackend {
   TryingDevice(device::Backend& inner, uint64_t seed, int64_t rows = 16)
       : DeferredBackend(inner, seed), rows_(rows) {}
 
+  // What losses were computed for, gradients or none.
+  int classified() const { return classified_; }
   int tries() const { return static_cast<int>(tried_.size()); }
   int allocations() const { return allocations_; }
 
@@ -117,6 +119,7 @@ class TryingDevice : public testing_support::DeferredBackend {
     DeferredBackend::linear_weight_gradient(s, op);
   }
   void classifier_loss(device::Stream s, const device::ClassifierLoss& op) override {
+    ++classified_;
     meet(!op.d_x ? 5 : op.accumulate ? 6 : 7, op.x, op.weight);
     DeferredBackend::classifier_loss(s, op);
   }
@@ -128,7 +131,7 @@ class TryingDevice : public testing_support::DeferredBackend {
   }
   const int64_t rows_;
   std::set<std::array<int64_t, 5>> tried_;
-  int allocations_ = 0;
+  int allocations_ = 0, classified_ = 0;
 };
 
 TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
@@ -156,6 +159,25 @@ TEST_P(WarmUpTest, NothingIsTriedOrAllocatedAfterwards) {
     EXPECT_EQ(device.tries(), tries) << "in an evaluation";
     EXPECT_EQ(device.allocations(), allocations) << "in an evaluation";
   }
+}
+
+TEST_P(WarmUpTest, TakesAsManyStepsAsItIsToldTo) {
+  const auto classified = [&](int steps) {
+    const config::RunConfig config = this->config(steps);
+    TryingDevice device(*cpu_, 1, 0);
+    bert::Model model(small_bert(), device, capacity_of(*source_, 8),
+                      model_options(config, small_bert()));
+    const bert::HostWeights weights = bert::random_weights(model.layout(), 7);
+    model.set_weights(weights);
+    Trainer trainer(config, device, model, *communicator_, 7);
+    warm_up(config, model, weights, trainer);
+    return device.classified();
+  };
+  const int once = classified(1);
+  EXPECT_GT(once, 0);
+  EXPECT_EQ(classified(0), 0);
+  EXPECT_EQ(classified(2), 2 * once);
+  EXPECT_EQ(classified(5), 5 * once);
 }
 
 // FP8 begins with the second step.
