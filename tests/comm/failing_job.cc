@@ -22,6 +22,8 @@ void work(int rank, const std::string& how) {
   communicator->barrier();
   other->end_job_after(how == "hang" || how == "stray" || how == "device" ? 0.5 : 0);
   if (rank == 1 && how == "kill") std::raise(SIGKILL);
+  // Without an end of its line it stays in the process.
+  if (how == "hang") fmt::print("rank {} was here", rank);
   if (rank == 1 && how == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
   if (rank == 1 && how == "stray") other->barrier();
   if (how == "device") {

@@ -62,6 +62,8 @@ TEST(MpiRuntime, ARankThatHangsEndsTheJobByName) {
             std::string::npos)
       << result.output;
   EXPECT_EQ(result.output.find("strata: "), result.output.rfind("strata: ")) << result.output;
+  EXPECT_NE(result.output.find("rank 0 was here"), std::string::npos)
+      << "what it had said before is lost: " << result.output;
 }
 
 TEST(MpiRuntime, ARankThatWaitsElsewhereEndsTheJobByName) {
