@@ -356,6 +356,9 @@ TEST_P(OuroborosTraining, TakesTheMemoryOfTheMicroBatchesInFlight) {
     own_weights += model.untied(*block).size();
   }
   EXPECT_EQ(model.stash_bytes(), 4 * own_weights * delay);
+  const auto optimizer = make_optimizer(config, *backend, model, *world_);
+  EXPECT_EQ(parameter_memory(model, *optimizer).weights,
+            model.parameters().weight_bytes() + 4 * own_weights * delay);
   if (rank > 0) {
     // What a step sends is there once.
     const int64_t sent = capacity.tokens * bert.hidden_size * int64_t{sizeof(float)};
