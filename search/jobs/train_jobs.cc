@@ -145,7 +145,7 @@ RunResult TrainJobs::result_of(const TrialRun& run, int exit_code) const {
   const auto results = nlohmann::json::parse(text_of(folder / kResults), nullptr, false);
   try {
     if (exit_code > 1) fail("{}", complaint(folder / kMessages, exit_code));
-    const auto& run_result = results.at(0);
+    const auto& run_result = results.at("experiments").at(0);
     result = {
         .ending = run_result.at("reached_target").get<bool>() ? Ending::kReached : Ending::kMissed,
         .accuracy = run_result.at("accuracy").get<double>(),

@@ -91,7 +91,7 @@ TEST_F(TrainJobsTest, TheLauncherIsToldRanksAndSlot) {
 
 TEST_F(TrainJobsTest, ARunEndsAsItSays) {
   const std::string result =
-      R"(echo '[{"reached_target": %s, "accuracy": 0.25, "samples": 48, "seconds": 2.5, "log": "/l"}]')";
+      R"(echo '{"experiments": [{"reached_target": %s, "accuracy": 0.25, "samples": 48, "seconds": 2.5, "log": "/l"}]}')";
   const auto with = [&](const char* reached, int exit_code) {
     std::string text = result;
     text.replace(text.find("%s"), 2, reached);
@@ -113,7 +113,7 @@ TEST_F(TrainJobsTest, ARunThatFailsSaysWhatItComplainedOf) {
   const RunResult silent = result_of("exit 0");
   EXPECT_EQ(silent.ending, Ending::kFailed);
   EXPECT_EQ(silent.message.find("exit code 0: it said nothing"), 0u) << silent.message;
-  const RunResult odd = result_of("echo '[{\"accuracy\": null}]'");
+  const RunResult odd = result_of("echo '{\"experiments\": [{\"accuracy\": null}]}'");
   EXPECT_EQ(odd.ending, Ending::kFailed);
 }
 
