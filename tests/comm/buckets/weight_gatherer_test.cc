@@ -51,12 +51,29 @@ TEST(WeightGatherer, AnErrorReachesWhoeverWaitsAndWhoeverGathersNext) {
   EXPECT_THROW(gatherer->gather(1), Error);
 }
 
+class Late final : public testing_support::DeferredBackend {
+ public:
+  Late(device::Backend& inner, uint64_t seed, bool memory_is_host)
+      : DeferredBackend(inner, seed), memory_is_host_(memory_is_host) {}
+  bool memory_is_host() const override { return memory_is_host_; }
+
+ private:
+  const bool memory_is_host_;
+};
+
 // What is gathered are the weights that were there when it was asked for; they lie in a unit's
 // memory after what used it before, and before what uses it then.
-TEST(WeightGatherer, IsInTheOrderOfTheComputeStream) {
+class WeightGathererOfALateDevice : public testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Memory, WeightGathererOfALateDevice, testing::Bool(),
+                         [](const auto& test) {
+                           return test.param ? "of_the_host" : "of_the_device";
+                         });
+
+TEST_P(WeightGathererOfALateDevice, IsInTheOrderOfTheComputeStream) {
   testing_support::HostBackend host;
   for (uint64_t seed = 0; seed < 16; ++seed) {
-    testing_support::DeferredBackend late(host, seed);
+    Late late(host, seed, GetParam());
     MirrorCommunicator two_ranks;
     const Weights weights(late);
     const auto gatherer = weights.gatherer(late, two_ranks);
