@@ -79,15 +79,20 @@ TEST(CostBalancer, EvensOutWhatTheLongestSampleLeaves) {
   EXPECT_LE(heaviest(batches, 4, lengths, tokens), mean * 1.002);
 }
 
+// Also those of which samples were exchanged.
 TEST(CostBalancer, GivesEveryRankItsSamplesLongestFirst) {
-  const auto lengths = random_lengths(16 * 64, 4);
-  CostBalancer balancer(512, {});
-  std::vector<uint32_t> batches(lengths.size());
-  balancer.assign(samples_of(lengths), 64, batches);
-  for (auto batch = batches.begin(); batch != batches.end(); batch += 16) {
-    EXPECT_TRUE(std::is_sorted(batch, batch + 16,
-                               [&](uint32_t a, uint32_t b) { return lengths[a] > lengths[b]; }));
-  }
+  const auto expect_sorted = [](const Lengths& lengths, int ranks) {
+    const auto per_rank = static_cast<int64_t>(lengths.size()) / ranks;
+    CostBalancer balancer(512, {});
+    std::vector<uint32_t> batches(lengths.size());
+    balancer.assign(samples_of(lengths), ranks, batches);
+    for (auto batch = batches.begin(); batch != batches.end(); batch += per_rank) {
+      EXPECT_TRUE(std::is_sorted(batch, batch + per_rank,
+                                 [&](uint32_t a, uint32_t b) { return lengths[a] > lengths[b]; }));
+    }
+  };
+  expect_sorted(random_lengths(16 * 64, 4), 64);
+  for (uint64_t seed = 0; seed < 100; ++seed) expect_sorted(random_lengths(4 * 8, seed), 8);
 }
 
 // Attention makes one long sample dearer than two of half its length.
