@@ -85,6 +85,9 @@ std::vector<std::string> tensors_of_bert_large() {
 TEST_F(LogRunTest, EveryKeyIsLoggedOnceWithTheConfigurationsValue) {
   config::RunConfig config;
   config.batch.gradient_accumulation_steps = 3;
+  config.schedule.power = 0.75;
+  config.schedule.end_lr = 1e-6;
+  config.optimizer.weight_decay = 0.03125;
   std::istringstream lines(read_file(write_run(config, 0.3, log_keys::kSuccess)));
   std::map<std::string, nlohmann::json> values;
   for (std::string line; std::getline(lines, line);) {
@@ -101,6 +104,9 @@ TEST_F(LogRunTest, EveryKeyIsLoggedOnceWithTheConfigurationsValue) {
   EXPECT_EQ(values["opt_base_learning_rate"], 5e-4);
   EXPECT_EQ(values["opt_epsilon"], 1e-6);
   EXPECT_EQ(values["opt_lamb_epsilon"], 1e-6);
+  EXPECT_EQ(values["opt_lamb_learning_rate_decay_poly_power"], 0.75);
+  EXPECT_EQ(values["opt_lamb_weight_decay_rate"], 0.03125);
+  EXPECT_EQ(values["opt_end_learning_rate"], 1e-6);
   EXPECT_EQ(values["num_warmup_steps"], 20);
   EXPECT_EQ(values["quality_target"], 0.72);
   EXPECT_EQ(values["train_samples"], 640);
