@@ -91,11 +91,11 @@ TEST_F(Config, MissingAndWrongKeysAreNamed) {
     object_[key] = 1.5;
     expect_refused({key, "1.5", "integer"});
     object_[key] = 0;
-    expect_refused({key, "=0"});
+    expect_refused({std::string(key) + "=0 must be from 1 to"});
     object_[key] = -7;
-    expect_refused({key, "=-7"});
+    expect_refused({std::string(key) + "=-7 must be from 1 to"});
     object_[key] = int64_t{1} << 40;
-    expect_refused({key, "1099511627776"});
+    expect_refused({std::string(key) + "=1099511627776 must be from 1 to"});
     object_ = whole;
   }
 }

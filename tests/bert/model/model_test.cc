@@ -115,6 +115,15 @@ TEST_F(Model, GradientsOfWordsThatAreSummedApartCountAsTheirMemory) {
   EXPECT_EQ(bytes(WordGradient::kSplitForGood) - together, words * 8);
 }
 
+TEST_F(Model, WeightsOfAnotherModelAreRefused) {
+  Subject subject = make_subject();
+  const int64_t size = subject.model.layout().size;
+  for (const int64_t given : {size - 1, size + 1, int64_t{0}}) {
+    EXPECT_THROW(subject.model.set_weights(HostWeights(static_cast<size_t>(given))), Error)
+        << given << " for " << size;
+  }
+}
+
 // Where backward is delayed, the heads' module updates the words, too.
 TEST_F(Model, AllOfABlockButTheWordsIsUntied) {
   const Subject subject = make_subject();
