@@ -171,8 +171,8 @@ TEST(BenchBalance, MeasuresEveryStrategyAtEveryNumberOfRanks) {
       run(balance({"--ranks", "8,64", "--steps", "20", "--samples", "50000", "--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   std::map<std::pair<int, std::string>, json> rows;
-  for (const json& row : json::parse(result.out)["plans"])
-    rows[{row["ranks"], row["strategy"]}] = row;
+  const json printed = json::parse(result.out);
+  for (const json& row : printed["plans"]) rows[{row["ranks"], row["strategy"]}] = row;
   EXPECT_EQ(rows.size(), 10u);
   for (const int ranks : {8, 64}) {
     const auto mean = [&](const char* strategy) {
