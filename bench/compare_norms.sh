@@ -81,7 +81,7 @@ train() {
     printf '%-14s%4d' "$name" "$seed"
     sed -n 's/.*"key": "eval_accuracy", "value": \([0-9.]*\).*/\1/p' "$run"/*/results/*/bert/result_0.txt |
       awk '{ printf " %7.4f", $1 }'
-    sed -n 's/.*"seconds": \([0-9.e-]*\).*/\1/p' "$run"/*/results/*/bert/result_0.steps.jsonl |
+    sed -n 's/.*"seconds": *\([0-9.e-]*\).*/\1/p' "$run"/*/results/*/bert/result_0.steps.jsonl |
       awk '{ sum += $1 } END { printf " %8.1f\n", sum }'
   done
 }
