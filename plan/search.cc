@@ -43,12 +43,7 @@ Prediction predict_with(const Planner& planner, int64_t ranks, double batch, con
   input.layout = layout;
   prediction.step = predict_step(planner.calibration, planner.shape, input);
   prediction.samples = planner.samples(batch);
-  prediction.run = predict_run({.step = prediction.step.total(),
-                                .evaluation = evaluation_seconds(planner.calibration, ranks),
-                                .batch = batch,
-                                .start = planner.start.seconds(prediction.step.total()),
-                                .step_error = planner.calibration.step_error,
-                                .samples = prediction.samples});
+  prediction.run = predict_run(planner.run_input(input, prediction.step, prediction.samples));
   prediction.memory = rank_memory(planner.shape, input);
   return prediction;
 }
@@ -85,6 +80,16 @@ std::vector<Layout> layouts_of(const ModelShape& shape, int64_t ranks, double ba
 Prediction Planner::predict(int64_t ranks, double batch, const Layout& layout) const {
   return predict_with(*this, ranks, batch, layout,
                       simulated_imbalance(strategy, ranks / layout.stages, batch));
+}
+
+RunInput Planner::run_input(const StepInput& input, const StepTime& step,
+                            const Samples& run_samples) const {
+  return {.step = step.total(),
+          .evaluation = evaluation_seconds(calibration, input.ranks),
+          .batch = input.batch,
+          .start = start.seconds(step.total()),
+          .step_error = calibration.step_error,
+          .samples = run_samples};
 }
 
 SearchResult search(const Planner& planner, const SearchSpace& space) {

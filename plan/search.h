@@ -37,6 +37,9 @@ struct Planner {
   std::function<Samples(double batch)> samples;
 
   Prediction predict(int64_t ranks, double batch, const Layout& layout) const;
+  // Of a run whose steps take that long; evaluations come at MLPerf's interval.
+  RunInput run_input(const StepInput& input, const StepTime& step,
+                     const Samples& run_samples) const;
 };
 
 struct SearchSpace {

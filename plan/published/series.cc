@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/timing.h"
 #include "compliance/checks/rounds.h"
-#include "plan/statistics.h"
 
 namespace strata::plan {
 namespace {
@@ -162,13 +162,8 @@ CheckedSystem check_system(const Planner& planner, std::span<const PublishedSyst
   prediction.step = predict_step(planner.calibration, planner.shape, input);
   prediction.samples =
       given_samples(system.samples, system.samples_stdev, static_cast<double>(system.runs));
-  RunInput run{.step = prediction.step.total(),
-               .evaluation = evaluation_seconds(planner.calibration, input.ranks),
-               .batch = input.batch,
-               .steps_per_evaluation = system.step.steps_per_evaluation,
-               .start = planner.start.seconds(prediction.step.total()),
-               .step_error = planner.calibration.step_error,
-               .samples = prediction.samples};
+  RunInput run = planner.run_input(input, prediction.step, prediction.samples);
+  run.steps_per_evaluation = system.step.steps_per_evaluation;
   prediction.run = predict_run(run);
   checked.between_evaluations = run.step + run.evaluation / run.steps_per_evaluation;
   if (const auto reference = reference_of(system)) {
