@@ -60,10 +60,6 @@ double normal_p(double u, double n, double m, double ties) {
 
 }  // namespace
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 std::optional<double> Sample::center() const {
   if (values.empty()) return std::nullopt;
   return statistic(values);

@@ -6,12 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "base/statistics.h"
+
 namespace strata::compare {
 
 // A number that stands for a sample, such as its mean; the sample may come in any order.
 using Statistic = std::function<double(std::vector<double>)>;
-
-double mean(const std::vector<double>& values);
 
 struct Interval {
   double low = 0, high = 0;

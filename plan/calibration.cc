@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/nonnegative_fit.h"
-#include "plan/statistics.h"
+#include "base/timing.h"
 
 namespace strata::plan {
 namespace {

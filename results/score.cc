@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/parallel.h"
+#include "base/statistics.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/log/python_digits.h"
 #include "results/energy.h"
@@ -168,10 +169,6 @@ RunScore score_run(const fs::path& path, const Score& score, compliance::RuleSto
   return run;
 }
 
-double plain_mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 // Energy is averaged over the runs whose times are, so its runs are sorted by their times.
 std::optional<double> mean_energy(const std::vector<RunScore>& runs, size_t failed, int dropped,
                                   Mean mean) {
@@ -228,14 +225,13 @@ void set_mean(Score& score) {
     score.unscaled_ms = olympic_score(times, failed, dropped);
     score.mean = score.unscaled_ms ? Mean::kOlympic : Mean::kNone;
   } else if (!times.empty()) {
-    score.unscaled_ms = plain_mean(times);
+    score.unscaled_ms = mean(times);
     score.mean = Mean::kPlain;
   }
   std::sort(epochs.begin(), epochs.end());
   if (!epochs.empty()) {
     const bool olympic = enough && epochs.size() > 2 * static_cast<size_t>(dropped);
-    score.samples_to_converge =
-        olympic ? compliance::olympic_mean(epochs, dropped) : plain_mean(epochs);
+    score.samples_to_converge = olympic ? compliance::olympic_mean(epochs, dropped) : mean(epochs);
   }
   score.energy_joules = mean_energy(score.runs, failed, dropped, score.mean);
 }

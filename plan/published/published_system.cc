@@ -11,9 +11,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/statistics.h"
+#include "base/timing.h"
 #include "compliance/checks/rounds.h"
 #include "plan/published/published_run.h"
-#include "plan/statistics.h"
 #include "results/score.h"
 
 namespace strata::plan {
