@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/json_version.h"
 #include "compliance/log/event_log.h"
+#include "results/event_json.h"
 #include "results/minutes.h"
 
 namespace strata::results {
@@ -18,21 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-json parsed(std::string_view text) { return json::parse(text, nullptr, false); }
-
-// A finite number, if that is what it is.
-std::optional<double> number_in(const json& value) {
-  if (!value.is_number()) return std::nullopt;
-  const double number = value;
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
-// A field of an event's metadata; null where there is none.
-json metadata_of(const compliance::Event& event, const char* field) {
-  const json metadata = parsed(event.metadata);
-  return metadata.is_object() && metadata.contains(field) ? metadata.at(field) : json();
-}
 
 // The events of a log as they come.
 class CurveReader {

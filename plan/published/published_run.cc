@@ -9,29 +9,20 @@
 
 #include "base/error.h"
 #include "compliance/checks/evaluation_interval.h"
+#include "results/event_json.h"
 
 namespace strata::plan {
 namespace {
 
 using compliance::Event;
 using nlohmann::json;
+using results::metadata_of;
+using results::number_in;
+using results::parsed;
 
 // Fewer leave no time between evaluations to be sure of.
 constexpr size_t kFewestEvaluations = 3;
 constexpr double kMostBatch = 1e9;
-
-json parsed(std::string_view text) { return json::parse(text, nullptr, false); }
-
-std::optional<double> number_in(const json& value) {
-  if (!value.is_number()) return std::nullopt;
-  const double number = value;
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
-json metadata_of(const Event& event, const char* field) {
-  const json metadata = parsed(event.metadata);
-  return metadata.is_object() && metadata.contains(field) ? metadata.at(field) : json();
-}
 
 // The events of a log as they come; of runs that began anew the last counts.
 class RunReader {
