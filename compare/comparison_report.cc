@@ -12,17 +12,15 @@ namespace strata::compare {
 namespace {
 
 using nlohmann::ordered_json;
+using results::csv_number;
 using results::Row;
-
-std::string number(std::optional<double> value, const char* pattern) {
-  return value ? fmt::format(fmt::runtime(pattern), *value) : "-";
-}
 
 // Six digits, and all before the point.
 std::string center(const Sample& sample) {
   constexpr double kSixDigits = 1e5;
   const auto value = sample.center();
-  return number(value, value && std::fabs(*value) >= kSixDigits ? "{:.0f}" : "{:.6g}");
+  return results::number_cell(value,
+                              value && std::fabs(*value) >= kSixDigits ? "{:.0f}" : "{:.6g}");
 }
 
 std::string title(const Quantity& quantity) {
@@ -165,9 +163,6 @@ std::string comparison_markdown(const std::vector<Comparison>& comparisons) {
 }
 
 std::string comparison_csv(const std::vector<Comparison>& comparisons) {
-  const auto plain = [](std::optional<double> value) {
-    return value ? fmt::format("{}", *value) : "";
-  };
   std::string text =
       results::csv_line({"what", "a", "b", "quantity", "unit", "a_runs", "b_runs", "a_center",
                          "b_center", "difference", "interval_low", "interval_high", "u", "p"});
@@ -176,12 +171,12 @@ std::string comparison_csv(const std::vector<Comparison>& comparisons) {
       std::optional<double> low, high, u, p;
       if (quantity.interval) low = quantity.interval->low, high = quantity.interval->high;
       if (quantity.test) u = quantity.test->u, p = quantity.test->p;
-      text += results::csv_line({comparison.what, comparison.base, comparison.other, quantity.name,
-                                 quantity.unit, std::to_string(quantity.base.values.size()),
-                                 std::to_string(quantity.other.values.size()),
-                                 plain(quantity.base.center()), plain(quantity.other.center()),
-                                 plain(quantity.difference()), plain(low), plain(high), plain(u),
-                                 plain(p)});
+      text += results::csv_line(
+          {comparison.what, comparison.base, comparison.other, quantity.name, quantity.unit,
+           std::to_string(quantity.base.values.size()),
+           std::to_string(quantity.other.values.size()), csv_number(quantity.base.center()),
+           csv_number(quantity.other.center()), csv_number(quantity.difference()), csv_number(low),
+           csv_number(high), csv_number(u), csv_number(p)});
     }
   }
   return text;

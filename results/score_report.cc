@@ -18,10 +18,6 @@ std::string_view mean_name(Mean mean) {
   return mean == Mean::kOlympic ? "olympic" : mean == Mean::kPlain ? "plain" : "none";
 }
 
-std::string number(std::optional<double> value, const char* pattern) {
-  return value ? fmt::format(fmt::runtime(pattern), *value) : "-";
-}
-
 std::string minutes(std::optional<double> ms) {
   return ms ? fmt::format("{:.4f}", *ms / kMsPerMinute) : "-";
 }
@@ -132,10 +128,6 @@ std::string notes_text(const std::vector<Score>& scores) {
   return text + counts_text(scores);
 }
 
-std::string csv_number(std::optional<double> value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
 nlohmann::json json_number(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
@@ -155,8 +147,8 @@ std::string score_table(const std::vector<Score>& scores) {
          minutes(score.time_to_train_ms),
          score.committee_scaling == 1 ? "-" : fmt::format("{:.4f}", score.committee_scaling),
          minutes(score.rcp_scaled_ms), std::string(mean_name(score.mean)), rcp_word(score),
-         number(score.batch_size, "{:.0f}"), number(score.samples_to_converge, "{:.10g}"),
-         number(score.sequences_per_second_per_accelerator, "{:.1f}"),
+         number_cell(score.batch_size, "{:.0f}"), number_cell(score.samples_to_converge, "{:.10g}"),
+         number_cell(score.sequences_per_second_per_accelerator, "{:.1f}"),
          score.energy_joules ? fmt::format("{:.1f}", *score.energy_joules / 1000) : "-"});
   }
   const std::string notes = notes_text(scores);

@@ -31,6 +31,14 @@ std::string align(const std::vector<Row>& rows) {
   return text;
 }
 
+std::string number_cell(std::optional<double> value, const char* pattern) {
+  return value ? fmt::format(fmt::runtime(pattern), *value) : "-";
+}
+
+std::string csv_number(std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
 std::string csv_line(const Row& cells) {
   std::string line;
   for (const std::string& cell : cells) line += csv_cell(cell) + ',';

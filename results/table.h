@@ -1,6 +1,7 @@
 // Rows of cells as text: aligned for people, and as CSV.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,12 @@ using Row = std::vector<std::string>;
 
 // Columns as wide as their widest cell, two spaces between.
 std::string align(const std::vector<Row>& rows);
+// By a format such as "{:.1f}"; "-" where there is none.
+std::string number_cell(std::optional<double> value, const char* pattern);
+
 // A line of comma-separated values (RFC 4180), without its carriage return.
 std::string csv_line(const Row& cells);
+// All digits; empty where there is none.
+std::string csv_number(std::optional<double> value);
 
 }  // namespace strata::results
