@@ -68,6 +68,15 @@ Sample times_to_train(const Score& score) {
   return sample;
 }
 
+// Where one side's logs do not tell evaluations, they stay in the time of steps on both.
+bool tell_evaluations(const std::vector<KnownRun>& base, const std::vector<KnownRun>& other) {
+  const auto tells = [](const KnownRun& run) { return run.phases.evaluation.has_value(); };
+  return std::ranges::all_of(base, tells) && std::ranges::all_of(other, tells);
+}
+double seconds_of_steps(const KnownRun& run, bool evaluations_apart) {
+  return run.phases.training() + (evaluations_apart ? 0 : run.phases.evaluation.value_or(0));
+}
+
 std::string unit_of_samples(const std::string& benchmark) {
   return benchmark == "bert" ? "samples" : "epochs";
 }
@@ -76,18 +85,12 @@ std::string unit_of_samples(const std::string& benchmark) {
 // many more samples there were counts at the mean speed of both sides, how much slower they were at
 // their mean number.
 std::vector<Part> parts_of(const std::vector<KnownRun>& base, const std::vector<KnownRun>& other,
-                           const std::string& benchmark) {
-  if (base.empty() || other.empty()) return {};
+                           const std::string& benchmark, bool evaluations) {
   const auto center = [](const std::vector<KnownRun>& runs, auto value) {
     return *sample_of(runs, value).center();
   };
   const auto change = [&](auto value) { return center(other, value) - center(base, value); };
-  const auto has_evaluation = [](const KnownRun& run) { return run.phases.evaluation.has_value(); };
-  const bool evaluations =
-      std::ranges::all_of(base, has_evaluation) && std::ranges::all_of(other, has_evaluation);
-  const auto training = [&](const KnownRun& run) {
-    return run.phases.training() + (evaluations ? 0 : run.phases.evaluation.value_or(0));
-  };
+  const auto training = [&](const KnownRun& run) { return seconds_of_steps(run, evaluations); };
   const auto samples = [](const KnownRun& run) { return run.samples; };
   const double samples_base = center(base, samples), samples_other = center(other, samples);
   const double speed_base = center(base, training) / samples_base;
@@ -113,26 +116,24 @@ void add_phases(Comparison& comparison, const MeasuredFolder& base, const Measur
     comparison.quantities.push_back(make_quantity(
         name, unit, Better::kLower, sample_of(base_runs, value), sample_of(other_runs, value)));
   };
-  comparison.parts = parts_of(base_runs, other_runs, benchmark);
-  if (comparison.parts.empty()) {
+  if (base_runs.empty() || other_runs.empty()) {
     comparison.notes.push_back(
         "where the difference comes from is not known: no run that counts "
         "says when it began, ended and converged");
     return;
   }
+  const bool evaluations = tell_evaluations(base_runs, other_runs);
+  comparison.parts = parts_of(base_runs, other_runs, benchmark, evaluations);
   add(unit_of_samples(benchmark) + " to converge", "",
       [](const KnownRun& run) { return run.samples; });
   // A step of BERT's has as many samples as the batch.
   const auto batch = base.score.batch_size;
   const bool steps = benchmark == "bert" && batch && batch == other.score.batch_size;
   const std::string a_step = steps ? "a step" : benchmark == "bert" ? "a sample" : "an epoch";
-  const bool evaluations = comparison.parts[1].name == "evaluation";
   const double unit = benchmark == "bert" ? 1e3 : 1;
   add("time of " + a_step + (evaluations ? "" : ", with evaluations"), unit == 1 ? "s" : "ms",
       [&](const KnownRun& run) {
-        const double training =
-            run.phases.training() + (evaluations ? 0 : run.phases.evaluation.value_or(0));
-        return unit * training / run.samples * (steps ? *batch : 1);
+        return unit * seconds_of_steps(run, evaluations) / run.samples * (steps ? *batch : 1);
       });
   if (evaluations) {
     add("evaluation", "s", [](const KnownRun& run) { return *run.phases.evaluation; });
