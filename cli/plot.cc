@@ -41,6 +41,15 @@ void draw(const results::Plot& plot, const std::string& output, bool says_so) {
   fmt::print("{}: {} drawn\n", output, plot.drawn);
 }
 
+// Throws Error where the picture would take the place of what it is drawn from.
+void refuse_to_replace(const std::filesystem::path& drawn, const std::string& output,
+                       const char* what) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(drawn, output, ignored)) {
+    fail("--output {}: is the {} itself; name another file", output, what);
+  }
+}
+
 // ---- Curves
 
 struct CurvesCommand {
@@ -135,10 +144,7 @@ void add_plan_plot_command(CLI::App& plot) {
   command->add_option("FILE", options->path, "What 'strata plan --json' printed")->required();
   command->add_option("-o,--output", options->output, kOutput)->required();
   command->callback([options] {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(options->path, options->output, ignored)) {
-      fail("--output {}: is the plan itself; name another file", options->output);
-    }
+    refuse_to_replace(options->path, options->output, "plan");
     draw(plan::plot_plan(options->path), options->output, true);
   });
 }
@@ -188,10 +194,7 @@ void add_timeline_command(CLI::App& plot) {
       ->take_all();
   command->callback([options] {
     const results::TimelineTrace trace = results::read_timeline(options->path);
-    std::error_code ignored;
-    if (std::filesystem::equivalent(options->path, options->output, ignored)) {
-      fail("--output {}: is the trace itself; name another file", options->output);
-    }
+    refuse_to_replace(options->path, options->output, "trace");
     draw(results::plot_timeline(trace, options->within), options->output, true);
   });
 }
