@@ -138,10 +138,11 @@ int compare_sides(const CompareOptions& options) {
   if (options.sides.size() < 2) fail("compare: name at least two sides, A and B");
   if (options.fail_above) parse_share(*options.fail_above);
   const bool results = holds_results(options.sides.front());
-  for (const fs::path& side : options.sides) {
+  for (size_t i = 1; i < options.sides.size(); ++i) {
+    const fs::path& side = options.sides[i];
     if (holds_results(side) != results) {
-      fail("{} holds {} and {} does not: they cannot be compared",
-           (results ? options.sides.front() : side).string(), "results of runs",
+      fail("{} holds results of runs and {} does not: they cannot be compared",
+           (results ? options.sides.front() : side).string(),
            (results ? side : options.sides.front()).string());
     }
   }

@@ -63,13 +63,9 @@ plan::Link parse_network(const std::string& text) {
   return link;
 }
 
-// Those under all paths; what cannot be used is said in `left_out`.
-std::vector<plan::PublishedSystem> read_systems(const std::vector<fs::path>& paths,
-                                                std::vector<std::string>* left_out) {
-  std::vector<compliance::ResultFolder> folders;
-  for (const fs::path& path : paths) {
-    for (auto& folder : plan::find_bert_folders(path)) folders.push_back(std::move(folder));
-  }
+// What cannot be used is said in `left_out`; without it, it throws.
+std::vector<plan::PublishedSystem> read_folders(
+    const std::vector<compliance::ResultFolder>& folders, std::vector<std::string>* left_out) {
   Progress progress("reading logs");
   std::vector<plan::PublishedSystem> systems;
   for (size_t i = 0; i < folders.size(); ++i) {
@@ -84,15 +80,28 @@ std::vector<plan::PublishedSystem> read_systems(const std::vector<fs::path>& pat
   return systems;
 }
 
+// Those under all paths.
+std::vector<plan::PublishedSystem> read_systems(const std::vector<fs::path>& paths,
+                                                std::vector<std::string>& left_out) {
+  std::vector<compliance::ResultFolder> folders;
+  for (const fs::path& path : paths) {
+    for (auto& folder : plan::find_bert_folders(path)) folders.push_back(std::move(folder));
+  }
+  return read_folders(folders, &left_out);
+}
+
 // One system a path: else it is not clear what the prediction is calibrated from.
 std::vector<plan::PublishedSystem> read_fitted(const std::vector<fs::path>& paths) {
+  std::vector<compliance::ResultFolder> all;
   for (const fs::path& path : paths) {
     const auto folders = plan::find_bert_folders(path);
-    if (folders.size() == 1) continue;
-    fail("--fit {}: {} systems, such as {} and {}; name each that is meant", path.string(),
-         folders.size(), folders[0].path.string(), folders[1].path.string());
+    if (folders.size() > 1) {
+      fail("--fit {}: {} systems, such as {} and {}; name each that is meant", path.string(),
+           folders.size(), folders[0].path.string(), folders[1].path.string());
+    }
+    all.push_back(folders.front());
   }
-  return read_systems(paths, nullptr);
+  return read_folders(all, nullptr);
 }
 
 plan::Planner measured_planner(const PlanCommand& command) {
@@ -155,7 +164,7 @@ std::vector<plan::PlanReport> check_series(const PlanCommand& command,
                                            std::vector<std::string>& left_out) {
   std::vector<plan::PlanReport> reports;
   for (const plan::Series& series :
-       plan::make_series(read_systems(command.check, &left_out), left_out)) {
+       plan::make_series(read_systems(command.check, left_out), left_out)) {
     plan::PlanReport report;
     report.planner = plan::fit_published(series.calibrated, command.strategy);
     set_options(command, report.planner);
@@ -180,7 +189,7 @@ plan::PlanReport plan_of(const PlanCommand& command, std::vector<std::string>& l
   }
   set_options(command, report.planner);
   predict(command, report);
-  if (!command.check.empty()) check(calibrated, read_systems(command.check, &left_out), report);
+  if (!command.check.empty()) check(calibrated, read_systems(command.check, left_out), report);
   return report;
 }
 
