@@ -5,6 +5,9 @@
 //   STRATA_FAULT_AT      n, from 1
 //   STRATA_FAULT_AS      an error number; 0: a read or write of half the bytes
 //   STRATA_FAULT_RANK    where it is set, only calls of this rank of an MPI job count
+//   STRATA_FAULT_PLACES  a file of sizeof(Places) bytes: from where memory was asked for
+//   STRATA_FAULT_PLACE   where it is set, only calls from there count to n (see place())
+//   STRATA_FAULT_DEPTH   how many frames of a stack tell places apart
 //
 // Calls count while main() runs, on every thread and in forked children, and only those that the
 // program asked for: what MPI's libraries and the loader call for themselves is theirs, and so is
@@ -71,10 +74,25 @@ struct Report {
   char path[4096];              // its file
 };
 
+struct Place {
+  std::atomic<uint64_t> name;  // see place(); 0: nothing is here
+  std::atomic<uint64_t> calls;
+  std::atomic<uint64_t> first;  // the number of its first call among those of its kind
+};
+// A hash table: a place stands at its name or after it. faults.py reads it.
+constexpr uint64_t kMostPlaces = 1 << 16;
+struct Places {
+  Place places[kMostPlaces];
+};
+
 Report* report = nullptr;
+Places* places = nullptr;
 Kind failing_kind = kKindCount;
 uint64_t failing_call = 0;
 int failing_error = 0;
+uint64_t failing_place = 0;  // 0: any
+std::atomic<uint64_t> calls_there = 0;
+int place_depth = 0;
 std::atomic<bool> counting = false;
 // No thread allocates memory to learn that it is inside this library.
 thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
@@ -132,13 +150,57 @@ void describe(const char* call, const char* path) {
   report->failed = 1;
 }
 
+// Whether calls of `kind` are looked at: all where none is to fail, else one kind until it has.
+bool matters(Kind kind) {
+  return failing_kind == kKindCount || (kind == failing_kind && report->failed == 0);
+}
+
+// Names the place of a call: a hash (FNV-1a) of the return addresses of the innermost `place_depth`
+// frames outside the C library, relative to where their files are loaded.
+uint64_t place() {
+  void* frames[kMostFrames];
+  const int count = ::backtrace(frames, kMostFrames);
+  uint64_t name = 0xcbf29ce484222325;
+  const auto add = [&](uint64_t value) { name = (name ^ value) * 0x100000001b3; };
+  for (int i = 0, used = 0; i < count && used < place_depth; ++i) {
+    dl_find_object found;
+    if (_dl_find_object(frames[i], &found) != 0) continue;
+    const link_map* map = found.dlfo_link_map;
+    if (std::strstr(map->l_name, "/libc.so") || std::strstr(map->l_name, "fault.so")) continue;
+    for (const char* letter = map->l_name; *letter; ++letter) add(*letter);
+    add(reinterpret_cast<uint64_t>(frames[i]) - map->l_addr);
+    ++used;
+  }
+  return name ? name : 1;
+}
+
+void note_place(uint64_t call) {
+  const uint64_t name = place();
+  for (uint64_t i = 0; i < kMostPlaces; ++i) {
+    Place& here = places->places[(name + i) % kMostPlaces];
+    uint64_t found = 0;
+    if (here.name.compare_exchange_strong(found, name)) here.first = call;
+    if (found != 0 && found != name) continue;
+    ++here.calls;
+    return;
+  }
+}
+
+// Counts a call of the program's. True where it is the one to fail.
+bool is_chosen(Kind kind) {
+  if (failing_place != 0) return place() == failing_place && ++calls_there == failing_call;
+  const uint64_t call = ++report->counts[kind];
+  if (places && kind == kMemory) note_place(call);
+  return kind == failing_kind && call == failing_call;
+}
+
 // Counts a call. True, with errno, where it is the one to fail.
 bool fails(Kind kind, const char* call, const char* path, void* caller) {
-  if (!counting || inside) return false;
+  if (!counting || inside || !matters(kind)) return false;
   inside = true;
   const int before = errno;
-  const bool chosen =
-      is_programs(kind, caller) && ++report->counts[kind] == failing_call && kind == failing_kind;
+  // A place that was noted is the program's.
+  const bool chosen = (failing_place != 0 || is_programs(kind, caller)) && is_chosen(kind);
   if (chosen) describe(call, path);
   errno = chosen ? failing_error : before;
   inside = false;
@@ -147,7 +209,7 @@ bool fails(Kind kind, const char* call, const char* path, void* caller) {
 
 // The same for a call on an open file.
 bool fails(Kind kind, const char* call, int fd, void* caller) {
-  if (!counting || inside) return false;
+  if (!counting || inside || !matters(kind)) return false;
   char link[64], path[4096];
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   const int before = errno;
@@ -199,15 +261,25 @@ int counted_main(int argc, char** argv, char** environment) {
   return result;
 }
 
+// The file that a variable names, shared with whoever reads it; nullptr where there is none.
+template <typename Content>
+Content* map_file(const char* variable) {
+  const char* path = std::getenv(variable);
+  const int fd = path ? ::open(path, O_RDWR | O_CLOEXEC) : -1;
+  if (fd < 0) return nullptr;
+  void* memory = ::mmap(nullptr, sizeof(Content), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  ::close(fd);
+  return memory == MAP_FAILED ? nullptr : static_cast<Content*>(memory);
+}
+
 __attribute__((constructor)) void begin() {
   ::unsetenv("LD_PRELOAD");  // what the program starts is another program
-  const char* path = std::getenv("STRATA_FAULT_REPORT");
-  const int fd = path ? ::open(path, O_RDWR | O_CLOEXEC) : -1;
-  if (fd < 0) return;
-  void* memory = ::mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  ::close(fd);
-  if (memory == MAP_FAILED) return;
-  report = static_cast<Report*>(memory);
+  report = map_file<Report>("STRATA_FAULT_REPORT");
+  if (!report) return;
+  places = map_file<Places>("STRATA_FAULT_PLACES");
+  if (const char* name = std::getenv("STRATA_FAULT_PLACE"))
+    failing_place = std::strtoull(name, nullptr, 16);
+  if (const char* depth = std::getenv("STRATA_FAULT_DEPTH")) place_depth = std::atoi(depth);
   const char* kind = std::getenv("STRATA_FAULT_KIND");
   for (int i = 0; kind && i < kKindCount; ++i) {
     if (std::strcmp(kind, kKinds[i]) == 0) failing_kind = static_cast<Kind>(i);

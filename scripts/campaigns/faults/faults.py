@@ -4,6 +4,10 @@
 Calls are write, read, open, close, fsync, rename, remove, mkdir, truncate, map (mmap), memory,
 thread, socket and fork. A run must end with exit code 2 and a message that names the file, or go on
 as if nothing had happened: no signal, no hang, no torn file under a final name, nothing left over.
+
+Memory is asked for very often from few places. With --places only the first (or last) call from
+every place fails, whichever command makes it: a place is what the innermost --depth return
+addresses outside the C library have in common, and none fails again in a later command.
 """
 
 import argparse
@@ -46,6 +50,8 @@ KINDS = {
     "fork": [errno.EAGAIN],
 }
 REPORT = struct.Struct("32Q Q Q 48Q 64s 4096s")  # struct Report of fault.cc
+PLACE = struct.Struct("3Q")
+MOST_PLACES = 1 << 16
 
 
 @dataclasses.dataclass
@@ -53,8 +59,9 @@ class Fault:
     """The `at`th call of a kind fails as `reason` says; the rest is known after the run."""
 
     kind: str
-    at: int
+    at: int  # among the calls from `place`
     reason: int
+    place: int = 0  # 0: any
     happened: bool = False
     call: str = ""
     path: str = ""
@@ -72,12 +79,13 @@ class Fault:
 class Bench:
     """Runs commands with the library that makes calls fail."""
 
-    def __init__(self, strata, folder, limit):
-        self.strata = str(strata.resolve())
-        self.limit = limit
+    def __init__(self, folder, options):
+        self.strata = str(options.strata.resolve())
+        self.limit = options.limit
+        self.depth = options.depth
         self.library = folder / "fault.so"
         self.inputs, self.out = folder / "inputs", folder / "run"
-        self.report = folder / "report"
+        self.report, self.places_file = folder / "report", folder / "places"
         subprocess.run(
             [os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC",
              "-o", self.library, SOURCE, "-ldl"],
@@ -86,7 +94,10 @@ class Bench:
         make_inputs(self.strata, self.inputs, self.out)
 
     def run(self, command, fault=None):
-        """Runs `command`, fills in what became of `fault`, and returns its outcome."""
+        """Runs `command`, fills in what became of `fault`, and returns its outcome.
+
+        Without a fault it counts: see counts() and places().
+        """
         shutil.rmtree(self.out, ignore_errors=True)
         if command.start:
             shutil.copytree(self.inputs / command.start, self.out)
@@ -102,9 +113,14 @@ class Bench:
         return Outcome(exit_code, out, err, files_of(self.out))
 
     def _settings(self, command, fault):
-        settings = [f"STRATA_FAULT_REPORT={self.report}"]
+        settings = [f"STRATA_FAULT_REPORT={self.report}", f"STRATA_FAULT_DEPTH={self.depth}"]
         if command.ranks > 1:
             settings.append(f"STRATA_FAULT_RANK={command.failing_rank}")
+        if not fault:
+            self.places_file.write_bytes(bytes(MOST_PLACES * PLACE.size))
+            settings.append(f"STRATA_FAULT_PLACES={self.places_file}")
+        if fault and fault.place:
+            settings.append(f"STRATA_FAULT_PLACE={fault.place:x}")
         if fault:
             settings += [f"STRATA_FAULT_KIND={fault.kind}", f"STRATA_FAULT_AT={fault.at}",
                          f"STRATA_FAULT_AS={fault.reason}"]
@@ -130,6 +146,11 @@ class Bench:
         values = REPORT.unpack(self.report.read_bytes())
         return dict(zip(KINDS, values))
 
+    def places(self):
+        """Where the last run that counted asked for memory, by first call: (name, calls)."""
+        found = [row for row in PLACE.iter_unpack(self.places_file.read_bytes()) if row[0]]
+        return [(name, calls) for name, calls, _ in sorted(found, key=lambda row: row[2])]
+
     def _read_report(self, fault):
         values = REPORT.unpack(self.report.read_bytes())
         fault.happened, frames = bool(values[32]), values[33]
@@ -142,7 +163,7 @@ class Bench:
         """Standard streams are pipes here."""
         return re.sub(r"^pipe:\[\d+\]$", "standard output", path)
 
-    def places(self, stacks):
+    def sources(self, stacks):
         """Of every stack where in strata the call was made, innermost first."""
         addresses = sorted({address for stack in stacks for address in stack if address})
         asked = "\n".join(hex(address - 1) for address in addresses) + "\n"
@@ -158,6 +179,14 @@ def calls_to_fail(count, options):
     return [*range(1, min(count, options.first) + 1), *later]
 
 
+def places_to_fail(places, done, which):
+    """(at, place) of places that are not in `done`, which they then are."""
+    for place, calls in places:
+        if place not in done and (which == "first" or calls > 1):
+            done.add(place)
+            yield (1 if which == "first" else calls), place
+
+
 # Where a library ends the process and the program can do nothing about it.
 LIBRARIES = {
     # The destructor of a value moves what is in it to a list.
@@ -168,6 +197,7 @@ LIBRARIES = {
 @dataclasses.dataclass
 class Tally:
     calls: int = 0
+    places: int = 0  # with --places
     runs: int = 0
     refused: int = 0  # ended with 2
     survived: int = 0
@@ -193,7 +223,8 @@ def judge_of(bench, command):
 
 
 def as_replay(command, fault):
-    return f"{command.name}:{fault.kind}:{fault.at}:{fault.reason_name}"
+    place = f"@{fault.place:x}" if fault.place else ""
+    return f"{command.name}:{fault.kind}{place}:{fault.at}:{fault.reason_name}"
 
 
 def library_of(places):
@@ -207,7 +238,7 @@ def library_of(places):
 
 def sort_out(bench, wrong, tally):
     """The violations among `wrong`, which now say where their calls were made."""
-    for each, places in zip(wrong, bench.places([each.pop("stack") for each in wrong])):
+    for each, places in zip(wrong, bench.sources([each.pop("stack") for each in wrong])):
         each["places"] = places
     violations = [each for each in wrong if not library_of(each["places"])]
     tally.violations = len(violations)
@@ -215,12 +246,12 @@ def sort_out(bench, wrong, tally):
     return violations
 
 
-def run_kind(bench, judge, command, kind, count, options):
-    """What became of a kind's calls, and the violations."""
-    tally, wrong = Tally(calls=count), []
-    for at in calls_to_fail(count, options):
+def run_kind(bench, judge, command, kind, tally, calls):
+    """What becomes of the (at, place) `calls` of a kind, in `tally`; returns the violations."""
+    wrong = []
+    for number, (at, place) in enumerate(calls, start=1):
         for reason in KINDS[kind]:
-            fault = Fault(kind, at, reason)
+            fault = Fault(kind, at, reason, place)
             outcome, violations = judge_run(bench, judge, command, fault)
             if not fault.happened:
                 continue  # threads make more and fewer calls from run to run
@@ -233,8 +264,8 @@ def run_kind(bench, judge, command, kind, count, options):
                 tally.refused += 1
             else:
                 tally.survived += 1
-        show(f"{command.name} {kind} {at} of {count}: {len(wrong)} violations")
-    return tally, sort_out(bench, wrong, tally)
+        show(f"{command.name} {kind} {number} of {len(calls)}: {len(wrong)} violations")
+    return sort_out(bench, wrong, tally)
 
 
 def show(line):
@@ -243,15 +274,19 @@ def show(line):
 
 
 def run_campaign(bench, commands, options):
-    tallies, found = {}, []
+    tallies, found, done = {}, [], set()
     for command in commands:
         judge = judge_of(bench, command)
         counts = bench.counts()
         for kind in options.kind or KINDS:
-            if counts[kind] > 0:
-                tally, wrong = run_kind(bench, judge, command, kind, counts[kind], options)
-                tallies[command.name, kind] = tally
-                found += wrong
+            if counts[kind] == 0:
+                continue
+            tally = tallies[command.name, kind] = Tally(calls=counts[kind])
+            calls = [(at, 0) for at in calls_to_fail(counts[kind], options)]
+            if options.places and kind == "memory":
+                tally.places = len(bench.places())
+                calls = list(places_to_fail(bench.places(), done, options.places))
+            found += run_kind(bench, judge, command, kind, tally, calls)
         if options.json:
             write_json(tallies, found, options.json)
         mine = [tally for (name, _), tally in tallies.items() if name == command.name]
@@ -266,18 +301,23 @@ def write_json(tallies, found, path):
     path.write_text(json.dumps({"runs": rows, "violations": found}, indent=2) + "\n")
 
 
+# The columns of a table, by field of Tally.
+COLUMNS = {"calls": "calls", "places": "places", "runs": "runs", "refused": "ended with 2",
+           "survived": "survived", "in_library": "ended by a library", "violations": "violations"}
+
+
 def print_table(tallies, key):
     rows = collections.defaultdict(Tally)
     for names, tally in tallies.items():
-        for field in dataclasses.fields(Tally):
-            total = getattr(rows[names[key]], field.name) + getattr(tally, field.name)
-            setattr(rows[names[key]], field.name, total)
-    print(f"| {('command', 'call')[key]} | calls | runs | ended with 2 | survived | "
-          "ended by a library | violations |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+        for row in (rows[names[key]], rows["all"]):
+            for field in COLUMNS:
+                setattr(row, field, getattr(row, field) + getattr(tally, field))
+    columns = [field for field in COLUMNS if field != "places" or rows["all"].places]
+    rows["all"] = rows.pop("all")  # last
+    print(f"| {('command', 'call')[key]} | " + " | ".join(COLUMNS[field] for field in columns), "|")
+    print("| --- |" + " ---: |" * len(columns))
     for name, row in rows.items():
-        print(f"| {name} | {row.calls} | {row.runs} | {row.refused} | {row.survived} | "
-              f"{row.in_library} | {row.violations} |")
+        print(f"| {name} | " + " | ".join(f"{getattr(row, field):,}" for field in columns), "|")
     print()
 
 
@@ -290,14 +330,16 @@ def print_violations(found):
 
 
 def replay(bench, text):
-    """COMMAND:KIND:N, or COMMAND:KIND:N:REASON, shown in full."""
+    """COMMAND:KIND:N, or COMMAND:KIND@PLACE:N:REASON, shown in full."""
     name, kind, at, *reason = text.split(":")
+    kind, _, place = kind.partition("@")
     command = next(command for command in COMMANDS if command.name == name)
     reasons = {"short": SHORT, **{name: number for number, name in errno.errorcode.items()}}
-    fault = Fault(kind, int(at), reasons[reason[0]] if reason else KINDS[kind][0])
+    fault = Fault(kind, int(at), reasons[reason[0]] if reason else KINDS[kind][0],
+                  int(place or "0", 16))
     outcome, violations = judge_run(bench, judge_of(bench, command), command, fault)
     print(f"{fault.call} {fault.path} failed with {fault.reason_name}, called from")
-    print("\n".join(f"    {place}" for place in bench.places([fault.stack])[0]))
+    print("\n".join(f"    {place}" for place in bench.sources([fault.stack])[0]))
     print(f"exit code {outcome.exit_code}\n{outcome.out}{outcome.err}")
     print("\n".join(f"{name}: {len(content)} bytes" for name, content in outcome.files.items()))
     print("\n".join(violations) or "as it should be")
@@ -319,9 +361,15 @@ def parse_options():
     parser.add_argument("--every", type=int, default=50, metavar="K",
                         help="of later calls every K-th fails (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="chooses which of K (default: 1)")
+    parser.add_argument("--places", choices=["first", "last"],
+                        help="of memory, instead, fail the first call from every place, or the "
+                        "last of places that make several")
+    parser.add_argument("--depth", type=int, default=12, metavar="N",
+                        help="how many frames tell places apart (default: %(default)s)")
     parser.add_argument("--limit", type=float, default=60, metavar="SECONDS",
                         help="a run that takes longer hangs (default: %(default)s)")
-    parser.add_argument("--replay", metavar="COMMAND:KIND:N[:REASON]", help="one run, in full")
+    parser.add_argument("--replay", metavar="COMMAND:KIND[@PLACE]:N[:REASON]",
+                        help="one run, in full")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write all there")
     return parser.parse_args()
 
@@ -333,7 +381,7 @@ def main():
     if not commands:
         sys.exit(f"no such command: {', '.join(options.command)}")
     with tempfile.TemporaryDirectory(prefix="strata-faults.") as folder:
-        bench = Bench(options.strata, pathlib.Path(folder), options.limit)
+        bench = Bench(pathlib.Path(folder), options)
         if options.replay:
             return replay(bench, options.replay)
         tallies, found = run_campaign(bench, commands, options)

@@ -14,7 +14,7 @@ WANTED = {
     "fork": "process|gnuplot",
 }
 # What a run looks at for its description of the machine alone.
-MACHINE = ("/proc/", "/sys/", "/etc/")
+MACHINE = ("/proc/", "/sys/", "/etc/", "/usr/lib/os-release")
 
 
 @dataclasses.dataclass(frozen=True)
