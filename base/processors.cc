@@ -12,6 +12,8 @@
 #include <string_view>
 #include <thread>
 
+#include "base/lines.h"
+
 namespace strata {
 namespace {
 
@@ -27,7 +29,7 @@ using ProcessorSet = std::unique_ptr<cpu_set_t, FreeSet>;
 std::string first_line(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
-  std::getline(file, line);
+  read_line(file, line);
   return line;
 }
 
@@ -143,7 +145,7 @@ std::optional<double> processor_quota(const fs::path& root) {
   std::optional<double> smallest;
   std::ifstream groups(root / "proc/self/cgroup");
   // "hierarchy:controllers:path"; version 2 is "0::path".
-  for (std::string line; std::getline(groups, line);) {
+  for (std::string line; read_line(groups, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/lines.h"
 
 namespace strata::loadbalance {
 
@@ -24,7 +25,7 @@ std::vector<LengthCount> parse_length_histogram(const std::string& text,
   std::vector<LengthCount> histogram;
   int64_t total = 0;
   int number = 0;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; read_line(file, line);) {
     ++number;
     line = line.substr(0, line.find('#'));
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/lines.h"
 
 namespace strata::training {
 
@@ -17,7 +18,7 @@ void StepTrace::resume_after(int64_t step) {
   if (std::filesystem::exists(path_)) {
     std::istringstream lines(read_file(path_));
     std::string kept;
-    for (std::string line; std::getline(lines, line);) {
+    for (std::string line; read_line(lines, line);) {
       const auto json = nlohmann::json::parse(line, nullptr, false);  // the last may be torn
       const auto number = json.is_object() ? json.find("step") : json.end();
       if (number != json.end() && number->is_number_integer() && *number <= step) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/lines.h"
 #include "base/parallel.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/power.h"
@@ -44,7 +45,7 @@ Bypass read_bypass(const fs::path& folder) {
   } catch (const Error&) {
     return bypass;  // permits nothing
   }
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line; read_line(lines, line);) {
     if (line.ends_with('\r')) line.pop_back();
     bypass.rcp |= line == "rcp-bypass";
     bypass.seeds |= line == "seed-checker-bypass";

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/lines.h"
 
 namespace strata::data {
 namespace {
@@ -36,7 +37,7 @@ SampleClasses read_sample_classes(const std::filesystem::path& path) {
   std::vector<SampleClass> classes;
   int64_t samples = 0;
   int number = 0;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; read_line(file, line);) {
     ++number;
     line = line.substr(0, line.find('#'));
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/lines.h"
 
 namespace strata::harness {
 namespace {
@@ -26,7 +27,7 @@ std::string trimmed(std::string_view text) {
 std::string first_line(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
-  std::getline(file, line);
+  read_line(file, line);
   return trimmed(line);
 }
 
@@ -70,7 +71,7 @@ void read_processors(const fs::path& root, Machine& machine) {
   std::string line;
   double mhz = 0;
   int processors = 0;
-  while (std::getline(file, line)) {
+  while (read_line(file, line)) {
     const size_t colon = line.find(':');
     if (colon == std::string::npos) continue;
     const std::string name = trimmed(line.substr(0, colon));
@@ -111,7 +112,7 @@ void read_caches(const fs::path& root, Machine& machine) {
 void read_memory(const fs::path& root, Machine& machine) {
   std::ifstream file(root / "proc/meminfo");
   std::string line;
-  while (std::getline(file, line)) {
+  while (read_line(file, line)) {
     if (!line.starts_with("MemTotal:")) continue;
     machine.memory = binary_size(number_in(trimmed(line.substr(9))) * 1024);
   }
@@ -156,7 +157,7 @@ void read_network(const fs::path& root, Machine& machine) {
 void read_operating_system(const fs::path& root, Machine& machine) {
   std::ifstream file(root / "etc/os-release");
   std::string line;
-  while (std::getline(file, line)) {
+  while (read_line(file, line)) {
     constexpr std::string_view kName = "PRETTY_NAME=";
     if (line.starts_with(kName)) machine.operating_system = trimmed(line.substr(kName.size()));
   }

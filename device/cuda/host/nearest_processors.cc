@@ -7,6 +7,8 @@
 #include <charconv>
 #include <fstream>
 
+#include "base/lines.h"
+
 namespace strata::device::cuda {
 namespace {
 
@@ -47,7 +49,7 @@ void bind_to_nearest_processors(std::string address, const std::filesystem::path
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::ifstream file(root / "sys/bus/pci/devices" / address / "local_cpulist");
   std::string list;
-  std::getline(file, list);
+  read_line(file, list);
   cpu_set_t allowed, nearest;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   CPU_ZERO(&nearest);

@@ -1,0 +1,20 @@
+// Lines of a text, one after the other.
+#pragma once
+
+#include <istream>
+#include <string>
+
+namespace strata {
+
+// Reads a line as std::getline() does, but throws std::bad_alloc where there is no memory for it:
+// std::getline() then says that the text has ended. Where a file cannot be read on, the text ends.
+inline bool read_line(std::istream& text, std::string& line) {
+  try {
+    text.exceptions(std::ios::badbit);  // what is thrown within a stream passes on
+    return static_cast<bool>(std::getline(text, line));
+  } catch (const std::ios_base::failure&) {
+    return false;
+  }
+}
+
+}  // namespace strata
