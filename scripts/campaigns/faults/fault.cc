@@ -7,6 +7,7 @@
 //   STRATA_FAULT_RANK    where it is set, only calls of this rank of an MPI job count
 //   STRATA_FAULT_PLACES  a file of sizeof(Places) bytes: from where memory was asked for
 //   STRATA_FAULT_PLACE   where it is set, only calls from there count to n (see place())
+//   STRATA_FAULT_FROM    the first call for memory, of the libraries' too, that may be from there
 //   STRATA_FAULT_DEPTH   how many frames of a stack tell places apart
 //
 // Calls count while main() runs, on every thread and in forked children, and only those that the
@@ -77,7 +78,7 @@ struct Report {
 struct Place {
   std::atomic<uint64_t> name;  // see place(); 0: nothing is here
   std::atomic<uint64_t> calls;
-  std::atomic<uint64_t> first;  // the number of its first call among those of its kind
+  std::atomic<uint64_t> first;  // its first call among all calls for memory
 };
 // A hash table: a place stands at its name or after it. faults.py reads it.
 constexpr uint64_t kMostPlaces = 1 << 16;
@@ -91,7 +92,9 @@ Kind failing_kind = kKindCount;
 uint64_t failing_call = 0;
 int failing_error = 0;
 uint64_t failing_place = 0;  // 0: any
-std::atomic<uint64_t> calls_there = 0;
+uint64_t failing_from = 0;
+std::atomic<uint64_t> memory_calls = 0;  // of the program and of libraries
+std::atomic<uint64_t> calls_there = 0;   // from the failing place
 int place_depth = 0;
 std::atomic<bool> counting = false;
 // No thread allocates memory to learn that it is inside this library.
@@ -174,12 +177,12 @@ uint64_t place() {
   return name ? name : 1;
 }
 
-void note_place(uint64_t call) {
+void note_place() {
   const uint64_t name = place();
   for (uint64_t i = 0; i < kMostPlaces; ++i) {
     Place& here = places->places[(name + i) % kMostPlaces];
     uint64_t found = 0;
-    if (here.name.compare_exchange_strong(found, name)) here.first = call;
+    if (here.name.compare_exchange_strong(found, name)) here.first = memory_calls.load();
     if (found != 0 && found != name) continue;
     ++here.calls;
     return;
@@ -190,13 +193,14 @@ void note_place(uint64_t call) {
 bool is_chosen(Kind kind) {
   if (failing_place != 0) return place() == failing_place && ++calls_there == failing_call;
   const uint64_t call = ++report->counts[kind];
-  if (places && kind == kMemory) note_place(call);
+  if (places && kind == kMemory) note_place();
   return kind == failing_kind && call == failing_call;
 }
 
 // Counts a call. True, with errno, where it is the one to fail.
 bool fails(Kind kind, const char* call, const char* path, void* caller) {
   if (!counting || inside || !matters(kind)) return false;
+  if (kind == kMemory && ++memory_calls < failing_from) return false;
   inside = true;
   const int before = errno;
   // A place that was noted is the program's.
@@ -279,6 +283,8 @@ __attribute__((constructor)) void begin() {
   places = map_file<Places>("STRATA_FAULT_PLACES");
   if (const char* name = std::getenv("STRATA_FAULT_PLACE"))
     failing_place = std::strtoull(name, nullptr, 16);
+  if (const char* from = std::getenv("STRATA_FAULT_FROM"))
+    failing_from = std::strtoull(from, nullptr, 10);
   if (const char* depth = std::getenv("STRATA_FAULT_DEPTH")) place_depth = std::atoi(depth);
   const char* kind = std::getenv("STRATA_FAULT_KIND");
   for (int i = 0; kind && i < kKindCount; ++i) {

@@ -54,6 +54,20 @@ PLACE = struct.Struct("3Q")
 MOST_PLACES = 1 << 16
 
 
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where memory is asked for, `calls` times, from the `first` of all calls for memory on."""
+
+    name: int
+    calls: int = 1
+    first: int = 0
+
+    @property
+    def start(self):
+        """Where to begin to look for it: threads make more and fewer calls from run to run."""
+        return self.first * 9 // 10 - 200
+
+
 @dataclasses.dataclass
 class Fault:
     """The `at`th call of a kind fails as `reason` says; the rest is known after the run."""
@@ -61,7 +75,7 @@ class Fault:
     kind: str
     at: int  # among the calls from `place`
     reason: int
-    place: int = 0  # 0: any
+    place: Place | None = None  # None: any
     happened: bool = False
     call: str = ""
     path: str = ""
@@ -120,7 +134,8 @@ class Bench:
             self.places_file.write_bytes(bytes(MOST_PLACES * PLACE.size))
             settings.append(f"STRATA_FAULT_PLACES={self.places_file}")
         if fault and fault.place:
-            settings.append(f"STRATA_FAULT_PLACE={fault.place:x}")
+            settings += [f"STRATA_FAULT_PLACE={fault.place.name:x}",
+                         f"STRATA_FAULT_FROM={max(fault.place.start, 0)}"]
         if fault:
             settings += [f"STRATA_FAULT_KIND={fault.kind}", f"STRATA_FAULT_AT={fault.at}",
                          f"STRATA_FAULT_AS={fault.reason}"]
@@ -147,9 +162,9 @@ class Bench:
         return dict(zip(KINDS, values))
 
     def places(self):
-        """Where the last run that counted asked for memory, by first call: (name, calls)."""
-        found = [row for row in PLACE.iter_unpack(self.places_file.read_bytes()) if row[0]]
-        return [(name, calls) for name, calls, _ in sorted(found, key=lambda row: row[2])]
+        """Where the last run that counted asked for memory, by first call."""
+        rows = PLACE.iter_unpack(self.places_file.read_bytes())
+        return sorted((Place(*row) for row in rows if row[0]), key=lambda place: place.first)
 
     def _read_report(self, fault):
         values = REPORT.unpack(self.report.read_bytes())
@@ -181,10 +196,10 @@ def calls_to_fail(count, options):
 
 def places_to_fail(places, done, which):
     """(at, place) of places that are not in `done`, which they then are."""
-    for place, calls in places:
-        if place not in done and (which == "first" or calls > 1):
-            done.add(place)
-            yield (1 if which == "first" else calls), place
+    for place in places:
+        if place.name not in done and (which == "first" or place.calls > 1):
+            done.add(place.name)
+            yield (1 if which == "first" else place.calls), place
 
 
 # Where a library ends the process and the program can do nothing about it.
@@ -223,7 +238,7 @@ def judge_of(bench, command):
 
 
 def as_replay(command, fault):
-    place = f"@{fault.place:x}" if fault.place else ""
+    place = f"@{fault.place.name:x}" if fault.place else ""
     return f"{command.name}:{fault.kind}{place}:{fault.at}:{fault.reason_name}"
 
 
@@ -282,7 +297,7 @@ def run_campaign(bench, commands, options):
             if counts[kind] == 0:
                 continue
             tally = tallies[command.name, kind] = Tally(calls=counts[kind])
-            calls = [(at, 0) for at in calls_to_fail(counts[kind], options)]
+            calls = [(at, None) for at in calls_to_fail(counts[kind], options)]
             if options.places and kind == "memory":
                 tally.places = len(bench.places())
                 calls = list(places_to_fail(bench.places(), done, options.places))
@@ -336,7 +351,7 @@ def replay(bench, text):
     command = next(command for command in COMMANDS if command.name == name)
     reasons = {"short": SHORT, **{name: number for number, name in errno.errorcode.items()}}
     fault = Fault(kind, int(at), reasons[reason[0]] if reason else KINDS[kind][0],
-                  int(place or "0", 16))
+                  Place(int(place, 16)) if place else None)
     outcome, violations = judge_run(bench, judge_of(bench, command), command, fault)
     print(f"{fault.call} {fault.path} failed with {fault.reason_name}, called from")
     print("\n".join(f"    {place}" for place in bench.sources([fault.stack])[0]))
