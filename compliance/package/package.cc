@@ -226,6 +226,16 @@ Section check_description(const fs::path& file, const PackageOptions& options,
   }
 }
 
+// Nothing where that cannot be read, which is then in `unread`.
+std::string division_of(const fs::path& system, ListingProblems& unread) {
+  try {
+    return system_division(system);
+  } catch (const ReadError& error) {
+    if (std::ranges::find(unread, error.what()) == unread.end()) unread.push_back(error.what());
+    return {};
+  }
+}
+
 // A package whose folders are known but whose logs are not yet read.
 PackageVerdict begin_package(const fs::path& directory, const PackageOptions& options) {
   std::error_code error;
@@ -252,7 +262,7 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
     verdict.skipped =
         std::find(benchmarks.begin(), benchmarks.end(), folder.benchmark) == benchmarks.end();
     const fs::path system = package.path / "systems" / (folder.system + ".json");
-    verdict.division = system_division(system);
+    verdict.division = division_of(system, package.unread);
     if (!fs::is_regular_file(system, error)) {
       const std::string what = what_is_at(system);
       verdict.sections.push_back(

@@ -43,7 +43,7 @@ struct PackageVerdict {
   std::string submitter;
   std::vector<Section> systems;  // a description each; and folders that cannot be listed
   std::vector<FolderVerdict> folders;
-  ListingProblems unread;  // folders that cannot be listed and logs that cannot be read
+  ListingProblems unread;  // folders that cannot be listed, files that cannot be read
 
   Outcome outcome() const;
   bool passed() const { return outcome() == Outcome::kPassed; }

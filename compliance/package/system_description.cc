@@ -183,6 +183,8 @@ std::string system_division(const std::filesystem::path& path) {
     if (!contents || contents->kind() != Kind::kDict) return {};
     const Value* division = contents->dict().find("division");
     return division != nullptr && division->kind() == Kind::kStr ? division->text() : std::string();
+  } catch (const ReadError&) {
+    throw;
   } catch (const Error&) {
     return {};  // the checks of the description say it
   }

@@ -16,7 +16,7 @@ Section check_system_description(const std::filesystem::path& path, std::string_
 Section check_system_text(std::string_view json, const std::string& name, std::string_view usage,
                           std::string_view ruleset);
 
-// The "division" field; empty where it cannot be read.
+// The "division" field; empty where there is none. Throws ReadError where nobody can tell.
 std::string system_division(const std::filesystem::path& path);
 
 }  // namespace strata::compliance

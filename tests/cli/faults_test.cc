@@ -91,5 +91,22 @@ TEST_F(Faults, WhatTheSystemDoesNotHandOverIsNamed) {
   }
 }
 
+TEST_F(Faults, ADivisionThatCannotBeReadIsNotNone) {
+  STRATA_NEEDS_FAULTS();
+  folder_.write("Acme/systems/good.json", R"({"division": "closed"})");
+  const std::vector<std::string> command = {"check", "package", path("Acme")};
+  const ProcessResult good = strata({}, command).result;
+  ASSERT_NE(good.out.find("closed"), std::string::npos) << good.out;
+  int refused = 0;
+  for (int at = 1;; ++at) {
+    const FaultyRun run = strata({"open", at, EMFILE}, command);
+    if (!run.failed) break;
+    if (run.result.err.find("good.json") == std::string::npos) continue;
+    ++refused;
+    EXPECT_EQ(run.result.exit_code, 2) << at << ": " << run.result.out << run.result.err;
+  }
+  EXPECT_EQ(refused, 2);  // the checks of the description, and its division
+}
+
 }  // namespace
 }  // namespace strata::cli
