@@ -42,7 +42,13 @@ class MemoryFile {
     }
     ::lseek(descriptor_, 0, SEEK_SET);
   }
-  std::string contents() const { return read_file(fmt::format("/proc/self/fd/{}", descriptor_)); }
+  std::string contents() const {
+    try {
+      return read_file(fmt::format("/proc/self/fd/{}", descriptor_));
+    } catch (const Error& error) {
+      fail("what gnuplot wrote is lost: {}", error.what());
+    }
+  }
 
  private:
   static const char* reason() { return std::strerror(errno); }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -106,6 +107,29 @@ TEST_F(Faults, ADivisionThatCannotBeReadIsNotNone) {
     EXPECT_EQ(run.result.exit_code, 2) << at << ": " << run.result.out << run.result.err;
   }
   EXPECT_EQ(refused, 2);  // the checks of the description, and its division
+}
+
+TEST_F(Faults, AMessageSaysThatGnuplotWroteWhatCannotBeRead) {
+  STRATA_NEEDS_FAULTS();
+  folder_.write("bin/gnuplot", "#!/bin/sh\necho a picture\n");
+  fs::permissions(path("bin/gnuplot"), fs::perms::owner_all);
+  const std::string search = std::getenv("PATH");
+  ::setenv("PATH", (path("bin") + ":" + search).c_str(), 1);
+  const std::vector<std::string> command = {"plot", "curves", path("Acme"), "-o", path("x.svg")};
+  EXPECT_EQ(strata({}, command).result.exit_code, 0);
+  int of_gnuplot = 0;
+  for (int at = 1;; ++at) {
+    const FaultyRun run = strata({"read", at, EIO}, command);
+    if (!run.failed) break;
+    if (run.result.exit_code == 0) continue;  // a look at the machine
+    EXPECT_NE(run.result.err.find("strata: "), std::string::npos) << at << ": " << run.result.err;
+    const bool named = run.result.err.find("gnuplot") != std::string::npos;
+    EXPECT_TRUE(named || run.result.err.find("/proc/self") == std::string::npos)
+        << at << ": " << run.result.err;
+    of_gnuplot += named;
+  }
+  EXPECT_GT(of_gnuplot, 0);
+  ::setenv("PATH", search.c_str(), 1);
 }
 
 }  // namespace
