@@ -411,7 +411,7 @@ dirent* readdir(DIR* folder) {
 }
 int memfd_create(const char* name, unsigned flags) noexcept {
   REAL(memfd_create);
-  return fails(kOpen, "memfd_create", name, CALLER) ? -1 : real(name, flags);
+  return fails(kOpen, "memfd_create", "/memfd:", CALLER) ? -1 : real(name, flags);
 }
 // A file whose close fails is closed all the same.
 int close(int fd) {
