@@ -20,7 +20,7 @@ class Error : public std::runtime_error {
 };
 
 // A file that is there and that the system does not hand over (no descriptor, a failing disk, no
-// permission): of what it holds nothing is known.
+// permission), or that there is no memory for: of what it holds nothing is known.
 class ReadError : public Error {
  public:
   using Error::Error;

@@ -197,7 +197,8 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
   try {
     bytes.reserve(static_cast<size_t>(status.st_size));
   } catch (const std::exception&) {
-    fail("{}: its {} bytes do not fit in memory", path.string(), status.st_size);
+    throw ReadError(
+        fmt::format("{}: its {} bytes do not fit in memory", path.string(), status.st_size));
   }
   char buffer[1 << 16];
   for (;;) {

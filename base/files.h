@@ -14,7 +14,7 @@ inline constexpr uint64_t kAnySize = UINT64_MAX;
 
 // The bytes of `path`, a regular file or a link to one. Throws Error, naming what is there instead,
 // for anything else (a folder, FIFO, device, dangling link) and for a file of more than
-// `most_bytes`; ReadError where it is there and cannot be opened or read.
+// `most_bytes`; ReadError where it is there and cannot be opened, read or held in memory.
 std::string read_file(const std::filesystem::path& path, uint64_t most_bytes = kAnySize);
 
 // What is at `path`, in words that follow "is": "not there", "a regular file", "a folder", "a
