@@ -155,6 +155,8 @@ Calibration calibrate(std::span<const MeasuredStep> steps) {
   costs.per_sample = (*fit)[0];
   costs.per_step = (*fit)[1];
   costs.between_nodes = (*fit)[2];
+  for (const MeasuredStep& step : steps) costs.update = std::max(costs.update, step.update);
+  costs.update = std::min(costs.update, costs.per_step);
   for (const auto& [parts, value] : observations) {
     calibration.residuals.push_back(parts[0] * (*fit)[0] + parts[1] * (*fit)[1] +
                                     parts[2] * (*fit)[2] - value);

@@ -23,6 +23,7 @@ struct MeasuredStep {
   int64_t micro_batches = 1;
   double imbalance = 1;             // the slowest rank's work over the mean
   double seconds = 0;               // of a step, with its share of an evaluation if there is one
+  double update = 0;                // of it, of the optimizer, where that was measured
   double steps_per_evaluation = 0;  // 0: `seconds` holds no evaluation
   std::optional<double> evaluation_seconds;  // where it was measured
 
@@ -37,6 +38,7 @@ struct StepCosts {
   double per_step = 0;       // seconds of a step of one micro-batch, whatever it holds
   double between_nodes = 0;  // seconds that a step takes longer on several nodes
   double repeated = 0.5;     // share of per_step that every further micro-batch takes again
+  double update = 0;         // of per_step, the optimizer's; 0 where it is not known
 };
 
 struct Calibration {

@@ -53,6 +53,9 @@ MeasuredStep parse_measured_step(std::string_view text, const std::string& name)
   step.ranks = std::llround(number_above_zero(fields, "ranks", name));
   step.batch = number_above_zero(fields, "sequences_per_step", name);
   step.seconds = number_above_zero(*seconds, "step", name);
+  if (seconds->contains("update") && (*seconds)["update"] != 0) {
+    step.update = number_above_zero(*seconds, "update", name);
+  }
   step.micro_batches = micro_batches_of(fields, step.samples_per_rank(), name);
   return step;
 }

@@ -15,8 +15,11 @@ double exposed_communication(std::span<const double> seconds, std::span<const do
   return exposed;
 }
 
-double exposed_communication(double communication, double tail, double backward) {
-  return std::max(tail * communication, communication - backward);
+double exposed_communication(const Pieces& pieces, int64_t layers, double backward) {
+  const double share = 1.0 / static_cast<double>(layers);
+  return std::max({pieces.layers * share + pieces.late,
+                   pieces.layers + pieces.late - backward * (1 - share),
+                   pieces.total() - backward});
 }
 
 double all_reduce_seconds(const Link& link, double bytes, int64_t ranks) {
@@ -32,6 +35,22 @@ double bubble_share(int64_t stages, int64_t runs, int64_t micro_batches) {
 
 double bubble_with(const BubbleParts& parts) {
   return std::max(parts.paper + parts.messages, parts.heads);
+}
+
+double pass_bubble(const PipelinePass& pass) {
+  const auto n = static_cast<double>(pass.micro_batches);
+  const auto stages = static_cast<double>(pass.stages), runs = static_cast<double>(pass.runs);
+  const double last = n * std::max(pass.run, pass.message);
+  const double first = std::max(last, stages * (pass.run + pass.message));
+  return (runs - 1) * first + last + (stages - 1) * (pass.run + pass.message) - n * runs * pass.run;
+}
+
+double longest_backward_share(int64_t modules, int64_t layers, double heads_share) {
+  const int64_t each = layers / modules, most = each + (layers % modules > 0 ? 1 : 0);
+  const auto all = static_cast<double>(layers);
+  return std::max(2 * static_cast<double>(each) / all + heads_share,
+                  static_cast<double>(most) / all) /
+         (1 + heads_share);
 }
 
 int64_t message_bytes(int64_t runs, int64_t tokens, int64_t hidden, int64_t element_bytes) {

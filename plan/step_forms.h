@@ -13,8 +13,18 @@ namespace strata::plan {
 // tail x C and C - B, for C seconds in all and B of backward (Lamy-Poirier, arXiv 2106.02679).
 double exposed_communication(std::span<const double> seconds, std::span<const double> before_end);
 
-// The same of so many layers that they need not be counted: max(tail C, C - B).
-double exposed_communication(double communication, double tail, double backward);
+// Seconds of communication by when what it sends is complete.
+struct Pieces {
+  double early = 0;   // when backward begins
+  double layers = 0;  // with the layers, equally much each
+  double late = 0;    // when backward ends
+
+  double total() const { return early + layers + late; }
+};
+// The same of L layers that take equal parts of backward. What is left grows linearly from layer to
+// layer, so that it is the largest of three: (layers) / L + late, layers + late - B (L - 1) / L,
+// all - B. For many layers and nothing early: max(tail C, C - B).
+double exposed_communication(const Pieces& pieces, int64_t layers, double backward);
 
 // What connects ranks.
 struct Link {
@@ -41,6 +51,25 @@ struct BubbleParts {
 // Stage 0 takes micro-batches through the heads while it waits for the other stages: only what does
 // not fit in there counts. Of more micro-batches than stages, behind which later messages hide.
 double bubble_with(const BubbleParts& parts);
+
+// What the stages of a pipeline do in one direction.
+struct PipelinePass {
+  int64_t stages = 1;
+  int64_t runs = 1;  // of layers on a stage, see bubble_share
+  int64_t micro_batches = 1;
+  double run = 0;      // seconds of one micro-batch through one run
+  double message = 0;  // seconds of what it then sends to the next stage
+};
+// Seconds that it takes longer than n R run: the last stage begins (P - 1) (run + message) late; a
+// run takes the link n messages; and a further one begins when the first micro-batch has come
+// round, P (run + message) after it began. Without messages, and for n of at least P, the paper's
+// (P - 1) run, which is bubble_share of the ideal time.
+double pass_bubble(const PipelinePass& pass);
+
+// Share of backward that the rank of a ring of K modules does that does most: the first has two of
+// them, with heads and embeddings, which take `heads_share` of the layers' time (Yang et al., arXiv
+// 1909.06695). Layers left over are dealt from the second module on.
+double longest_backward_share(int64_t modules, int64_t layers, double heads_share);
 
 // That a stage sends others in a step: 2 R T H c, for T tokens of all micro-batches.
 int64_t message_bytes(int64_t runs, int64_t tokens, int64_t hidden, int64_t element_bytes);

@@ -16,66 +16,165 @@ constexpr double kBackwardShare = 1 - kForwardShare;
 
 double count(int64_t number) { return static_cast<double>(number); }
 
-int64_t replicas(const StepInput& input) { return input.ranks / input.layout.stages; }
+int64_t replicas(const StepInput& input) {
+  return input.layout.modules > 1 ? 1 : input.ranks / input.layout.stages;
+}
 
 // Of layers that follow each other on a stage.
 int64_t runs_of_stage(const ModelShape& shape, const Layout& layout) {
   return layout.modular ? shape.layers / layout.stages : 1;
 }
 
-double gradient_bytes(const ModelShape& shape, const Layout& layout) {
-  return shape.parameters / count(layout.stages) * shape.gradient_bytes;
+// Of the first stage, which has the embeddings and so most parameters.
+double parameters_of_stage(const ModelShape& shape, const Layout& layout) {
+  return shape.parameters * (shape.tail + (1 - shape.tail) / count(layout.stages));
 }
 
-// Bytes that a step sends over those of one all-reduce, whose halves are a scatter and a gather.
-double volume(const Layout& layout) {
-  const double rounds = layout.order == Order::kMicroBatch ? count(layout.micro_batches) : 1;
-  switch (layout.sharding) {
-    case Sharding::kNone:
-    case Sharding::kState:
-      return 1;
-    case Sharding::kGradients:
-      return (rounds + 1) / 2;
-    case Sharding::kAll:
-      return 1.5 * rounds;
+// Of all layers: what goes forward once more.
+double recomputed(const ModelShape& shape, const Layout& layout) {
+  return layout.recompute ? kForwardShare / (1 + shape.heads_share) : 0;
+}
+
+// Seconds of a rank's work. One pass over gradients hides behind one backward: of a micro-batch, or
+// in layer order of all of them.
+struct Passes {
+  double rounds = 1;  // of sharded gradients or weights, in a step
+  double forward = 0, backward = 0;
+};
+
+Passes passes_of(const ModelShape& shape, const Layout& layout, double samples) {
+  // In a modular pipeline a layer's gradients are complete early, as in layer order.
+  const bool at_once = layout.order == Order::kLayer || (layout.stages > 1 && layout.modular);
+  const double parts = at_once ? 1 : count(layout.micro_batches);
+  return {.rounds = layout.sharding >= Sharding::kGradients ? parts : 1,
+          .forward = kForwardShare * samples / parts,
+          .backward = (kBackwardShare + recomputed(shape, layout)) * samples / parts};
+}
+
+// Different words among that many tokens, at most: words drawn evenly.
+double words_in(const ModelShape& shape, double tokens) {
+  const double words = shape.tail * shape.parameters / count(shape.hidden);
+  return words * (1 - std::exp(-tokens / words));
+}
+
+// Of a pass that takes `seconds` for all gradients of the first stage.
+Pieces pieces_of(const ModelShape& shape, const StepInput& input, double seconds) {
+  const double tail = shape.tail * shape.parameters / parameters_of_stage(shape, input.layout);
+  if (!input.layout.early_words) return {0, (1 - tail) * seconds, tail * seconds};
+  const double late =
+      words_in(shape, input.batch * shape.mean_tokens) * count(shape.hidden) / shape.parameters;
+  return {tail * seconds, (1 - tail) * seconds, late * seconds};
+}
+
+// Seconds of sending the first stage's gradients to their shards, and its weights from there.
+struct Halves {
+  double reduce = 0, gather = 0;
+};
+
+// Weights that are not in memory are gathered for forward and for backward, a layer ahead; what
+// forward leaves there, two layers, backward need not gather. Heads and embeddings stay for the
+// step. Gradients of two layers have memory, in which they wait for the link.
+double exposed_of_shards(const ModelShape& shape, const Layout& layout, const Passes& passes,
+                         const Halves& halves) {
+  const double layer = (1 - shape.tail) / count(shape.layers);
+  const double inner = 1 - shape.tail - 2 * layer;
+  const double under_way = std::min(passes.forward, (shape.tail + 2 * layer) * halves.reduce);
+  double exposed = 0, gathered = 0;
+  if (layout.sharding == Sharding::kAll) {
+    gathered = inner * halves.gather;
+    const double others = std::max(0.0, gathered - passes.forward);
+    exposed += (shape.tail + layer) * halves.gather +
+               std::max(0.0, (1 - shape.tail - layer) * halves.gather - passes.forward) +
+               (passes.rounds - 1) * others;
   }
-  return 1;
+  const double round = gathered + halves.reduce - passes.backward - under_way;
+  return exposed + (passes.rounds - 1) * std::max(0.0, round);
 }
 
-// Seconds of work beside which communication may go on.
-double hiding(const Layout& layout, double compute) {
-  if (layout.sharding == Sharding::kAll) return compute;
-  const bool throughout = layout.order == Order::kLayer || layout.sharding == Sharding::kGradients;
-  return kBackwardShare * compute / (throughout ? 1 : count(layout.micro_batches));
+double exposed_on_network(const ModelShape& shape, const StepInput& input, double samples) {
+  const Layout& layout = input.layout;
+  const double parameters = parameters_of_stage(shape, layout);
+  const auto half = [&](double bytes) {
+    return all_reduce_seconds(*input.network, parameters * bytes, replicas(input)) / 2;
+  };
+  const Halves halves{
+      half(shape.gradient_bytes),
+      half(layout.sharding == Sharding::kNone ? shape.gradient_bytes : shape.compute_bytes)};
+  const Passes passes = passes_of(shape, layout, samples);
+  const bool gathers_later = layout.sharding == Sharding::kAll;
+  const double both = halves.reduce + (gathers_later ? 0 : halves.gather);
+  const double backward = passes.backward;
+  const int64_t layers = shape.layers / layout.stages;
+  const auto exposed = [&](double seconds) {
+    return exposed_communication(pieces_of(shape, input, seconds), layers, backward);
+  };
+  double last = 0;
+  if (layout.clip == Clip::kBeforeAllReduce) {
+    last = both;  // the norm needs all of backward
+  } else if (layout.clip == Clip::kAfterAllReduce && layout.sharding != Sharding::kNone &&
+             !gathers_later) {
+    last = exposed(halves.reduce) + halves.gather;  // no weight changes before the norm is known
+  } else if (gathers_later) {
+    const double inner = 1 - shape.tail - 2 * (1 - shape.tail) / count(shape.layers);
+    last = std::max(exposed(both), both + inner * halves.gather - backward);
+  } else {
+    last = exposed(both);
+  }
+  if (layout.sharding < Sharding::kGradients) return last;
+  return last + exposed_of_shards(shape, layout, passes, halves);
 }
 
 double exposed(const Calibration& calibration, const ModelShape& shape, const StepInput& input,
-               double compute) {
-  if (input.nodes < 2) return 0;
+               double samples) {
+  if (input.nodes < 2 || input.layout.modules > 1) return 0;
   if (!input.network) return calibration.costs.between_nodes;
-  const double seconds =
-      volume(input.layout) *
-      all_reduce_seconds(*input.network, gradient_bytes(shape, input.layout), replicas(input));
-  return exposed_communication(seconds, shape.tail, hiding(input.layout, compute));
+  const double seconds = exposed_on_network(shape, input, samples);
+  // Other buckets are updated meanwhile, unless all wait for the norm.
+  if (input.layout.clip == Clip::kAfterAllReduce) return seconds;
+  return std::max(0.0, seconds - calibration.costs.update);
 }
 
-// One micro-batch's way to the last stage and back.
-double way_through_stages(const ModelShape& shape, const StepInput& input) {
+// Of what one micro-batch sends from block to block.
+double message_seconds(const ModelShape& shape, const StepInput& input) {
   if (!input.network) return 0;
   const double tokens =
       input.batch / count(replicas(input)) / count(input.layout.micro_batches) * shape.mean_tokens;
   const double bytes = tokens * count(shape.hidden) * shape.compute_bytes;
-  return 2 * count(input.layout.stages - 1) *
-         (bytes / input.network->bytes_per_second + input.network->latency);
+  return bytes / input.network->bytes_per_second + input.network->latency;
+}
+
+double pipeline_bubble(const ModelShape& shape, const StepInput& input, double compute) {
+  const Layout& layout = input.layout;
+  PipelinePass pass{.stages = layout.stages,
+                    .runs = runs_of_stage(shape, layout),
+                    .micro_batches = layout.micro_batches,
+                    .message = message_seconds(shape, input)};
+  const auto of_pass = [&](double seconds) {
+    pass.run = seconds / count(pass.runs * layout.micro_batches);
+    return pass_bubble(pass);
+  };
+  const double again = recomputed(shape, layout);
+  const double all = 1 + again;
+  return std::max(
+      of_pass(kForwardShare / all * compute) + of_pass((kBackwardShare + again) / all * compute),
+      compute * shape.heads_share * count(layout.stages));
+}
+
+// What a step of modules takes longer than if ranks shared it: forward through one after another,
+// and backward, which delayed takes as long as it does on the rank that has most of it.
+double modules_bubble(const ModelShape& shape, const StepInput& input, double compute) {
+  const Layout& layout = input.layout;
+  const double whole = compute * count(input.ranks);
+  const double hops = count(layout.modules - 1) * (layout.delayed ? 1 : 2);
+  const double backward =
+      layout.delayed ? longest_backward_share(layout.modules, shape.layers, shape.heads_share) : 1;
+  return whole * (kForwardShare + kBackwardShare * backward) - compute +
+         hops * message_seconds(shape, input);
 }
 
 double bubble(const ModelShape& shape, const StepInput& input, double compute) {
-  const Layout& layout = input.layout;
-  if (layout.stages == 1) return 0;
-  return compute * bubble_with({.paper = bubble_share(layout.stages, runs_of_stage(shape, layout),
-                                                      layout.micro_batches),
-                                .heads = shape.heads_share * count(layout.stages),
-                                .messages = way_through_stages(shape, input) / compute});
+  if (input.layout.modules > 1) return modules_bubble(shape, input, compute);
+  return input.layout.stages > 1 ? pipeline_bubble(shape, input, compute) : 0;
 }
 
 }  // namespace
@@ -85,6 +184,12 @@ std::string_view name_of(Order order) { return order == Order::kLayer ? "layer" 
 std::string_view name_of(Sharding sharding) {
   constexpr std::array<std::string_view, 4> kNames = {"none", "state", "gradients", "all"};
   return kNames[static_cast<size_t>(sharding)];
+}
+
+std::string_view name_of(Clip clip) {
+  constexpr std::array<std::string_view, 4> kNames = {"none", "after_allreduce", "before_allreduce",
+                                                      "bucket_before_allreduce"};
+  return kNames[static_cast<size_t>(clip)];
 }
 
 std::string_view StepTime::binding() const {
@@ -100,12 +205,13 @@ StepTime predict_step(const Calibration& calibration, const ModelShape& shape,
                       const StepInput& input) {
   const StepCosts& costs = calibration.costs;
   StepTime step;
-  step.compute = costs.per_sample * input.batch / count(input.ranks);
+  const double samples = costs.per_sample * input.batch / count(input.ranks);
+  step.compute = samples * (1 + recomputed(shape, input.layout));
   step.imbalance = step.compute * (input.imbalance - 1);
   step.constant = costs.per_step * (1 + costs.repeated * count(input.layout.micro_batches - 1)) /
                   count(input.layout.stages);
   step.bubble = bubble(shape, input, step.compute);
-  step.exposed = exposed(calibration, shape, input, step.compute);
+  step.exposed = exposed(calibration, shape, input, samples);
   return step;
 }
 

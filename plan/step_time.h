@@ -26,8 +26,10 @@ struct ModelShape {
 
 enum class Order : uint8_t { kMicroBatch, kLayer };
 enum class Sharding : uint8_t { kNone, kState, kGradients, kAll };
+enum class Clip : uint8_t { kNone, kAfterAllReduce, kBeforeAllReduce, kBucketBeforeAllReduce };
 std::string_view name_of(Order order);
 std::string_view name_of(Sharding sharding);
+std::string_view name_of(Clip clip);  // as clip.mode has it
 
 // How ranks divide the work of a step.
 struct Layout {
@@ -36,6 +38,12 @@ struct Layout {
   int64_t micro_batches = 1;
   Order order = Order::kMicroBatch;
   Sharding sharding = Sharding::kNone;
+  Clip clip = Clip::kBucketBeforeAllReduce;
+  bool recompute = false;    // layers go forward again before their backward
+  bool early_words = false;  // the heads' part of the word embeddings' gradient is sent first
+  // Ouroboros: ranks are one fewer. Delayed: all go back at once.
+  int64_t modules = 1;
+  bool delayed = false;
 };
 
 // What is to be predicted.
