@@ -1,0 +1,304 @@
+#include "bench/plan_benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/statistics.h"
+#include "bench/devices/sleeping_device.h"
+#include "bench/synthetic_training.h"
+#include "comm/emulated/slow_link.h"
+#include "plan/model_shape.h"
+#include "training/options.h"
+
+namespace strata::bench {
+namespace {
+
+using config::AccumulationOrder;
+using config::ActivationPolicy;
+using config::ClipMode;
+using config::RunConfig;
+using config::Sharding;
+
+// Micro-batches have given numbers of tokens, so what counts as a sample is so many of them.
+constexpr double kSampleTokens = 100;
+constexpr ClipMode kModes[] = {ClipMode::kNone, ClipMode::kAfterAllReduce,
+                               ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce};
+
+struct Case {
+  std::string name;
+  RunConfig config;
+};
+
+RunConfig plain(RunConfig config, int micro_batches) {
+  config.batch.gradient_accumulation_steps = micro_batches;
+  config.batch.accumulation_order = AccumulationOrder::kMicroBatch;
+  config.batch.activations = ActivationPolicy::kKeep;
+  config.parallel.stages = 1;
+  config.optimizer.sharded = Sharding::kNone;
+  config.reduce.early_words = false;
+  config.reduce.half_layers = false;
+  config.ouroboros.modules = 1;
+  return config;
+}
+
+// Every schedule. With one micro-batch layer order is micro-batch order.
+std::vector<Case> schedules(const RunConfig& configured, int ranks, int micro_batches) {
+  const RunConfig base = plain(configured, micro_batches);
+  std::vector<Case> cases;
+  const auto add = [&](const std::string& name, const auto& change) {
+    cases.push_back({name, base});
+    change(cases.back().config);
+  };
+  for (const auto order : {AccumulationOrder::kMicroBatch, AccumulationOrder::kLayer}) {
+    if (micro_batches == 1 && order == AccumulationOrder::kLayer) continue;
+    const std::string name = config::name_of(order);
+    const auto in_order = [&](const std::string& what, const auto& change) {
+      add(name + what, [&](RunConfig& config) {
+        config.batch.accumulation_order = order;
+        change(config);
+      });
+    };
+    in_order("", [](RunConfig&) {});
+    in_order(", recompute",
+             [](RunConfig& config) { config.batch.activations = ActivationPolicy::kRecompute; });
+    in_order(", early words", [](RunConfig& config) { config.reduce.early_words = true; });
+    for (const Sharding sharded : {Sharding::kState, Sharding::kGradients, Sharding::kAll}) {
+      in_order(fmt::format(", sharded {}", config::name_of(sharded)),
+               [&](RunConfig& config) { config.optimizer.sharded = sharded; });
+    }
+  }
+  for (int stages = 2; stages <= ranks; ++stages) {
+    if (ranks % stages != 0) continue;
+    for (const auto pipeline : {bert::Pipeline::kContiguous, bert::Pipeline::kModular}) {
+      add(fmt::format("{}, {} stages", config::name_of(pipeline), stages), [&](RunConfig& config) {
+        config.parallel.stages = stages;
+        config.parallel.pipeline = pipeline;
+      });
+    }
+  }
+  for (const bool delayed : {false, true}) {
+    if (micro_batches > 1) break;
+    add(fmt::format("{} modules, {}", ranks + 1, delayed ? "delayed" : "without delay"),
+        [&](RunConfig& config) {
+          config.ouroboros.modules = ranks + 1;
+          config.ouroboros.warmup_steps = delayed ? 0 : std::numeric_limits<int>::max();
+        });
+  }
+  return cases;
+}
+
+plan::Layout layout_of(const RunConfig& config) {
+  return {.stages = config.parallel.stages,
+          .modular = config.parallel.pipeline == bert::Pipeline::kModular,
+          .micro_batches = config.batch.gradient_accumulation_steps,
+          .order = config.batch.accumulation_order == AccumulationOrder::kLayer
+                       ? plan::Order::kLayer
+                       : plan::Order::kMicroBatch,
+          .sharding = static_cast<plan::Sharding>(config.optimizer.sharded),
+          .clip = config.clip.mode == ClipMode::kNone             ? plan::Clip::kNone
+                  : config.clip.mode == ClipMode::kAfterAllReduce ? plan::Clip::kAfterAllReduce
+                  : config.clip.mode == ClipMode::kBeforeAllReduce
+                      ? plan::Clip::kBeforeAllReduce
+                      : plan::Clip::kBucketBeforeAllReduce,
+          .recompute = config.batch.activations == ActivationPolicy::kRecompute,
+          .early_words = config.reduce.early_words,
+          .modules = config.ouroboros.modules,
+          .delayed = config.ouroboros.modules > 1 && config.ouroboros.warmup_steps == 0};
+}
+
+struct Timed {
+  double step = 0, backward = 0;
+  std::string device;
+};
+
+class Measurement {
+ public:
+  Measurement(const RunConfig& config, const PlanBenchmarkOptions& options,
+              const training::Ranks& ranks)
+      : config_(config), options_(options), ranks_(ranks) {}
+
+  PlanBenchmark run();
+
+ private:
+  Timed measure(const RunConfig& config, const training::Ranks& ranks, int64_t tokens,
+                int steps) const;
+  void calibrate();
+  void measure_on(int ranks);
+  std::vector<Case> cases_of(int ranks, int micro_batches, bool note);
+
+  const RunConfig& config_;
+  const PlanBenchmarkOptions& options_;
+  const training::Ranks& ranks_;
+  PlanBenchmark result_;
+  std::vector<double> speeds_;
+  std::set<std::string> skipped_;
+  size_t done_ = 0, total_ = 0;
+};
+
+Timed Measurement::measure(const RunConfig& config, const training::Ranks& ranks, int64_t tokens,
+                           int steps) const {
+  const bool delayed = layout_of(config).delayed;
+  const int unmeasured = kUnmeasuredSteps + (delayed ? config.ouroboros.modules - 1 : 0);
+  SyntheticTraining training(
+      config, tokens, steps + unmeasured, ranks,
+      options_.sleeping_flops > 0 ? make_sleeping_device(options_.sleeping_flops) : nullptr);
+  const auto buckets = training.make_buckets(training.replicas(),
+                                             training::bucket_options(config, training.model()));
+  std::vector<double> seconds, backward;
+  for (int i = 0; i < steps + unmeasured; ++i) {
+    const auto step = training.timed_step(static_cast<size_t>(i), *buckets);
+    const double slowest_rank = slowest(ranks, step.seconds);
+    if (i < unmeasured) continue;
+    seconds.push_back(slowest_rank);
+    backward.push_back(step.compute.last_backward);
+  }
+  return {median(seconds), median(backward), training.backend().description()};
+}
+
+// Rank 0 alone; the others wait for its figures.
+void Measurement::calibrate() {
+  const auto alone = comm::make_single_communicator();
+  const training::Ranks one{*alone, ranks_.local};
+  constexpr int kTimes = 5, kLess = 3;
+  double backward = 0;
+  for (const int64_t tokens : {options_.micro_batch_tokens, options_.micro_batch_tokens / kLess}) {
+    double figures[2] = {};
+    if (ranks_.first()) {
+      const Timed timed = measure(plain(config_, 1), one, tokens, kTimes * options_.steps);
+      figures[0] = timed.step;
+      figures[1] = timed.backward;
+      result_.device = timed.device;
+    }
+    ranks_.communicator.all_reduce_sum(figures, 2, device::DType::kF64);
+    if (tokens == options_.micro_batch_tokens) backward = figures[1];
+    result_.calibrated.push_back({.name = fmt::format("one rank, {} tokens", tokens),
+                                  .batch = static_cast<double>(tokens) / kSampleTokens,
+                                  .seconds = figures[0]});
+  }
+  result_.calibration = plan::calibrate(result_.calibrated);
+  speeds_ = options_.speeds;
+  if (!speeds_.empty()) return;
+  // Two ranks send all gradients once each.
+  const double bytes = result_.shape.parameters * result_.shape.gradient_bytes;
+  for (const double share : {2.0, 1.0, 0.1}) speeds_.push_back(bytes / (share * backward));
+}
+
+// What configurations allow; what they do not is noted once.
+std::vector<Case> Measurement::cases_of(int ranks, int micro_batches, bool note) {
+  std::vector<Case> allowed;
+  for (Case& each : schedules(config_, ranks, micro_batches)) {
+    for (const ClipMode mode : kModes) {
+      each.config.clip.mode = mode;
+      const auto reason = reason_to_skip(each.config, ranks);
+      if (!reason) {
+        allowed.push_back(each);
+        continue;
+      }
+      const std::string name = fmt::format("{}, clip {}", each.name, config::name_of(mode));
+      if (note && skipped_.insert(name + *reason).second) {
+        result_.skipped.push_back({name, *reason});
+      }
+    }
+  }
+  return allowed;
+}
+
+void Measurement::measure_on(int count) {
+  const bool needed = ranks_.rank() < count;
+  const auto part = ranks_.communicator.split(needed ? 0 : 1);
+  for (const int micro_batches : options_.micro_batches) {
+    for (const Case& each : cases_of(count, micro_batches, true)) {
+      for (const double speed : speeds_) {
+        double seconds = 0;
+        if (needed) {
+          const auto network = comm::make_slow_link(part->duplicate(), {speed, 0});
+          const training::Ranks ranks{*network, {ranks_.rank(), count, ranks_.local.affinities}};
+          seconds = measure(each.config, ranks, options_.micro_batch_tokens, options_.steps).step;
+        }
+        const plan::StepInput input{.ranks = count,
+                                    .nodes = count,
+                                    .batch = result_.calibrated.front().batch * micro_batches *
+                                             count / each.config.parallel.stages /
+                                             (each.config.ouroboros.modules > 1 ? count : 1),
+                                    .network = plan::Link{0, speed},
+                                    .layout = layout_of(each.config)};
+        result_.steps.push_back(
+            {.name = each.name,
+             .ranks = count,
+             .micro_batches = micro_batches,
+             .clip = each.config.clip.mode,
+             .bytes_per_second = speed,
+             .measured = seconds,
+             .predicted = plan::predict_step(result_.calibration, result_.shape, input)});
+        if (options_.progress) options_.progress(++done_, total_);
+      }
+    }
+  }
+  ranks_.communicator.barrier();
+}
+
+PlanBenchmark Measurement::run() {
+  const bert::BertConfig bert = training::make_bert_config(config_);
+  result_.micro_batch_tokens = options_.micro_batch_tokens;
+  result_.shape = plan::shape_of({.layers = bert.layers,
+                                  .hidden = bert.hidden_size,
+                                  .intermediate = bert.intermediate_size,
+                                  .heads = bert.heads,
+                                  .vocabulary = bert.vocab_size,
+                                  .positions = bert.max_positions});
+  result_.shape.mean_tokens = kSampleTokens;
+  result_.shape.gradient_bytes =
+      static_cast<double>(size_of(training::bucket_options(config_).reduce_dtype));
+  const auto device = options_.sleeping_flops > 0 ? make_sleeping_device(options_.sleeping_flops)
+                                                  : training::make_backend(config_, ranks_.local);
+  if (device->has_collectives()) {
+    fail("device.backend={}: a slower link than its own cannot be emulated", device->name());
+  }
+  result_.shape.compute_bytes = static_cast<double>(size_of(device->compute_dtype()));
+  calibrate();
+
+  std::vector<int> numbers = options_.ranks;
+  if (numbers.empty()) {
+    numbers.resize(static_cast<size_t>(ranks_.size()) - 1);
+    std::iota(numbers.begin(), numbers.end(), 2);
+  }
+  for (const int count : numbers) {
+    if (count < 2 || count > ranks_.size()) {
+      fail("--ranks {}: from 2 to the {} of this job", count, ranks_.size());
+    }
+    for (const int micro_batches : options_.micro_batches) {
+      total_ += cases_of(count, micro_batches, false).size() * speeds_.size();
+    }
+  }
+  for (const int count : numbers) measure_on(count);
+  return std::move(result_);
+}
+
+}  // namespace
+
+PlanDeviation deviation_of(const std::vector<PlannedStep>& steps) {
+  if (steps.empty()) return {};
+  std::vector<double> errors;
+  for (const PlannedStep& step : steps) errors.push_back(std::abs(step.error()));
+  return {median(errors), *std::ranges::max_element(errors)};
+}
+
+PlanBenchmark benchmark_plan(const RunConfig& config, const PlanBenchmarkOptions& options,
+                             const training::Ranks& ranks) {
+  if (ranks.size() == 1) {
+    fail(
+        "one rank communicates with nobody: start it on several, "
+        "scripts/mpirun.sh -n 4 strata bench plan ...");
+  }
+  return Measurement(config, options, ranks).run();
+}
+
+}  // namespace strata::bench

@@ -1,0 +1,24 @@
+// A model's shape from its dimensions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plan/step_time.h"
+
+namespace strata::plan {
+
+struct ModelDimensions {
+  int64_t layers = 24, hidden = 1024, intermediate = 4096, heads = 16;
+  int64_t vocabulary = 30522, positions = 512, types = 2;
+};
+
+// Parameters as BERT has them for pre-training. The heads' FLOPs are of 15 % masked tokens: 0.15 (V
+// + H) over L (4 H + 2 I), without attention's scores. What the last block completes: the words.
+ModelShape shape_of(const ModelDimensions& dimensions);
+
+// Of a config.json as Hugging Face's BERT has it. Throws Error with the key and the reason; `name`
+// stands for the path.
+ModelShape parse_model_shape(std::string_view json, const std::string& name);
+
+}  // namespace strata::plan
