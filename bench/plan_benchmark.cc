@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -85,7 +86,7 @@ std::vector<Case> schedules(const RunConfig& configured, int ranks, int micro_ba
     }
   }
   for (const bool delayed : {false, true}) {
-    if (micro_batches > 1) break;
+    if (micro_batches > 1 || ranks == 1) break;
     add(fmt::format("{} modules, {}", ranks + 1, delayed ? "delayed" : "without delay"),
         [&](RunConfig& config) {
           config.ouroboros.modules = ranks + 1;
@@ -132,6 +133,10 @@ class Measurement {
                 int steps) const;
   void calibrate();
   void measure_on(int ranks);
+  // One rank sends nothing, whatever the speed.
+  std::span<const double> speeds_of(int ranks) const {
+    return std::span(speeds_).first(ranks == 1 ? 1 : speeds_.size());
+  }
   std::vector<Case> cases_of(int ranks, int micro_batches, bool note);
 
   const RunConfig& config_;
@@ -216,7 +221,7 @@ void Measurement::measure_on(int count) {
   const auto part = ranks_.communicator.split(needed ? 0 : 1);
   for (const int micro_batches : options_.micro_batches) {
     for (const Case& each : cases_of(count, micro_batches, true)) {
-      for (const double speed : speeds_) {
+      for (const double speed : speeds_of(count)) {
         double seconds = 0;
         if (needed) {
           const auto network = comm::make_slow_link(part->duplicate(), {speed, 0});
@@ -267,15 +272,15 @@ PlanBenchmark Measurement::run() {
 
   std::vector<int> numbers = options_.ranks;
   if (numbers.empty()) {
-    numbers.resize(static_cast<size_t>(ranks_.size()) - 1);
-    std::iota(numbers.begin(), numbers.end(), 2);
+    numbers.resize(static_cast<size_t>(ranks_.size()));
+    std::iota(numbers.begin(), numbers.end(), 1);
   }
   for (const int count : numbers) {
-    if (count < 2 || count > ranks_.size()) {
-      fail("--ranks {}: from 2 to the {} of this job", count, ranks_.size());
+    if (count < 1 || count > ranks_.size()) {
+      fail("--ranks {}: from 1 to the {} of this job", count, ranks_.size());
     }
     for (const int micro_batches : options_.micro_batches) {
-      total_ += cases_of(count, micro_batches, false).size() * speeds_.size();
+      total_ += cases_of(count, micro_batches, false).size() * speeds_of(count).size();
     }
   }
   for (const int count : numbers) measure_on(count);

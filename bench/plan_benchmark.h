@@ -18,7 +18,7 @@ struct PlanBenchmarkOptions {
   int steps = 2;                   // measured of every layout, after one that is not
   int64_t micro_batch_tokens = 0;  // of every micro-batch
   double sleeping_flops = 0;       // of a device that sleeps; 0: device.backend
-  std::vector<int> ranks;          // at most those of the job; empty: 2, 3, ... of them
+  std::vector<int> ranks;          // at most those of the job; empty: 1, 2, ... of them
   std::vector<int> micro_batches = {1, 2, 4, 8};
   // Bytes a second of a rank. Empty: those at which two ranks' all-reduce takes twice a
   // micro-batch's backward, as long as it, and a tenth.

@@ -103,10 +103,10 @@ void print_table(const bench::PlanBenchmark& b) {
   }
   fmt::print("100 tokens take {:.3f} ms, a step {:.3f} ms whatever it holds\n\n",
              b.calibration.costs.per_sample * 1e3, b.calibration.costs.per_step * 1e3);
-  fmt::print("{:<30}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}\n", "ms", "clip", "ranks",
+  fmt::print("{:<33}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}\n", "ms", "clip", "ranks",
              "micro-batches", "Gbit/s", "measured", "predicted", "bubble", "exposed", "error");
   for (const bench::PlannedStep& step : b.steps) {
-    fmt::print("{:<30}{:<25}{:>6}{:>14}{:>9.3f}{:>10.1f}{:>11.1f}{:>9.1f}{:>9.1f}{:>+7.1f}%\n",
+    fmt::print("{:<33}{:<25}{:>6}{:>14}{:>9.3f}{:>10.1f}{:>11.1f}{:>9.1f}{:>9.1f}{:>+7.1f}%\n",
                step.name, config::name_of(step.clip), step.ranks, step.micro_batches,
                gigabits(step.bytes_per_second), step.measured * 1e3, step.predicted.total() * 1e3,
                step.predicted.bubble * 1e3, step.predicted.exposed * 1e3, 100 * step.error());
@@ -136,14 +136,13 @@ void add_bench_plan(CLI::App& bench) {
   const auto options = std::make_shared<BenchPlanOptions>();
   CLI::App* command = bench.add_subcommand(
       "plan", "Steps that 'strata plan' predicts from steps of one rank, beside what they take");
-  bench::PlanBenchmarkOptions& benchmark = options->benchmark;
   add_config_options(*command, options->run, ": model, precision, batch, optimizer, reduce",
                      "reduce.dtype=bf16")
       ->required();
-  command->add_option("--steps", benchmark.steps, "Steps of every layout to measure")
+  command->add_option("--steps", options->benchmark.steps, "Steps of every layout to measure")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_option("--tokens", benchmark.micro_batch_tokens, "Tokens a micro-batch")
+  command->add_option("--tokens", options->benchmark.micro_batch_tokens, "Tokens a micro-batch")
       ->check(CLI::Range(3, 1 << 24))
       ->capture_default_str();
   command
@@ -152,11 +151,12 @@ void add_bench_plan(CLI::App& bench) {
                    "of their own")
       ->check(a_speed());
   command
-      ->add_option("--ranks", benchmark.ranks,
-                   "Numbers of ranks (default: from 2 to those of the job)")
+      ->add_option("--ranks", options->benchmark.ranks,
+                   "Numbers of ranks (default: from 1 to those of the job)")
       ->delimiter(',')
-      ->check(CLI::Range(2, 1 << 20));
-  command->add_option("--accumulation", benchmark.micro_batches, "Numbers of micro-batches")
+      ->check(CLI::Range(1, 1 << 20));
+  command
+      ->add_option("--accumulation", options->benchmark.micro_batches, "Numbers of micro-batches")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 10))
       ->default_str("1,2,4,8");
