@@ -11,8 +11,10 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/plan_layout.h"
 #include "cli/progress.h"
 #include "loadbalance/plans/batch_plan.h"
+#include "plan/layout_checks.h"
 #include "plan/measured_step.h"
 #include "plan/published/series.h"
 #include "plan/report/report.h"
@@ -29,7 +31,7 @@ struct PlanCommand {
   std::vector<fs::path> measured, fit, check;
   std::vector<int64_t> ranks;
   std::vector<double> batches;
-  int64_t accumulation = 1;
+  PlanLayoutOptions layout;
   std::string strategy = "planned";
   std::string network;
   int64_t ranks_per_node = 0;  // 0: as calibrated
@@ -119,6 +121,7 @@ plan::Planner measured_planner(const PlanCommand& command) {
 }
 
 void set_options(const PlanCommand& command, plan::Planner& planner) {
+  planner.shape = command.layout.shape();
   if (!command.network.empty()) planner.network = parse_network(command.network);
   if (command.ranks_per_node > 0) planner.ranks_per_node = command.ranks_per_node;
   if (command.start) planner.start = {*command.start, 0};
@@ -136,19 +139,21 @@ void set_options(const PlanCommand& command, plan::Planner& planner) {
 }
 
 void predict(const PlanCommand& command, plan::PlanReport& report) {
+  const plan::Layout layout = command.layout.chosen();
   for (const int64_t ranks : command.ranks) {
     for (const double batch : command.batches) {
-      if (batch < static_cast<double>(command.accumulation)) {
-        fail("--accumulation {}: a batch of {} cannot be cut into so many", command.accumulation,
-             batch);
+      if (const auto reason = plan::refusal(report.planner.shape, ranks, batch, layout)) {
+        fail("{}", *reason);
       }
-      report.predictions.push_back(
-          report.planner.predict(ranks, batch, {.micro_batches = command.accumulation}));
+      report.predictions.push_back(report.planner.predict(ranks, batch, layout));
     }
   }
   if (command.search) {
-    report.search =
-        plan::search(report.planner, {command.ranks, command.batches, command.memory_gb * 1e9});
+    report.search = plan::search(report.planner, {.ranks = command.ranks,
+                                                  .batches = command.batches,
+                                                  .memory = command.memory_gb * 1e9,
+                                                  .clip = layout.clip,
+                                                  .recompute = layout.recompute});
   }
 }
 
@@ -283,10 +288,7 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   command->add_option("--batch", options->batches, "Global batch sizes to predict, in samples")
       ->delimiter(',')
       ->check(CLI::Range(1.0, 1e7));
-  command
-      ->add_option("--accumulation", options->accumulation, "Micro-batches that a step is cut into")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+  add_layout_options(*command, options->layout);
   command
       ->add_option(
           "--strategy", options->strategy,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "plan/layout_checks.h"
 
 namespace strata::plan {
 namespace {
@@ -58,10 +59,9 @@ std::vector<Layout> layouts_of(const ModelShape& shape, int64_t ranks, double ba
     for (int64_t n = 1; n <= std::min(samples, kMostMicroBatches); ++n) {
       if (samples % n != 0 || (stages > 1 && n < stages)) continue;
       if (stages > 1) {
-        // In a modular pipeline a layer's gradients are complete early, as in layer order.
         for (const Sharding sharding : {Sharding::kNone, Sharding::kState}) {
           layouts.push_back({stages, false, n, Order::kMicroBatch, sharding});
-          layouts.push_back({stages, true, n, Order::kLayer, sharding});
+          layouts.push_back({stages, true, n, Order::kMicroBatch, sharding});
         }
         continue;
       }
@@ -99,7 +99,10 @@ SearchResult search(const Planner& planner, const SearchSpace& space) {
   double least = std::numeric_limits<double>::infinity();
   for (const int64_t ranks : space.ranks) {
     for (const double batch : space.batches) {
-      for (const Layout& layout : layouts_of(planner.shape, ranks, batch)) {
+      for (Layout layout : layouts_of(planner.shape, ranks, batch)) {
+        layout.clip = space.clip;
+        layout.recompute = space.recompute;
+        if (refusal(planner.shape, ranks, batch, layout)) continue;
         ++result.tried;
         const double memory =
             rank_memory(planner.shape, {.ranks = ranks, .batch = batch, .layout = layout});

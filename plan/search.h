@@ -46,6 +46,9 @@ struct SearchSpace {
   std::vector<int64_t> ranks;
   std::vector<double> batches;
   double memory = 0;  // bytes of a rank, at most
+  // Of all layouts.
+  Clip clip = Layout{}.clip;
+  bool recompute = false;
 };
 
 struct SearchResult {
@@ -57,7 +60,8 @@ struct SearchResult {
 
 // Every number of stages that divides ranks and layers, every accumulation that divides a replica's
 // batch (with stages at least as many), both orders or both pipelines, and every sharding
-// that these allow. Throws Error where none fits into the memory, with the least that one needs.
+// that these and the clip mode allow (refusal() of layout_checks.h). Throws Error where none fits
+// into the memory, with the least that one needs.
 SearchResult search(const Planner& planner, const SearchSpace& space);
 
 }  // namespace strata::plan

@@ -78,7 +78,10 @@ double exposed_of_shards(const ModelShape& shape, const Layout& layout, const Pa
                          const Halves& halves) {
   const double layer = (1 - shape.tail) / count(shape.layers);
   const double inner = 1 - shape.tail - 2 * layer;
-  const double under_way = std::min(passes.forward, (shape.tail + 2 * layer) * halves.reduce);
+  // Beside the next forward, which else has the link to itself.
+  const double under_way = layout.sharding == Sharding::kAll
+                               ? 0
+                               : std::min(passes.forward, (shape.tail + 2 * layer) * halves.reduce);
   double exposed = 0, gathered = 0;
   if (layout.sharding == Sharding::kAll) {
     gathered = inner * halves.gather;
@@ -255,9 +258,11 @@ double rank_memory(const ModelShape& shape, const StepInput& input) {
   const double in_flight = all_in_flight ? count(layout.micro_batches) : 1;
   const double layer =
       layer_activation_bytes(tokens, count(shape.hidden), count(shape.intermediate),
-                             count(shape.heads), shape.compute_bytes, shape.master_bytes) +
-      tokens * count(shape.hidden) * shape.compute_bytes;  // what crosses to the next block
-  return bytes + in_flight * layer * count(shape.layers) / count(layout.stages);
+                             count(shape.heads), shape.compute_bytes, shape.master_bytes);
+  const double crossing = tokens * count(shape.hidden) * shape.compute_bytes;  // to the next block
+  const double layers = count(shape.layers) / count(layout.stages);
+  return bytes + in_flight * layers * crossing +
+         (layout.recompute ? 1 : in_flight * layers) * layer;
 }
 
 }  // namespace strata::plan

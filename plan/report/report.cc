@@ -50,6 +50,9 @@ std::string layout_text(const Layout& layout) {
   if (layout.stages == 1 && layout.micro_batches > 1) {
     text += fmt::format(" in {} order", name_of(layout.order));
   }
+  if (layout.recompute) text += ", recompute";
+  if (layout.early_words) text += ", early words";
+  if (layout.clip != Layout{}.clip) text += fmt::format(", clip {}", name_of(layout.clip));
   if (layout.sharding != Sharding::kNone) {
     text += fmt::format(", sharded: {}", name_of(layout.sharding));
   }
@@ -158,7 +161,10 @@ ordered_json to_json(const Prediction& prediction) {
             {"modular", layout.modular},
             {"micro_batches", layout.micro_batches},
             {"order", name_of(layout.order)},
-            {"sharding", name_of(layout.sharding)}}},
+            {"sharding", name_of(layout.sharding)},
+            {"clip", name_of(layout.clip)},
+            {"recompute", layout.recompute},
+            {"early_words", layout.early_words}}},
           {"imbalance", imbalance},
           {"step_seconds",
            {{"total", step.total()},

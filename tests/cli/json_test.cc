@@ -67,6 +67,10 @@ TEST_F(Json, OfBenchFitsTheirSchemas) {
       {"--config", tiny, "--steps", "1", "--tokens", "100", "--sleep", "1000", "--set",
        "batch.gradient_accumulation_steps=2", "--set", "clip.mode=after_allreduce"},
       2);
+  expect_bench_fits("plan",
+                    {"--config", tiny, "--steps", "1", "--tokens", "100", "--sleep", "1000",
+                     "--accumulation", "2", "--gbits", "1"},
+                    2);
   expect_bench_fits("balance", {"--ranks", "2", "--steps", "2", "--samples", "1000"});
   expect_bench_fits("cost", {"--config", path("run.yaml"), "--rounds", "1", "--tokens", "256"});
   expect_bench_fits("operations", {"--config", tiny, "--steps", "1", "--tokens", "100"});

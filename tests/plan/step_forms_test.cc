@@ -2,14 +2,51 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace strata::plan {
 namespace {
 
 TEST(StepForms, WhatOfManyLayersIsExposedIsTheLargerOfTwoTerms) {
-  // C = 8, tail 1/8.
-  EXPECT_EQ(exposed_communication(8, 0.125, 2), 6);
-  EXPECT_EQ(exposed_communication(8, 0.125, 7.5), 1);
-  EXPECT_EQ(exposed_communication(8, 0.125, 20), 1);
+  // C = 8, tail 1/8: max(tail C, C - B).
+  constexpr int64_t kMany = 1'000'000'000'000;
+  EXPECT_NEAR(exposed_communication({0, 7, 1}, kMany, 2), 6, 1e-9);
+  EXPECT_NEAR(exposed_communication({0, 7, 1}, kMany, 7.5), 1, 1e-9);
+  EXPECT_NEAR(exposed_communication({0, 7, 1}, kMany, 20), 1, 1e-9);
+}
+
+TEST(StepForms, WhatOfFewLayersIsExposedIsThatOfTheirBuckets) {
+  for (const double backward : {0.0, 1.0, 3.0, 7.0, 30.0}) {
+    // What is early, four layers of 2, what is late.
+    const std::vector<double> seconds = {1.5, 2, 2, 2, 2, 0.5};
+    const std::vector<double> before_end = {
+        backward, backward * 0.75, backward * 0.5, backward / 4, 0, 0};
+    EXPECT_NEAR(exposed_communication({1.5, 8, 0.5}, 4, backward),
+                exposed_communication(seconds, before_end), 1e-12)
+        << backward;
+  }
+}
+
+TEST(StepForms, MessagesDelayARunThatComesRound) {
+  // Two stages, three runs of 1 s, without messages: one stage waits one run.
+  EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 4, .run = 1}), 1, 1e-12);
+  // Four micro-batches hide messages of 0.5 s but for the first: 1 + 0.5.
+  EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 4, .run = 1, .message = 0.5}),
+              1.5, 1e-12);
+  // Two do not: both earlier runs take 2 x 1.5 s in place of 2.
+  EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 2, .run = 1, .message = 0.5}),
+              3.5, 1e-12);
+  // A link that is slower than the stages: four messages of 2 s a run in place of 4 s, three times;
+  // and the last stage begins 3 s late.
+  EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 4, .run = 1, .message = 2}),
+              12 + 3, 1e-12);
+}
+
+TEST(StepForms, TheFirstRankOfARingGoesBackWithTwoModules) {
+  EXPECT_NEAR(longest_backward_share(3, 24, 0), 2.0 / 3, 1e-12);
+  EXPECT_NEAR(longest_backward_share(3, 24, 0.1), (16.0 / 24 + 0.1) / 1.1, 1e-12);
+  // Twelve layers in five modules: 2, 3, 3, 2, 2, the first and the last on one rank.
+  EXPECT_NEAR(longest_backward_share(5, 12, 0), 4.0 / 12, 1e-12);
 }
 
 TEST(StepForms, ARingSendsAllButARanksShareTwice) {

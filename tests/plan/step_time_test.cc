@@ -29,29 +29,97 @@ TEST(StepTime, AddsUpItsTerms) {
   EXPECT_EQ(predict_step(machine(), {}, {.ranks = 8, .nodes = 1, .batch = 80}).exposed, 0);
 }
 
-// M = 1 MB over 10 ranks at 1 MB/s: C = 1.8 s. Backward of 10 samples: 20 ms.
-TEST(StepTime, WithANetworkBackwardHidesCommunication) {
-  ModelShape shape;
-  shape.parameters = 5e5;
-  shape.tail = 0.1;
-  StepInput input{.ranks = 10, .nodes = 10, .batch = 100, .network = Link{0, 1e6}};
-  EXPECT_NEAR(predict_step(machine(), shape, input).exposed, 1.8 - 0.02, 1e-12);
-  input.layout = {.micro_batches = 5};
-  EXPECT_NEAR(predict_step(machine(), shape, input).exposed, 1.8 - 0.004, 1e-12)
+// M = 1 MB over 10 ranks at 1 MB/s: C = 1.8 s. Ten layers, of which the last to go back completes
+// 0.1 and 0.09 of it. Backward of 10 samples: 20 ms.
+class StepTimeOverANetwork : public testing::Test {
+ protected:
+  StepTimeOverANetwork() {
+    shape_.layers = 10;
+    shape_.parameters = 5e5;
+    shape_.tail = 0.1;
+    shape_.heads_share = 0;
+  }
+  double exposed(const Layout& layout, double bytes_per_second = 1e6) const {
+    return predict_step(machine(), shape_,
+                        {.ranks = 10,
+                         .nodes = 10,
+                         .batch = 100,
+                         .network = Link{0, bytes_per_second},
+                         .layout = layout})
+        .exposed;
+  }
+
+  ModelShape shape_;
+};
+
+TEST_F(StepTimeOverANetwork, BackwardHidesCommunication) {
+  EXPECT_NEAR(exposed({}), 1.8 - 0.9 * 0.02, 1e-12);
+  EXPECT_NEAR(exposed({.micro_batches = 5}), 1.8 - 0.9 * 0.004, 1e-12)
       << "only the last micro-batch's backward";
-  input.layout.order = Order::kLayer;
-  EXPECT_NEAR(predict_step(machine(), shape, input).exposed, 1.8 - 0.02, 1e-12)
+  EXPECT_NEAR(exposed({.micro_batches = 5, .order = Order::kLayer}), 1.8 - 0.9 * 0.02, 1e-12)
       << "that of all micro-batches";
-  input.network->bytes_per_second = 1e9;
-  EXPECT_NEAR(predict_step(machine(), shape, input).exposed, 0.1 * 1.8e-3, 1e-12)
+  EXPECT_NEAR(exposed({.micro_batches = 5, .order = Order::kLayer}, 1e9), 0.19 * 1.8e-3, 1e-12)
       << "what only the last block completes";
-  // Weights are gathered twice and gradients scattered once, of every micro-batch.
-  input = {.ranks = 10,
-           .nodes = 10,
-           .batch = 100,
-           .network = Link{0, 1e6},
-           .layout = {.micro_batches = 5, .sharding = Sharding::kAll}};
-  EXPECT_NEAR(predict_step(machine(), shape, input).exposed, 1.8 * 1.5 * 5 - 0.03, 1e-12);
+  EXPECT_NEAR(exposed({.recompute = true}), 1.8 - 0.9 * 0.03, 1e-12)
+      << "forward goes beside it once more";
+}
+
+TEST_F(StepTimeOverANetwork, AClipModeSaysWhenItBegins) {
+  EXPECT_NEAR(exposed({.clip = Clip::kBeforeAllReduce}), 1.8, 1e-12);
+  EXPECT_NEAR(exposed({.clip = Clip::kBeforeAllReduce}, 1e9), 1.8e-3, 1e-12);
+  EXPECT_EQ(exposed({.clip = Clip::kAfterAllReduce}), exposed({.clip = Clip::kNone}));
+  // Weights are gathered when all ranks know the norm: half of it, after the other half.
+  EXPECT_NEAR(exposed({.sharding = Sharding::kState, .clip = Clip::kAfterAllReduce}, 1e9),
+              0.19 * 0.9e-3 + 0.9e-3, 1e-12);
+  EXPECT_NEAR(exposed({.sharding = Sharding::kState}, 1e9), 0.19 * 1.8e-3, 1e-12);
+}
+
+TEST_F(StepTimeOverANetwork, UpdatesFillTheWaitUnlessAllAwaitTheNorm) {
+  Calibration calibration = machine();
+  calibration.costs.update = 8e-3;
+  StepInput input{.ranks = 10, .nodes = 10, .batch = 100, .network = Link{0, 1e6}};
+  EXPECT_NEAR(predict_step(calibration, shape_, input).exposed, 1.8 - 0.9 * 0.02 - 8e-3, 1e-12);
+  input.layout.clip = Clip::kAfterAllReduce;
+  EXPECT_NEAR(predict_step(calibration, shape_, input).exposed, 1.8 - 0.9 * 0.02, 1e-12);
+}
+
+TEST_F(StepTimeOverANetwork, EarlyWordsLeaveTheRowsThatOccur) {
+  shape_.hidden = 100;
+  shape_.mean_tokens = 5;
+  // 0.1 x 5e5 / 100 = 500 words; of 500 tokens 500 (1 - 1 / e) differ.
+  const double late = 0.1 * (1 - std::exp(-1.0));
+  EXPECT_NEAR(exposed({.clip = Clip::kNone, .early_words = true}, 1e9), (late + 0.09) * 1.8e-3,
+              1e-12);
+  EXPECT_NEAR(exposed({.clip = Clip::kNone, .early_words = true}), (1 + late) * 1.8 - 0.02, 1e-12);
+}
+
+// In five micro-batches: forward 2 ms, backward 4 ms each.
+TEST_F(StepTimeOverANetwork, ShardsAreSentForEveryMicroBatch) {
+  // Five scatters of 0.9 s, a gather of 0.9 s, five backwards beside it, of the last the part that
+  // is not the first layer's; what is in memory goes on beside four forwards.
+  EXPECT_NEAR(exposed({.micro_batches = 5, .sharding = Sharding::kGradients}),
+              6 * 0.9 - 4 * (4e-3 + 2e-3) - 0.9 * 4e-3, 1e-12);
+  // A gather of all, nine of what neither stays in memory, 0.72 of it, and five scatters.
+  EXPECT_NEAR(exposed({.micro_batches = 5, .sharding = Sharding::kAll}),
+              0.9 * (1 + 9 * 0.72 + 5) - 0.03, 1e-12);
+  EXPECT_NEAR(exposed({.micro_batches = 5, .order = Order::kLayer, .sharding = Sharding::kAll}),
+              0.9 * (1 + 0.72 + 1) - 0.03, 1e-12);
+}
+
+TEST(StepTime, RecomputingGoesForwardOnceMore) {
+  ModelShape shape;
+  shape.heads_share = 0;
+  EXPECT_NEAR(predict_step(machine(), shape, {.batch = 10, .layout = {.recompute = true}}).total(),
+              40e-3 + 20e-3, 1e-12);
+}
+
+TEST(StepTime, ModulesTakeTurnsOrGoBackAtOnce) {
+  ModelShape shape;
+  shape.heads_share = 0;
+  StepInput input{.ranks = 2, .nodes = 2, .batch = 10, .layout = {.modules = 3}};
+  EXPECT_NEAR(predict_step(machine(), shape, input).total(), 30e-3 + 20e-3, 1e-12);
+  input.layout.delayed = true;
+  EXPECT_NEAR(predict_step(machine(), shape, input).total(), 10e-3 + 20e-3 * 2 / 3 + 20e-3, 1e-12);
 }
 
 TEST(StepTime, StagesWaitAndShareTheConstant) {

@@ -1,0 +1,40 @@
+#include "plan/layout_checks.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+namespace strata::plan {
+namespace {
+
+TEST(LayoutChecks, RefusesWhatTheProgramRefusesByOption) {
+  const std::vector<std::pair<Layout, std::string>> refused = {
+      {{.stages = 3, .micro_batches = 4}, "--stages 3: does not divide 8 ranks"},
+      {{.stages = 2, .micro_batches = 1}, "--stages 2: needs as many"},
+      {{.stages = 2, .micro_batches = 2, .order = Order::kLayer}, "--order layer"},
+      {{.stages = 2, .micro_batches = 2, .sharding = Sharding::kAll}, "--sharded all"},
+      {{.micro_batches = 100}, "--accumulation 100"},
+      {{.sharding = Sharding::kGradients, .clip = Clip::kBeforeAllReduce}, "--sharded gradients"},
+      {{.micro_batches = 2, .sharding = Sharding::kGradients}, "--sharded gradients"},
+      {{.early_words = true}, "--early-words"},
+      {{.sharding = Sharding::kState, .clip = Clip::kNone, .early_words = true}, "--early-words"}};
+  for (const auto& [layout, reason] : refused) {
+    const auto said = refusal({}, 8, 64, layout);
+    ASSERT_TRUE(said) << reason;
+    EXPECT_TRUE(said->starts_with(reason)) << *said;
+  }
+  EXPECT_TRUE(refusal({}, 10, 64, {.stages = 5, .micro_batches = 8})) << "24 layers";
+}
+
+TEST(LayoutChecks, TakesTheOthers) {
+  for (const Layout& layout :
+       {Layout{}, Layout{.stages = 2, .modular = true, .micro_batches = 2},
+        Layout{.micro_batches = 2, .order = Order::kLayer, .sharding = Sharding::kAll},
+        Layout{.clip = Clip::kNone, .early_words = true}}) {
+    EXPECT_EQ(refusal({}, 8, 64, layout), std::nullopt);
+  }
+}
+
+}  // namespace
+}  // namespace strata::plan

@@ -1,0 +1,43 @@
+#include "plan/model_shape.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/error_of.h"
+
+namespace strata::plan {
+namespace {
+
+using testing_support::error_of;
+
+constexpr const char* kConfig =
+    R"({"vocab_size": 30522, "hidden_size": 1024, "num_hidden_layers": 24,
+        "num_attention_heads": 16, "intermediate_size": 4096, "max_position_embeddings": 512})";
+
+TEST(ModelShape, OfBertLargeIsTheDefault) {
+  const ModelShape shape = parse_model_shape(kConfig, "config.json"), large;
+  EXPECT_EQ(shape.parameters, large.parameters);
+  EXPECT_EQ(shape.layer_parameters, large.layer_parameters);
+  EXPECT_NEAR(shape.tail, large.tail, 5e-4);
+  EXPECT_NEAR(shape.heads_share, large.heads_share, 5e-4);
+  EXPECT_EQ(shape.longest, 512);
+  EXPECT_EQ(shape.mean_tokens, large.mean_tokens);
+}
+
+TEST(ModelShape, AnythingElseIsRefusedWithTheKey) {
+  std::string none(kConfig), negative(kConfig), odd(kConfig);
+  none.replace(none.find("hidden_size"), 6, "forbid");
+  negative.replace(negative.find(": 24") + 2, 2, "-4");
+  odd.replace(odd.find("16"), 2, "15");
+  EXPECT_NE(error_of([&] { parse_model_shape(none, "c.json"); }).find("c.json: \"hidden_size\""),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { parse_model_shape(negative, "c.json"); }).find("\"num_hidden_layers\" is -4"),
+      std::string::npos);
+  EXPECT_NE(error_of([&] { parse_model_shape(odd, "c.json"); }).find("num_attention_heads"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { parse_model_shape("[1]", "c.json"); }).find("c.json"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::plan
