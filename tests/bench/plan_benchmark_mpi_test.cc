@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "bench/plan_benchmark.h"
+
+namespace strata::bench {
+namespace {
+
+class PlanBenchmarkOverRanks : public testing::Test {
+ protected:
+  PlanBenchmarkOverRanks() {
+    config_.model.config = "tiny";
+    config_.model.precision = config::Precision::kFp32;
+    config_.reduce.bucket_megabytes = 0.05;
+  }
+
+  config::RunConfig config_;
+  PlanBenchmarkOptions options_{.steps = 1,
+                                .micro_batch_tokens = 300,
+                                .sleeping_flops = 1e11,
+                                .micro_batches = {1, 2},
+                                .speeds = {1e7, 1e9}};
+  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
+  training::Ranks ranks_{*world_, {world_->rank(), world_->size()}};
+};
+
+TEST_F(PlanBenchmarkOverRanks, MeasuresEveryScheduleWithEveryClipModeThatItAllows) {
+  if (ranks_.size() == 1) {
+    EXPECT_THROW(benchmark_plan(config_, options_, ranks_), Error);
+    return;
+  }
+  options_.ranks = {1, 2};
+  const PlanBenchmark result = benchmark_plan(config_, options_, ranks_);
+  EXPECT_EQ(result.calibrated.size(), 2u);
+  std::set<std::string> schedules, of_one;
+  std::set<config::ClipMode> modes;
+  for (const PlannedStep& step : result.steps) {
+    (step.ranks == 1 ? of_one : schedules).insert(step.name);
+    if (step.ranks == 1) {
+      EXPECT_EQ(step.predicted.exposed, 0);
+    } else if (step.name == "micro_batch") {
+      modes.insert(step.clip);
+    }
+    if (ranks_.first()) EXPECT_GT(step.measured, 0);
+    EXPECT_GT(step.predicted.total(), 0);
+  }
+  EXPECT_EQ(modes.size(), 4u);
+  for (const char* name : {"micro_batch", "layer", "layer, recompute", "micro_batch, early words",
+                           "micro_batch, sharded all"}) {
+    EXPECT_TRUE(schedules.contains(name) && of_one.contains(name)) << name;
+  }
+  EXPECT_TRUE(schedules.contains("modular, 2 stages"));
+  EXPECT_FALSE(of_one.contains("modular, 2 stages"));
+  EXPECT_FALSE(result.skipped.empty());
+}
+
+TEST_F(PlanBenchmarkOverRanks, AtALinksSpeedAStepTakesAtLeastWhatItSends) {
+  if (ranks_.size() == 1) return;  // it sends nothing
+  options_.ranks = {2};
+  options_.micro_batches = {1};
+  options_.speeds = {2e6};
+  const PlanBenchmark result = benchmark_plan(config_, options_, ranks_);
+  const double sent = result.shape.parameters * result.shape.gradient_bytes / 2e6;
+  for (const PlannedStep& step : result.steps) {
+    if (!ranks_.first() || step.name != "micro_batch") continue;
+    EXPECT_GE(step.measured, 0.99 * sent);
+    EXPECT_GE(step.predicted.total(), sent);
+  }
+}
+
+}  // namespace
+}  // namespace strata::bench
