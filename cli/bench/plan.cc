@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json_version.h"
-#include "bench/plan_benchmark.h"
+#include "bench/schedules/plan_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"
 #include "cli/config_options.h"

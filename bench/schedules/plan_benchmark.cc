@@ -1,4 +1,4 @@
-#include "bench/plan_benchmark.h"
+#include "bench/schedules/plan_benchmark.h"
 
 #include <fmt/format.h>
 

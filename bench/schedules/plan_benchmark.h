@@ -56,7 +56,8 @@ struct PlanBenchmark {
 };
 
 // Calibrates from steps of one rank at two batch sizes, then measures every layout. All ranks call
-// together; those that a layout does not need wait. Throws Error for one rank.
+// together; those that a layout does not need wait, so that only the first has all figures. Throws
+// Error for one rank.
 PlanBenchmark benchmark_plan(const config::RunConfig& config, const PlanBenchmarkOptions& options,
                              const training::Ranks& ranks);
 
