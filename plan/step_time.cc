@@ -66,25 +66,31 @@ Pieces pieces_of(const ModelShape& shape, const StepInput& input, double seconds
   return {tail * seconds, (1 - tail) * seconds, late * seconds};
 }
 
+// Of all weights, those that every pass but the first gathers (comm/buckets/units.h).
+double gathered_again(const ModelShape& shape) {
+  const double layer = (1 - shape.tail) / count(shape.layers);
+  return std::max(0.0, 1 - shape.tail - 3 * layer);
+}
+
 // Seconds of sending the first stage's gradients to their shards, and its weights from there.
 struct Halves {
   double reduce = 0, gather = 0;
 };
 
 // Weights that are not in memory are gathered for forward and for backward, a layer ahead; what
-// forward leaves there, two layers, backward need not gather. Heads and embeddings stay for the
-// step. Gradients of two layers have memory, in which they wait for the link.
+// forward leaves there, two layers, backward need not gather. Embeddings, heads and the last layer,
+// which is in a unit with the heads, stay for the step. Gradients of two layers have memory, in
+// which they wait for the link.
 double exposed_of_shards(const ModelShape& shape, const Layout& layout, const Passes& passes,
                          const Halves& halves) {
   const double layer = (1 - shape.tail) / count(shape.layers);
-  const double inner = 1 - shape.tail - 2 * layer;
   // Beside the next forward, which else has the link to itself.
   const double under_way = layout.sharding == Sharding::kAll
                                ? 0
                                : std::min(passes.forward, (shape.tail + 2 * layer) * halves.reduce);
   double exposed = 0, gathered = 0;
   if (layout.sharding == Sharding::kAll) {
-    gathered = inner * halves.gather;
+    gathered = gathered_again(shape) * halves.gather;
     const double others = std::max(0.0, gathered - passes.forward);
     exposed += (shape.tail + layer) * halves.gather +
                std::max(0.0, (1 - shape.tail - layer) * halves.gather - passes.forward) +
@@ -92,6 +98,24 @@ double exposed_of_shards(const ModelShape& shape, const Layout& layout, const Pa
   }
   const double round = gathered + halves.reduce - passes.backward - under_way;
   return exposed + (passes.rounds - 1) * std::max(0.0, round);
+}
+
+// Of what one micro-batch sends from block to block.
+double message_seconds(const ModelShape& shape, const StepInput& input) {
+  if (!input.network) return 0;
+  const double tokens =
+      input.batch / count(replicas(input)) / count(input.layout.micro_batches) * shape.mean_tokens;
+  const double bytes = tokens * count(shape.hidden) * shape.compute_bytes;
+  return bytes / input.network->bytes_per_second + input.network->latency;
+}
+
+// Of these in the backward that hides reductions: they take the same link.
+double messages_beside(const ModelShape& shape, const StepInput& input) {
+  const Layout& layout = input.layout;
+  if (layout.stages == 1) return 0;
+  const double messages =
+      layout.modular ? count(runs_of_stage(shape, layout) * layout.micro_batches) : 1;
+  return messages * message_seconds(shape, input);
 }
 
 double exposed_on_network(const ModelShape& shape, const StepInput& input, double samples) {
@@ -106,7 +130,7 @@ double exposed_on_network(const ModelShape& shape, const StepInput& input, doubl
   const Passes passes = passes_of(shape, layout, samples);
   const bool gathers_later = layout.sharding == Sharding::kAll;
   const double both = halves.reduce + (gathers_later ? 0 : halves.gather);
-  const double backward = passes.backward;
+  const double backward = std::max(0.0, passes.backward - messages_beside(shape, input));
   const int64_t layers = shape.layers / layout.stages;
   const auto exposed = [&](double seconds) {
     return exposed_communication(pieces_of(shape, input, seconds), layers, backward);
@@ -118,8 +142,7 @@ double exposed_on_network(const ModelShape& shape, const StepInput& input, doubl
              !gathers_later) {
     last = exposed(halves.reduce) + halves.gather;  // no weight changes before the norm is known
   } else if (gathers_later) {
-    const double inner = 1 - shape.tail - 2 * (1 - shape.tail) / count(shape.layers);
-    last = std::max(exposed(both), both + inner * halves.gather - backward);
+    last = std::max(exposed(both), both + gathered_again(shape) * halves.gather - backward);
   } else {
     last = exposed(both);
   }
@@ -135,15 +158,6 @@ double exposed(const Calibration& calibration, const ModelShape& shape, const St
   // Other buckets are updated meanwhile, unless all wait for the norm.
   if (input.layout.clip == Clip::kAfterAllReduce) return seconds;
   return std::max(0.0, seconds - calibration.costs.update);
-}
-
-// Of what one micro-batch sends from block to block.
-double message_seconds(const ModelShape& shape, const StepInput& input) {
-  if (!input.network) return 0;
-  const double tokens =
-      input.batch / count(replicas(input)) / count(input.layout.micro_batches) * shape.mean_tokens;
-  const double bytes = tokens * count(shape.hidden) * shape.compute_bytes;
-  return bytes / input.network->bytes_per_second + input.network->latency;
 }
 
 double pipeline_bubble(const ModelShape& shape, const StepInput& input, double compute) {

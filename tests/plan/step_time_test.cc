@@ -99,11 +99,22 @@ TEST_F(StepTimeOverANetwork, ShardsAreSentForEveryMicroBatch) {
   // is not the first layer's; what is in memory goes on beside four forwards.
   EXPECT_NEAR(exposed({.micro_batches = 5, .sharding = Sharding::kGradients}),
               6 * 0.9 - 4 * (4e-3 + 2e-3) - 0.9 * 4e-3, 1e-12);
-  // A gather of all, nine of what neither stays in memory, 0.72 of it, and five scatters.
+  // A gather of all; nine of what does not stay in memory, which is seven layers of ten, 0.63 of
+  // it; and five scatters.
   EXPECT_NEAR(exposed({.micro_batches = 5, .sharding = Sharding::kAll}),
-              0.9 * (1 + 9 * 0.72 + 5) - 0.03, 1e-12);
+              0.9 * (1 + 9 * 0.63 + 5) - 0.03, 1e-12);
   EXPECT_NEAR(exposed({.micro_batches = 5, .order = Order::kLayer, .sharding = Sharding::kAll}),
-              0.9 * (1 + 0.72 + 1) - 0.03, 1e-12);
+              0.9 * (1 + 0.63 + 1) - 0.03, 1e-12);
+}
+
+// Two stages of five replicas: the first has 0.1 + 0.9 / 2 of 1 MB.
+TEST_F(StepTimeOverANetwork, MessagesTakeTheLinkFromReductions) {
+  shape_.hidden = 100;
+  shape_.mean_tokens = 5;
+  const Layout layout{.stages = 2, .modular = true, .micro_batches = 2};
+  const double all_reduce = 2 * 0.8 * 0.55e6;
+  // Backward of 20 ms; in it ten messages of ten samples, 5 tokens x 100 x 2 bytes: 0.1 MB.
+  EXPECT_NEAR(exposed(layout, 2e7), all_reduce / 2e7 - 0.8 * (20e-3 - 5e-3), 1e-12);
 }
 
 TEST(StepTime, RecomputingGoesForwardOnceMore) {
