@@ -290,6 +290,23 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
     EXPECT_EQ(result.exit_code, 2) << network;
     EXPECT_NE(result.err.find("SECONDS,BYTES_A_SECOND"), std::string::npos) << result.err;
   }
+  const std::string model = folder_.write("model.json", R"({"hidden_size": 0})").string();
+  const std::vector<std::pair<std::vector<std::string>, std::string>> layouts = {
+      {{"--clip", "gently"}, "--clip"},
+      {{"--stages", "3"}, "--stages 3: does not divide 8 ranks"},
+      {{"--stages", "2"}, "--stages 2: needs as many micro-batches"},
+      {{"--early-words"}, "--early-words: with --clip bucket_before_allreduce"},
+      {{"--sharded", "all", "--clip", "before_allreduce"}, "--sharded all"},
+      {{"--model", path("absent.json")}, "absent.json"},
+      {{"--model", model}, "model.json: \"num_hidden_layers\""}};
+  for (const auto& [words, reason] : layouts) {
+    std::vector<std::string> command = {"plan",    "--measured", step,      large,
+                                        "--ranks", "8",          "--batch", "80"};
+    command.insert(command.end(), words.begin(), words.end());
+    const ProcessResult result = strata(command);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_NE(result.err.find(reason), std::string::npos) << reason << ": " << result.err;
+  }
 }
 
 }  // namespace
