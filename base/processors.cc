@@ -26,7 +26,7 @@ struct FreeSet {
 };
 using ProcessorSet = std::unique_ptr<cpu_set_t, FreeSet>;
 
-std::string first_line(const fs::path& path) {
+std::string first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   read_line(file, line);
@@ -41,8 +41,8 @@ std::optional<double> leading_number(std::string_view text) {
 }
 
 // "50000 100000" or "max 100000".
-std::optional<double> quota_of_version_2(const fs::path& group) {
-  const std::string line = first_line(group / "cpu.max");
+std::optional<double> quota_of_version_2(const std::string& group) {
+  const std::string line = first_line(group + "/cpu.max");
   const auto quota = leading_number(line);
   const size_t space = line.find(' ');
   if (!quota || space == std::string::npos) return std::nullopt;
@@ -50,23 +50,26 @@ std::optional<double> quota_of_version_2(const fs::path& group) {
   return period && *period > 0 ? std::optional(*quota / *period) : std::nullopt;
 }
 
-std::optional<double> quota_of_version_1(const fs::path& group) {
-  const auto quota = leading_number(first_line(group / "cpu.cfs_quota_us"));
-  const auto period = leading_number(first_line(group / "cpu.cfs_period_us"));
+std::optional<double> quota_of_version_1(const std::string& group) {
+  const auto quota = leading_number(first_line(group + "/cpu.cfs_quota_us"));
+  const auto period = leading_number(first_line(group + "/cpu.cfs_period_us"));
   if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
   return *quota / *period;
 }
 
 // Of the group `path` below `mount` and all above it; in a container they may not all be there.
+// Strings, as std::filesystem::path of libstdc++ 12 ends the process where it gets no memory for
+// its parts.
 template <typename Quota>
-void take_smallest(const fs::path& mount, const fs::path& path, Quota quota_of,
+void take_smallest(const std::string& mount, std::string_view path, Quota quota_of,
                    std::optional<double>& smallest) {
-  fs::path group = path.relative_path();
+  while (path.ends_with('/')) path.remove_suffix(1);
   for (;;) {
-    const std::optional<double> quota = quota_of(mount / group);
+    const std::optional<double> quota = quota_of(fmt::format("{}/{}", mount, path));
     if (quota && (!smallest || *quota < *smallest)) smallest = quota;
-    if (group.empty()) return;
-    group = group.parent_path();
+    if (path.empty()) return;
+    const size_t slash = path.rfind('/');
+    path = path.substr(0, slash == std::string_view::npos ? 0 : slash);
   }
 }
 
@@ -143,29 +146,29 @@ bool set_affinity(const std::vector<int>& processors) noexcept {
 
 std::optional<double> processor_quota(const fs::path& root) {
   std::optional<double> smallest;
-  std::ifstream groups(root / "proc/self/cgroup");
+  std::ifstream groups(root.string() + "/proc/self/cgroup");
   // "hierarchy:controllers:path"; version 2 is "0::path".
   for (std::string line; read_line(groups, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    const fs::path path = line.substr(second + 1), mounts = root / "sys/fs/cgroup";
+    const std::string path = line.substr(second + 1), mounts = root.string() + "/sys/fs/cgroup";
     if (controllers.empty()) {
       take_smallest(mounts, path, quota_of_version_2, smallest);
-      take_smallest(mounts / "unified", path, quota_of_version_2, smallest);
+      take_smallest(mounts + "/unified", path, quota_of_version_2, smallest);
     } else if (fmt::format(",{},", controllers).find(",cpu,") != std::string::npos) {
-      take_smallest(mounts / controllers, path, quota_of_version_1, smallest);
-      take_smallest(mounts / "cpu", path, quota_of_version_1, smallest);
+      take_smallest(mounts + "/" + controllers, path, quota_of_version_1, smallest);
+      take_smallest(mounts + "/cpu", path, quota_of_version_1, smallest);
     }
   }
   return smallest;
 }
 
 std::vector<std::vector<int>> numa_nodes(const fs::path& root) {
-  const fs::path folder = root / "sys/devices/system/node";
+  const std::string folder = root.string() + "/sys/devices/system/node";
   std::vector<std::vector<int>> nodes;
-  for (const int node : numbers_of_list(first_line(folder / "online"))) {
-    nodes.push_back(numbers_of_list(first_line(folder / fmt::format("node{}/cpulist", node))));
+  for (const int node : numbers_of_list(first_line(folder + "/online"))) {
+    nodes.push_back(numbers_of_list(first_line(fmt::format("{}/node{}/cpulist", folder, node))));
   }
   return nodes;
 }
