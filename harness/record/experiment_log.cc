@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -72,10 +73,22 @@ void ExperimentLog::run_stop(bool success, int64_t samples) {
   const std::lock_guard lock(mutex_);
   if (!running_) return;
   running_ = false;
-  log_.end(log_keys::kRunStop, {},
-           {{log_keys::kStatus, success ? log_keys::kSuccess : log_keys::kAborted},
-            {log_keys::kEpochNum, samples}});
+  write_run_stop(success ? log_keys::kSuccess : log_keys::kAborted, samples);
   stopped_at_ms_ = log_.last_time_ms();
+}
+
+void ExperimentLog::write_run_stop(const char* status, std::optional<int64_t> samples) {
+  const auto write = [&] {
+    EventMetadata metadata = {{log_keys::kStatus, status}};
+    if (samples) metadata.push_back({log_keys::kEpochNum, *samples});
+    log_.end(log_keys::kRunStop, {}, metadata);
+  };
+  try {
+    write();
+  } catch (const std::bad_alloc&) {  // nothing has been written
+    kept_for_the_end_ = {};
+    write();
+  }
 }
 
 std::string ExperimentLog::text() {
@@ -95,7 +108,7 @@ ExperimentLog::Closed ExperimentLog::close() {
   if (!started_ && log_.enabled()) std::filesystem::remove(log_.path(), ignored);
   if (!running_) return started_ ? Closed::kEnded : Closed::kNotBegun;
   running_ = false;
-  log_.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
+  write_run_stop(log_keys::kAborted, {});
   return Closed::kAborted;
 }
 

@@ -53,16 +53,21 @@ class ExperimentLog {
   }
 
  private:
+  static constexpr size_t kKeptForTheEnd = 1 << 16;  // bytes
+
   void watch();
   enum class Closed : uint8_t { kNotBegun, kAborted, kEnded };  // as the run was then
   Closed close();
   std::string farewell();  // closes it, and says what became of it
+  void write_run_stop(const char* status, std::optional<int64_t> samples);
 
   EventLog log_;
   std::mutex mutex_;
   int64_t started_at_ms_ = 0, stopped_at_ms_ = 0;
   bool started_ = false;
   bool running_ = false;  // between run_start and run_stop
+  // Given back where there is no memory left to write run_stop.
+  std::vector<char> kept_for_the_end_ = std::vector<char>(kKeptForTheEnd);
   LogKeeper* keeper_ = nullptr;
   bool closed_ = false;  // what comes after is lost: training goes on until the process ends
   std::unique_ptr<Interruption> interruption_;

@@ -3,7 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "base/error.h"
@@ -11,6 +14,21 @@
 #include "harness/record/log_keys.h"
 #include "tests/harness/record/events_of.h"
 #include "tests/support/temporary_directory.h"
+
+namespace {
+
+// Of this thread's allocations, how many succeed until one fails; negative: none fails.
+thread_local int allocations_left = -1;
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(size_t bytes) {
+  if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace strata::harness {
 namespace {
@@ -52,6 +70,32 @@ TEST_F(RunLogTest, ARunLeftByAnExceptionIsAborted) {
   }
   EXPECT_EQ(events().size(), 3u);
   expect_last_is_run_stop("aborted");
+}
+
+// Whichever allocation fails while a run's end is written.
+TEST_F(RunLogTest, WithoutMemoryTheLogStillSaysHowTheRunEnded) {
+  int failed = 0;
+  for (const bool stops : {true, false}) {
+    bool fails = true;
+    for (int at = 0; fails; ++at) {
+      std::optional<ExperimentLog> log(std::in_place, path_);
+      log->run_start();
+      allocations_left = at;
+      if (stops) {
+        log->run_stop(true, 640);
+      } else {
+        log.reset();
+      }
+      fails = allocations_left < 0;
+      allocations_left = -1;
+      log.reset();
+      failed += fails;
+      EXPECT_EQ(events().size(), 2u) << at;
+      expect_last_is_run_stop(stops ? "success" : "aborted");
+      std::filesystem::remove(path_);
+    }
+  }
+  EXPECT_GE(failed, 10);
 }
 
 TEST_F(RunLogTest, ARunThatNeverStartedLeavesNoLog) {
