@@ -40,10 +40,12 @@ void check_writable(const std::filesystem::path& directory) {
   try {
     write_file_atomically(probe, "x");
   } catch (const Error& error) {
-    std::error_code ignored;
-    std::filesystem::remove(probe, ignored);
+    ::unlink(probe.c_str());
     fail("{}: cannot write results here ({}); choose another run.output", directory.string(),
          error.what());
+  } catch (...) {
+    ::unlink(probe.c_str());
+    throw;
   }
   std::filesystem::remove(probe);
 }
