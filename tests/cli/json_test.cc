@@ -68,7 +68,7 @@ TEST_F(Json, OfBenchFitsTheirSchemas) {
        "batch.gradient_accumulation_steps=2", "--set", "clip.mode=after_allreduce"},
       2);
   expect_bench_fits("plan",
-                    {"--config", tiny, "--steps", "1", "--tokens", "100", "--sleep", "1000",
+                    {"--config", tiny, "--steps", "1", "--tokens", "300", "--sleep", "20",
                      "--accumulation", "2", "--gbits", "1"},
                     2);
   expect_bench_fits("balance", {"--ranks", "2", "--steps", "2", "--samples", "1000"});

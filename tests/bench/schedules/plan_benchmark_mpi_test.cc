@@ -19,7 +19,7 @@ class PlanBenchmarkOverRanks : public testing::Test {
   config::RunConfig config_;
   PlanBenchmarkOptions options_{.steps = 1,
                                 .micro_batch_tokens = 300,
-                                .sleeping_flops = 1e12,
+                                .sleeping_flops = 2e10,
                                 .micro_batches = {2},
                                 .speeds = {1e10}};
   std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
