@@ -1,6 +1,7 @@
 // Lines of a text, one after the other.
 #pragma once
 
+#include <fstream>
 #include <istream>
 #include <string>
 
@@ -15,6 +16,14 @@ inline bool read_line(std::istream& text, std::string& line) {
   } catch (const std::ios_base::failure&) {
     return false;
   }
+}
+
+// Of a file; empty where it cannot be opened.
+inline std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  read_line(file, line);
+  return line;
 }
 
 }  // namespace strata

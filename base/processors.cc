@@ -26,13 +26,6 @@ struct FreeSet {
 };
 using ProcessorSet = std::unique_ptr<cpu_set_t, FreeSet>;
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  read_line(file, line);
-  return line;
-}
-
 std::optional<double> leading_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -24,12 +24,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t\"") - first + 1));
 }
 
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  read_line(file, line);
-  return trimmed(line);
-}
+std::string first_line(const fs::path& path) { return trimmed(strata::first_line(path.string())); }
 
 double number_in(const std::string& text) {
   double value = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <fstream>
 
 #include "base/lines.h"
 
@@ -47,9 +46,8 @@ std::vector<int> parse_processor_list(std::string_view list) {
 void bind_to_nearest_processors(std::string address, const std::filesystem::path& root) {
   std::transform(address.begin(), address.end(), address.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::ifstream file(root / "sys/bus/pci/devices" / address / "local_cpulist");
-  std::string list;
-  read_line(file, list);
+  const std::filesystem::path file = root / "sys/bus/pci/devices" / address / "local_cpulist";
+  const std::string list = first_line(file.string());
   cpu_set_t allowed, nearest;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   CPU_ZERO(&nearest);
