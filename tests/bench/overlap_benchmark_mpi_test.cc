@@ -7,25 +7,14 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "bench/overlap_benchmark.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/bench/benchmark_over_ranks.h"
 
 namespace strata::bench {
 namespace {
 
-class OverlapBenchmarkOverRanks : public testing_support::TemporaryDirectory {
+class OverlapBenchmarkOverRanks : public BenchmarkOverRanks {
  protected:
-  OverlapBenchmarkOverRanks() {
-    config_.model.config = "tiny";
-    config_.model.precision = config::Precision::kFp32;
-    config_.device.threads = 1;
-    config_.batch.micro_batch = 2;
-    config_.batch.gradient_accumulation_steps = 2;
-    config_.reduce.bucket_megabytes = 0.05;
-  }
-
-  config::RunConfig config_;
-  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
-  training::Ranks ranks_{*world_, {world_->rank(), world_->size()}};
+  OverlapBenchmarkOverRanks() { config_.batch.gradient_accumulation_steps = 2; }
 };
 
 TEST_F(OverlapBenchmarkOverRanks, WithEarlyWordsMeasuresTheModesThatHaveThem) {

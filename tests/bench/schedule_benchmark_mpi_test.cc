@@ -7,20 +7,15 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "bench/schedule_benchmark.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/bench/benchmark_over_ranks.h"
 
 namespace strata::bench {
 namespace {
 
-class ScheduleBenchmarkOverRanks : public testing_support::TemporaryDirectory {
+class ScheduleBenchmarkOverRanks : public BenchmarkOverRanks {
  protected:
   ScheduleBenchmarkOverRanks() {
-    config_.model.config = "tiny";
-    config_.model.precision = config::Precision::kFp32;
-    config_.device.threads = 1;
-    config_.batch.micro_batch = 2;
     config_.batch.gradient_accumulation_steps = 3;
-    config_.reduce.bucket_megabytes = 0.05;
     config_.clip.mode = config::ClipMode::kAfterAllReduce;
   }
 
@@ -47,10 +42,6 @@ class ScheduleBenchmarkOverRanks : public testing_support::TemporaryDirectory {
     for (const auto& event : trace["traceEvents"]) names.insert(event["name"].get<std::string>());
     return names;
   }
-
-  config::RunConfig config_;
-  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
-  training::Ranks ranks_{*world_, {world_->rank(), world_->size()}};
 };
 
 TEST_F(ScheduleBenchmarkOverRanks, MeasuresEveryOrderOverTheStatedLink) {

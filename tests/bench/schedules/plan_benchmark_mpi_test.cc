@@ -4,26 +4,18 @@
 
 #include "base/error.h"
 #include "bench/schedules/plan_benchmark.h"
+#include "tests/bench/benchmark_over_ranks.h"
 
 namespace strata::bench {
 namespace {
 
-class PlanBenchmarkOverRanks : public testing::Test {
+class PlanBenchmarkOverRanks : public BenchmarkOverRanks {
  protected:
-  PlanBenchmarkOverRanks() {
-    config_.model.config = "tiny";
-    config_.model.precision = config::Precision::kFp32;
-    config_.reduce.bucket_megabytes = 0.05;
-  }
-
-  config::RunConfig config_;
   PlanBenchmarkOptions options_{.steps = 1,
                                 .micro_batch_tokens = 300,
                                 .sleeping_flops = 2e10,
                                 .micro_batches = {2},
                                 .speeds = {1e10}};
-  std::unique_ptr<comm::Communicator> world_ = comm::make_mpi_communicator();
-  training::Ranks ranks_{*world_, {world_->rank(), world_->size()}};
 };
 
 TEST_F(PlanBenchmarkOverRanks, MeasuresEveryScheduleWithEveryClipModeThatItAllows) {
