@@ -2,15 +2,34 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <map>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "plan/model_shape.h"
 #include "plan/step_time.h"
 
 namespace strata::cli {
+
+inline constexpr plan::Clip kClips[] = {plan::Clip::kNone, plan::Clip::kAfterAllReduce,
+                                        plan::Clip::kBeforeAllReduce,
+                                        plan::Clip::kBucketBeforeAllReduce};
+inline constexpr plan::Order kOrders[] = {plan::Order::kMicroBatch, plan::Order::kLayer};
+inline constexpr plan::Sharding kShardings[] = {plan::Sharding::kNone, plan::Sharding::kState,
+                                                plan::Sharding::kGradients, plan::Sharding::kAll};
+
+template <typename Value, size_t N>
+std::vector<std::string> names_of(const Value (&values)[N]) {
+  std::vector<std::string> names;
+  for (const Value value : values) names.emplace_back(plan::name_of(value));
+  return names;
+}
+// One of the names of `values`.
+template <typename Value, size_t N>
+Value value_of(const Value (&values)[N], const std::string& name) {
+  return *std::ranges::find(values, name, [](Value value) { return plan::name_of(value); });
+}
 
 struct PlanLayoutOptions {
   std::string model;  // a config.json; empty: BERT-large
@@ -28,15 +47,9 @@ struct PlanLayoutOptions {
   }
   plan::Layout chosen() const {
     plan::Layout result = layout;
-    for (const auto each : {plan::Clip::kNone, plan::Clip::kAfterAllReduce,
-                            plan::Clip::kBeforeAllReduce, plan::Clip::kBucketBeforeAllReduce}) {
-      if (clip == plan::name_of(each)) result.clip = each;
-    }
-    for (const auto each : {plan::Sharding::kNone, plan::Sharding::kState,
-                            plan::Sharding::kGradients, plan::Sharding::kAll}) {
-      if (sharded == plan::name_of(each)) result.sharding = each;
-    }
-    if (order == plan::name_of(plan::Order::kLayer)) result.order = plan::Order::kLayer;
+    result.clip = value_of(kClips, clip);
+    result.order = value_of(kOrders, order);
+    result.sharding = value_of(kShardings, sharded);
     result.recompute = activations == "recompute";
     result.modular = result.stages > 1 && pipeline == "modular";
     return result;
@@ -64,13 +77,12 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
         ->check(CLI::IsMember(std::move(values)))
         ->capture_default_str();
   };
-  add("--clip", options.clip,
-      {"none", "after_allreduce", "before_allreduce", "bucket_before_allreduce"},
+  add("--clip", options.clip, names_of(kClips),
       "clip.mode: when what is clipped can be sent. Counts with --network");
-  add("--order", options.order, {"micro_batch", "layer"}, "batch.accumulation_order");
+  add("--order", options.order, names_of(kOrders), "batch.accumulation_order");
   add("--activations", options.activations, {"keep", "recompute"},
       "batch.activations: recompute goes forward once more");
-  add("--sharded", options.sharded, {"none", "state", "gradients", "all"}, "optimizer.sharded");
+  add("--sharded", options.sharded, names_of(kShardings), "optimizer.sharded");
   command
       .add_option("--stages", options.layout.stages, "parallel.stages: ranks that share a model")
       ->check(CLI::Range(1, 1 << 10))

@@ -37,8 +37,7 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
     if (layout.clip == Clip::kBeforeAllReduce || layout.clip == Clip::kBucketBeforeAllReduce) {
       return fmt::format(
           "--early-words: with --clip {} a rank's own gradient is clipped before it is reduced; "
-          "use "
-          "none or after_allreduce",
+          "use none or after_allreduce",
           name_of(layout.clip));
     }
     if (layout.stages > 1 || layout.sharding != Sharding::kNone) {
