@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/statistics.h"
-#include "bench/devices/sleeping_device.h"
 #include "bench/synthetic_training.h"
 #include "comm/emulated/slow_link.h"
 #include "plan/model_shape.h"
@@ -28,8 +27,6 @@ using config::ClipMode;
 using config::RunConfig;
 using config::Sharding;
 
-// Micro-batches have given numbers of tokens, so what counts as a sample is so many of them.
-constexpr double kSampleTokens = 100;
 constexpr ClipMode kModes[] = {ClipMode::kNone, ClipMode::kAfterAllReduce,
                                ClipMode::kBeforeAllReduce, ClipMode::kBucketBeforeAllReduce};
 
@@ -96,6 +93,17 @@ std::vector<Case> schedules(const RunConfig& configured, int ranks, int micro_ba
   return cases;
 }
 
+// The planner's enumerators of the same names.
+plan::Sharding planned(Sharding sharding) {
+  static_assert(static_cast<int>(plan::Sharding::kAll) == static_cast<int>(Sharding::kAll));
+  return static_cast<plan::Sharding>(sharding);
+}
+plan::Clip planned(ClipMode mode) {
+  static_assert(static_cast<int>(plan::Clip::kBucketBeforeAllReduce) ==
+                static_cast<int>(ClipMode::kBucketBeforeAllReduce));
+  return static_cast<plan::Clip>(mode);
+}
+
 plan::Layout layout_of(const RunConfig& config) {
   return {.stages = config.parallel.stages,
           .modular = config.parallel.pipeline == bert::Pipeline::kModular,
@@ -103,12 +111,8 @@ plan::Layout layout_of(const RunConfig& config) {
           .order = config.batch.accumulation_order == AccumulationOrder::kLayer
                        ? plan::Order::kLayer
                        : plan::Order::kMicroBatch,
-          .sharding = static_cast<plan::Sharding>(config.optimizer.sharded),
-          .clip = config.clip.mode == ClipMode::kNone             ? plan::Clip::kNone
-                  : config.clip.mode == ClipMode::kAfterAllReduce ? plan::Clip::kAfterAllReduce
-                  : config.clip.mode == ClipMode::kBeforeAllReduce
-                      ? plan::Clip::kBeforeAllReduce
-                      : plan::Clip::kBucketBeforeAllReduce,
+          .sharding = planned(config.optimizer.sharded),
+          .clip = planned(config.clip.mode),
           .recompute = config.batch.activations == ActivationPolicy::kRecompute,
           .early_words = config.reduce.early_words,
           .modules = config.ouroboros.modules,
@@ -137,7 +141,7 @@ class Measurement {
   std::span<const double> speeds_of(int ranks) const {
     return std::span(speeds_).first(ranks == 1 ? 1 : speeds_.size());
   }
-  std::vector<Case> cases_of(int ranks, int micro_batches, bool note);
+  std::vector<Case> cases_of(int ranks, int micro_batches);
 
   const RunConfig& config_;
   const PlanBenchmarkOptions& options_;
@@ -152,9 +156,8 @@ Timed Measurement::measure(const RunConfig& config, const training::Ranks& ranks
                            int steps) const {
   const bool delayed = layout_of(config).delayed;
   const int unmeasured = kUnmeasuredSteps + (delayed ? config.ouroboros.modules - 1 : 0);
-  SyntheticTraining training(
-      config, tokens, steps + unmeasured, ranks,
-      options_.sleeping_flops > 0 ? make_sleeping_device(options_.sleeping_flops) : nullptr);
+  SyntheticTraining training(config, tokens, steps + unmeasured, ranks,
+                             device_asleep(options_.sleeping_flops));
   const auto buckets = training.make_buckets(training.replicas(),
                                              training::bucket_options(config, training.model()));
   std::vector<double> seconds, backward;
@@ -197,7 +200,7 @@ void Measurement::calibrate() {
 }
 
 // What configurations allow; what they do not is noted once.
-std::vector<Case> Measurement::cases_of(int ranks, int micro_batches, bool note) {
+std::vector<Case> Measurement::cases_of(int ranks, int micro_batches) {
   std::vector<Case> allowed;
   for (Case& each : schedules(config_, ranks, micro_batches)) {
     for (const ClipMode mode : kModes) {
@@ -208,7 +211,7 @@ std::vector<Case> Measurement::cases_of(int ranks, int micro_batches, bool note)
         continue;
       }
       const std::string name = fmt::format("{}, clip {}", each.name, config::name_of(mode));
-      if (note && skipped_.insert(name + *reason).second) {
+      if (skipped_.insert(name + *reason).second) {
         result_.skipped.push_back({name, *reason});
       }
     }
@@ -220,7 +223,7 @@ void Measurement::measure_on(int count) {
   const bool needed = ranks_.rank() < count;
   const auto part = ranks_.communicator.split(needed ? 0 : 1);
   for (const int micro_batches : options_.micro_batches) {
-    for (const Case& each : cases_of(count, micro_batches, true)) {
+    for (const Case& each : cases_of(count, micro_batches)) {
       for (const double speed : speeds_of(count)) {
         double seconds = 0;
         if (needed) {
@@ -262,8 +265,8 @@ PlanBenchmark Measurement::run() {
   result_.shape.mean_tokens = kSampleTokens;
   result_.shape.gradient_bytes =
       static_cast<double>(size_of(training::bucket_options(config_).reduce_dtype));
-  const auto device = options_.sleeping_flops > 0 ? make_sleeping_device(options_.sleeping_flops)
-                                                  : training::make_backend(config_, ranks_.local);
+  auto device = device_asleep(options_.sleeping_flops);
+  if (!device) device = training::make_backend(config_, ranks_.local);
   if (device->has_collectives()) {
     fail("device.backend={}: a slower link than its own cannot be emulated", device->name());
   }
@@ -280,7 +283,7 @@ PlanBenchmark Measurement::run() {
       fail("--ranks {}: from 1 to the {} of this job", count, ranks_.size());
     }
     for (const int micro_batches : options_.micro_batches) {
-      total_ += cases_of(count, micro_batches, false).size() * speeds_of(count).size();
+      total_ += cases_of(count, micro_batches).size() * speeds_of(count).size();
     }
   }
   for (const int count : numbers) measure_on(count);

@@ -14,6 +14,9 @@
 
 namespace strata::bench {
 
+// Micro-batches have given numbers of tokens, so what counts as a sample is so many of them.
+inline constexpr double kSampleTokens = 100;
+
 struct PlanBenchmarkOptions {
   int steps = 2;                   // measured of every layout, after one that is not
   int64_t micro_batch_tokens = 0;  // of every micro-batch
@@ -48,7 +51,7 @@ PlanDeviation deviation_of(const std::vector<PlannedStep>& steps);
 struct PlanBenchmark {
   std::string device;
   int64_t micro_batch_tokens = 0;
-  plan::Calibration calibration;  // a sample: 100 tokens
+  plan::Calibration calibration;  // a sample: kSampleTokens
   std::vector<plan::MeasuredStep> calibrated;
   plan::ModelShape shape;
   std::vector<PlannedStep> steps;

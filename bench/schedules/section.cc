@@ -6,9 +6,9 @@
 
 namespace strata::bench {
 
-std::unique_ptr<device::Backend> SectionSetup::make_device(bool resident) const {
-  if (options.sleeping_flops == 0) return nullptr;
-  return make_sleeping_device(options.sleeping_flops, resident);
+std::unique_ptr<device::Backend> device_asleep(double flops_per_second, bool resident) {
+  if (flops_per_second == 0) return nullptr;
+  return make_sleeping_device(flops_per_second, resident);
 }
 
 std::optional<std::string> reason_to_skip(const config::RunConfig& config, int ranks) {

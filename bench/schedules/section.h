@@ -46,6 +46,9 @@ struct Skipped {
 
 inline constexpr int kUnmeasuredSteps = 1;
 
+// One that sleeps (sleeping_device.h); null for 0: the configured one.
+std::unique_ptr<device::Backend> device_asleep(double flops_per_second, bool resident = false);
+
 struct SectionSetup {
   const config::RunConfig& config;
   const ScheduleOptions& options;
@@ -53,8 +56,9 @@ struct SectionSetup {
   const training::Ranks& network;  // the same ranks, over the emulated link if there is one
   training::Timeline& timeline;
 
-  // Null: the configured one. `resident`: see sleeping_device.h.
-  std::unique_ptr<device::Backend> make_device(bool resident = false) const;
+  std::unique_ptr<device::Backend> make_device(bool resident = false) const {
+    return device_asleep(options.sleeping_flops, resident);
+  }
 };
 
 // Why this cannot run on so many ranks, in words for people: the key and the reason.

@@ -1,4 +1,4 @@
-// --gbits, --latency-us and --real-network, for measurements of ranks that communicate.
+// --gbits, --latency-us, --real-network and --sleep, for measurements of ranks that communicate.
 #pragma once
 
 #include <fmt/format.h>
@@ -26,6 +26,15 @@ inline CLI::Validator between(double least, double most) {
           "NUMBER"};
 }
 inline CLI::Validator a_speed() { return between(1e-6, 1e9); }
+
+// `gigaflops` outlives the parsing.
+inline void add_sleep_option(CLI::App& command, double& gigaflops) {
+  command
+      .add_option("--sleep", gigaflops,
+                  "Compute nothing: a device of so many GFLOP/s, asleep, for ranks without a core "
+                  "of their own")
+      ->check(a_speed());
+}
 
 struct LinkOptions {
   bool real_network = false;

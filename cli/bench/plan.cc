@@ -101,8 +101,9 @@ void print_table(const bench::PlanBenchmark& b) {
   for (const plan::MeasuredStep& step : b.calibrated) {
     fmt::print("calibrated from {}: {:.2f} ms a step\n", step.name, step.seconds * 1e3);
   }
-  fmt::print("100 tokens take {:.3f} ms, a step {:.3f} ms whatever it holds\n\n",
-             b.calibration.costs.per_sample * 1e3, b.calibration.costs.per_step * 1e3);
+  fmt::print("{:g} tokens take {:.3f} ms, a step {:.3f} ms whatever it holds\n\n",
+             bench::kSampleTokens, b.calibration.costs.per_sample * 1e3,
+             b.calibration.costs.per_step * 1e3);
   fmt::print("{:<33}{:<25}{:>6}{:>14}{:>9}{:>10}{:>11}{:>9}{:>9}{:>8}\n", "ms", "clip", "ranks",
              "micro-batches", "Gbit/s", "measured", "predicted", "bubble", "exposed", "error");
   for (const bench::PlannedStep& step : b.steps) {
@@ -145,11 +146,7 @@ void add_bench_plan(CLI::App& bench) {
   command->add_option("--tokens", options->benchmark.micro_batch_tokens, "Tokens a micro-batch")
       ->check(CLI::Range(3, 1 << 24))
       ->capture_default_str();
-  command
-      ->add_option("--sleep", options->sleeping_gigaflops,
-                   "Compute nothing: a device of so many GFLOP/s, asleep, for ranks without a core "
-                   "of their own")
-      ->check(a_speed());
+  add_sleep_option(*command, options->sleeping_gigaflops);
   command
       ->add_option("--ranks", options->benchmark.ranks,
                    "Numbers of ranks (default: from 1 to those of the job)")

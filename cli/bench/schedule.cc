@@ -69,11 +69,7 @@ void add_bench_schedule(CLI::App& bench) {
       ->delimiter(',')
       ->check(CLI::IsMember(kSections))
       ->type_name("SECTION,...");
-  command
-      ->add_option("--sleep", options->sleeping_gigaflops,
-                   "Compute nothing: a device of so many GFLOP/s, asleep, for ranks without a core "
-                   "of their own")
-      ->check(a_speed());
+  add_sleep_option(*command, options->sleeping_gigaflops);
   command->add_option("--timeline", options->benchmark.timeline,
                       "Write the last step of every order as Chrome trace JSON, for "
                       "ui.perfetto.dev");
