@@ -4,103 +4,22 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdint>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/files.h"
-#include "base/json_version.h"
+#include "plan/report/plan_file.h"
 #include "results/gnuplot.h"
 
 namespace strata::plan {
 namespace {
 
-using nlohmann::json;
-
-constexpr uint64_t kMostPlanBytes = 64 << 20;
 // More bars than that cannot be told apart.
 constexpr size_t kMostBars = 200;
-constexpr std::array kTerms = {"compute", "imbalance", "constant", "bubble", "exposed"};
 
-// What is drawn of a prediction.
-struct Bar {
-  double ranks = 0, batch = 0;
-  std::array<double, kTerms.size()> milliseconds{};
-  double minutes = 0, low = 0, high = 0;
-  std::optional<double> published_milliseconds, published_minutes;
-  std::string name;
-};
-
-class PlanReader {
- public:
-  explicit PlanReader(std::string name) : name_(std::move(name)) {}
-
-  std::vector<Bar> read(std::string_view text) {
-    const json plan = json::parse(text, nullptr, false);
-    if (!plan.is_object()) refuse("is not a JSON object");
-    if (number(plan, "version") != kJsonVersion) refuse("is of another version");
-    std::vector<Bar> bars;
-    for (const json& each : list(plan, "plans")) {
-      for (const json& prediction : list(each, "predictions")) bars.push_back(bar_of(prediction));
-      for (const json& checked : list(each, "checked")) {
-        bars.push_back(bar_of(field(checked, "prediction")));
-        Bar& bar = bars.back();
-        bar.published_milliseconds =
-            1e3 * number(checked, "published_seconds_between_evaluations_a_step");
-        bar.published_minutes = number(checked, "published_seconds") / 60;
-        const json& name = field(checked, "name");
-        if (name.is_string()) bar.name = name;
-      }
-    }
-    if (bars.empty()) refuse("predicts nothing");
-    return bars;
-  }
-
- private:
-  [[noreturn]] void refuse(const std::string& reason) const {
-    fail("{}: {}; write it by 'strata plan --json'", name_, reason);
-  }
-
-  const json& field(const json& object, const char* key) const {
-    if (!object.is_object() || !object.contains(key)) refuse(fmt::format("has no \"{}\"", key));
-    return object.at(key);
-  }
-
-  double number(const json& object, const char* key) const {
-    const json& value = field(object, key);
-    const double number = value.is_number() ? value.get<double>() : std::nan("");
-    if (!std::isfinite(number)) refuse(fmt::format("\"{}\" is not a number", key));
-    return number;
-  }
-
-  const json& list(const json& object, const char* key) const {
-    const json& value = field(object, key);
-    if (!value.is_array()) refuse(fmt::format("\"{}\" is not a list", key));
-    return value;
-  }
-
-  Bar bar_of(const json& prediction) const {
-    Bar bar;
-    bar.ranks = number(prediction, "ranks");
-    bar.batch = number(prediction, "batch");
-    const json& step = field(prediction, "step_seconds");
-    for (size_t i = 0; i < kTerms.size(); ++i) bar.milliseconds[i] = 1e3 * number(step, kTerms[i]);
-    const json& run = field(prediction, "run");
-    bar.minutes = number(run, "seconds") / 60;
-    bar.low = number(run, "low_seconds") / 60;
-    bar.high = number(run, "high_seconds") / 60;
-    return bar;
-  }
-
-  std::string name_;
-};
-
-std::string label_of(const Bar& bar) {
+std::string label_of(const PlannedRun& bar) {
   const std::string label = fmt::format("{:.0f} x {:.4g}", bar.ranks, bar.batch / bar.ranks);
   return bar.name.empty() ? label : bar.name + " " + label;
 }
@@ -109,15 +28,15 @@ std::string optional_number(std::optional<double> value) {
   return value ? fmt::format("{:.6g}", *value) : "NaN";
 }
 
-double total_of(const Bar& bar) {
+double total_of(const PlannedRun& bar) {
   return std::accumulate(bar.milliseconds.begin(), bar.milliseconds.end(), 0.0);
 }
 
 // Columns from 1: where each term begins and the last ends, then minutes, low, high, published
 // milliseconds, published minutes. A logarithmic axis begins at `floor`.
-std::string data_of(const std::vector<Bar>& bars, double floor) {
+std::string data_of(const std::vector<PlannedRun>& bars, double floor) {
   std::string data = "$plan << EOD\n";
-  for (const Bar& bar : bars) {
+  for (const PlannedRun& bar : bars) {
     double end = 0;
     data += fmt::format("{:.6g}", floor);
     for (const double term : bar.milliseconds) {
@@ -131,7 +50,7 @@ std::string data_of(const std::vector<Bar>& bars, double floor) {
   return data + "EOD\n";
 }
 
-std::string tics_of(const std::vector<Bar>& bars) {
+std::string tics_of(const std::vector<PlannedRun>& bars) {
   std::string tics;
   for (size_t i = 0; i < bars.size(); ++i) {
     tics +=
@@ -145,12 +64,12 @@ std::string tics_of(const std::vector<Bar>& bars) {
 std::string step_panel(bool published) {
   constexpr std::array kColours = {"#0072b2", "#e69f00", "#999999", "#cc79a7", "#d55e00"};
   std::string script = "set title 'Step: ranks x samples a rank'\nset ylabel 'ms'\nplot ";
-  for (size_t i = 0; i < kTerms.size(); ++i) {
+  for (size_t i = 0; i < kStepTerms.size(); ++i) {
     script += fmt::format(
         "$plan using 0:{0}:($0-0.3):($0+0.3):{0}:{1} with boxxyerror fs solid noborder lc rgb "
         "'{2}' "
         "title '{3}', ",
-        i + 1, i + 2, kColours[i], kTerms[i]);
+        i + 1, i + 2, kColours[i], kStepTerms[i]);
   }
   return script + (published ? "$plan using 0:10 with points pt 7 lc 'black' title 'published'\n"
                              : "NaN notitle\n");
@@ -168,18 +87,18 @@ std::string run_panel(bool published) {
 }  // namespace
 
 results::Plot plot_plan(std::string_view text, const std::string& name) {
-  std::vector<Bar> bars = PlanReader(name).read(text);
+  std::vector<PlannedRun> bars = parse_plan_file(text, name);
   results::Plot plot;
   std::ranges::stable_sort(bars, {},
-                           [](const Bar& bar) { return std::pair(bar.ranks, bar.batch); });
+                           [](const PlannedRun& bar) { return std::pair(bar.ranks, bar.batch); });
   while (bars.size() > kMostBars) {
     plot.left_out.push_back(
         fmt::format("{}: more than {} predictions", label_of(bars.back()), kMostBars));
     bars.pop_back();
   }
   plot.drawn = bars.size();
-  const bool published =
-      std::ranges::any_of(bars, [](const Bar& bar) { return bar.published_minutes.has_value(); });
+  const bool published = std::ranges::any_of(
+      bars, [](const PlannedRun& bar) { return bar.published_minutes.has_value(); });
   const auto [least, most] = std::ranges::minmax(bars, {}, total_of);
   constexpr double kFarApart = 20;
   const bool logarithmic = total_of(most) > kFarApart * total_of(least);

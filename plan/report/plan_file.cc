@@ -1,0 +1,93 @@
+#include "plan/report/plan_file.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json_version.h"
+
+namespace strata::plan {
+namespace {
+
+using nlohmann::json;
+
+class PlanReader {
+ public:
+  explicit PlanReader(std::string name) : name_(std::move(name)) {}
+
+  std::vector<PlannedRun> read(std::string_view text) {
+    const json plan = json::parse(text, nullptr, false);
+    if (!plan.is_object()) refuse("is not a JSON object");
+    if (number(plan, "version") != kJsonVersion) refuse("is of another version");
+    std::vector<PlannedRun> runs;
+    for (const json& each : list(plan, "plans")) {
+      for (const json& prediction : list(each, "predictions")) runs.push_back(run_of(prediction));
+      for (const json& checked : list(each, "checked")) {
+        runs.push_back(run_of(field(checked, "prediction")));
+        PlannedRun& planned = runs.back();
+        planned.published_milliseconds =
+            1e3 * number(checked, "published_seconds_between_evaluations_a_step");
+        planned.published_minutes = number(checked, "published_seconds") / 60;
+        const json& name = field(checked, "name");
+        if (name.is_string()) planned.name = name;
+      }
+    }
+    if (runs.empty()) refuse("predicts nothing");
+    return runs;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& reason) const {
+    fail("{}: {}; write it by 'strata plan --json'", name_, reason);
+  }
+
+  const json& field(const json& object, const char* key) const {
+    if (!object.is_object() || !object.contains(key)) refuse(fmt::format("has no \"{}\"", key));
+    return object.at(key);
+  }
+
+  double number(const json& object, const char* key) const {
+    const json& value = field(object, key);
+    const double number = value.is_number() ? value.get<double>() : std::nan("");
+    if (!std::isfinite(number)) refuse(fmt::format("\"{}\" is not a number", key));
+    return number;
+  }
+
+  const json& list(const json& object, const char* key) const {
+    const json& value = field(object, key);
+    if (!value.is_array()) refuse(fmt::format("\"{}\" is not a list", key));
+    return value;
+  }
+
+  PlannedRun run_of(const json& prediction) const {
+    PlannedRun planned;
+    planned.ranks = number(prediction, "ranks");
+    planned.batch = number(prediction, "batch");
+    const json& step = field(prediction, "step_seconds");
+    for (size_t i = 0; i < kStepTerms.size(); ++i)
+      planned.milliseconds[i] = 1e3 * number(step, kStepTerms[i]);
+    const json& run = field(prediction, "run");
+    planned.minutes = number(run, "seconds") / 60;
+    planned.low = number(run, "low_seconds") / 60;
+    planned.high = number(run, "high_seconds") / 60;
+    return planned;
+  }
+
+  std::string name_;
+};
+
+}  // namespace
+
+std::vector<PlannedRun> parse_plan_file(std::string_view text, const std::string& name) {
+  return PlanReader(name).read(text);
+}
+
+std::vector<PlannedRun> read_plan_file(const std::filesystem::path& path) {
+  return parse_plan_file(read_file(path, kMostPlanBytes), path.string());
+}
+
+}  // namespace strata::plan
