@@ -1,10 +1,12 @@
-# Writes OUTPUT, a C++ file that defines strata::compliance::embedded_files() with the text of every file of FILES (a
-# list of paths relative to ROOT). Run as a script: cmake -DROOT=... -DFILES=... -DOUTPUT=... -P EmbedFiles.cmake
-set(text "#include \"compliance/language/rule_store.h\"\n\nnamespace strata::compliance {\n\n")
+# Writes OUTPUT, a C++ file that defines NAMESPACE::embedded_files(), which HEADER declares, with the text of every file of
+# FILES (a list of paths relative to ROOT). Run as a script:
+# cmake -DROOT=... -DFILES=... -DNAMESPACE=... -DHEADER=... -DOUTPUT=... -P EmbedFiles.cmake
+set(text "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n\n")
 string(APPEND text "const std::vector<EmbeddedFile>& embedded_files() {\n")
 string(APPEND text "  static const std::vector<EmbeddedFile> kFiles = {\n")
 foreach(file IN LISTS FILES)
   file(READ ${ROOT}/${file} content)
+  file(SHA256 ${ROOT}/${file} hash)
   # A string literal may hold 64 KiB; longer files are written as several that the compiler joins.
   string(LENGTH "${content}" length)
   string(APPEND text "      {\"${file}\",\n")
@@ -17,7 +19,7 @@ foreach(file IN LISTS FILES)
   if(length EQUAL 0)
     string(APPEND text "\"\"")
   endif()
-  string(APPEND text "},\n")
+  string(APPEND text ",\n\"${hash}\"},\n")
 endforeach()
-string(APPEND text "  };\n  return kFiles;\n}\n\n}  // namespace strata::compliance\n")
+string(APPEND text "  };\n  return kFiles;\n}\n\n}  // namespace ${NAMESPACE}\n")
 file(WRITE ${OUTPUT} "${text}")

@@ -11,16 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/embedded_file.h"
 #include "compliance/language/rule_file.h"
 
 namespace strata::compliance {
 
-// A file built into the program from compliance/rules or compliance/rcp.
-struct EmbeddedFile {
-  std::string_view name;  // relative path
-  std::string_view text;
-};
-// All of them, by name, in order.
+// What is built into the program from compliance/rules and compliance/rcp, by name, in order.
 const std::vector<EmbeddedFile>& embedded_files();
 std::optional<std::string_view> find_embedded(std::string_view name);
 
