@@ -71,11 +71,10 @@ class CurveReader {
   std::optional<double> start_ms_, batch_size_;
 };
 
-Curve read_curve(const fs::path& log, const std::string& benchmark) {
-  CurveReader reader(log);
+// A log that cannot be read has no evaluations.
+Curve read_curve_or_problem(const fs::path& log, const std::string& benchmark) {
   try {
-    const compliance::EventLog events(log, compliance::LogFormat::kMllog);
-    events.visit([&](const compliance::Event& event) { return reader.take(event); });
+    return read_curve(compliance::EventLog(log, compliance::LogFormat::kMllog), benchmark);
   } catch (const Error& error) {
     Curve curve;
     curve.log = log;
@@ -84,7 +83,6 @@ Curve read_curve(const fs::path& log, const std::string& benchmark) {
     curve.readable = dynamic_cast<const ReadError*>(&error) == nullptr;
     return curve;
   }
-  return reader.finish(benchmark);
 }
 
 // The logs in one place, and what to call them.
@@ -111,6 +109,12 @@ std::vector<Place> find_places(const fs::path& path, compliance::ListingProblems
 
 }  // namespace
 
+Curve read_curve(const compliance::EventLog& log, const std::string& benchmark) {
+  CurveReader reader(log.path());
+  log.visit([&](const compliance::Event& event) { return reader.take(event); });
+  return reader.finish(benchmark);
+}
+
 std::vector<Curve> read_curves(std::span<const fs::path> paths,
                                compliance::ListingProblems* problems) {
   std::vector<Place> places;
@@ -127,7 +131,7 @@ std::vector<Curve> read_curves(std::span<const fs::path> paths,
     const bool alone = of_name[{place.name, place.benchmark}].size() == 1;
     for (const fs::path& log : place.logs) {
       if (!seen.insert(fs::weakly_canonical(log)).second) continue;
-      curves.push_back(read_curve(log, place.benchmark));
+      curves.push_back(read_curve_or_problem(log, place.benchmark));
       if (!curves.back().readable && problems) problems->push_back(curves.back().problem);
       curves.back().series =
           alone ? place.name : fmt::format("{} in {}", place.name, place.path.string());

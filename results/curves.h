@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compliance/log/event_log.h"
 #include "compliance/package/submission_tree.h"
 
 namespace strata::results {
@@ -29,6 +30,10 @@ struct Curve {
   std::string problem;            // why the log cannot be read; it has no evaluations then
   bool readable = true;           // false: the system did not hand the log over
 };
+
+// Of one log, without its series; `benchmark` where it names none. Throws ReadError where a large
+// log cannot be read again.
+Curve read_curve(const compliance::EventLog& log, const std::string& benchmark);
 
 // A curve for each log, and for each of the result folders in a directory, in order, but none
 // twice; without evaluations where the log has none. Of runs that began anew the last is meant, up

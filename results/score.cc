@@ -126,6 +126,10 @@ std::string cut(const std::string& found) {
   return found.size() <= kShown ? found : found.substr(0, kShown) + "...";
 }
 
+std::string broken_rule(const compliance::Finding& finding) {
+  return finding.summary + (finding.found.empty() ? "" : ' ' + cut(finding.found));
+}
+
 void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   const auto format =
       score.ruleset == "0.6.0" ? compliance::LogFormat::kMll : compliance::LogFormat::kMllog;
@@ -136,8 +140,12 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   const RunTimes times = find_run_times(log);
   run.judged = verdict.not_judged.empty();
   if (verdict.outcome() == compliance::Outcome::kFailed) {
-    const compliance::Finding& first = verdict.errors.front();
-    run.reason = first.summary + (first.found.empty() ? "" : ' ' + cut(first.found));
+    for (const compliance::Finding& finding : verdict.errors) {
+      if (run.broken_rules.size() < kMostBrokenRules) {
+        run.broken_rules.push_back(broken_rule(finding));
+      }
+    }
+    run.reason = run.broken_rules.front();
   } else if (!times.start_ms) {
     run.reason = "run_start is not logged";
   } else if (!times.stop_ms) {

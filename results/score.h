@@ -14,12 +14,16 @@
 
 namespace strata::results {
 
+// Of one log, as a reader may want them; the official tool counts on.
+inline constexpr size_t kMostBrokenRules = 50;
+
 struct RunScore {
   std::filesystem::path log;
   double time_to_train_ms = 0;  // 0 where it does not count
   bool counts = false;          // the log did not fail, says success and has its times
   bool judged = true;           // false where the rules do not cover the benchmark
   std::string reason;           // why it does not count
+  std::vector<std::string> broken_rules;  // by the log, at most kMostBrokenRules
   std::string unread;           // a file of it that the system did not hand over, and why
   compliance::RunConvergence convergence;
   std::optional<double> energy_joules;

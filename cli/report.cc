@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/score_options.h"
+#include "report/page.h"
+#include "report/tree_state.h"
+#include "report/watch.h"
+
+namespace strata::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportOptions {
+  report::ReportInput input;
+  report::PageInput page;
+  ScoreRules rules;
+  std::string output = "report.html";
+  bool watch = false;
+  report::ServerOptions server{.port = 8080};
+};
+
+std::string title_of(const ReportOptions& options) {
+  if (!options.page.title.empty()) return options.page.title;
+  std::vector<std::string> names;
+  for (const fs::path& directory : options.input.directories) {
+    names.push_back(fs::weakly_canonical(directory).filename().string());
+  }
+  return fmt::format("{}: MLPerf results", fmt::join(names, ", "));
+}
+
+int write_report(ReportOptions& options) {
+  Progress progress("reading logs");
+  options.input.progress = [&](size_t done, size_t total) { progress.update(done, total); };
+  const report::ReportData data = report::read_report_data(options.input);
+  write_output(options.output, report::make_page(data, options.page));
+  if (options.output != "-" && !options.output.starts_with("/dev/")) {
+    fmt::print("{}: {} result folders of {} systems\n", options.output, data.folders.size(),
+               data.systems.size());
+  }
+  // They are in the report, too.
+  if (!data.problems.empty()) refuse(data.problems);
+  return 0;
+}
+
+// Serves until a signal ends it.
+int watch(const ReportOptions& options) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, signal);
+  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before there are threads
+
+  const std::vector<fs::path>& directories = options.input.directories;
+  const auto page = [&]() -> std::string {
+    try {
+      return report::make_page(report::read_report_data(options.input), options.page);
+    } catch (const Error& error) {  // a run that has not begun has no log
+      return report::make_message_page(error.what(), options.page);
+    }
+  };
+  report::ReportServer server(
+      options.server, [&] { return report::state_of(directories); }, page);
+  fmt::print("{}\nEnd it by Ctrl-C.\n", server.url());
+  std::fflush(stdout);
+  int signal = 0;
+  ::sigwait(&ends, &signal);
+  return 0;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "report",
+      "One page, to be sent or printed: systems side by side, curves, speed, phases, "
+      "reference points, checks, settings");
+  const auto options = std::make_shared<ReportOptions>();
+  command
+      ->add_option("DIR", options->input.directories,
+                   "Rounds, submitters, systems or folders of result_N.txt")
+      ->required();
+  command->add_option("-o,--output", options->output, "The page (report.html)");
+  command
+      ->add_option("--beside", options->input.beside,
+                   "Published rounds, systems or folders to show beside these, in grey")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--benchmark", options->input.benchmark,
+                      "Of this benchmark alone, such as bert");
+  command->add_option("--title", options->page.title, "The page's title (the names of DIR)");
+  command
+      ->add_option("--plan", options->page.plans,
+                   "What 'strata plan --json' printed, to stand beside what happened (repeatable)")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--measured", options->page.measurements,
+                   "What 'strata bench ... --json' printed (repeatable)")
+      ->expected(1)
+      ->take_all();
+  add_rule_options(*command, options->rules);
+  const auto watches = command->add_flag(
+      "--watch", options->watch,
+      "Serve the page instead, refreshed while runs go on; their steps come from log.step_trace");
+  command->add_option("--port", options->server.port, "Of --watch (8080); 0: one that is free")
+      ->needs(watches);
+  command
+      ->add_option("--listen", options->server.address,
+                   "Of --watch: the address to serve on (127.0.0.1: this machine alone)")
+      ->needs(watches);
+  command
+      ->add_option("--every", options->page.refresh_seconds,
+                   "Of --watch: seconds from one look to the next (2)")
+      ->needs(watches)
+      ->check(CLI::Range(1, 3600));
+  command->callback([options, &exit_code] {
+    options->input.score = options->rules.score;
+    options->input.score.rules = options->rules.rules;
+    options->input.score.rcp = options->rules.rcp;
+    options->page.rcp_directory = options->rules.rcp;
+    options->page.version = STRATA_VERSION;
+    options->page.title = title_of(*options);
+    if (!options->watch) {
+      exit_code = write_report(*options);
+      return;
+    }
+    if (options->page.refresh_seconds == 0) options->page.refresh_seconds = 2;
+    exit_code = watch(*options);
+  });
+}
+
+}  // namespace strata::cli

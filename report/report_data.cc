@@ -1,0 +1,191 @@
+#include "report/report_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+namespace strata::report {
+namespace {
+
+namespace fs = std::filesystem;
+using compliance::EventLog;
+
+// Reads what only concerns its run; what cannot be read is a problem, not the end.
+class FolderReader {
+ public:
+  FolderReader(ReportedFolder& folder, std::mutex& mutex, std::vector<std::string>& problems)
+      : folder_(folder), mutex_(mutex), problems_(problems) {}
+
+  void read_run(size_t i) {
+    const fs::path& log = folder_.score.runs[i].log;
+    ReportedRun& run = folder_.runs[i];
+    run.curve.log = log;
+    Settings settings;
+    guarded([&] { read_log(log, run, settings); });
+    guarded([&] { add_configuration(log, settings); });
+    guarded([&] {
+      StepTrace trace = read_step_trace_of(log);
+      run.steps = std::move(trace.steps);
+      // A line that is being written is no problem.
+      if (trace.other_lines > 1) {
+        note(fmt::format("{}: {} lines of its step trace are no steps", log.string(),
+                         trace.other_lines));
+      }
+    });
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, value] : settings) add_setting(folder_.settings, name, value);
+  }
+
+  void read_system() {
+    const compliance::ResultFolder& folder = folder_.score.folder;
+    if (folder.submitter_path.empty()) return;
+    guarded([&] {
+      add_system_description(folder.submitter_path / "systems" / (folder.system + ".json"),
+                             folder_.settings);
+    });
+  }
+
+ private:
+  void read_log(const fs::path& path, ReportedRun& run, Settings& settings) {
+    const auto format = folder_.score.ruleset == "0.6.0" ? compliance::LogFormat::kMll
+                                                         : compliance::LogFormat::kMllog;
+    const EventLog log(path, format);
+    run.curve = results::read_curve(log, folder_.score.folder.benchmark);
+    run.phases = compare::read_phases(log);
+    run.has_ended = results::find_run_times(log).stop_ms.has_value();
+    add_log_settings(log, settings);
+  }
+
+  void note(std::string problem) {
+    const std::lock_guard lock(mutex_);
+    problems_.push_back(std::move(problem));
+  }
+  template <typename Work>
+  void guarded(const Work& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      note(error.what());
+    }
+  }
+
+  ReportedFolder& folder_;
+  std::mutex& mutex_;
+  std::vector<std::string>& problems_;
+};
+
+void add_folders(const fs::path& directory, bool beside, const ReportInput& input,
+                 std::set<fs::path>& seen, ReportData& data) {
+  results::ScoreOptions options = input.score;
+  options.problems = &data.problems;
+  options.progress = input.progress;
+  for (results::Score& score : results::score_directory(directory, options)) {
+    if (!seen.insert(fs::weakly_canonical(score.folder.path)).second) continue;
+    ReportedFolder folder;
+    folder.benchmark = results::benchmark_of(score);
+    folder.beside = beside;
+    folder.runs.resize(score.runs.size());
+    folder.score = std::move(score);
+    if (input.benchmark.empty() || folder.benchmark == input.benchmark) {
+      data.folders.push_back(std::move(folder));
+    }
+  }
+}
+
+void read_runs(ReportData& data, unsigned threads) {
+  std::vector<std::pair<ReportedFolder*, size_t>> jobs;
+  for (ReportedFolder& folder : data.folders) {
+    for (size_t i = 0; i < folder.runs.size(); ++i) jobs.emplace_back(&folder, i);
+  }
+  std::mutex mutex;
+  parallel_for(jobs.size(), threads, [&](size_t job) {
+    auto& [folder, run] = jobs[job];
+    FolderReader(*folder, mutex, data.problems).read_run(run);
+  });
+  for (ReportedFolder& folder : data.folders) {
+    FolderReader(folder, mutex, data.problems).read_system();
+  }
+}
+
+// What tells a system from others: its submitter's and its own name; where several places hold the
+// same system, or it has no names, its place as well.
+std::vector<std::string> names_of(const ReportData& data) {
+  const auto place_of = [](const ReportedFolder& folder) {
+    const compliance::ResultFolder& of = folder.score.folder;
+    return of.submitter_path.empty() ? of.path : of.submitter_path;
+  };
+  std::map<std::string, std::set<fs::path>> places;
+  for (const ReportedFolder& folder : data.folders) {
+    places[folder.score.folder.owner()].insert(place_of(folder));
+  }
+  std::vector<std::string> names;
+  for (const ReportedFolder& folder : data.folders) {
+    const std::string name = folder.score.folder.owner();
+    const fs::path place = place_of(folder);
+    names.push_back(places[name].size() == 1
+                        ? name
+                        : fmt::format("{} in {}", name, place.parent_path().string()));
+  }
+  return names;
+}
+
+// A colour a system where there are few, else a submitter; those that come first have one.
+void name_systems(ReportData& data) {
+  const std::vector<std::string> names = names_of(data);
+  std::map<std::string, int> number_of, colour_of;
+  std::set<std::string> coloured;
+  for (size_t i = 0; i < data.folders.size(); ++i) {
+    if (!data.folders[i].beside) coloured.insert(names[i]);
+  }
+  for (size_t i = 0; i < data.folders.size(); ++i) {
+    ReportedFolder& folder = data.folders[i];
+    const auto [number, first] = number_of.emplace(names[i], static_cast<int>(data.systems.size()));
+    if (first) data.systems.push_back(names[i]);
+    folder.owner = {number->second, -1, names[i]};
+    if (folder.beside) continue;
+    const std::string& group =
+        coloured.size() <= kColours ? names[i] : folder.score.folder.submitter;
+    const auto colour = colour_of.emplace(group, static_cast<int>(colour_of.size())).first->second;
+    if (colour < kColours) folder.owner.colour = colour;
+  }
+}
+
+}  // namespace
+
+ReportData read_report_data(const ReportInput& input) {
+  ReportData data;
+  std::set<fs::path> seen;
+  for (const fs::path& directory : input.directories) {
+    add_folders(directory, false, input, seen, data);
+  }
+  for (const fs::path& directory : input.beside) add_folders(directory, true, input, seen, data);
+  if (data.folders.empty()) {
+    fail("{}: no runs{} to report", input.directories.front().string(),
+         input.benchmark.empty() ? "" : fmt::format(" of the benchmark '{}'", input.benchmark));
+  }
+  read_runs(data, input.score.threads);
+  const auto order = [](const ReportedFolder& folder) {
+    const auto& time = folder.score.time_to_train_ms;
+    return std::make_tuple(std::cref(folder.benchmark), !time.has_value(), time.value_or(0));
+  };
+  std::stable_sort(
+      data.folders.begin(), data.folders.end(),
+      [&](const ReportedFolder& a, const ReportedFolder& b) { return order(a) < order(b); });
+  name_systems(data);
+  std::set<std::string> benchmarks;
+  for (const ReportedFolder& folder : data.folders) benchmarks.insert(folder.benchmark);
+  data.benchmarks.assign(benchmarks.begin(), benchmarks.end());
+  std::sort(data.problems.begin(), data.problems.end());
+  data.problems.erase(std::unique(data.problems.begin(), data.problems.end()), data.problems.end());
+  return data;
+}
+
+}  // namespace strata::report

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include "report/sections/section.h"
+
+namespace strata::report {
+namespace {
+
+// One row a reason, with the runs that it is said of.
+struct Complaint {
+  std::string about;  // logs, or what else
+  std::string kind, why;
+};
+
+std::vector<Complaint> complaints_of(const ReportedFolder& folder) {
+  std::vector<Complaint> complaints;
+  const auto say = [&](const std::string& about, const std::string& kind, const std::string& why) {
+    if (why.empty()) return;
+    for (Complaint& known : complaints) {
+      if (known.kind != kind || known.why != why) continue;
+      if (known.about.size() < kLongestText) known.about += ", " + about;
+      return;
+    }
+    complaints.push_back({about, kind, why});
+  };
+  const results::Score& score = folder.score;
+  for (size_t i = 0; i < score.runs.size(); ++i) {
+    const results::RunScore& run = score.runs[i];
+    const std::string log = run.log.filename().string();
+    if (!run.counts && !folder.runs[i].has_ended) say(log, "has not ended", run.reason);
+    if (!run.counts && folder.runs[i].has_ended) {
+      if (run.broken_rules.empty()) say(log, "does not count", run.reason);
+      for (const std::string& rule : run.broken_rules) say(log, "breaks a rule", rule);
+    }
+    if (run.counts && !run.judged) say(log, "not judged", "no rules for this benchmark");
+    say(log, "energy not known", run.energy_problem);
+    if (folder.runs[i].curve.evaluations.empty() && run.counts) {
+      say(log, "no curve",
+          folder.runs[i].curve.has_other_values ? "its eval_accuracy is not a number"
+                                                : "it has no evaluations");
+    }
+  }
+  if (score.held_to_rcp && score.rcp.outcome() != compliance::Outcome::kPassed) {
+    say("all runs", fmt::format("reference points: {}", word(score.rcp.outcome())),
+        score.rcp.message);
+  }
+  say("all runs", "scaling.json not applied", score.scaling_problem);
+  if (score.system.system_name.empty() && !score.folder.submitter_path.empty()) {
+    say("the system", "description", "there is no systems/<system>.json that names it");
+  }
+  if (score.mean == results::Mean::kNone) {
+    say("all runs", "no score", "too many runs do not count");
+  }
+  return complaints;
+}
+
+}  // namespace
+
+Section checks_section(const ReportData& data) {
+  Table table("checks", "What does not count or is not known, and why",
+              {"System", "Benchmark", "Of", "What", "Why"});
+  for (const ReportedFolder& folder : data.folders) {
+    for (const Complaint& complaint : complaints_of(folder)) {
+      table.add({folder.owner.name, benchmark_name(folder.benchmark), complaint.about,
+                 complaint.kind, complaint.why},
+                folder.owner.system, folder.benchmark);
+    }
+  }
+  std::string html;
+  if (table.empty()) html += paragraph("Every run counts, and all that was read is in order.");
+  if (!table.empty()) html += table.html();
+  if (!data.problems.empty()) {
+    html += heading("Not read") + "<ul>";
+    constexpr size_t kMost = 200;
+    for (size_t i = 0; i < std::min(kMost, data.problems.size()); ++i) {
+      html += "<li>" + escape(data.problems[i]) + "</li>";
+    }
+    html += "</ul>\n";
+    if (data.problems.size() > kMost) {
+      html += paragraph(fmt::format("and {} more", data.problems.size() - kMost));
+    }
+  }
+  return {"checks", "Checks", html};
+}
+
+}  // namespace strata::report

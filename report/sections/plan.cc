@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "plan/report/plan_file.h"
+#include "report/sections/section.h"
+#include "results/minutes.h"
+
+namespace strata::report {
+namespace {
+
+using plan::PlannedRun;
+
+// Folders that a prediction was for: as many accelerators, the same batch.
+std::vector<const ReportedFolder*> what_happened(const ReportData& data,
+                                                 const PlannedRun& planned) {
+  std::vector<const ReportedFolder*> folders;
+  for (const ReportedFolder& folder : data.folders) {
+    const results::Score& score = folder.score;
+    if (folder.benchmark == "bert" && score.time_to_train_ms &&
+        static_cast<double>(score.system.accelerators.value_or(0)) == planned.ranks &&
+        score.batch_size == planned.batch) {
+      folders.push_back(&folder);
+    }
+  }
+  return folders;
+}
+
+std::string interval_of(const PlannedRun& planned) {
+  return fmt::format("{} to {}", short_number(planned.low), short_number(planned.high));
+}
+
+double step_of(const PlannedRun& planned) {
+  return std::accumulate(planned.milliseconds.begin(), planned.milliseconds.end(), 0.0);
+}
+
+void add_row(Table& table, const PlannedRun& planned, const std::string& what,
+             std::optional<double> minutes, std::optional<double> milliseconds, int system) {
+  const auto off = [](double predicted, const std::optional<double>& happened) {
+    if (!happened || !(*happened > 0)) return Cell::of(std::nullopt);
+    const double error = predicted / *happened - 1;
+    return Cell::of(error, fmt::format("{:+.1f} %", 100 * error));
+  };
+  table.add(
+      {what, Cell::of(planned.ranks), Cell::of(planned.batch), Cell::of(planned.minutes),
+       interval_of(planned), Cell::of(minutes), off(planned.minutes, minutes),
+       Cell::of(step_of(planned)), Cell::of(milliseconds), off(step_of(planned), milliseconds)},
+      system);
+}
+
+Table predictions_table(const ReportData& data, const std::vector<PlannedRun>& runs) {
+  Table table("plan", "What was predicted, beside what happened",
+              {"What happened", "Ranks", "Batch", "Predicted minutes", "Two standard deviations",
+               "Minutes", "Predicted over happened", "Predicted step, ms", "Step, ms",
+               "Predicted over happened, step"});
+  for (const PlannedRun& planned : runs) {
+    if (planned.published_minutes) {
+      add_row(table, planned, planned.name, planned.published_minutes,
+              planned.published_milliseconds, -1);
+      continue;
+    }
+    const auto happened = what_happened(data, planned);
+    for (const ReportedFolder* folder : happened) {
+      add_row(table, planned, folder->owner.name,
+              *folder->score.time_to_train_ms / results::kMsPerMinute, std::nullopt,
+              folder->owner.system);
+    }
+    if (happened.empty()) {
+      add_row(table, planned, "nothing of this size among these runs", std::nullopt, std::nullopt,
+              -1);
+    }
+  }
+  return table;
+}
+
+std::string steps_figure(const std::vector<PlannedRun>& runs) {
+  std::vector<BarRow> rows;
+  Data behind{"plan-steps", {"ranks", "batch"}, {}};
+  const std::vector<std::string> terms(plan::kStepTerms.begin(), plan::kStepTerms.end());
+  behind.columns.insert(behind.columns.end(), terms.begin(), terms.end());
+  for (const PlannedRun& planned : runs) {
+    Owner owner;
+    owner.name = fmt::format("{} {} ranks, batch {}", planned.name, planned.ranks, planned.batch);
+    rows.push_back({owner,
+                    {planned.milliseconds.begin(), planned.milliseconds.end()},
+                    duration(step_of(planned) / 1000)});
+    behind.rows.push_back({fmt::format("{}", planned.ranks), fmt::format("{}", planned.batch)});
+    for (const double term : planned.milliseconds) {
+      behind.rows.back().push_back(fmt::format("{:.6g}", term));
+    }
+  }
+  return figure("", "The predicted step, term by term.",
+                bar_chart(rows, terms, "milliseconds a step",
+                          {"Predicted steps", fmt::format("{} layouts", rows.size())}),
+                behind);
+}
+
+}  // namespace
+
+Section plan_section(const ReportData& data, const std::vector<std::filesystem::path>& plans) {
+  std::string html;
+  for (const std::filesystem::path& path : plans) {
+    const std::vector<PlannedRun> runs = plan::read_plan_file(path);
+    html += heading(path.string()) + predictions_table(data, runs).html() + steps_figure(runs);
+  }
+  return {"plan", "Plan and what happened", html};
+}
+
+}  // namespace strata::report

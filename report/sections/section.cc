@@ -1,0 +1,47 @@
+#include "report/sections/section.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+namespace strata::report {
+
+std::string figure(const std::string& benchmark, const std::string& caption,
+                   const std::string& chart, const Data& data) {
+  const std::string link =
+      data.rows.empty() ? "" : "<p class=\"tools\">" + data_link(data) + "</p>";
+  return fmt::format("<figure{}><figcaption>{}</figcaption>\n{}{}</figure>\n",
+                     owner_attributes(-1, benchmark), escape(caption, 1000), chart, link);
+}
+
+std::string paragraph(const std::string& text) { return "<p>" + escape(text, 4000) + "</p>\n"; }
+
+std::string heading(const std::string& text) { return "<h3>" + escape(text) + "</h3>\n"; }
+
+std::string file_name(const std::string& text) {
+  std::string name;
+  for (const char c : text.substr(0, 60)) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (plain || !name.ends_with('-')) name += plain ? c : '-';
+  }
+  return name;
+}
+
+std::vector<const ReportedFolder*> folders_of(const ReportData& data,
+                                              const std::string& benchmark) {
+  std::vector<const ReportedFolder*> folders;
+  for (const ReportedFolder& folder : data.folders) {
+    if (folder.benchmark == benchmark) folders.push_back(&folder);
+  }
+  return folders;
+}
+
+std::string benchmark_name(const std::string& benchmark) {
+  return benchmark.empty() ? "a benchmark without a name" : benchmark;
+}
+
+std::string unit_of_samples(const std::string& benchmark) {
+  return benchmark == "bert" ? "samples" : "epochs or samples, as logged";
+}
+
+}  // namespace strata::report

@@ -1,0 +1,60 @@
+// The sections of a report: each takes what was read and returns its part of the page.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "report/chart.h"
+#include "report/report_data.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace strata::report {
+
+struct Section {
+  std::string id, title;
+  std::string html;  // empty: there is nothing to show
+};
+
+// Runs that have not ended: where they are.
+Section running_section(const ReportData& data);
+// Systems side by side: the score, and the spread of runs.
+Section results_section(const ReportData& data);
+// Accuracy over time and over samples.
+Section accuracy_section(const ReportData& data);
+// Time to train over accelerators; samples a second of an accelerator and of a watt.
+Section speed_section(const ReportData& data);
+// What the time of runs, and of their steps, went into.
+Section time_section(const ReportData& data);
+// Samples to converge beside the reference points, from `rcp_directory` (empty: built in).
+Section reference_section(const ReportData& data, const std::filesystem::path& rcp_directory);
+// What does not count or could not be read, and why.
+Section checks_section(const ReportData& data);
+// Settings in which folders of a benchmark differ.
+Section settings_section(const ReportData& data);
+// What `strata plan --json` predicted, beside what happened. Throws Error for another file.
+Section plan_section(const ReportData& data, const std::vector<std::filesystem::path>& plans);
+// What `strata bench ... --json` printed, side by side. Throws Error for another file.
+Section measurements_section(const std::vector<std::filesystem::path>& files);
+
+// ---- What they are made of
+
+// A picture of one benchmark (empty: of none in particular), its caption and a link to its data, if there
+// is some.
+std::string figure(const std::string& benchmark, const std::string& caption,
+                   const std::string& chart, const Data& data);
+std::string paragraph(const std::string& text);  // escaped
+std::string heading(const std::string& text);
+
+// A name of a file: letters, digits and hyphens.
+std::string file_name(const std::string& text);
+
+// The folders of one benchmark, in order.
+std::vector<const ReportedFolder*> folders_of(const ReportData& data, const std::string& benchmark);
+// "bert", or what stands for a benchmark without a name.
+std::string benchmark_name(const std::string& benchmark);
+// "samples" or, where logs count so, "epochs".
+std::string unit_of_samples(const std::string& benchmark);
+
+}  // namespace strata::report

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "report/sections/section.h"
+#include "results/minutes.h"
+
+namespace strata::report {
+namespace {
+
+using results::Score;
+
+constexpr double kMsPerSecond = 1000;
+
+// What a run took of electricity, on average.
+std::optional<double> watts_of(const Score& score) {
+  if (!score.energy_joules || !score.time_to_train_ms || *score.time_to_train_ms <= 0) {
+    return std::nullopt;
+  }
+  return *score.energy_joules / (*score.time_to_train_ms / kMsPerSecond);
+}
+
+std::optional<double> accelerator_minutes_of(const Score& score) {
+  if (!score.time_to_train_ms || !score.system.accelerators) return std::nullopt;
+  return *score.time_to_train_ms / results::kMsPerMinute *
+         static_cast<double>(*score.system.accelerators);
+}
+
+Table speed_table(const ReportData& data) {
+  Table table("speed", "Speed, per accelerator and per watt",
+              {"System", "Benchmark", "Accelerators", "Minutes to train", "Accelerator-minutes",
+               "Sequences/s", "Sequences/s an accelerator", "Energy, kJ", "Mean watts",
+               "Sequences/s a watt"});
+  for (const ReportedFolder& folder : data.folders) {
+    const Score& score = folder.score;
+    if (!score.time_to_train_ms) continue;
+    const auto watts = watts_of(score);
+    std::optional<double> number, kilojoules, a_watt;
+    if (score.system.accelerators) number = static_cast<double>(*score.system.accelerators);
+    if (score.energy_joules) kilojoules = *score.energy_joules / 1000;
+    if (watts && *watts > 0 && score.sequences_per_second) {
+      a_watt = *score.sequences_per_second / *watts;
+    }
+    table.add({folder.owner.name, benchmark_name(folder.benchmark), Cell::of(number),
+               Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
+               Cell::of(accelerator_minutes_of(score)), Cell::of(score.sequences_per_second),
+               Cell::of(score.sequences_per_second_per_accelerator), Cell::of(kilojoules),
+               Cell::of(watts), Cell::of(a_watt)},
+              folder.owner.system, folder.benchmark);
+  }
+  return table;
+}
+
+// A value over accelerators, for the folders that have both and more than one number of them.
+template <typename Value>
+std::string over_accelerators(const ReportData& data, const std::string& benchmark,
+                              const std::string& name, const std::string& what,
+                              const std::string& caption, const Value& value_of) {
+  ScatterChart chart;
+  Data behind{
+      name + "-" + file_name(benchmark), {"system", "accelerator", "accelerators", what}, {}};
+  std::vector<double> xs, ys;
+  for (const ReportedFolder* folder : folders_of(data, benchmark)) {
+    const Score& score = folder->score;
+    const std::optional<double> value = value_of(score);
+    if (!value || !(*value > 0) || score.system.accelerators.value_or(0) <= 0) continue;
+    const auto accelerators = static_cast<double>(*score.system.accelerators);
+    xs.push_back(accelerators);
+    ys.push_back(*value);
+    chart.points.push_back({folder->owner, accelerators, *value,
+                            fmt::format("{}: {} x {}: {} {}", folder->owner.name, accelerators,
+                                        score.system.accelerator, short_number(*value), what)});
+    behind.rows.push_back({folder->owner.name, score.system.accelerator,
+                           fmt::format("{}", accelerators), fmt::format("{:.9g}", *value)});
+  }
+  if (std::set(xs.begin(), xs.end()).size() < 2) return "";
+  chart.x = time_axis(xs);
+  chart.y = time_axis(ys);
+  chart.x_title = "accelerators";
+  chart.y_title = what;
+  return figure(benchmark, benchmark_name(benchmark) + ": " + caption,
+                scatter_chart(chart, {what + " over accelerators, " + benchmark_name(benchmark),
+                                      fmt::format("{} systems", chart.points.size())}),
+                behind);
+}
+
+}  // namespace
+
+Section speed_section(const ReportData& data) {
+  const Table table = speed_table(data);
+  if (table.empty()) return {"speed", "Speed", ""};
+  std::string html = table.html();
+  for (const std::string& benchmark : data.benchmarks) {
+    html += over_accelerators(
+        data, benchmark, "scaling", "minutes to train",
+        "minutes to train over the number of accelerators. Of equal work a system of twice as many "
+        "would take half the time.",
+        [](const Score& score) -> std::optional<double> {
+          if (!score.time_to_train_ms) return std::nullopt;
+          return *score.time_to_train_ms / results::kMsPerMinute;
+        });
+    html += over_accelerators(
+        data, benchmark, "rate", "sequences/s an accelerator",
+        "sequences a second of an accelerator, evaluations and start included.",
+        [](const Score& score) { return score.sequences_per_second_per_accelerator; });
+  }
+  return {"speed", "Speed per accelerator and per watt", html};
+}
+
+}  // namespace strata::report

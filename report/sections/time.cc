@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/statistics.h"
+#include "base/timing.h"
+#include "report/sections/section.h"
+
+namespace strata::report {
+namespace {
+
+using compare::RunPhases;
+
+// Phases of the runs that count, and their means.
+struct MeanPhases {
+  size_t runs = 0;
+  double start = 0, training = 0, evaluation = 0;  // seconds
+  bool tells_evaluation = false;
+};
+
+MeanPhases mean_phases(const ReportedFolder& folder) {
+  std::vector<double> start, training, evaluation;
+  MeanPhases means;
+  for (size_t i = 0; i < folder.runs.size(); ++i) {
+    const std::optional<RunPhases>& phases = folder.runs[i].phases;
+    if (!phases || !folder.score.runs[i].counts) continue;
+    start.push_back(std::max(0.0, phases->start));
+    evaluation.push_back(std::max(0.0, phases->evaluation.value_or(0)));
+    training.push_back(std::max(0.0, phases->training()));
+    means.tells_evaluation = means.tells_evaluation || phases->evaluation.has_value();
+  }
+  means.runs = start.size();
+  if (means.runs == 0) return means;
+  means.start = mean(start);
+  means.training = mean(training);
+  means.evaluation = mean(evaluation);
+  return means;
+}
+
+std::string run_phases_figure(const ReportData& data, const std::string& benchmark) {
+  std::vector<BarRow> rows;
+  Data behind{"run-phases-" + file_name(benchmark),
+              {"system", "runs", "start seconds", "steps seconds", "evaluation seconds"},
+              {}};
+  bool some_silent = false;
+  for (const ReportedFolder* folder : folders_of(data, benchmark)) {
+    const MeanPhases means = mean_phases(*folder);
+    const double total = means.start + means.training + means.evaluation;
+    if (means.runs == 0 || !(total > 0)) continue;
+    some_silent = some_silent || !means.tells_evaluation;
+    rows.push_back(
+        {folder->owner,
+         {100 * means.start / total, 100 * means.training / total, 100 * means.evaluation / total},
+         duration(total) + (means.tells_evaluation ? "" : " *")});
+    behind.rows.push_back(
+        {folder->owner.name, fmt::format("{}", means.runs), fmt::format("{:.9g}", means.start),
+         fmt::format("{:.9g}", means.training), fmt::format("{:.9g}", means.evaluation)});
+  }
+  if (rows.empty()) return "";
+  return figure(
+      benchmark,
+      fmt::format("{}: what the time of a run went into, in per cent; its mean time at the right. "
+                  "Start: from run_start to the first block or epoch.{}",
+                  benchmark_name(benchmark),
+                  some_silent ? " *: evaluations are not logged and are among the steps." : ""),
+      bar_chart(rows, {"start", "steps", "evaluation"}, "per cent of the run",
+                {"Phases of a run, " + benchmark_name(benchmark),
+                 fmt::format("{} systems", rows.size())}),
+      behind);
+}
+
+// ---- Steps, of runs with a step trace
+
+struct TracedRun {
+  const ReportedFolder* folder;
+  size_t run;
+  std::string name;
+  StepPhases phases;
+
+  const std::vector<TracedStep>& steps() const { return folder->runs[run].steps; }
+};
+
+std::vector<TracedRun> traced_runs(const ReportData& data) {
+  std::vector<TracedRun> runs;
+  for (const ReportedFolder& folder : data.folders) {
+    for (size_t i = 0; i < folder.runs.size(); ++i) {
+      const auto phases = phases_of(folder.runs[i].steps);
+      if (!phases) continue;
+      runs.push_back(
+          {&folder, i,
+           fmt::format("{} {}", folder.owner.name, folder.score.runs[i].log.stem().string()),
+           *phases});
+    }
+  }
+  return runs;
+}
+
+std::string steps_table(const std::vector<TracedRun>& runs) {
+  Table table("steps", "Steps of runs with a step trace (medians, of the rank that logs)",
+              {"Run", "Steps", "Step, ms", "Slowest of 100, ms", "Waiting for data, ms",
+               "Exposed communication, ms", "Communication hidden", "Updates, ms", "Tokens/s"});
+  for (const TracedRun& run : runs) {
+    std::vector<double> seconds;
+    for (const TracedStep& step : run.steps()) seconds.push_back(step.seconds);
+    std::sort(seconds.begin(), seconds.end());
+    const double slow = seconds[std::min(seconds.size() - 1, seconds.size() * 99 / 100)];
+    const auto ms = [](double value) { return Cell::of(1000 * value); };
+    table.add({run.name, Cell::of(static_cast<double>(run.steps().size())), ms(run.phases.step),
+               ms(slow), ms(run.phases.data), ms(run.phases.exposed),
+               Cell::of(run.phases.hidden_share, percent(run.phases.hidden_share)),
+               ms(run.phases.update), Cell::of(run.phases.tokens_per_second)},
+              run.folder->owner.system, run.folder->benchmark);
+  }
+  return table.html();
+}
+
+std::string step_phases_figure(const std::vector<TracedRun>& runs) {
+  std::vector<BarRow> rows;
+  Data behind{"step-phases", {"run", "compute ms", "exposed communication ms", "data ms"}, {}};
+  for (const TracedRun& run : runs) {
+    Owner owner = run.folder->owner;
+    owner.name = run.name;
+    const std::vector<double> parts = {1000 * run.phases.compute, 1000 * run.phases.exposed,
+                                       1000 * run.phases.data};
+    rows.push_back({owner, parts, duration(run.phases.step)});
+    behind.rows.push_back({run.name, fmt::format("{:.9g}", parts[0]),
+                           fmt::format("{:.9g}", parts[1]), fmt::format("{:.9g}", parts[2])});
+  }
+  return figure(
+      "",
+      "What a step's time goes into, of runs with a step trace: computing and updating; "
+      "waiting for communication that nothing hides, other ranks' work included; waiting "
+      "for data.",
+      bar_chart(rows, {"compute and update", "exposed communication", "data"},
+                "milliseconds a step", {"Phases of a step", fmt::format("{} runs", rows.size())}),
+      behind);
+}
+
+// At most kMost points: of many steps medians over as many in a row.
+std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<double, double>>& all) {
+  constexpr size_t kMost = 400;
+  if (all.size() <= kMost) return all;
+  std::vector<std::pair<double, double>> points;
+  for (size_t i = 0; i < kMost; ++i) {
+    const size_t begin = all.size() * i / kMost, end = all.size() * (i + 1) / kMost;
+    std::vector<double> values;
+    for (size_t j = begin; j < end; ++j) values.push_back(all[j].second);
+    points.emplace_back(all[(begin + end) / 2].first, median(std::move(values)));
+  }
+  return points;
+}
+
+template <typename Value>
+std::string over_steps(const std::vector<TracedRun>& runs, const std::string& name,
+                       const std::string& y_title, const std::string& caption, bool from_zero,
+                       const Value& value_of) {
+  LineChart chart;
+  Data behind{name, {"run", "step", y_title}, {}};
+  std::vector<double> xs, ys;
+  for (const TracedRun& run : runs) {
+    std::vector<std::pair<double, double>> all;
+    for (const TracedStep& step : run.steps()) {
+      const std::optional<double> value = value_of(step);
+      if (value) all.emplace_back(static_cast<double>(step.step), *value);
+    }
+    Line line{.owner = run.folder->owner, .points = thinned(all), .tip = run.name};
+    if (line.points.empty()) continue;
+    for (const auto& [x, y] : line.points) {
+      xs.push_back(x);
+      ys.push_back(y);
+      behind.rows.push_back({run.name, fmt::format("{}", x), fmt::format("{:.6g}", y)});
+    }
+    chart.lines.push_back(std::move(line));
+  }
+  if (chart.lines.empty()) return "";
+  chart.x = linear_axis(xs, true);
+  chart.y = linear_axis(ys, from_zero);
+  chart.x_title = "step";
+  chart.y_title = y_title;
+  return figure(
+      "", caption,
+      line_chart(chart, {y_title + " over steps", fmt::format("{} runs", chart.lines.size())}),
+      behind);
+}
+
+}  // namespace
+
+Section time_section(const ReportData& data) {
+  std::string html;
+  for (const std::string& benchmark : data.benchmarks) html += run_phases_figure(data, benchmark);
+  const std::vector<TracedRun> runs = traced_runs(data);
+  if (!runs.empty()) {
+    html += steps_table(runs) + step_phases_figure(runs);
+    html += over_steps(
+        runs, "step-times", "milliseconds", "Milliseconds of every step.", true,
+        [](const TracedStep& step) -> std::optional<double> { return 1000 * step.seconds; });
+    html += over_steps(runs, "loss", "masked-LM loss", "Masked-LM loss of the training batches.",
+                       false, [](const TracedStep& step) { return step.loss; });
+  }
+  return {"time", "Where the time goes", html};
+}
+
+}  // namespace strata::report

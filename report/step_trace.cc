@@ -1,0 +1,93 @@
+#include "report/step_trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+
+#include "base/files.h"
+#include "base/lines.h"
+#include "base/timing.h"
+
+namespace strata::report {
+namespace {
+
+using nlohmann::json;
+
+constexpr uint64_t kMostTraceBytes = uint64_t{1} << 30;
+
+std::optional<double> number(const json& line, const char* key) {
+  const auto found = line.find(key);
+  if (found == line.end() || !found->is_number()) return std::nullopt;
+  const double value = *found;
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<TracedStep> step_of(const std::string& text) {
+  const json line = json::parse(text, nullptr, false);
+  if (!line.is_object()) return std::nullopt;
+  const auto step = number(line, "step"), seconds = number(line, "seconds");
+  constexpr double kMostSteps = 1e15;
+  if (!step || !seconds || *step < 0 || *step > kMostSteps || *seconds < 0) return std::nullopt;
+  const auto time = [&](const char* key) { return std::max(0.0, number(line, key).value_or(0)); };
+  return TracedStep{.step = static_cast<int64_t>(*step),
+                    .seconds = *seconds,
+                    .data = time("data_seconds"),
+                    .communication = time("communication_seconds"),
+                    .exposed = time("exposed_communication_seconds"),
+                    .update = time("update_seconds"),
+                    .tokens = time("tokens"),
+                    .loss = number(line, "masked_lm_loss")};
+}
+
+}  // namespace
+
+StepTrace parse_step_trace(const std::string& text) {
+  StepTrace trace;
+  std::istringstream lines(text);
+  for (std::string line; read_line(lines, line);) {
+    if (const auto step = step_of(line)) {
+      trace.steps.push_back(*step);
+    } else {
+      ++trace.other_lines;
+    }
+  }
+  return trace;
+}
+
+StepTrace read_step_trace_of(const std::filesystem::path& log) {
+  std::filesystem::path path = log;
+  path.replace_extension(".steps.jsonl");
+  if (what_is_at(path) == "not there") return {};
+  return parse_step_trace(read_file(path, kMostTraceBytes));
+}
+
+std::optional<StepPhases> phases_of(const std::vector<TracedStep>& steps) {
+  if (steps.empty()) return std::nullopt;
+  const size_t first = steps.size() > 1 ? 1 : 0;
+  const auto middle = [&](auto value) {
+    std::vector<double> values;
+    for (size_t i = first; i < steps.size(); ++i) values.push_back(value(steps[i]));
+    return median(std::move(values));
+  };
+  StepPhases phases;
+  phases.step = middle([](const TracedStep& s) { return s.seconds; });
+  phases.data = middle([](const TracedStep& s) { return s.data; });
+  phases.exposed = middle([](const TracedStep& s) { return s.exposed; });
+  phases.update = middle([](const TracedStep& s) { return s.update; });
+  // The update runs behind other buckets' communication; what of it is in the step is not told.
+  phases.compute = std::max(0.0, phases.step - phases.data - phases.exposed);
+  const double communication = middle([](const TracedStep& s) { return s.communication; });
+  phases.hidden_share =
+      communication > 0 ? std::clamp(1 - phases.exposed / communication, 0.0, 1.0) : 1;
+  double tokens = 0, seconds = 0;
+  for (size_t i = first; i < steps.size(); ++i) {
+    tokens += steps[i].tokens;
+    seconds += steps[i].seconds;
+  }
+  if (seconds > 0) phases.tokens_per_second = tokens / seconds;
+  return phases;
+}
+
+}  // namespace strata::report

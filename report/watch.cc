@@ -1,0 +1,222 @@
+#include "report/watch.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+
+namespace strata::report {
+namespace {
+
+constexpr unsigned kMostConnections = 64, kTimeoutSeconds = 15;
+constexpr size_t kConnectionBytes = 32 << 10;
+
+// An address to listen on.
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  bool loopback = false;
+};
+
+Address parse_address(const ServerOptions& options) {
+  Address address;
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&address.storage);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&address.storage);
+  if (::inet_pton(AF_INET, options.address.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(options.port);
+    address.size = sizeof(sockaddr_in);
+    address.loopback = ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+  } else if (::inet_pton(AF_INET6, options.address.c_str(), &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(options.port);
+    address.size = sizeof(sockaddr_in6);
+    address.loopback = IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) != 0;
+  } else {
+    fail("--listen {}: expected an IPv4 or IPv6 address, such as 127.0.0.1", options.address);
+  }
+  return address;
+}
+
+// A listening socket; our own, so that what goes wrong can be said.
+int listen_on(const Address& address, const ServerOptions& options) {
+  const int socket = ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  if (socket >= 0) ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (socket < 0 ||
+      ::bind(socket, reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0 ||
+      ::listen(socket, 32) != 0) {
+    const int error = errno;
+    if (socket >= 0) ::close(socket);
+    fail("cannot listen on {} port {}: {}; name another by --listen and --port", options.address,
+         options.port, std::strerror(error));
+  }
+  return socket;
+}
+
+uint16_t port_of(int socket) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&storage), &size);
+  return ntohs(storage.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_port
+                   : reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
+}
+
+// The host of a Host header, without its port and brackets.
+std::string host_in(std::string_view header) {
+  if (header.starts_with('[')) {
+    const size_t end = header.find(']');
+    return std::string(header.substr(1, end == header.npos ? end : end - 1));
+  }
+  return std::string(header.substr(0, header.find(':')));
+}
+
+bool is_address(const std::string& host) {
+  in6_addr ignored{};
+  return ::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
+}
+
+}  // namespace
+
+struct ReportServer::State {
+  ServerOptions options;
+  bool loopback = true;
+  uint16_t port = 0;
+  std::function<std::string()> tag, page;
+  MHD_Daemon* daemon = nullptr;
+  // Of the one thread that answers.
+  std::string made_tag, made_page;
+
+  // A page of another site that has its name lead here would send that name.
+  bool serves(const std::string& host) const {
+    if (host == "localhost" || host == options.address) return true;
+    if (!loopback) {
+      char name[256] = "";
+      ::gethostname(name, sizeof name - 1);
+      return is_address(host) || host == name;
+    }
+    return host == "127.0.0.1" || host == "::1";
+  }
+
+  MHD_Result reply(MHD_Connection* connection, unsigned status, const std::string& text,
+                   const char* type, const std::string& etag = "") const {
+    MHD_Response* response = MHD_create_response_from_buffer(
+        text.size(), const_cast<char*>(text.data()), MHD_RESPMEM_MUST_COPY);
+    if (response == nullptr) return MHD_NO;
+    const auto header = [&](const char* name, const std::string& value) {
+      MHD_add_response_header(response, name, value.c_str());
+    };
+    header("Content-Type", type);
+    header("Cache-Control", "no-store");
+    header("X-Content-Type-Options", "nosniff");
+    header("Referrer-Policy", "no-referrer");
+    header("Cross-Origin-Resource-Policy", "same-origin");
+    header("Content-Security-Policy", "frame-ancestors 'none'");
+    if (!etag.empty()) header("ETag", etag);
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) header("Allow", "GET, HEAD");
+    const MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+  }
+
+  MHD_Result refuse(MHD_Connection* connection, unsigned status, const std::string& why) const {
+    return reply(connection, status, why + "\n", "text/plain; charset=utf-8");
+  }
+
+  MHD_Result answer(MHD_Connection* connection, std::string_view url, std::string_view method) {
+    const auto header = [&](const char* name) -> std::optional<std::string> {
+      const char* value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+      return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+    };
+    const auto host = header("Host");
+    if (!host) return refuse(connection, MHD_HTTP_BAD_REQUEST, "The request names no host.");
+    if (!serves(host_in(*host))) {
+      return refuse(connection, MHD_HTTP_MISDIRECTED_REQUEST, "This is not that host.");
+    }
+    if (method != "GET" && method != "HEAD") {
+      return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "This server is only read from.");
+    }
+    if (url != "/") return refuse(connection, MHD_HTTP_NOT_FOUND, "There is one page: /");
+    try {
+      const std::string now = '"' + tag() + '"';
+      if (header("If-None-Match") == now)
+        return reply(connection, MHD_HTTP_NOT_MODIFIED, "", "text/html", now);
+      if (made_page.empty() || made_tag != now) {
+        made_page = page();
+        made_tag = now;
+      }
+      return reply(connection, MHD_HTTP_OK, made_page, "text/html; charset=utf-8", now);
+    } catch (const std::exception& error) {
+      return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, message_of(error));
+    }
+  }
+
+  // Called once with a request's headers, then with each piece of its body, then without one.
+  static MHD_Result handle(void* self, MHD_Connection* connection, const char* url,
+                           const char* method, const char*, const char*, size_t* body_bytes,
+                           void** request) {
+    static int seen;
+    if (*request == nullptr) {
+      *request = &seen;
+      return MHD_YES;
+    }
+    if (*body_bytes > 0) {
+      *body_bytes = 0;  // nobody reads it
+      return MHD_YES;
+    }
+    try {
+      return static_cast<State*>(self)->answer(connection, url, method);
+    } catch (const std::exception&) {  // no memory for an answer
+      return MHD_NO;
+    }
+  }
+};
+
+ReportServer::ReportServer(const ServerOptions& options, std::function<std::string()> tag,
+                           std::function<std::string()> page)
+    : state_(std::make_unique<State>()) {
+  const Address address = parse_address(options);
+  state_->options = options;
+  state_->loopback = address.loopback;
+  state_->tag = std::move(tag);
+  state_->page = std::move(page);
+  const int socket = listen_on(address, options);
+  state_->port = port_of(socket);
+  state_->daemon = MHD_start_daemon(
+      MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr, &State::handle,
+      state_.get(), MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
+      MHD_OPTION_CONNECTION_TIMEOUT, kTimeoutSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      kConnectionBytes, MHD_OPTION_END);
+  if (state_->daemon == nullptr) {
+    ::close(socket);
+    fail("cannot serve pages on {} port {}: no thread or memory for it", options.address,
+         options.port);
+  }
+}
+
+ReportServer::~ReportServer() {
+  if (state_->daemon != nullptr) MHD_stop_daemon(state_->daemon);
+}
+
+uint16_t ReportServer::port() const { return state_->port; }
+
+std::string ReportServer::url() const {
+  const bool v6 = state_->options.address.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}/", v6 ? "[" : "", state_->options.address, v6 ? "]" : "",
+                     state_->port);
+}
+
+}  // namespace strata::report
