@@ -38,6 +38,7 @@ std::optional<TracedStep> step_of(const std::string& text) {
                     .exposed = time("exposed_communication_seconds"),
                     .update = time("update_seconds"),
                     .tokens = time("tokens"),
+                    .imbalance = number(line, "imbalance"),
                     .loss = number(line, "masked_lm_loss")};
 }
 
@@ -81,6 +82,11 @@ std::optional<StepPhases> phases_of(const std::vector<TracedStep>& steps) {
   const double communication = middle([](const TracedStep& s) { return s.communication; });
   phases.hidden_share =
       communication > 0 ? std::clamp(1 - phases.exposed / communication, 0.0, 1.0) : 1;
+  std::vector<double> imbalances;
+  for (const TracedStep& step : steps) {
+    if (step.imbalance) imbalances.push_back(*step.imbalance);
+  }
+  if (!imbalances.empty()) phases.imbalance = median(std::move(imbalances));
   double tokens = 0, seconds = 0;
   for (size_t i = first; i < steps.size(); ++i) {
     tokens += steps[i].tokens;

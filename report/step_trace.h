@@ -18,7 +18,8 @@ struct TracedStep {
   double exposed = 0;        // the part of it that the step waits for
   double update = 0;         // of weights
   double tokens = 0;
-  std::optional<double> loss;  // masked language model
+  std::optional<double> imbalance;  // the costliest rank's work over the mean
+  std::optional<double> loss;       // masked language model
 };
 
 // Lines that are no step, such as one that is being written, are counted, not read.
@@ -38,6 +39,7 @@ struct StepPhases {
   double compute = 0;                                  // what is left of the step
   double hidden_share = 0;                             // of communication; 1 where there is none
   double tokens_per_second = 0;
+  std::optional<double> imbalance;
 };
 // Empty where there are no steps.
 std::optional<StepPhases> phases_of(const std::vector<TracedStep>& steps);

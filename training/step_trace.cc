@@ -48,6 +48,7 @@ void StepTrace::add(const StepResult& step) {
   }
   line.update({{"learning_rate", step.learning_rate},
                {"tokens", step.tokens},
+               {"imbalance", step.imbalance},
                {"seconds", step.seconds},
                {"data_seconds", step.data_seconds},
                {"communication_seconds", step.reduce.communication_seconds},

@@ -16,7 +16,8 @@ class StepTrace {
   // Cuts off the lines of later steps. Where there is no file, it begins here.
   void resume_after(int64_t step);
 
-  // Appends step, losses, accuracy of the training batch, learning rate, tokens and times.
+  // Appends step, losses, accuracy of the training batch, learning rate, tokens, the plan's imbalance
+  // and times.
   void add(const StepResult& step);
   // To disk: what a checkpoint follows on.
   void flush();

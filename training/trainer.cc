@@ -45,7 +45,7 @@ StepResult Trainer::step() {
                     .learning_rate = optim::learning_rate(learning_rate_schedule_, step_)};
   if (!uploaded_first_) result.data_seconds = upload_next();
   uploaded_first_ = true;
-  const bert::TrainingStep step = next_global_batch();
+  const bert::TrainingStep step = next_global_batch(result.imbalance);
   held_ = walker_.begin_step(step_);
   if (loss_scale_) {
     result.loss_scale = loss_scale_->scale;
@@ -83,14 +83,20 @@ StepResult Trainer::step() {
 
 // Replicas' gradients are averaged, so each is scaled up to make the average the gradient of the
 // global mean; and by the loss's scale, which the buckets take out again.
-bert::TrainingStep Trainer::next_global_batch() {
+bert::TrainingStep Trainer::next_global_batch(double& imbalance) {
   int64_t masked = 0, sequences = 0, tokens = 0;
+  double cost = 0, cost_of_rank = 0, most = 0;
   for (const uint32_t place : step_plan_->next_step()) {
     const data::SampleClass& alike = train_->index().classes().of(place);
     masked += alike.masked;
     tokens += alike.length;
+    if (sequences % plan_.batch_per_rank == 0) cost_of_rank = 0;
+    cost_of_rank += plan_.cost.cost(alike.length);
+    most = std::max(most, cost_of_rank);
+    cost += plan_.cost.cost(alike.length);
     ++sequences;
   }
+  imbalance = most * plan_.ranks / cost;
   const float scale = loss_scale_ ? loss_scale_->scale : 1.0f;
   const float replicas = scale * static_cast<float>(ranks_.replicas().size());
   return {.seed = seed_,

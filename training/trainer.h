@@ -36,6 +36,7 @@ struct StepResult {
   double learning_rate = 0;
   int64_t tokens = 0;       // of this rank
   double seconds = 0;       // of this rank, the wait for data included
+  double imbalance = 1;     // the costliest rank's samples over the mean, as the plan counts cost
   double data_seconds = 0;  // waiting for the loader, which is a batch ahead
   comm::StepTimes reduce;
   // See GradientBuckets; where there are losses, and the step was not skipped.
@@ -114,7 +115,7 @@ class Trainer {
   int64_t global_batch() const { return global_batch_; }     // samples of a step, over all ranks
 
  private:
-  bert::TrainingStep next_global_batch();
+  bert::TrainingStep next_global_batch(double& imbalance);
   double upload_next();  // seconds of waiting for it
   bool next_samples(std::vector<uint32_t>& samples);
   std::span<const uint32_t> local_places(std::span<const uint32_t> global) const;

@@ -99,18 +99,20 @@ std::vector<TracedRun> traced_runs(const ReportData& data) {
 std::string steps_table(const std::vector<TracedRun>& runs) {
   Table table("steps", "Steps of runs with a step trace (medians, of the rank that logs)",
               {"Run", "Steps", "Step, ms", "Slowest of 100, ms", "Waiting for data, ms",
-               "Exposed communication, ms", "Communication hidden", "Updates, ms", "Tokens/s"});
+               "Exposed communication, ms", "Communication hidden", "Updates, ms", "Imbalance",
+               "Tokens/s"});
   for (const TracedRun& run : runs) {
     std::vector<double> seconds;
     for (const TracedStep& step : run.steps()) seconds.push_back(step.seconds);
     std::sort(seconds.begin(), seconds.end());
     const double slow = seconds[std::min(seconds.size() - 1, seconds.size() * 99 / 100)];
     const auto ms = [](double value) { return Cell::of(1000 * value); };
-    table.add({run.name, Cell::of(static_cast<double>(run.steps().size())), ms(run.phases.step),
-               ms(slow), ms(run.phases.data), ms(run.phases.exposed),
-               Cell::of(run.phases.hidden_share, percent(run.phases.hidden_share)),
-               ms(run.phases.update), Cell::of(run.phases.tokens_per_second)},
-              run.folder->owner.system, run.folder->benchmark);
+    table.add(
+        {run.name, Cell::of(static_cast<double>(run.steps().size())), ms(run.phases.step), ms(slow),
+         ms(run.phases.data), ms(run.phases.exposed),
+         Cell::of(run.phases.hidden_share, percent(run.phases.hidden_share)), ms(run.phases.update),
+         Cell::of(run.phases.imbalance), Cell::of(run.phases.tokens_per_second)},
+        run.folder->owner.system, run.folder->benchmark);
   }
   return table.html();
 }
@@ -195,6 +197,9 @@ Section time_section(const ReportData& data) {
     html += over_steps(
         runs, "step-times", "milliseconds", "Milliseconds of every step.", true,
         [](const TracedStep& step) -> std::optional<double> { return 1000 * step.seconds; });
+    html += over_steps(runs, "imbalance", "imbalance",
+                       "Imbalance of every step's plan: the costliest rank's work over the mean.",
+                       false, [](const TracedStep& step) { return step.imbalance; });
     html += over_steps(runs, "loss", "masked-LM loss", "Masked-LM loss of the training batches.",
                        false, [](const TracedStep& step) { return step.loss; });
   }

@@ -18,6 +18,7 @@ StepResult a_step() {
   step.losses = bert::Losses{{12.0, 2, 8}, {3.0, 1, 4}};
   step.learning_rate = 5e-4;
   step.tokens = 99;
+  step.imbalance = 1.25;
   step.seconds = 0.5;
   return step;
 }
@@ -46,6 +47,7 @@ TEST_F(StepTraceTest, IsOneJsonLineAStep) {
   EXPECT_EQ(json["masked_lm_accuracy"], 0.25);
   EXPECT_EQ(json["learning_rate"], 5e-4);
   EXPECT_EQ(json["tokens"], 99);
+  EXPECT_EQ(json["imbalance"], 1.25);
   EXPECT_EQ(json["seconds"], 0.5);
   EXPECT_FALSE(json.contains("gradient_norm")) << "none was computed";
   EXPECT_FALSE(json.contains("standardization_loss")) << "there is none";

@@ -114,6 +114,19 @@ TEST_P(SharedUpdate, LossesAreThoseOfOneRankWithTheWholeBatch) {
   if (world_->rank() == 0) RecordProperty("difference", fmt::format("{}", difference));
 }
 
+// Samples are short, so that a cost is all but a number of tokens.
+TEST_P(TrainerOverRanks, AStepSaysHowUnevenItsPlanIs) {
+  const TrainingHistory history = on_all_ranks();
+  for (const StepResult& step : history.steps) {
+    std::vector<float> most = {static_cast<float>(step.tokens)};
+    std::vector<int64_t> sum = {step.tokens};
+    world_->all_reduce_max(most);
+    world_->all_reduce_sum(sum);
+    const double mean = static_cast<double>(sum[0]) / world_->size();
+    EXPECT_NEAR(step.imbalance, most[0] / mean, 0.005) << "step " << step.step;
+  }
+}
+
 // Two strategies that draw the same global batches and divide them differently. Half of the data
 // are in each stratum, so that what `planned` draws for all ranks is what `stratified` draws for
 // each.
