@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "report/table.h"
 #include "report/text.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr double kWidth = 900;
 constexpr double kRow = 22;
 constexpr double kCharacter = 7.2;  // of text of 12 units, of a wide font
-constexpr size_t kLongestName = 34;
+constexpr size_t kLongestName = 34, kLongestLabel = 26;
 
 std::string colour_class(const Owner& owner) {
   return owner.colour < 0 ? "grey" : fmt::format("c{}", owner.colour % kColours);
@@ -109,6 +110,15 @@ double widest_note(const Rows& rows) {
   return 20 + kCharacter * static_cast<double>(most);
 }
 
+// Of the longest one.
+double length_of_labels(const std::vector<EndLabel>& labels) {
+  size_t most = 0;
+  for (const EndLabel& label : labels) {
+    most = std::max(most, characters(plain(label.owner.name, kLongestLabel)));
+  }
+  return kCharacter * static_cast<double>(most);
+}
+
 std::string row_name(const Owner& owner, double right, double y) {
   return fmt::format("<text class=\"name end\" x=\"{:.1f}\" y=\"{:.1f}\">{}{}</text>", right - 10,
                      y + 4, tip_of(owner.name), escape(shortened(owner.name), 120));
@@ -158,10 +168,11 @@ std::string dot_chart(const std::vector<DotRow>& rows, const std::string& axis_t
 }
 
 std::string line_chart(const LineChart& chart, const Words& words) {
-  constexpr double kBand = 140, kAcross = 150, kPlot = 340, kSpacing = 18;
-  const bool labelled = !chart.labels.empty();
-  const double top = labelled ? kBand + 26 : 12;
-  const Frame frame{70, top, kWidth - (labelled ? kAcross : 20), top + kPlot};
+  constexpr double kPlot = 340, kSpacing = 18;
+  const double slanted = length_of_labels(chart.labels) * std::numbers::sqrt2 / 2;
+  const double top = chart.labels.empty() ? 12 : slanted + 36;
+  const double across = std::max(20.0, slanted + 10);
+  const Frame frame{70, top, kWidth - across, top + kPlot};
   std::string svg = open_chart(frame.bottom + 48, words) + frame.x_axis(chart.x, chart.x_title) +
                     frame.y_axis(chart.y, chart.y_title);
   for (const Line& line : chart.lines) {
@@ -204,7 +215,7 @@ std::string line_chart(const LineChart& chart, const Words& words) {
     svg += begin_group(labels[i].owner) +
            fmt::format("<path class=\"leader\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}V{:.1f}\"/>",
                        places[i], y + 2, wanted[i], frame.top - 4, frame.y(chart.y, labels[i].y)) +
-           text_at(places[i], y, plain(labels[i].owner.name, 26), "name",
+           text_at(places[i], y, plain(labels[i].owner.name, kLongestLabel), "name",
                    fmt::format(" transform=\"rotate(-45 {:.1f} {:.1f})\"", places[i], y)) +
            "</g>\n";
   }
@@ -221,6 +232,7 @@ std::string scatter_chart(const ScatterChart& chart, const Words& words) {
   const Frame frame{70, 12, kWidth - 190, 12 + kPlot};
   std::string svg = open_chart(frame.bottom + 48, words) + frame.x_axis(chart.x, chart.x_title) +
                     frame.y_axis(chart.y, chart.y_title);
+  double name_above = -1e9;
   for (const Guide& guide : chart.guides) {
     std::vector<std::pair<double, double>> points;
     for (const auto& [x, y] : guide.points) {
@@ -229,7 +241,8 @@ std::string scatter_chart(const ScatterChart& chart, const Words& words) {
     if (points.empty()) continue;
     svg += fmt::format("<path class=\"guide{}\" d=\"{}\"/>", guide.dashed ? " dashed" : "",
                        path_of(points));
-    svg += text_at(points.back().first + 6, points.back().second + 4, guide.name, "tick") + '\n';
+    name_above = std::max(points.back().second + 4, name_above + 14);
+    svg += text_at(points.back().first + 6, name_above, guide.name, "tick") + '\n';
   }
   // A name where it covers no other; the rest have theirs when pointed at.
   struct Box {
@@ -243,7 +256,7 @@ std::string scatter_chart(const ScatterChart& chart, const Words& words) {
   for (const Point& point : chart.points) {
     const double x = frame.x(chart.x, point.x), y = frame.y(chart.y, point.y);
     svg += begin_group(point.owner) + dot_mark({0, DotKind::kCounted, point.tip}, x, y);
-    const std::string name = plain(point.owner.name, 26);
+    const std::string name = plain(point.owner.name, kLongestLabel);
     const Box box{x + 6, y - 7, x + 6 + kCharacter * static_cast<double>(characters(name)), y + 7};
     const bool fits =
         box.right < kWidth && std::none_of(taken.begin(), taken.end(), [&](const Box& b) {

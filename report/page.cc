@@ -82,10 +82,8 @@ std::string summary_of(const ReportData& data) {
       text +=
           fmt::format(" The fastest is {}: {} minutes to train", plain(folders.front()->owner.name),
                       short_number(*fastest.time_to_train_ms / results::kMsPerMinute));
-      if (fastest.system.accelerators && !fastest.system.accelerator.empty()) {
-        text += fmt::format(" on {} x {}", *fastest.system.accelerators,
-                            plain(fastest.system.accelerator, 60));
-      }
+      const std::string accelerators = plain(accelerators_in_words(fastest), 80);
+      if (!accelerators.empty()) text += " on " + accelerators;
       text += '.';
     }
     html += fmt::format("<li{}>{}</li>", owner_attributes(-1, benchmark), escape(text, 1000));

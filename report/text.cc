@@ -145,7 +145,8 @@ std::string csv(const Data& data) {
     for (const std::string& cell : row) {
       const bool formula =
           !cell.empty() && std::string_view("=+-@").find(cell[0]) != std::string_view::npos;
-      cells.push_back((formula && !is_number(cell) ? "'" : "") + plain(cell));
+      cells.push_back(plain(cell));
+      if (formula && !is_number(cell)) cells.back().insert(0, 1, '\'');
     }
     text += results::csv_line(cells);
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -83,6 +84,16 @@ std::string host_in(std::string_view header) {
   return std::string(header.substr(0, header.find(':')));
 }
 
+int hosts_in(MHD_Connection* connection) {
+  int count = 0;
+  const auto take = [](void* counted, MHD_ValueKind, const char* key, const char*) {
+    if (::strcasecmp(key, "Host") == 0) ++*static_cast<int*>(counted);
+    return MHD_YES;
+  };
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, take, &count);
+  return count;
+}
+
 bool is_address(const std::string& host) {
   in6_addr ignored{};
   return ::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
@@ -142,7 +153,9 @@ struct ReportServer::State {
       return value == nullptr ? std::nullopt : std::optional<std::string>(value);
     };
     const auto host = header("Host");
-    if (!host) return refuse(connection, MHD_HTTP_BAD_REQUEST, "The request names no host.");
+    if (!host || hosts_in(connection) != 1) {
+      return refuse(connection, MHD_HTTP_BAD_REQUEST, "The request names no host, or several.");
+    }
     if (!serves(host_in(*host))) {
       return refuse(connection, MHD_HTTP_MISDIRECTED_REQUEST, "This is not that host.");
     }
@@ -169,7 +182,9 @@ struct ReportServer::State {
                            const char* method, const char*, const char*, size_t* body_bytes,
                            void** request) {
     static int seen;
-    if (*request == nullptr) {
+    // What has a body is refused before it comes.
+    const bool reads = std::string_view(method) == "GET" || std::string_view(method) == "HEAD";
+    if (*request == nullptr && reads) {
       *request = &seen;
       return MHD_YES;
     }
@@ -199,7 +214,7 @@ ReportServer::ReportServer(const ServerOptions& options, std::function<std::stri
       MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr, &State::handle,
       state_.get(), MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
       MHD_OPTION_CONNECTION_TIMEOUT, kTimeoutSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-      kConnectionBytes, MHD_OPTION_END);
+      kConnectionBytes, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
   if (state_->daemon == nullptr) {
     ::close(socket);
     fail("cannot serve pages on {} port {}: no thread or memory for it", options.address,

@@ -20,8 +20,7 @@ std::vector<const ReportedFolder*> what_happened(const ReportData& data,
   for (const ReportedFolder& folder : data.folders) {
     const results::Score& score = folder.score;
     if (folder.benchmark == "bert" && score.time_to_train_ms &&
-        static_cast<double>(score.system.accelerators.value_or(0)) == planned.ranks &&
-        score.batch_size == planned.batch) {
+        accelerators_of(score) == planned.ranks && score.batch_size == planned.batch) {
       folders.push_back(&folder);
     }
   }

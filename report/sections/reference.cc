@@ -30,6 +30,14 @@ std::optional<ReferencePoints> points_of(const ReportedFolder& folder, const fs:
   }
 }
 
+// Whether the points say anything of such a batch.
+bool is_near(double batch_size, const ReferencePoints& points) {
+  constexpr double kFar = 8;
+  const auto& known = points.pruned();
+  return batch_size * kFar >= known.front().batch_size &&
+         batch_size <= known.back().batch_size * kFar;
+}
+
 std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
                              const ReferencePoints& points, const std::string& benchmark,
                              const std::string& ruleset) {
@@ -41,7 +49,11 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
   std::vector<double> xs, ys;
   for (const ReportedFolder* folder : folders) {
     const results::Score& score = folder->score;
-    if (!score.batch_size || !score.samples_to_converge) continue;
+    if (!score.samples_to_converge || !score.batch_size || !is_near(*score.batch_size, points)) {
+      continue;
+    }
+    // Some of BERT's logs count epochs.
+    if (benchmark == "bert" && *score.samples_to_converge < *score.batch_size) continue;
     xs.push_back(*score.batch_size);
     ys.push_back(*score.samples_to_converge);
     chart.points.push_back({folder->owner, *score.batch_size, *score.samples_to_converge,

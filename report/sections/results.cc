@@ -56,11 +56,6 @@ Cell reference(const Score& score) {
                                                                 : "");
 }
 
-std::string accelerators_of(const Score& score) {
-  if (!score.system.accelerators || score.system.accelerator.empty()) return "";
-  return fmt::format("{} x {}", *score.system.accelerators, score.system.accelerator);
-}
-
 Table systems_table(const ReportData& data) {
   Table table("systems", "Systems side by side",
               {"System", "Benchmark", "Division", "Accelerators", "Number", "Minutes to train",
@@ -68,13 +63,10 @@ Table systems_table(const ReportData& data) {
                "Reference points", "Round"});
   for (const ReportedFolder& folder : data.folders) {
     const Score& score = folder.score;
-    const std::optional<double> number = score.system.accelerators
-                                             ? std::optional<double>(*score.system.accelerators)
-                                             : std::nullopt;
     const auto minutes = minutes_of(score.time_to_train_ms);
     const auto spread = spread_of(score);
     table.add({folder.owner.name, benchmark_name(folder.benchmark), score.system.division,
-               score.system.accelerator, Cell::of(number), Cell::of(minutes),
+               score.system.accelerator, Cell::of(accelerators_of(score)), Cell::of(minutes),
                score.mean == Mean::kOlympic ? "olympic"
                : score.mean == Mean::kPlain ? "plain"
                                             : "none",
@@ -134,7 +126,7 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
     }
     row.mark = minutes_of(score.time_to_train_ms);
     row.note = (row.mark ? short_number(*row.mark) : std::string("no score")) + "  " +
-               plain(accelerators_of(score), 22);
+               plain(accelerators_in_words(score), 22);
     if (row.dots.empty() && !row.mark) {
       ++without;
     } else {

@@ -36,6 +36,16 @@ std::vector<const ReportedFolder*> folders_of(const ReportData& data,
   return folders;
 }
 
+std::optional<double> accelerators_of(const results::Score& score) {
+  const int64_t number = score.system.accelerators.value_or(0);
+  return number > 0 ? std::optional(static_cast<double>(number)) : std::nullopt;
+}
+
+std::string accelerators_in_words(const results::Score& score) {
+  if (!accelerators_of(score) || score.system.accelerator.empty()) return "";
+  return fmt::format("{} x {}", *score.system.accelerators, score.system.accelerator);
+}
+
 std::string benchmark_name(const std::string& benchmark) {
   return benchmark.empty() ? "a benchmark without a name" : benchmark;
 }

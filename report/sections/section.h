@@ -52,6 +52,10 @@ std::string file_name(const std::string& text);
 
 // The folders of one benchmark, in order.
 std::vector<const ReportedFolder*> folders_of(const ReportData& data, const std::string& benchmark);
+// Of a system that has some.
+std::optional<double> accelerators_of(const results::Score& score);
+// "8 x NVIDIA A100"; empty where it has none.
+std::string accelerators_in_words(const results::Score& score);
 // "bert", or what stands for a benchmark without a name.
 std::string benchmark_name(const std::string& benchmark);
 // "samples" or, where logs count so, "epochs".

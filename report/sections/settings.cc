@@ -15,7 +15,15 @@ std::string setting_of(const ReportedFolder& folder, const std::string& name) {
   return found == folder.settings.end() ? "-" : found->second;
 }
 
-// Names whose values differ between folders.
+// Whether anything is known of a folder from where `name` comes from: its log, its configuration or
+// its system's description.
+bool knows_source_of(const ReportedFolder& folder, const std::string& name) {
+  const std::string source = name.substr(0, name.find(':') + 1);
+  const auto first = folder.settings.lower_bound(source);
+  return first != folder.settings.end() && first->first.starts_with(source);
+}
+
+// Names whose values differ between folders that are known to that extent.
 std::vector<std::string> differing(const std::vector<const ReportedFolder*>& folders) {
   std::set<std::string> names;
   for (const ReportedFolder* folder : folders) {
@@ -23,12 +31,11 @@ std::vector<std::string> differing(const std::vector<const ReportedFolder*>& fol
   }
   std::vector<std::string> result;
   for (const std::string& name : names) {
-    const std::string first = setting_of(*folders.front(), name);
+    std::set<std::string> values;
     for (const ReportedFolder* folder : folders) {
-      if (setting_of(*folder, name) == first) continue;
-      result.push_back(name);
-      break;
+      if (knows_source_of(*folder, name)) values.insert(setting_of(*folder, name));
     }
+    if (values.size() > 1) result.push_back(name);
   }
   return result;
 }

@@ -22,9 +22,9 @@ std::optional<double> watts_of(const Score& score) {
 }
 
 std::optional<double> accelerator_minutes_of(const Score& score) {
-  if (!score.time_to_train_ms || !score.system.accelerators) return std::nullopt;
-  return *score.time_to_train_ms / results::kMsPerMinute *
-         static_cast<double>(*score.system.accelerators);
+  const std::optional<double> accelerators = accelerators_of(score);
+  if (!score.time_to_train_ms || !accelerators) return std::nullopt;
+  return *score.time_to_train_ms / results::kMsPerMinute * *accelerators;
 }
 
 Table speed_table(const ReportData& data) {
@@ -36,18 +36,18 @@ Table speed_table(const ReportData& data) {
     const Score& score = folder.score;
     if (!score.time_to_train_ms) continue;
     const auto watts = watts_of(score);
-    std::optional<double> number, kilojoules, a_watt;
-    if (score.system.accelerators) number = static_cast<double>(*score.system.accelerators);
+    std::optional<double> kilojoules, a_watt;
     if (score.energy_joules) kilojoules = *score.energy_joules / 1000;
     if (watts && *watts > 0 && score.sequences_per_second) {
       a_watt = *score.sequences_per_second / *watts;
     }
-    table.add({folder.owner.name, benchmark_name(folder.benchmark), Cell::of(number),
-               Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
-               Cell::of(accelerator_minutes_of(score)), Cell::of(score.sequences_per_second),
-               Cell::of(score.sequences_per_second_per_accelerator), Cell::of(kilojoules),
-               Cell::of(watts), Cell::of(a_watt)},
-              folder.owner.system, folder.benchmark);
+    table.add(
+        {folder.owner.name, benchmark_name(folder.benchmark), Cell::of(accelerators_of(score)),
+         Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
+         Cell::of(accelerator_minutes_of(score)), Cell::of(score.sequences_per_second),
+         Cell::of(score.sequences_per_second_per_accelerator), Cell::of(kilojoules),
+         Cell::of(watts), Cell::of(a_watt)},
+        folder.owner.system, folder.benchmark);
   }
   return table;
 }
@@ -64,15 +64,15 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
   for (const ReportedFolder* folder : folders_of(data, benchmark)) {
     const Score& score = folder->score;
     const std::optional<double> value = value_of(score);
-    if (!value || !(*value > 0) || score.system.accelerators.value_or(0) <= 0) continue;
-    const auto accelerators = static_cast<double>(*score.system.accelerators);
-    xs.push_back(accelerators);
+    const std::optional<double> accelerators = accelerators_of(score);
+    if (!value || !(*value > 0) || !accelerators) continue;
+    xs.push_back(*accelerators);
     ys.push_back(*value);
-    chart.points.push_back({folder->owner, accelerators, *value,
-                            fmt::format("{}: {} x {}: {} {}", folder->owner.name, accelerators,
-                                        score.system.accelerator, short_number(*value), what)});
+    chart.points.push_back({folder->owner, *accelerators, *value,
+                            fmt::format("{}: {}: {} {}", folder->owner.name,
+                                        accelerators_in_words(score), short_number(*value), what)});
     behind.rows.push_back({folder->owner.name, score.system.accelerator,
-                           fmt::format("{}", accelerators), fmt::format("{:.9g}", *value)});
+                           fmt::format("{}", *accelerators), fmt::format("{:.9g}", *value)});
   }
   if (std::set(xs.begin(), xs.end()).size() < 2) return "";
   chart.x = time_axis(xs);
