@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "report/text.h"
 
@@ -49,25 +51,40 @@ Axis make_logarithmic(double low, double high) {
 
 }  // namespace
 
+namespace {
+
+// Of the values that can be shown; none where there are none.
+std::optional<std::pair<double, double>> range_of(const std::vector<double>& values) {
+  std::optional<std::pair<double, double>> range;
+  for (const double value : values) {
+    if (!(std::abs(value) <= kMostShown)) continue;
+    if (!range) range = {value, value};
+    range = {std::min(range->first, value), std::max(range->second, value)};
+  }
+  return range;
+}
+
+}  // namespace
+
 bool is_far_apart(const std::vector<double>& values) {
-  if (values.empty()) return false;
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return *least > 0 && *most > kFarApart * *least;
+  const auto range = range_of(values);
+  return range && range->first > 0 && range->second > kFarApart * range->first;
 }
 
 Axis linear_axis(const std::vector<double>& values, bool from_zero) {
-  if (values.empty()) return make_linear(0, 1);
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  const double margin = 0.04 * (*most - *least);
-  const bool near_zero = *least >= 0 && *least < 0.25 * *most;
-  if (*least >= 0 && (from_zero || near_zero)) return make_linear(0, *most * 1.04);
-  return make_linear(*least - margin, *most + margin);
+  const auto range = range_of(values);
+  if (!range) return make_linear(0, 1);
+  const auto [least, most] = *range;
+  const double margin = 0.04 * (most - least);
+  const bool near_zero = least >= 0 && least < 0.25 * most;
+  if (least >= 0 && (from_zero || near_zero)) return make_linear(0, most * 1.04);
+  return make_linear(least - margin, most + margin);
 }
 
 Axis time_axis(const std::vector<double>& values) {
   if (!is_far_apart(values)) return linear_axis(values, true);
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return make_logarithmic(*least / 1.15, *most * 1.15);
+  const auto [least, most] = *range_of(values);
+  return make_logarithmic(least / 1.15, most * 1.15);
 }
 
 }  // namespace strata::report

@@ -14,6 +14,9 @@ struct Axis {
   std::function<std::string(double)> label;
 };
 
+// What is not finite, or beyond this, is drawn at an axis's end or not at all.
+inline constexpr double kMostShown = 1e100;
+
 // A linear axis that holds all `values`, which may be none, with ticks at 1, 2 or 5 times powers of
 // ten; from zero where `from_zero`, or where the least value is near it.
 Axis linear_axis(const std::vector<double>& values, bool from_zero);

@@ -60,10 +60,16 @@ struct Frame {
   double left, top, right, bottom;
 
   double x(const Axis& axis, double value) const {
-    return left + std::clamp(axis.place(value), -0.02, 1.02) * (right - left);
+    return left + share(axis, value) * (right - left);
   }
   double y(const Axis& axis, double value) const {
-    return bottom - std::clamp(axis.place(value), -0.02, 1.02) * (bottom - top);
+    return bottom - share(axis, value) * (bottom - top);
+  }
+
+  // Of the way along an axis; what it does not hold stands just beyond its ends.
+  static double share(const Axis& axis, double value) {
+    const double place = axis.place(value);
+    return std::isnan(place) ? -0.02 : std::clamp(place, -0.02, 1.02);
   }
 
   std::string x_axis(const Axis& axis, const std::string& title) const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 namespace strata::report {
@@ -13,8 +14,9 @@ constexpr size_t kWorthFiltering = 8;
 }  // namespace
 
 Cell Cell::of(std::optional<double> value, std::string shown) {
-  Cell cell(value ? std::move(shown) : "-");
-  cell.number = value;
+  const bool known = value && std::isfinite(*value);
+  Cell cell(known ? std::move(shown) : "-");
+  if (known) cell.number = value;
   cell.is_number = true;
   return cell;
 }

@@ -19,7 +19,7 @@ struct Cell {
 
   Cell(std::string shown) : text(std::move(shown)) {}  // NOLINT: a cell is mostly text
   Cell(const char* shown) : text(shown) {}             // NOLINT
-  // As `shown` says it; "-" where there is none.
+  // As `shown` says it; "-" where there is none, or it is not finite.
   static Cell of(std::optional<double> value, std::string shown);
   static Cell of(std::optional<double> value) { return of(value, short_number(value)); }
   static Cell marked(std::string shown, std::string kind);

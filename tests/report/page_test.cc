@@ -1,0 +1,223 @@
+#include "report/page.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "tests/report/runs.h"
+#include "tests/support/error_of.h"
+#include "tests/support/oracle.h"
+
+namespace strata::report {
+namespace {
+
+using ::strata::testing::BertLog;
+using ::strata::testing::TemporaryFolder;
+
+class Page : public ::testing::Test {
+ protected:
+  std::string page(PageInput input = {}, std::vector<std::filesystem::path> beside = {}) {
+    if (input.title.empty()) input.title = "Title";
+    const ReportData data = read_report_data({.directories = {folder_.path()},
+                                              .beside = std::move(beside),
+                                              .score = {.ruleset = "5.0.0", .threads = 1}});
+    return make_page(data, input);
+  }
+  // The page's texts, after Python's parser has found nothing wrong with it.
+  std::string texts(const std::string& html) {
+    const auto file = folder_.write("page.html", html);
+    const testing_support::CommandResult result = testing_support::run_command(
+        "python3 " STRATA_SOURCE_DIR "/tests/report/page_structure.py " + file.string());
+    EXPECT_EQ(result.status, 0) << result.output.substr(
+        result.output.size() > 3000 ? result.output.size() - 3000 : 0);
+    std::filesystem::remove(file);
+    return result.output;
+  }
+
+  TemporaryFolder folder_;
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+TEST_F(Page, ShowsSystemsSideBySide) {
+  for (int i = 0; i < 3; ++i) {
+    write_run(folder_, "Acme", "big", i, log_of({{1, 0.5}, {9.0 + i, 0.73}}));
+    write_run(folder_, "Bolt", "small", i, log_of({{2, 0.5}, {20.0 + i, 0.73}}));
+  }
+  write_system(folder_, "Acme", "big", "GPU", 16);
+  write_system(folder_, "Bolt", "small", "GPU", 8);
+  const std::string html = page();
+  const std::string shown = texts(html);
+  EXPECT_TRUE(has(shown,
+                  "bert: 2 of 2 systems have a score; 6 of 6 runs count. The fastest is "
+                  "Acme big: 10 minutes to train on 16 x GPU."))
+      << shown.substr(0, 1500);
+  for (const char* part :
+       {"Acme big", "Bolt small", "Systems side by side", "Accuracy over time and samples",
+        "Speed per accelerator and per watt", "Where the time goes", "Settings that differ",
+        "log: global_batch_size"}) {
+    EXPECT_EQ(has(shown, part), std::string(part) != "log: global_batch_size") << part;
+  }
+  EXPECT_TRUE(has(shown, "system: accelerators_per_node")) << "the setting that differs";
+  EXPECT_TRUE(has(shown, "Every run counts"));
+}
+
+TEST_F(Page, SaysWhatFailedAndWhy) {
+  write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
+  write_run(folder_, "Acme", "x", 1, log_of({{10, 0.5}}, true, "aborted"));
+  BertLog broken = BertLog::passing();
+  broken.without("eval_samples").without("train_samples");
+  write_run(folder_, "Acme", "x", 2, broken.text());
+  write_run(folder_, "Acme", "x", 3, "nothing\n");
+  const std::string shown = texts(page());
+  EXPECT_TRUE(has(shown, "run_stop does not say success"));
+  EXPECT_TRUE(has(shown, "eval_samples")) << "both broken rules";
+  EXPECT_TRUE(has(shown, "train_samples"));
+  EXPECT_TRUE(has(shown, "Runs that have not ended")) << "a log without events";
+}
+
+TEST_F(Page, ShowsWhereARunIs) {
+  write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}}, false));
+  folder_.write("Acme/results/x/bert/result_0.steps.jsonl",
+                "{\"step\": 41, \"seconds\": 1, \"masked_lm_loss\": 6.25, \"tokens\": 300}\n"
+                "{\"step\": 42, \"seconds\": 2, \"masked_lm_loss\": 6.125, \"tokens\": 300}\n");
+  const std::string html = page({.refresh_seconds = 3});
+  const std::string shown = texts(html);
+  for (const char* part : {"Under way, or interrupted", "42", "6.125", "0.51", "150"}) {
+    EXPECT_TRUE(has(shown, part)) << part;
+  }
+  EXPECT_TRUE(has(html, "<body data-refresh=\"3\">"));
+  EXPECT_TRUE(has(html, "connect-src 'self'; "));
+  EXPECT_FALSE(has(page(), "connect-src")) << "a page that is sent asks for nothing";
+}
+
+TEST_F(Page, EveryPictureHasItsData) {
+  write_run(folder_, "Acme", "x", 0, log_of({{1, 0.5}, {9, 0.73}}));
+  const std::string html = page();
+  for (const char* name : {"systems", "times-bert", "accuracy-bert", "speed", "run-phases-bert"}) {
+    EXPECT_TRUE(has(html, "download=\"" + std::string(name) + ".csv\"")) << name;
+  }
+  EXPECT_TRUE(has(html, "Acme%20x,result_0.txt,9,9000000,0.73%0A"));
+}
+
+// What only one submitter has in its logs is not to be executed in the browser of another.
+TEST_F(Page, HostileTextIsText) {
+  const std::string markup = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>";
+  const std::string json_markup =
+      "\\\"'></title></style><script>alert(1)</script>\\n\\r\\u202e\\u0000<svg onload=alert(3)>";
+  BertLog log = BertLog::passing();
+  for (const char* key : {"submission_org", "submission_platform", "submission_status"}) {
+    log.set(key, '"' + json_markup + '"');
+  }
+  log.set("submission_benchmark", '"' + json_markup + '"');
+  log.append({"<b onclick=x>", '"' + json_markup + '"'});
+  log.append({"eval_accuracy", '"' + json_markup + '"'});
+  log.at("run_stop").metadata = "\"status\": \"" + json_markup + "\"";
+  std::string name = markup;
+  std::erase(name, '/');
+  write_run(folder_, name, name, 0, log.text(), name);
+  write_run(folder_, name, name, 1, log_of({{1, 0.5}, {2, 0.73}}), name);
+  write_system(folder_, name, name, json_markup);
+  folder_.write(name + "/results/" + name + "/" + name + "/result_1.yaml",
+                "'" + std::string(1000, '<') + "': \"" + json_markup + "\"\n");
+  folder_.write(name + "/results/" + name + "/" + name + "/scaling.json", "{\"x\": \"<b>\"}");
+  write_run(folder_, "Acme", "javascript:alert(1)", 0, log_of({{3, 0.73}}));
+  write_run(folder_, "\x1b]0;\xff\xc0 \xe2\x80\xae", "\n", 0, log_of({{3, 0.73}}));
+  const std::string html = page({.title = markup});
+  texts(html);
+  EXPECT_FALSE(has(html, "<script>alert"));
+  EXPECT_FALSE(has(html, "<img"));
+  EXPECT_FALSE(has(html, "\x1b"));
+  EXPECT_FALSE(has(html, "\u202e"));
+}
+
+TEST_F(Page, MegabytesAreCut) {
+  BertLog log = BertLog::passing();
+  const std::string megabytes = '"' + std::string(3 << 20, 'x') + '"';
+  log.set("submission_platform", megabytes).append({"opt_name", megabytes});
+  write_run(folder_, "Acme", "x", 0, log.text());
+  write_run(folder_, "Acme", "y", 0, log_of({{3, 0.73}}));
+  write_system(folder_, "Acme", "x", std::string(900'000, 'y'));
+  EXPECT_LT(page().size(), 200'000u);
+}
+
+TEST_F(Page, LogsWithoutEvaluationsAndOfOtherBenchmarksHaveAPlace) {
+  BertLog log = BertLog::passing();
+  log.without("eval_accuracy");
+  write_run(folder_, "Acme", "x", 0, log.text());
+  write_run(folder_, "Acme", "x", 0, log_of({{3, 0.73}}), "resnet");
+  BertLog other = BertLog::passing();
+  other.set("submission_benchmark", "\"resnet\"");
+  write_run(folder_, "Acme", "y", 0, other.text(), "resnet");
+  BertLog same_moment = BertLog::passing();
+  for (auto& event : same_moment.events) event.time_ms = 1'700'000'000'000;
+  write_run(folder_, "Acme", "z", 0, same_moment.text());
+  write_run(folder_, "Acme", "empty", 0, "");
+  const std::string shown = texts(page());
+  EXPECT_TRUE(has(shown, "resnet: "));
+  EXPECT_TRUE(has(shown, "bert: "));
+}
+
+TEST_F(Page, NumbersOfEverySizeMakeAPage) {
+  for (const char* value : {"0", "-1", "1e300", "1e-300", "-1e308", "NaN", "null"}) {
+    TemporaryFolder folder;
+    BertLog log = BertLog::passing();
+    log.set("global_batch_size", value).set("eval_accuracy", value);
+    log.append({"quality_target", value});
+    log.at("eval_accuracy").metadata = std::string("\"epoch_num\": ") + value;
+    write_run(folder_, "Acme", std::string("v") + value, 0, log.text());
+    folder_.write("Acme/results/v" + std::string(value) + "/bert/result_0.steps.jsonl",
+                  "{\"step\": 1, \"seconds\": " + std::string(value) + ", \"tokens\": " + value +
+                      ", \"masked_lm_loss\": " + value + ", \"imbalance\": " + value + "}\n");
+  }
+  const std::string html = page();
+  texts(html);
+  for (const char* nowhere :
+       {"\"nan", "\"inf", "\"-nan", "\"-inf", "Mnan", "Lnan", "Minf", "Linf"}) {
+    EXPECT_FALSE(has(html, nowhere)) << html.substr(html.find(nowhere) - 200, 300);
+  }
+}
+
+TEST_F(Page, APlanStandsBesideWhatHappened) {
+  write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
+  write_system(folder_, "Acme", "x", "GPU", 8);
+  const auto plan = [](double ranks) {
+    return R"({"ranks": )" + std::to_string(ranks) +
+           R"(, "batch": 448, "step_seconds": {"compute": 0.1, "imbalance": 0.01, "constant": 0.02,
+               "bubble": 0, "exposed": 0.03},
+               "run": {"seconds": 660, "low_seconds": 600, "high_seconds": 720}})";
+  };
+  const auto file =
+      folder_.write("plan.json", R"({"version": 1, "plans": [{"predictions": [)" + plan(8) + ", " +
+                                     plan(64) + R"(], "checked": []}]})");
+  const std::string shown = texts(page({.plans = {file}}));
+  EXPECT_TRUE(has(shown, "+10.0 %")) << "11 minutes where 10 happened";
+  EXPECT_TRUE(has(shown, "nothing of this size among these runs"));
+  EXPECT_TRUE(has(shown, "10 to 12"));
+  const auto other = folder_.write("other.json", "{}");
+  EXPECT_TRUE(has(testing_support::error_of([&] { page({.plans = {other}}); }), "other.json"));
+}
+
+TEST_F(Page, MeasurementsStandSideBySide) {
+  write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
+  const auto file = [&](const char* name, double forward) {
+    return folder_.write(name, R"({"version": 1, "device": "d", "share_of_matrix_peak": 0.875,
+        "seconds": {"step": 1, "forward": )" +
+                                   std::to_string(forward) + R"(, "backward": 0.5}})");
+  };
+  const std::string shown =
+      texts(page({.measurements = {file("a.json", 0.25), file("b.json", 0.125)}}));
+  for (const char* part : {"seconds.forward", "0.25", "0.125", "87.5 % of the peak"}) {
+    EXPECT_TRUE(has(shown, part)) << part;
+  }
+}
+
+TEST(MessagePage, IsWholeAndRefreshes) {
+  const std::string html = make_message_page("no <logs> yet", {.title = "T", .refresh_seconds = 2});
+  EXPECT_TRUE(has(html, "no &lt;logs&gt; yet"));
+  EXPECT_TRUE(has(html, "data-refresh=\"2\""));
+}
+
+}  // namespace
+}  // namespace strata::report

@@ -1,0 +1,173 @@
+#include "report/watch.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "tests/support/error_of.h"
+
+namespace strata::report {
+namespace {
+
+constexpr char kHost[] = "\r\nHost: localhost\r\n\r\n";
+
+class Watch : public ::testing::Test {
+ protected:
+  // What the server answers to these bytes, until it closes or half a second passes.
+  std::string ask(const std::string& request) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(server_.port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{.tv_sec = 5};
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::send(socket, request.data(), request.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(request.size()));
+    std::string answer;
+    char bytes[4096];
+    // One read brings the status and the headers; the body of these answers is short.
+    while (answer.find("\r\n\r\n") == answer.npos) {
+      const ssize_t read = ::recv(socket, bytes, sizeof bytes, 0);
+      if (read <= 0) break;
+      answer.append(bytes, static_cast<size_t>(read));
+    }
+    if (answer.find("Content-Length: 0") == answer.npos && answer.ends_with("\r\n\r\n") &&
+        !request.starts_with("HEAD")) {
+      const ssize_t read = ::recv(socket, bytes, sizeof bytes, 0);
+      if (read > 0) answer.append(bytes, static_cast<size_t>(read));
+    }
+    ::close(socket);
+    return answer;
+  }
+  int status(const std::string& request) {
+    const std::string answer = ask(request);
+    return answer.size() < 12 ? 0 : std::atoi(answer.c_str() + 9);
+  }
+
+  std::atomic<int> made_ = 0;
+  std::atomic<bool> fails_ = false;
+  std::string tag_ = "one";
+  ReportServer server_{{},
+                       [this] { return tag_; },
+                       [this] {
+                         if (fails_) fail("the disk is gone");
+                         ++made_;
+                         return std::string("<p>page</p>");
+                       }};
+};
+
+TEST_F(Watch, ServesOnePage) {
+  const std::string answer = ask(std::string("GET / HTTP/1.1") + kHost);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+  EXPECT_NE(answer.find("<p>page</p>"), answer.npos);
+  EXPECT_NE(answer.find("Content-Type: text/html; charset=utf-8"), answer.npos);
+  EXPECT_NE(answer.find("X-Content-Type-Options: nosniff"), answer.npos);
+  EXPECT_NE(answer.find("frame-ancestors 'none'"), answer.npos);
+  EXPECT_NE(answer.find("Cache-Control: no-store"), answer.npos);
+  const std::string head = ask(std::string("HEAD / HTTP/1.1") + kHost);
+  EXPECT_TRUE(head.starts_with("HTTP/1.1 200 ")) << head;
+  EXPECT_EQ(head.find("<p>"), head.npos);
+}
+
+TEST_F(Watch, MakesThePageAnewWhereSomethingChanged) {
+  const std::string get = std::string("GET / HTTP/1.1") + kHost;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(status(get), 200);
+  EXPECT_EQ(made_, 1);
+  const std::string known = "GET / HTTP/1.1\r\nIf-None-Match: \"one\"" + std::string(kHost);
+  EXPECT_EQ(status(known), 304);
+  tag_ = "two";
+  EXPECT_EQ(status(known), 200);
+  EXPECT_EQ(made_, 2);
+}
+
+TEST_F(Watch, IsOnlyRead) {
+  for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"}) {
+    EXPECT_EQ(status(std::string(method) + " / HTTP/1.1" + kHost), 405) << method;
+  }
+  // Whose body would never come.
+  EXPECT_EQ(status("PUT / HTTP/1.1\r\nContent-Length: 99999999999" + std::string(kHost) + "abc"),
+            405);
+  EXPECT_EQ(made_, 0);
+}
+
+TEST_F(Watch, ServesNoOtherPlace) {
+  for (const char* place : {"/x", "//", "/../../etc/passwd", "/%2e%2e/x", "http://other/"}) {
+    EXPECT_EQ(status("GET " + std::string(place) + " HTTP/1.1" + kHost), 404) << place;
+  }
+}
+
+// A page of another site whose name leads to this machine is not to read this one.
+TEST_F(Watch, AnswersToItsOwnNamesAlone) {
+  const auto of_host = [&](const std::string& host) {
+    return status("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+  };
+  for (const char* host : {"localhost", "127.0.0.1:80", "localhost:8080", "[::1]:1"}) {
+    EXPECT_EQ(of_host(host), 200) << host;
+  }
+  for (const char* host :
+       {"evil.example", "localhost.evil.example", "10.0.0.1", "[::2]", "[", ""}) {
+    EXPECT_GE(of_host(host), 400) << host;
+    EXPECT_LT(of_host(host), 500) << host;
+  }
+  EXPECT_EQ(status("GET / HTTP/1.1\r\n\r\n"), 400);
+  EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"), 400);
+}
+
+TEST_F(Watch, TooLongRequestsAreRefused) {
+  EXPECT_EQ(status("GET /" + std::string(70'000, 'a') + " HTTP/1.1" + kHost), 414);
+  EXPECT_EQ(status("GET / HTTP/1.1\r\nX: " + std::string(70'000, 'a') + kHost), 431);
+}
+
+TEST_F(Watch, SaysWhyThereIsNoPage) {
+  fails_ = true;
+  const std::string answer = ask(std::string("GET / HTTP/1.1") + kHost);
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 503 ")) << answer;
+  EXPECT_NE(answer.find("the disk is gone"), answer.npos);
+  fails_ = false;
+  EXPECT_EQ(status(std::string("GET / HTTP/1.1") + kHost), 200);
+}
+
+TEST_F(Watch, AnswersManyAtOnce) {
+  std::vector<std::thread> readers;
+  std::atomic<int> answered = 0;
+  for (int i = 0; i < 8; ++i) {
+    readers.emplace_back([&] {
+      for (int j = 0; j < 20; ++j) {
+        answered += status(std::string("GET / HTTP/1.1") + kHost) == 200 ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(answered, 160);
+  EXPECT_EQ(made_, 1);
+}
+
+TEST_F(Watch, TwoCannotHaveOnePort) {
+  const ServerOptions taken{.port = server_.port()};
+  const auto text = [] { return std::string(); };
+  const std::string error = testing_support::error_of([&] { ReportServer(taken, text, text); });
+  EXPECT_NE(error.find("127.0.0.1 port " + std::to_string(server_.port())), error.npos) << error;
+  EXPECT_NE(error.find("--port"), error.npos);
+}
+
+TEST_F(Watch, ListensOnAddressesAlone) {
+  const auto text = [] { return std::string(); };
+  for (const char* address : {"localhost", "", "1.2.3", "::g"}) {
+    EXPECT_THROW(ReportServer({.address = address}, text, text), Error) << address;
+  }
+  const ReportServer second({.address = "127.0.0.2"}, text, text);
+  EXPECT_EQ(second.url(), "http://127.0.0.2:" + std::to_string(second.port()) + "/");
+}
+
+}  // namespace
+}  // namespace strata::report
