@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/score_options.h"
 #include "report/page.h"
-#include "report/tree_state.h"
+#include "report/runs/tree_state.h"
 #include "report/watch.h"
 
 namespace strata::cli {

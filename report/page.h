@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/embedded_file.h"
-#include "report/report_data.h"
+#include "report/runs/report_data.h"
 #include "report/sections/section.h"
 
 namespace strata::report {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "report/chart.h"
-#include "report/report_data.h"
-#include "report/table.h"
-#include "report/text.h"
+#include "report/drawing/chart.h"
+#include "report/drawing/table.h"
+#include "report/drawing/text.h"
+#include "report/runs/report_data.h"
 
 namespace strata::report {
 
@@ -40,8 +40,8 @@ Section measurements_section(const std::vector<std::filesystem::path>& files);
 
 // ---- What they are made of
 
-// A picture of one benchmark (empty: of none in particular), its caption and a link to its data, if there
-// is some.
+// A picture of one benchmark (empty: of none in particular), its caption and a link to its data, if
+// there is some.
 std::string figure(const std::string& benchmark, const std::string& caption,
                    const std::string& chart, const Data& data);
 std::string paragraph(const std::string& text);  // escaped

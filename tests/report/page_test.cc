@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "tests/report/runs.h"
+#include "tests/report/written_runs.h"
 #include "tests/support/error_of.h"
 #include "tests/support/oracle.h"
 

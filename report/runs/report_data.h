@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "compare/run_phases.h"
-#include "report/chart.h"
-#include "report/settings.h"
-#include "report/step_trace.h"
+#include "report/drawing/chart.h"
+#include "report/runs/settings.h"
+#include "report/runs/step_trace.h"
 #include "results/curves.h"
 #include "results/score.h"
 

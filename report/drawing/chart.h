@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/axis.h"
+#include "report/drawing/axis.h"
 
 namespace strata::report {
 

@@ -1,11 +1,11 @@
-#include "report/axis.h"
+#include "report/drawing/axis.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 
-#include "report/text.h"
+#include "report/drawing/text.h"
 
 namespace strata::report {
 namespace {

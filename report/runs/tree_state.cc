@@ -1,4 +1,4 @@
-#include "report/tree_state.h"
+#include "report/runs/tree_state.h"
 
 #include <fmt/format.h>
 

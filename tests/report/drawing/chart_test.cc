@@ -1,4 +1,4 @@
-#include "report/chart.h"
+#include "report/drawing/chart.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "report/report_data.h"
+#include "report/runs/report_data.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "tests/report/runs.h"
+#include "tests/report/written_runs.h"
 #include "tests/support/error_of.h"
 
 namespace strata::report {

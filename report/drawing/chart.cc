@@ -1,4 +1,4 @@
-#include "report/chart.h"
+#include "report/drawing/chart.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "report/table.h"
-#include "report/text.h"
+#include "report/drawing/table.h"
+#include "report/drawing/text.h"
 #include "results/label_spread.h"
 
 namespace strata::report {

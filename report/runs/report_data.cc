@@ -1,4 +1,4 @@
-#include "report/report_data.h"
+#include "report/runs/report_data.h"
 
 #include <fmt/format.h>
 

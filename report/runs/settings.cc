@@ -1,4 +1,4 @@
-#include "report/settings.h"
+#include "report/runs/settings.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "report/text.h"
+#include "report/drawing/text.h"
 #include "results/event_json.h"
 
 namespace strata::report {

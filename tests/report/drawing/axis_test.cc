@@ -1,4 +1,4 @@
-#include "report/axis.h"
+#include "report/drawing/axis.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/settings.h"
+#include "report/runs/settings.h"
 
 #include <gtest/gtest.h>
 

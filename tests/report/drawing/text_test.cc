@@ -1,4 +1,4 @@
-#include "report/text.h"
+#include "report/drawing/text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/step_trace.h"
+#include "report/runs/step_trace.h"
 
 #include <algorithm>
 #include <cmath>

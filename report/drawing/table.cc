@@ -1,4 +1,4 @@
-#include "report/table.h"
+#include "report/drawing/table.h"
 
 #include <fmt/format.h>
 
