@@ -72,7 +72,9 @@
     const [column, descending] = sort;
     const keyed = Array.from(table.tBodies[0].rows, (row) => {
       const cell = row.cells[column];
-      return {row, number: cell.dataset.value === undefined ? NaN : Number(cell.dataset.value), text: cell.textContent};
+      const text = cell.textContent;
+      const number = cell.dataset.value ?? (text.trim() === '' ? 'none' : text);
+      return {row, number: Number(number), text};
     });
     const order = descending ? -1 : 1;
     keyed.sort((a, b) => {

@@ -28,8 +28,8 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"score"}, std::vector<std::string>{"plot"},
         std::vector<std::string>{"plot", "curves"}, std::vector<std::string>{"plot", "scores"},
         std::vector<std::string>{"plot", "timeline"}, std::vector<std::string>{"plot", "plan"},
-        std::vector<std::string>{"plan"}, std::vector<std::string>{"plot", "search"},
-        std::vector<std::string>{"search"}),
+        std::vector<std::string>{"plan"}, std::vector<std::string>{"report"},
+        std::vector<std::string>{"plot", "search"}, std::vector<std::string>{"search"}),
     [](const auto& test) {
       std::string name = "strata";
       for (const std::string& word : test.param) name += "_" + word;
@@ -53,7 +53,8 @@ TEST_P(Help, AnUnknownOptionIsRefusedByName) {
 
 TEST(HelpOfStrata, NamesEveryCommand) {
   const std::string help = run({kStrata, "--help"}).out;
-  for (const char* command : {"train", "eval", "data", "bench", "check", "plan", "score", "plot"}) {
+  for (const char* command :
+       {"train", "eval", "data", "bench", "check", "plan", "score", "plot", "report"}) {
     EXPECT_NE(help.find(std::string("\n  ") + command), std::string::npos) << help;
   }
 }

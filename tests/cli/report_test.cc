@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "base/files.h"
+#include "tests/cli/process.h"
+#include "tests/compliance/bert_log.h"
+#include "tests/support/oracle.h"
+
+namespace strata::cli {
+namespace {
+
+using ::strata::testing::BertLog;
+
+const std::string kStrata = STRATA_BINARY;
+
+class ReportCommand : public ::testing::Test {
+ protected:
+  ReportCommand() {
+    folder_.write("mine/Acme/results/small/bert/result_0.txt", BertLog::passing().text());
+    folder_.write("round/Bolt/results/big/bert/result_0.txt", BertLog::passing().text());
+  }
+  ProcessResult report(std::vector<std::string> words) {
+    words.insert(words.begin(), {kStrata, "report"});
+    return run(words);
+  }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  ::strata::testing::TemporaryFolder folder_;
+};
+
+TEST_F(ReportCommand, WritesOnePage) {
+  const ProcessResult result = report(
+      {path("mine"), "--beside", path("round"), "-o", path("x.html"), "--title", "Acme & Bolt"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("x.html: 2 result folders of 2 systems"), std::string::npos)
+      << result.out;
+  const std::string page = read_file(path("x.html"));
+  EXPECT_NE(page.find("<title>Acme &amp; Bolt</title>"), std::string::npos);
+  EXPECT_NE(page.find("Acme small"), std::string::npos);
+  EXPECT_NE(page.find("Bolt big"), std::string::npos);
+  const ProcessResult printed = report({path("mine"), "-o", "/dev/stdout"});
+  EXPECT_TRUE(printed.out.starts_with("<!DOCTYPE html>"));
+  EXPECT_TRUE(printed.out.ends_with("</html>\n"));
+}
+
+TEST_F(ReportCommand, TheSameRunsGiveTheSamePage) {
+  for (const char* name : {"a.html", "b.html"}) {
+    ASSERT_EQ(report({path("mine"), "-o", path(name)}).exit_code, 0);
+  }
+  EXPECT_EQ(read_file(path("a.html")), read_file(path("b.html")));
+}
+
+TEST_F(ReportCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
+  const auto refuses = [&](std::vector<std::string> words, const std::string& reason) {
+    words.insert(words.end(), {"-o", path("x.html")});
+    const ProcessResult refused = report(words);
+    EXPECT_EQ(refused.exit_code, 2) << refused.out;
+    EXPECT_NE(refused.err.find(reason), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(path("x.html")));
+  };
+  refuses({path("nowhere")}, "nowhere");
+  refuses({path("mine"), "--benchmark", "ssd"}, "ssd");
+  refuses({path("mine"), "--plan", path("mine/Acme/results/small/bert/result_0.txt")},
+          "strata plan --json");
+  refuses({path("mine"), "--measured", path("no.json")}, "no.json");
+  refuses({path("mine"), "--port", "80"}, "--watch");
+  refuses({path("mine"), "--watch", "--listen", "everywhere"}, "--listen everywhere");
+  refuses({path("mine"), "--watch", "--every", "0"}, "--every");
+  EXPECT_EQ(report({path("mine"), "-o", path("no/such/folder") + "/"}).exit_code, 2);
+}
+
+// What could not be read is said, and the rest is still shown.
+TEST_F(ReportCommand, AProblemIsSaidBesideThePage) {
+  std::filesystem::create_directory(path("mine/Acme/results/small/bert/result_0.steps.jsonl"));
+  const ProcessResult result = report({path("mine"), "-o", path("x.html")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("result_0.steps.jsonl: is a directory"), std::string::npos) << result.err;
+  EXPECT_NE(read_file(path("x.html")).find("result_0.steps.jsonl"), std::string::npos);
+}
+
+// The page's address, once the server has printed it.
+std::string address_in(const std::filesystem::path& file) {
+  std::ifstream text(file);
+  std::string line;
+  std::getline(text, line);
+  return text.good() ? line : "";
+}
+
+TEST_F(ReportCommand, WatchesARunThatGoesOn) {
+  std::filesystem::create_directory(path("new"));
+  const std::string out = path("out");
+  Process server({"/bin/sh", "-c",
+                  "exec " + kStrata + " report " + path("new") + " --watch --port 0 > " + out});
+  ASSERT_TRUE(wait_until([&] { return !address_in(out).empty(); }, std::chrono::seconds(60)));
+  const auto page = [&] {
+    return testing_support::run_command(
+               "python3 -c \"import urllib.request as r; "
+               "print(r.build_opener(r.ProxyHandler({})).open('" +
+               address_in(out) + "').read().decode())\"")
+        .output;
+  };
+  EXPECT_NE(page().find("no result_*.txt under it"), std::string::npos) << page();
+  BertLog log = BertLog::passing();
+  log.without("run_stop");
+  folder_.write("new/Acme/results/small/bert/result_0.txt", log.text());
+  folder_.write("new/Acme/results/small/bert/result_0.steps.jsonl",
+                "{\"step\": 4242, \"seconds\": 1}\n");
+  const std::string running = page();
+  EXPECT_NE(running.find("4242"), std::string::npos) << running;
+  EXPECT_NE(running.find("Runs that have not ended"), std::string::npos);
+  log.append({"run_stop", "null", "\"status\": \"success\""});
+  folder_.write("new/Acme/results/small/bert/result_0.txt", log.text());
+  EXPECT_EQ(page().find("Runs that have not ended"), std::string::npos);
+  server.signal(SIGTERM);
+  const ProcessResult ended = server.wait(std::chrono::seconds(20));
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+}
+
+}  // namespace
+}  // namespace strata::cli
