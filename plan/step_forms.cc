@@ -40,8 +40,8 @@ double bubble_with(const BubbleParts& parts) {
 double pass_bubble(const PipelinePass& pass) {
   const auto n = static_cast<double>(pass.micro_batches);
   const auto stages = static_cast<double>(pass.stages), runs = static_cast<double>(pass.runs);
-  const double last = n * std::max(pass.run, pass.message);
-  const double first = std::max(last, stages * (pass.run + pass.message));
+  const double last = std::max(n * pass.run, n * pass.message + pass.reduction);
+  const double first = std::max(last, stages * (pass.run + pass.message + pass.reduction));
   return (runs - 1) * first + last + (stages - 1) * (pass.run + pass.message) - n * runs * pass.run;
 }
 

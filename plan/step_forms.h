@@ -57,13 +57,15 @@ struct PipelinePass {
   int64_t stages = 1;
   int64_t runs = 1;  // of layers on a stage, see bubble_share
   int64_t micro_batches = 1;
-  double run = 0;      // seconds of one micro-batch through one run
-  double message = 0;  // seconds of what it then sends to the next stage
+  double run = 0;        // seconds of one micro-batch through one run
+  double message = 0;    // seconds of what it then sends to the next stage
+  double reduction = 0;  // seconds of the all-reduce, on the same link, after each of its runs
 };
 // Seconds that it takes longer than n R run: the last stage begins (P - 1) (run + message) late; a
-// run takes the link n messages; and a further one begins when the first micro-batch has come
-// round, P (run + message) after it began. Without messages, and for n of at least P, the paper's
-// (P - 1) run, which is bubble_share of the ideal time.
+// run takes the link n messages and a reduction; and a further one begins when a micro-batch has
+// come round, behind the reductions of the run before: P (run + message + reduction) after it
+// began. Without messages, and for n of at least P, the paper's (P - 1) run, which is bubble_share
+// of the ideal time.
 double pass_bubble(const PipelinePass& pass);
 
 // Share of backward that the rank of a ring of K modules does that does most: the first has two of

@@ -118,19 +118,61 @@ double messages_beside(const ModelShape& shape, const StepInput& input) {
   return messages * message_seconds(shape, input);
 }
 
-double exposed_on_network(const ModelShape& shape, const StepInput& input, double samples) {
-  const Layout& layout = input.layout;
-  const double parameters = parameters_of_stage(shape, layout);
+// Of all gradients of the first stage.
+Halves halves_of(const ModelShape& shape, const StepInput& input) {
+  const double parameters = parameters_of_stage(shape, input.layout);
   const auto half = [&](double bytes) {
     return all_reduce_seconds(*input.network, parameters * bytes, replicas(input)) / 2;
   };
-  const Halves halves{
-      half(shape.gradient_bytes),
-      half(layout.sharding == Sharding::kNone ? shape.gradient_bytes : shape.compute_bytes)};
+  const bool shards = input.layout.sharding != Sharding::kNone;
+  return {half(shape.gradient_bytes), half(shards ? shape.compute_bytes : shape.gradient_bytes)};
+}
+
+// Of a layer of a modular pipeline, whose gradients are complete while other layers still send
+// messages; none where all reductions wait for the norm.
+double reduction_of_layer(const ModelShape& shape, const StepInput& input) {
+  const Layout& layout = input.layout;
+  if (!layout.modular || !input.network || layout.clip == Clip::kBeforeAllReduce) return 0;
+  const Halves halves = halves_of(shape, input);
+  const bool gathers = layout.clip != Clip::kAfterAllReduce || layout.sharding == Sharding::kNone;
+  return pieces_of(shape, input, halves.reduce + (gathers ? halves.gather : 0)).layers *
+         count(layout.stages) / count(shape.layers);
+}
+
+// Seconds that a pipeline takes longer than its stages' work, its reductions taking so long each.
+double pipeline_bubble(const ModelShape& shape, const StepInput& input, double compute,
+                       double reduction) {
+  const Layout& layout = input.layout;
+  PipelinePass pass{.stages = layout.stages,
+                    .runs = runs_of_stage(shape, layout),
+                    .micro_batches = layout.micro_batches,
+                    .message = message_seconds(shape, input)};
+  const auto of_pass = [&](double seconds) {
+    pass.run = seconds / count(pass.runs * layout.micro_batches);
+    return pass_bubble(pass);
+  };
+  const double again = recomputed(shape, layout);
+  const double all = 1 + again;
+  const double forward = of_pass(kForwardShare / all * compute);
+  pass.reduction = reduction;
+  return std::max(forward + of_pass((kBackwardShare + again) / all * compute),
+                  compute * shape.heads_share * count(layout.stages));
+}
+
+double exposed_on_network(const ModelShape& shape, const StepInput& input, double samples) {
+  const Layout& layout = input.layout;
+  const Halves halves = halves_of(shape, input);
   const Passes passes = passes_of(shape, layout, samples);
   const bool gathers_later = layout.sharding == Sharding::kAll;
   const double both = halves.reduce + (gathers_later ? 0 : halves.gather);
-  const double backward = std::max(0.0, passes.backward - messages_beside(shape, input));
+  double backward = passes.backward - messages_beside(shape, input);
+  if (const double reduction = reduction_of_layer(shape, input); reduction > 0) {
+    // Where messages wait for reductions, these have the more time.
+    const double compute = samples * (1 + recomputed(shape, layout));
+    backward += pipeline_bubble(shape, input, compute, reduction) -
+                pipeline_bubble(shape, input, compute, 0);
+  }
+  backward = std::max(0.0, backward);
   const int64_t layers = shape.layers / layout.stages;
   const auto exposed = [&](double seconds) {
     return exposed_communication(pieces_of(shape, input, seconds), layers, backward);
@@ -160,23 +202,6 @@ double exposed(const Calibration& calibration, const ModelShape& shape, const St
   return std::max(0.0, seconds - calibration.costs.update);
 }
 
-double pipeline_bubble(const ModelShape& shape, const StepInput& input, double compute) {
-  const Layout& layout = input.layout;
-  PipelinePass pass{.stages = layout.stages,
-                    .runs = runs_of_stage(shape, layout),
-                    .micro_batches = layout.micro_batches,
-                    .message = message_seconds(shape, input)};
-  const auto of_pass = [&](double seconds) {
-    pass.run = seconds / count(pass.runs * layout.micro_batches);
-    return pass_bubble(pass);
-  };
-  const double again = recomputed(shape, layout);
-  const double all = 1 + again;
-  return std::max(
-      of_pass(kForwardShare / all * compute) + of_pass((kBackwardShare + again) / all * compute),
-      compute * shape.heads_share * count(layout.stages));
-}
-
 // What a step of modules takes longer than if ranks shared it: forward through one after another,
 // and backward, which delayed takes as long as it does on the rank that has most of it.
 double modules_bubble(const ModelShape& shape, const StepInput& input, double compute) {
@@ -191,7 +216,8 @@ double modules_bubble(const ModelShape& shape, const StepInput& input, double co
 
 double bubble(const ModelShape& shape, const StepInput& input, double compute) {
   if (input.layout.modules > 1) return modules_bubble(shape, input, compute);
-  return input.layout.stages > 1 ? pipeline_bubble(shape, input, compute) : 0;
+  if (input.layout.stages == 1) return 0;
+  return pipeline_bubble(shape, input, compute, reduction_of_layer(shape, input));
 }
 
 }  // namespace

@@ -36,6 +36,15 @@ TEST(StepForms, MessagesDelayARunThatComesRound) {
   // Two do not: both earlier runs take 2 x 1.5 s in place of 2.
   EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 2, .run = 1, .message = 0.5}),
               3.5, 1e-12);
+  // Behind a reduction of 0.75 s even four micro-batches wait: 2 x (1.5 + 0.75) s in place of 4,
+  // and the link is not what the last run waits for.
+  EXPECT_NEAR(pass_bubble({.stages = 2,
+                           .runs = 3,
+                           .micro_batches = 4,
+                           .run = 1,
+                           .message = 0.5,
+                           .reduction = 0.75}),
+              2 * 0.5 + 1.5, 1e-12);
   // A link that is slower than the stages: four messages of 2 s a run in place of 4 s, three times;
   // and the last stage begins 3 s late.
   EXPECT_NEAR(pass_bubble({.stages = 2, .runs = 3, .micro_batches = 4, .run = 1, .message = 2}),

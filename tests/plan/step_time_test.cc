@@ -108,13 +108,36 @@ TEST_F(StepTimeOverANetwork, ShardsAreSentForEveryMicroBatch) {
 }
 
 // Two stages of five replicas: the first has 0.1 + 0.9 / 2 of 1 MB.
-TEST_F(StepTimeOverANetwork, MessagesTakeTheLinkFromReductions) {
+TEST_F(StepTimeOverANetwork, MessagesAndReductionsWaitForEachOther) {
   shape_.hidden = 100;
   shape_.mean_tokens = 5;
-  const Layout layout{.stages = 2, .modular = true, .micro_batches = 2};
-  const double all_reduce = 2 * 0.8 * 0.55e6;
-  // Backward of 20 ms; in it ten messages of ten samples, 5 tokens x 100 x 2 bytes: 0.1 MB.
-  EXPECT_NEAR(exposed(layout, 2e7), all_reduce / 2e7 - 0.8 * (20e-3 - 5e-3), 1e-12);
+  StepInput input{.ranks = 10,
+                  .nodes = 10,
+                  .batch = 100,
+                  .network = Link{0, 2e7},
+                  .layout = {.stages = 2, .modular = true, .micro_batches = 2}};
+  // 2 x 0.8 x 0.55 MB take 44 ms; 36 ms of it are five layers' of the first stage, 8 ms its tied
+  // words'. A message of ten samples, 5 tokens x 100 x 2 bytes, takes 0.5 ms. Runs of a layer take
+  // 1 ms forward and 2 ms back. Forward a run comes round after 2 x 1.5 ms; backward, behind a
+  // reduction, after 2 x (2.5 + 7.2) ms, and the last run takes the link 1 + 7.2 ms.
+  const double forward = 4 * 3.0 + 2 + 1.5 - 10, backward = 4 * 19.4 + 8.2 + 2.5 - 20;
+  StepTime step = predict_step(machine(), shape_, input);
+  EXPECT_NEAR(step.bubble, 1e-3 * (forward + backward), 1e-12);
+  // All but the last layer's and the words' has been sent by then.
+  EXPECT_NEAR(step.exposed, 7.2e-3 + 8e-3, 1e-12);
+
+  // Reductions that wait for the norm hold no message up.
+  input.layout.clip = Clip::kBeforeAllReduce;
+  step = predict_step(machine(), shape_, input);
+  EXPECT_NEAR(step.bubble, 1e-3 * (forward + 4 * 5.0 + 4 + 2.5 - 20), 1e-12);
+  EXPECT_NEAR(step.exposed, 44e-3, 1e-12);
+}
+
+TEST_F(StepTimeOverANetwork, AStageThatFollowsSendsLast) {
+  shape_.hidden = 100;
+  shape_.mean_tokens = 5;
+  // Four micro-batches of five layers: 5 ms back each, in the last of which a message of 0.25 ms.
+  EXPECT_NEAR(exposed({.stages = 2, .micro_batches = 4}, 2e7), 44e-3 - 0.8 * 4.75e-3, 1e-12);
 }
 
 TEST(StepTime, RecomputingGoesForwardOnceMore) {
