@@ -42,7 +42,7 @@ int write_report(ReportOptions& options) {
   options.input.progress = [&](size_t done, size_t total) { progress.update(done, total); };
   const report::ReportData data = report::read_report_data(options.input);
   write_output(options.output, report::make_page(data, options.page));
-  if (options.output != "-" && !options.output.starts_with("/dev/")) {
+  if (!options.output.starts_with("/dev/")) {
     fmt::print("{}: {} result folders of {} systems\n", options.output, data.folders.size(),
                data.systems.size());
   }
