@@ -132,7 +132,8 @@ Halves halves_of(const ModelShape& shape, const StepInput& input) {
 // messages; none where all reductions wait for the norm.
 double reduction_of_layer(const ModelShape& shape, const StepInput& input) {
   const Layout& layout = input.layout;
-  if (!layout.modular || !input.network || layout.clip == Clip::kBeforeAllReduce) return 0;
+  const bool modular = layout.stages > 1 && layout.modular;
+  if (!modular || !input.network || layout.clip == Clip::kBeforeAllReduce) return 0;
   const Halves halves = halves_of(shape, input);
   const bool gathers = layout.clip != Clip::kAfterAllReduce || layout.sharding == Sharding::kNone;
   return pieces_of(shape, input, halves.reduce + (gathers ? halves.gather : 0)).layers *

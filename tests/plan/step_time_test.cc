@@ -133,6 +133,13 @@ TEST_F(StepTimeOverANetwork, MessagesAndReductionsWaitForEachOther) {
   EXPECT_NEAR(step.exposed, 44e-3, 1e-12);
 }
 
+TEST_F(StepTimeOverANetwork, OneStageIsNoPipeline) {
+  for (const double speed : {1e6, 2e7, 1e9}) {
+    EXPECT_EQ(exposed({.modular = true, .micro_batches = 2}, speed),
+              exposed({.micro_batches = 2}, speed));
+  }
+}
+
 TEST_F(StepTimeOverANetwork, AStageThatFollowsSendsLast) {
   shape_.hidden = 100;
   shape_.mean_tokens = 5;
