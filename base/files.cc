@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -155,6 +156,7 @@ std::vector<fs::path> list_directory(const fs::path& directory) {
 std::vector<fs::path> list_directory(const fs::path& directory, std::error_code& error) {
   std::vector<fs::path> paths;
   const std::unique_ptr<DIR, CloseDirectory> stream(::opendir(directory.c_str()));
+  if (!stream && errno == ENOMEM) throw std::bad_alloc();
   errno = stream ? 0 : errno;
   while (const dirent* entry = stream ? ::readdir(stream.get()) : nullptr) {
     const std::string_view name = entry->d_name;

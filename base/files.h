@@ -22,7 +22,8 @@ std::string read_file(const std::filesystem::path& path, uint64_t most_bytes = k
 std::string what_is_at(const std::filesystem::path& path);
 
 // What is in `directory`, in order of name. Throws Error where it cannot be listed; the second form
-// sets `error` instead and returns what it found until then. (std::filesystem's iterator ends the
+// sets `error` instead and returns what it found until then; either std::bad_alloc where there is
+// no memory for it. (std::filesystem's iterator ends the
 // process where it gets no memory for a name.)
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory);
 std::vector<std::filesystem::path> list_directory(const std::filesystem::path& directory,

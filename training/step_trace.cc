@@ -1,5 +1,7 @@
 #include "training/step_trace.h"
 
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -31,8 +33,9 @@ void StepTrace::resume_after(int64_t step) {
 }
 
 void StepTrace::open(std::ios::openmode mode) {
+  errno = 0;
   file_.open(path_, std::ios::out | mode);
-  if (!file_) fail("{}: cannot write the step trace", path_.string());
+  if (!file_) fail("{}: cannot write the step trace: {}", path_.string(), std::strerror(errno));
 }
 
 void StepTrace::add(const StepResult& step) {

@@ -7,6 +7,7 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/lines.h"
 
 namespace strata::bert {
 namespace {
@@ -57,7 +58,7 @@ StoredTensor parse_tensor(const std::string& file, const std::string& name, cons
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : TensorFile(path) {
   const std::string file = path.string();
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = open_to_read(path, std::ios::binary);
   std::error_code error;
   const uint64_t file_size = std::filesystem::file_size(path, error);
   if (!in || error) fail("{}: cannot open this safetensors file; check model.checkpoint", file);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/lines.h"
 #include "device/dtype.h"
 
 namespace strata::bert {
@@ -63,7 +64,7 @@ uint64_t tensor_bytes(const std::string& dtype, const std::vector<int64_t>& shap
 std::string read_tensor_bytes(const std::filesystem::path& path, const std::string& name,
                               uint64_t begin, uint64_t end) {
   std::string bytes(end - begin, '\0');
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = open_to_read(path, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(begin));
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (!in) fail("{}: cannot read tensor \"{}\" at byte {}", path.string(), name, begin);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/lines.h"
 #include "compliance/log/json_scan.h"
 #include "compliance/log/python_digits.h"
 
@@ -280,7 +281,7 @@ void EventLog::visit(const std::function<bool(const Event&)>& visit) const {
 void EventLog::scan_file(const std::function<bool(const Event&)>& visit, bool count_bad_lines) {
   constexpr size_t kPieceBytes = 1u << 20;
   const std::string_view token = token_of(format_);
-  std::ifstream file(path_, std::ios::binary);
+  std::ifstream file = open_to_read(path_, std::ios::binary);
   if (!file) fail("{}: cannot open", path_.string());
   std::string buffer;
   uint64_t base = 0;  // file offset of buffer[0]
@@ -350,7 +351,7 @@ uint64_t EventLog::line_number(uint64_t offset) const {
     count(std::string_view(text_).substr(0, offset));
     return lines;
   }
-  std::ifstream file(path_, std::ios::binary);
+  std::ifstream file = open_to_read(path_, std::ios::binary);
   std::string piece(1u << 20, '\0');
   for (uint64_t left = offset; left > 0 && file;) {
     file.read(piece.data(), static_cast<std::streamsize>(std::min<uint64_t>(left, piece.size())));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/lines.h"
 #include "data/files/instance_schema.h"
 #include "data/files/part_name.h"
 #include "data/files/tfrecord_shard.h"
@@ -321,7 +322,7 @@ bool is_tfrecord(const std::filesystem::path& path) {
   if (path.extension() == ".tfrecord" || TfrecordFile::is_one(path)) return true;
   if (!parse_part(path.filename().string())) return false;
   char signature[8];
-  if (std::ifstream(path, std::ios::binary).read(signature, sizeof signature) &&
+  if (open_to_read(path, std::ios::binary).read(signature, sizeof signature) &&
       std::string_view(signature, sizeof signature) == "\x89HDF\r\n\x1a\n") {
     return false;
   }

@@ -10,6 +10,7 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/lines.h"
 
 namespace strata::data {
 namespace {
@@ -66,7 +67,7 @@ class TfrecordFile::OpenFile {
 bool TfrecordFile::is_one(const std::filesystem::path& path) {
   char header[kHeaderBytes];
   uint64_t length;
-  return std::ifstream(path, std::ios::binary).read(header, sizeof header) &&
+  return open_to_read(path, std::ios::binary).read(header, sizeof header) &&
          parse_header(header, length);
 }
 

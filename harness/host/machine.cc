@@ -59,7 +59,7 @@ std::string counted(const std::vector<std::string>& texts) {
 }
 
 void read_processors(const fs::path& root, Machine& machine) {
-  std::ifstream file(root / "proc/cpuinfo");
+  std::ifstream file = open_to_read(root / "proc/cpuinfo");
   std::set<std::string> sockets;
   std::set<std::string> cores;
   std::string socket;
@@ -105,7 +105,7 @@ void read_caches(const fs::path& root, Machine& machine) {
 }
 
 void read_memory(const fs::path& root, Machine& machine) {
-  std::ifstream file(root / "proc/meminfo");
+  std::ifstream file = open_to_read(root / "proc/meminfo");
   std::string line;
   while (read_line(file, line)) {
     if (!line.starts_with("MemTotal:")) continue;
@@ -150,7 +150,7 @@ void read_network(const fs::path& root, Machine& machine) {
 }
 
 void read_operating_system(const fs::path& root, Machine& machine) {
-  std::ifstream file(root / "etc/os-release");
+  std::ifstream file = open_to_read(root / "etc/os-release");
   std::string line;
   while (read_line(file, line)) {
     constexpr std::string_view kName = "PRETTY_NAME=";

@@ -1,5 +1,7 @@
 #include "base/files.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -8,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -21,7 +25,17 @@ namespace {
 // What has been flushed to disk, in order: device and inode.
 std::vector<std::pair<dev_t, ino_t>> flushed;
 
+bool no_memory_for_folders = false;
+
 }  // namespace
+
+extern "C" DIR* opendir(const char* path) {
+  using Open = DIR* (*)(const char*);
+  static const Open real = reinterpret_cast<Open>(::dlsym(RTLD_NEXT, "opendir"));
+  if (!no_memory_for_folders) return real(path);
+  errno = ENOMEM;
+  return nullptr;
+}
 
 // In the C library's place, so that the test sees every flush.
 extern "C" int fsync(int descriptor) {
@@ -85,6 +99,10 @@ TEST_F(Files, ADirectoryIsListedInOrderOfName) {
   EXPECT_EQ(list_directory(directory_),
             (std::vector{directory_ / "a", directory_ / "b", directory_ / "c"}));
   EXPECT_THROW(list_directory(directory_ / "none"), Error);
+  no_memory_for_folders = true;
+  std::error_code error;
+  EXPECT_THROW(list_directory(directory_, error), std::bad_alloc) << "not an empty one";
+  no_memory_for_folders = false;
 }
 
 // A file-size limit stands in for a disk that fills up: both make write() fail half way.

@@ -1,12 +1,28 @@
 #include "base/lines.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <new>
 #include <sstream>
 #include <streambuf>
 #include <string>
 #include <vector>
+
+namespace {
+bool memory_is_gone = false;
+}  // namespace
+
+// What a file's stream calls: without memory it fails as the C library's does.
+extern "C" FILE* fopen64(const char* path, const char* mode) {
+  using Open = FILE* (*)(const char*, const char*);
+  static const Open real = reinterpret_cast<Open>(::dlsym(RTLD_NEXT, "fopen64"));
+  if (!memory_is_gone) return real(path, mode);
+  errno = ENOMEM;
+  return nullptr;
+}
 
 namespace strata {
 namespace {
@@ -50,6 +66,18 @@ TEST(Lines, EndWhereAFileCannotBeReadOn) {
   EXPECT_TRUE(read_line(text, line));
   EXPECT_FALSE(read_line(text, line));
   EXPECT_FALSE(read_line(text, line));
+}
+
+TEST(OpenToRead, WithoutMemoryNoFileIsMissing) {
+  const std::string path = std::string(STRATA_SOURCE_DIR) + "/CMakeLists.txt";
+  EXPECT_TRUE(open_to_read(path).is_open());
+  EXPECT_FALSE(open_to_read(path + ".none").is_open());
+  EXPECT_EQ(first_line(path + ".none"), "");
+  memory_is_gone = true;
+  EXPECT_THROW(open_to_read(path), std::bad_alloc);
+  EXPECT_THROW(first_line(path), std::bad_alloc);
+  memory_is_gone = false;
+  EXPECT_FALSE(first_line(path).empty());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/lines.h"
 #include "bert/weights/safetensors.h"
 
 namespace strata::training {
@@ -133,7 +134,7 @@ CheckpointFile::CheckpointFile(const std::filesystem::path& path) : path_(path),
 
 void CheckpointFile::verify() const {
   // Read, not mapped: what the disk cannot give is an error here, not the process's end.
-  std::ifstream file(path_, std::ios::binary);
+  std::ifstream file = open_to_read(path_, std::ios::binary);
   std::string piece;
   uint32_t computed = 0, stored = 0;
   for (size_t left = checksum_at_; file && left > 0; left -= piece.size()) {
