@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <system_error>
 
 #include "base/error.h"
@@ -31,8 +32,28 @@ bool main_has_returned = false;
 // say that the target was not reached.
 void correct_exit_code(int exit_code, void*) {
   if (exit_code != 1 || main_has_returned) return;
-  std::fputs("strata: a library has given up, as it says above; fewer threads take less\n", stderr);
+  std::fputs("strata: a library has given up, as it says above; fewer threads take less memory\n",
+             stderr);
   ::_exit(2);
+}
+
+// Where an exception cannot go on, as out of a library's destructor that gets no memory: the rest
+// of the process can be trusted no more. A run's log is ended by its keeper.
+[[noreturn]] void end_without_handler() {
+  try {
+    if (const std::exception_ptr exception = std::current_exception()) {
+      std::rethrow_exception(exception);
+    }
+  } catch (const std::bad_alloc&) {
+    std::fputs("strata: out of memory; a smaller batch, fewer threads or fewer ranks take less\n",
+               stderr);
+    ::_exit(2);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "strata: unexpected: %s\n", error.what());
+    ::_exit(2);
+  } catch (...) {
+  }
+  std::abort();
 }
 
 int refuse_standard_output(const char* reason) {
@@ -97,6 +118,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   open_closed_streams();
+  std::set_terminate(end_without_handler);
   ::on_exit(correct_exit_code, nullptr);
   const int exit_code = run(argc, argv);
   main_has_returned = true;

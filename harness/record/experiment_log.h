@@ -61,13 +61,13 @@ class ExperimentLog {
   std::string farewell();  // closes it, and says what became of it
   void write_run_stop(const char* status, std::optional<int64_t> samples);
 
+  // Given back where there is no memory left to write run_stop. Before the log, which is a file.
+  std::vector<char> kept_for_the_end_ = std::vector<char>(kKeptForTheEnd);
   EventLog log_;
   std::mutex mutex_;
   int64_t started_at_ms_ = 0, stopped_at_ms_ = 0;
   bool started_ = false;
   bool running_ = false;  // between run_start and run_stop
-  // Given back where there is no memory left to write run_stop.
-  std::vector<char> kept_for_the_end_ = std::vector<char>(kKeptForTheEnd);
   LogKeeper* keeper_ = nullptr;
   bool closed_ = false;  // what comes after is lost: training goes on until the process ends
   std::unique_ptr<Interruption> interruption_;

@@ -98,6 +98,23 @@ TEST_F(RunLogTest, WithoutMemoryTheLogStillSaysHowTheRunEnded) {
   EXPECT_GE(failed, 10);
 }
 
+TEST_F(RunLogTest, WithoutMemoryForALogThereIsNone) {
+  bool fails = true;
+  int failed = 0;
+  for (int at = 0; fails; ++at) {
+    allocations_left = at;
+    try {
+      ExperimentLog log(path_);
+    } catch (const std::exception&) {
+    }
+    fails = allocations_left < 0;
+    allocations_left = -1;
+    failed += fails;
+    EXPECT_FALSE(std::filesystem::exists(path_)) << at;
+  }
+  EXPECT_GE(failed, 3);
+}
+
 TEST_F(RunLogTest, ARunThatNeverStartedLeavesNoLog) {
   try {
     ExperimentLog log(path_);
