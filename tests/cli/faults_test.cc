@@ -59,6 +59,25 @@ TEST_F(Faults, WithoutMemoryACommandEndsWithAMessage) {
   }
 }
 
+// The destructor of a JSON object asks for memory, and cannot throw.
+TEST_F(Faults, ALibraryThatCannotGoOnEndsWithAMessage) {
+  STRATA_NEEDS_FAULTS();
+  BertLog log = BertLog::passing();
+  for (int i = 0; i < 1000; ++i) log.append({"eval_accuracy", "0.5", "\"epoch_num\": 1"});
+  folder_.write("Acme/results/long/bert/result_0.txt", log.text());
+  int failed = 0;
+  for (int at = 11;; at += 211) {
+    const FaultyRun run =
+        strata({"memory", at, ENOMEM}, {"plot", "curves", path("Acme/results/long"), "--json"});
+    if (!run.failed) break;
+    if (run.result.exit_code == 0) continue;
+    ++failed;
+    EXPECT_EQ(run.result.exit_code, 2) << at << ": " << run.result.err;
+    EXPECT_NE(run.result.err.find("memory"), std::string::npos) << run.result.err;
+  }
+  EXPECT_GT(failed, 10);
+}
+
 TEST_F(Faults, WhatTheSystemDoesNotHandOverIsNamed) {
   STRATA_NEEDS_FAULTS();
   const std::vector<std::vector<std::string>> commands = {
