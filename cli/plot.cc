@@ -79,7 +79,9 @@ int plot_curves(const CurvesCommand& command) {
 
 void add_curves_command(CLI::App& plot, int& exit_code) {
   CLI::App* command = plot.add_subcommand(
-      "curves", "Accuracy over time, or over samples, of every run: a colour a system");
+      "curves",
+      "Accuracy over time, or over samples, of every run, the range near the target stretched; a "
+      "label a system, a colour a submitter");
   const auto options = std::make_shared<CurvesCommand>();
   command
       ->add_option("PATH", options->paths,
@@ -88,8 +90,9 @@ void add_curves_command(CLI::App& plot, int& exit_code) {
   command->add_option("-o,--output", options->output, kOutput);
   command->add_option("--over", options->over, "What the accuracy is drawn over (minutes)")
       ->check(CLI::IsMember({"minutes", "samples"}));
-  command->add_option("--target", options->target,
-                      "A line at this accuracy (default: the target that the logs name)");
+  command->add_option(
+      "--target", options->target,
+      "A line at this accuracy (default: the target that the logs name, else MLPerf's)");
   command->add_option("--benchmark", options->benchmark, kBenchmark);
   command->add_flag("--json", options->json, "Print the evaluations as JSON");
   command->callback([options, &exit_code] {
@@ -122,7 +125,8 @@ int plot_scores(const ScoresCommand& command) {
 
 void add_scores_command(CLI::App& plot, int& exit_code) {
   CLI::App* command = plot.add_subcommand(
-      "scores", "Minutes to train, and sequences a second of an accelerator, of every system");
+      "scores",
+      "Minutes to train of every system and its runs, and sequences a second of an accelerator");
   const auto options = std::make_shared<ScoresCommand>();
   add_score_options(*command, options->input);
   command->add_option("-o,--output", options->output, kOutput)->required();

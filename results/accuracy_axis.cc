@@ -5,38 +5,20 @@
 #include <limits>
 
 #include "base/timing.h"
+#include "results/number_axis.h"
 
 namespace strata::results {
 namespace {
 
 constexpr double kLeastStretch = 2;
+// Of the height: what the range near the target has, and what lies far beyond it.
+constexpr double kNear = 0.6, kBeyond = 0.12;
 
 // The share of the way from `from` to `to`.
 double share(double value, double from, double to) {
   // The way between two numbers may be none.
   if (!std::isfinite(to - from)) return (value / 2 - from / 2) / (to / 2 - from / 2);
   return (value - from) / (to - from);
-}
-
-// The least of 1, 2 and 5 times a power of ten that is at least `value`.
-double round_step(double value) {
-  const double power = std::pow(10, std::floor(std::log10(value)));
-  for (const double times : {1.0, 2.0, 5.0}) {
-    if (times * power >= value * (1 - 1e-9)) return times * power;
-  }
-  return 10 * power;
-}
-
-// From `from` to `to` in round steps of at least `least_step`.
-std::vector<double> round_numbers(double from, double to, double least_step) {
-  std::vector<double> numbers;
-  const double step = round_step(least_step);
-  if (!(step > 0) || !std::isfinite(step)) return numbers;
-  const double first = std::ceil(from / step - 1e-6), last = std::floor(to / step + 1e-6);
-  // Numbers that are all but equal have no round ones between them.
-  if (!(std::abs(first) < 1e12 && std::abs(last) < 1e12)) return numbers;
-  for (double i = first; i <= last; ++i) numbers.push_back(i * step);
-  return numbers;
 }
 
 // Of a run that has evaluations before it and after it: the accuracy of the first in the second
@@ -51,19 +33,28 @@ std::optional<double> late_accuracy(const Curve& curve) {
   return late->accuracy;
 }
 
+// The last multiple of `step` that a way upwards, or downwards, has passed at `value`.
+double round_before(double value, double step, bool downwards) {
+  return step * (downwards ? std::ceil(value / step - 1e-6) : std::floor(value / step + 1e-6));
+}
+
 }  // namespace
 
 AccuracyAxis AccuracyAxis::of(std::span<const Curve* const> curves, std::optional<double> target) {
   double least = std::numeric_limits<double>::infinity(), most = -least;
-  std::vector<double> late, risen;
+  std::vector<double> late, risen, lowest, highest;
   for (const Curve* curve : curves) {
-    for (const Evaluation& evaluation : curve->evaluations) {
-      least = std::min(least, evaluation.accuracy);
-      most = std::max(most, evaluation.accuracy);
-    }
+    if (curve->evaluations.empty()) continue;
+    const auto [low, high] =
+        std::minmax_element(curve->evaluations.begin(), curve->evaluations.end(),
+                            [](const auto& a, const auto& b) { return a.accuracy < b.accuracy; });
+    least = std::min(least, low->accuracy);
+    most = std::max(most, high->accuracy);
     if (const auto accuracy = late_accuracy(*curve)) {
       late.push_back(*accuracy);
       risen.push_back(*accuracy - curve->evaluations.front().accuracy);
+      lowest.push_back(low->accuracy);
+      highest.push_back(high->accuracy);
     }
   }
   if (target) {
@@ -72,49 +63,73 @@ AccuracyAxis AccuracyAxis::of(std::span<const Curve* const> curves, std::optiona
   }
   if (least > most) return {0, 1};
   AccuracyAxis axis(least, most);
-  if (!target || late.empty()) return axis;
-
-  axis.stretches_above_ = median(risen) >= 0;
-  const double near = median(late), end = axis.stretches_above_ ? most : least;
-  if (axis.stretches_above_ ? near >= *target : near <= *target) return axis;
-  const double step = round_step(std::abs(end - near) / 5);
-  if (!(step > 0) || !std::isfinite(step)) return axis;
-  const double break_at = step * (axis.stretches_above_ ? std::floor(near / step + 1e-6)
-                                                        : std::ceil(near / step - 1e-6));
-  if (!(break_at > least && break_at < most)) return axis;
-  axis.break_at_ = break_at;
-  if (axis.stretch() < kLeastStretch) axis.break_at_.reset();
+  if (target && !late.empty()) {
+    const bool falls = median(risen) < 0;
+    axis.break_for(*target, median(late), median(falls ? lowest : highest), falls);
+  }
   return axis;
 }
 
-double AccuracyAxis::place(double accuracy) const {
-  if (least_ == most_) return 0.5;
-  if (!break_at_) return share(accuracy, least_, most_);
-  return accuracy < *break_at_
-             ? break_place() * share(accuracy, least_, *break_at_)
-             : break_place() + (1 - break_place()) * share(accuracy, *break_at_, most_);
+// `late`: where the median run stands in the second half of its time; `median_best`: how far it
+// gets.
+void AccuracyAxis::break_for(double target, double late, double median_best, bool falls) {
+  if (falls ? late <= target : late >= target) return;
+  const double least = this->least(), most = this->most();
+  const double begin = falls ? most : least, end = falls ? least : most;
+  // What most runs need beyond the target, and a little space.
+  const double sign = falls ? -1 : 1, way = std::abs(target - late),
+               needed = target + sign * std::max(sign * (median_best - target), way / 4);
+  const bool goes_far = std::abs(end - needed) > way && sign * (end - needed) > 0;
+  const double step = round_step(std::abs((goes_far ? needed : end) - late) / 5);
+  if (!(step > 0) || !std::isfinite(step)) return;
+  const double break_at = round_before(late, step, falls),
+               stretched_end = goes_far ? round_before(needed, step, !falls) : end;
+  // Rounded away, or to an end.
+  if (!(sign * break_at > sign * begin && sign * stretched_end > sign * break_at &&
+        sign * stretched_end <= sign * end)) {
+    return;
+  }
+  const double beyond = stretched_end == end ? 0 : kBeyond, before = 1 - kNear - beyond;
+  const double stretch = kNear / before * share(break_at, begin, stretched_end) /
+                         (1 - share(break_at, begin, stretched_end));
+  if (stretch < kLeastStretch) return;
+  break_at_ = break_at;
+  stretch_ = stretch;
+  knots_ = {{begin, 0}, {break_at, before}};
+  if (beyond > 0) knots_.push_back({stretched_end, 1 - beyond});
+  knots_.push_back({end, 1});
+  if (falls) {
+    std::reverse(knots_.begin(), knots_.end());
+    for (Knot& knot : knots_) knot.place = 1 - knot.place;
+  }
+  stretched_from_ = std::min(break_at, stretched_end);
+  stretched_to_ = std::max(break_at, stretched_end);
 }
 
-double AccuracyAxis::stretch() const {
-  if (!break_at_) return 1;
-  const double above = (1 - break_place()) / share(most_, *break_at_, *break_at_ + 1),
-               below = break_place() / share(*break_at_, least_, least_ + 1);
-  return stretches_above_ ? above / below : below / above;
+double AccuracyAxis::place(double accuracy) const {
+  if (least() == most()) return 0.5;
+  auto high = knots_.begin() + 1;
+  while (high + 1 != knots_.end() && high->accuracy < accuracy) ++high;
+  const auto low = high - 1;
+  return low->place + (high->place - low->place) * share(accuracy, low->accuracy, high->accuracy);
 }
 
 std::vector<double> AccuracyAxis::ticks(double apart) const {
-  if (!break_at_) return round_numbers(least_, most_, apart * (most_ - least_));
-  const double below = apart / break_place() * (*break_at_ - least_),
-               above = apart / (1 - break_place()) * (most_ - *break_at_);
-  std::vector<double> numbers = round_numbers(least_, *break_at_, below);
-  while (!numbers.empty() && place(numbers.back()) > place(*break_at_) - apart * (1 - 1e-6)) {
-    numbers.pop_back();
+  std::vector<double> ticks;
+  const auto add = [&](double accuracy) {
+    const bool is_apart = std::all_of(ticks.begin(), ticks.end(), [&](double tick) {
+      return std::abs(place(tick) - place(accuracy)) > apart * (1 - 1e-6);
+    });
+    if (is_apart) ticks.push_back(accuracy);
+  };
+  for (size_t i = 1; i + 1 < knots_.size(); ++i) add(knots_[i].accuracy);
+  for (size_t i = 1; i < knots_.size(); ++i) {
+    const Knot &low = knots_[i - 1], &high = knots_[i];
+    const double least_step = apart / (high.place - low.place) * (high.accuracy - low.accuracy);
+    for (const double number : round_numbers(low.accuracy, high.accuracy, least_step)) add(number);
   }
-  numbers.push_back(*break_at_);
-  for (const double number : round_numbers(*break_at_, most_, above)) {
-    if (place(number) >= place(*break_at_) + apart * (1 - 1e-6)) numbers.push_back(number);
-  }
-  return numbers;
+  std::sort(ticks.begin(), ticks.end());
+  return ticks;
 }
 
 }  // namespace strata::results

@@ -10,9 +10,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_version.h"
+#include "compliance/checks/rounds.h"
 #include "compliance/log/event_log.h"
 #include "results/event_json.h"
 #include "results/minutes.h"
+#include "results/score.h"
 
 namespace strata::results {
 namespace {
@@ -90,6 +92,13 @@ struct Place {
   fs::path path;
   std::string name, benchmark;
   std::vector<fs::path> logs;
+  std::string submitter;
+  SystemFacts system;
+
+  std::string round() const {
+    const auto choice = compliance::infer_ruleset_from_path(path, "");
+    return choice.usage == "training" ? choice.ruleset : "";
+  }
 };
 
 std::vector<Place> find_places(const fs::path& path, compliance::ListingProblems* problems) {
@@ -99,7 +108,10 @@ std::vector<Place> find_places(const fs::path& path, compliance::ListingProblems
   std::vector<Place> places;
   for (const compliance::ResultFolder& folder : compliance::find_result_folders(path, problems)) {
     const bool in_tree = !folder.submitter_path.empty();
-    places.push_back({folder.path, folder.owner(), in_tree ? folder.benchmark : "", folder.logs});
+    std::string unread;
+    places.push_back({folder.path, folder.owner(), in_tree ? folder.benchmark : "", folder.logs,
+                      folder.submitter, read_system_facts(folder, unread)});
+    if (!unread.empty() && problems) problems->push_back(unread);
   }
   if (places.empty() && (problems == nullptr || problems->empty())) {
     fail("{}: neither it nor a folder in it holds result_N.txt files", path.string());
@@ -129,12 +141,16 @@ std::vector<Curve> read_curves(std::span<const fs::path> paths,
   std::set<fs::path> seen;
   for (const Place& place : places) {
     const bool alone = of_name[{place.name, place.benchmark}].size() == 1;
+    const std::string round = place.round();
     for (const fs::path& log : place.logs) {
       if (!seen.insert(fs::weakly_canonical(log)).second) continue;
-      curves.push_back(read_curve_or_problem(log, place.benchmark));
-      if (!curves.back().readable && problems) problems->push_back(curves.back().problem);
-      curves.back().series =
-          alone ? place.name : fmt::format("{} in {}", place.name, place.path.string());
+      Curve& curve = curves.emplace_back(read_curve_or_problem(log, place.benchmark));
+      if (!curve.readable && problems) problems->push_back(curve.problem);
+      curve.series = alone ? place.name : fmt::format("{} in {}", place.name, place.path.string());
+      curve.submitter = place.submitter;
+      curve.accelerator = place.system.accelerator;
+      curve.accelerators = place.system.accelerators;
+      curve.round = round;
     }
   }
   return curves;

@@ -1,6 +1,7 @@
 // How accuracy rose in the runs that logs tell of.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -22,9 +23,13 @@ struct Curve {
   std::filesystem::path log;
   // Whose run it is, the same for all logs of a folder: submitter and system, or where it lies.
   std::string series;
-  std::string benchmark;         // as logged, else as its folder is called
-  bool converged = false;        // run_stop says success
-  std::optional<double> target;  // quality_target, which Strata logs
+  std::string submitter;                // empty where it lies in no submission
+  std::string accelerator;              // as the system description calls it
+  std::optional<int64_t> accelerators;  // of the system
+  std::string round;                    // of MLPerf Training that the path names, such as 2.1.0
+  std::string benchmark;                // as logged, else as its folder is called
+  bool converged = false;               // run_stop says success
+  std::optional<double> target;         // quality_target, which Strata logs
   std::vector<Evaluation> evaluations;
   bool has_other_values = false;  // eval_accuracy is not a number, as maskrcnn's
   std::string problem;            // why the log cannot be read; it has no evaluations then

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -112,15 +113,23 @@ constexpr char kPlainText[] = "set encoding utf8\nset termoption noenhanced\n";
 
 }  // namespace
 
-std::string gnuplot_string(std::string_view text) {
+std::string plain_text(std::string_view text) {
   using nlohmann::json;
-  const std::string utf8 =
-      json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
-  std::string quoted = "'";
-  for (const char c : utf8) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    quoted += control ? ' ' : c;
-    if (c == '\'') quoted += '\'';
+  std::string plain = json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+  for (char& c : plain) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return plain;
+}
+
+std::string gnuplot_string(std::string_view text) {
+  const std::string plain = plain_text(text);
+  // What begins with a quote is taken for an empty string and what follows it.
+  const size_t begin = std::min(plain.find_first_not_of('\''), plain.size());
+  std::string quoted = begin > 0 ? '"' + plain.substr(0, begin) + "\".'" : "'";
+  for (const char c : plain.substr(begin)) {
+    quoted += c;
+    if (c == '\'') quoted += c;
   }
   return quoted + '\'';
 }

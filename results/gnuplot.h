@@ -7,7 +7,10 @@
 
 namespace strata::results {
 
-// `text` as a string of gnuplot's language: one line, what is not UTF-8 replaced.
+// `text` on one line, what is not UTF-8 replaced.
+std::string plain_text(std::string_view text);
+
+// Plain text as a string of gnuplot's language.
 std::string gnuplot_string(std::string_view text);
 
 // What to draw on a canvas of this size.

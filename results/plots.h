@@ -15,7 +15,8 @@ enum class CurveAxis : uint8_t { kMinutes, kSamples };
 
 struct CurvePlotOptions {
   CurveAxis axis = CurveAxis::kMinutes;
-  std::optional<double> target;  // a line at this accuracy; else at what all logs say, if they do
+  // A line at this accuracy; else at what all logs say, or, where none says it, at MLPerf's target.
+  std::optional<double> target;
 };
 
 // A picture, how much is in it, and what is not and why, a line each.
@@ -25,13 +26,16 @@ struct Plot {
   std::vector<std::string> left_out;
 };
 
-// Accuracy over time or samples: a line a run, a colour a series (after eight other points as
-// well); dashed where a run did not converge; on a logarithmic axis where some runs are far longer
-// than others. Throws Error where nothing is left to draw, or runs are of several benchmarks.
+// Accuracy over time or samples: a thin line a run, dashed where it did not converge, and a thick
+// one for the median run of a series, at whose end stands the label. A colour a submitter. The
+// range near the target is stretched (AccuracyAxis); time is logarithmic where some runs are far
+// longer than others. Throws Error where nothing is left to draw, or runs are of several
+// benchmarks.
 Plot plot_curves(const std::vector<Curve>& curves, const CurvePlotOptions& options = {});
 
-// Bars, fastest first: minutes to train and, where known, sequences a second of an accelerator.
-// Throws Error where no folder has a time to train, or they are of several benchmarks.
+// A row a system, fastest first: its score and the times of its runs; where scores are far apart,
+// the spread of runs around their mean; where known, sequences a second of an accelerator. Throws
+// Error where no folder has a time to train, or they are of several benchmarks.
 Plot plot_scores(const std::vector<Score>& scores);
 
 }  // namespace strata::results

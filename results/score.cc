@@ -74,13 +74,6 @@ std::string text_field(const json& fields, const char* name) {
   return found != fields.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-SystemFacts read_system(const compliance::ResultFolder& folder, std::string& unread) {
-  if (folder.submitter_path.empty()) return {};
-  std::string ignored;  // the checks say it
-  return read_system_facts(folder.submitter_path / "systems" / (folder.system + ".json"), ignored,
-                           unread);
-}
-
 // The factor a review committee left in the folder; 1 without, and with the reason where there is a
 // file that names none.
 double committee_scaling(const fs::path& folder, std::string& problem, std::string& unread) {
@@ -139,6 +132,9 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
       compliance::check_log(log, rules, score.usage, score.ruleset);
   const RunTimes times = find_run_times(log);
   run.judged = verdict.not_judged.empty();
+  if (times.start_ms && times.stop_ms && std::isfinite(*times.stop_ms - *times.start_ms)) {
+    run.duration_ms = *times.stop_ms - *times.start_ms;
+  }
   if (verdict.outcome() == compliance::Outcome::kFailed) {
     for (const compliance::Finding& finding : verdict.errors) {
       if (run.broken_rules.size() < kMostBrokenRules) {
@@ -152,11 +148,11 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
     run.reason = "run_stop is not logged";
   } else if (!compliance::says_success(log)) {
     run.reason = "run_stop does not say success";
-  } else if (!std::isfinite(*times.stop_ms - *times.start_ms)) {
+  } else if (!run.duration_ms) {
     run.reason = "the time of run_start or run_stop is not a finite number";
   } else {
     run.counts = true;
-    run.time_to_train_ms = *times.stop_ms - *times.start_ms;
+    run.time_to_train_ms = *run.duration_ms;
     read_energy(run);
   }
 }
@@ -310,6 +306,24 @@ size_t Score::counting_runs() const {
       std::count_if(runs.begin(), runs.end(), [](const RunScore& run) { return run.counts; }));
 }
 
+std::vector<bool> runs_in_mean(const Score& score) {
+  std::vector<bool> in_mean(score.runs.size(), false);
+  std::vector<std::pair<double, size_t>> by_time;
+  for (size_t i = 0; i < score.runs.size(); ++i) {
+    if (score.runs[i].counts) by_time.emplace_back(score.runs[i].time_to_train_ms, i);
+  }
+  std::sort(by_time.begin(), by_time.end());
+  size_t begin = 0, end = score.mean == Mean::kNone ? 0 : by_time.size();
+  if (score.mean == Mean::kOlympic) {
+    // The slowest of them are those that failed.
+    const auto cut = static_cast<size_t>(compliance::dropped_runs(score.folder.benchmark));
+    begin = cut;
+    end -= cut - (score.runs.size() - by_time.size());
+  }
+  for (size_t i = begin; i < end; ++i) in_mean[by_time[i].second] = true;
+  return in_mean;
+}
+
 std::string benchmark_of(const Score& score) {
   for (const RunScore& run : score.runs) {
     if (!run.convergence.benchmark.empty()) return run.convergence.benchmark;
@@ -345,6 +359,13 @@ SystemFacts read_system_facts(const fs::path& description, std::string& problem,
   return facts;
 }
 
+SystemFacts read_system_facts(const compliance::ResultFolder& folder, std::string& unread) {
+  if (folder.submitter_path.empty()) return {};
+  std::string ignored;  // the checks say it
+  return read_system_facts(folder.submitter_path / "systems" / (folder.system + ".json"), ignored,
+                           unread);
+}
+
 std::optional<double> olympic_score(std::vector<double> times, size_t failed, int dropped) {
   const auto cut = static_cast<size_t>(dropped);
   if (failed > cut || times.size() + failed <= 2 * cut) return std::nullopt;
@@ -371,7 +392,7 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
     Score score;
     const std::string problem = choose_ruleset(folder, options, *rules, score);
     if (first_problem.empty()) first_problem = problem;
-    score.system = read_system(folder, score.unread);
+    score.system = read_system_facts(folder, score.unread);
     score.runs.resize(folder.logs.size());
     for (size_t run = 0; run < folder.logs.size(); ++run) {
       score.runs[run].log = folder.logs[run];

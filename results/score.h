@@ -19,12 +19,13 @@ inline constexpr size_t kMostBrokenRules = 50;
 
 struct RunScore {
   std::filesystem::path log;
-  double time_to_train_ms = 0;  // 0 where it does not count
-  bool counts = false;          // the log did not fail, says success and has its times
-  bool judged = true;           // false where the rules do not cover the benchmark
-  std::string reason;           // why it does not count
+  double time_to_train_ms = 0;            // 0 where it does not count
+  std::optional<double> duration_ms;      // from run_start to run_stop, whether it counts or not
+  bool counts = false;                    // the log did not fail, says success and has its times
+  bool judged = true;                     // false where the rules do not cover the benchmark
+  std::string reason;                     // why it does not count
   std::vector<std::string> broken_rules;  // by the log, at most kMostBrokenRules
-  std::string unread;           // a file of it that the system did not hand over, and why
+  std::string unread;                     // a file of it that the system did not hand over, and why
   compliance::RunConvergence convergence;
   std::optional<double> energy_joules;
   std::string energy_problem;  // why there is none, though there are power logs
@@ -74,6 +75,9 @@ struct Score {
   size_t counting_runs() const;
 };
 
+// Of each run, whether the mean is of it: it counts, and the olympic mean does not drop it.
+std::vector<bool> runs_in_mean(const Score& score);
+
 // That its runs name, else as its folder is called.
 std::string benchmark_of(const Score& score);
 
@@ -100,6 +104,8 @@ RunTimes find_run_times(const compliance::EventLog& log);
 // `unread` that the system did not hand it over.
 SystemFacts read_system_facts(const std::filesystem::path& description, std::string& problem,
                               std::string& unread);
+// Of the system that the folder is of; nothing where that lies in no submission.
+SystemFacts read_system_facts(const compliance::ResultFolder& folder, std::string& unread);
 
 // The mean that a folder's times give; `failed` runs have been dropped already. Empty where none
 // can be given.

@@ -142,9 +142,10 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
                                     over == Over::kMinutes ? "time" : unit);
   if (unfinished > 0) caption += "; dashed: did not converge";
   if (accuracies.break_at()) {
-    chart.breaks.push_back(*accuracies.break_at());
-    caption += fmt::format(". {} {:.4g} the axis is stretched {:.3g} times",
-                           accuracies.stretches_above() ? "Above" : "Below", *accuracies.break_at(),
+    const double from = accuracies.stretched_from(), to = accuracies.stretched_to();
+    if (from > accuracies.least()) chart.breaks.push_back(from);
+    if (to < accuracies.most()) chart.breaks.push_back(to);
+    caption += fmt::format(". From {:.4g} to {:.4g} the axis is stretched {:.3g} times", from, to,
                            accuracies.stretch());
   }
   return figure(

@@ -33,7 +33,8 @@ TEST(AccuracyAxis, TheRangeNearTheTargetHasMostOfTheHeight) {
   EXPECT_EQ(axis.most(), 0.722);
   ASSERT_TRUE(axis.break_at());
   EXPECT_NEAR(*axis.break_at(), 0.7, 1e-12);
-  EXPECT_TRUE(axis.stretches_above());
+  EXPECT_EQ(axis.stretched_from(), *axis.break_at());
+  EXPECT_EQ(axis.stretched_to(), 0.722);
   EXPECT_EQ(axis.place(0.1), 0);
   EXPECT_NEAR(axis.place(0.4), 0.2, 1e-12);
   EXPECT_NEAR(axis.place(0.7), 0.4, 1e-12);
@@ -52,12 +53,31 @@ TEST(AccuracyAxis, TheMedianRunDecides) {
 TEST(AccuracyAxis, ErrorRatesAreStretchedAtTheirLowerEnd) {
   const AccuracyAxis axis = axis_of({run_of({1, 0.4, 0.1, 0.064, 0.061, 0.057})}, 0.058);
   ASSERT_TRUE(axis.break_at());
-  EXPECT_FALSE(axis.stretches_above());
+  EXPECT_EQ(axis.stretched_from(), 0.057);
+  EXPECT_EQ(axis.stretched_to(), *axis.break_at());
   EXPECT_NEAR(*axis.break_at(), 0.064, 1e-12);
   EXPECT_NEAR(axis.place(0.064), 0.6, 1e-12);
   EXPECT_EQ(axis.place(0.057), 0);
   EXPECT_EQ(axis.place(1), 1);
   EXPECT_NEAR(axis.stretch(), (0.6 / 0.007) / (0.4 / 0.936), 1e-6);
+}
+
+TEST(AccuracyAxis, FewRunsFarBeyondTheTargetDoNotTakeItsRoom) {
+  const std::vector<Curve> runs = {run_of(kLikeBert), run_of(kLikeBert), run_of({0.75, 0.76, 0.8})};
+  const AccuracyAxis axis = axis_of(runs, 0.72);
+  ASSERT_TRUE(axis.break_at());
+  EXPECT_NEAR(*axis.break_at(), 0.7, 1e-12);
+  EXPECT_NEAR(axis.stretched_to(), 0.725, 1e-12);
+  EXPECT_NEAR(axis.place(0.7), 0.28, 1e-12);
+  EXPECT_NEAR(axis.place(0.725), 0.88, 1e-12);
+  EXPECT_EQ(axis.place(0.8), 1);
+  EXPECT_NEAR(axis.stretch(), (0.6 / 0.025) / (0.28 / 0.6), 1e-6);
+  // Where they are the most, theirs is the room.
+  EXPECT_EQ(axis_of({run_of(kLikeBert), run_of({0.1, 0.5, 0.7, 0.71, 0.75, 0.8}),
+                     run_of({0.1, 0.5, 0.7, 0.71, 0.75, 0.8})},
+                    0.72)
+                .stretched_to(),
+            0.8);
 }
 
 TEST(AccuracyAxis, ItIsStraightWhereABreakWouldSayNothing) {

@@ -1,5 +1,6 @@
 #include "results/plots.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -139,45 +140,98 @@ TEST_F(Plots, PathsWithoutLogsAreErrors) {
   EXPECT_NE(error_of([&] { read_curves(empty); }).find("result_N.txt"), std::string::npos);
 }
 
-TEST_F(Plots, ASeriesHasOneColourAndOneTitle) {
+TEST_F(Plots, ASystemIsLabelledAtTheEndOfItsMedianRun) {
   write("big", 0, log_of({{1, 0.2}, {2, 0.3}}, false));
   write("big", 1, log_of({{1, 0.2}, {3, 0.3}}));
-  write("small", 0, log_of({{4, 0.3}}));
+  write("big", 2, log_of({{1, 0.2}, {5, 0.3}}));
+  write("big", 3, log_of({{1, 0.2}, {8, 0.3}}));
+  write("small", 0, log_of({{4, 0.31}}));
   const Plot plot = plot_curves(curves(), {.target = 0.33});
   const std::string& script = plot.picture.script;
-  EXPECT_EQ(plot.drawn, 3u);
-  EXPECT_EQ(count(script, "linespoints lt 1"), 3u) << "two runs and the key\n" << script;
-  EXPECT_EQ(count(script, "linespoints lt 2"), 2u) << script;
-  EXPECT_EQ(count(script, "title 'Acme big (2 runs)'"), 1u) << script;
-  EXPECT_EQ(count(script, "title 'Acme small'"), 1u) << script;
-  EXPECT_EQ(count(script, "dt 2"), 2u) << "a run that did not converge, and the key\n" << script;
-  EXPECT_EQ(count(script, "title 'did not converge'"), 1u) << script;
-  EXPECT_NE(script.find("title 'target 0.33'"), std::string::npos) << script;
+  EXPECT_EQ(plot.drawn, 5u);
+  EXPECT_EQ(count(script, "lc rgb '#800072b2' lw 0.7"), 0u) << "the slower system comes second";
+  EXPECT_EQ(count(script, "lc rgb '#80d55e00' lw 0.7"), 3u) << script;
+  EXPECT_EQ(count(script, "lc rgb '#d55e00' lw 2 "), 1u) << script;
+  EXPECT_EQ(count(script, "lc rgb '#0072b2' lw 2 "), 1u) << script;
+  EXPECT_EQ(count(script, "'Acme big, 8 X & Y''s <Z>'"), 1u) << script;
+  EXPECT_EQ(count(script, "'Acme small, 8 X & Y''s <Z>'"), 1u) << script;
+  EXPECT_EQ(count(script, "set arrow from 5, "), 1u) << "of 3, 5 and 8 minutes\n" << script;
+  EXPECT_EQ(count(script, "set arrow from 4, "), 1u) << script;
+  EXPECT_EQ(count(script, " dt 2 notitle"), 1u) << script;
+  EXPECT_NE(script.find("'dashed: not reached'"), std::string::npos) << script;
+  EXPECT_NE(script.find("'bert, accuracy over time: 2 systems, 5 runs'"), std::string::npos);
   EXPECT_NE(script.find("\n3 0.3\n"), std::string::npos) << script;
   const std::string over_samples =
       plot_curves(curves(), {.axis = CurveAxis::kSamples}).picture.script;
   EXPECT_NE(over_samples.find("\n3000 0.3\n"), std::string::npos) << over_samples;
+  EXPECT_NE(over_samples.find("'samples'"), std::string::npos) << over_samples;
 }
 
-TEST_F(Plots, ManySeriesLookDifferent) {
-  for (int i = 0; i < 20; ++i) write("system" + std::to_string(i), 0, log_of({{1, 0.3}}));
-  const std::string script = plot_curves(curves()).picture.script;
-  std::set<std::string> looks;
-  const std::string entry = "keyentry with linespoints ";
-  for (size_t at = script.find(entry); at != script.npos; at = script.find(entry, at + 1)) {
-    looks.insert(script.substr(at, script.find(" title", at) - at));
+TEST_F(Plots, ManySystemsHaveAsManyLabelsAsThereIsRoomFor) {
+  const auto labels = [](const std::string& script) { return count(script, "rotate by"); };
+  for (int i = 0; i < 9; ++i) write("system" + std::to_string(i), 0, log_of({{1, 0.3}}));
+  std::string script = plot_curves(curves()).picture.script;
+  EXPECT_EQ(labels(script), 9u);
+  EXPECT_EQ(script.find("others"), std::string::npos) << script;
+  for (int i = 9; i < 100; ++i) {
+    write("system" + std::to_string(i), 0, log_of({{1 + i / 10.0, 0.3}}));
   }
-  EXPECT_EQ(looks.size(), 20u) << script;
+  folder_.write("Slow/results/only/bert/result_0.txt", log_of({{5, 0.3}}));
+  script = plot_curves(curves()).picture.script;
+  EXPECT_GT(labels(script), 30u);
+  EXPECT_LT(labels(script), 60u);
+  EXPECT_NE(script.find(fmt::format("'pale grey: {} others'", 101 - labels(script))),
+            std::string::npos)
+      << script;
+  EXPECT_EQ(count(script, "'Slow only'"), 1u) << "the fastest of its submitter";
+  EXPECT_EQ(count(script, "'Acme system99, "), 1u) << "far from others";
 }
 
-TEST_F(Plots, TheTargetIsTheOneThatAllLogsName) {
+TEST_F(Plots, SubmittersHaveColoursOfTheirOwnWhileTheyLast) {
+  for (int i = 0; i < 9; ++i) {
+    for (const char* system : {"one", "two"}) {
+      folder_.write(fmt::format("S{}/results/{}/bert/result_0.txt", i, system),
+                    log_of({{1 + i, 0.3}}));
+    }
+  }
+  const std::string script = plot_curves(curves()).picture.script;
+  std::set<std::string> colours;
+  const std::string text = "textcolor rgb '#";
+  for (size_t at = script.find(text); at != script.npos; at = script.find(text, at + 1)) {
+    colours.insert(script.substr(at + text.size(), 6));
+  }
+  EXPECT_EQ(colours.size(), 8u) << script;
+  EXPECT_EQ(count(script, "textcolor rgb '#0072b2'"), 2u) << script;
+  EXPECT_EQ(count(script, "textcolor rgb '#555555'"), 4u) << "the eighth and the ninth";
+}
+
+TEST_F(Plots, TheTargetIsTheOneThatAllLogsNameElseMlperfs) {
   const std::string event = BertLog::line({"quality_target", "0.33", "", 1});
   write("small", 0, event + log_of({{1, 0.3}}));
-  EXPECT_NE(plot_curves(curves()).picture.script.find("title 'target 0.33'"), std::string::npos);
+  EXPECT_NE(plot_curves(curves()).picture.script.find("'target 0.33'"), std::string::npos);
   EXPECT_NE(plot_curves(curves(), {.target = 0.5}).picture.script.find("'target 0.5'"),
             std::string::npos);
   write("small", 1, log_of({{1, 0.3}}));
   EXPECT_EQ(plot_curves(curves()).picture.script.find("target"), std::string::npos);
+  write("small", 0, log_of({{1, 0.3}}));
+  EXPECT_NE(plot_curves(curves()).picture.script.find("'target 0.72'"), std::string::npos);
+}
+
+TEST_F(Plots, TheRangeNearTheTargetIsStretchedAndSaysSo) {
+  write("small", 0, log_of({{1, 0.1}, {2, 0.5}, {3, 0.65}, {4, 0.703}, {5, 0.71}, {6, 0.722}}));
+  const std::string script = plot_curves(curves()).picture.script;
+  EXPECT_NE(script.find("'above 0.7:'"), std::string::npos) << script;
+  EXPECT_NE(script.find("'stretched 41 x'"), std::string::npos) << script;
+  EXPECT_NE(script.find("'0.7' 0.4"), std::string::npos) << "a tic\n" << script;
+  EXPECT_NE(script.find("\n4 0.703\n"), std::string::npos) << "data as logged\n" << script;
+}
+
+TEST_F(Plots, TheRoundIsTheOneThatThePathNames) {
+  folder_.write("v2.0/Acme/results/small/bert/result_0.txt", log_of({{1, 0.3}}));
+  EXPECT_EQ(curves()[0].round, "2.0.0");
+  EXPECT_NE(plot_curves(curves()).picture.script.find(
+                "'bert, MLPerf Training v2.0, accuracy over time: 1 system, 1 run'"),
+            std::string::npos);
 }
 
 TEST_F(Plots, FarLongerRunsAreDrawnOnALogarithmicAxis) {
@@ -185,15 +239,31 @@ TEST_F(Plots, FarLongerRunsAreDrawnOnALogarithmicAxis) {
   write("small", 0, log_of({{19, 0.3}}));
   EXPECT_EQ(plot_curves(curves()).picture.script.find("logscale"), std::string::npos);
   write("small", 1, log_of({{21, 0.3}}));
-  EXPECT_NE(plot_curves(curves()).picture.script.find("set logscale x"), std::string::npos);
+  const std::string script = plot_curves(curves()).picture.script;
+  EXPECT_NE(script.find("set logscale x"), std::string::npos);
+  EXPECT_NE(script.find("('1' 1, '2' 2, '5' 5, '10' 10, '20' 20)"), std::string::npos) << script;
   write("small", 2, log_of({{0, 0.2}, {1, 0.3}}));
   EXPECT_EQ(plot_curves(curves()).picture.script.find("logscale"), std::string::npos)
       << "nothing is drawn at zero there";
 }
 
+// Too many, too equal or too few for axes, labels and medians.
+TEST_F(Plots, OddRunsAreDrawnTo) {
+  const auto drawn = [&] { return plot_curves(curves()).drawn; };
+  write("once", 0, log_of({{1, 0.3}}));
+  EXPECT_NE(plot_curves(curves()).picture.script.find("with linespoints"), std::string::npos)
+      << "one evaluation is a point";
+  for (int i = 0; i < 12; ++i) write("equal" + std::to_string(i), 0, log_of({{1, 0.3}}));
+  EXPECT_EQ(drawn(), 13u);
+  write("at_start", 0, log_of({{0, 0.3}}));
+  write("before", 0, log_of({{-1, 0.3}, {0, 0.3}}));
+  write("same", 0, log_of({{2, 0.72}, {2, 0.72}, {2, 0.72}}));
+  EXPECT_EQ(drawn(), 16u);
+}
+
 TEST_F(Plots, WhatCannotBeDrawnIsSaid) {
   write("small", 0, "nothing of interest\n");
-  EXPECT_NE(error_of([&] { plot_curves(curves()); }).find("result_0.txt: has no evaluations"),
+  EXPECT_NE(error_of([&] { plot_curves(curves()); }).find("result_0.txt: without evaluations"),
             std::string::npos);
   EXPECT_NE(error_of([&] { plot_scores(scores()); }).find("nothing to plot"), std::string::npos);
   write("small", 0, log_of({{1, 0.3}}));
@@ -211,10 +281,19 @@ TEST_F(Plots, WhatCannotBeDrawnIsSaid) {
   const Plot plot = plot_curves(curves());
   EXPECT_EQ(plot.drawn, 1u);
   ASSERT_EQ(plot.left_out.size(), 1u);
-  EXPECT_NE(plot.left_out[0].find("is not a number"), std::string::npos);
+  EXPECT_NE(plot.left_out[0].find("that is not a number"), std::string::npos);
   const Picture picture = plot.picture;
   EXPECT_NE(error_of([&] { draw(picture, folder_.path() / "x.jpg"); }).find(".svg, .png or .pdf"),
             std::string::npos);
+}
+
+TEST_F(Plots, LogsOfAFolderAreLeftOutTogether) {
+  write("small", 0, log_of({{1, 0.3}}));
+  for (const int i : {0, 1, 2}) write("none", i, log_of({}));
+  const Plot plot = plot_curves(curves());
+  ASSERT_EQ(plot.left_out.size(), 1u);
+  EXPECT_NE(plot.left_out[0].find("none/bert: 3 logs: without evaluations"), std::string::npos)
+      << plot.left_out[0];
 }
 
 TEST_F(Plots, ScoresAreSortedByTimeToTrain) {
@@ -226,21 +305,63 @@ TEST_F(Plots, ScoresAreSortedByTimeToTrain) {
   const std::string& script = plot.picture.script;
   EXPECT_EQ(plot.drawn, 2u);
   EXPECT_EQ(plot.left_out.size(), 2u);
-  const size_t fast = script.find(
-                   "'Acme fast (8 x X & Y''s <Z>), 1 of 10 runs' at graph -0.015, first 0"),
-               slow = script.find(
-                   "'Acme slow (8 x X & Y''s <Z>), 1 of 10 runs' at graph -0.015, first 1");
-  EXPECT_NE(fast, std::string::npos) << script;
-  EXPECT_NE(slow, std::string::npos) << script;
+  for (const char* row :
+       {"'Acme fast, 8 X & Y''s <Z>, 1 of 10 runs' at graph -0.02, first 0 right",
+        "'Acme slow, 8 X & Y''s <Z>, 1 of 10 runs' at graph -0.02, first 1 right",
+        "'4' at graph 1.02, first 0 left", "'10' at graph 1.02, first 1 left",
+        // Sequences a second of one of eight accelerators.
+        "'1.562' at graph 1.02, first 0 left", "$rate << EOD\n0 1.5625 0.0000\n1 1.875 0.0000\n",
+        "$mean << EOD\n0 4 0.0000\n1 10 0.0000\n"}) {
+    EXPECT_NE(script.find(row), std::string::npos) << row << '\n' << script;
+  }
   EXPECT_EQ(script.find("never"), std::string::npos) << script;
-  // Minutes, and sequences a second of one of eight accelerators.
-  EXPECT_NE(script.find("\n0 4 1.5625\n1 10 1.875\n"), std::string::npos) << script;
+}
+
+TEST_F(Plots, RunsAreDotsThatTellWhichOnesCount) {
+  for (int i = 0; i < 10; ++i) write("ten", i, log_of({{9.0 + i, 0.3}}, i != 7));
+  const std::vector<Score> all = scores();
+  EXPECT_EQ(runs_in_mean(all[0]),
+            std::vector<bool>({false, true, true, true, true, true, true, false, true, true}))
+      << "the run that failed is the slowest one";
+  const std::string script = plot_scores(all).picture.script;
+  const auto block = [&](const std::string& name) {
+    const size_t begin = script.find(name + " << EOD\n");
+    return script.substr(begin, script.find("EOD\n", begin + name.size() + 8) - begin);
+  };
+  EXPECT_EQ(count(block("$counts"), "\n0 "), 8u) << script;
+  EXPECT_NE(block("$dropped").find("\n0 10 "), std::string::npos) << script;
+  EXPECT_NE(block("$failed").find("\n0 17 "), std::string::npos) << script;
+  for (const char* word :
+       {"'score'", "'run'", "'run that the olympic mean drops'", "'run that does not count'"}) {
+    EXPECT_EQ(count(script, word), 1u) << word << '\n' << script;
+  }
+  EXPECT_EQ(script.find("boxxyerror"), std::string::npos) << "no bars";
+}
+
+TEST_F(Plots, ScoresFarApartHaveTheSpreadOfTheirRunsBeside) {
+  for (const int i : {0, 1, 2}) write("fast", i, log_of({{i == 2 ? 7.0 : 0.9 + 0.1 * i, 0.3}}));
+  write("slow", 0, log_of({{99, 0.3}}));
+  const std::string script = plot_scores(scores()).picture.script;
+  EXPECT_NE(script.find("set logscale xx2"), std::string::npos) << script;
+  EXPECT_NE(script.find("'runs against their mean, %'"), std::string::npos) << script;
+  EXPECT_NE(script.find("\n0 8 50.0000\n"), std::string::npos) << "far from 3.97\n" << script;
+  EXPECT_NE(script.find("'farther than 50 % at the edge'"), std::string::npos) << script;
+  write("slow", 0, log_of({{9, 0.3}}));
+  const std::string near = plot_scores(scores()).picture.script;
+  EXPECT_EQ(near.find("'runs against their mean, %'"), std::string::npos) << near;
+}
+
+TEST_F(Plots, AScaledScoreSaysItsFactor) {
+  write("scaled", 0, log_of({{9, 0.3}}));
+  folder_.write("Acme/results/scaled/bert/scaling.json", R"({"scaling_factor": 1.25})");
+  EXPECT_NE(plot_scores(scores()).picture.script.find("'12.5 (x 1.25)'"), std::string::npos);
 }
 
 TEST(GnuplotString, KeepsTextAsItIs) {
   EXPECT_EQ(gnuplot_string("plain"), "'plain'");
   EXPECT_EQ(gnuplot_string("it's `rm` \\ \"$x\" @m %s"), "'it''s `rm` \\ \"$x\" @m %s'");
   EXPECT_EQ(gnuplot_string("two\nlines\t\x01"), "'two lines  '");
+  EXPECT_EQ(gnuplot_string("'quoted'"), "\"'\".'quoted'''");
   EXPECT_EQ(gnuplot_string("not \xff UTF-8"), "'not \xef\xbf\xbd UTF-8'");
 }
 
@@ -277,6 +398,50 @@ TEST_F(DrawnPlots, PicturesShowAllTheText) {
     const std::string script = read_file(folder_.path() / "plot.gp");
     EXPECT_EQ(script, whole_script(picture));
     EXPECT_TRUE(script.ends_with(picture.script));
+  }
+}
+
+TEST_F(DrawnPlots, HostileNamesStayTextAndShort) {
+  const std::string hostile[] = {"'; set output '/tmp/x",
+                                 "\"`touch x`\"",
+                                 "back\\slash\\n{/Bold x}",
+                                 "<script>alert(1)</script>",
+                                 "line\nbreak\ttab\x01",
+                                 "not \xff UTF-8",
+                                 std::string(3'000'000, '\x80'),
+                                 std::string(3'000'000, 'x'),
+                                 "@macro $0 %s %1$n",
+                                 "-0",
+                                 ""};
+  std::vector<Curve> runs;
+  std::vector<Score> all;
+  for (const std::string& name : hostile) {
+    Curve& curve = runs.emplace_back();
+    curve.series = curve.submitter = curve.accelerator = name;
+    curve.accelerators = 8;
+    curve.benchmark = hostile[3] + hostile[0];
+    curve.evaluations = {{1, 1000, 0.3}, {2, 2000, 0.4}};
+    Score& score = all.emplace_back();
+    score.folder.submitter_path = "there";
+    score.folder.submitter = score.system.accelerator = name;
+    score.folder.benchmark = hostile[3] + hostile[0];
+    score.system.accelerators = 8;
+    score.unscaled_ms = score.time_to_train_ms = kMinute;
+    score.runs = {{.time_to_train_ms = kMinute, .duration_ms = kMinute, .counts = true}};
+  }
+  for (const bool of_scores : {false, true}) {
+    const Picture picture = (of_scores ? plot_scores(all) : plot_curves(runs)).picture;
+    EXPECT_LT(picture.script.size(), 50'000u);
+    EXPECT_LT(picture.height, 15);
+    const std::filesystem::path svg = folder_.path() / "plot.svg";
+    draw(picture, svg);
+    const std::string text = read_file(svg);
+    EXPECT_EQ(text.find("<script>"), std::string::npos);
+    for (const char* part :
+         {"back\\slash\\n{/Bold x}", "&lt;script>alert(1)&lt;/script>", "line break tab",
+          "`touch x`", "'; set output '/tmp/x", "@macro $0 %s"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << part;
+    }
   }
 }
 
