@@ -420,8 +420,8 @@ std::string look_of(const Drawn& drawn, bool with_points) {
                      points ? " pt 7 ps 0.4" : "", drawn.line->curve->converged ? "" : " dt 2");
 }
 
-// What lines mean, beside the foot of the plot.
-std::string notes_of(const std::vector<System>& systems, bool has_target) {
+// What lines mean, at the foot of the picture.
+std::string notes_of(const std::vector<System>& systems, bool has_target, double height) {
   bool several = false, failed = false;
   size_t others = 0;
   for (const System& system : systems) {
@@ -430,16 +430,12 @@ std::string notes_of(const std::vector<System>& systems, bool has_target) {
   }
   visit_lines(systems, [&](const Line& line) { failed = failed || !line.curve->converged; });
   std::vector<std::string> notes;
-  if (others > 0) notes.push_back(fmt::format("pale grey: {}", counted(others, "other")));
   if (several) notes.emplace_back("thick: median run");
   if (failed) notes.emplace_back(has_target ? "dashed: not reached" : "dashed: no success");
-  std::string script;
-  for (size_t i = 0; i < notes.size(); ++i) {
-    script += text_at(fmt::format("graph 1.01, graph 0 offset 0, {:.1f}",
-                                  0.5 + static_cast<double>(notes.size() - 1 - i)),
-                      notes[i]);
-  }
-  return script;
+  if (others > 0) notes.push_back(fmt::format("pale grey: {}", counted(others, "other")));
+  if (notes.empty()) return "";
+  return text_at(fmt::format("screen {:.4f}, screen {:.4f}", 1 - 0.15 / kWidth, 0.16 / height),
+                 fmt::format("{}", fmt::join(notes, ";  ")), "right");
 }
 
 std::string title_of(const std::vector<System>& systems, const std::string& benchmark,
@@ -448,10 +444,10 @@ std::string title_of(const std::vector<System>& systems, const std::string& benc
   std::set<std::string> rounds;
   visit_lines(systems, [&](const Line& line) {
     ++runs;
-    if (!line.curve->round.empty()) rounds.insert(round_in_short(line.curve->round));
+    rounds.insert(round_in_short(line.curve->round));
   });
   std::string title = benchmark.empty() ? "" : benchmark + ", ";
-  if (!rounds.empty()) {
+  if (!rounds.contains("")) {
     title += fmt::format("MLPerf Training {}, ", fmt::join(rounds, ", "));
   }
   return title + fmt::format("accuracy over {}: {}, {}",
@@ -510,7 +506,7 @@ Plot plot_curves(const std::vector<Curve>& curves, const CurvePlotOptions& optio
                   tics_at(axis.ticks()), gnuplot_string(x_title(benchmark, options.axis)),
                   gnuplot_string(benchmark == "bert" ? "masked-LM accuracy" : "accuracy")) +
       "set grid lc rgb '#dddddd' lw 0.5 lt 1\nset tics nomirror\n" + script_of(accuracies, target) +
-      notes_of(systems, target.has_value()) +
+      notes_of(systems, target.has_value(), height) +
       text_at(fmt::format("screen {:.4f}, screen {:.4f}", kLeft / kWidth, 1 - 0.2 / height),
               title_of(systems, benchmark, options.axis), "left font ':Bold'") +
       script_of(labels, accuracies, height) + "plot " + lines + '\n';

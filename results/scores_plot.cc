@@ -18,7 +18,7 @@ namespace {
 
 // In inches: a row, what is above and below the rows, panels, and the space to the right of one.
 constexpr double kRow = 0.22, kAbove = 1, kBelow = 0.6;
-constexpr double kMinutesWidth = 2.6, kSpreadWidth = 2.1, kRateWidth = 1.3;
+constexpr double kMinutesWidth = 3.2, kSpreadWidth = 2.1, kRateWidth = 1.3;
 constexpr double kNumbers = 0.7, kBetween = 0.35;
 // Of the score: runs farther from it are drawn at the edge.
 constexpr double kFarthest = 0.5;
@@ -126,7 +126,7 @@ class Panels {
   // Tics stand at the top as well, since the foot of many rows is far.
   std::string next(double width, double space, const NumberAxis& axis, const std::string& title) {
     const std::string range = fmt::format("[{:.10g}:{:.10g}]", axis.from(), axis.to()),
-                      tics = tics_at(axis.ticks(0.3 / width));
+                      tics = tics_at(axis.ticks(0.25 / width));
     const double left = left_;
     left_ += width + space;
     return fmt::format(

@@ -158,7 +158,7 @@ TEST_F(Plots, ASystemIsLabelledAtTheEndOfItsMedianRun) {
   EXPECT_EQ(count(script, "set arrow from 5, "), 1u) << "of 3, 5 and 8 minutes\n" << script;
   EXPECT_EQ(count(script, "set arrow from 4, "), 1u) << script;
   EXPECT_EQ(count(script, " dt 2 notitle"), 1u) << script;
-  EXPECT_NE(script.find("'dashed: not reached'"), std::string::npos) << script;
+  EXPECT_NE(script.find("'thick: median run;  dashed: not reached'"), std::string::npos) << script;
   EXPECT_NE(script.find("'bert, accuracy over time: 2 systems, 5 runs'"), std::string::npos);
   EXPECT_NE(script.find("\n3 0.3\n"), std::string::npos) << script;
   const std::string over_samples =
@@ -180,7 +180,7 @@ TEST_F(Plots, ManySystemsHaveAsManyLabelsAsThereIsRoomFor) {
   script = plot_curves(curves()).picture.script;
   EXPECT_GT(labels(script), 30u);
   EXPECT_LT(labels(script), 60u);
-  EXPECT_NE(script.find(fmt::format("'pale grey: {} others'", 101 - labels(script))),
+  EXPECT_NE(script.find(fmt::format("pale grey: {} others'", 101 - labels(script))),
             std::string::npos)
       << script;
   EXPECT_EQ(count(script, "'Slow only'"), 1u) << "the fastest of its submitter";
