@@ -11,9 +11,9 @@
 #include "cli/commands.h"
 #include "cli/score_options.h"
 #include "plan/report/plan_plot.h"
-#include "results/gnuplot.h"
-#include "results/plots.h"
-#include "results/timeline_plot.h"
+#include "results/plots/gnuplot.h"
+#include "results/plots/plots.h"
+#include "results/plots/timeline_plot.h"
 #ifdef STRATA_TRAINING
 #include "search/search_folder.h"
 #include "search/search_plot.h"

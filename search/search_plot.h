@@ -1,7 +1,7 @@
 // Pictures of a search.
 #pragma once
 
-#include "results/plots.h"
+#include "results/plots/plots.h"
 #include "search/trial_log.h"
 
 namespace strata::search {

@@ -11,7 +11,7 @@
 
 #include "base/files.h"
 #include "plan/report/plan_file.h"
-#include "results/gnuplot.h"
+#include "results/plots/gnuplot.h"
 
 namespace strata::plan {
 namespace {

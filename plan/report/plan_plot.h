@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "results/plots.h"
+#include "results/plots/plots.h"
 
 namespace strata::plan {
 

@@ -8,7 +8,7 @@
 
 #include "report/drawing/table.h"
 #include "report/drawing/text.h"
-#include "results/label_spread.h"
+#include "results/plots/label_spread.h"
 
 namespace strata::report {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/timing.h"
 #include "report/sections/section.h"
-#include "results/accuracy_axis.h"
+#include "results/plots/accuracy_axis.h"
 #include "results/published_target.h"
 
 namespace strata::report {

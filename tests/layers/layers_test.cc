@@ -54,6 +54,7 @@ const std::vector<std::string> kOrder = {
     "loadbalance/plans",
     "loadbalance",
     "compare",
+    "results/plots",
     "results",
     "compliance/package",
     "compliance/checks",

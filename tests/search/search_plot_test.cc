@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "results/gnuplot.h"
+#include "results/plots/gnuplot.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 

@@ -1,4 +1,4 @@
-#include "results/timeline_plot.h"
+#include "results/plots/timeline_plot.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

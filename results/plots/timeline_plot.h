@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/plots.h"
+#include "results/plots/plots.h"
 
 namespace strata::results {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "results/number_axis.h"
+#include "results/plots/number_axis.h"
 
 namespace strata::results {
 

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "results/accuracy_axis.h"
-#include "results/label_spread.h"
-#include "results/number_axis.h"
-#include "results/plot_parts.h"
-#include "results/plots.h"
+#include "results/plots/accuracy_axis.h"
+#include "results/plots/label_spread.h"
+#include "results/plots/number_axis.h"
+#include "results/plots/plot_parts.h"
+#include "results/plots/plots.h"
 #include "results/published_target.h"
 
 namespace strata::results {

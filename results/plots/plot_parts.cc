@@ -1,8 +1,8 @@
-#include "results/plot_parts.h"
+#include "results/plots/plot_parts.h"
 
 #include <algorithm>
 
-#include "results/gnuplot.h"
+#include "results/plots/gnuplot.h"
 
 namespace strata::results {
 namespace {

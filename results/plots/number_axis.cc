@@ -1,4 +1,4 @@
-#include "results/number_axis.h"
+#include "results/plots/number_axis.h"
 
 #include <fmt/format.h>
 

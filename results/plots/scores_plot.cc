@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "results/minutes.h"
-#include "results/number_axis.h"
-#include "results/plot_parts.h"
-#include "results/plots.h"
+#include "results/plots/number_axis.h"
+#include "results/plots/plot_parts.h"
+#include "results/plots/plots.h"
 
 namespace strata::results {
 namespace {

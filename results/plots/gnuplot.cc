@@ -1,4 +1,4 @@
-#include "results/gnuplot.h"
+#include "results/plots/gnuplot.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

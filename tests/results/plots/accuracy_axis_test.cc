@@ -1,4 +1,4 @@
-#include "results/accuracy_axis.h"
+#include "results/plots/accuracy_axis.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "results/label_spread.h"
+#include "results/plots/label_spread.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "results/plots.h"
+#include "results/plots/plots.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

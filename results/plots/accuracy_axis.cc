@@ -1,11 +1,11 @@
-#include "results/accuracy_axis.h"
+#include "results/plots/accuracy_axis.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/timing.h"
-#include "results/number_axis.h"
+#include "results/plots/number_axis.h"
 
 namespace strata::results {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "results/curves.h"
-#include "results/gnuplot.h"
+#include "results/plots/gnuplot.h"
 #include "results/score.h"
 
 namespace strata::results {

@@ -1,4 +1,4 @@
-#include "results/plot_parts.h"
+#include "results/plots/plot_parts.h"
 
 #include <gtest/gtest.h>
 
