@@ -37,6 +37,12 @@ std::string title_of(const ReportOptions& options) {
   return fmt::format("{}: MLPerf results", fmt::join(names, ", "));
 }
 
+std::string names_of(const std::vector<fs::path>& paths) {
+  std::vector<std::string> names;
+  for (const fs::path& path : paths) names.push_back(path.string());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 int write_report(ReportOptions& options) {
   Progress progress("reading logs");
   options.input.progress = [&](size_t done, size_t total) { progress.update(done, total); };
@@ -87,15 +93,17 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->add_option("DIR", options->input.directories,
                    "Rounds, submitters, systems or folders of result_N.txt")
       ->required();
-  command->add_option("-o,--output", options->output, "The page (report.html)");
+  const auto output =
+      command->add_option("-o,--output", options->output, "File to write (default: report.html)");
   command
       ->add_option("--beside", options->input.beside,
                    "Published rounds, systems or folders to show beside these, in grey")
       ->expected(1)
       ->take_all();
   command->add_option("--benchmark", options->input.benchmark,
-                      "Of this benchmark alone, such as bert");
-  command->add_option("--title", options->page.title, "The page's title (the names of DIR)");
+                      "Show this benchmark alone, such as bert");
+  command->add_option("--title", options->page.title,
+                      "Title of the page (default: the names of DIR)");
   command
       ->add_option("--plan", options->page.plans,
                    "What 'strata plan --json' printed, to stand beside what happened (repeatable)")
@@ -109,16 +117,20 @@ void add_report_command(CLI::App& app, int& exit_code) {
   add_rule_options(*command, options->rules);
   const auto watches = command->add_flag(
       "--watch", options->watch,
-      "Serve the page instead, refreshed while runs go on; their steps come from log.step_trace");
-  command->add_option("--port", options->server.port, "Of --watch (8080); 0: one that is free")
+      "Serve the page instead of writing it, refreshed while runs go on; steps come from "
+      "log.step_trace");
+  watches->excludes(output);
+  command
+      ->add_option("--port", options->server.port,
+                   "Port to serve on (default: 8080); 0: one that is free")
       ->needs(watches);
   command
       ->add_option("--listen", options->server.address,
-                   "Of --watch: the address to serve on (127.0.0.1: this machine alone)")
+                   "Address to serve on (default: 127.0.0.1, this machine alone)")
       ->needs(watches);
   command
       ->add_option("--every", options->page.refresh_seconds,
-                   "Of --watch: seconds from one look to the next (2)")
+                   "Seconds from one look for changes to the next (default: 2)")
       ->needs(watches)
       ->check(CLI::Range(1, 3600));
   command->callback([options, &exit_code] {
@@ -128,6 +140,10 @@ void add_report_command(CLI::App& app, int& exit_code) {
     options->page.rcp_directory = options->rules.rcp;
     options->page.version = STRATA_VERSION;
     options->page.title = title_of(*options);
+    options->page.sources = names_of(options->input.directories);
+    if (!options->input.beside.empty()) {
+      options->page.sources += "; beside them " + names_of(options->input.beside);
+    }
     if (!options->watch) {
       exit_code = write_report(*options);
       return;

@@ -64,6 +64,38 @@ std::string navigation(const ReportData& data, const std::vector<Section>& secti
 
 }  // namespace
 
+namespace {
+
+size_t failing_rcp(const std::vector<const ReportedFolder*>& folders) {
+  size_t count = 0;
+  for (const ReportedFolder* folder : folders) {
+    const results::Score& score = folder->score;
+    count += score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kFailed ? 1 : 0;
+  }
+  return count;
+}
+
+// For a reader who has only the page.
+constexpr char kWords[] =
+    "<details><summary>Words</summary><dl>"
+    "<dt>Minutes to train</dt><dd>The score: the olympic mean (without the fastest and the "
+    "slowest) "
+    "of the runs that count, from run_start to run_stop of their logs, times the factor that a "
+    "review committee left in scaling.json; of fewer runs than a submission needs their plain "
+    "mean.</dd>"
+    "<dt>A run that counts</dt><dd>Its log breaks no rule of the round, or there are no rules here "
+    "for its benchmark; it says success and when it began and ended.</dd>"
+    "<dt>Spread of runs</dt><dd>The slowest run that counts over the fastest, less 1.</dd>"
+    "<dt>Closed and open</dt><dd>MLPerf's divisions: closed trains the reference model, open does "
+    "as it likes and says so.</dd>"
+    "<dt>Reference points</dt><dd>How many samples the reference needs at a batch size. A closed "
+    "submission may not need significantly fewer.</dd>"
+    "<dt>Imbalance</dt><dd>The work of the rank that has most, over the mean.</dd>"
+    "<dt>Exposed communication</dt><dd>The part that a step waits for, as no computing hides "
+    "it.</dd></dl></details>\n";
+
+}  // namespace
+
 std::string summary_of(const ReportData& data) {
   std::string html;
   for (const std::string& benchmark : data.benchmarks) {
@@ -85,6 +117,13 @@ std::string summary_of(const ReportData& data) {
       const std::string accelerators = plain(accelerators_in_words(fastest), 80);
       if (!accelerators.empty()) text += " on " + accelerators;
       text += '.';
+      if (fastest.held_to_rcp && fastest.rcp.outcome() == compliance::Outcome::kFailed) {
+        text += " It fails the check against reference points.";
+      }
+    }
+    if (const size_t failed = failing_rcp(folders); failed > 0) {
+      text +=
+          fmt::format(" {} of the systems {} that check.", failed, failed == 1 ? "fails" : "fail");
     }
     html += fmt::format("<li{}>{}</li>", owner_attributes(-1, benchmark), escape(text, 1000));
   }
@@ -147,10 +186,13 @@ std::string make_page(const ReportData& data, const PageInput& input) {
         fmt::format("<section aria-labelledby=\"{0}\"><h2 id=\"{0}\">{1}</h2>\n{2}</section>\n",
                     section.id, escape(section.title), section.html);
   }
+  content += kWords;
   const std::string footer = fmt::format(
-      "Made by Strata {} from the logs of {} result folders. Times are those of the logs; what "
-      "counts is judged as <code>strata score</code> does.",
-      escape(input.version), data.folders.size());
+      "Made by Strata {} from the logs of {} result folders{}. What counts is judged, and scores "
+      "are "
+      "made, as <code>strata score</code> does.",
+      escape(input.version), data.folders.size(),
+      input.sources.empty() ? "" : ": " + escape(input.sources, 1000));
   return page_around(input, navigation(data, sections, input.refresh_seconds > 0), content, footer);
 }
 

@@ -16,6 +16,7 @@ const std::vector<EmbeddedFile>& embedded_files();
 struct PageInput {
   std::string title;
   std::string version;  // Strata's
+  std::string sources;  // where the runs came from, in words
   std::filesystem::path rcp_directory;
   std::vector<std::filesystem::path> plans, measurements;
   int refresh_seconds = 0;  // above 0: a page of `strata report --watch`

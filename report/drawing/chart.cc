@@ -9,6 +9,7 @@
 #include "report/drawing/table.h"
 #include "report/drawing/text.h"
 #include "results/plots/label_spread.h"
+#include "results/plots/plot_parts.h"
 
 namespace strata::report {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 constexpr double kWidth = 900;
 constexpr double kRow = 22;
 constexpr double kCharacter = 7.2;  // of text of 12 units, of a wide font
-constexpr size_t kLongestName = 34, kLongestLabel = 26;
+constexpr size_t kLongestName = 44, kLongestLabel = 34;
 
 std::string colour_class(const Owner& owner) {
   return owner.colour < 0 ? "grey" : fmt::format("c{}", owner.colour % kColours);
@@ -96,7 +97,9 @@ struct Frame {
   }
 };
 
-std::string shortened(const std::string& name) { return plain(name, kLongestName); }
+std::string shortened(const std::string& name, size_t most = kLongestName) {
+  return results::shortened(plain(name), most);
+}
 
 size_t characters(const std::string& text) {
   return static_cast<size_t>(
@@ -120,7 +123,7 @@ double widest_note(const Rows& rows) {
 double length_of_labels(const std::vector<EndLabel>& labels) {
   size_t most = 0;
   for (const EndLabel& label : labels) {
-    most = std::max(most, characters(plain(label.owner.name, kLongestLabel)));
+    most = std::max(most, characters(shortened(label.owner.name, kLongestLabel)));
   }
   return kCharacter * static_cast<double>(most);
 }
@@ -221,7 +224,7 @@ std::string line_chart(const LineChart& chart, const Words& words) {
     svg += begin_group(labels[i].owner) +
            fmt::format("<path class=\"leader\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}V{:.1f}\"/>",
                        places[i], y + 2, wanted[i], frame.top - 4, frame.y(chart.y, labels[i].y)) +
-           text_at(places[i], y, plain(labels[i].owner.name, kLongestLabel), "name",
+           text_at(places[i], y, shortened(labels[i].owner.name, kLongestLabel), "name",
                    fmt::format(" transform=\"rotate(-45 {:.1f} {:.1f})\"", places[i], y)) +
            "</g>\n";
   }
@@ -262,7 +265,7 @@ std::string scatter_chart(const ScatterChart& chart, const Words& words) {
   for (const Point& point : chart.points) {
     const double x = frame.x(chart.x, point.x), y = frame.y(chart.y, point.y);
     svg += begin_group(point.owner) + dot_mark({0, DotKind::kCounted, point.tip}, x, y);
-    const std::string name = plain(point.owner.name, kLongestLabel);
+    const std::string name = shortened(point.owner.name, kLongestLabel);
     const Box box{x + 6, y - 7, x + 6 + kCharacter * static_cast<double>(characters(name)), y + 7};
     const bool fits =
         box.right < kWidth && std::none_of(taken.begin(), taken.end(), [&](const Box& b) {

@@ -11,6 +11,16 @@ namespace {
 // Shorter tables are seen at a glance.
 constexpr size_t kWorthFiltering = 8;
 
+// A name that may be broken after its underscores.
+std::string breakable(const std::string& html) {
+  std::string out;
+  for (const char c : html) {
+    out += c;
+    if (c == '_') out += "<wbr>";
+  }
+  return out;
+}
+
 }  // namespace
 
 Cell Cell::of(std::optional<double> value, std::string shown) {
@@ -19,6 +29,10 @@ Cell Cell::of(std::optional<double> value, std::string shown) {
   if (known) cell.number = value;
   cell.is_number = true;
   return cell;
+}
+
+Cell Cell::count(std::optional<double> value) {
+  return of(value, value ? fmt::format("{}", *value) : "");
 }
 
 Cell Cell::marked(std::string shown, std::string kind) {
@@ -67,7 +81,8 @@ std::string Table::html() const {
       html += i == 0 ? "<th scope=\"row\"" : "<td";
       if (!classes.empty()) html += fmt::format(" class=\"{}\"", classes);
       if (cell.number) html += fmt::format(" data-value=\"{:.9g}\"", *cell.number);
-      html += fmt::format(">{}</{}>", escape(cell.text), i == 0 ? "th" : "td");
+      html +=
+          i == 0 ? '>' + breakable(escape(cell.text)) + "</th>" : '>' + escape(cell.text) + "</td>";
     }
     html += "</tr>\n";
   }

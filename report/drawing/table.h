@@ -22,6 +22,8 @@ struct Cell {
   // As `shown` says it; "-" where there is none, or it is not finite.
   static Cell of(std::optional<double> value, std::string shown);
   static Cell of(std::optional<double> value) { return of(value, short_number(value)); }
+  // All digits of a whole number.
+  static Cell count(std::optional<double> value);
   static Cell marked(std::string shown, std::string kind);
 };
 

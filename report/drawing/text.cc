@@ -120,7 +120,8 @@ std::string short_number(double value) {
       ++unit;
     }
   }
-  return fmt::format("{:.4g}{}", shown, kUnits[unit]);
+  const std::string text = fmt::format("{:.4g}{}", shown, kUnits[unit]);
+  return text == "-0" ? "0" : text;
 }
 
 std::string short_number(std::optional<double> value) {

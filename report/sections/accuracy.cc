@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/timing.h"
 #include "report/sections/section.h"
@@ -22,12 +23,19 @@ struct DrawnRun {
 
 enum class Over : uint8_t { kMinutes, kSamples };
 
+bool is_after_end(const ReportedRun& run, const Evaluation& evaluation) {
+  constexpr double kSecond = 1.0 / 60;
+  return run.phases && evaluation.minutes > run.phases->total / 60 + kSecond;
+}
+
 std::vector<DrawnRun> drawn_runs(const std::vector<const ReportedFolder*>& folders, Over over) {
   std::vector<DrawnRun> runs;
   for (const ReportedFolder* folder : folders) {
     for (const ReportedRun& run : folder->runs) {
       DrawnRun drawn{folder, &run.curve, {}};
       for (const Evaluation& evaluation : run.curve.evaluations) {
+        // Some benchmarks are evaluated when the clock has stopped.
+        if (over == Over::kMinutes && is_after_end(run, evaluation)) continue;
         if (over == Over::kMinutes)
           drawn.points.emplace_back(evaluation.minutes, evaluation.accuracy);
         if (over == Over::kSamples && evaluation.samples) {
@@ -38,6 +46,21 @@ std::vector<DrawnRun> drawn_runs(const std::vector<const ReportedFolder*>& folde
     }
   }
   return runs;
+}
+
+size_t runs_evaluated_late(const std::vector<const ReportedFolder*>& folders) {
+  size_t count = 0;
+  for (const ReportedFolder* folder : folders) {
+    for (const ReportedRun& run : folder->runs) {
+      const auto& evaluations = run.curve.evaluations;
+      count += !evaluations.empty() &&
+                       std::all_of(evaluations.begin(), evaluations.end(),
+                                   [&](const Evaluation& e) { return is_after_end(run, e); })
+                   ? 1
+                   : 0;
+    }
+  }
+  return count;
 }
 
 // What all logs name; where none names one, the rules' for the benchmark.
@@ -64,24 +87,40 @@ Axis axis_of(const results::AccuracyAxis& accuracies) {
   return axis;
 }
 
-// A label a system, at the middle one of its ends; those shown beside come last.
-std::vector<EndLabel> labels_of(const std::vector<DrawnRun>& runs) {
-  std::map<int, std::vector<const DrawnRun*>> of_system;
-  std::vector<int> order;
+// The runs of each system, in order of their ends; systems in the order of their first.
+std::vector<std::vector<const DrawnRun*>> runs_by_system(const std::vector<DrawnRun>& runs) {
+  std::vector<std::vector<const DrawnRun*>> systems;
+  std::map<int, size_t> place;
   for (const DrawnRun& run : runs) {
-    auto& list = of_system[run.folder->owner.system];
-    if (list.empty()) order.push_back(run.folder->owner.system);
-    list.push_back(&run);
+    const auto [found, first] = place.emplace(run.folder->owner.system, systems.size());
+    if (first) systems.emplace_back();
+    systems[found->second].push_back(&run);
   }
-  std::vector<EndLabel> labels;
-  for (const int system : order) {
-    auto& list = of_system[system];
+  for (auto& list : systems) {
     std::stable_sort(list.begin(), list.end(), [](const DrawnRun* a, const DrawnRun* b) {
       return a->points.back().first < b->points.back().first;
     });
-    const DrawnRun& middle = *list[(list.size() - 1) / 2];
-    labels.push_back(
-        {middle.folder->owner, middle.points.back().first, middle.points.back().second});
+  }
+  return systems;
+}
+
+const DrawnRun& middle_of(const std::vector<const DrawnRun*>& runs) {
+  return *runs[(runs.size() - 1) / 2];
+}
+
+std::set<const Curve*> middle_runs(const std::vector<DrawnRun>& runs) {
+  std::set<const Curve*> middles;
+  for (const auto& list : runs_by_system(runs)) middles.insert(middle_of(list).curve);
+  return middles;
+}
+
+// A label a system, at the end of its middle run; those shown beside come last.
+std::vector<EndLabel> labels_of(const std::vector<DrawnRun>& runs) {
+  std::vector<EndLabel> labels;
+  for (const auto& list : runs_by_system(runs)) {
+    const DrawnRun& middle = middle_of(list);
+    labels.push_back({named_with_accelerators(*middle.folder), middle.points.back().first,
+                      middle.points.back().second});
   }
   std::stable_partition(labels.begin(), labels.end(),
                         [](const EndLabel& label) { return label.owner.colour >= 0; });
@@ -115,13 +154,15 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
   std::vector<double> ends, all;
   std::vector<const Curve*> curves;
   size_t unfinished = 0;
+  const std::set<const Curve*> middles = middle_runs(runs);
   for (const DrawnRun& run : runs) {
     curves.push_back(run.curve);
     ends.push_back(run.points.back().first);
     const std::string log = run.curve->log.filename().string();
     for (const auto& [x, y] : run.points) all.push_back(x);
     unfinished += run.curve->converged ? 0 : 1;
-    chart.lines.push_back({run.folder->owner, run.points, !run.curve->converged, false,
+    chart.lines.push_back({run.folder->owner, run.points, !run.curve->converged,
+                           middles.contains(run.curve),
                            fmt::format("{}, {}{}", run.folder->owner.name, log,
                                        run.curve->converged ? "" : ", did not converge")});
   }
@@ -137,16 +178,24 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
                 : linear_axis(all, true);
   chart.y = axis_of(accuracies);
   chart.x_title = over == Over::kMinutes ? "minutes since run_start" : unit;
-  chart.y_title = "accuracy";
-  std::string caption = fmt::format("{}: accuracy over {}, a line a run", benchmark_name(benchmark),
-                                    over == Over::kMinutes ? "time" : unit);
-  if (unfinished > 0) caption += "; dashed: did not converge";
+  chart.y_title = benchmark == "bert" ? "masked-LM accuracy" : "eval_accuracy, as logged";
+  std::string caption = fmt::format(
+      "{}: {} over {}, a line a run, thick: a system's middle run", benchmark_name(benchmark),
+      benchmark == "bert" ? "accuracy" : "the benchmark's own measure (eval_accuracy)",
+      over == Over::kMinutes ? "time" : unit);
+  if (unfinished > 0) caption += "; dashed: run_stop does not say success";
   if (accuracies.break_at()) {
-    const double from = accuracies.stretched_from(), to = accuracies.stretched_to();
-    if (from > accuracies.least()) chart.breaks.push_back(from);
-    if (to < accuracies.most()) chart.breaks.push_back(to);
-    caption += fmt::format(". From {:.4g} to {:.4g} the axis is stretched {:.3g} times", from, to,
-                           accuracies.stretch());
+    chart.breaks.push_back(*accuracies.break_at());
+    caption += fmt::format(
+        ". Two scales: from {:.4g} to {:.4g} a difference is drawn {:.2g} times as high, so lines "
+        "bend there",
+        accuracies.stretched_from(), accuracies.stretched_to(), accuracies.stretch());
+  }
+  if (over == Over::kMinutes) {
+    const size_t late = runs_evaluated_late(folders_of(data, benchmark));
+    if (late > 0) {
+      caption += fmt::format(". Not shown: {} runs that were evaluated after run_stop alone", late);
+    }
   }
   return figure(
       benchmark, caption + '.',

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "report/sections/section.h"
 
@@ -10,6 +11,50 @@ struct Complaint {
   std::string about;  // logs, or what else
   std::string kind, why;
 };
+
+// The official tool's words tell little.
+std::string why_not_converged(const results::Score& score) {
+  const compliance::RcpVerdict& rcp = score.rcp;
+  if (!rcp.judged || !rcp.submission_mean || !rcp.least_mean || !score.batch_size) {
+    return rcp.message;
+  }
+  return fmt::format(
+      "converges faster than the reference allows at batch {}: after {} where at least {} are "
+      "asked "
+      "for ({})",
+      *score.batch_size, short_number(*rcp.submission_mean), short_number(*rcp.least_mean),
+      rcp.message);
+}
+
+// Benchmarks of which nobody has judged the runs, or the convergence.
+std::string not_judged(const ReportData& data) {
+  std::vector<std::string> no_rules, no_points;
+  for (const std::string& benchmark : data.benchmarks) {
+    bool rules = true, points = true;
+    for (const ReportedFolder* folder : folders_of(data, benchmark)) {
+      for (const results::RunScore& run : folder->score.runs) rules = rules && run.judged;
+      const results::Score& score = folder->score;
+      points =
+          points && (!score.held_to_rcp || score.rcp.outcome() != compliance::Outcome::kNotJudged);
+    }
+    if (!rules) no_rules.push_back(benchmark_name(benchmark));
+    if (!points) no_points.push_back(benchmark_name(benchmark));
+  }
+  std::string html;
+  if (!no_rules.empty()) {
+    html +=
+        paragraph(fmt::format("Strata's own rules do not cover {}: their runs count where they say "
+                              "success, and nobody has "
+                              "checked them (--rules DIR takes the official ones).",
+                              fmt::join(no_rules, ", ")));
+  }
+  if (!no_points.empty()) {
+    html += paragraph(fmt::format(
+        "There are no reference points for all of {}: their convergence is not judged (--rcp DIR).",
+        fmt::join(no_points, ", ")));
+  }
+  return html;
+}
 
 std::vector<Complaint> complaints_of(const ReportedFolder& folder) {
   std::vector<Complaint> complaints;
@@ -31,7 +76,6 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder) {
       if (run.broken_rules.empty()) say(log, "does not count", run.reason);
       for (const std::string& rule : run.broken_rules) say(log, "breaks a rule", rule);
     }
-    if (run.counts && !run.judged) say(log, "not judged", "no rules for this benchmark");
     say(log, "energy not known", run.energy_problem);
     if (folder.runs[i].curve.evaluations.empty() && run.counts) {
       say(log, "no curve",
@@ -39,9 +83,8 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder) {
                                                 : "it has no evaluations");
     }
   }
-  if (score.held_to_rcp && score.rcp.outcome() != compliance::Outcome::kPassed) {
-    say("all runs", fmt::format("reference points: {}", word(score.rcp.outcome())),
-        score.rcp.message);
+  if (score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kFailed) {
+    say("all runs", "reference points: failed", why_not_converged(score));
   }
   say("all runs", "scaling.json not applied", score.scaling_problem);
   if (score.system.system_name.empty() && !score.folder.submitter_path.empty()) {
@@ -57,7 +100,7 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder) {
 
 Section checks_section(const ReportData& data) {
   Table table("checks", "What does not count or is not known, and why",
-              {"System", "Benchmark", "Of", "What", "Why"});
+              {"System", "Benchmark", "Runs", "Finding", "Reason"});
   for (const ReportedFolder& folder : data.folders) {
     for (const Complaint& complaint : complaints_of(folder)) {
       table.add({folder.owner.name, benchmark_name(folder.benchmark), complaint.about,
@@ -65,7 +108,7 @@ Section checks_section(const ReportData& data) {
                 folder.owner.system, folder.benchmark);
     }
   }
-  std::string html;
+  std::string html = not_judged(data);
   if (table.empty()) html += paragraph("Every run counts, and all that was read is in order.");
   if (!table.empty()) html += table.html();
   if (!data.problems.empty()) {

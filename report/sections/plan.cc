@@ -43,17 +43,18 @@ void add_row(Table& table, const PlannedRun& planned, const std::string& what,
     return Cell::of(error, fmt::format("{:+.1f} %", 100 * error));
   };
   table.add(
-      {what, Cell::of(planned.ranks), Cell::of(planned.batch), Cell::of(planned.minutes),
+      {what, Cell::count(planned.ranks), Cell::count(planned.batch), Cell::of(planned.minutes),
        interval_of(planned), Cell::of(minutes), off(planned.minutes, minutes),
        Cell::of(step_of(planned)), Cell::of(milliseconds), off(step_of(planned), milliseconds)},
       system);
 }
 
 Table predictions_table(const ReportData& data, const std::vector<PlannedRun>& runs) {
-  Table table("plan", "What was predicted, beside what happened",
-              {"What happened", "Ranks", "Batch", "Predicted minutes", "Two standard deviations",
-               "Minutes", "Predicted over happened", "Predicted step, ms", "Step, ms",
-               "Predicted over happened, step"});
+  Table table(
+      "plan", "What was predicted, beside what happened",
+      {"System", "Ranks", "Batch", "Predicted minutes", "Predicted range, two standard deviations",
+       "Measured minutes", "Predicted / measured - 1", "Predicted step, ms", "Measured step, ms",
+       "Step: predicted / measured - 1"});
   for (const PlannedRun& planned : runs) {
     if (planned.published_minutes) {
       add_row(table, planned, planned.name, planned.published_minutes,
@@ -67,8 +68,7 @@ Table predictions_table(const ReportData& data, const std::vector<PlannedRun>& r
               folder->owner.system);
     }
     if (happened.empty()) {
-      add_row(table, planned, "nothing of this size among these runs", std::nullopt, std::nullopt,
-              -1);
+      add_row(table, planned, "none of this size here", std::nullopt, std::nullopt, -1);
     }
   }
   return table;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "compliance/checks/rounds.h"
 #include "report/sections/section.h"
 #include "results/minutes.h"
 
@@ -40,15 +40,19 @@ std::optional<double> spread_of(const Score& score) {
 }
 
 Cell checked(const Score& score) {
-  const size_t counting = score.counting_runs();
-  if (counting == score.runs.size()) return Cell::marked("all runs count", "good");
-  if (counting > 0)
-    return Cell::marked(fmt::format("{} do not count", score.runs.size() - counting), "bad");
-  return Cell::marked("no run counts", "bad");
+  const size_t counting = score.counting_runs(), others = score.runs.size() - counting;
+  if (counting == 0) return Cell::marked("no run counts", "bad");
+  if (others > 0) {
+    return Cell::marked(others == 1 ? "1 does not count" : fmt::format("{} do not count", others),
+                        "bad");
+  }
+  const bool judged = std::all_of(score.runs.begin(), score.runs.end(),
+                                  [](const RunScore& run) { return run.judged; });
+  return judged ? Cell::marked("passed", "good") : Cell("not judged: no rules");
 }
 
 Cell reference(const Score& score) {
-  if (!score.held_to_rcp) return "not held to it";
+  if (!score.held_to_rcp) return "open division: not held to them";
   const auto outcome = score.rcp.outcome();
   return Cell::marked(std::string(compliance::word(outcome)),
                       outcome == compliance::Outcome::kFailed   ? "bad"
@@ -57,44 +61,53 @@ Cell reference(const Score& score) {
 }
 
 Table systems_table(const ReportData& data) {
-  Table table("systems", "Systems side by side",
-              {"System", "Benchmark", "Division", "Accelerators", "Number", "Minutes to train",
-               "Mean", "Spread of runs", "Runs that count", "Batch", "To converge", "Checks",
-               "Reference points", "Round"});
+  const bool has_beside = std::any_of(data.folders.begin(), data.folders.end(),
+                                      [](const ReportedFolder& folder) { return folder.beside; });
+  const bool has_factors =
+      std::any_of(data.folders.begin(), data.folders.end(),
+                  [](const ReportedFolder& folder) { return folder.score.committee_scaling != 1; });
+  std::vector<std::string> columns = {"System",
+                                      "Benchmark",
+                                      "Minutes to train",
+                                      "Rules",
+                                      "Reference points",
+                                      "Runs that count",
+                                      "Spread of runs",
+                                      "Accelerators",
+                                      "Accelerator",
+                                      "Batch",
+                                      "To converge (samples or epochs, as logged)",
+                                      "Mean",
+                                      "Division",
+                                      "Round"};
+  if (has_factors) columns.insert(columns.begin() + 3, "Factor of scaling.json");
+  if (has_beside) columns.insert(columns.begin() + 1, "Shown");
+  Table table("systems", "Scores and what they rest on", columns);
   for (const ReportedFolder& folder : data.folders) {
     const Score& score = folder.score;
     const auto minutes = minutes_of(score.time_to_train_ms);
     const auto spread = spread_of(score);
-    table.add({folder.owner.name, benchmark_name(folder.benchmark), score.system.division,
-               score.system.accelerator, Cell::of(accelerators_of(score)), Cell::of(minutes),
-               score.mean == Mean::kOlympic ? "olympic"
-               : score.mean == Mean::kPlain ? "plain"
-                                            : "none",
-               Cell::of(spread, spread ? percent(*spread) : ""), runs_in_words(score),
-               Cell::of(score.batch_size), Cell::of(score.samples_to_converge), checked(score),
-               reference(score), score.ruleset},
-              folder.owner.system, folder.benchmark);
+    std::vector<Cell> cells = {folder.owner.name,
+                               benchmark_name(folder.benchmark),
+                               Cell::of(minutes),
+                               checked(score),
+                               reference(score),
+                               runs_in_words(score),
+                               Cell::of(spread, spread ? percent(*spread) : ""),
+                               Cell::count(accelerators_of(score)),
+                               score.system.accelerator,
+                               Cell::count(score.batch_size),
+                               Cell::of(score.samples_to_converge),
+                               score.mean == Mean::kOlympic ? "olympic"
+                               : score.mean == Mean::kPlain ? "plain"
+                                                            : "none",
+                               score.system.division,
+                               score.ruleset};
+    if (has_factors) cells.insert(cells.begin() + 3, Cell::count(score.committee_scaling));
+    if (has_beside) cells.insert(cells.begin() + 1, folder.beside ? "beside" : "of this report");
+    table.add(std::move(cells), folder.owner.system, folder.benchmark);
   }
   return table;
-}
-
-// Which of a folder's runs an olympic mean leaves out: those before and after the middle ones.
-std::vector<bool> dropped_runs(const Score& score) {
-  std::vector<bool> dropped(score.runs.size(), false);
-  if (score.mean != Mean::kOlympic) return dropped;
-  std::vector<size_t> by_time;
-  for (size_t i = 0; i < score.runs.size(); ++i) {
-    if (score.runs[i].counts) by_time.push_back(i);
-  }
-  std::stable_sort(by_time.begin(), by_time.end(), [&](size_t a, size_t b) {
-    return score.runs[a].time_to_train_ms < score.runs[b].time_to_train_ms;
-  });
-  const auto cut = static_cast<size_t>(compliance::dropped_runs(score.folder.benchmark));
-  const size_t failed = score.runs.size() - by_time.size();
-  for (size_t i = 0; i < by_time.size(); ++i) {
-    if (i < cut || i + cut - std::min(cut, failed) >= by_time.size()) dropped[by_time[i]] = true;
-  }
-  return dropped;
 }
 
 std::string spread_figure(const ReportData& data, const std::string& benchmark) {
@@ -103,30 +116,25 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
   size_t without = 0;
   for (const ReportedFolder* folder : folders_of(data, benchmark)) {
     const Score& score = folder->score;
-    DotRow row{.owner = folder->owner};
-    const std::vector<bool> dropped = dropped_runs(score);
+    DotRow row{.owner = named_with_accelerators(*folder)};
+    const std::vector<bool> in_mean = results::runs_in_mean(score);
     for (size_t i = 0; i < score.runs.size(); ++i) {
       const RunScore& run = score.runs[i];
-      std::optional<double> minutes;
-      if (run.counts) {
-        minutes = run.time_to_train_ms * score.committee_scaling / results::kMsPerMinute;
-      } else if (folder->runs[i].phases) {
-        minutes = folder->runs[i].phases->total / 60;
-      }
+      std::optional<double> minutes = minutes_of(run.duration_ms);
+      if (minutes) *minutes *= score.committee_scaling;
       if (!minutes || !(*minutes > 0)) continue;
       row.dots.push_back(
           {*minutes,
            !run.counts  ? DotKind::kFailed
-           : dropped[i] ? DotKind::kDropped
-                        : DotKind::kCounted,
+           : in_mean[i] ? DotKind::kCounted
+                        : DotKind::kDropped,
            fmt::format("{}, {}: {:.4g} min{}", folder->owner.name, run.log.filename().string(),
                        *minutes, run.counts ? "" : ", does not count: " + run.reason)});
       behind.rows.push_back({folder->owner.name, run.log.filename().string(),
                              fmt::format("{:.9g}", *minutes), run.counts ? "yes" : "no"});
     }
     row.mark = minutes_of(score.time_to_train_ms);
-    row.note = (row.mark ? short_number(*row.mark) : std::string("no score")) + "  " +
-               plain(accelerators_in_words(score), 22);
+    row.note = row.mark ? short_number(*row.mark) + " min" : std::string("no score");
     if (row.dots.empty() && !row.mark) {
       ++without;
     } else {

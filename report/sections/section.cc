@@ -4,6 +4,8 @@
 
 #include <cctype>
 
+#include "results/plots/plot_parts.h"
+
 namespace strata::report {
 
 std::string figure(const std::string& benchmark, const std::string& caption,
@@ -44,6 +46,16 @@ std::optional<double> accelerators_of(const results::Score& score) {
 std::string accelerators_in_words(const results::Score& score) {
   if (!accelerators_of(score) || score.system.accelerator.empty()) return "";
   return fmt::format("{} x {}", *score.system.accelerators, score.system.accelerator);
+}
+
+Owner named_with_accelerators(const ReportedFolder& folder) {
+  Owner owner = folder.owner;
+  const results::SystemFacts& system = folder.score.system;
+  if (!accelerators_of(folder.score)) return owner;
+  const std::string accelerators =
+      results::accelerators_in_short(system.accelerators, system.accelerator);
+  if (!accelerators.empty()) owner.name += ", " + accelerators;
+  return owner;
 }
 
 std::string benchmark_name(const std::string& benchmark) {

@@ -56,6 +56,8 @@ std::vector<const ReportedFolder*> folders_of(const ReportData& data, const std:
 std::optional<double> accelerators_of(const results::Score& score);
 // "8 x NVIDIA A100"; empty where it has none.
 std::string accelerators_in_words(const results::Score& score);
+// The folder's owner, called "Acme big, 8 A100" where that is known.
+Owner named_with_accelerators(const ReportedFolder& folder);
 // "bert", or what stands for a benchmark without a name.
 std::string benchmark_name(const std::string& benchmark);
 // "samples" or, where logs count so, "epochs".

@@ -1,13 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "report/sections/section.h"
 
 namespace strata::report {
 namespace {
 
-// More columns than that are rows instead.
+// More systems than that have their values counted instead.
 constexpr size_t kMostSideBySide = 6;
 
 std::string setting_of(const ReportedFolder& folder, const std::string& name) {
@@ -40,33 +43,62 @@ std::vector<std::string> differing(const std::vector<const ReportedFolder*>& fol
   return result;
 }
 
+// "64 (12 systems), 128 (3 systems)", the most frequent first.
+std::string values_of(const std::vector<const ReportedFolder*>& folders, const std::string& name) {
+  std::map<std::string, size_t> counts;
+  for (const ReportedFolder* folder : folders) {
+    if (knows_source_of(*folder, name)) ++counts[setting_of(*folder, name)];
+  }
+  std::vector<std::pair<std::string, size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  constexpr size_t kMost = 8;
+  for (size_t i = 0; i < std::min(kMost, sorted.size()); ++i) {
+    text += fmt::format("{}{} ({} system{})", i == 0 ? "" : ", ", plain(sorted[i].first, 40),
+                        sorted[i].second, sorted[i].second == 1 ? "" : "s");
+  }
+  if (sorted.size() > kMost) text += fmt::format(" and {} other values", sorted.size() - kMost);
+  return text;
+}
+
+// How many folders have it at all: what few log is their own affair.
+bool is_common(const std::vector<const ReportedFolder*>& folders, const std::string& name) {
+  size_t known = 0, has = 0;
+  for (const ReportedFolder* folder : folders) {
+    if (!knows_source_of(*folder, name)) continue;
+    ++known;
+    has += folder->settings.contains(name) ? 1 : 0;
+  }
+  return 2 * has >= known;
+}
+
 std::string differences(const std::vector<const ReportedFolder*>& folders,
                         const std::string& benchmark) {
-  const std::vector<std::string> names = differing(folders);
+  std::vector<std::string> names = differing(folders);
+  const bool side_by_side = folders.size() <= kMostSideBySide;
+  if (!side_by_side) {
+    std::erase_if(names, [&](const std::string& name) { return !is_common(folders, name); });
+  }
   if (names.empty()) {
     return paragraph(benchmark_name(benchmark) + ": all settings that are known are the same.");
   }
-  const bool side_by_side = folders.size() <= kMostSideBySide;
-  std::vector<std::string> columns = {side_by_side ? "Setting" : "System"};
+  std::vector<std::string> columns = {"Setting"};
   if (side_by_side) {
     for (const ReportedFolder* folder : folders) columns.push_back(folder->owner.name);
   } else {
-    columns.insert(columns.end(), names.begin(), names.end());
+    columns.emplace_back("Values");
   }
   Table table("settings-" + file_name(benchmark),
               "Settings that differ, " + benchmark_name(benchmark), columns);
-  if (side_by_side) {
-    for (const std::string& name : names) {
-      std::vector<Cell> cells = {name};
+  for (const std::string& name : names) {
+    std::vector<Cell> cells = {name};
+    if (side_by_side) {
       for (const ReportedFolder* folder : folders) cells.emplace_back(setting_of(*folder, name));
-      table.add(std::move(cells), -1, benchmark);
+    } else {
+      cells.emplace_back(values_of(folders, name));
     }
-  } else {
-    for (const ReportedFolder* folder : folders) {
-      std::vector<Cell> cells = {folder->owner.name};
-      for (const std::string& name : names) cells.emplace_back(setting_of(*folder, name));
-      table.add(std::move(cells), folder->owner.system, benchmark);
-    }
+    table.add(std::move(cells), -1, benchmark);
   }
   return fmt::format("<details{}><summary>{}: {} settings differ</summary>\n{}</details>\n",
                      owner_attributes(-1, benchmark), escape(benchmark_name(benchmark)),

@@ -42,7 +42,7 @@ Table speed_table(const ReportData& data) {
       a_watt = *score.sequences_per_second / *watts;
     }
     table.add(
-        {folder.owner.name, benchmark_name(folder.benchmark), Cell::of(accelerators_of(score)),
+        {folder.owner.name, benchmark_name(folder.benchmark), Cell::count(accelerators_of(score)),
          Cell::of(*score.time_to_train_ms / results::kMsPerMinute),
          Cell::of(accelerator_minutes_of(score)), Cell::of(score.sequences_per_second),
          Cell::of(score.sequences_per_second_per_accelerator), Cell::of(kilojoules),
@@ -68,7 +68,7 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
     if (!value || !(*value > 0) || !accelerators) continue;
     xs.push_back(*accelerators);
     ys.push_back(*value);
-    chart.points.push_back({folder->owner, *accelerators, *value,
+    chart.points.push_back({named_with_accelerators(*folder), *accelerators, *value,
                             fmt::format("{}: {}: {} {}", folder->owner.name,
                                         accelerators_in_words(score), short_number(*value), what)});
     behind.rows.push_back({folder->owner.name, score.system.accelerator,

@@ -60,7 +60,9 @@ std::string run_phases_figure(const ReportData& data, const std::string& benchma
   if (rows.empty()) return "";
   return figure(
       benchmark,
-      fmt::format("{}: what the time of a run went into, in per cent; its mean time at the right. "
+      fmt::format("{}: what the time of a run went into, in per cent; at the right its time, the "
+                  "plain mean of "
+                  "the runs that count (a score is an olympic mean). "
                   "Start: from run_start to the first block or epoch.{}",
                   benchmark_name(benchmark),
                   some_silent ? " *: evaluations are not logged and are among the steps." : ""),
@@ -166,7 +168,7 @@ std::string over_steps(const std::vector<TracedRun>& runs, const std::string& na
       const std::optional<double> value = value_of(step);
       if (value) all.emplace_back(static_cast<double>(step.step), *value);
     }
-    Line line{.owner = run.folder->owner, .points = thinned(all), .tip = run.name};
+    Line line{.owner = run.folder->owner, .points = thinned(all), .bold = true, .tip = run.name};
     if (line.points.empty()) continue;
     for (const auto& [x, y] : line.points) {
       xs.push_back(x);

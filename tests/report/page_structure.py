@@ -6,9 +6,9 @@ import hashlib
 import sys
 from html.parser import HTMLParser
 
-VOID = {'meta', 'link', 'input', 'br'}
+VOID = {'meta', 'link', 'input', 'br', 'wbr'}
 TAGS = VOID | set('''html head title style body script a header h1 h2 h3 nav div ul li label select option button span main
-section p figure figcaption table caption thead tbody tr th td svg g path circle rect text details summary footer code'''.split())
+section p figure figcaption table caption thead tbody tr th td svg g path circle rect text details summary footer code dl dt dd'''.split())
 ATTRIBUTES = set('''lang charset http-equiv content name rel href class id tabindex role aria-label aria-labelledby for type
 scope download value viewbox width height d x y cx cy r transform data-value data-system data-benchmark data-refresh
 data-tag open'''.split())
@@ -19,6 +19,7 @@ class Page(HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=True)
         self.stack, self.raw, self.texts, self.policy = [], {'style': [], 'script': []}, [], ''
+        self.broken = False
 
     def handle_starttag(self, tag, attributes):
         if tag not in TAGS:
@@ -33,6 +34,7 @@ class Page(HTMLParser):
             self.policy = found['content']
         if tag == 'svg' and not found.get('aria-label'):
             problems.append('a picture without words')
+        self.broken = tag == 'wbr'
         if tag not in VOID:
             self.stack.append(tag)
         for raw in self.raw:
@@ -51,8 +53,11 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self.stack and self.stack[-1] in self.raw:
             self.raw[self.stack[-1]][-1] += data
+        elif self.broken and self.texts:  # by a <wbr>
+            self.texts[-1] += data
         elif data.strip():
             self.texts.append(data)
+        self.broken = False
 
     def handle_comment(self, data):
         problems.append(f'<!--{data}-->')

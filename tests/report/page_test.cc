@@ -193,7 +193,7 @@ TEST_F(Page, APlanStandsBesideWhatHappened) {
                                      plan(64) + R"(], "checked": []}]})");
   const std::string shown = texts(page({.plans = {file}}));
   EXPECT_TRUE(has(shown, "+10.0 %")) << "11 minutes where 10 happened";
-  EXPECT_TRUE(has(shown, "nothing of this size among these runs"));
+  EXPECT_TRUE(has(shown, "none of this size here"));
   EXPECT_TRUE(has(shown, "10 to 12"));
   const auto other = folder_.write("other.json", "{}");
   EXPECT_TRUE(has(testing_support::error_of([&] { page({.plans = {other}}); }), "other.json"));

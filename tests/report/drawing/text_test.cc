@@ -42,6 +42,7 @@ TEST(ShortNumber, HasFourDigits) {
   EXPECT_EQ(short_number(2'934'000), "2.934 M");
   EXPECT_EQ(short_number(-12'345), "-12.35 k");
   EXPECT_EQ(short_number(0), "0");
+  EXPECT_EQ(short_number(-0.0), "0");
   EXPECT_EQ(short_number(std::nullopt), "-");
 }
 
