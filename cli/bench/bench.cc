@@ -17,6 +17,7 @@ void add_bench_command(CLI::App& app, int&) {
   add_bench_cost(*bench);
   add_bench_start(*bench);
   add_bench_accumulation(*bench);
+  add_bench_layer_drop(*bench);
 }
 
 }  // namespace strata::cli

@@ -23,6 +23,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"bench", "step"}, std::vector<std::string>{"bench", "operations"},
         std::vector<std::string>{"bench", "balance"}, std::vector<std::string>{"bench", "overlap"},
         std::vector<std::string>{"bench", "optimizer"},
+        std::vector<std::string>{"bench", "layer_drop"},
         std::vector<std::string>{"bench", "schedule"}, std::vector<std::string>{"bench", "cost"},
         std::vector<std::string>{"check"}, std::vector<std::string>{"check", "log"},
         std::vector<std::string>{"score"}, std::vector<std::string>{"plot"},
