@@ -105,6 +105,11 @@ void read_bounds(const ConfigValue& value, Dimension& dimension) {
   const bool is_logarithmic = dimension.distribution == Distribution::kLogUniform ||
                               dimension.distribution == Distribution::kOneMinusLogUniform;
   if (is_logarithmic && dimension.low <= 0) value.reject("[LOW, HIGH] above 0");
+  // What is drawn in between is a number, too.
+  if (!std::isfinite(is_logarithmic ? dimension.high / dimension.low
+                                    : dimension.high - dimension.low)) {
+    value.reject("[LOW, HIGH] whose difference, of logarithms whose ratio, is at most 1.7e308");
+  }
   if (dimension.distribution == Distribution::kOneMinusLogUniform && dimension.high > 1) {
     value.reject("[LOW, HIGH] of 1 - x, at most 1");
   }

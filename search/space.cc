@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
@@ -25,7 +26,8 @@ std::string shown(double value, const Dimension& dimension) {
   const int more =
       static_cast<int>(std::ceil(std::log10(largest / (dimension.high - dimension.low))));
   const std::string text = fmt::format("{:.{}g}", value, std::clamp(3 + more, 4, 17));
-  const double rounded = std::stod(text);
+  // Unlike std::stod it takes the smallest numbers, below 2.2e-308.
+  const double rounded = std::strtod(text.c_str(), nullptr);
   if (rounded < dimension.low) return fmt::format("{}", dimension.low);
   return rounded > dimension.high ? fmt::format("{}", dimension.high) : text;
 }

@@ -116,6 +116,10 @@ TEST_F(SearchPlanTest, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(refused("[0.001, 0.1]", "[0.001, 1.1]"),
             "space.yaml:19: space[2].one_minus_log_uniform: a list is not [LOW, HIGH] of 1 - x, at "
             "most 1");
+  // Every trial would have drawn the upper end.
+  for (const char* far : {"uniform: [-1e308, 1e308]", "log_uniform: [1e-300, 1e300]"}) {
+    EXPECT_NE(refused("log_uniform: [1e-4, 1e-2]", far).find("at most 1.7e308"), std::string::npos);
+  }
   EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9.5]"),
             "space.yaml:20: space[3].integer: a list is not [LOW, HIGH], two integers");
   EXPECT_EQ(refused("integer: [1, 9]", "integer: [1, 9], choice: [1]").substr(0, 60),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -49,6 +50,18 @@ TEST(Space, ATrialIsTheSameWheneverItIsDrawn) {
   EXPECT_EQ(draw(all, 7, 3), draw(all, 7, 3));
   EXPECT_NE(draw(all, 7, 3), draw(all, 7, 4));
   EXPECT_NE(draw(all, 7, 3), draw(all, 8, 3));
+}
+
+TEST(Space, TheSmallestNumbersAreNumbers) {
+  for (const Distribution distribution : {Distribution::kUniform, Distribution::kLogUniform}) {
+    const Dimension small{
+        .key = "optimizer.lr", .distribution = distribution, .low = 1e-320, .high = 1e-310};
+    for (int trial = 0; trial < 20; ++trial) {
+      const double drawn = std::strtod(draw({&small, 1}, 1, trial)[0].value.c_str(), nullptr);
+      EXPECT_GE(drawn, small.low);
+      EXPECT_LE(drawn, small.high);
+    }
+  }
 }
 
 TEST(Space, AKeyMoreLeavesTheOthersAsTheyWere) {
