@@ -13,6 +13,20 @@
 #include "base/files.h"
 
 namespace strata::search {
+namespace {
+
+// A disk that gets full takes a part at first; what it lacks room for it says on the next call.
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(file, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(size));
+  }
+  return true;
+}
+
+}  // namespace
 
 TrialLog::TrialLog(std::filesystem::path path) : path_(std::move(path)) {
   if (!std::filesystem::exists(path_)) return;
@@ -42,11 +56,13 @@ void TrialLog::add(const FinishedRun& run) {
   cut_at_.reset();
   const std::string line = to_json_line(run) + "\n";
   const int file = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  const bool written =
-      file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
-      ::fsync(file) == 0;
+  const off_t whole = file >= 0 ? ::lseek(file, 0, SEEK_END) : -1;
+  const bool written = file >= 0 && write_all(file, line) && ::fsync(file) == 0;
   const int error = errno;
+  // What there was room for is no line.
+  const bool is_whole = written || whole < 0 || ::ftruncate(file, whole) == 0;
   if (file >= 0) ::close(file);
+  if (!is_whole) cut_at_ = static_cast<uintmax_t>(whole);
   if (!written) fail("{}: cannot be written: {}", path_.string(), std::strerror(error));
   runs_.insert_or_assign(run.run, run);
 }

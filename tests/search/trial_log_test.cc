@@ -1,5 +1,8 @@
 #include "search/trial_log.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <fstream>
 
 #include "base/files.h"
@@ -76,6 +79,28 @@ TEST_F(TrialLogTest, ALineThatACrashHasCutIsMadeAgain) {
     }
     EXPECT_EQ(read_file(file_), whole);
   }
+}
+
+// As on a disk that gets full in the middle of a line.
+TEST_F(TrialLogTest, ALineThatThereIsNoRoomForLeavesNoneOfItself) {
+  TrialLog log(file_);
+  log.add(run(1, 0, Ending::kMissed, 0.2));
+  const std::string before = read_file(file_);
+  rlimit unlimited = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limited = unlimited;
+  limited.rlim_cur = before.size() + 40;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limited), 0);
+  const std::string message =
+      testing_support::error_of([&] { log.add(run(2, 0, Ending::kMissed, 0.3)); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(message, file_.string() + ": cannot be written: File too large");
+  EXPECT_EQ(read_file(file_), before);
+  EXPECT_EQ(log.find({2, 0, 5}), nullptr);
+  log.add(run(2, 0, Ending::kMissed, 0.3));
+  EXPECT_EQ(TrialLog(file_).runs().size(), 2u);
 }
 
 TEST_F(TrialLogTest, ErrorsNameFileAndLine) {
