@@ -66,6 +66,20 @@ void check_same(const fs::path& folder, const SearchPlan& plan) {
        folder.string(), fmt::join(differing, "; "));
 }
 
+// Runs of another search among them would take part in this one.
+void check_runs(const TrialLog& log, const SearchPlan& plan, const fs::path& folder) {
+  for (const auto& [run, finished] : log.runs()) {
+    const bool is_drawn = run.trial >= kBaseTrial && run.trial <= plan.trials;
+    if (is_drawn && finished.settings == settings_of(plan, run.trial)) continue;
+    fail("{}: {}, trial {}: {}; remove the line, or name another folder",
+         trial_log_in(folder).string(), name_of_stage(run.stage), run.trial,
+         !is_drawn
+             ? std::string("the plan has no such trial")
+             : fmt::format("its settings ({}) are not those that the plan draws ({})",
+                           to_text(finished.settings), to_text(settings_of(plan, run.trial))));
+  }
+}
+
 fs::path made(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -80,6 +94,7 @@ SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
   // The plan is written last: where it is, all is.
   if (fs::exists(plan_in(folder_))) {
     check_same(folder_, plan);
+    check_runs(log_, plan, folder_);
     return;
   }
   if (!log_.runs().empty()) {
@@ -88,6 +103,8 @@ SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
   write_file_atomically(configuration(), config::to_yaml(configuration_of(plan)));
   write_file_atomically(plan_in(folder_), to_json(plan).dump(2) + "\n");
 }
+
+fs::path SearchFolder::plan() const { return plan_in(folder_); }
 
 void SearchFolder::write_winner(const Settings& settings, const std::string& comment) const {
   std::string text = "# " + comment + "\n";

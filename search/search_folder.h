@@ -15,11 +15,14 @@ std::filesystem::path trial_log_in(const std::filesystem::path& folder);
 class SearchFolder {
  public:
   // Makes the folder, or goes on in it. Throws Error where another search goes on there now, and
-  // where it was begun with another plan or configuration: naming what differs.
+  // where it was begun with another plan or configuration, or has runs of another: naming what
+  // differs.
   SearchFolder(std::filesystem::path folder, const SearchPlan& plan);
 
   // Of all runs, as it was when the search began.
   std::filesystem::path configuration() const { return configuration_in(folder_); }
+  // What it was started with: is there as long as the search.
+  std::filesystem::path plan() const;
   std::filesystem::path winner() const { return folder_ / "winner.yaml"; }
   TrialLog& log() { return log_; }
 

@@ -57,6 +57,32 @@ TEST_F(SearchFolderTest, RunsWithoutAPlanAreNotTakenOver) {
   EXPECT_NE(message.find("has runs of a search, but no plan.json"), std::string::npos) << message;
 }
 
+TEST_F(SearchFolderTest, RunsOfAnotherSearchAreRefused) {
+  const RunResult missed{Ending::kMissed, 0.1, 1, 1};
+  const std::string drawn = settings_of(plan_, 1).at(0).value;
+  {
+    SearchFolder folder(folder_, plan_);
+    folder.log().add({{1, 0, 1}, settings_of(plan_, 1), missed});
+    folder.log().add({{0, kFinals, 2}, {}, missed});
+  }
+  { SearchFolder folder(folder_, plan_); }  // its own
+  const std::string own = read_file(folder_ / "trials.jsonl");
+  const auto refused = [&](const FinishedRun& foreign) {
+    write_file_atomically(folder_ / "trials.jsonl", own + to_json_line(foreign) + "\n");
+    return error_of([&] { SearchFolder folder(folder_, plan_); });
+  };
+  const std::string log = (folder_ / "trials.jsonl").string();
+  EXPECT_EQ(refused({{1, 0, 1}, {{"optimizer.lr", "0.5"}}, missed}),
+            log +
+                ": rung 0, trial 1: its settings (optimizer.lr=0.5) are not those that the plan "
+                "draws (optimizer.lr=" +
+                drawn + "); remove the line, or name another folder");
+  EXPECT_EQ(refused({{3, 0, 1}, {}, missed}),
+            log +
+                ": rung 0, trial 3: the plan has no such trial; remove the line, or name another "
+                "folder");
+}
+
 TEST_F(SearchFolderTest, TheWinnerIsAConfigurationThatSaysWhereItIsFrom) {
   SearchFolder folder(folder_, plan_);
   folder.write_winner({{"optimizer.lr", "0.125"}}, "one\ntwo");
