@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "cli/commands.h"
 #include "harness/host/interruption.h"
 #include "search/finalists.h"
+#include "search/jobs/runs_lock.h"
 #include "search/jobs/train_jobs.h"
 #include "search/search_folder.h"
 
@@ -33,6 +35,7 @@ struct SearchCommand {
   std::filesystem::path space, out;
   int slots = 1;
   std::string launcher;
+  double limit = 0;  // seconds; 0: none
   bool dry_run = false;
   bool json = false;
 };
@@ -201,17 +204,23 @@ void print_plan(const SearchPlan& plan, const search::TrainJobs& jobs) {
 int run(const SearchCommand& command) {
   const SearchPlan plan = search::load_search_plan(command.space);
   const std::filesystem::path out = std::filesystem::absolute(command.out).lexically_normal();
-  const search::TrainJobOptions options{.folder = out,
-                                        .config = search::configuration_in(out),
-                                        .strata = std::filesystem::read_symlink("/proc/self/exe"),
-                                        .slots = command.slots,
-                                        .launcher = words_of(command.launcher)};
+  search::TrainJobOptions options{.folder = out,
+                                  .config = search::configuration_in(out),
+                                  .strata = std::filesystem::read_symlink("/proc/self/exe"),
+                                  .slots = command.slots,
+                                  .launcher = words_of(command.launcher),
+                                  .limit = command.limit};
   if (command.dry_run) {
     print_plan(plan, search::TrainJobs(plan, options));
     return 0;
   }
   // Outlive the jobs: while these end, the folder is still taken.
   search::SearchFolder folder(command.out, plan);
+  // Jobs are told to end when the search is killed, and end after ten seconds.
+  const search::RunsLock lock(folder.plan(), std::chrono::seconds(15), [] {
+    print_to_stderr("search: waiting for the end of runs of a search that was killed\n");
+  });
+  options.inherited = lock.descriptor();
   const harness::Interruption interruption;
   bool ended = false;
   {
@@ -252,6 +261,11 @@ void add_search_command(CLI::App& app, int& exit_code) {
       "--launcher", options->launcher,
       "What starts the ranks of a run, {ranks} and {slot} (from 0) filled in, for "
       "example 'mpirun --host node{slot}:{ranks} -n {ranks}' (mpirun on this machine)");
+  command
+      ->add_option("--limit", options->limit,
+                   "Seconds that a run may take; one that takes longer is ended and has failed "
+                   "(none)")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--dry-run", options->dry_run, "Print trials and stages, run nothing");
   command->add_flag("--json", options->json, "Print the finalists as JSON");
   command->footer(

@@ -18,7 +18,6 @@
 namespace strata::search {
 namespace {
 
-constexpr auto kGrace = std::chrono::seconds(10);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 constexpr int kNotFound = 127;
 
@@ -29,7 +28,7 @@ int opened(const std::filesystem::path& path) {
 }
 
 // In the child: only what may be called between fork and exec.
-[[noreturn]] void become(char* const* arguments, pid_t parent, int out, int err) {
+[[noreturn]] void become(char* const* arguments, pid_t parent, int out, int err, int inherited) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kNotFound);  // it died before that
@@ -42,6 +41,7 @@ int opened(const std::filesystem::path& path) {
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
+  if (inherited >= 0) ::fcntl(inherited, F_SETFD, 0);
   ::execvp(arguments[0], arguments);
   const char* reason = ::strerrordesc_np(errno);
   for (const char* part :
@@ -53,7 +53,7 @@ int opened(const std::filesystem::path& path) {
 
 }  // namespace
 
-Job::Job(const std::vector<std::string>& command, const Options& options) {
+Job::Job(const std::vector<std::string>& command, const Options& options) : grace_(options.grace) {
   std::vector<char*> arguments;
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -64,7 +64,7 @@ Job::Job(const std::vector<std::string>& command, const Options& options) {
   if (!own.empty()) set_affinity(options.processors);  // the child inherits it
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(arguments.data(), parent, out, err);
+  if (pid_ == 0) become(arguments.data(), parent, out, err, options.inherited);
   const int error = errno;
   if (!own.empty()) set_affinity(own);
   ::close(out);
@@ -88,7 +88,9 @@ std::optional<int> Job::exit_code() {
 }
 
 void Job::tell_to_end() {
-  if (!exit_code_) ::kill(pid_, SIGTERM);
+  if (exit_code_) return;
+  ::kill(pid_, SIGTERM);
+  if (!told_) told_ = std::chrono::steady_clock::now();
 }
 
 Job::~Job() {
@@ -96,7 +98,7 @@ Job::~Job() {
   ignored.guard([&] {
     if (exit_code()) return;
     tell_to_end();
-    const auto deadline = std::chrono::steady_clock::now() + kGrace;
+    const auto deadline = *told_ + grace_;
     while (!exit_code() && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(kBetweenLooks);
     }

@@ -132,11 +132,13 @@ void TrainJobs::start(const TrialRun& run, const Settings& settings, int64_t sam
   // What a run left that a kill interrupted, or that failed.
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
-  free->job = std::make_unique<Job>(
-      command_of(run, settings, samples, slot),
-      Job::Options{
-          .out = folder / kResults, .err = folder / kMessages, .processors = processors_of(slot)});
+  free->job = std::make_unique<Job>(command_of(run, settings, samples, slot),
+                                    Job::Options{.out = folder / kResults,
+                                                 .err = folder / kMessages,
+                                                 .processors = processors_of(slot),
+                                                 .inherited = options_.inherited});
   free->run = run;
+  free->began = Clock::now();
 }
 
 RunResult TrainJobs::result_of(const TrialRun& run, int exit_code) const {
@@ -164,9 +166,14 @@ std::optional<TrialRunner::Ended> TrainJobs::poll() {
   for (UnderWay& slot : under_way_) {
     if (!slot.job) continue;
     const std::optional<int> exit_code = slot.job->exit_code();
-    if (!exit_code) continue;
-    slot.job.reset();
-    return Ended{slot.run, result_of(slot.run, *exit_code)};
+    if (!exit_code && (options_.limit == 0 || seconds_since(slot.began) < options_.limit)) continue;
+    slot.job.reset();  // ends it where it has not ended
+    if (exit_code) return Ended{slot.run, result_of(slot.run, *exit_code)};
+    return Ended{
+        slot.run,
+        {.message = fmt::format("ended after {} s, the limit (--limit); it said last: {} ({})",
+                                options_.limit, progress_of(slot.run),
+                                (folder_of(slot.run) / kMessages).string())}};
   }
   return std::nullopt;
 }

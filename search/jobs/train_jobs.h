@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/timing.h"
 #include "search/jobs/job.h"
 #include "search/search.h"
 
@@ -19,6 +20,8 @@ struct TrainJobOptions {
   // What starts the ranks, {ranks} and {slot} (from 0) filled in; empty: mpirun, or nothing where
   // there is one rank. Without one, slots share this machine's processors.
   std::vector<std::string> launcher;
+  double limit = 0;    // seconds that a run may take, else it is ended and has failed; 0: any
+  int inherited = -1;  // a descriptor that all runs keep open: RunsLock's; -1: none
 };
 
 class TrainJobs final : public TrialRunner {
@@ -41,6 +44,7 @@ class TrainJobs final : public TrialRunner {
   struct UnderWay {
     TrialRun run;
     std::unique_ptr<Job> job;  // null: the slot is free
+    Clock::time_point began;
   };
   std::vector<int> processors_of(int slot) const;
   RunResult result_of(const TrialRun& run, int exit_code) const;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "base/files.h"
@@ -83,6 +84,24 @@ TEST_F(JobTest, IsToldToEndAndThenEndedWithAllThatItStarted) {
     ASSERT_GT(read_pid("pid"), 0);
   }
   EXPECT_TRUE(is_gone(read_pid("pid")));
+}
+
+TEST_F(JobTest, SeveralThatAreToldTogetherAreEndedTogether) {
+  std::vector<std::unique_ptr<Job>> jobs;
+  Job::Options deaf = options();
+  deaf.grace = std::chrono::seconds(2);
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    const std::string file = (directory_ / name).string();
+    jobs.push_back(std::make_unique<Job>(
+        std::vector<std::string>{"sh", "-c", "trap '' TERM; echo $$ > " + file + "; sleep 600"},
+        deaf));
+    ASSERT_GT(read_pid(name), 0);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  for (const auto& job : jobs) job->tell_to_end();
+  jobs.clear();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  for (const char* name : {"a", "b", "c", "d"}) EXPECT_TRUE(is_gone(read_pid(name)));
 }
 
 TEST_F(JobTest, IsToldToEndWhenItsParentDies) {

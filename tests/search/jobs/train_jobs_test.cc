@@ -117,6 +117,15 @@ TEST_F(TrainJobsTest, ARunThatFailsSaysWhatItComplainedOf) {
   EXPECT_EQ(odd.ending, Ending::kFailed);
 }
 
+TEST_F(TrainJobsTest, ARunThatTakesTooLongIsEndedAndHasFailed) {
+  options_.limit = 0.5;
+  const RunResult slow = result_of("echo 'train: step 3/9' >&2; exec sleep 600");
+  EXPECT_EQ(slow.ending, Ending::kFailed);
+  EXPECT_EQ(slow.message,
+            "ended after 0.5 s, the limit (--limit); it said last: step 3/9 (" +
+                (directory_ / "out" / "trial_001" / "rung_0" / "messages.txt").string() + ")");
+}
+
 TEST_F(TrainJobsTest, WhatAnInterruptedRunLeftIsRemoved) {
   TrainJobs jobs(plan_, options_);
   const auto left = jobs.folder_of({1, 0, 9}) / "Strata" / "result_0.txt";
