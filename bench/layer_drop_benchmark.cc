@@ -1,5 +1,6 @@
 #include "bench/layer_drop_benchmark.h"
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <ranges>
@@ -122,12 +123,14 @@ double LayerDropBenchmark::time_share() const {
   return kept / all;
 }
 
-double LayerDropBenchmark::time_over_flops() const {
+LayerDropBenchmark::Quartiles LayerDropBenchmark::time_over_flops() const {
   std::vector<double> ratios;
   for (const LayerDropStep& step : steps) {
     ratios.push_back(step.time_share() / step.flops_share());
   }
-  return median(ratios);
+  std::ranges::sort(ratios);
+  const size_t last = ratios.size() - 1;
+  return {.lower = ratios[last / 4], .median = median(ratios), .upper = ratios[last - last / 4]};
 }
 
 LayerDropBenchmark benchmark_layer_drop(const config::RunConfig& config,

@@ -41,8 +41,11 @@ struct LayerDropBenchmark {
   // Over all measured steps.
   double flops_share() const;
   double time_share() const;
-  // The median over the steps of time_share() / flops_share(): 1 where time falls as arithmetic.
-  double time_over_flops() const;
+  // Of time_share() / flops_share() over the steps, rising: 1 where time falls as arithmetic.
+  struct Quartiles {
+    double lower = 0, median = 0, upper = 0;
+  };
+  Quartiles time_over_flops() const;
 };
 
 // On one rank, with random weights and without updates. Throws Error where the configuration drops

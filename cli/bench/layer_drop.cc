@@ -20,6 +20,7 @@ struct BenchLayerDropOptions {
 };
 
 void print_json(const bench::LayerDropBenchmark& b) {
+  const bench::LayerDropBenchmark::Quartiles ratio = b.time_over_flops();
   auto steps = nlohmann::ordered_json::array();
   for (const bench::LayerDropStep& step : b.steps) {
     steps.push_back({{"step", step.step},
@@ -40,13 +41,17 @@ void print_json(const bench::LayerDropBenchmark& b) {
       {"expected_flops_share", b.expected_share},
       {"flops_share", b.flops_share()},
       {"time_share", b.time_share()},
-      {"time_over_flops", b.time_over_flops()},
+      {"time_over_flops",
+       {{"lower_quartile", ratio.lower},
+        {"median", ratio.median},
+        {"upper_quartile", ratio.upper}}},
       {"layer_seconds", {{"kept", b.kept_layer}, {"dropped", b.dropped_layer}}},
       {"steps", steps}};
   fmt::print("{}\n", result.dump(2));
 }
 
 void print_table(const bench::LayerDropBenchmark& b) {
+  const bench::LayerDropBenchmark::Quartiles ratio = b.time_over_flops();
   fmt::print("{}; {} layers, {} tokens; theta {}, gamma {:.4g}\n", b.device, b.layers, b.tokens,
              b.theta, b.gamma);
   fmt::print("{:>8}{:>8}{:>12}{:>12}{:>18}{:>12}{:>8}\n", "step", "kept", "ms, all", "ms, kept",
@@ -56,11 +61,12 @@ void print_table(const bench::LayerDropBenchmark& b) {
                1e3 * step.all_seconds, 1e3 * step.kept_seconds, step.flops_share(),
                step.time_share(), step.time_share() / step.flops_share());
   }
-  fmt::print("{:<40}{:>18.4f}{:>12.4f}{:>8.3f}   median\n", "these steps", b.flops_share(),
-             b.time_share(), b.time_over_flops());
+  fmt::print("{:<40}{:>18.4f}{:>12.4f}{:>8.3f}   median; half of them {:.3f} to {:.3f}\n",
+             "these steps", b.flops_share(), b.time_share(), ratio.median, ratio.lower,
+             ratio.upper);
   fmt::print("{:<40}{:>18.4f}{:>12.4f}           time by that median\n",
              fmt::format("all {} steps, by the closed form", b.training_steps), b.expected_share,
-             b.expected_share * b.time_over_flops());
+             b.expected_share * ratio.median);
   fmt::print("a layer takes {:.2f} ms, a dropped one {:.3f} ms\n", 1e3 * b.kept_layer,
              1e3 * b.dropped_layer);
 }
