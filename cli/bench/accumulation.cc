@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json_version.h"
+#include "bench/accumulated_evaluation.h"
 #include "bench/accumulation_benchmark.h"
 #include "cli/bench/bench.h"
+#include "cli/config_options.h"
 #include "harness/progress.h"
 
 namespace strata::cli {
@@ -17,8 +21,45 @@ using bench::AccumulationBenchmark;
 
 struct BenchAccumulationOptions {
   bench::AccumulationOptions benchmark;
+  ConfigOptions run;
+  std::string checkpoint;
+  int64_t samples = 0;  // 0: all
   bool json = false;
 };
+
+std::string chunks_text(int64_t chunk) {
+  return chunk == 0 ? "in a row" : fmt::format("chunks of {}", chunk);
+}
+
+void print_evaluations(const std::vector<bench::AccumulatedEvaluation>& evaluations, bool json) {
+  if (json) {
+    auto lines = nlohmann::ordered_json::array();
+    for (const auto& [accumulator, samples, losses] : evaluations) {
+      lines.push_back({{"mantissa_bits", nullptr},
+                       {"chunk", accumulator.chunk},
+                       {"accuracy", losses.masked_lm_accuracy()},
+                       {"correct", losses.masked_lm.correct},
+                       {"total", losses.masked_lm.count},
+                       {"loss", losses.masked_lm.mean()}});
+      const int bits = accumulator.mantissa_bits;
+      if (bits > 0) lines.back()["mantissa_bits"] = bits;
+    }
+    fmt::print("{}\n", nlohmann::ordered_json{{"version", kJsonVersion},
+                                              {"samples", evaluations.front().samples},
+                                              {"evaluations", lines}}
+                           .dump(2));
+    return;
+  }
+  fmt::print("masked-LM accuracy over {} samples, sums of bf16 products in linear layers\n",
+             evaluations.front().samples);
+  fmt::print("{:>8}{:>16}{:>12}{:>12}{:>10}\n", "mantissa", "", "accuracy", "of", "loss");
+  for (const auto& [accumulator, samples, losses] : evaluations) {
+    const int bits = accumulator.mantissa_bits;
+    fmt::print("{:>8}{:>16}{:>12.4f}{:>12}{:>10.4f}\n", bits == 0 ? "exact" : std::to_string(bits),
+               bits == 0 ? "" : chunks_text(accumulator.chunk), losses.masked_lm_accuracy(),
+               losses.masked_lm.count, losses.masked_lm.mean());
+  }
+}
 
 void print_json(const AccumulationBenchmark& b, const BenchAccumulationOptions& options) {
   using Json = nlohmann::ordered_json;
@@ -87,10 +128,7 @@ void print_sums(const AccumulationBenchmark& b) {
   fmt::print("error of a sum of {} terms, rms, and how far it is off the closed form\n",
              b.sums.front().terms);
   print_by_mantissa(
-      b.sums, 18,
-      [](const auto& line) {
-        return line.chunk == 0 ? "in a row" : fmt::format("chunks of {}", line.chunk);
-      },
+      b.sums, 18, [](const auto& line) { return chunks_text(line.chunk); },
       [](const auto& line) { return beside(line.error, line.closed_form); });
 }
 
@@ -136,6 +174,16 @@ void run(BenchAccumulationOptions& options) {
     }
     progress->update({.step = done, .items = done});
   };
+  if (!options.run.config.empty()) {
+    config::RunConfig config = options.run.load();
+    if (!options.checkpoint.empty()) {
+      config.model.checkpoint = std::filesystem::absolute(options.checkpoint);
+    }
+    const auto evaluations =
+        bench::evaluate_accumulators(config, options.samples, options.benchmark.progress);
+    progress->finish();
+    return print_evaluations(evaluations, options.json);
+  }
   const auto result = bench::benchmark_accumulation(options.benchmark);
   progress->finish();
   if (options.json) return print_json(result, options);
@@ -151,13 +199,27 @@ void add_bench_accumulation(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand(
       "accumulation",
       "What sums in few bits lose, in a row and in chunks, and with them an all-reduce in bf16 "
-      "(reduce.accumulate); beside closed forms; needs no data");
+      "(reduce.accumulate), beside closed forms; needs no data. With --config: what a trained "
+      "model still predicts where its linear layers add up so");
+  CLI::Option* config = add_config_options(
+      *command, options->run, ": model, data.eval, batch.micro_batch", "device.threads=4");
+  command->add_option("--checkpoint", options->checkpoint, "Weights in place of model.checkpoint")
+      ->needs(config);
+  command
+      ->add_option("--samples", options->samples,
+                   "The first so many samples of data.eval; all of the quickstart's take ten "
+                   "minutes a line on a core")
+      ->check(CLI::PositiveNumber)
+      ->needs(config);
   command
       ->add_option("--trials", options->benchmark.trials,
                    "Sums drawn for each figure; 2000 take about ten seconds")
       ->check(CLI::Range(2, 1000000))
+      ->excludes(config)
       ->capture_default_str();
-  command->add_option("--seed", options->benchmark.seed, "Of the draws")->capture_default_str();
+  command->add_option("--seed", options->benchmark.seed, "Of the draws")
+      ->excludes(config)
+      ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] { run(*options); });
 }

@@ -76,6 +76,8 @@ TEST_F(Json, OfBenchFitsTheirSchemas) {
   expect_bench_fits("operations", {"--config", tiny, "--steps", "1", "--tokens", "100"});
   expect_bench_fits("optimizer", {"--model", "tiny", "--rounds", "1"});
   expect_bench_fits("accumulation", {"--trials", "2"});
+  expect_fits("bench-accumulation-evaluation",
+              {"bench", "accumulation", "--config", path("run.yaml"), "--samples", "2", "--json"});
   expect_bench_fits("layer_drop", {"--config", tiny, "--steps", "2", "--tokens", "100", "--set",
                                    "model.norm=pre", "--set", "layer_drop.theta=0.5"});
   expect_bench_fits("start", {"--config", tiny, "--samples", "1000000", "--ranks", "8"});
