@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "results/minutes.h"
 
 namespace strata::report {
 namespace {
@@ -111,9 +110,9 @@ std::string summary_of(const ReportData& data) {
                     benchmark_name(benchmark), scored, folders.size(), counting, runs);
     const results::Score& fastest = folders.front()->score;
     if (fastest.time_to_train_ms) {
-      text +=
-          fmt::format(" The fastest is {}: {} minutes to train", plain(folders.front()->owner.name),
-                      short_number(*fastest.time_to_train_ms / results::kMsPerMinute));
+      text += fmt::format(" The fastest is {}{}: {} to train", plain(folders.front()->owner.name),
+                          folders.front()->beside ? " (shown beside)" : "",
+                          duration(*fastest.time_to_train_ms / 1000));
       const std::string accelerators = plain(accelerators_in_words(fastest), 80);
       if (!accelerators.empty()) text += " on " + accelerators;
       text += '.';

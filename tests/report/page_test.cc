@@ -51,7 +51,7 @@ TEST_F(Page, ShowsSystemsSideBySide) {
   const std::string shown = texts(html);
   EXPECT_TRUE(has(shown,
                   "bert: 2 of 2 systems have a score; 6 of 6 runs count. The fastest is "
-                  "Acme big: 10 minutes to train on 16 x GPU."))
+                  "Acme big: 10 min to train on 16 x GPU."))
       << shown.substr(0, 1500);
   for (const char* part :
        {"Acme big", "Bolt small", "Systems side by side", "Accuracy over time and samples",
