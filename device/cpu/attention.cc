@@ -104,7 +104,8 @@ struct HeadScratch {
   T *query, *key, *value, *d_out, *result;
 
   explicit HeadScratch(const HeadLayout<T>& layout) {
-    thread_local Scratch floats, bf16_scratch;
+    static PerThread<std::array<Scratch, 2>> scratch;
+    auto& [floats, bf16_scratch] = scratch.get();
     const int64_t square = layout.padded * layout.padded, head = layout.padded * layout.d;
     const int64_t row_floats = scratch_floats(layout.padded);
     scores = floats.get<float>(2 * square + layout.padded + row_floats + 64);

@@ -56,9 +56,10 @@ void widen(const void* from, int64_t rows, int64_t columns, int64_t ld, float* t
 }
 
 void f16_matmul(const MatmulCall& call) {
-  thread_local std::array<Scratch, 4> scratch;
-  const auto widened = [](size_t slot, const void* from, int64_t rows, int64_t columns,
-                          int64_t ld) -> float* {
+  static PerThread<std::array<Scratch, 4>> of_threads;
+  std::array<Scratch, 4>& scratch = of_threads.get();
+  const auto widened = [&](size_t slot, const void* from, int64_t rows, int64_t columns,
+                           int64_t ld) -> float* {
     float* to = scratch[slot].get<float>(rows * columns);
     widen(from, rows, columns, ld, to);
     return to;
@@ -160,8 +161,10 @@ class MatmulCache {
 
 void bf16_matmul(const MatmulCall& call) {
   static MatmulCache cache;
-  thread_local std::vector<char> scratchpad;
-  thread_local dnnl::stream stream(cpu_engine());
+  static PerThread<std::vector<char>> scratchpads;
+  static PerThread<dnnl::stream> streams;
+  std::vector<char>& scratchpad = scratchpads.get();
+  dnnl::stream& stream = streams.get(cpu_engine());
   const int threads = threads_of_caller();
   const CompiledMatmul& compiled = cache.get(
       {call.m, call.n, call.k, call.lda, call.ldb, call.ldc, call.transpose_a, call.transpose_b,

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "base/first_error.h"
+#include "base/per_thread.h"
 #include "device/cpu/kernels/table.h"
 #include "device/cpu/row_blocks.h"
 
@@ -74,8 +75,8 @@ inline const TypedKernels<Float16>& Context::typed<Float16>() const {
 
 // Scratch of the calling thread, for kernels over rows of `columns`.
 inline float* row_scratch(int64_t columns) {
-  thread_local Scratch scratch;
-  return scratch.get<float>(scratch_floats(columns));
+  static PerThread<Scratch> scratch;
+  return scratch.get().get<float>(scratch_floats(columns));
 }
 
 // work(begin, end, part) over an even split of [0, count), one part a thread. The split depends
