@@ -4,9 +4,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fstream>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -21,10 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr int kMostProcessors = 1 << 14;
 
-struct FreeSet {
-  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
-};
-using ProcessorSet = std::unique_ptr<cpu_set_t, FreeSet>;
+// Without memory of the heap: where that runs out, other processors would be taken for a rank's.
+using ProcessorSet = std::array<cpu_set_t, kMostProcessors / CPU_SETSIZE>;
 
 std::optional<double> leading_number(std::string_view text) {
   double value = 0;
@@ -114,12 +112,11 @@ int even_share(size_t rank, const std::vector<std::vector<int>>& affinities) {
 }  // namespace
 
 std::vector<int> affinity() {
-  const ProcessorSet set(CPU_ALLOC(kMostProcessors));
-  const size_t bytes = CPU_ALLOC_SIZE(kMostProcessors);
+  ProcessorSet set;
   std::vector<int> processors;
-  if (set && ::sched_getaffinity(0, bytes, set.get()) == 0) {
+  if (::sched_getaffinity(0, sizeof set, set.data()) == 0) {
     for (int processor = 0; processor < kMostProcessors; ++processor) {
-      if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
+      if (CPU_ISSET_S(processor, sizeof set, set.data())) processors.push_back(processor);
     }
   } else {
     processors.resize(std::max(1u, std::thread::hardware_concurrency()));
@@ -129,12 +126,10 @@ std::vector<int> affinity() {
 }
 
 bool set_affinity(const std::vector<int>& processors) noexcept {
-  const ProcessorSet set(CPU_ALLOC(kMostProcessors));
-  const size_t bytes = CPU_ALLOC_SIZE(kMostProcessors);
-  if (!set) return false;
-  CPU_ZERO_S(bytes, set.get());
-  for (const int processor : processors) CPU_SET_S(processor, bytes, set.get());
-  return ::sched_setaffinity(0, bytes, set.get()) == 0;
+  ProcessorSet set;
+  CPU_ZERO_S(sizeof set, set.data());
+  for (const int processor : processors) CPU_SET_S(processor, sizeof set, set.data());
+  return ::sched_setaffinity(0, sizeof set, set.data()) == 0;
 }
 
 std::optional<double> processor_quota(const fs::path& root) {
