@@ -52,7 +52,7 @@ std::string without_marks(std::string model) {
 }
 
 nlohmann::ordered_json software_stack(const Machine& machine, const SystemFacts& facts) {
-  nlohmann::ordered_json stack;
+  auto stack = nlohmann::ordered_json::object();
   stack["compiler"] = known(machine.compiler);
   for (const auto& [name, version] : facts.libraries) stack[name] = version;
   return stack;
@@ -111,7 +111,8 @@ std::string system_name(const config::RunConfig& config, const Machine& machine,
 
 std::string system_description_json(const config::RunConfig& config, const Machine& machine,
                                     const SystemFacts& facts) {
-  nlohmann::ordered_json json;
+  // Not from nothing, which an array or object without memory breaks: nlohmann json 3.11.2.
+  auto json = nlohmann::ordered_json::object();
   json["submitter"] = config.run.organization;
   json["division"] = name_of(config.run.division);
   json["status"] = availability(config.run.status);

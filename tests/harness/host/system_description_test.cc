@@ -1,8 +1,10 @@
 #include "harness/host/system_description.h"
 
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "tests/support/failing_allocations.h"
 #include "tests/support/oracle.h"
 #include "tests/support/temporary_directory.h"
 
@@ -46,6 +48,17 @@ TEST_F(SystemDescription, NodesAreCountedPerProcessor) {
   EXPECT_EQ(json["division"], "open");
   EXPECT_EQ(json["other_software_stack"]["mpi"], "Open MPI 4.1.4");
   EXPECT_EQ(json["system_name"], "CPU_2ranks");
+}
+
+// nlohmann json 3.11.2 crashes where there is no memory for an object that a value turns into.
+TEST_F(SystemDescription, WithoutMemoryThereIsAnError) {
+  const config::RunConfig config;
+  const Machine machine;
+  for (int at = 0; at < 50; ++at) {
+    testing_support::allocations_left = at;
+    EXPECT_THROW(system_description_json(config, machine, facts_), std::bad_alloc) << at;
+  }
+  EXPECT_EQ(testing_support::allocations_left, -1);
 }
 
 TEST_F(SystemDescription, ANameIsMadeFromTheProcessorUnlessGiven) {

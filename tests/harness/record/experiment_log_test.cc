@@ -3,8 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -13,25 +11,13 @@
 #include "base/files.h"
 #include "harness/record/log_keys.h"
 #include "tests/harness/record/events_of.h"
+#include "tests/support/failing_allocations.h"
 #include "tests/support/temporary_directory.h"
-
-namespace {
-
-// Of this thread's allocations, how many succeed until one fails; negative: none fails.
-thread_local int allocations_left = -1;
-
-}  // namespace
-
-[[gnu::noinline]] void* operator new(size_t bytes) {
-  if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace strata::harness {
 namespace {
+
+using testing_support::allocations_left;
 
 class RunLogTest : public testing_support::TemporaryDirectory {
  protected:
