@@ -69,12 +69,15 @@ Run run_gnuplot(const std::string& script) {
   std::string program = "gnuplot", option = "--default-settings";
   char* arguments[] = {program.data(), option.data(), nullptr};
   posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, input.descriptor(), 0);
-  posix_spawn_file_actions_adddup2(&files, picture.descriptor(), 1);
-  posix_spawn_file_actions_adddup2(&files, messages.descriptor(), 2);
+  int error = posix_spawn_file_actions_init(&files);
+  const MemoryFile* const streams[] = {&input, &picture, &messages};
+  for (int i = 0; i < 3 && error == 0; ++i) {
+    error = posix_spawn_file_actions_adddup2(&files, streams[i]->descriptor(), i);
+  }
   pid_t child = 0;
-  const int error = posix_spawnp(&child, program.c_str(), &files, nullptr, arguments, environ);
+  if (error == 0) {
+    error = posix_spawnp(&child, program.c_str(), &files, nullptr, arguments, environ);
+  }
   posix_spawn_file_actions_destroy(&files);
   if (error == ENOENT) {
     fail(
