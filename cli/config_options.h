@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "config/run_config.h"
 
 namespace strata::cli {
@@ -14,6 +15,15 @@ struct ConfigOptions {
   std::vector<std::string> overrides;
 
   config::RunConfig load() const { return config::load_run_config(config, overrides); }
+  // run.stall_seconds, before the ranks know of each other: what is wrong with the configuration is
+  // told after that.
+  double stall_seconds() const {
+    try {
+      return load().run.stall_seconds;
+    } catch (const Error&) {
+      return config::RunConfig().run.stall_seconds;
+    }
+  }
 };
 
 // `reads`: what of the file the command uses. `options` outlives the parsing. Returns --config.

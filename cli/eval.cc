@@ -81,7 +81,8 @@ void add_eval_command(CLI::App& app, int&) {
       "Weights in place of model.checkpoint: a safetensors file or TensorFlow 1 checkpoint");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
-    on_all_ranks([&](const training::Ranks& ranks) { evaluate(*options, ranks); });
+    on_all_ranks([&](const training::Ranks& ranks) { evaluate(*options, ranks); },
+                 [&] { return options->run.stall_seconds(); });
   });
 }
 

@@ -1,6 +1,7 @@
 // The ranks a command runs on: one, or all of the MPI job it was launched in.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "comm/communicator.h"
@@ -9,18 +10,21 @@
 
 namespace strata::cli {
 
-// Calls command(ranks) on every rank. A rank that throws ends the whole job with exit code 2.
+// Calls command(ranks) on every rank. A rank that throws ends the whole job with exit code 2, and
+// so does a start of MPI that takes longer than start_seconds() tells; 0: it may take for ever.
 template <typename Command>
-void on_all_ranks(const Command& command) {
+void on_all_ranks(
+    const Command& command, const std::function<double()>& start_seconds = [] { return 0.0; }) {
   if (!comm::launched_by_mpi()) {
     const auto alone = comm::make_single_communicator();
     command(training::Ranks{*alone});
     return;
   }
-  const comm::MpiRuntime runtime;
+  comm::MpiRuntime runtime(start_seconds());
   runtime.run([&] {
     const std::unique_ptr<comm::Communicator> communicator =
         runtime.size() > 1 ? comm::make_mpi_communicator() : comm::make_single_communicator();
+    runtime.has_started();
     command(training::Ranks{
         *communicator, {runtime.local_rank(), runtime.local_size(), runtime.local_affinities()}});
   });

@@ -86,7 +86,7 @@ int train(const TrainOptions& options) {
   std::optional<harness::LogKeeper> keeper;
   if (comm::launched_rank() == 0) keeper.emplace();
   int exit_code = 0;
-  on_all_ranks([&](const training::Ranks& ranks) {
+  const auto train_on = [&](const training::Ranks& ranks) {
     config::RunConfig config = options.run.load();
     if (options.experiments > 0) config.run.experiments = options.experiments;
     if (options.dry_run) {
@@ -102,7 +102,8 @@ int train(const TrainOptions& options) {
         std::all_of(results.begin(), results.end(), [](const auto& r) { return r.reached_target; });
     // One rank's say is enough; each that says so has its launcher kill the others.
     exit_code = all || !ranks.first() ? 0 : 1;
-  });
+  };
+  on_all_ranks(train_on, [&] { return options.run.stall_seconds(); });
   return exit_code;
 }
 

@@ -2,10 +2,19 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <numeric>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "base/processors.h"
@@ -49,7 +58,46 @@ std::vector<std::vector<int>> gather(const std::vector<int>& mine, MPI_Comm rank
 
 }  // namespace
 
-MpiRuntime::MpiRuntime() : exceptions_at_start_(std::uncaught_exceptions()) {
+// Ends the process, by a thread, where it lives for longer than `seconds`.
+class MpiRuntime::StartWatch {
+ public:
+  explicit StartWatch(double seconds) {
+    try {
+      thread_ =
+          std::jthread([this, seconds](const std::stop_token& stop) { watch(seconds, stop); });
+    } catch (const std::system_error& error) {
+      fail("cannot start a thread that watches MPI start: {}", error.what());
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void watch(double seconds, const std::stop_token& stop) {
+    // A step that takes longer does not count in full: the process itself was stopped.
+    constexpr std::chrono::milliseconds kStep(50);
+    Clock::duration waited = Clock::duration::zero();
+    std::unique_lock lock(mutex_);
+    for (auto checked = Clock::now(); waited < std::chrono::duration<double>(seconds);) {
+      stopped_.wait_for(lock, stop, kStep, [] { return false; });
+      if (stop.stop_requested()) return;
+      const auto now = Clock::now();
+      waited += std::min<Clock::duration>(now - std::exchange(checked, now), 2 * kStep);
+    }
+    print_to_stderr(
+        "strata: rank {}: MPI has not started after {:g} s; see what became of the other ranks, or "
+        "raise run.stall_seconds where they are only slow\n",
+        launched_rank(), seconds);
+    ::_exit(2);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any stopped_;
+  std::jthread thread_;
+};
+
+MpiRuntime::MpiRuntime(double start_seconds) : exceptions_at_start_(std::uncaught_exceptions()) {
+  if (start_seconds > 0) watch_ = std::make_unique<StartWatch>(start_seconds);
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
   if (provided < MPI_THREAD_MULTIPLE) {
@@ -65,6 +113,8 @@ MpiRuntime::MpiRuntime() : exceptions_at_start_(std::uncaught_exceptions()) {
   local_affinities_ = gather(affinity(), machine);
   MPI_Comm_free(&machine);
 }
+
+void MpiRuntime::has_started() { watch_.reset(); }
 
 MpiRuntime::~MpiRuntime() {
   if (size_ > 1 && std::uncaught_exceptions() > exceptions_at_start_) {

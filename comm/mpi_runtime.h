@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,11 +23,16 @@ int launched_rank();
 // job, since the other ranks would wait for ever.
 class MpiRuntime {
  public:
-  // Throws Error where the MPI library cannot serve several threads.
-  MpiRuntime();
+  // Throws Error where the MPI library cannot serve several threads. Where it takes longer than
+  // `start_seconds` until has_started() is called, as where a rank hangs before that, this process
+  // ends with exit code 2, upon which the launcher ends the others; 0: it may take for ever.
+  explicit MpiRuntime(double start_seconds = 0);
   ~MpiRuntime();
   MpiRuntime(const MpiRuntime&) = delete;
   MpiRuntime& operator=(const MpiRuntime&) = delete;
+
+  // For when all communicators are made.
+  void has_started();
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -53,6 +59,9 @@ class MpiRuntime {
   }
 
  private:
+  class StartWatch;
+
+  std::unique_ptr<StartWatch> watch_;  // until has_started()
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;

@@ -62,8 +62,8 @@ ConfigSection run_section() {
            "Seed of weights, dropout and data order; experiment N uses seed + N. `auto`: from the "
            "system's randomness, another one in every experiment, as MLPerf asks."),
        key("stall_seconds", get, &S::stall_seconds, Number::at_least(0),
-           "How long ranks may wait for each other, in seconds. A collective that takes longer "
-           "ends "
+           "How long ranks may wait for each other, in seconds. A collective that takes longer, or "
+           "MPI's start, ends "
            "the job with exit code 2 and names the operation and the ranks that do not come to it; "
            "the log ends with `aborted`. Of GPUs' collectives (NCCL) only that the host waits too "
            "long is known. 0: for ever."),

@@ -3,7 +3,7 @@
 
 A run on 1 to 4 ranks takes checkpoints. One of its ranks gets SIGKILL, SIGTERM, SIGINT, SIGHUP or SIGSTOP at a random
 moment, and one run in four once more after it was resumed. Wanted: the whole job ends within 10 s (a stopped rank that is
-alone, or that MPI still starts, goes on instead), its log is valid, and
+alone goes on instead), its log is valid, and
 the resumed run has the weights and losses, bit for bit, of one that was never interrupted. What the log said before is kept.
 
 Each run follows from --seed and its number: --replay N does it again.
@@ -157,8 +157,7 @@ def interrupt(benchmark, command, output, number, delay, victim):
         return "ended first" if Result(output).ended() else "not begun", problems
     os.kill(ranks[victim], number)
     sent = time.monotonic()
-    # Nobody is there to notice, or MPI still starts and run.stall_seconds is not watched yet.
-    if number == signal.SIGSTOP and (len(ranks) == 1 or "experiment 0" not in messages.read_text()):
+    if number == signal.SIGSTOP and len(ranks) == 1:  # nobody is there to notice
         time.sleep(0.5)
         os.kill(ranks[victim], signal.SIGCONT)
         job.wait()

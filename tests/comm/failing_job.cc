@@ -1,5 +1,6 @@
 // A job of two or more ranks in which rank 1 fails while the others wait in an all-reduce.
 // Usage: failing_job throw|unwind|kill|hang|stray|device
+//        failing_job absent: rank 1 stops before MPI starts
 //        failing_job affinities: does not fail; rank 1 may use one processor, rank 0 tells
 #include <fmt/ranges.h>
 
@@ -58,8 +59,9 @@ int main(int, char** arguments) {
     tell_affinities();
     return 0;
   }
+  if (how == "absent" && strata::comm::launched_rank() == 1) std::raise(SIGSTOP);
   try {
-    const strata::comm::MpiRuntime mpi;
+    const strata::comm::MpiRuntime mpi(how == "absent" ? 2 : 0);
     if (how == "throw") {
       mpi.run([&] { work(mpi.rank(), how); });
     } else {

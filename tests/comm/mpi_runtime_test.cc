@@ -54,6 +54,13 @@ TEST(MpiRuntime, AKilledRankEndsTheJob) {
   EXPECT_NE(result.exit_code, 124) << "the job hung";
 }
 
+TEST(MpiRuntime, ARankThatStopsBeforeMpiStartsEndsTheJob) {
+  const JobResult result = run_failing_job("absent");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find(": MPI has not started after 2 s; "), std::string::npos)
+      << result.output;
+}
+
 TEST(MpiRuntime, ARankThatHangsEndsTheJobByName) {
   const JobResult result = run_failing_job("hang");
   EXPECT_EQ(result.exit_code, 2) << result.output;
