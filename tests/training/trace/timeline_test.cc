@@ -59,7 +59,7 @@ TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
       {3, comm::BucketPhase::kGather, 40, 50},
       {comm::kLateRowsBucket, comm::BucketPhase::kClip, 50, 51},
       {comm::kLateRowsBucket, comm::BucketPhase::kReduce, 51, 52},
-      {comm::kLateRowsBucket, comm::BucketPhase::kNorm, 52, 53}};
+      {comm::kLateRowsBucket, comm::BucketPhase::kNorm, 52, 55}};
   timeline.add(events);
   timeline.add(Lane::kStep, "step 1", Clock::now(), Clock::now());
   timeline.add(Lane::kCompute, "forward", Clock::now(), Clock::now());
@@ -91,6 +91,14 @@ TEST_F(TimelineTest, EveryLaneHasANameAndItsOwnSpans) {
                                                        {"step 1", "step"},
                                                        {"forward", "compute"}};
   EXPECT_EQ(lane_of, expected);
+  for (const json& span : spans(trace)) {
+    const double duration = span["dur"].get<double>();
+    if (span["name"] == "collect rows") {
+      EXPECT_NEAR(duration, 0.001, 1e-6);
+    } else if (span["name"] == "add rows") {
+      EXPECT_NEAR(duration, 0.003, 1e-6);
+    }
+  }
 }
 
 class Meeting : public comm::MirrorCommunicator {
