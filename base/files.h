@@ -12,6 +12,13 @@ namespace strata {
 
 inline constexpr uint64_t kAnySize = UINT64_MAX;
 
+// A file built into the program by cmake/EmbedFiles.cmake.
+struct EmbeddedFile {
+  std::string_view name;  // relative path
+  std::string_view text;
+  std::string_view sha256;  // of the text, 64 hexadecimal digits
+};
+
 // The bytes of `path`, a regular file or a link to one. Throws Error, naming what is there instead,
 // for anything else (a folder, FIFO, device, dangling link) and for a file of more than
 // `most_bytes`; ReadError where it is there and cannot be opened, read or held in memory.

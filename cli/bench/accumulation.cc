@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/json_version.h"
-#include "bench/accumulated_evaluation.h"
-#include "bench/accumulation_benchmark.h"
+#include "bench/accumulation/accumulated_evaluation.h"
+#include "bench/accumulation/accumulation_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/config_options.h"
 #include "harness/progress.h"

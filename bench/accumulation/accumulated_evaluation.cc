@@ -1,4 +1,4 @@
-#include "bench/accumulated_evaluation.h"
+#include "bench/accumulation/accumulated_evaluation.h"
 
 #include "bert/model/model.h"
 #include "training/evaluation.h"

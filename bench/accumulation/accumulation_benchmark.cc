@@ -1,4 +1,4 @@
-#include "bench/accumulation_benchmark.h"
+#include "bench/accumulation/accumulation_benchmark.h"
 
 #include <algorithm>
 #include <cmath>
