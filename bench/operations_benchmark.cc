@@ -1,15 +1,14 @@
 #include "bench/operations_benchmark.h"
 
-#include <list>
 #include <utility>
 
 #include "base/error.h"
 #include "base/timing.h"
 #include "bench/devices/device_peaks.h"
+#include "bench/devices/operands.h"
 #include "bench/synthetic_training.h"
 #include "bert/device_batch.h"
 #include "bert/parameters.h"
-#include "device/buffer.h"
 #include "training/batches/synthetic_batch.h"
 #include "training/options.h"
 
@@ -18,79 +17,10 @@ namespace {
 
 using device::ConstTensor;
 using device::DType;
-using device::Float8Copy;
 using device::Stream;
 using device::Tensor;
 
 constexpr Stream kCompute = Stream::kCompute;
-
-// An output, with what is written of it for FP8 GEMMs.
-struct Copied {
-  Tensor tensor;
-  Float8Copy copy;
-};
-
-// Device memory for the operands of one operation.
-class Operands {
- public:
-  // `float8`: GEMMs are in FP8.
-  Operands(device::Backend& backend, bool float8) : backend_(backend), float8_(float8) {}
-
-  Tensor compute(int64_t rows, int64_t cols) { return make(backend_.compute_dtype(), rows, cols); }
-  Tensor master(int64_t rows, int64_t cols) { return make(backend_.master_dtype(), rows, cols); }
-  // Numbers around 1, as inverse deviations are.
-  Tensor positive(int64_t cols) { return make(backend_.master_dtype(), 1, cols, 1.0f); }
-  template <typename T>
-  T* zeros() {
-    return buffers_.emplace_back(backend_, sizeof(T)).template as<T>();
-  }
-  // What a GEMM reads; `float8_dtype`: its dtype in FP8.
-  ConstTensor operand(DType float8_dtype, int64_t rows, int64_t cols) {
-    const Copied both = copied(float8_dtype, rows, cols);
-    if (!float8_) return both.tensor;
-    backend_.round_to_float8(kCompute, {both.tensor, both.copy});
-    return both.copy.data;
-  }
-  // An output that a GEMM reads, and others.
-  Copied copied(DType float8_dtype, int64_t rows, int64_t cols) {
-    Copied both{.tensor = compute(rows, cols)};
-    if (!float8_) return both;
-    const float scale[2] = {256.0f, 1.0f / 256.0f};
-    auto* scale_memory = zeros<float[2]>();
-    backend_.store(kCompute, scale_memory, scale, sizeof scale);
-    const auto bytes = static_cast<size_t>(rows * cols) * size_of(float8_dtype);
-    both.copy = {.data = {buffers_.emplace_back(backend_, bytes).data(), float8_dtype, rows, cols,
-                          *scale_memory},
-                 .amax = zeros<float>()};
-    return both;
-  }
-  // One that nothing but GEMMs read.
-  Copied only_for_gemms(DType float8_dtype, int64_t rows, int64_t cols) {
-    Copied result = copied(float8_dtype, rows, cols);
-    if (float8_) result.tensor.data = nullptr;
-    return result;
-  }
-
- private:
-  Tensor make(DType dtype, int64_t rows, int64_t cols, float mean = 0.0f) {
-    const auto bytes = static_cast<size_t>(rows * cols) * size_of(dtype);
-    const Tensor tensor{buffers_.emplace_back(backend_, bytes).data(), dtype, rows, cols};
-    fill_normal(backend_, tensor, mean, 0.05f, buffers_.size());
-    return tensor;
-  }
-
-  device::Backend& backend_;
-  bool float8_;
-  std::list<device::Buffer> buffers_;
-};
-
-double bytes_of(std::initializer_list<ConstTensor> tensors) {
-  double bytes = 0;
-  for (const ConstTensor& tensor : tensors) {
-    if (tensor) bytes += static_cast<double>(tensor.bytes());
-  }
-  return bytes;
-}
 
 class Bench {
  public:
