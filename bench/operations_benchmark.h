@@ -16,6 +16,7 @@ namespace strata::bench {
 struct OperationsBenchmarkOptions {
   int rounds = 7;                  // of every operation; medians count
   int64_t micro_batch_tokens = 0;  // 0: batch.micro_batch sequences, whatever their tokens
+  int32_t length = 0;              // of every sequence; 0: MLPerf Wikipedia's mix
   std::string only;                // operations whose names begin like this
 };
 
@@ -46,8 +47,8 @@ struct OperationsBenchmark {
   }
 };
 
-// On one rank, over random numbers and MLPerf Wikipedia's mix of lengths. `describe` is told the
-// name of what comes next. Throws Error for several ranks.
+// On one rank, over random numbers. `describe` is told the name of what comes next. Throws Error for
+// several ranks and for a length that the model has no positions for.
 OperationsBenchmark benchmark_operations(const config::RunConfig& config,
                                          const OperationsBenchmarkOptions& options,
                                          const training::Ranks& ranks,

@@ -73,6 +73,22 @@ TEST_F(OperationsBenchmarkTest, OnlyWhatWasAskedForIsMeasured) {
   EXPECT_THROW(only("attentions"), Error);
 }
 
+TEST_F(OperationsBenchmarkTest, SequencesMayAllBeOfOneLength) {
+  const auto lengths = [&](int64_t tokens, int32_t length) {
+    return benchmark_operations(
+        training::tiny_run(3),
+        {.rounds = 1, .micro_batch_tokens = tokens, .length = length, .only = "attention_forward"},
+        training::Ranks{*communicator_}, [](const std::string&) {});
+  };
+  EXPECT_EQ(lengths(200, 64).lengths, (std::vector<int32_t>{64, 64, 64}));
+  EXPECT_EQ(lengths(200, 64).tokens, 192);
+  EXPECT_EQ(lengths(20, 64).lengths, (std::vector<int32_t>{64}));
+  EXPECT_EQ(lengths(0, 32).lengths, (std::vector<int32_t>{32, 32, 32}));
+  // Two products of 32 x 32 scores for each of three sequences and 64 hidden units.
+  EXPECT_DOUBLE_EQ(lengths(0, 32).operations.front().flops, 2 * 2.0 * 64 * 3 * 32 * 32);
+  EXPECT_THROW(lengths(0, 513), Error);
+}
+
 TEST_F(OperationsBenchmarkTest, SeveralRanksAreRefused) {
   comm::MirrorCommunicator two;
   EXPECT_THROW(benchmark_operations(training::tiny_run(2), {}, training::Ranks{two},
