@@ -27,6 +27,18 @@ BertConfig tiny() {
   return config;
 }
 
+// The quickstart's: all-MiniLM-L6-v2, without dropout.
+BertConfig minilm() {
+  BertConfig config;
+  config.hidden_size = 384;
+  config.layers = 6;
+  config.heads = 12;
+  config.intermediate_size = 1536;
+  config.hidden_dropout = 0;
+  config.attention_dropout = 0;
+  return config;
+}
+
 // For a message. The library writes what lies inside a value by calling itself, however deep.
 std::string shown(const json& value) {
   return value.is_structured() ? fmt::format("an {}", value.type_name()) : value.dump();
@@ -154,6 +166,7 @@ std::string differences(const std::string& is, const std::string& was) {
 
 BertConfig load_bert_config(const std::string& source) {
   const BertConfig config = source == "bert-large" ? bert_large()
+                            : source == "minilm"   ? minilm()
                             : source == "tiny"     ? tiny()
                                                    : read_config_file(source);
   validate(config, source);

@@ -27,9 +27,10 @@ struct BertConfig {
   int64_t head_size() const { return hidden_size / heads; }
 };
 
-// `source`: a preset, "bert-large" (the benchmark's model) or "tiny" (2 layers, hidden 64, for
-// tests), or the path of a config.json / bert_config.json as Google and Hugging Face write them.
-// Throws Error naming file, key and value where a key is missing, of the wrong type or impossible.
+// `source`: a preset, "bert-large" (the benchmark's model), "minilm" (the quickstart's) or "tiny"
+// (2 layers, hidden 64, for tests), or the path of a config.json / bert_config.json as Google and
+// Hugging Face write them. Throws Error naming file, key and value where a key is missing, of the
+// wrong type or impossible.
 BertConfig load_bert_config(const std::string& source);
 
 // Throws Error naming `source` and the key where the shape cannot be run: hidden_size not heads x

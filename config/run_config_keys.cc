@@ -77,11 +77,11 @@ ConfigSection model_section() {
   return section(
       "model", "Which model, and the weights it starts from.",
       {required(
-           key("config", get, &S::config, PresetOrPath{{"bert-large", "tiny"}},
+           key("config", get, &S::config, PresetOrPath{{"bert-large", "minilm", "tiny"}},
                "The model's shape: a `config.json` or `bert_config.json`, or a preset. "
                "`bert-large` is MLPerf's model, with GELU in the tanh form as its reference has "
-               "it; in files that is `gelu_new`, and `gelu` the exact one. `tiny` is for "
-               "tests.")),
+               "it; in files that is `gelu_new`, and `gelu` the exact one. `minilm` is the "
+               "quickstart's, without dropout. `tiny` is for tests.")),
        key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
            "WordPiece vocabulary, one piece a line. Its size must be the model's."),
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},

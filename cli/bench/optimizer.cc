@@ -107,9 +107,10 @@ void add_bench_optimizer(CLI::App& bench) {
       "7");
   CLI::Option* model =
       command
-          ->add_option("--model", options->model,
-                       "bert-large, tiny, or a model's config.json; one that fits into the caches "
-                       "measures them")
+          ->add_option(
+              "--model", options->model,
+              "bert-large, minilm, tiny, or a model's config.json; one that fits into the caches "
+              "measures them")
           ->capture_default_str();
   command
       ->add_option("--config", options->config,

@@ -45,6 +45,19 @@ TEST(ConfigPresets, BertLargeIsTheBenchmarksModel) {
   EXPECT_FLOAT_EQ(config.hidden_dropout, 0.1f);
 }
 
+TEST(ConfigPresets, MinilmIsTheQuickstartsModelWithoutDropout) {
+  const BertConfig config = load_bert_config("minilm");
+  EXPECT_EQ(config.vocab_size, 30522);
+  EXPECT_EQ(config.hidden_size, 384);
+  EXPECT_EQ(config.layers, 6);
+  EXPECT_EQ(config.heads, 12);
+  EXPECT_EQ(config.intermediate_size, 1536);
+  EXPECT_EQ(config.max_positions, 512);
+  EXPECT_EQ(config.activation, device::Activation::kGelu);
+  EXPECT_EQ(config.hidden_dropout, 0);
+  EXPECT_EQ(config.attention_dropout, 0);
+}
+
 TEST(ConfigPresets, TinyIsSmallAndTakesTheBenchmarksVocabulary) {
   const BertConfig config = load_bert_config("tiny");
   EXPECT_EQ(config.layers, 2);
