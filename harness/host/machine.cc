@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -58,12 +60,26 @@ std::string counted(const std::vector<std::string>& texts) {
   return result;
 }
 
+constexpr std::string_view kInstructionSets[] = {
+    "avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_int8", "amx_bf16", "amx_fp16"};
+
+std::vector<std::string> instruction_sets_of(const std::string& flags) {
+  std::istringstream words(flags);
+  const std::set<std::string> all{std::istream_iterator<std::string>(words), {}};
+  std::vector<std::string> sets;
+  for (const std::string_view set : kInstructionSets) {
+    if (all.contains(std::string(set))) sets.emplace_back(set);
+  }
+  return sets;
+}
+
 void read_processors(const fs::path& root, Machine& machine) {
   std::ifstream file = open_to_read(root / "proc/cpuinfo");
   std::set<std::string> sockets;
   std::set<std::string> cores;
   std::string socket;
   std::string line;
+  std::string vendor, family, model;
   double mhz = 0;
   int processors = 0;
   while (read_line(file, line)) {
@@ -73,9 +89,18 @@ void read_processors(const fs::path& root, Machine& machine) {
     const std::string value = trimmed(line.substr(colon + 1));
     if (name == "processor") ++processors;
     if (name == "model name") machine.processor_model = value;
+    if (name == "vendor_id") vendor = value;
+    if (name == "cpu family") family = value;
+    if (name == "model") model = value;
+    if (name == "flags" && machine.instruction_sets.empty()) {
+      machine.instruction_sets = instruction_sets_of(value);
+    }
     if (name == "cpu MHz") mhz = std::max(mhz, number_in(value));
     if (name == "physical id") sockets.insert(socket = value);
     if (name == "core id") cores.insert(socket + ":" + value);
+  }
+  if (!vendor.empty() && !family.empty()) {
+    machine.processor_family = fmt::format("{} family {} model {}", vendor, family, model);
   }
   machine.processors = std::max(1, processors);
   machine.sockets = std::max<int>(1, static_cast<int>(sockets.size()));

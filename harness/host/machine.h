@@ -3,12 +3,16 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace strata::harness {
 
 // One node. A text is empty where the machine does not tell.
 struct Machine {
   std::string processor_model;
+  std::string processor_family;  // "AuthenticAMD family 26 model 2": what hides behind other names
+  // Of avx2, avx512f, avx512_bf16, avx512_fp16, amx_int8, amx_bf16, amx_fp16, as Linux calls them.
+  std::vector<std::string> instruction_sets;
   int sockets = 1;
   int cores = 1;       // physical, of the node
   int processors = 1;  // logical, of the node

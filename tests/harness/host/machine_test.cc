@@ -37,6 +37,20 @@ TEST_F(MachineTest, TwoSocketsOfTwoCoresWithTwoThreads) {
   EXPECT_EQ(machine.frequency, "2.00 GHz");
 }
 
+TEST_F(MachineTest, FamilyAndInstructionSetsOfTheProcessor) {
+  file("proc/cpuinfo",
+       "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n"
+       "model name\t: AMD EPYC\nflags\t\t: fpu avx512_bf16 avx avx2 avx512f avx512_bf16x\n");
+  const Machine machine = inspect_machine(directory_);
+  EXPECT_EQ(machine.processor_model, "AMD EPYC");
+  EXPECT_EQ(machine.processor_family, "AuthenticAMD family 26 model 2");
+  EXPECT_EQ(machine.instruction_sets,
+            (std::vector<std::string>{"avx2", "avx512f", "avx512_bf16"}));
+  file("proc/cpuinfo", processor(0, 0));
+  EXPECT_EQ(inspect_machine(directory_).processor_family, "");
+  EXPECT_TRUE(inspect_machine(directory_).instruction_sets.empty());
+}
+
 TEST_F(MachineTest, TheRestOfTheNode) {
   file("proc/meminfo", "MemTotal:       24684084 kB\nMemFree: 1 kB\n");
   file("etc/os-release", "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
