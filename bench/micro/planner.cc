@@ -1,0 +1,31 @@
+#include "bench/micro/micro.h"
+#include "loadbalance/plans/batch_plan.h"
+
+namespace strata::bench::micro {
+namespace {
+
+// One step's plan, as every rank makes it.
+void plan_step(benchmark::State& state, const std::string& strategy) {
+  const auto histogram = loadbalance::in_proportion(loadbalance::mlperf_wikipedia_histogram(),
+                                                    static_cast<uint64_t>(state.range(0)));
+  const loadbalance::PlanOptions options{.strategy = strategy,
+                                         .ranks = static_cast<int>(state.range(1)),
+                                         .batch_per_rank = static_cast<int>(state.range(2))};
+  const auto plan = loadbalance::make_batch_plan(options, histogram);
+  for (auto _ : state) benchmark::DoNotOptimize(plan->next_step().data());
+  state.SetItemsProcessed(state.iterations() * state.range(1) * state.range(2));
+}
+
+}  // namespace
+
+void add_planner() {
+  for (const std::string& strategy : loadbalance::strategies()) {
+    benchmark::RegisterBenchmark(("plan_step/" + strategy).c_str(), plan_step, strategy)
+        ->ArgNames({"samples", "ranks", "batch"})
+        ->Args({156'725'653, 8, 56})
+        ->Args({156'725'653, 1024, 2})
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
+}  // namespace strata::bench::micro
