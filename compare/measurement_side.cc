@@ -45,6 +45,39 @@ void collect(const ordered_json& value, const std::string& name, int depth, Meas
   }
 }
 
+bool is_of_google_benchmark(const ordered_json& document) {
+  const auto benchmarks = document.find("benchmarks");
+  return document.contains("context") && benchmarks != document.end() && benchmarks->is_array();
+}
+
+double seconds_of(std::string_view unit) {
+  if (unit == "ns") return 1e-9;
+  if (unit == "us") return 1e-6;
+  if (unit == "ms") return 1e-3;
+  if (unit == "s") return 1;
+  fail("a time in {}", unit);
+}
+
+// Of every repetition the time that Google Benchmark makes rates of: the processor's, or the
+// clock's where the name says so.
+void collect_google_benchmarks(const ordered_json& document, MeasurementSide& side) {
+  if (const auto& context = document["context"]; context.contains("host_name")) {
+    collect(context["host_name"], "host_name", 0, side);
+  }
+  for (const ordered_json& each : document["benchmarks"]) {
+    const std::string name = each.at("name").get<std::string>();
+    if (each.value("run_type", "iteration") != "iteration") continue;  // a mean of others
+    if (each.value("error_occurred", false)) {
+      fail("{} failed: {}", name, each.value("error_message", "no reason is given"));
+    }
+    const bool clock =
+        name.find("/real_time") != name.npos || name.find("/manual_time") != name.npos;
+    side.numbers[name + ".seconds"].push_back(
+        each.at(clock ? "real_time" : "cpu_time").get<double>() *
+        seconds_of(each.at("time_unit").get<std::string>()));
+  }
+}
+
 void read_documents(const fs::path& file, MeasurementSide& side) {
   std::istringstream text(read_file(file, kMostBytes));
   while (text >> std::ws, text.peek() != std::istringstream::traits_type::eof()) {
@@ -61,8 +94,9 @@ void read_documents(const fs::path& file, MeasurementSide& side) {
            offset);
     }
     try {
-      collect(document, "", 0, side);
-    } catch (const Error& error) {
+      is_of_google_benchmark(document) ? collect_google_benchmarks(document, side)
+                                       : collect(document, "", 0, side);
+    } catch (const std::exception& error) {
       fail("{}: offset {}: {}", file.string(), offset, error.what());
     }
     ++side.documents;
@@ -97,8 +131,8 @@ Better better_of(std::string_view name) {
   for (const std::string_view part : {"formula", "deviation", "closed_form", "paper"}) {
     if (name.find(part) != name.npos) return Better::kNeither;
   }
-  for (const std::string_view part :
-       {"per_second", "share_of_peak", "share_of_matrix_peak", "hidden_share"}) {
+  for (const std::string_view part : {"per_second", "share_of_peak", "share_of_matrix_peak",
+                                      "share_of_copy_peak", "hidden_share"}) {
     if (name.find(part) != name.npos) return Better::kHigher;
   }
   for (const std::string_view part : {"seconds", "bytes", "imbalance", "step_increase", "error"}) {

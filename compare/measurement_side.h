@@ -1,4 +1,5 @@
-// Sides that are what `strata bench ... --json` printed, once or many times.
+// Sides that are what `strata bench ... --json` or a program of Google Benchmark printed, once or
+// many times.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +13,9 @@
 namespace strata::compare {
 
 // Numbers and texts by their place in the JSON, such as "modes.none.step_seconds": a value a
-// document that has it. Objects in arrays are called by their first text, or by their place.
+// document that has it. Objects in arrays are called by their first text, or by their place. Of
+// Google Benchmark's JSON only the times: "NAME.seconds", the processor's, or the clock's where the
+// benchmark's name says so; a value a repetition.
 struct MeasurementSide {
   std::string name;
   size_t documents = 0;

@@ -33,6 +33,41 @@ TEST(MeasurementSideTest, ReadsTheJsonFilesOfAFolder) {
   EXPECT_EQ(read_measurement_side(folder.path() / "runs").documents, 2u);
 }
 
+constexpr char kGoogleBenchmark[] = R"({"context": {"date": "today", "host_name": "here",
+  "executable": "a", "num_cpus": 2, "caches": [{"type": "Data", "size": 1}], "load_avg": [1]},
+  "benchmarks": [
+    {"name": "adam/elements:8", "run_name": "adam/elements:8", "run_type": "iteration",
+     "iterations": 7, "real_time": 9.0, "cpu_time": 4.0, "time_unit": "us", "bytes_per_second": 3},
+    {"name": "step/real_time", "run_type": "iteration", "iterations": 2, "real_time": 2.0,
+     "cpu_time": 1.0, "time_unit": "ms"},
+    {"name": "adam/elements:8_mean", "run_type": "aggregate", "aggregate_name": "mean",
+     "real_time": 9.0, "cpu_time": 4.0, "time_unit": "us"}]})";
+
+TEST(MeasurementSideTest, TakesTheTimesOfGoogleBenchmark) {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.json", std::string(kGoogleBenchmark) + kGoogleBenchmark);
+  const MeasurementSide side = read_measurement_side(file);
+  EXPECT_EQ(side.documents, 2u);
+  ASSERT_EQ(side.numbers.size(), 2u);
+  EXPECT_EQ(side.numbers.at("adam/elements:8.seconds"), (std::vector<double>{4e-6, 4e-6}));
+  EXPECT_EQ(side.numbers.at("step/real_time.seconds"), (std::vector<double>{2e-3, 2e-3}));
+  EXPECT_EQ(side.texts, (std::map<std::string, std::string>{{"host_name", "here"}}));
+}
+
+TEST(MeasurementSideTest, RefusesABenchmarkThatFailed) {
+  const TemporaryFolder folder;
+  const auto failed = folder.write("failed.json", R"({"context": {}, "benchmarks": [
+    {"name": "rules", "error_occurred": true, "error_message": "no log"}]})");
+  EXPECT_NE(error_of([&] { read_measurement_side(failed); }).find("rules failed: no log"),
+            std::string::npos);
+  const auto broken = folder.write("broken.json", R"({"context": {}, "benchmarks": [{"a": 1}]})");
+  EXPECT_NE(error_of([&] { read_measurement_side(broken); }).find("broken.json: offset 0: "),
+            std::string::npos);
+  const auto unit = folder.write("unit.json", R"({"context": {}, "benchmarks": [
+    {"name": "a", "cpu_time": 1, "time_unit": "h"}]})");
+  EXPECT_NE(error_of([&] { read_measurement_side(unit); }).find("a time in h"), std::string::npos);
+}
+
 TEST(MeasurementSideTest, NamesFileAndOffsetOfWhatIsNoObject) {
   const TemporaryFolder folder;
   const auto broken = folder.write("broken.json", R"({"a": 1} {"a": )");
