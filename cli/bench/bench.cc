@@ -9,6 +9,7 @@ void add_bench_command(CLI::App& app, int&) {
   bench->require_subcommand(1);
   add_bench_step(*bench);
   add_bench_operations(*bench);
+  add_bench_machine(*bench);
   add_bench_balance(*bench);
   add_bench_overlap(*bench);
   add_bench_plan(*bench);

@@ -8,6 +8,7 @@ namespace strata::cli {
 void add_bench_accumulation(CLI::App& bench);
 void add_bench_layer_drop(CLI::App& bench);
 void add_bench_step(CLI::App& bench);
+void add_bench_machine(CLI::App& bench);
 void add_bench_operations(CLI::App& bench);
 void add_bench_balance(CLI::App& bench);
 void add_bench_overlap(CLI::App& bench);

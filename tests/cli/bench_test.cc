@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -207,6 +208,41 @@ TEST(BenchBalance, WhatCannotBePlannedIsNamed) {
 }
 
 class BenchWithData : public SmallBenchmark {};
+
+TEST_F(BenchWithData, AMachinesRowsArePrintedFromItsJson) {
+  std::vector<std::string> arguments = {"bench",    "machine", "--models",  "tiny", "--steps", "1",
+                                        "--rounds", "1",       "--threads", "1",    "--json"};
+  const auto measure = [&](const std::string& tokens) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), {"--tokens", tokens});
+    const ProcessResult measured = strata(all);
+    EXPECT_EQ(measured.exit_code, 0) << measured.err;
+    return measured.out;
+  };
+  json first = json::parse(measure("64"));
+  first["steps"][0]["model_flops_per_second"] = 3e9;
+  first["steps"][0]["matrix_peak_flops_per_second"] = 4e9;
+  first["processor"]["model"] = "Some CPU";
+  first["matrix_peak_flops_per_second"] = {{"fp32", 2e11}, {"bf16", nullptr}};
+  write_file_atomically(path("first.json"), first.dump());
+  write_file_atomically(path("second.json"), measure("100"));
+  const ProcessResult rows =
+      strata({"bench", "machine", "--from", path("first.json"), path("second.json")});
+  ASSERT_EQ(rows.exit_code, 0) << rows.err;
+  EXPECT_NE(rows.out.find("| tiny, 64 tokens | tiny, 100 tokens |"), std::string::npos) << rows.out;
+  const std::string row = rows.out.substr(rows.out.find("| Some CPU"));
+  EXPECT_NE(row.find(" | 200, - | "), std::string::npos) << row;
+  EXPECT_NE(row.find(" | 75 % | - | "), std::string::npos) << row;
+  EXPECT_EQ(std::ranges::count(rows.out, '\n'), 4);
+  // What is printed can be read again.
+  const ProcessResult again = strata({"bench", "machine", "--from", path("first.json"), "--json"});
+  EXPECT_EQ(json::parse(again.out)["processor"], first["processor"]);
+  EXPECT_EQ(json::parse(again.out)["steps"][0]["share_of_matrix_peak"], 0.75);
+
+  write_file_atomically(path("other.json"), R"({"processor": {}})");
+  expect_refusal(strata({"bench", "machine", "--from", path("other.json")}),
+                 {"other.json", "is not what 'strata bench machine --json' prints"});
+}
 
 TEST_F(BenchWithData, BalanceTakesTheLengthsOfADataSet) {
   const ProcessResult result = run(balance({"--lengths", path("data/train.hdf5"), "--ranks", "2",

@@ -73,6 +73,8 @@ TEST_F(Json, OfBenchFitsTheirSchemas) {
                     2);
   expect_bench_fits("balance", {"--ranks", "2", "--steps", "2", "--samples", "1000"});
   expect_bench_fits("cost", {"--config", path("run.yaml"), "--rounds", "1", "--tokens", "256"});
+  expect_bench_fits("machine", {"--models", "tiny", "--tokens", "100,200", "--steps", "1",
+                                "--rounds", "1", "--threads", "1"});
   expect_bench_fits("operations", {"--config", tiny, "--steps", "1", "--tokens", "100"});
   expect_bench_fits("optimizer", {"--model", "tiny", "--rounds", "1"});
   expect_bench_fits("accumulation", {"--trials", "2"});
