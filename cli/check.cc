@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/progress.h"
+#include "cli/rule_options.h"
 #include "compliance/checks/check_log.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/package.h"
@@ -313,10 +314,7 @@ CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int
 }
 
 void add_ruleset(CLI::App& command, CheckOptions& options) {
-  command.add_option("--ruleset", options.ruleset,
-                     "Round whose rules apply, such as 2.1.0 (default: inferred)");
-  command.add_option("--usage", options.usage, "training or hpc (default: inferred)")
-      ->check(CLI::IsMember({"training", "hpc"}));
+  add_ruleset_options(command, options.ruleset, options.usage);
 }
 
 void add_rules(CLI::App& command, CheckOptions& options) {

@@ -14,7 +14,9 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/unknown_command.h"
+#include "cli/manual/unknown_command.h"
+#include "cli/manual/usage.h"
+#include "cli/manual/version.h"
 
 namespace {
 
@@ -76,7 +78,9 @@ int parse_and_run(int argc, char** argv) {
       "Start with scripts/quickstart.sh, or 'strata COMMAND --help'."};
   app.name("strata");
   app.require_subcommand(1);
-  app.set_version_flag("--version", STRATA_VERSION);
+  app.set_version_flag("--version", strata::cli::version_text,
+                       "Version, commit, instruction sets of this machine, libraries");
+  app.failure_message(strata::cli::usage_error);
   int exit_code = 0;
 #ifdef STRATA_TRAINING
   strata::cli::add_train_command(app, exit_code);

@@ -26,13 +26,6 @@ constexpr char kOutput[] =
     "The picture: .svg, .png or .pdf, drawn by gnuplot; .gp: gnuplot's script, data included";
 constexpr char kBenchmark[] = "Of this benchmark alone, such as bert";
 
-template <typename Items, typename BenchmarkOf>
-void keep_benchmark(Items& items, const std::string& benchmark, const BenchmarkOf& benchmark_of) {
-  if (benchmark.empty()) return;
-  std::erase_if(items, [&](const auto& item) { return benchmark_of(item) != benchmark; });
-  if (items.empty()) fail("no runs of the benchmark '{}' among these", benchmark);
-}
-
 // `says_so`: what is in the picture and what is not.
 void draw(const results::Plot& plot, const std::string& output, bool says_so) {
   results::draw(plot.picture, output);
@@ -111,13 +104,11 @@ void add_curves_command(CLI::App& plot, int& exit_code) {
 struct ScoresCommand {
   ScoreInput input;
   std::string output;
-  std::string benchmark;
 };
 
 int plot_scores(const ScoresCommand& command) {
   compliance::ListingProblems problems;
-  std::vector<results::Score> scores = read_scores(command.input, problems);
-  keep_benchmark(scores, command.benchmark, results::benchmark_of);
+  const std::vector<results::Score> scores = read_scores(command.input, problems);
   draw(results::plot_scores(scores), command.output, true);
   refuse(problems);
   return 0;
@@ -130,7 +121,6 @@ void add_scores_command(CLI::App& plot, int& exit_code) {
   const auto options = std::make_shared<ScoresCommand>();
   add_score_options(*command, options->input);
   command->add_option("-o,--output", options->output, kOutput)->required();
-  command->add_option("--benchmark", options->benchmark, kBenchmark);
   command->callback([options, &exit_code] { exit_code = plot_scores(*options); });
 }
 

@@ -1,12 +1,21 @@
 // The options that say which scores are meant, for every command that reads some.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <set>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/listing.h"
 #include "cli/progress.h"
+#include "cli/rule_options.h"
 #include "results/score.h"
 
 namespace strata::cli {
@@ -18,15 +27,14 @@ struct ScoreRules {
 };
 
 struct ScoreInput {
-  std::string directory;
+  std::vector<std::string> directories;
+  std::string benchmark;
   ScoreRules rules;
 };
 
 // `rules` outlives the command's parsing.
 inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
-  command.add_option("--ruleset", rules.score.ruleset,
-                     "Round whose rules apply, such as 2.1.0 (default: inferred)");
-  command.add_option("--usage", rules.score.usage, "training or hpc (default: inferred)");
+  add_ruleset_options(command, rules.score.ruleset, rules.score.usage);
   command.add_option("--rules", rules.rules,
                      "Directory of rule files, such as the official checker's");
   command.add_option("--rcp", rules.rcp,
@@ -38,9 +46,10 @@ inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
 // `input` outlives the command's parsing.
 inline void add_score_options(CLI::App& command, ScoreInput& input) {
   command
-      .add_option("DIR", input.directory,
-                  "A round, a submitter, a system or a folder of result_N.txt")
+      .add_option("DIR", input.directories,
+                  "Rounds, submitters, systems or folders of result_N.txt")
       ->required();
+  command.add_option("--benchmark", input.benchmark, "Of this benchmark alone, such as bert");
   add_rule_options(command, input.rules);
 }
 
@@ -55,11 +64,43 @@ inline results::ScoreOptions score_options(const ScoreRules& rules, Progress& pr
   return options;
 }
 
-// Throws Error where there is nothing to score.
+// Leaves the items of one benchmark, all where it is empty. Throws Error where none is left.
+template <typename Items, typename BenchmarkOf>
+void keep_benchmark(Items& items, const std::string& benchmark, const BenchmarkOf& benchmark_of) {
+  if (benchmark.empty()) return;
+  std::erase_if(items, [&](const auto& item) { return benchmark_of(item) != benchmark; });
+  if (items.empty()) fail("no runs of the benchmark '{}' among these", benchmark);
+}
+
+// A folder that lies in several of the directories is there once. Of a directory without scores the
+// reason is added to `problems`; throws Error where none has any.
 inline std::vector<results::Score> read_scores(const ScoreInput& input,
                                                compliance::ListingProblems& problems) {
   Progress progress("scoring logs");
-  return results::score_directory(input.directory, score_options(input.rules, progress, problems));
+  const results::ScoreOptions options = score_options(input.rules, progress, problems);
+  if (input.directories.size() == 1) {
+    auto scores = results::score_directory(input.directories.front(), options);
+    keep_benchmark(scores, input.benchmark, results::benchmark_of);
+    return scores;
+  }
+  std::vector<results::Score> all;
+  std::set<std::filesystem::path> known;
+  std::vector<std::string> empty;
+  for (const std::string& directory : input.directories) {
+    try {
+      for (results::Score& score : results::score_directory(directory, options)) {
+        std::error_code ignored;
+        if (known.insert(std::filesystem::weakly_canonical(score.folder.path, ignored)).second)
+          all.push_back(std::move(score));
+      }
+    } catch (const Error& error) {
+      empty.push_back(error.what());
+    }
+  }
+  if (all.empty()) fail("{}", fmt::join(empty, "\nstrata: "));
+  problems.insert(problems.end(), empty.begin(), empty.end());
+  keep_benchmark(all, input.benchmark, results::benchmark_of);
+  return all;
 }
 
 }  // namespace strata::cli

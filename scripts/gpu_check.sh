@@ -38,7 +38,7 @@ gpu=$(timeout -k 10 60 nvidia-smi --query-gpu=name,driver_version,compute_cap --
 [[ -n $gpu && $gpu != *'No devices were found'* ]] || give_up "nvidia-smi found no GPU${gpu:+: $gpu}"
 gpu=${gpu%%$'\n'*}
 capability=${gpu##*, }
-version=$(timeout -k 10 60 "$strata" --version 2>&1) || true
+version=$(timeout -k 10 60 "$strata" --version 2>&1 | sed -n '1s/^strata //p;2s/^/, /p' | tr -d '\n') || true
 [[ ! -f $root/VERSION ]] || version+=", $(head -n 1 "$root/VERSION")"
 mkdir -p "$(dirname "$output")"
 work=$(mktemp -d)

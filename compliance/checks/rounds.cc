@@ -173,6 +173,11 @@ std::vector<std::string_view> known_rulesets(std::string_view usage) {
   return names;
 }
 
+std::string full_ruleset(std::string ruleset) {
+  static const std::regex kTwoNumbers(R"(\d{1,3}\.\d{1,3})");
+  return std::regex_match(ruleset, kTwoNumbers) ? ruleset + ".0" : ruleset;
+}
+
 int compare_versions(std::string_view a, std::string_view b) {
   const auto next_number = [](std::string_view& text) {
     int number = 0;

@@ -18,6 +18,8 @@ const std::vector<std::string_view>& round_benchmarks(std::string_view usage,
                                                       std::string_view ruleset);
 // The rulesets of a usage, oldest first.
 std::vector<std::string_view> known_rulesets(std::string_view usage);
+// "5.0.0" for "5.0"; anything else as it is.
+std::string full_ruleset(std::string ruleset);
 // -1, 0 or 1 as version `a` is below, equal to or above `b`.
 int compare_versions(std::string_view a, std::string_view b);
 // How many of a benchmark's runs are dropped at either end of an olympic mean, and may fail to

@@ -23,6 +23,7 @@ const fs::path kRoot = STRATA_SOURCE_DIR;
 const std::vector<std::string> kOrder = {
     "cli/bench",
     "cli",
+    "cli/manual",
     "bench/micro",
     "bench",
     "search/jobs",

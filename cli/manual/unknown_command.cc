@@ -1,4 +1,4 @@
-#include "cli/unknown_command.h"
+#include "cli/manual/unknown_command.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,0 +1,41 @@
+// The tools as a user runs them, on a submission of one run that passes.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "tests/cli/process.h"
+#include "tests/compliance/bert_log.h"
+
+namespace strata::cli {
+
+using ::strata::testing::BertLog;
+
+class Tools : public ::testing::Test {
+ protected:
+  Tools() { write_run("good", 0, BertLog::passing()); }
+
+  static std::string run_name(int number) { return "result_" + std::to_string(number) + ".txt"; }
+  std::string write_run(const std::string& system, int number, const BertLog& log) {
+    return folder_.write("Acme/results/" + system + "/bert/" + run_name(number), log.text())
+        .string();
+  }
+  std::string path(const std::string& name = "") const { return (folder_.path() / name).string(); }
+  // With a limit that only a hang reaches.
+  static ProcessResult strata(std::vector<std::string> words) {
+    words.insert(words.begin(), STRATA_BINARY);
+    return run(words, {}, std::chrono::seconds(60));
+  }
+  // `redirection` as a shell takes it.
+  static ProcessResult strata_to(const std::string& words, const std::string& redirection) {
+    return run({"sh", "-c", std::string(STRATA_BINARY) + " " + words + " " + redirection}, {},
+               std::chrono::seconds(60));
+  }
+
+  ::strata::testing::TemporaryFolder folder_;
+};
+
+}  // namespace strata::cli
