@@ -53,11 +53,6 @@ struct CheckOptions {
   bool json = false;
 };
 
-std::unique_ptr<RuleStore> open_rules(const CheckOptions& options) {
-  return options.rules.empty() ? std::make_unique<RuleStore>()
-                               : std::make_unique<RuleStore>(options.rules);
-}
-
 int exit_code_of(Outcome outcome) { return outcome == Outcome::kFailed ? 1 : 0; }
 
 int print_sections(const std::vector<Section>& sections, bool json) {
@@ -87,7 +82,7 @@ std::vector<fs::path> expand(const std::vector<std::string>& paths, ListingProbl
 }
 
 int check_logs(const CheckOptions& options) {
-  const auto rules = open_rules(options);
+  const auto rules = compliance::open_rules(options.rules);
   ListingProblems problems;
   const std::vector<fs::path> files = expand(options.paths, problems);
   std::vector<LogVerdict> verdicts(files.size());
@@ -159,7 +154,8 @@ compliance::PackageOptions package_options(const CheckOptions& options, const st
   out.usage = choice.usage;
   out.ruleset = choice.ruleset;
   out.werror = options.werror;
-  out.rcp = options.rcp;
+  out.rcp = directory_of(options.rcp);
+  out.other_rcp = compliance::installed_points(options.rcp);
   out.rcp_pass = rcp_pass(options);
   out.threads = options.threads;
   out.progress = [&progress](size_t done, size_t total) { progress.update(done, total); };
@@ -167,7 +163,7 @@ compliance::PackageOptions package_options(const CheckOptions& options, const st
 }
 
 int check_packages(const CheckOptions& options, bool whole_round) {
-  const auto rules = open_rules(options);
+  const auto rules = compliance::open_rules(options.rules);
   std::vector<compliance::PackageVerdict> packages;
   {
     Progress progress("checking logs");
@@ -227,6 +223,7 @@ constexpr std::string_view kNoLogs = "no result_*.txt under it";
 
 int check_rcp(const CheckOptions& options) {
   const auto choice = choose_ruleset(options, options.paths.front());
+  const auto others = compliance::installed_points(options.rcp);
   return check_folders(
       options, "",
       [&](const ResultFolder& folder) {
@@ -242,8 +239,13 @@ int check_rcp(const CheckOptions& options) {
               path.filename().string(), log.bad_line_count(),
               log.line_number(log.bad_lines().front().offset), log.bad_lines().front().reason));
         }
-        const auto verdict = compliance::check_rcp(compliance::combine(runs), options.rcp,
-                                                   choice.usage, choice.ruleset, rcp_pass(options));
+        const auto verdict =
+            compliance::check_rcp(compliance::combine(runs), directory_of(options.rcp),
+                                  choice.usage, choice.ruleset, rcp_pass(options), others);
+        if (!verdict.points.empty()) {
+          section.notes.push_back(fmt::format("points: {} (sha256 {})", verdict.points,
+                                              verdict.points_sha256.substr(0, 16)));
+        }
         if (verdict.outcome() == Outcome::kFailed) {
           section.errors.push_back(verdict.message);
         } else if (verdict.outcome() == Outcome::kPassed) {
@@ -318,16 +320,13 @@ void add_ruleset(CLI::App& command, CheckOptions& options) {
 }
 
 void add_rules(CLI::App& command, CheckOptions& options) {
-  command.add_option(
-      "--rules", options.rules,
-      "Directory of rule files, such as the official checker's (default: BERT's, built in)");
+  add_rules_option(command, options.rules);
   command.add_flag("--werror", options.werror, "Count warnings as errors");
   command.add_option("--threads", options.threads, "Threads that read logs (default: one a core)");
 }
 
 void add_rcp(CLI::App& command, CheckOptions& options) {
-  command.add_option("--rcp", options.rcp,
-                     "Directory of reference convergence points (default: BERT's, built in)");
+  add_rcp_option(command, options.rcp);
   command
       .add_option("--rcp-pass", options.rcp_pass,
                   "pruned: without dominated points (default), or full")

@@ -9,6 +9,8 @@ namespace strata::cli {
 
 void add_check_command(CLI::App& app, int& exit_code);
 void add_score_command(CLI::App& app, int& exit_code);
+void add_rules_command(CLI::App& app, int& exit_code);
+void add_rcp_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);
 void add_plan_command(CLI::App& app, int& exit_code);
 void add_plot_command(CLI::App& app, int& exit_code);

@@ -134,10 +134,8 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->needs(watches)
       ->check(CLI::Range(1, 3600));
   command->callback([options, &exit_code] {
-    options->input.score = options->rules.score;
-    options->input.score.rules = options->rules.rules;
-    options->input.score.rcp = options->rules.rcp;
-    options->page.rcp_directory = options->rules.rcp;
+    options->input.score = judged_by(options->rules);
+    options->page.rcp_directory = directory_of(options->rules.rcp);
     options->page.version = STRATA_VERSION;
     options->page.title = title_of(*options);
     options->page.sources = names_of(options->input.directories);

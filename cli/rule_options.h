@@ -5,6 +5,7 @@
 #include <string>
 
 #include "compliance/checks/rounds.h"
+#include "compliance/sources/installed.h"
 
 namespace strata::cli {
 
@@ -16,6 +17,27 @@ inline void add_ruleset_options(CLI::App& command, std::string& ruleset, std::st
       ->transform(compliance::full_ruleset);
   command.add_option("--usage", usage, "training or hpc (default: inferred)")
       ->check(CLI::IsMember({"training", "hpc"}));
+}
+
+// --rules; it outlives the command's parsing.
+inline CLI::Option* add_rules_option(CLI::App& command, std::string& rules) {
+  return command.add_option(
+      "--rules", rules,
+      "Directory of rule files, such as the official checker's, or built-in (default: BERT's, "
+      "built in, and for what those lack an installed mlperf_logging)");
+}
+
+// --rcp; it outlives the command's parsing.
+inline CLI::Option* add_rcp_option(CLI::App& command, std::string& rcp) {
+  return command.add_option(
+      "--rcp", rcp,
+      "Directory of reference convergence points, or built-in (default: BERT's, built in, and for "
+      "what those lack an installed mlperf_logging)");
+}
+
+// What --rules or --rcp names as a directory: nothing for what is built in.
+inline std::string directory_of(const std::string& given) {
+  return given == compliance::kBuiltIn ? "" : given;
 }
 
 }  // namespace strata::cli

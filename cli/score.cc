@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "cli/commands.h"
@@ -22,10 +24,21 @@ struct Options {
 void print_ruleset(const std::vector<results::Score>& scores) {
   for (const results::Score& score : scores) {
     if (score.ruleset.empty()) continue;
-    fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n\n", score.usage, score.ruleset,
+    fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n", score.usage, score.ruleset,
                score.ground);
     return;
   }
+}
+
+// A line for each rule set that judged.
+void print_rules(const std::vector<results::Score>& scores) {
+  std::set<std::string> rules;
+  for (const results::Score& score : scores) {
+    if (const auto judged_by = score.rules(); !judged_by.source.empty())
+      rules.insert(judged_by.text());
+  }
+  for (const std::string& one : rules) fmt::print("rules: {}\n", one);
+  fmt::print("\n");
 }
 
 int score(const Options& options) {
@@ -37,6 +50,7 @@ int score(const Options& options) {
     fmt::print("{}", results::score_json(scores));
   } else {
     if (options.input.rules.score.ruleset.empty()) print_ruleset(scores);
+    print_rules(scores);
     fmt::print("{}", results::score_table(scores));
   }
   refuse(problems);

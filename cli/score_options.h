@@ -35,10 +35,8 @@ struct ScoreInput {
 // `rules` outlives the command's parsing.
 inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
   add_ruleset_options(command, rules.score.ruleset, rules.score.usage);
-  command.add_option("--rules", rules.rules,
-                     "Directory of rule files, such as the official checker's");
-  command.add_option("--rcp", rules.rcp,
-                     "Directory of reference convergence points (default: BERT's, built in)");
+  add_rules_option(command, rules.rules);
+  add_rcp_option(command, rules.rcp);
   command.add_option("--threads", rules.score.threads,
                      "Threads that read logs (default: one a core)");
 }
@@ -53,12 +51,20 @@ inline void add_score_options(CLI::App& command, ScoreInput& input) {
   add_rule_options(command, input.rules);
 }
 
+// The options of scores that these rules and points mean.
+inline results::ScoreOptions judged_by(const ScoreRules& rules) {
+  results::ScoreOptions options = rules.score;
+  options.rules = directory_of(rules.rules);
+  options.rcp = directory_of(rules.rcp);
+  options.other_rcp = compliance::installed_points(rules.rcp);
+  options.find_installed = rules.rules != compliance::kBuiltIn;
+  return options;
+}
+
 // Folders that cannot be listed are added to `problems`; `progress` and it outlive the options.
 inline results::ScoreOptions score_options(const ScoreRules& rules, Progress& progress,
                                            compliance::ListingProblems& problems) {
-  results::ScoreOptions options = rules.score;
-  options.rules = rules.rules;
-  options.rcp = rules.rcp;
+  results::ScoreOptions options = judged_by(rules);
   options.problems = &problems;
   options.progress = [&](size_t done, size_t total) { progress.update(done, total); };
   return options;

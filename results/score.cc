@@ -16,6 +16,7 @@
 #include "base/statistics.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/log/python_digits.h"
+#include "compliance/sources/installed.h"
 #include "results/energy.h"
 
 namespace strata::results {
@@ -135,6 +136,7 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   if (times.start_ms && times.stop_ms && std::isfinite(*times.stop_ms - *times.start_ms)) {
     run.duration_ms = *times.stop_ms - *times.start_ms;
   }
+  run.rules = verdict.rules;
   if (verdict.outcome() == compliance::Outcome::kFailed) {
     for (const compliance::Finding& finding : verdict.errors) {
       if (run.broken_rules.size() < kMostBrokenRules) {
@@ -195,7 +197,8 @@ std::optional<double> mean_energy(const std::vector<RunScore>& runs, size_t fail
 
 // The factor on the score: what a review committee decided, else what the convergence check asks
 // for.
-void set_scaling(Score& score, const fs::path& rcp_directory) {
+void set_scaling(Score& score, const fs::path& rcp_directory,
+                 const std::vector<fs::path>& other_rcp) {
   std::vector<compliance::RunConvergence> runs;
   for (const RunScore& run : score.runs) runs.push_back(run.convergence);
   const auto folder = compliance::combine(runs);
@@ -203,7 +206,7 @@ void set_scaling(Score& score, const fs::path& rcp_directory) {
   score.held_to_rcp = score.system.division == "closed";
   if (score.held_to_rcp) {
     score.rcp = compliance::check_rcp(folder, rcp_directory, score.usage, score.ruleset,
-                                      compliance::RcpPass::kPruned);
+                                      compliance::RcpPass::kPruned, other_rcp);
   } else {
     score.rcp.message = "Only the closed division is held to reference convergence";
   }
@@ -324,6 +327,13 @@ std::vector<bool> runs_in_mean(const Score& score) {
   return in_mean;
 }
 
+compliance::RuleIdentity Score::rules() const {
+  for (const RunScore& run : runs) {
+    if (!run.rules.source.empty()) return run.rules;
+  }
+  return {};
+}
+
 std::string benchmark_of(const Score& score) {
   for (const RunScore& run : score.runs) {
     if (!run.convergence.benchmark.empty()) return run.convergence.benchmark;
@@ -377,8 +387,9 @@ std::optional<double> olympic_score(std::vector<double> times, size_t failed, in
 }
 
 std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions& options) {
-  const auto rules = options.rules.empty() ? std::make_unique<compliance::RuleStore>()
-                                           : std::make_unique<compliance::RuleStore>(options.rules);
+  const auto rules = compliance::open_rules(options.rules.empty() && !options.find_installed
+                                                ? compliance::kBuiltIn
+                                                : options.rules.string());
   std::vector<Score> scores;
   struct Job {
     size_t score;
@@ -413,7 +424,7 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
     if (options.progress) options.progress(++done, jobs.size());
   });
   for (Score& score : scores) {
-    set_scaling(score, options.rcp);
+    set_scaling(score, options.rcp, options.other_rcp);
     set_mean(score);
     set_rates(score);
     if (options.problems) add_unread(score, *options.problems);

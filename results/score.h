@@ -28,7 +28,8 @@ struct RunScore {
   std::string unread;                     // a file of it that the system did not hand over, and why
   compliance::RunConvergence convergence;
   std::optional<double> energy_joules;
-  std::string energy_problem;  // why there is none, though there are power logs
+  compliance::RuleIdentity rules;  // whose rules judged the log
+  std::string energy_problem;      // why there is none, though there are power logs
 };
 
 enum class Mean {
@@ -73,6 +74,8 @@ struct Score {
   std::optional<double> sequences_per_second_per_accelerator;
 
   size_t counting_runs() const;
+  // Whose rules judged its logs; none where no log was read.
+  compliance::RuleIdentity rules() const;
 };
 
 // Of each run, whether the mean is of it: it counts, and the olympic mean does not drop it.
@@ -86,6 +89,9 @@ struct ScoreOptions {
   std::string ruleset;          // empty: inferred
   std::filesystem::path rules;  // empty: Strata's own
   std::filesystem::path rcp;    // empty: built in
+  // Asked where those have no points for a benchmark.
+  std::vector<std::filesystem::path> other_rcp;
+  bool find_installed = false;  // what built-in rules lack, in installed official packages
   unsigned threads = 0;         // 0: one a core
   std::function<void(size_t done, size_t total)>
       progress;                                     // called after each log, from any thread

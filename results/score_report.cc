@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_version.h"
+#include "compliance/package/report.h"
 #include "results/minutes.h"
 #include "results/table.h"
 
@@ -223,6 +224,7 @@ std::string score_json(const std::vector<Score>& scores) {
          {"usage", score.usage},
          {"ruleset", score.ruleset},
          {"ruleset_ground", score.ground},
+         {"rules", compliance::rules_json(score.rules())},
          {"accelerator", score.system.accelerator},
          {"accelerators", accelerators ? nlohmann::json(*accelerators) : nlohmann::json()},
          {"runs", runs},
@@ -235,6 +237,8 @@ std::string score_json(const std::vector<Score>& scores) {
          {"scaling_problem", score.scaling_problem},
          {"rcp",
           {{"outcome", rcp_word(score)},
+           {"points", score.rcp.points},
+           {"points_sha256", score.rcp.points_sha256},
            {"judged", score.rcp.judged},
            {"passed", score.rcp.passed},
            {"message", score.rcp.message}}},

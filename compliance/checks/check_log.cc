@@ -49,6 +49,16 @@ std::string printable(std::string_view name) {
   return text;
 }
 
+std::string rule_id(std::string file, std::string_view key, std::string_view field) {
+  if (file.ends_with(".yaml")) file.resize(file.size() - 5);
+  return fmt::format("{}/{}/{}", file, key, field);
+}
+
+// The name of the check `index` of a key.
+std::string check_name(size_t index) {
+  return index == 0 ? "CHECK" : fmt::format("CHECK-{}", index + 1);
+}
+
 // Findings by key, where a later one replaces an earlier one, in order of first appearance: the
 // official checker's book-keeping, which decides how many errors a log has.
 class KeyedFindings {
@@ -119,7 +129,7 @@ class Check {
   void run() {
     try {
       if (log_.bad_line_count() > 0) report_bad_lines();
-      if (log_.event_count() == 0) put({"", kNoEvents, "", "", "", 0, 0});
+      if (log_.event_count() == 0) put({"", kNoEvents, "", "", "", 0, 0, "log/no-events"});
       queue_.push_back(fmt::format("{}_{}/common.yaml", verdict_.usage, verdict_.ruleset));
       while (!queue_.empty()) {
         if (files_.size() == kMaxRuleFiles) {
@@ -129,15 +139,16 @@ class Check {
         queue_.pop_front();
         const auto file = rules_.load(name);
         if (file == nullptr) {
-          put({"", fmt::format("Could not find config file: {}", printable(name)), "", "", "", 0,
-               0});
+          put({"", fmt::format("Could not find config file: {}", printable(name)), "", "", "", 0, 0,
+               "log/rule-file-missing"});
           continue;
         }
         files_.push_back(file);
         apply(*file);
       }
     } catch (const RuleBudgetError& error) {
-      put({"", fmt::format("Checking stopped: {}", error.what()), "", "", "", 0, 0});
+      put({"", fmt::format("Checking stopped: {}", error.what()), "", "", "", 0, 0,
+           "log/checking-stopped"});
     }
     verdict_.errors = keyed_.all(log_);
     verdict_.errors.insert(verdict_.errors.end(), loose_.begin(), loose_.end());
@@ -147,7 +158,7 @@ class Check {
  private:
   void report_bad_lines() {
     const auto& bad = log_.bad_lines();
-    Finding finding{"", "Log lines had parsing errors.", "", "", "", 0, 0};
+    Finding finding{"", "Log lines had parsing errors.", "", "", "", 0, 0, "log/bad-lines"};
     finding.log_line = log_.line_number(bad.front().offset);
     finding.found = cut(bad.front().text);
     finding.rule = fmt::format(
@@ -215,7 +226,7 @@ class Check {
       evaluator.execute(code.fragment);
     } catch (const RuleError& error) {
       put({"", "Failed executing BEGIN code", code.fragment.source, error.what(), code.file,
-           code.line, 0});
+           code.line, 0, rule_id(code.file, "BEGIN", "CODE")});
     }
   }
 
@@ -324,19 +335,20 @@ class Check {
                 std::string_view line, const Value& v, Evaluator& evaluator) {
     if (!first_only || !seen.executed) {
       if (rule.pre) execute(rule, *rule.pre, "PRE", offset, line, evaluator);
-      for (const RuleCode& code : rule.checks) check(rule, code, offset, v, evaluator);
+      for (size_t i = 0; i < rule.checks.size(); ++i)
+        check(rule, rule.checks[i], check_name(i), offset, v, evaluator);
       if (rule.post) execute(rule, *rule.post, "POST", offset, line, evaluator);
     }
     if (rule.first_check && !seen.first_checked) {
       seen.first_checked = true;
-      check(rule, *rule.first_check, offset, v, evaluator);
+      check(rule, *rule.first_check, "FIRST_CHECK", offset, v, evaluator);
     }
     if (rule.at_least_one_check) try_any(*rule.at_least_one_check, seen, offset, v, evaluator);
     seen.executed = true;
   }
 
-  void check(const KeyRule& rule, const RuleCode& code, uint64_t offset, const Value& v,
-             Evaluator& evaluator) {
+  void check(const KeyRule& rule, const RuleCode& code, std::string_view field, uint64_t offset,
+             const Value& v, Evaluator& evaluator) {
     Finding finding;
     try {
       if (evaluator.check(code.fragment)) return;
@@ -347,7 +359,7 @@ class Check {
       finding.summary = "Failed executing CHECK code:";
       finding.found = fmt::format("{} ({})", to_repr(v, kShownBytes), error.what());
     }
-    fill(finding, rule.name, code);
+    fill(finding, rule.name, code, field);
     keyed_.put(std::move(finding), offset);
   }
 
@@ -359,12 +371,14 @@ class Check {
       Finding finding;
       finding.summary = fmt::format("Failed executing code {} code triggered by line :", action);
       finding.found = fmt::format("{} ({})", cut(line), error.what());
-      fill(finding, rule.name, code);
+      fill(finding, rule.name, code, action);
       keyed_.put(std::move(finding), offset);
     }
   }
 
-  static void fill(Finding& finding, const std::string& key, const RuleCode& code) {
+  static void fill(Finding& finding, const std::string& key, const RuleCode& code,
+                   std::string_view field) {
+    finding.id = rule_id(code.file, key, field);
     finding.key = key;
     finding.rule = code.fragment.source;
     finding.rule_file = code.file;
@@ -403,7 +417,7 @@ class Check {
         if (seen.any_error.empty()) continue;
         put({"", fmt::format("A value of '{}' ends the official checker with an error", rule.name),
              code.fragment.source, seen.any_error, code.file, code.line,
-             line_number(seen.error_offset)});
+             line_number(seen.error_offset), rule_id(code.file, rule.name, "ATLEAST_ONE_CHECK")});
         continue;
       }
       Finding finding{"",
@@ -412,7 +426,8 @@ class Check {
                       fmt::format("the last of {} values: {}", seen.count, seen.last_json),
                       code.file,
                       code.line,
-                      line_number(seen.last_offset)};
+                      line_number(seen.last_offset),
+                      rule_id(code.file, rule.name, "ATLEAST_ONE_CHECK")};
       if (!seen.any_error.empty()) finding.found += fmt::format(" ({})", seen.any_error);
       put(std::move(finding));
     }
@@ -429,7 +444,8 @@ class Check {
                       fmt::format("{} occurrences", seen.count),
                       rule.file,
                       rule.line,
-                      0};
+                      0,
+                      rule_id(rule.file, rule.name, "REQ")};
       switch (rule.requirement.kind) {
         case Requirement::kNone:
           break;
@@ -482,18 +498,20 @@ class Check {
         evaluator.execute(file.end_pre->fragment);
       } catch (const RuleError& error) {
         put({"", "Failed executing END PRE code", file.end_pre->fragment.source, error.what(),
-             file.end_pre->file, file.end_pre->line, 0});
+             file.end_pre->file, file.end_pre->line, 0, rule_id(file.end_pre->file, "END", "PRE")});
       }
     }
-    for (const RuleCode& code : file.end_checks) {
+    for (size_t i = 0; i < file.end_checks.size(); ++i) {
+      const RuleCode& code = file.end_checks[i];
+      const std::string id = rule_id(code.file, "END", check_name(i));
       try {
         if (evaluator.check(code.fragment, file.end_pre.has_value())) continue;
         put({"", fmt::format("failed test: {}", code.fragment.source), code.fragment.source,
              fmt::format("state s = {}", to_repr(evaluator.state(), kShownBytes)), code.file,
-             code.line, 0});
+             code.line, 0, id});
       } catch (const RuleError& error) {
         put({"", "Failed executing CHECK code:", code.fragment.source, error.what(), code.file,
-             code.line, 0});
+             code.line, 0, id});
       }
     }
   }
@@ -551,15 +569,18 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
   verdict.notes = resumptions(log);
   // A benchmark that the round does not have fails by the rules there are.
   const auto& benchmarks = round_benchmarks(usage, ruleset);
-  if (std::find(benchmarks.begin(), benchmarks.end(), verdict.benchmark) != benchmarks.end() &&
-      !rules.covers(verdict.benchmark)) {
+  const bool of_round =
+      std::find(benchmarks.begin(), benchmarks.end(), verdict.benchmark) != benchmarks.end();
+  RuleStore& judging = rules.judging(usage, ruleset, verdict.benchmark, of_round);
+  verdict.rules = judging.identity(usage, ruleset);
+  if (of_round && !judging.covers(verdict.benchmark)) {
     verdict.not_judged = fmt::format(
         "Strata's own rules cover BERT; for benchmark '{}' give --rules with the official rule "
-        "files",
+        "files, or fetch them: strata rules install",
         printable(verdict.benchmark));
     return verdict;
   }
-  Check(log, rules, verdict, werror).run();
+  Check(log, judging, verdict, werror).run();
   return verdict;
 }
 
@@ -600,7 +621,7 @@ LogVerdict unreadable_log(const std::filesystem::path& path, const std::string& 
   verdict.path = path;
   verdict.ground = "given";
   verdict.readable = false;
-  verdict.errors.push_back({"", reason, "", "", "", 0, 0});
+  verdict.errors.push_back({"", reason, "", "", "", 0, 0, "log/unreadable"});
   return verdict;
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "compliance/checks/outcome.h"
-#include "compliance/language/rule_store.h"
 #include "compliance/log/event_log.h"
+#include "compliance/sources/rule_store.h"
 
 namespace strata::compliance {
 
@@ -21,6 +21,11 @@ struct Finding {
   std::string rule_file;
   int rule_line = 0;      // 1-based; 0 where no rule file is concerned
   uint64_t log_line = 0;  // 1-based; 0 where no single line is concerned
+  // What was broken, the same in every log: rule file without its ending, key and field
+  // ("shared/bert_target/eval_accuracy/ATLEAST_ONE_CHECK", "shared/timeline/run_stop/REQ"; of
+  // several checks of a key CHECK-2 is the second), else one of "log/...": no-events, bad-lines,
+  // rule-file-missing, checking-stopped, unreadable.
+  std::string id;
 };
 
 // The summary of the finding about a log without events: the official checker's words.
@@ -32,6 +37,7 @@ struct LogVerdict {
   std::string ruleset;     // "2.1.0"
   std::string ground;      // why this ruleset: "given", or what it was inferred from
   std::string benchmark;   // as logged; empty where not
+  RuleIdentity rules;      // whose rules judged
   std::string not_judged;  // why the rules do not cover the benchmark; empty where they do
   bool readable = true;    // false where the error says why the file cannot be judged
   uint64_t event_count = 0;

@@ -10,9 +10,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "compliance/checks/rounds.h"
-#include "compliance/language/rule_store.h"
 #include "compliance/language/rule_value.h"
 #include "compliance/log/json_scan.h"
+#include "compliance/sources/rule_store.h"
+#include "compliance/sources/sha256.h"
 
 namespace strata::compliance {
 namespace {
@@ -174,6 +175,8 @@ ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
                                  std::string_view benchmark)
     : benchmark_(benchmark),
       ruleset_(ruleset),
+      source_(source),
+      sha256_(compliance::sha256(json)),
       submission_runs_(submission_runs(usage, benchmark)) {
   JsonScanner scanner(json);
   scanner.skip_space();
@@ -284,7 +287,8 @@ std::optional<ReferencePoints> load_reference_points(const std::filesystem::path
 }
 
 RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::path& directory,
-                     std::string_view usage, std::string_view ruleset, RcpPass pass) {
+                     std::string_view usage, std::string_view ruleset, RcpPass pass,
+                     const std::vector<std::filesystem::path>& others) {
   RcpVerdict verdict;
   if (!folder.problem.empty()) {
     verdict.readable = false;
@@ -296,14 +300,28 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::pat
         "There are no reference convergence points before round 1.0 (ruleset {})", ruleset);
     return verdict;
   }
-  const auto points = load_reference_points(directory, usage, ruleset, folder.benchmark);
+  auto points = load_reference_points(directory, usage, ruleset, folder.benchmark);
+  for (size_t i = 0; !points && i < others.size(); ++i)
+    points = load_reference_points(others[i], usage, ruleset, folder.benchmark);
   if (!points) {
     verdict.message =
         fmt::format("There are no reference convergence points for benchmark '{}' in {} {}",
                     folder.benchmark, usage, ruleset);
     return verdict;
   }
+  return check_rcp(folder, *points, pass);
+}
+
+RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& points, RcpPass pass) {
+  RcpVerdict verdict;
+  if (!folder.problem.empty()) {
+    verdict.readable = false;
+    verdict.message = folder.problem;
+    return verdict;
+  }
   verdict.judged = true;
+  verdict.points = points.source();
+  verdict.points_sha256 = points.sha256();
   if (!folder.batch_size) {
     verdict.message = "Could not detect global_batch_size";
     return verdict;
@@ -312,22 +330,22 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::pat
     verdict.message = "Insufficient convergence";
     return verdict;
   }
-  const auto& candidates = pass == RcpPass::kPruned ? points->pruned() : points->full();
+  const auto& candidates = pass == RcpPass::kPruned ? points.pruned() : points.full();
   const double batch_size = *folder.batch_size;
   const std::string missing =
       fmt::format("Missing RCP, please submit RCP with BS = {}", format_batch_size(batch_size));
   if (const ReferencePoint* exact = find_exact(candidates, batch_size)) {
     verdict.message = "RCP found";
-    judge(*exact, *points, folder.epochs, verdict);
+    judge(*exact, points, folder.epochs, verdict);
     return verdict;
   }
   const ReferencePoint* low = find_below(candidates, batch_size);
   const ReferencePoint* high = find_above(candidates, batch_size);
   if (low != nullptr && high != nullptr) {
     verdict.message = "RCP Interpolation";
-    judge(points->interpolate(batch_size, *low, *high), *points, folder.epochs, verdict);
+    judge(points.interpolate(batch_size, *low, *high), points, folder.epochs, verdict);
   } else if (high != nullptr) {
-    judge(*high, *points, folder.epochs, verdict);
+    judge(*high, points, folder.epochs, verdict);
     verdict.message =
         verdict.passed ? "RCP not found but slower convergence on smaller batch size" : missing;
   } else {

@@ -37,12 +37,16 @@ class ReferencePoints {
                              const ReferencePoint& high) const;
   std::string_view benchmark() const { return benchmark_; }
   std::string_view ruleset() const { return ruleset_; }
+  // Their file, as a built-in name or a path, and the SHA-256 of its text.
+  const std::string& source() const { return source_; }
+  const std::string& sha256() const { return sha256_; }
 
  private:
   void prune();
 
   std::string benchmark_;
   std::string ruleset_;
+  std::string source_, sha256_;
   int submission_runs_;
   std::vector<ReferencePoint> full_;
   std::vector<ReferencePoint> pruned_;
@@ -55,7 +59,8 @@ struct RcpVerdict {
                          // says what is missing
   bool readable = true;  // false where logs contradict each other or lack what is needed
   bool passed = false;
-  std::string message;  // the official tool's words where judged
+  std::string points, points_sha256;  // the file that it was judged by; empty where not judged
+  std::string message;                // the official tool's words where judged
   double scaling =
       1;  // factor on the score of a run faster than the reference mean but not too fast
   std::optional<double> submission_mean;  // olympic mean of epochs to converge
@@ -76,9 +81,13 @@ std::optional<ReferencePoints> load_reference_points(const std::filesystem::path
                                                      std::string_view ruleset,
                                                      std::string_view benchmark);
 
-// Judges the runs of one folder.
+// Judges the runs of one folder. Where `directory` has no points for their benchmark, the first of
+// `others` that has.
 RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::path& directory,
-                     std::string_view usage, std::string_view ruleset, RcpPass pass);
+                     std::string_view usage, std::string_view ruleset, RcpPass pass,
+                     const std::vector<std::filesystem::path>& others = {});
+// By these points.
+RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& points, RcpPass pass);
 
 // The mean without the `dropped` smallest and largest of sorted values; NaN where nothing is left.
 double olympic_mean(const std::vector<double>& sorted, int dropped);

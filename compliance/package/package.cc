@@ -211,7 +211,7 @@ void judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts, const Byp
   }
   if (verdict.folder.benchmark == "minigo" || verdict.logs.empty()) return;
   verdict.rcp = check_rcp(combine(convergence), options.rcp, options.usage, options.ruleset,
-                          options.rcp_pass);
+                          options.rcp_pass, options.other_rcp);
   verdict.sections.push_back(describe_rcp(verdict.rcp, system_bypass.rcp || bypass.rcp));
 }
 
@@ -219,10 +219,12 @@ void judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts, const Byp
 Section check_description(const fs::path& file, const PackageOptions& options,
                           ListingProblems& unread) {
   try {
-    return check_system_description(file, options.usage, options.ruleset);
+    Section section = check_system_description(file, options.usage, options.ruleset);
+    section.path = file;
+    return section;
   } catch (const ReadError& error) {
     unread.push_back(error.what());
-    return {"System description " + file.filename().string(), {error.what()}, {}, {}};
+    return {"System description " + file.filename().string(), {error.what()}, {}, {}, true, file};
   }
 }
 

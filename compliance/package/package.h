@@ -18,7 +18,8 @@ struct PackageOptions {
   std::string usage = "training";
   std::string ruleset;
   bool werror = false;
-  std::filesystem::path rcp;  // directory of reference points; empty: built in
+  std::filesystem::path rcp;                     // directory of reference points; empty: built in
+  std::vector<std::filesystem::path> other_rcp;  // asked where those have none for a benchmark
   RcpPass rcp_pass = RcpPass::kPruned;
   unsigned threads = 0;                                     // 0: one a core
   std::function<void(size_t done, size_t total)> progress;  // after each log, from any thread

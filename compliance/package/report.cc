@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 
 #include "base/json_version.h"
 
@@ -34,6 +36,7 @@ json to_json(const std::vector<Finding>& findings) {
                    {"summary", finding.summary},
                    {"wanted", finding.rule},
                    {"found", finding.found},
+                   {"id", finding.id},
                    {"rule_file", finding.rule_file},
                    {"rule_line", finding.rule_line},
                    {"log_line", finding.log_line}});
@@ -50,6 +53,7 @@ json to_json(const LogVerdict& verdict) {
           {"usage", verdict.usage},
           {"ruleset", verdict.ruleset},
           {"ruleset_ground", verdict.ground},
+          {"rules", rules_json(verdict.rules)},
           {"benchmark", verdict.benchmark},
           {"events", verdict.event_count},
           {"errors", to_json(verdict.errors)},
@@ -73,10 +77,9 @@ json to_json(const std::vector<Section>& sections) {
 }
 
 json to_json(const RcpVerdict& rcp) {
-  return {{"outcome", word(rcp.outcome())},
-          {"judged", rcp.judged},
-          {"passed", rcp.passed},
-          {"message", rcp.message},
+  return {{"outcome", word(rcp.outcome())}, {"judged", rcp.judged},
+          {"passed", rcp.passed},           {"message", rcp.message},
+          {"points", rcp.points},           {"points_sha256", rcp.points_sha256},
           {"scaling", rcp.scaling}};
 }
 
@@ -130,7 +133,29 @@ std::string folder_text(const FolderVerdict& folder) {
   return text;
 }
 
+// The rules that judged the logs, a line each.
+std::string rules_text(std::span<const PackageVerdict> packages) {
+  std::set<std::string> rules;
+  for (const PackageVerdict& package : packages) {
+    for (const FolderVerdict& folder : package.folders) {
+      for (const LogVerdict& log : folder.logs) {
+        if (!log.rules.source.empty()) rules.insert(log.rules.text());
+      }
+    }
+  }
+  std::string text;
+  for (const std::string& one : rules) text += fmt::format("rules: {}\n", one);
+  return text;
+}
+
 }  // namespace
+
+json rules_json(const RuleIdentity& rules) {
+  return {{"source", rules.source},
+          {"version", rules.version},
+          {"path", rules.path},
+          {"sha256", rules.sha256}};
+}
 
 std::string log_text(const LogVerdict& verdict) {
   std::string text = fmt::format("{} {}\n", word(verdict.outcome()), verdict.path.string());
@@ -138,6 +163,7 @@ std::string log_text(const LogVerdict& verdict) {
     text += fmt::format("  ruleset: {} {} (from the {}; --ruleset overrides)\n", verdict.usage,
                         verdict.ruleset, verdict.ground);
   }
+  if (!verdict.rules.source.empty()) text += fmt::format("  rules: {}\n", verdict.rules.text());
   if (!verdict.not_judged.empty()) text += fmt::format("  {}\n", verdict.not_judged);
   if (is_no_log(verdict)) {
     return text + fmt::format(
@@ -174,7 +200,8 @@ std::string package_text(const PackageVerdict& package) {
   std::string text;
   for (const Section& system : package.systems) text += section_text(system);
   for (const FolderVerdict& folder : package.folders) text += folder_text(folder);
-  return text + fmt::format("{} {}\n", word(package.outcome()), package.path.string());
+  return text + rules_text(std::span(&package, 1)) +
+         fmt::format("{} {}\n", word(package.outcome()), package.path.string());
 }
 
 std::string round_text(const std::vector<PackageVerdict>& packages) {
@@ -218,7 +245,8 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
   if (!not_judged.empty()) text += "\nnot judged\n";
   for (const auto& [reason, folders] : not_judged)
     text += fmt::format("  {} folder{}: {}\n", folders, folders == 1 ? "" : "s", reason);
-  return text;
+  const std::string rules = rules_text(packages);
+  return rules.empty() ? text : text + '\n' + rules;
 }
 
 std::string package_json(const std::vector<PackageVerdict>& packages) {

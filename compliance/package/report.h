@@ -1,6 +1,7 @@
 // Verdicts as text for people and as JSON for programs.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "compliance/package/section.h"
 
 namespace strata::compliance {
+
+// The key "rules" of verdicts: {"source", "version", "path", "sha256"}.
+nlohmann::json rules_json(const RuleIdentity& rules);
 
 // "passed path", "failed path" or "not judged path", the ruleset where it was inferred, and each
 // finding with its place. A log without events has one.

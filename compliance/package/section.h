@@ -1,6 +1,7 @@
 // The outcome of one part of a check, ready to be printed.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ struct Section {
   std::vector<std::string> errors;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
-  bool judged = true;  // where false, a note says why
+  bool judged = true;          // where false, a note says why
+  std::filesystem::path path;  // the file or folder it is about, where that is not its package's
 
   Outcome outcome() const {
     return !errors.empty() ? Outcome::kFailed : judged ? Outcome::kPassed : Outcome::kNotJudged;

@@ -22,6 +22,7 @@ const fs::path kRoot = STRATA_SOURCE_DIR;
 // fits.
 const std::vector<std::string> kOrder = {
     "cli/bench",
+    "cli/rules",
     "cli",
     "cli/manual",
     "bench/micro",
@@ -60,6 +61,7 @@ const std::vector<std::string> kOrder = {
     "results",
     "compliance/package",
     "compliance/checks",
+    "compliance/sources",
     "compliance/language",
     "compliance/log",
     "data/loading",

@@ -48,6 +48,10 @@ Score complete() {
   score.rcp.passed = true;
   score.rcp.scaling = 1.2;
   score.rcp.message = "too fast";
+  score.rcp.points = "rcps_bert.json";
+  score.rcp.points_sha256 = "4567";
+  // The first run was not read.
+  score.runs[1].rules = {"given", "4.1.68", "x/rules", "training", "5.0.0", "0123"};
   score.batch_size = 256;
   score.samples_to_converge = 640;
   score.energy_joules = 2500;
@@ -167,10 +171,12 @@ TEST(ScoreReport, JsonHoldsRunsAndNumbers) {
   score.erase("runs");
   EXPECT_EQ(score, nlohmann::json::parse(R"({"path": "out/tower", "submitter": "Strata",
       "system": "tower", "benchmark": "bert", "division": "closed", "usage": "training",
-      "ruleset": "5.0.0", "ruleset_ground": "given", "accelerator": "H100, \"large\"",
+      "ruleset": "5.0.0", "ruleset_ground": "given", "rules": {"source": "given",
+      "version": "4.1.68", "path": "x/rules", "sha256": "0123"}, "accelerator": "H100, \"large\"",
       "accelerators": 8, "runs_needed": 2, "mean": "olympic", "time_to_train_ms": 150000.0,
       "unscaled_ms": 120000.0, "rcp_scaled_ms": 180000.0, "scaling": 1.25, "scaling_problem": "",
-      "rcp": {"outcome": "passed", "judged": true, "passed": true, "message": "too fast"},
+      "rcp": {"outcome": "passed", "judged": true, "passed": true, "message": "too fast",
+      "points": "rcps_bert.json", "points_sha256": "4567"},
       "global_batch_size": 256.0, "samples_to_converge": 640.0, "sequences_per_second": 5.5,
       "sequences_per_second_per_accelerator": 0.6875, "energy_joules": 2500.0})"));
 }

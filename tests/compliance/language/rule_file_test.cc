@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "compliance/checks/check_log.h"
-#include "compliance/language/rule_store.h"
+#include "compliance/sources/rule_store.h"
 #include "tests/compliance/bert_log.h"
 
 namespace strata::compliance {

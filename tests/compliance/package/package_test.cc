@@ -294,7 +294,7 @@ TEST(LogText, ALogWithoutEventsHasOneErrorThatSaysSo) {
   const LogVerdict verdict =
       check_log(EventLog::from_text("no events\n", "x.txt"), rules, "training", "5.0.0");
   const std::string text = log_text(verdict);
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;  // with the rules' line
   EXPECT_NE(text.find("no line holds ':::MLLOG'"), std::string::npos) << text;
   EXPECT_NE(text.find("13 findings"), std::string::npos) << text;
   // One that has lines, though broken ones, is another matter.

@@ -28,7 +28,8 @@ LogVerdict failed_log() {
                  .found = "-1",
                  .rule_file = "common.yaml",
                  .rule_line = 7,
-                 .log_line = 3}};
+                 .log_line = 3,
+                 .id = "common/seed/CHECK"}};
   log.warnings = {{.summary = "wanted: x", .rule = "x"}};
   return log;
 }
@@ -151,7 +152,7 @@ TEST(Report, AsJsonHoldsWhatTheTextHolds) {
   EXPECT_EQ(log["events"], 3);
   EXPECT_EQ(log["ruleset_ground"], "submission_round");
   EXPECT_EQ(log["errors"], nlohmann::json::parse(R"([{"key": "seed", "summary": "two\nlines",
-      "wanted": "v['value'] > 0", "found": "-1", "rule_file": "common.yaml", "rule_line": 7,
+      "wanted": "v['value'] > 0", "found": "-1", "id": "common/seed/CHECK", "rule_file": "common.yaml", "rule_line": 7,
       "log_line": 3}])"));
   EXPECT_EQ(log["warnings"][0]["summary"], "wanted: x");
   EXPECT_EQ(nlohmann::json::parse(log_json({failed_log()}))["logs"][0], log);

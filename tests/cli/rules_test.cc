@@ -1,0 +1,325 @@
+// Whose rules judge, and `strata rules` and `strata rcp`.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "tests/cli/tools.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/oracle.h"
+
+namespace strata::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing_support::run_command;
+
+// A user whose home and Python hold no rules but those that a test puts there.
+class Rules : public Tools {
+ protected:
+  Rules() {
+    fs::create_directories(path("home"));
+    write_package("home/.local/lib/python3.11/site-packages", "4.0.1");
+  }
+
+  // As pip would: rules of rounds 5.0.0 (BERT fails by them) and 5.1.0, and points of resnet.
+  void write_package(const std::string& site, const std::string& version) {
+    const std::string rules = site + "/mlperf_logging/compliance_checker/";
+    folder_.write(rules + "training_5.0.0/common.yaml",
+                  "- KEY:\n    NAME: run_stop\n    REQ: EXACTLY_ONE\n"
+                  "- KEY:\n    NAME: never_logged\n    REQ: EXACTLY_ONE\n");
+    folder_.write(rules + "training_5.1.0/common.yaml",
+                  "- KEY:\n    NAME: run_stop\n    REQ: AT_LEAST_ONE\n"
+                  "    CHECK: \" v['metadata']['status'] == 'success' \"\n"
+                  "- KEY:\n    NAME: run_start\n    REQ: EXACTLY_ONE\n");
+    folder_.write(rules + "training_5.1.0/closed_flux1.yaml",
+                  "- KEY:\n    NAME: seed\n    REQ: EXACTLY_ONE\n");
+    folder_.write(site + "/mlperf_logging-" + version + ".dist-info/METADATA", "");
+  }
+  ProcessResult strata_at_home(std::vector<std::string> words, const std::string& search = "") {
+    words.insert(words.begin(), STRATA_BINARY);
+    ProcessOptions options;
+    options.environment = {{"HOME", path("home")},
+                           {"XDG_DATA_HOME", path("data")},
+                           {"VIRTUAL_ENV", ""},
+                           {"CONDA_PREFIX", ""},
+                           {"PYTHONPATH", ""}};
+    if (!search.empty()) options.environment["PATH"] = search;
+    return run(words, options, std::chrono::seconds(60));
+  }
+  json json_of(const std::vector<std::string>& words) {
+    const ProcessResult printed = strata_at_home(words);
+    EXPECT_LE(printed.exit_code, 1) << printed.err;
+    return json::parse(printed.out);
+  }
+  std::string good() const { return path("Acme/results/good/bert/result_0.txt"); }
+};
+
+TEST_F(Rules, InstalledOnesJudgeOnlyWhatTheBuiltInOnesLack) {
+  // BERT's log fails by the installed rules of 5.0.0, which are not asked.
+  json verdict = json_of({"check", "log", good(), "--ruleset", "5.0", "--json"}).at("logs")[0];
+  EXPECT_EQ(verdict.at("outcome"), "passed") << verdict;
+  EXPECT_EQ(verdict.at("rules").at("source"), "built in");
+  EXPECT_EQ(verdict.at("rules").at("path"), "");
+  // A round that is not built in.
+  verdict = json_of({"check", "log", good(), "--ruleset", "5.1", "--json"}).at("logs")[0];
+  EXPECT_EQ(verdict.at("outcome"), "passed") << verdict;
+  EXPECT_EQ(verdict.at("rules").at("source"), "found");
+  EXPECT_EQ(verdict.at("rules").at("version"), "4.0.1");
+  // A benchmark that is not.
+  BertLog other = BertLog::passing();
+  const std::string log = write_run("other", 0, other.set("submission_benchmark", "\"rgat\""));
+  verdict = json_of({"check", "log", log, "--ruleset", "5.0", "--json"}).at("logs")[0];
+  EXPECT_EQ(verdict.at("outcome"), "failed") << verdict;
+  EXPECT_EQ(verdict.at("errors")[0].at("key"), "never_logged");
+  // Unless built-in rules alone are asked for.
+  verdict = json_of({"check", "log", log, "--ruleset", "5.0", "--json", "--rules", "built-in"})
+                .at("logs")[0];
+  EXPECT_EQ(verdict.at("outcome"), "not judged") << verdict;
+  const ProcessResult refused =
+      strata_at_home({"check", "log", good(), "--ruleset", "5.1", "--rules", "built-in"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+}
+
+TEST_F(Rules, TheTextSaysWhoseRulesJudged) {
+  const auto text = [&](std::vector<std::string> words) { return strata_at_home(words).out; };
+  EXPECT_NE(text({"check", "log", good(), "--ruleset", "5.0"}).find("rules: Strata's own 0."),
+            std::string::npos);
+  const std::string found = text({"check", "log", good(), "--ruleset", "5.1"});
+  EXPECT_NE(found.find("rules: mlperf_logging 4.0.1, found in " + path("home")), std::string::npos)
+      << found;
+  EXPECT_NE(found.find("(training 5.1.0, sha256 "), std::string::npos) << found;
+  folder_.write("Acme/systems/good.json", R"({"division": "open"})");
+  BertLog graph = BertLog::passing();
+  folder_.write("Acme/results/good/rgat/result_0.txt",
+                graph.set("submission_benchmark", "\"rgat\"").text());
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"check", "package", path("Acme"), "--ruleset", "5.0"},
+                                             {"check", "round", path(), "--ruleset", "5.0"},
+                                             {"score", path("Acme"), "--ruleset", "5.0"}}) {
+    const std::string printed = text(words);
+    EXPECT_NE(printed.find("rules: mlperf_logging 4.0.1, found in "), std::string::npos) << printed;
+    EXPECT_NE(printed.find("rules: Strata's own 0."), std::string::npos) << printed;
+  }
+}
+
+TEST_F(Rules, TheHashIsThatOfTheFilesInOrder) {
+  const std::string rules =
+      path("home/.local/lib/python3.11/site-packages/mlperf_logging/compliance_checker");
+  const auto hash_of = [&](const std::string& folder, const std::string& files) {
+    const auto sum = run_command("cd '" + folder + "' && LC_ALL=C sha256sum " + files +
+                                 " | sha256sum | cut -c1-64");
+    EXPECT_EQ(sum.status, 0);
+    return sum.output.substr(0, 64);
+  };
+  std::map<std::string, std::string> listed;
+  const json list = json_of({"rules", "list", "--json"});
+  for (const json& set : list.at("rule_sets")) {
+    listed[set.at("source").get<std::string>() + " " + set.at("ruleset").get<std::string>()] =
+        set.at("sha256");
+  }
+  EXPECT_EQ(listed.at("found 5.1.0"), hash_of(rules, "training_5.1.0/*.yaml"));
+  EXPECT_EQ(listed.at("built in 5.0.0"),
+            hash_of(STRATA_SOURCE_DIR "/compliance/rules", "shared/*.yaml training_5.0.0/*.yaml"));
+  const auto verdict = json_of({"check", "log", good(), "--ruleset", "5.1", "--json"});
+  EXPECT_EQ(verdict.at("logs")[0].at("rules").at("sha256"), listed.at("found 5.1.0"));
+  folder_.write(
+      "home/.local/lib/python3.11/site-packages/mlperf_logging/compliance_checker/"
+      "training_5.1.0/common.yaml",
+      "- KEY:\n    NAME: run_stop\n    REQ: AT_LEAST_ONE\n");
+  const auto changed = json_of({"check", "log", good(), "--ruleset", "5.1", "--json"});
+  EXPECT_NE(changed.at("logs")[0].at("rules").at("sha256"), listed.at("found 5.1.0"));
+}
+
+TEST_F(Rules, ADifferenceIsSaidRuleByRule) {
+  const ProcessResult same = strata_at_home({"rules", "diff", "5.0", "5.0"});
+  EXPECT_NE(same.out.find("no rule differs"), std::string::npos) << same.out;
+  const json diff = json_of({"rules", "diff", "5.0", "5.1", "--json"});
+  EXPECT_EQ(diff.at("before").at("rules").at("source"), "found");
+  EXPECT_EQ(diff.at("added_files"), json({"closed_flux1.yaml"}));
+  std::map<std::string, json> changes;
+  for (const json& change : diff.at("changes"))
+    changes[change.at("file").get<std::string>() + " " + change.at("rule").get<std::string>()] =
+        change;
+  EXPECT_EQ(changes.size(), 4u) << diff;
+  EXPECT_EQ(changes.at("closed_flux1.yaml KEY seed").at("change"), "added");
+  EXPECT_EQ(changes.at("common.yaml KEY never_logged").at("change"), "removed");
+  EXPECT_EQ(changes.at("common.yaml KEY run_start").at("change"), "added");
+  const json& stop = changes.at("common.yaml KEY run_stop");
+  EXPECT_EQ(stop.at("change"), "changed");
+  EXPECT_EQ(stop.at("fields")[0],
+            json({{"field", "REQ"}, {"before", "EXACTLY_ONE"}, {"after", "AT_LEAST_ONE"}}));
+  EXPECT_EQ(stop.at("fields")[1].at("field"), "CHECK");
+  EXPECT_EQ(stop.at("fields")[1].at("before"), "");
+  testing_support::expect_schema("rules-diff", diff.dump());
+  testing_support::expect_schema("rules-list", strata_at_home({"rules", "list", "--json"}).out);
+  EXPECT_EQ(strata_at_home({"rules", "diff", "5.0", "9.9"}).exit_code, 2);
+}
+
+// ---- Reference points
+
+class Points : public Rules {
+ protected:
+  Points() {
+    folder_.write("Acme/systems/good.json", R"({"division": "closed"})");
+    // BertLog's runs take as many samples as they log; the second round asks for more than they
+    // take.
+    for (int i = 1; i < 10; ++i) write_run("good", i, BertLog::passing("closed"));
+    write_run("good", 0, BertLog::passing("closed"));
+    const json log_score = json::parse(strata({"score", path("Acme"), "--json"}).out);
+    const json& score = log_score.at("scores")[0];
+    batch_ = score.at("global_batch_size").get<double>();
+    samples_ = score.at("samples_to_converge").get<double>();
+    write_points("training_4.1.0", samples_ / 2);
+    write_points("training_5.0.0", 10 * samples_);
+  }
+  void write_points(const std::string& round, double mean) {
+    json epochs = json::array();
+    for (int i = 0; i < 20; ++i) epochs.push_back(mean * (1 + 0.001 * i));
+    folder_.write("points/" + round + "/rcps_bert.json",
+                  json({{"bert_ref",
+                         {{"Benchmark", "bert"}, {"BS", batch_}, {"Epochs to converge", epochs}}}})
+                      .dump());
+  }
+  double batch_ = 0, samples_ = 0;
+};
+
+TEST_F(Points, ADifferenceSaysWhichResultsAreJudgedOtherwise) {
+  const std::vector<std::string> words = {"rcp",   "diff",         "4.1",      "5.0",
+                                          "--rcp", path("points"), "--scores", path("Acme")};
+  const ProcessResult printed = strata_at_home(words);
+  EXPECT_EQ(printed.exit_code, 0) << printed.err;
+  EXPECT_NE(printed.out.find("1 of 1 result folders"), std::string::npos) << printed.out;
+  std::vector<std::string> as_json = words;
+  as_json.push_back("--json");
+  const json diff = json_of(as_json);
+  testing_support::expect_schema("rcp-diff", diff.dump());
+  ASSERT_EQ(diff.at("benchmarks").size(), 1u) << diff;
+  const json& point = diff.at("benchmarks")[0].at("points")[0];
+  EXPECT_NEAR(
+      point.at("after").at("mean").get<double>() / point.at("before").at("mean").get<double>(), 20,
+      1e-9);
+  const json& folder = diff.at("folders")[0];
+  EXPECT_EQ(folder.at("before").at("outcome"), "passed") << folder;
+  EXPECT_EQ(folder.at("after").at("outcome"), "failed") << folder;
+  // The open division is not judged.
+  folder_.write("Acme/systems/good.json", R"({"division": "open"})");
+  EXPECT_EQ(json_of(as_json).at("folders").size(), 0u);
+}
+
+TEST_F(Points, VerdictsNameTheirPoints) {
+  const json package = json_of(
+      {"check", "package", path("Acme"), "--ruleset", "4.1", "--rcp", path("points"), "--json"});
+  const json& rcp = package.at("packages")[0].at("folders")[0].at("rcp");
+  const std::string file = path("points/training_4.1.0/rcps_bert.json");
+  EXPECT_EQ(rcp.at("points"), file);
+  EXPECT_EQ(run_command("sha256sum '" + file + "'").output.substr(0, 64),
+            rcp.at("points_sha256").get<std::string>());
+}
+
+// ---- Install
+
+class Install : public Rules {
+ protected:
+  // A wheel such as PyPI has, and its hash.
+  std::pair<std::string, std::string> make_wheel(const std::string& version) {
+    write_package("wheel", version);
+    const std::string wheel = path("mlperf_logging-" + version + "-py3-none-any.whl");
+    EXPECT_EQ(run_command("cd '" + path("wheel") + "' && /usr/bin/python3 -m zipfile -c '" + wheel +
+                          "' mlperf_logging mlperf_logging-" + version + ".dist-info")
+                  .status,
+              0);
+    return {wheel, run_command("sha256sum '" + wheel + "'").output.substr(0, 64)};
+  }
+  // What `strata rules install` has left.
+  std::vector<std::string> left() const {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const fs::path& entry : list_directory(path("data/strata/rules"), ignored))
+      names.push_back(entry.filename().string());
+    return names;
+  }
+  // A folder with programs of these names that run `script` as a shell.
+  std::string programs(const std::vector<std::string>& names, const std::string& script) {
+    for (const std::string& name : names) {
+      const fs::path program = folder_.write("bin/" + name, "#!/bin/sh\n" + script);
+      ::chmod(program.c_str(), 0755);
+    }
+    fs::create_directories(path("bin"));
+    return path("bin");
+  }
+};
+
+TEST_F(Install, AWheelOfTheRightHashJudges) {
+  const auto [wheel, hash] = make_wheel("9.8.7");
+  const std::vector<std::string> words = {"rules", "install",  "9.8.7", "--wheel",
+                                          wheel,   "--sha256", hash};
+  const ProcessResult installed = strata_at_home(words);
+  EXPECT_EQ(installed.exit_code, 0) << installed.err;
+  EXPECT_EQ(left(), std::vector<std::string>{"mlperf_logging-9.8.7"});
+  const json verdict = json_of({"check", "log", good(), "--ruleset", "5.1", "--json"});
+  EXPECT_EQ(verdict.at("logs")[0].at("rules").at("version"), "9.8.7");
+  const ProcessResult again = strata_at_home(words);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.out.find("already"), std::string::npos) << again.out;
+}
+
+TEST_F(Install, AnotherHashIsRefusedAndLeavesNothing) {
+  const auto [wheel, hash] = make_wheel("4.1.68");
+  const ProcessResult refused = strata_at_home({"rules", "install", "4.1.68", "--wheel", wheel});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("refused"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find(hash), std::string::npos) << refused.err;
+  EXPECT_EQ(left(), std::vector<std::string>{});
+  // No option makes a pinned version another.
+  EXPECT_EQ(
+      strata_at_home({"rules", "install", "4.1.68", "--wheel", wheel, "--sha256", hash}).exit_code,
+      2);
+  EXPECT_EQ(left(), std::vector<std::string>{});
+  // Fetched: the same.
+  const std::string bin = programs({"curl"},
+                                   "while [ \"$1\" != --output ]; do shift; done\n"
+                                   "exec /bin/cp '" +
+                                       wheel + "' \"$2\"\n");
+  const ProcessResult fetched = strata_at_home({"rules", "install"}, bin);
+  EXPECT_EQ(fetched.exit_code, 2);
+  EXPECT_NE(fetched.err.find("refused"), std::string::npos) << fetched.err;
+  EXPECT_EQ(left(), std::vector<std::string>{});
+}
+
+TEST_F(Install, WithoutToolsItSaysWhichAreNeeded) {
+  const ProcessResult nothing = strata_at_home({"rules", "install"}, programs({}, ""));
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_NE(nothing.err.find("curl is not installed, pip is not installed"), std::string::npos)
+      << nothing.err;
+  EXPECT_NE(nothing.err.find("--wheel FILE"), std::string::npos) << nothing.err;
+  EXPECT_EQ(left(), std::vector<std::string>{});
+  const auto [wheel, hash] = make_wheel("9.8.7");
+  const ProcessResult packed = strata_at_home(
+      {"rules", "install", "9.8.7", "--wheel", wheel, "--sha256", hash}, programs({}, ""));
+  EXPECT_EQ(packed.exit_code, 2);
+  EXPECT_NE(packed.err.find("unzip is not installed, python3 is not installed"), std::string::npos)
+      << packed.err;
+  EXPECT_EQ(left(), std::vector<std::string>{});
+}
+
+TEST_F(Install, UnknownVersionsAndBrokenWheelsAreRefused) {
+  const ProcessResult unknown = strata_at_home({"rules", "install", "0.0.1"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("4.1.68"), std::string::npos) << unknown.err;
+  EXPECT_EQ(strata_at_home({"rules", "install", "../x"}).exit_code, 2);
+  const std::string wheel = folder_.write("none.whl", "no zip").string();
+  const std::string hash = run_command("sha256sum '" + wheel + "'").output.substr(0, 64);
+  EXPECT_EQ(
+      strata_at_home({"rules", "install", "9.9", "--wheel", wheel, "--sha256", hash}).exit_code, 2);
+  EXPECT_EQ(left(), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace strata::cli
