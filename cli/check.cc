@@ -21,6 +21,7 @@
 #include "cli/rule_options.h"
 #include "compliance/checks/check_log.h"
 #include "compliance/checks/rounds.h"
+#include "compliance/formats/formats.h"
 #include "compliance/package/package.h"
 #include "compliance/package/power.h"
 #include "compliance/package/report.h"
@@ -51,6 +52,8 @@ struct CheckOptions {
   unsigned threads = 0;
   bool werror = false;
   bool json = false;
+  bool github = false;
+  std::string sarif, junit;  // files
 };
 
 int exit_code_of(Outcome outcome) { return outcome == Outcome::kFailed ? 1 : 0; }
@@ -62,6 +65,15 @@ int print_sections(const std::vector<Section>& sections, bool json) {
     for (const Section& section : sections) fmt::print("{}", compliance::section_text(section));
   }
   return exit_code_of(compliance::outcome_of(sections));
+}
+
+// Writes what --sarif and --junit name; prints, where --github asks for it, and says whether it
+// did.
+bool write_formats(const CheckOptions& options, const std::vector<compliance::Case>& cases) {
+  if (!options.sarif.empty()) write_output(options.sarif, compliance::sarif(cases));
+  if (!options.junit.empty()) write_output(options.junit, compliance::junit(cases));
+  if (options.github) fmt::print("{}", compliance::github(cases));
+  return options.github;
 }
 
 // Files as named; folders stand for the result_*.txt under them.
@@ -95,7 +107,9 @@ int check_logs(const CheckOptions& options) {
       progress.update(++done, files.size());
     });
   }
-  if (options.json) {
+  if (write_formats(options, compliance::cases_of(verdicts))) {
+    // That is all: other lines might begin with what the runner takes for a command.
+  } else if (options.json) {
     fmt::print("{}", compliance::log_json(verdicts));
   } else {
     for (const LogVerdict& verdict : verdicts) fmt::print("{}", compliance::log_text(verdict));
@@ -136,7 +150,7 @@ compliance::RulesetChoice choose_ruleset(const CheckOptions& options, const std:
   if (choice.ruleset.empty()) {
     choice = infer_from_logs(path, options.usage);
   }
-  if (!options.json) {
+  if (!options.json && !options.github) {
     fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n", choice.usage, choice.ruleset,
                choice.ground);
   }
@@ -175,7 +189,9 @@ int check_packages(const CheckOptions& options, bool whole_round) {
       packages.push_back(compliance::check_package(path, *rules, settings));
     }
   }
-  if (options.json) {
+  if (write_formats(options, compliance::cases_of(packages))) {
+    // That is all.
+  } else if (options.json) {
     fmt::print("{}", compliance::package_json(packages));
   } else {
     fmt::print("{}", whole_round ? compliance::round_text(packages)
@@ -325,6 +341,18 @@ void add_rules(CLI::App& command, CheckOptions& options) {
   command.add_option("--threads", options.threads, "Threads that read logs (default: one a core)");
 }
 
+void add_formats(CLI::App& command, CheckOptions& options) {
+  command
+      .add_option("--sarif", options.sarif, "Also write the findings to this file as SARIF 2.1.0")
+      ->type_name("FILE");
+  command.add_option("--junit", options.junit, "Also write the verdicts to this file as JUnit XML")
+      ->type_name("FILE");
+  command
+      .add_flag("--github", options.github,
+                "Print GitHub's workflow commands, which annotate files, and nothing else")
+      ->excludes(command.get_option("--json"));
+}
+
 void add_rcp(CLI::App& command, CheckOptions& options) {
   add_rcp_option(command, options.rcp);
   command
@@ -354,6 +382,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
       ->required();
   add_ruleset(*log, *options);
   add_rules(*log, *options);
+  add_formats(*log, *options);
 
   for (const bool whole_round : {false, true}) {
     CLI::App* package = add_one(
@@ -365,6 +394,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
                   whole_round ? "Folder of submitters" : "Folder with results/ and systems/");
     add_ruleset(*package, *options);
     add_rules(*package, *options);
+    add_formats(*package, *options);
     add_rcp(*package, *options);
   }
 

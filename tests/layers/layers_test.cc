@@ -59,6 +59,7 @@ const std::vector<std::string> kOrder = {
     "compare",
     "results/plots",
     "results",
+    "compliance/formats",
     "compliance/package",
     "compliance/checks",
     "compliance/sources",

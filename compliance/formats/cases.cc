@@ -1,0 +1,124 @@
+#include "compliance/formats/cases.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+namespace strata::compliance {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path shown(const fs::path& path) {
+  std::error_code error;
+  const fs::path here = fs::current_path(error), absolute = fs::absolute(path, error);
+  if (error) return path;
+  const fs::path relative = absolute.lexically_normal().lexically_relative(here);
+  return relative.empty() || *relative.begin() == ".." ? absolute.lexically_normal() : relative;
+}
+
+Annotation annotation_of(const Finding& finding, bool error) {
+  std::string text = finding.summary;
+  if (!finding.rule.empty() && finding.summary.find(finding.rule) == std::string::npos)
+    text += "\nwanted: " + finding.rule;
+  if (!finding.found.empty()) text += "\nfound: " + finding.found;
+  if (finding.rule_line > 0)
+    text += fmt::format("\nrule: {}:{}", finding.rule_file, finding.rule_line);
+  return {plain_text(finding.id), error, plain_text(text), finding.log_line, finding.rule_file,
+          finding.rule_line};
+}
+
+// `counts`: whether its failure is one of what it belongs to.
+Case case_of(const LogVerdict& log, const std::string& suite, bool counts) {
+  Case result{plain_text(suite),
+              plain_text(log.path.filename().string()),
+              shown(log.path),
+              log.outcome(),
+              plain_text(log.not_judged),
+              {}};
+  if (!counts && result.outcome == Outcome::kFailed) result.outcome = Outcome::kPassed;
+  for (const Finding& finding : log.errors)
+    result.annotations.push_back(annotation_of(finding, counts));
+  for (const Finding& finding : log.warnings)
+    result.annotations.push_back(annotation_of(finding, false));
+  // Of a file that is no log all else follows.
+  const auto none = std::ranges::find(result.annotations, "log/no-events", &Annotation::id);
+  if (none != result.annotations.end()) result.annotations = {Annotation(*none)};
+  return result;
+}
+
+std::string section_id(const Section& section) {
+  constexpr std::pair<std::string_view, std::string_view> kIds[] = {
+      {"Result files", "result-files"},
+      {"Logs", "logs"},
+      {"Reference convergence", "convergence"},
+      {"Seeds", "seeds"},
+      {"Power", "power"},
+      {"System description", "system-description"},
+      {"System", "system"},
+      {"Benchmark", "benchmark"},
+      {"Folders", "folders"}};
+  for (const auto& [title, id] : kIds) {
+    if (section.title.starts_with(title)) return fmt::format("package/{}", id);
+  }
+  return "package/other";
+}
+
+Case case_of(const Section& section, const std::string& suite, const fs::path& path) {
+  Case result{plain_text(suite),
+              plain_text(section.title),
+              shown(section.path.empty() ? path : section.path),
+              section.outcome(),
+              section.judged ? "" : plain_text(fmt::format("{}", fmt::join(section.notes, "; "))),
+              {}};
+  for (const std::string& error : section.errors)
+    result.annotations.push_back({section_id(section), true, plain_text(error), 0, "", 0});
+  for (const std::string& warning : section.warnings)
+    result.annotations.push_back({section_id(section), false, plain_text(warning), 0, "", 0});
+  return result;
+}
+
+void add_folder(const PackageVerdict& package, const FolderVerdict& folder,
+                std::vector<Case>& cases) {
+  const std::string suite =
+      fmt::format("{}/{}/{}", package.submitter, folder.folder.system, folder.folder.benchmark);
+  bool logs_count = true;
+  for (const Section& section : folder.sections) {
+    cases.push_back(case_of(section, suite, folder.folder.path));
+    if (section.title == "Logs") logs_count = section.outcome() == Outcome::kFailed;
+  }
+  for (const LogVerdict& log : folder.logs) cases.push_back(case_of(log, suite, logs_count));
+}
+
+}  // namespace
+
+std::string plain_text(std::string_view text) {
+  using nlohmann::json;
+  std::string utf8 = json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+  std::ranges::replace_if(
+      utf8, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; }, ' ');
+  return utf8;
+}
+
+std::vector<Case> cases_of(const std::vector<LogVerdict>& logs) {
+  std::vector<Case> cases;
+  for (const LogVerdict& log : logs)
+    cases.push_back(case_of(log, shown(log.path).parent_path().string(), true));
+  return cases;
+}
+
+std::vector<Case> cases_of(const std::vector<PackageVerdict>& packages) {
+  std::vector<Case> cases;
+  for (const PackageVerdict& package : packages) {
+    for (const Section& system : package.systems)
+      cases.push_back(case_of(system, package.submitter, package.path));
+    for (const FolderVerdict& folder : package.folders) add_folder(package, folder, cases);
+  }
+  return cases;
+}
+
+}  // namespace strata::compliance

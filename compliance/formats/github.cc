@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include "compliance/formats/formats.h"
+
+namespace strata::compliance {
+namespace {
+
+// As the runner takes it back: https://github.com/actions/toolkit, packages/core/src/command.ts.
+std::string escaped(std::string_view text, bool property) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '%':
+        out += "%25";
+        break;
+      case '\r':
+        out += "%0D";
+        break;
+      case '\n':
+        out += "%0A";
+        break;
+      case ':':
+        out += property ? "%3A" : ":";
+        break;
+      case ',':
+        out += property ? "%2C" : ",";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string github(const std::vector<Case>& cases) {
+  std::string text;
+  size_t errors = 0, warnings = 0;
+  for (const Case& one : cases) {
+    for (const Annotation& annotation : one.annotations) {
+      ++(annotation.error ? errors : warnings);
+      text += fmt::format("::{} file={},{}title={}::{}\n", annotation.error ? "error" : "warning",
+                          escaped(one.path.string(), true),
+                          annotation.line > 0 ? fmt::format("line={},", annotation.line) : "",
+                          escaped(annotation.id, true), escaped(annotation.message, false));
+    }
+  }
+  return text +
+         fmt::format("{} errors, {} warnings in {} checks\n", errors, warnings, cases.size());
+}
+
+}  // namespace strata::compliance
