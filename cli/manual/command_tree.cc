@@ -1,0 +1,60 @@
+#include "cli/manual/command_tree.h"
+
+#include <algorithm>
+
+namespace strata::cli {
+namespace {
+
+// Of "TEXT:{training,hpc}".
+std::vector<std::string> values_in(const std::string& type) {
+  const size_t begin = type.find('{'), end = type.rfind('}');
+  if (begin == type.npos || end == type.npos) return {};
+  return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
+}
+
+OptionInfo describe(const CLI::Option& option) {
+  OptionInfo info;
+  for (const std::string& name : option.get_snames()) info.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) info.names.push_back("--" + name);
+  info.positional = info.names.empty();
+  if (info.positional) info.names.push_back(option.get_name(true));
+  if (option.get_items_expected_max() > 0 || info.positional) {
+    const std::string type = option.get_type_name();
+    info.values = values_in(type);
+    info.type = type.substr(0, type.find(":{"));
+  }
+  info.help = option.get_description();
+  return info;
+}
+
+void add(const CLI::App& command, const std::string& above, std::vector<CommandInfo>& all) {
+  CommandInfo info;
+  info.path = above.empty() ? command.get_name() : above + ' ' + command.get_name();
+  info.help = command.get_description();
+  // The formatter's own: App::help would answer for the command that is being run.
+  const std::string help =
+      command.get_formatter()->make_help(&command, info.path, CLI::AppFormatMode::Normal);
+  const std::string mark = "Usage: ";
+  if (const size_t at = help.find(mark); at != help.npos)
+    info.usage = help.substr(at + mark.size(), help.find('\n', at) - at - mark.size());
+  for (const CLI::Option* option : command.get_options()) info.options.push_back(describe(*option));
+  const auto below = command.get_subcommands({});
+  for (const CLI::App* inner : below) info.commands.push_back(inner->get_name());
+  const std::string path = info.path;
+  all.push_back(std::move(info));
+  for (const CLI::App* inner : below) add(*inner, path, all);
+}
+
+}  // namespace
+
+bool CommandInfo::takes_positionals() const {
+  return std::ranges::any_of(options, &OptionInfo::positional);
+}
+
+std::vector<CommandInfo> all_commands(const CLI::App& root) {
+  std::vector<CommandInfo> all;
+  add(root, "", all);
+  return all;
+}
+
+}  // namespace strata::cli

@@ -1,0 +1,16 @@
+// Completion scripts for shells.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/manual/command_tree.h"
+
+namespace strata::cli {
+
+// To be sourced, or put where the shell looks for completions.
+std::string bash_completion(const std::vector<CommandInfo>& commands);
+std::string zsh_completion(const std::vector<CommandInfo>& commands);
+std::string fish_completion(const std::vector<CommandInfo>& commands);
+
+}  // namespace strata::cli

@@ -1,0 +1,17 @@
+// A command's page of the manual.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/manual/command_tree.h"
+
+namespace strata::cli {
+
+// "strata-check-log.1".
+std::string man_page_name(const CommandInfo& command);
+
+// The page in roff, with the macros of man(7).
+std::string man_page(const CommandInfo& command, const std::vector<CommandInfo>& all);
+
+}  // namespace strata::cli

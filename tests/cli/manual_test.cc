@@ -1,0 +1,220 @@
+// Completion and man pages, held against `--help` of every command.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "tests/cli/tools.h"
+#include "tests/support/oracle.h"
+
+namespace strata::cli {
+namespace {
+
+using testing_support::run_command;
+using Words = std::set<std::string>;
+
+// What --help says of a command: its long and short options, the commands below it, the values that
+// an option takes.
+struct Help {
+  Words options, commands;
+  std::map<std::string, Words> values;
+};
+
+Words split(const std::string& text, char separator) {
+  Words words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, separator);)
+    if (!word.empty()) words.insert(word);
+  return words;
+}
+
+class Manual : public Tools {
+ protected:
+  static Help help_of(std::vector<std::string> command) {
+    command.push_back("--help");
+    const std::string text = strata(command).out;
+    Help help;
+    std::istringstream lines(text);
+    bool in_commands = false;
+    const std::regex option(R"(  (-[-\w,]+)(?: \w+:\{([^}]*)\})?.*)"), name(R"(  ([a-z]\S*).*)");
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (line == "Subcommands:") in_commands = true;
+      if (std::regex_match(line, match, option)) {
+        for (const std::string& word : split(match[1], ',')) {
+          help.options.insert(word);
+          if (match[2].matched) help.values[word] = split(match[2], ',');
+        }
+      } else if (in_commands && std::regex_match(line, match, name)) {
+        help.commands.insert(match[1]);
+      }
+    }
+    return help;
+  }
+
+  // Calls visit(command, its help) for every command, from `strata` itself on.
+  static int for_every_command(
+      const std::function<void(const std::vector<std::string>&, const Help&)>& visit,
+      const std::vector<std::string>& command = {}) {
+    const Help help = help_of(command);
+    EXPECT_TRUE(help.options.contains("--help"));
+    visit(command, help);
+    int visited = 1;
+    for (const std::string& name : help.commands) {
+      std::vector<std::string> below = command;
+      below.push_back(name);
+      visited += for_every_command(visit, below);
+    }
+    return visited;
+  }
+
+  // What bash offers after these words.
+  Words bash_offers(const std::vector<std::string>& words) {
+    std::string line = "COMP_WORDS=(strata";
+    for (const std::string& word : words) line += " '" + word + "'";
+    return split(run_command("cd '" + path() + "' && bash -c 'source completion.bash; " + line +
+                             "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _strata; printf \"%s\\n\" "
+                             "\"${COMPREPLY[@]}\"'")
+                     .output,
+                 '\n');
+  }
+};
+
+TEST_F(Manual, BashOffersWhatHelpLists) {
+  const ProcessResult script = strata({"completion", "bash"});
+  ASSERT_EQ(script.exit_code, 0);
+  folder_.write("completion.bash", script.out);
+  // In one bash for all commands: a line a request, which the script answers by a line.
+  std::string requests;
+  std::vector<std::pair<std::string, Words>> wanted;
+  const int commands = for_every_command([&](const auto& command, const Help& help) {
+    std::string words = "strata";
+    for (const std::string& word : command) words += ' ' + word;
+    const auto request = [&](const std::string& last, const Words& answer) {
+      requests += words + ' ' + (last.empty() ? "''" : last) + '\n';
+      wanted.emplace_back(words + ' ' + last, answer);
+    };
+    request("-", help.options);
+    if (!help.commands.empty()) request("", help.commands);
+    for (const auto& [option, values] : help.values) request(option + " ''", values);
+  });
+  EXPECT_GE(commands, 25);
+  folder_.write("requests", requests);
+  const auto answers =
+      run_command("cd '" + path() +
+                  "' && bash --norc -c 'source completion.bash; while read -r line; do eval "
+                  "\"COMP_WORDS=($line)\"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _strata; echo "
+                  "\"${COMPREPLY[*]}\"; done < requests'");
+  ASSERT_EQ(answers.status, 0) << answers.output;
+  std::istringstream lines(answers.output);
+  for (const auto& [request, answer] : wanted) {
+    std::string line;
+    ASSERT_TRUE(std::getline(lines, line)) << request;
+    EXPECT_EQ(split(line, ' '), answer) << request;
+  }
+}
+
+TEST_F(Manual, BashCompletesFilesValuesAndPrefixes) {
+  folder_.write("completion.bash", strata({"completion", "bash"}).out);
+  folder_.write("one file.json", "");
+  EXPECT_EQ(bash_offers({"check", "log", "one"}), Words{"one file.json"});
+  EXPECT_EQ(bash_offers({"check", "log", "--rules", "one"}), Words{"one file.json"});
+  EXPECT_EQ(bash_offers({"check", "log", "--usage", "=", "t"}), Words{"training"});
+  EXPECT_EQ(bash_offers({"check", "log", "--usage", "h"}), Words{"hpc"});
+  EXPECT_EQ(bash_offers({"sco"}), Words{"score"});
+  EXPECT_EQ(bash_offers({"check", "log", "--werror", "--thr"}), Words{"--threads"});
+  // What only looks like a command.
+  EXPECT_EQ(bash_offers({"check", "log", "check", "one"}), Words{"one file.json"});
+}
+
+// The other shells, where they are installed, take the script and complete by it.
+TEST_F(Manual, ZshTakesItsScript) {
+  folder_.write("_strata", strata({"completion", "zsh"}).out);
+  if (run_command("command -v zsh").status != 0) GTEST_SKIP() << "no zsh (apt install zsh)";
+  const auto loaded =
+      run_command("cd '" + path() +
+                  "' && zsh -f -c 'autoload -U compinit && compinit -u -D && source "
+                  "./_strata && print -r -- $_comps[strata]'");
+  EXPECT_EQ(loaded.output, "_strata\n");
+  // The completion functions are stood in for by such that print what they are given.
+  const auto offered = run_command(
+      "cd '" + path() +
+      "' && zsh -f -c 'compdef() { }; _describe() { print -rl -- \"${(@P)@[-1]}\" }; _files() { "
+      "print "
+      "files }; compadd() { print -rl -- \"$@[2,-1]\" }; source ./_strata; words=(strata check log "
+      "--usage \"\"); CURRENT=5; PREFIX=; _strata; words=(strata check log -); CURRENT=4; "
+      "PREFIX=-; "
+      "_strata; words=(strata check log \"\"); PREFIX=; _strata; words=(strata rules \"\"); "
+      "CURRENT=3; "
+      "_strata'");
+  EXPECT_EQ(offered.output.substr(0, 13), "training\nhpc\n") << offered.output;
+  EXPECT_NE(offered.output.find("\n--werror:Count warnings as errors\n"), std::string::npos)
+      << offered.output;
+  EXPECT_NE(offered.output.find("\nfiles\nlist:"), std::string::npos) << offered.output;
+}
+
+TEST_F(Manual, FishCompletesByItsScript) {
+  folder_.write("strata.fish", strata({"completion", "fish"}).out);
+  if (run_command("command -v fish").status != 0) GTEST_SKIP() << "no fish (apt install fish)";
+  const auto offers = [&](const std::string& line) {
+    const auto result = run_command("cd '" + path() + "' && HOME='" + path() +
+                                    "' fish --no-config -c 'source strata.fish; complete -C \"" +
+                                    line + "\"' | cut -f1");
+    return split(result.output, '\n');
+  };
+  for_every_command([&](const auto& command, const Help& help) {
+    std::string line = "strata ";
+    for (const std::string& word : command) line += word + ' ';
+    Words wanted;
+    for (const std::string& option : help.options)
+      if (option.starts_with("--")) wanted.insert(option);
+    EXPECT_EQ(offers(line + "--"), wanted) << line;
+    if (!help.commands.empty()) EXPECT_EQ(offers(line), help.commands) << line;
+  });
+  EXPECT_EQ(offers("strata check log --usage "), (Words{"hpc", "training"}));
+}
+
+TEST_F(Manual, PagesHaveWhatHelpLists) {
+  ASSERT_EQ(strata({"man", "--all", path("man")}).exit_code, 0);
+  const int commands = for_every_command([&](const auto& command, const Help& help) {
+    std::string name = "strata";
+    for (const std::string& word : command) name += '-' + word;
+    const std::string page = read_file(path("man/" + name + ".1"));
+    std::vector<std::string> words = command;
+    words.insert(words.begin(), "man");
+    EXPECT_EQ(strata(words).out, page);
+    Words options, below;
+    const std::string text = std::regex_replace(page, std::regex(R"(\\-)"), "-");
+    const std::regex entry(R"(\\fB(-[-\w]+)\\fR)"), inner(R"(\.TP\n\\fBstrata-([-\w]+)\\fR)");
+    for (std::sregex_iterator match(text.begin(), text.end(), entry), end; match != end; ++match)
+      options.insert((*match)[1]);
+    for (std::sregex_iterator match(text.begin(), text.end(), inner), end; match != end; ++match) {
+      const std::string found = "strata-" + (*match)[1].str();
+      ASSERT_TRUE(found.starts_with(name + "-")) << found;
+      below.insert(found.substr(name.size() + 1));
+    }
+    EXPECT_EQ(options, help.options) << name;
+    EXPECT_EQ(below, help.commands) << name;
+    if (run_command("command -v groff").status == 0) {
+      const auto warnings =
+          run_command("groff -man -Tutf8 -ww -z '" + path("man/" + name + ".1") + "'");
+      EXPECT_EQ(warnings.output, "") << name;
+    }
+  });
+  EXPECT_EQ(static_cast<size_t>(commands), list_directory(path("man")).size());
+}
+
+TEST_F(Manual, UnknownShellsAndCommandsAreRefused) {
+  EXPECT_EQ(strata({"completion", "tcsh"}).exit_code, 2);
+  const ProcessResult unknown = strata({"man", "check", "everything"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("'strata check everything'"), std::string::npos) << unknown.err;
+}
+
+}  // namespace
+}  // namespace strata::cli
