@@ -97,6 +97,7 @@ int parse_and_run(int argc, char** argv) {
   strata::cli::add_plan_command(app, exit_code);
   strata::cli::add_plot_command(app, exit_code);
   strata::cli::add_report_command(app, exit_code);
+  strata::cli::add_export_command(app, exit_code);
   strata::cli::add_manual_commands(app, exit_code);
   try {
     strata::cli::refuse_unknown_command(app, argc, argv);

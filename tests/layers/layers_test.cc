@@ -58,6 +58,7 @@ const std::vector<std::string> kOrder = {
     "loadbalance",
     "compare",
     "results/plots",
+    "results/export",
     "results",
     "compliance/formats",
     "compliance/package",

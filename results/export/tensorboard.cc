@@ -1,0 +1,177 @@
+#include "results/export/tensorboard.h"
+
+#include <bit>
+#include <cmath>
+#include <map>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "results/event_json.h"
+
+namespace strata::results {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// ---- Protocol buffers
+
+void add_varint(std::string& out, uint64_t number) {
+  for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);
+  out += static_cast<char>(number);
+}
+
+template <typename Bits>
+void add_fixed(std::string& out, Bits bits) {
+  for (size_t i = 0; i < sizeof(Bits); ++i) out += static_cast<char>(bits >> 8 * i);
+}
+
+enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+void add_tag(std::string& out, uint32_t field, WireType type) {
+  add_varint(out, field << 3 | type);
+}
+
+void add_bytes(std::string& out, uint32_t field, std::string_view bytes) {
+  add_tag(out, field, kBytes);
+  add_varint(out, bytes.size());
+  out += bytes;
+}
+
+std::string event_at(double time_s) {
+  std::string event;
+  add_tag(event, 1, kFixed64);  // wall_time
+  add_fixed(event, std::bit_cast<uint64_t>(time_s));
+  return event;
+}
+
+std::string event_of(const Scalar& scalar) {
+  std::string value;
+  add_bytes(value, 1, scalar.tag);  // Summary.Value.tag
+  add_tag(value, 2, kFixed32);      // Summary.Value.simple_value
+  add_fixed(value, std::bit_cast<uint32_t>(scalar.value));
+  std::string summary;
+  add_bytes(summary, 1, value);  // Summary.value
+  std::string event = event_at(scalar.time_s);
+  add_tag(event, 2, kVarint);  // step
+  add_varint(event, static_cast<uint64_t>(scalar.step));
+  add_bytes(event, 5, summary);
+  return event;
+}
+
+void add_record(std::string& out, std::string_view record) {
+  std::string length;
+  add_fixed(length, static_cast<uint64_t>(record.size()));
+  out += length;
+  add_fixed(out, masked_crc32c(length));
+  out += record;
+  add_fixed(out, masked_crc32c(record));
+}
+
+// ---- Logs
+
+// As int64 where it is a whole number that a double holds.
+std::optional<int64_t> whole(const json& value) {
+  constexpr double kMost = 9e15;
+  const auto number = number_in(value);
+  if (!number || std::fabs(*number) > kMost || *number != std::floor(*number)) return std::nullopt;
+  return static_cast<int64_t>(*number);
+}
+
+std::optional<int64_t> step_of(const compliance::Event& event) {
+  for (const char* field : {"samples_count", "step_num", "epoch_num"}) {
+    if (const auto step = whole(metadata_of(event, field))) return step;
+  }
+  return std::nullopt;
+}
+
+// UTF-8, whatever the log holds.
+std::string utf8(std::string_view text) {
+  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+void add_run(const fs::path& log, const fs::path& folder, std::map<fs::path, fs::path>& runs) {
+  const auto [known, is_new] = runs.emplace(folder, log);
+  if (!is_new && known->second != log) {
+    fail("{} and {} would both be {} in TensorBoard; export one of them elsewhere",
+         known->second.string(), log.string(), folder.string());
+  }
+}
+
+}  // namespace
+
+std::vector<Scalar> scalars_of(const compliance::EventLog& log) {
+  std::vector<Scalar> scalars;
+  std::map<std::string, int64_t> points;
+  bool runs = false;
+  log.visit([&](const compliance::Event& event) {
+    runs |= event.key == "run_start";
+    if (event.key == "run_stop") return false;
+    const json value = runs ? parsed(event.value) : json();
+    const auto add = [&](const std::string& tag, const json& field) {
+      const auto number = number_in(field);
+      const auto single = static_cast<float>(number.value_or(HUGE_VAL));
+      if (!std::isfinite(single) || !std::isfinite(event.time_ms)) return;
+      const int64_t point = points[tag]++;
+      scalars.push_back({tag, step_of(event).value_or(point), event.time_ms / 1000, single});
+    };
+    const std::string key = utf8(event.key);
+    add(key, value);
+    if (value.is_object()) {
+      for (const auto& [name, field] : value.items()) add(key + '/' + utf8(name), field);
+    }
+    return true;
+  });
+  return scalars;
+}
+
+std::string event_file(const std::vector<Scalar>& scalars) {
+  std::string out, first = event_at(scalars.empty() ? 0 : scalars.front().time_s);
+  add_bytes(first, 3, "brain.Event:2");  // file_version
+  add_record(out, first);
+  for (const Scalar& scalar : scalars) add_record(out, event_of(scalar));
+  return out;
+}
+
+std::vector<ExportedRun> export_tensorboard(std::span<const fs::path> paths, const fs::path& output,
+                                            compliance::ListingProblems& problems) {
+  std::map<fs::path, fs::path> runs;  // folders, and their logs
+  for (const fs::path& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      add_run(path, path.stem(), runs);
+      continue;
+    }
+    fs::path named = fs::absolute(path, error).lexically_normal();
+    if (!named.has_filename()) named = named.parent_path();
+    const auto folders = compliance::find_result_folders(named, &problems);
+    if (folders.empty()) problems.push_back(path.string() + ": no result_*.txt under it");
+    for (const compliance::ResultFolder& folder : folders) {
+      for (const fs::path& log : folder.logs) {
+        const fs::path inner = log.lexically_relative(named);
+        add_run(log, named.filename() / inner.parent_path() / inner.stem(), runs);
+      }
+    }
+  }
+  std::vector<ExportedRun> exported;
+  for (const auto& [folder, log] : runs) {
+    std::vector<Scalar> scalars;
+    try {
+      scalars = scalars_of(compliance::EventLog(log, compliance::LogFormat::kMllog));
+    } catch (const Error& error) {
+      problems.push_back(error.what());
+      continue;
+    }
+    // TensorBoard takes files with "tfevents" in their name; a second export replaces the first.
+    const fs::path file = output / folder / "events.out.tfevents.0.strata";
+    write_file_atomically(file, event_file(scalars));
+    exported.push_back({log, file, scalars.size()});
+  }
+  return exported;
+}
+
+}  // namespace strata::results
