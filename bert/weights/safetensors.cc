@@ -4,6 +4,7 @@
 #include <bit>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/crc32c.h"
 #include "base/error.h"
@@ -93,22 +94,26 @@ std::string SafetensorsFile::read_bytes(const std::string& name, const StoredTen
   return read_tensor_bytes(path_, name, tensor.begin, tensor.end);
 }
 
-SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
-                                     std::span<const TensorEntry> entries,
-                                     const std::map<std::string, std::string>& metadata)
-    : file_(path) {
+SafetensorsWriter::Header SafetensorsWriter::header_of(
+    std::span<const TensorEntry> entries, const std::map<std::string, std::string>& metadata) {
   json header = {{"__metadata__", metadata}};
+  uint64_t bytes = 0;
   for (const TensorEntry& entry : entries) {
-    const uint64_t end = missing_ + tensor_bytes(entry.dtype, entry.shape, UINT64_MAX);
+    const uint64_t end = bytes + tensor_bytes(entry.dtype, entry.shape, UINT64_MAX);
     header[entry.name] = {
-        {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {missing_, end}}};
-    missing_ = end;
+        {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {bytes, end}}};
+    bytes = end;
   }
   std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');  // readers map tensors in place: keep them aligned
-  const uint64_t size = text.size();
+  return {std::move(text), bytes};
+}
+
+SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, const Header& header)
+    : file_(path), missing_(header.bytes) {
+  const uint64_t size = header.text.size();
   append({reinterpret_cast<const char*>(&size), sizeof size});
-  append(text);
+  append(header.text);
 }
 
 void SafetensorsWriter::write(std::span<const std::byte> bytes) {

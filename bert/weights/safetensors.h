@@ -44,7 +44,8 @@ class SafetensorsWriter {
  public:
   // The file's header.
   SafetensorsWriter(const std::filesystem::path& path, std::span<const TensorEntry> entries,
-                    const std::map<std::string, std::string>& metadata);
+                    const std::map<std::string, std::string>& metadata)
+      : SafetensorsWriter(path, header_of(entries, metadata)) {}
 
   // The values of the entries, in their order.
   void write(std::span<const std::byte> bytes);
@@ -54,10 +55,18 @@ class SafetensorsWriter {
   void commit();
 
  private:
+  struct Header {
+    std::string text;
+    uint64_t bytes;  // of all tensors
+  };
+  // Made before there is a file: nlohmann json may end the process where it gets no memory.
+  static Header header_of(std::span<const TensorEntry> entries,
+                          const std::map<std::string, std::string>& metadata);
+  SafetensorsWriter(const std::filesystem::path& path, const Header& header);
   void append(std::string_view bytes);
 
   AtomicFile file_;
-  uint64_t missing_ = 0;  // bytes
+  uint64_t missing_;  // bytes
   uint32_t checksum_ = 0;
 };
 
