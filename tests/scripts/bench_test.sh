@@ -84,7 +84,8 @@ expect "both are run in turns, each first every other time" test \
   "$(cut -d ' ' -f 1 "$work/calls" | tr '\n' ' ')" = "50 100 100 50 50 100 100 50 "
 expect "as long as wanted" test "$(grep -c -- '--benchmark_min_time=0.01' "$work/calls")" -eq 8
 old=$(git -C "$tree" rev-parse --short HEAD~1)
-expect "the table names both" grep -qE "measurements +$old +checkout" "$work/out"
+expect "the table names the other commit" grep -q "^A: $old$" "$work/out"
+expect "and the checkout" grep -q "^B: checkout$" "$work/out"
 expect "and says by how much one is faster, with interval and test" \
   grep -qE 'adam\.seconds .*-4[89]\.[0-9]+ % .* to .* 16 +0\.029 +4, 4' "$work/out"
 expect "JSON is left, a file a turn" test "$(ls "$tree/build/bench/results/checkout" | wc -l)" -eq 4
