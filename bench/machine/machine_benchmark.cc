@@ -95,10 +95,13 @@ MachineBenchmark benchmark_machine(const MachineBenchmarkOptions& options,
   const auto communicator = comm::make_single_communicator();
   const training::Ranks alone{*communicator};
   const bool bf16 = device::find_backend("cpu").bf16_is_native();
-  MachineBenchmark result{
-      .machine = harness::inspect_machine(),
-      .device = training::make_backend(config_of(options.models.front(), options))->description(),
-      .precision = bf16 ? "bf16" : "fp32"};
+  MachineBenchmark result{.machine = harness::inspect_machine(),
+                          .precision = bf16 ? "bf16" : "fp32"};
+  {
+    const auto backend = training::make_backend(config_of(options.models.front(), options));
+    result.device = backend->description();
+    result.libraries = backend->library_versions();
+  }
   describe("peaks");
   result.f32_matrix_peak = matrix_peak(options, DType::kF32);
   if (bf16) result.bf16_matrix_peak = matrix_peak(options, DType::kBF16);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/host/machine.h"
@@ -35,6 +36,7 @@ struct StepShare {
 struct MachineBenchmark {
   harness::Machine machine;
   std::string device;
+  std::vector<std::pair<std::string, std::string>> libraries;  // name, version
   std::string precision;  // of steps and attention: bf16 where it is native, else fp32
   double f32_matrix_peak = 0;
   std::optional<double> bf16_matrix_peak;  // absent: not native
@@ -50,7 +52,10 @@ struct MachineBenchmark {
     double bytes_per_second = 0;        // of Adam's update
     double plain_bytes_per_second = 0;  // of a plain loop over the same memory
 
+    // Above 1 where a copy's writes cost more: they read what they overwrite, which an update has
+    // read already.
     double share_of(double copy) const { return bytes_per_second / copy; }
+    double share_of_plain() const { return bytes_per_second / plain_bytes_per_second; }
   } optimizer;
 };
 

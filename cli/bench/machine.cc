@@ -42,6 +42,8 @@ ordered_json to_json(const bench::MachineBenchmark& b) {
                      {"share_of_matrix_peak", step.share()}});
   }
   const harness::Machine& machine = b.machine;
+  ordered_json libraries = ordered_json::object();
+  for (const auto& [name, version] : b.libraries) libraries[name] = version;
   ordered_json peaks = {{"fp32", b.f32_matrix_peak}, {"bf16", nullptr}};
   if (b.bf16_matrix_peak) peaks["bf16"] = *b.bf16_matrix_peak;
   return {{"version", kJsonVersion},
@@ -54,9 +56,9 @@ ordered_json to_json(const bench::MachineBenchmark& b) {
             {"processors", machine.processors},
             {"caches", machine.caches}}},
           {"memory", machine.memory},
-          {"operating_system", machine.operating_system},
           {"compiler", machine.compiler},
           {"device", b.device},
+          {"libraries", libraries},
           {"precision", b.precision},
           {"matrix_peak_flops_per_second", peaks},
           {"copy_peak_bytes_per_second", b.copy_peak},
@@ -70,7 +72,8 @@ ordered_json to_json(const bench::MachineBenchmark& b) {
            {{"model", b.optimizer.model},
             {"update_bytes_per_second", b.optimizer.bytes_per_second},
             {"plain_bytes_per_second", b.optimizer.plain_bytes_per_second},
-            {"share_of_copy_peak", b.optimizer.share_of(b.copy_peak)}}}};
+            {"share_of_copy_peak", b.optimizer.share_of(b.copy_peak)},
+            {"share_of_plain", b.optimizer.share_of_plain()}}}};
 }
 
 bench::MachineBenchmark from_json(const ordered_json& json) {
@@ -87,7 +90,6 @@ bench::MachineBenchmark from_json(const ordered_json& json) {
                   .processors = processor.at("processors"),
                   .caches = processor.at("caches"),
                   .memory = json.at("memory"),
-                  .operating_system = json.at("operating_system"),
                   .compiler = json.at("compiler")},
       .device = json.at("device"),
       .precision = json.at("precision"),
@@ -101,6 +103,9 @@ bench::MachineBenchmark from_json(const ordered_json& json) {
                     .bytes_per_second = optimizer.at("update_bytes_per_second"),
                     .plain_bytes_per_second = optimizer.at("plain_bytes_per_second")}};
   if (!peaks.at("bf16").is_null()) b.bf16_matrix_peak = peaks.at("bf16").get<double>();
+  for (const auto& [name, version] : json.at("libraries").items()) {
+    b.libraries.emplace_back(name, version.get<std::string>());
+  }
   for (const ordered_json& step : json.at("steps")) {
     b.steps.push_back({.model = step.at("model"),
                        .tokens = step.at("tokens"),
@@ -132,7 +137,8 @@ void print_rows(const std::vector<bench::MachineBenchmark>& machines) {
   }
   fmt::print(
       "| processor | instruction sets | device | matrix peak fp32, bf16 (GFLOP/s) | copy (GB/s) "
-      "| {} | attention forward, backward | Adam |\n| --- | --- | --- | ---: | ---: |",
+      "| {} | attention forward, backward | Adam, of copy, of a plain loop |\n| --- | --- | --- | "
+      "---: | ---: |",
       fmt::join(steps, " | "));
   for (size_t i = 0; i < steps.size(); ++i) fmt::print(" ---: |");
   fmt::print(" ---: | ---: |\n");
@@ -151,8 +157,9 @@ void print_rows(const std::vector<bench::MachineBenchmark>& machines) {
       });
       fmt::print(" {} |", found == b.steps.end() ? "-" : percent(found->share()));
     }
-    fmt::print(" {}, {} | {} |\n", percent(b.attention.forward_share),
-               percent(b.attention.backward_share), percent(b.optimizer.share_of(b.copy_peak)));
+    fmt::print(" {}, {} | {}, {} |\n", percent(b.attention.forward_share),
+               percent(b.attention.backward_share), percent(b.optimizer.share_of(b.copy_peak)),
+               percent(b.optimizer.share_of_plain()));
   }
 }
 

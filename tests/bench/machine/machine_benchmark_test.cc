@@ -46,6 +46,10 @@ TEST(MachineBenchmarkTest, AttentionAndTheOptimizerAreTheFirstModels) {
   EXPECT_GT(b.attention.backward_share, 0);
   EXPECT_EQ(b.optimizer.model, "tiny");
   EXPECT_DOUBLE_EQ(b.optimizer.share_of(b.optimizer.bytes_per_second / 2), 2);
+  EXPECT_DOUBLE_EQ(b.optimizer.share_of_plain(),
+                   b.optimizer.bytes_per_second / b.optimizer.plain_bytes_per_second);
+  ASSERT_FALSE(b.libraries.empty());
+  EXPECT_EQ(b.libraries.front().first, "oneDNN");
 }
 
 TEST(MachineBenchmarkTest, RefusesNothingToMeasureAndModelsThatAreNotThere) {
