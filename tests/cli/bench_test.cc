@@ -244,6 +244,20 @@ TEST_F(BenchWithData, AMachinesRowsArePrintedFromItsJson) {
                  {"other.json", "is not what 'strata bench machine --json' prints"});
 }
 
+// Every machine's JSON has its row in the document.
+TEST(BenchMachine, TheDocumentHasTheRowsOfAllResults) {
+  const std::filesystem::path root = STRATA_SOURCE_DIR;
+  std::vector<std::string> command = {kStrata, "bench", "machine", "--from"};
+  for (const auto& file : list_directory(root / "bench/results")) {
+    if (file.filename().string().starts_with("machine_")) command.push_back(file.string());
+  }
+  ASSERT_GT(command.size(), 4u);
+  const ProcessResult rows = run(command);
+  ASSERT_EQ(rows.exit_code, 0) << rows.err;
+  EXPECT_NE(read_file(root / "docs/measurements/processors.md").find(rows.out), std::string::npos)
+      << rows.out;
+}
+
 TEST_F(BenchWithData, BalanceTakesTheLengthsOfADataSet) {
   const ProcessResult result = run(balance({"--lengths", path("data/train.hdf5"), "--ranks", "2",
                                             "--batch", "2", "--steps", "5", "--json"}));
