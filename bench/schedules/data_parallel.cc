@@ -98,18 +98,17 @@ class MeasuredOrder {
       for (const SyntheticTraining::Step& step : steps_) values.push_back(value(step));
       return slowest(ranks_, median(std::move(values)));
     };
-    using Step = SyntheticTraining::Step;
     OrderMeasurement result = result_;
-    result.step = of_steps([](const Step& step) { return step.seconds; });
+    result.step = of_steps([](const auto& step) { return step.seconds; });
     result.step_without_link = slowest(ranks_, median(without_link_));
-    result.forward = of_steps([](const Step& step) { return step.compute.forward; });
-    result.backward = of_steps([](const Step& step) { return step.compute.backward; });
+    result.forward = of_steps([](const auto& step) { return step.compute.forward; });
+    result.backward = of_steps([](const auto& step) { return step.compute.backward; });
     result.hides = layered_ ? result.backward
-                            : of_steps([](const Step& step) { return step.compute.last_backward; });
+                            : of_steps([](const auto& step) { return step.compute.last_backward; });
     result.communication.measured =
-        of_steps([](const Step& step) { return step.reduce.communication_seconds; });
+        of_steps([](const auto& step) { return step.reduce.communication_seconds; });
     result.exposed.measured =
-        of_steps([](const Step& step) { return step.reduce.exposed_communication_seconds; });
+        of_steps([](const auto& step) { return step.reduce.exposed_communication_seconds; });
     add_formulas(result, bytes_of_element);
     return result;
   }
