@@ -23,7 +23,12 @@ double round_step(double width) {
 }
 
 Axis make_linear(double low, double high) {
-  if (!(high > low)) high = low + (low == 0 ? 1 : std::abs(low) * 0.1);
+  // Between values that are closer to each other than numbers of their size there are no ticks.
+  constexpr double kDigits = 1e-12, kLeast = 1e-290;
+  const double size = std::max(std::abs(low), std::abs(high));
+  if (!(high - low > std::max(kLeast, kDigits * size))) {
+    high = low + (size < kLeast ? 1 : size * 0.1);
+  }
   const double step = round_step((high - low) / kTicks);
   Axis axis;
   axis.place = [low, high](double value) { return (value - low) / (high - low); };

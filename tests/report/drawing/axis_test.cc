@@ -43,6 +43,17 @@ TEST(LinearAxis, OneValueAndNoneHaveAnAxis) {
   }
 }
 
+// Ticks of such an axis would lie closer than numbers do; counting through them would not end.
+TEST(LinearAxis, ValuesThatHardlyDifferAreTakenForOne) {
+  const double above = std::nextafter(1e17, 2e17), least = 5e-324;
+  for (const std::vector<double>& values :
+       {std::vector<double>{1e17, above}, {-above, -1e17}, {-least, least}, {0, least}}) {
+    const Axis axis = linear_axis(values, false);
+    expect_within(axis, values);
+    EXPECT_LE(axis.ticks.size(), 20u);
+  }
+}
+
 TEST(TimeAxis, IsLogarithmicWhereValuesAreFarApart) {
   const std::vector<double> values = {0.18, 255};
   const Axis axis = time_axis(values);
