@@ -8,7 +8,8 @@ namespace strata::compare {
 std::optional<double> Quantity::difference() const {
   const std::optional<double> from = base.center(), to = other.center();
   if (!from || !to || *from == 0) return std::nullopt;
-  return *to / *from - 1;
+  const double change = *to / *from - 1;
+  return std::isfinite(change) ? std::optional(change) : std::nullopt;
 }
 
 std::optional<double> Quantity::worse_by() const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -16,6 +17,7 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr uint64_t kMostBytes = 64u << 20;
+constexpr double kMostMeasured = 1e60;
 constexpr int kDeepest = 32;  // objects in objects
 constexpr size_t kEnoughDocuments = 9;
 
@@ -39,7 +41,9 @@ void collect(const ordered_json& value, const std::string& name, int depth, Meas
       if (value[i].is_object()) collect(value[i], below(name_of(value[i], i)), depth + 1, side);
     }
   } else if (value.is_number()) {
-    side.numbers[name].push_back(value.get<double>());
+    const auto number = value.get<double>();
+    if (std::abs(number) > kMostMeasured) fail("{} is {}, which nothing measures", name, number);
+    side.numbers[name].push_back(number);
   } else if (value.is_string()) {
     side.texts.emplace(name, value.get<std::string>());
   }

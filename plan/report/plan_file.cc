@@ -53,7 +53,10 @@ class PlanReader {
   double number(const json& object, const char* key) const {
     const json& value = field(object, key);
     const double number = value.is_number() ? value.get<double>() : std::nan("");
-    if (!std::isfinite(number)) refuse(fmt::format("\"{}\" is not a number", key));
+    constexpr double kMost = 1e30;
+    if (!(number >= 0) || number > kMost) {
+      refuse(fmt::format("\"{}\" is not a number from 0 to {}", key, kMost));
+    }
     return number;
   }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -184,7 +185,7 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
       benchmark == "bert" ? "accuracy" : "the benchmark's own measure (eval_accuracy)",
       over == Over::kMinutes ? "time" : unit);
   if (unfinished > 0) caption += "; dashed: run_stop does not say success";
-  if (accuracies.break_at()) {
+  if (accuracies.break_at() && std::isfinite(accuracies.stretch())) {
     chart.breaks.push_back(*accuracies.break_at());
     caption += fmt::format(
         ". Two scales: from {:.4g} to {:.4g} a difference is drawn {:.2g} times as high, so lines "

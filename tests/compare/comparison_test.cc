@@ -39,6 +39,13 @@ TEST(ComparisonTest, ADifferenceThatMayBeChanceDoesNotFail) {
   EXPECT_TRUE(comparison.worse_than(0.03).empty());
 }
 
+TEST(ComparisonTest, ADifferenceThatIsNoNumberIsNone) {
+  const Quantity quantity =
+      make_quantity("seconds", "", Better::kLower, {.values = {1e-300}}, {.values = {1e50}});
+  EXPECT_FALSE(quantity.difference());
+  EXPECT_FALSE(quantity.worse_by());
+}
+
 TEST(ComparisonTest, WithoutAnIntervalTheDifferenceDecides) {
   Comparison comparison{.what = "bert", .base = "old", .other = "new"};
   comparison.quantities.push_back(

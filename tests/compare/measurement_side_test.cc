@@ -87,6 +87,16 @@ TEST(MeasurementSideTest, NamesFileAndOffsetOfWhatIsNoObject) {
             std::string::npos);
 }
 
+TEST(MeasurementSideTest, NamesWhatNothingMeasures) {
+  const TemporaryFolder folder;
+  const auto huge =
+      folder.write("huge.json", R"({"seconds": {"step": 1}} {"seconds": {"step": 1e308}})");
+  EXPECT_NE(error_of([&] {
+              read_measurement_side(huge);
+            }).find("huge.json: offset 25: seconds.step is 1e+308"),
+            std::string::npos);
+}
+
 MeasurementSide side(std::map<std::string, std::vector<double>> numbers) {
   return {.name = "side", .documents = 10, .numbers = std::move(numbers)};
 }

@@ -25,9 +25,10 @@ TEST(StepTrace, ReadsWholeLinesAlone) {
 }
 
 TEST(StepTrace, HostileNumbersAreNoSteps) {
-  for (const char* text : {R"({"step": 1e300, "seconds": 1})", R"({"step": -1, "seconds": 1})",
-                           R"({"step": 1, "seconds": -1})", R"({"step": "1", "seconds": 1})",
-                           R"({"step": 1})", R"({"step": 1, "seconds": 1e999})"}) {
+  for (const char* text :
+       {R"({"step": 1e300, "seconds": 1})", R"({"step": -1, "seconds": 1})",
+        R"({"step": 1, "seconds": -1})", R"({"step": "1", "seconds": 1})", R"({"step": 1})",
+        R"({"step": 1, "seconds": 1e999})", R"({"step": 1, "seconds": 1e308})"}) {
     EXPECT_TRUE(parse_step_trace(text).steps.empty()) << text;
   }
   const StepTrace trace =
