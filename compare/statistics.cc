@@ -87,8 +87,12 @@ std::optional<MannWhitney> mann_whitney(const std::vector<double>& a,
                                         const std::vector<double>& b) {
   if (a.empty() || b.empty()) return std::nullopt;
   MannWhitney result;
+  std::vector<double> sorted = b;
+  std::ranges::sort(sorted);
   for (const double of_a : a) {
-    for (const double of_b : b) result.u += of_a > of_b ? 1 : of_a == of_b ? 0.5 : 0;
+    const auto [first_equal, first_larger] = std::ranges::equal_range(sorted, of_a);
+    result.u += static_cast<double>(first_equal - sorted.begin()) +
+                0.5 * static_cast<double>(first_larger - first_equal);
   }
   std::map<double, double> counts;
   for (const double value : a) ++counts[value];
