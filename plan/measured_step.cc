@@ -12,6 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t kMostStepBytes = 64 << 20;
+constexpr double kMostRanks = 1 << 20, kMostSequences = 1e9;
 constexpr const char* kWhatToDo = "write it by 'strata bench step --config FILE --json'";
 
 double number_above_zero(const json& fields, const char* key, const std::string& name) {
@@ -50,8 +51,13 @@ MeasuredStep parse_measured_step(std::string_view text, const std::string& name)
   }
   MeasuredStep step;
   step.name = name;
-  step.ranks = std::llround(number_above_zero(fields, "ranks", name));
+  const double ranks = number_above_zero(fields, "ranks", name);
   step.batch = number_above_zero(fields, "sequences_per_step", name);
+  if (ranks > kMostRanks || ranks != std::floor(ranks) || step.batch > kMostSequences) {
+    fail("{}: {} sequences on {} ranks: at most {} on a whole number up to {} were expected", name,
+         step.batch, ranks, kMostSequences, kMostRanks);
+  }
+  step.ranks = std::llround(ranks);
   step.seconds = number_above_zero(*seconds, "step", name);
   if (seconds->contains("update") && (*seconds)["update"] != 0) {
     step.update = number_above_zero(*seconds, "update", name);

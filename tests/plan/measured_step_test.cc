@@ -37,6 +37,12 @@ TEST(MeasuredStep, AnythingElseIsRefusedByNameWithWhatToDo) {
     EXPECT_EQ(error.find("step.json: "), 0u) << error;
     EXPECT_NE(error.find("strata bench step"), std::string::npos) << error;
   }
+  for (const char* ranks : {"0.3", "1e9", "1e12"}) {
+    std::string text(kStep);
+    text.replace(text.find("2"), 1, ranks);
+    const std::string error = error_of([&] { parse_measured_step(text, "step.json"); });
+    EXPECT_EQ(error.find("step.json: 12 sequences on "), 0u) << error;
+  }
   EXPECT_NE(error_of([] { read_measured_step("/absent.json"); }).find("/absent.json"),
             std::string::npos);
 }
