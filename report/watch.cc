@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,13 @@
 #include "base/error.h"
 
 namespace strata::report {
+
+struct DestroyResponse {
+  void operator()(MHD_Response* response) const { MHD_destroy_response(response); }
+};
+// Counts those who use it: connections that it is sent on keep it.
+using Response = std::unique_ptr<MHD_Response, DestroyResponse>;
+
 namespace {
 
 constexpr unsigned kMostConnections = 64, kTimeoutSeconds = 15;
@@ -94,6 +103,23 @@ int hosts_in(MHD_Connection* connection) {
   return count;
 }
 
+Response make_response(const std::string& text, const char* type, const std::string& etag = "") {
+  Response response(MHD_create_response_from_buffer(text.size(), const_cast<char*>(text.data()),
+                                                    MHD_RESPMEM_MUST_COPY));
+  if (!response) throw std::bad_alloc();
+  const auto header = [&](const char* name, const std::string& value) {
+    MHD_add_response_header(response.get(), name, value.c_str());
+  };
+  header("Content-Type", type);
+  header("Cache-Control", "no-store");
+  header("X-Content-Type-Options", "nosniff");
+  header("Referrer-Policy", "no-referrer");
+  header("Cross-Origin-Resource-Policy", "same-origin");
+  header("Content-Security-Policy", "frame-ancestors 'none'");
+  if (!etag.empty()) header("ETag", etag);
+  return response;
+}
+
 bool is_address(const std::string& host) {
   in6_addr ignored{};
   return ::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
@@ -109,7 +135,8 @@ struct ReportServer::State {
   std::function<std::string()> tag, page;
   MHD_Daemon* daemon = nullptr;
   // Of the one thread that answers.
-  std::string made_tag, made_page;
+  std::string made_tag;
+  Response made_page;  // one for all who read it, however slowly
 
   // A page of another site that has its name lead here would send that name.
   bool serves(const std::string& host) const {
@@ -122,29 +149,12 @@ struct ReportServer::State {
     return host == "127.0.0.1" || host == "::1";
   }
 
-  MHD_Result reply(MHD_Connection* connection, unsigned status, const std::string& text,
-                   const char* type, const std::string& etag = "") const {
-    MHD_Response* response = MHD_create_response_from_buffer(
-        text.size(), const_cast<char*>(text.data()), MHD_RESPMEM_MUST_COPY);
-    if (response == nullptr) return MHD_NO;
-    const auto header = [&](const char* name, const std::string& value) {
-      MHD_add_response_header(response, name, value.c_str());
-    };
-    header("Content-Type", type);
-    header("Cache-Control", "no-store");
-    header("X-Content-Type-Options", "nosniff");
-    header("Referrer-Policy", "no-referrer");
-    header("Cross-Origin-Resource-Policy", "same-origin");
-    header("Content-Security-Policy", "frame-ancestors 'none'");
-    if (!etag.empty()) header("ETag", etag);
-    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) header("Allow", "GET, HEAD");
-    const MHD_Result result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
-    return result;
-  }
-
-  MHD_Result refuse(MHD_Connection* connection, unsigned status, const std::string& why) const {
-    return reply(connection, status, why + "\n", "text/plain; charset=utf-8");
+  static MHD_Result refuse(MHD_Connection* connection, unsigned status, const std::string& why) {
+    const Response response = make_response(why + "\n", "text/plain; charset=utf-8");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+      MHD_add_response_header(response.get(), "Allow", "GET, HEAD");
+    }
+    return MHD_queue_response(connection, status, response.get());
   }
 
   MHD_Result answer(MHD_Connection* connection, std::string_view url, std::string_view method) {
@@ -165,13 +175,15 @@ struct ReportServer::State {
     if (url != "/") return refuse(connection, MHD_HTTP_NOT_FOUND, "There is one page: /");
     try {
       const std::string now = '"' + tag() + '"';
-      if (header("If-None-Match") == now)
-        return reply(connection, MHD_HTTP_NOT_MODIFIED, "", "text/html", now);
-      if (made_page.empty() || made_tag != now) {
-        made_page = page();
+      if (header("If-None-Match") == now) {
+        const Response same = make_response("", "text/html", now);
+        return MHD_queue_response(connection, MHD_HTTP_NOT_MODIFIED, same.get());
+      }
+      if (!made_page || made_tag != now) {
+        made_page = make_response(page(), "text/html; charset=utf-8", now);
         made_tag = now;
       }
-      return reply(connection, MHD_HTTP_OK, made_page, "text/html; charset=utf-8", now);
+      return MHD_queue_response(connection, MHD_HTTP_OK, made_page.get());
     } catch (const std::exception& error) {
       return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, message_of(error));
     }

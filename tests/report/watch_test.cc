@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -150,6 +151,38 @@ TEST_F(Watch, AnswersManyAtOnce) {
   for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(answered, 160);
   EXPECT_EQ(made_, 1);
+}
+
+size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  size_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// A page of all of a round has 12 MB, and a reader may stop in the middle of it.
+TEST(WatchMemory, SlowReadersShareOnePage) {
+  constexpr size_t kPage = size_t{32} << 20, kReaders = 16;
+  const ReportServer server(
+      {}, [] { return std::string("one"); }, [&] { return std::string(kPage, 'x'); });
+  const size_t before = resident_bytes();
+  std::vector<int> sockets;
+  for (size_t i = 0; i < kReaders; ++i) {
+    sockets.push_back(::socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(server.port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{.tv_sec = 20};
+    ::setsockopt(sockets.back(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ASSERT_EQ(::connect(sockets.back(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const std::string request = std::string("GET / HTTP/1.1") + kHost;
+    ::send(sockets.back(), request.data(), request.size(), MSG_NOSIGNAL);
+    char byte = 0;
+    EXPECT_EQ(::recv(sockets.back(), &byte, 1, 0), 1) << "its answer has begun";
+  }
+  EXPECT_LT(resident_bytes() - before, kReaders * kPage / 2);
+  for (const int socket : sockets) ::close(socket);
 }
 
 TEST_F(Watch, TwoCannotHaveOnePort) {
