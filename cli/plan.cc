@@ -58,9 +58,13 @@ plan::Link parse_network(const std::string& text) {
   if (comma != std::string::npos) {
     link = {number(0, comma), number(comma + 1, text.size())};
   }
-  if (!(link.latency >= 0) || !(link.bytes_per_second > 0) || !std::isfinite(link.latency) ||
-      !std::isfinite(link.bytes_per_second)) {
-    fail("--network {}: SECONDS,BYTES_A_SECOND was expected, such as 5e-6,25e9", text);
+  constexpr double kLongest = 3600, kSlowest = 1, kFastest = 1e18;
+  if (!(link.latency >= 0 && link.latency <= kLongest) ||
+      !(link.bytes_per_second >= kSlowest && link.bytes_per_second <= kFastest)) {
+    fail(
+        "--network {}: SECONDS,BYTES_A_SECOND was expected, such as 5e-6,25e9: up to an hour, and "
+        "at least a byte a second",
+        text);
   }
   return link;
 }
@@ -287,7 +291,7 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(int64_t{1}, kMostRanks));
   command->add_option("--batch", options->batches, "Global batch sizes to predict, in samples")
       ->delimiter(',')
-      ->check(CLI::Range(1.0, 1e7));
+      ->check(number_within(1, 1e7));
   add_layout_options(*command, options->layout);
   command
       ->add_option(
@@ -308,18 +312,18 @@ void add_plan_command(CLI::App& app, int& exit_code) {
   command
       ->add_option("--samples", options->samples,
                    "Samples to converge (default: the reference points' at the batch size)")
-      ->check(CLI::Range(1.0, 1e12));
+      ->check(number_within(1, 1e12));
   command->add_option("--round", options->round,
                       "Round whose reference points count, such as 2.0.0 (default: that of the "
                       "last --fit, else the newest)");
   command
       ->add_option("--start", options->start,
                    "Seconds from run_start until steps go at their pace (default: as calibrated)")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(number_within(0, 1e6));
   command->add_flag("--search", options->search,
                     "Try every layout of ranks: stages, accumulation, order, sharding");
   command->add_option("--memory", options->memory_gb, "Gigabytes of a rank, for --search")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(number_within(0.001, 1e6));
   command->add_flag("--json", options->json, "Print JSON; 'strata plot plan' draws it");
   command->callback([options, &exit_code] { exit_code = run_plan(*options); });
 }

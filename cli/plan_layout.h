@@ -1,6 +1,8 @@
 // How `strata plan` is told the model and the layout of ranks.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
@@ -18,6 +20,19 @@ inline constexpr plan::Clip kClips[] = {plan::Clip::kNone, plan::Clip::kAfterAll
 inline constexpr plan::Order kOrders[] = {plan::Order::kMicroBatch, plan::Order::kLayer};
 inline constexpr plan::Sharding kShardings[] = {plan::Sharding::kNone, plan::Sharding::kState,
                                                 plan::Sharding::kGradients, plan::Sharding::kAll};
+
+// CLI::Range takes "nan" for any number.
+inline CLI::Validator number_within(double least, double most) {
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        double value = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, value);
+        return is_number && value >= least && value <= most
+                   ? std::string()
+                   : fmt::format("Value {} not in range {:g} to {:g}", text, least, most);
+      },
+      fmt::format("NUMBER in [{:g} - {:g}]", least, most));
+}
 
 template <typename Value, size_t N>
 std::vector<std::string> names_of(const Value (&values)[N]) {
@@ -65,7 +80,7 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
   command
       .add_option("--sample-tokens", options.mean_tokens,
                   "Tokens of a sample, the mean (default: those of MLPerf's Wikipedia)")
-      ->check(CLI::Range(1.0, 1e6));
+      ->check(number_within(1, 1e6));
   command
       .add_option("--accumulation", options.layout.micro_batches,
                   "Micro-batches that a step is cut into")

@@ -261,11 +261,19 @@ TEST_F(Tools, WhatAPlanCannotUseIsRefusedByName) {
     EXPECT_NE(result.err.find(reason), std::string::npos) << reason << ": " << result.err;
   }
   const std::string large = folder_.write("large.json", measured_step(20, 0.080)).string();
-  for (const char* network : {"5", "1e-6", "a,b", "1e-6,0", "-1,1e9", "1,2,3", "nan,1", ","}) {
+  for (const char* network :
+       {"5", "1e-6", "a,b", "1e-6,0", "-1,1e9", "1,2,3", "nan,1", ",", "0,1e-300", "1e308,1"}) {
     const ProcessResult result = strata(
         {"plan", "--measured", step, large, "--ranks", "8", "--batch", "80", "--network", network});
     EXPECT_EQ(result.exit_code, 2) << network;
     EXPECT_NE(result.err.find("SECONDS,BYTES_A_SECOND"), std::string::npos) << result.err;
+  }
+  for (const char* option : {"--batch", "--samples", "--start", "--sample-tokens", "--memory"}) {
+    const ProcessResult result =
+        strata({"plan", "--measured", step, large, "--ranks", "8", "--batch", "80", option, "nan"});
+    EXPECT_EQ(result.exit_code, 2) << option;
+    EXPECT_NE(result.err.find(std::string(option) + ": Value nan"), std::string::npos)
+        << result.err;
   }
   const std::string model = folder_.write("model.json", R"({"hidden_size": 0})").string();
   const std::vector<std::pair<std::vector<std::string>, std::string>> layouts = {
