@@ -43,11 +43,37 @@
       element.classList.toggle('hidden', element.classList.contains('other'));
     }
   }
-  for (const name of ['benchmark', 'system']) {
+  const choices = ['benchmark', 'system'];
+  function listenTo(name) {
     const select = document.getElementById(name);
-    if (!select) continue;
+    if (!select) return;
     select.addEventListener('change', () => { chosen[name] = select.value; applyChoices(); });
     chosen[name] = select.value;
+  }
+  choices.forEach(listenTo);
+
+  // Of a page that was made anew: systems come, and change places as runs end, so that another number is theirs. What was
+  // chosen is the option of the same words.
+  function renewChoice(name, page) {
+    const select = document.getElementById(name), fresh = page.getElementById(name);
+    const words = select && select.value !== '' ? select.selectedOptions[0].textContent : '';
+    chosen[name] = '';
+    if (select && fresh) {
+      select.replaceChildren(...Array.from(fresh.options));
+      const same = Array.from(select.options).filter((option) => option.value !== '' && option.textContent === words);
+      select.value = same.length === 1 ? same[0].value : '';
+      chosen[name] = select.value;
+    } else if (select) {
+      select.closest('label').remove();
+    } else if (fresh) {
+      themeButton.before(document.adoptNode(fresh.closest('label')));
+      listenTo(name);
+    }
+  }
+  function renewNavigation(page) {
+    const list = document.querySelector('nav ul');
+    if (!list.contains(document.activeElement)) list.replaceWith(document.adoptNode(page.querySelector('nav ul')));
+    for (const name of choices) renewChoice(name, page);
   }
 
   // ---- Tables
@@ -140,6 +166,7 @@
             document.activeElement.matches('input');
         if (fresh && !busy) {
           const x = scrollX, y = scrollY;
+          renewNavigation(page);
           document.querySelector('main').replaceWith(document.adoptNode(fresh));
           prepare(document.querySelector('main'));
           scrollTo(x, y);
