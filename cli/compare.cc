@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/refuse_to_replace.h"
 #include "cli/score_options.h"
 #include "compare/comparison_report.h"
 #include "compare/measurement_side.h"
@@ -137,6 +138,11 @@ int judge(const std::vector<compare::Comparison>& comparisons,
 int compare_sides(const CompareOptions& options) {
   if (options.sides.size() < 2) fail("compare: name at least two sides, A and B");
   if (options.fail_above) parse_share(*options.fail_above);
+  for (const fs::path& side : options.sides) {
+    refuse_to_replace(side, options.csv_file, "side", "--csv");
+    refuse_to_replace(side, options.json_file, "side", "--json");
+    refuse_to_replace(side, options.markdown_file, "side", "--markdown");
+  }
   const bool results = holds_results(options.sides.front());
   for (size_t i = 1; i < options.sides.size(); ++i) {
     const fs::path& side = options.sides[i];

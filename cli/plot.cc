@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/refuse_to_replace.h"
 #include "cli/score_options.h"
 #include "plan/report/plan_plot.h"
 #include "results/plots/gnuplot.h"
@@ -32,15 +33,6 @@ void draw(const results::Plot& plot, const std::string& output, bool says_so) {
   if (!says_so) return;
   for (const std::string& reason : plot.left_out) fmt::print("left out: {}\n", reason);
   fmt::print("{}: {} drawn\n", output, plot.drawn);
-}
-
-// Throws Error where the picture would take the place of what it is drawn from.
-void refuse_to_replace(const std::filesystem::path& drawn, const std::string& output,
-                       const char* what) {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(drawn, output, ignored)) {
-    fail("--output {}: is the {} itself; name another file", output, what);
-  }
 }
 
 // ---- Curves

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/refuse_to_replace.h"
 #include "cli/score_options.h"
 #include "report/page.h"
 #include "report/runs/tree_state.h"
@@ -43,10 +44,30 @@ std::string names_of(const std::vector<fs::path>& paths) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+void refuse_to_replace_input(const ReportOptions& options, const report::ReportData& data) {
+  const std::string& output = options.output;
+  for (const fs::path& plan : options.page.plans) refuse_to_replace(plan, output, "plan");
+  for (const fs::path& file : options.page.measurements) {
+    refuse_to_replace(file, output, "measurement");
+  }
+  for (const report::ReportedFolder& folder : data.folders) {
+    const compliance::ResultFolder& of = folder.score.folder;
+    refuse_to_replace(of.path / "scaling.json", output, "factor of the score");
+    refuse_to_replace(of.submitter_path / "systems" / (of.system + ".json"), output,
+                      "system description");
+    for (fs::path file : of.logs) {
+      refuse_to_replace(file, output, "log");
+      refuse_to_replace(file.replace_extension(".yaml"), output, "configuration");
+      refuse_to_replace(file.replace_extension(".steps.jsonl"), output, "step trace");
+    }
+  }
+}
+
 int write_report(ReportOptions& options) {
   Progress progress("reading logs");
   options.input.progress = [&](size_t done, size_t total) { progress.update(done, total); };
   const report::ReportData data = report::read_report_data(options.input);
+  refuse_to_replace_input(options, data);
   write_output(options.output, report::make_page(data, options.page));
   if (!options.output.starts_with("/dev/")) {
     fmt::print("{}: {} result folders of {} systems\n", options.output, data.folders.size(),

@@ -74,6 +74,23 @@ TEST_F(ReportCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
   EXPECT_EQ(report({path("mine"), "--watch", "--every", "0"}).exit_code, 2);
 }
 
+TEST_F(ReportCommand, DoesNotReplaceWhatItReads) {
+  const std::string bert = "mine/Acme/results/small/bert/";
+  folder_.write(bert + "result_0.yaml", "a: 1\n");
+  folder_.write(bert + "result_0.steps.jsonl", "{\"step\": 1, \"seconds\": 1}\n");
+  folder_.write("mine/Acme/systems/small.json", "{}");
+  std::filesystem::create_symlink(path(bert + "result_0.txt"), path("link"));
+  for (const std::string& name :
+       {bert + "result_0.txt", bert + "result_0.yaml", bert + "result_0.steps.jsonl",
+        std::string("mine/Acme/systems/small.json"), std::string("link")}) {
+    const std::string before = read_file(path(name));
+    const ProcessResult refused = report({path("mine"), "-o", path(name)});
+    EXPECT_EQ(refused.exit_code, 2) << name;
+    EXPECT_NE(refused.err.find("itself; name another file"), std::string::npos) << refused.err;
+    EXPECT_EQ(read_file(path(name)), before);
+  }
+}
+
 // What could not be read is said, and the rest is still shown.
 TEST_F(ReportCommand, AProblemIsSaidBesideThePage) {
   std::filesystem::create_directory(path("mine/Acme/results/small/bert/result_0.steps.jsonl"));

@@ -158,6 +158,11 @@ TEST_F(Tools, CompareRefusesWhatCannotBeCompared) {
   const std::string good = path("Acme/results/good");
   const std::string file = folder_.write("bench.json", R"({"step_seconds": 1})").string();
   EXPECT_NE(error_of({"compare", good}).find("at least two sides"), std::string::npos);
+  // An option takes the name behind it for its own.
+  EXPECT_NE(
+      error_of({"compare", "--json", file, file, file}).find("--json " + file + ": is the side"),
+      std::string::npos);
+  EXPECT_EQ(read_file(file), R"({"step_seconds": 1})");
   EXPECT_NE(error_of({"compare", good, file}).find("cannot be compared"), std::string::npos);
   EXPECT_NE(error_of({"compare", good, path("absent")}).find("absent: is not there"),
             std::string::npos);
