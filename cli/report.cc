@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,7 +87,10 @@ int watch(const ReportOptions& options) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, signal);
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before there are threads
 
-  const std::vector<fs::path>& directories = options.input.directories;
+  std::vector<fs::path> read = options.input.directories;
+  for (const auto& more : {options.input.beside, options.page.plans, options.page.measurements}) {
+    read.insert(read.end(), more.begin(), more.end());
+  }
   const auto page = [&]() -> std::string {
     try {
       return report::make_page(report::read_report_data(options.input), options.page);
@@ -94,12 +99,13 @@ int watch(const ReportOptions& options) {
     }
   };
   report::ReportServer server(
-      options.server, [&] { return report::state_of(directories); }, page);
+      options.server, [&] { return report::state_of(read); }, page);
   fmt::print("{}\nEnd it by Ctrl-C.\n", server.url());
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0) fail("cannot write the page's address to standard output");
   int signal = 0;
   ::sigwait(&ends, &signal);
-  return 0;
+  // All that it does is read, which may take long: nothing is lost where that is cut off.
+  std::_Exit(0);
 }
 
 }  // namespace

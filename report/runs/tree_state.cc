@@ -23,7 +23,11 @@ std::string state_of(const std::vector<fs::path>& paths) {
   for (const fs::path& path : paths) {
     std::error_code ignored;
     compliance::ListingProblems problems;
-    if (fs::is_directory(path, ignored)) compliance::walk(path, take, problems);
+    if (fs::is_directory(path, ignored)) {
+      compliance::walk(path, take, problems);
+    } else if (fs::exists(path, ignored)) {
+      take(fs::directory_entry(path, ignored));
+    }
   }
   return fmt::format("{:08x}{:x}", crc32c(seen), seen.size());
 }

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -137,6 +139,30 @@ TEST_F(ReportCommand, WatchesARunThatGoesOn) {
   server.signal(SIGTERM);
   const ProcessResult ended = server.wait(std::chrono::seconds(20));
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
+}
+
+// The server's thread waits in open() for a log that this process holds: a lease is broken after 45
+// seconds.
+TEST_F(ReportCommand, EndsWhileAPageIsBeingMade) {
+  const std::string log = path("mine/Acme/results/small/bert/result_0.txt");
+  ::signal(SIGIO, SIG_IGN);  // says that somebody waits
+  const int held = ::open(log.c_str(), O_RDWR | O_CLOEXEC);
+  if (::fcntl(held, F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "no leases on this file system";
+  const std::string out = path("out");
+  Process server({"/bin/sh", "-c",
+                  "exec " + kStrata + " report " + path("mine") + " --watch --port 0 > " + out});
+  ASSERT_TRUE(wait_until([&] { return !address_in(out).empty(); }, std::chrono::seconds(60)));
+  Process reader({"python3", "-c",
+                  "import urllib.request as r; "
+                  "r.build_opener(r.ProxyHandler({})).open('" +
+                      address_in(out) + "').read()"});
+  EXPECT_TRUE(
+      wait_until([&] { return ::fcntl(held, F_GETLEASE) != F_WRLCK; }, std::chrono::seconds(60)));
+  server.signal(SIGINT);
+  const ProcessResult ended = server.wait(std::chrono::seconds(20));
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_FALSE(ended.timed_out);
+  ::close(held);
 }
 
 }  // namespace

@@ -24,6 +24,17 @@ TEST(TreeState, ChangesWithEveryFile) {
   EXPECT_EQ(state(), empty);
 }
 
+TEST(TreeState, ChangesWithAFileThatIsNamed) {
+  const strata::testing::TemporaryFolder folder;
+  const auto state = [&] { return state_of({folder.path() / "plan.json"}); };
+  const std::string none = state();
+  folder.write("plan.json", "{}");
+  const std::string one = state();
+  EXPECT_NE(one, none);
+  folder.write("plan.json", "{} ");
+  EXPECT_NE(state(), one);
+}
+
 TEST(TreeState, OfWhatIsNotThereIsThatOfNothing) {
   const strata::testing::TemporaryFolder folder;
   EXPECT_EQ(state_of({folder.path() / "not there"}), state_of({}));
