@@ -21,6 +21,51 @@ constexpr double kMostMeasured = 1e60;
 constexpr int kDeepest = 32;  // objects in objects
 constexpr size_t kEnoughDocuments = 9;
 
+// Looks for objects of more keys than a benchmark prints: each of an ordered object's is found by
+// going through those before it.
+class KeyCounter : public nlohmann::json_sax<ordered_json> {
+ public:
+  bool start_object(size_t) override {
+    keys_.push_back(0);
+    return true;
+  }
+  bool key(std::string&) override { return ++keys_.back() <= kMostKeys; }
+  bool end_object() override {
+    keys_.pop_back();
+    return true;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(ordered_json::binary_t&) override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;  // which reading it will say
+  }
+
+  bool found_many() const { return !keys_.empty() && keys_.back() > kMostKeys; }
+
+ private:
+  static constexpr size_t kMostKeys = 10'000;
+  std::vector<size_t> keys_;  // of the objects that are open
+};
+
+void refuse_many_keys(std::istringstream& text, const fs::path& file, std::streamoff offset) {
+  KeyCounter counter;
+  constexpr bool kMoreFollows = false;
+  ordered_json::sax_parse(text, &counter, nlohmann::detail::input_format_t::json, kMoreFollows);
+  if (counter.found_many()) {
+    fail("{}: offset {}: an object with more keys than 'strata bench --json' prints", file.string(),
+         offset);
+  }
+  text.clear();
+  text.seekg(offset);
+}
+
 // The name of an object in an array: its first text, else its place.
 std::string name_of(const ordered_json& item, size_t place) {
   if (item.is_object()) {
@@ -86,6 +131,7 @@ void read_documents(const fs::path& file, MeasurementSide& side) {
   std::istringstream text(read_file(file, kMostBytes));
   while (text >> std::ws, text.peek() != std::istringstream::traits_type::eof()) {
     const std::streamoff offset = text.tellg();
+    refuse_many_keys(text, file, offset);
     ordered_json document;
     try {
       text >> document;

@@ -87,6 +87,18 @@ TEST(MeasurementSideTest, NamesFileAndOffsetOfWhatIsNoObject) {
             std::string::npos);
 }
 
+// Which would take hours of a file of some megabytes.
+TEST(MeasurementSideTest, RefusesObjectsOfVeryManyKeys) {
+  const TemporaryFolder folder;
+  std::string keys = "{\"a\": {}, \"b\": [{";
+  for (int i = 0; i < 1'000'000; ++i) keys += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
+  const auto wide = folder.write("wide.json", R"({"a": 1} )" + keys + "}]}");
+  EXPECT_NE(error_of([&] {
+              read_measurement_side(wide);
+            }).find("wide.json: offset 9: an object with more keys"),
+            std::string::npos);
+}
+
 TEST(MeasurementSideTest, NamesWhatNothingMeasures) {
   const TemporaryFolder folder;
   const auto huge =
