@@ -18,6 +18,9 @@ std::string why_not_converged(const results::Score& score) {
   if (!rcp.judged || !rcp.submission_mean || !rcp.least_mean || !score.batch_size) {
     return rcp.message;
   }
+  if (!(*rcp.submission_mean < *rcp.least_mean)) {
+    return fmt::format("too few runs to be held against the reference ({})", rcp.message);
+  }
   return fmt::format(
       "converges faster than the reference allows at batch {}: after {} where at least {} are "
       "asked "

@@ -77,6 +77,16 @@ TEST_F(Page, SaysWhatFailedAndWhy) {
   EXPECT_TRUE(has(shown, "Runs that have not ended")) << "a log without events";
 }
 
+TEST_F(Page, RunsThatAreTooFewDoNotConvergeTooFast) {
+  write_run(folder_, "Acme", "x", 0, log_of({{10, 0.73}}));
+  folder_.write("Acme/systems/x.json", R"({"division": "closed", "system_name": "S"})");
+  const ReportData data = read_report_data(
+      {.directories = {folder_.path()}, .score = {.ruleset = "2.1.0", .threads = 1}});
+  const std::string shown = texts(make_page(data, {.title = "Title"}));
+  EXPECT_FALSE(has(shown, "converges faster"));
+  EXPECT_TRUE(has(shown, "too few runs to be held against the reference")) << shown;
+}
+
 TEST_F(Page, ShowsWhereARunIs) {
   write_run(folder_, "Acme", "x", 0, log_of({{1, 0.51}}, false));
   folder_.write("Acme/results/x/bert/result_0.steps.jsonl",
