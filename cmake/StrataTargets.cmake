@@ -38,8 +38,26 @@ endfunction()
 function(strata_library folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(strata_${folder} STATIC ${ARG_SOURCES})
-  target_link_libraries(strata_${folder} PUBLIC strata_flags ${ARG_DEPENDS})
+  target_link_libraries(strata_${folder} PUBLIC $<BUILD_INTERFACE:strata_flags> ${ARG_DEPENDS})
   strata_unite(strata_${folder} 6)
+endfunction()
+
+# strata_install_library(<folder> [HEADERS <files>])
+# Installs the library strata_<folder>, for other projects strata::<folder>, and its public headers as
+# <strata/<folder>/<name>.h>: what these include of each other is rewritten so, that no name of theirs meets another project's.
+function(strata_install_library folder)
+  cmake_parse_arguments(ARG "" "" "HEADERS" ${ARGN})
+  set_target_properties(strata_${folder} PROPERTIES EXPORT_NAME ${folder})
+  target_compile_features(strata_${folder} PUBLIC cxx_std_20)
+  install(TARGETS strata_${folder} EXPORT strata-targets ARCHIVE COMPONENT dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  foreach(header IN LISTS ARG_HEADERS)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+    file(READ ${header} text)
+    string(REPLACE "#include \"${folder}/" "#include \"strata/${folder}/" text "${text}")
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/include/strata/${folder}/${header} CONTENT "${text}" @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/include/strata/${folder}/${header} COMPONENT dev
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/strata/${folder})
+  endforeach()
 endfunction()
 
 # strata_test(<folder> SOURCES <files> [DEPENDS <targets>])

@@ -8,7 +8,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/timing.h"
-#include "harness/record/log_keys.h"
+#include "harness/record/event_log.h"
 #include "harness/record/run_description_events.h"
 
 namespace strata::harness {

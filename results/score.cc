@@ -15,8 +15,8 @@
 #include "base/parallel.h"
 #include "base/statistics.h"
 #include "compliance/checks/rounds.h"
-#include "compliance/log/python_digits.h"
 #include "compliance/sources/installed.h"
+#include "mllog/python_digits.h"
 #include "results/energy.h"
 
 namespace strata::results {
@@ -43,7 +43,7 @@ std::optional<int64_t> integer_field(const json& fields, const char* name) {
     return static_cast<int64_t>(number);
   }
   if (!found->is_string()) return std::nullopt;
-  const auto digits = compliance::python_int(found->get<std::string>());
+  const auto digits = mllog::python_int(found->get<std::string>());
   int64_t number = 0;
   if (!digits ||
       std::from_chars(digits->data(), digits->data() + digits->size(), number).ec != std::errc()) {

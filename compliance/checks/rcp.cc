@@ -11,9 +11,9 @@
 #include "base/files.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/language/rule_value.h"
-#include "compliance/log/json_scan.h"
 #include "compliance/sources/rule_store.h"
 #include "compliance/sources/sha256.h"
+#include "mllog/json_scan.h"
 
 namespace strata::compliance {
 namespace {
@@ -178,7 +178,7 @@ ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
       source_(source),
       sha256_(compliance::sha256(json)),
       submission_runs_(submission_runs(usage, benchmark)) {
-  JsonScanner scanner(json);
+  mllog::JsonScanner scanner(json);
   scanner.skip_space();
   if (!scanner.skip_value()) fail("{}: byte {}: {}", source, scanner.position(), scanner.error());
   scanner.skip_space();

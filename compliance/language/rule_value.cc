@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include "compliance/log/json_scan.h"
+#include "mllog/json_scan.h"
 
 namespace strata::compliance {
 namespace {
@@ -642,12 +642,12 @@ class JsonReader {
 
   Value read_string() {
     const char* start = at_ + 1;
-    JsonScanner scanner(std::string_view(at_, static_cast<size_t>(end_ - at_)));
+    mllog::JsonScanner scanner(std::string_view(at_, static_cast<size_t>(end_ - at_)));
     std::string_view content;
     bool plain = true;
     scanner.skip_string(content, plain);
     at_ = start + content.size() + 1;
-    return plain ? heap_.str(content) : heap_.str(decode_json_string(content));
+    return plain ? heap_.str(content) : heap_.str(mllog::decode_json_string(content));
   }
 
   Value read_number() {

@@ -1,90 +1,13 @@
-// The MLPerf events of one log file: every `:::MLLOG {...}` line, whatever else the file holds.
+// A log as the checks see it: strata::mllog's reader, under its own names.
 #pragma once
 
-#include <cstdint>
-#include <deque>
-#include <filesystem>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "mllog/event_log.h"
 
 namespace strata::compliance {
 
-// One event. The views point into the log's memory: for a log read in pieces they are valid during
-// the visit only.
-struct Event {
-  std::string_view key;  // decoded; empty where the key is not a string
-  std::string_view
-      value;  // JSON text of "value", or of the whole record in the format of round 0.6
-  std::string_view metadata;  // JSON text of "metadata"; empty in the format of round 0.6
-  std::string_view line;      // from the token to the end of the line, without trailing space
-  double time_ms = 0;         // milliseconds since the epoch (round 0.6: seconds)
-  uint64_t offset = 0;        // of the token, in bytes from the start of the file
-};
-
-// A line that holds the token but no event.
-struct BadLine {
-  uint64_t offset = 0;
-  std::string text;  // its first bytes
-  std::string reason;
-};
-
-enum class LogFormat {
-  kMllog,  // `:::MLLOG {json}`: rounds 0.7 and later
-  kMll,    // `:::MLL seconds key: {json}`: round 0.6
-};
-
-// A line ends at \n or \r, as in Python's text mode; of several tokens in one line the last one
-// counts. Files up to kWholeFileBytes are held in memory; larger ones are read again, piece by
-// piece, at every visit, so that memory stays constant.
-class EventLog {
- public:
-  static constexpr uint64_t kWholeFileBytes = 16u << 20;
-  // A larger file is no log.
-  static constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30;
-  // A line with a token may be this long; a longer one is a bad line.
-  static constexpr size_t kMaxLineBytes = 32u << 20;
-
-  // Throws Error where `path` is not a regular file that can be read, or is too large.
-  EventLog(const std::filesystem::path& path, LogFormat format);
-  EventLog(EventLog&&) = default;
-  EventLog& operator=(EventLog&&) = default;
-  // The events of a text in memory; `name` stands for the path in messages.
-  static EventLog from_text(std::string text, std::string name,
-                            LogFormat format = LogFormat::kMllog);
-
-  // Calls `visit` with every event in order, until it returns false.
-  void visit(const std::function<bool(const Event&)>& visit) const;
-
-  // The events, where held in memory (is_whole()).
-  const std::vector<Event>& events() const { return events_; }
-  bool is_whole() const { return whole_; }
-  uint64_t event_count() const { return event_count_; }
-  // Of the bad lines the first kMaxBadLines are kept, all are counted.
-  static constexpr size_t kMaxBadLines = 20;
-  const std::vector<BadLine>& bad_lines() const { return bad_lines_; }
-  uint64_t bad_line_count() const { return bad_line_count_; }
-
-  const std::filesystem::path& path() const { return path_; }
-  // The 1-based line of a byte offset, counted by reading the file up to it.
-  uint64_t line_number(uint64_t offset) const;
-
- private:
-  EventLog() = default;
-  void scan_text();
-  void scan_file(const std::function<bool(const Event&)>& visit, bool count_bad_lines);
-  void add_bad_line(uint64_t offset, std::string_view text, const char* reason);
-
-  std::filesystem::path path_;
-  LogFormat format_ = LogFormat::kMllog;
-  bool whole_ = true;
-  std::string text_;
-  std::vector<Event> events_;
-  std::deque<std::string> decoded_keys_;
-  std::vector<BadLine> bad_lines_;
-  uint64_t event_count_ = 0;
-  uint64_t bad_line_count_ = 0;
-};
+using mllog::BadLine;
+using mllog::Event;
+using mllog::EventLog;
+using mllog::LogFormat;
 
 }  // namespace strata::compliance

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "compliance/language/rule_value.h"
-#include "compliance/log/python_digits.h"
+#include "mllog/python_digits.h"
 
 namespace strata::compliance {
 namespace {
@@ -33,7 +33,7 @@ std::optional<std::string> integer_text(const Value& seed) {
       if (!std::isfinite(seed.real())) return std::nullopt;
       return fmt::format("{:.0f}", std::trunc(seed.real()));
     case Kind::kStr:
-      return python_int(seed.text());
+      return mllog::python_int(seed.text());
     default:
       return std::nullopt;
   }

@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/language/rule_value.h"
-#include "compliance/log/json_scan.h"
+#include "mllog/json_scan.h"
 
 namespace strata::compliance {
 namespace {
@@ -69,7 +69,7 @@ constexpr uint64_t kMaxDescriptionBytes = 1 << 20;
 // The text as a value, or the reason why it is not JSON.
 std::optional<Value> parse(std::string_view json, Heap& heap, std::string& reason) {
   const size_t start = std::min(json.find_first_not_of(" \t\r\n"), json.size());
-  JsonScanner scanner(json.substr(start));
+  mllog::JsonScanner scanner(json.substr(start));
   if (scanner.skip_value()) {
     scanner.skip_space();
     if (scanner.at_end()) {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "compliance/log/event_log.h"
-#include "harness/record/log_keys.h"
+#include "harness/record/event_log.h"
 
 namespace strata::harness {
 namespace {
@@ -29,7 +29,7 @@ int64_t run_start_of(const std::filesystem::path& log) {
 }  // namespace
 
 ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper, LogBegin begin)
-    : log_(begin == LogBegin::kNew ? EventLog(std::move(path)) : EventLog::reopen(std::move(path))),
+    : log_(begin == LogBegin::kNew ? make_log(std::move(path)) : reopen_log(std::move(path))),
       keeper_(keeper) {
   if (begin == LogBegin::kResumed) {
     started_at_ms_ = run_start_of(log_.path());

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "compliance/log/event_log.h"
-#include "harness/record/log_keys.h"
+#include "harness/record/event_log.h"
 
 namespace strata::harness {
 namespace {

@@ -19,7 +19,6 @@
 #include "base/error.h"
 #include "compliance/log/event_log.h"
 #include "harness/record/event_log.h"
-#include "harness/record/log_keys.h"
 #include "harness/record/output_lock.h"
 
 namespace strata::harness {
@@ -93,7 +92,7 @@ bool end_abandoned_log(const std::filesystem::path& log) {
   });
   if (!started) std::filesystem::remove(log);
   if (!started || ended) return false;
-  EventLog::reopen(log).end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
+  reopen_log(log).end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
   return true;
 }
 

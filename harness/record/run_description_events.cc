@@ -1,6 +1,6 @@
 #include "harness/record/run_description_events.h"
 
-#include "harness/record/log_keys.h"
+#include "harness/record/event_log.h"
 
 namespace strata::harness {
 namespace {

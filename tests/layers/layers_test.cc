@@ -66,6 +66,7 @@ const std::vector<std::string> kOrder = {
     "compliance/sources",
     "compliance/language",
     "compliance/log",
+    "mllog",
     "data/loading",
     "data/prepare",
     "data/files",
@@ -94,6 +95,7 @@ const std::map<std::string, std::vector<std::string>> kForbidden = {
     {"comm", {"optim", "loadbalance", "compliance", "data"}},
     {"bert", {"comm", "optim", "loadbalance", "compliance", "results"}},
     {"plan", {"data", "device"}},
+    {"mllog", {"data", "device"}},
     {"loadbalance", {"compliance", "results", "data"}},
     {"data", {"device"}},
 };

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "harness/record/log_keys.h"
+#include "harness/record/event_log.h"
 #include "tests/harness/record/events_of.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/temporary_directory.h"

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "harness/record/event_log.h"
 #include "harness/record/experiment_log.h"
-#include "harness/record/log_keys.h"
 #include "tests/support/temporary_directory.h"
 
 namespace strata::harness {

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "harness/record/event_log.h"
 #include "harness/record/experiment_log.h"
-#include "harness/record/log_keys.h"
 #include "harness/record/output_lock.h"
 #include "tests/harness/record/events_of.h"
 #include "tests/support/temporary_directory.h"

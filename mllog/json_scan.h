@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace strata::compliance {
+namespace strata::mllog {
 
 // Nesting beyond this is refused, so that no input can exhaust the stack.
 inline constexpr int kMaxJsonDepth = 500;
@@ -61,4 +61,4 @@ class JsonScanner {
 // Latin-1.
 std::string decode_json_string(std::string_view content);
 
-}  // namespace strata::compliance
+}  // namespace strata::mllog

@@ -1,9 +1,9 @@
-#include "harness/record/log_clock.h"
+#include "mllog/log_clock.h"
 
 #include <chrono>
 #include <utility>
 
-namespace strata::harness {
+namespace strata::mllog {
 namespace {
 
 template <typename Clock>
@@ -23,4 +23,4 @@ LogClock::LogClock(ReadClock wall, ReadClock steady)
       wall_begin_(wall_()),
       steady_begin_(steady_()) {}
 
-}  // namespace strata::harness
+}  // namespace strata::mllog

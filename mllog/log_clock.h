@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace strata::harness {
+namespace strata::mllog {
 
 // Milliseconds of a clock.
 using ReadClock = std::function<int64_t()>;
@@ -28,4 +28,4 @@ class LogClock {
   int64_t wall_begin_, steady_begin_;
 };
 
-}  // namespace strata::harness
+}  // namespace strata::mllog

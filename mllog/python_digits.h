@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace strata::compliance {
+namespace strata::mllog {
 
 // The UTF-8 text as int() and float() see it: decimal digits of every script are 0 to 9, every
 // space of Unicode is a blank, other characters beyond ASCII are '?'; without space at either end.
@@ -17,4 +17,4 @@ std::string without_digit_separators(std::string_view text);
 // The integer that int() makes of a text, in decimal; empty where it refuses the text.
 std::optional<std::string> python_int(std::string_view utf8);
 
-}  // namespace strata::compliance
+}  // namespace strata::mllog

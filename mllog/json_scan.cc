@@ -1,10 +1,10 @@
-#include "compliance/log/json_scan.h"
+#include "mllog/json_scan.h"
 
 #include <array>
 #include <cstddef>
 #include <cstring>
 
-namespace strata::compliance {
+namespace strata::mllog {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -262,4 +262,4 @@ std::string decode_json_string(std::string_view content) {
   return out;
 }
 
-}  // namespace strata::compliance
+}  // namespace strata::mllog

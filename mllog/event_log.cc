@@ -1,4 +1,4 @@
-#include "compliance/log/event_log.h"
+#include "mllog/event_log.h"
 
 #include <algorithm>
 #include <cctype>
@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/lines.h"
-#include "compliance/log/json_scan.h"
-#include "compliance/log/python_digits.h"
+#include "mllog/json_scan.h"
+#include "mllog/python_digits.h"
 
-namespace strata::compliance {
+namespace strata::mllog {
 namespace {
 
 std::string_view token_of(LogFormat format) {
@@ -363,4 +363,4 @@ uint64_t EventLog::line_number(uint64_t offset) const {
   return lines;
 }
 
-}  // namespace strata::compliance
+}  // namespace strata::mllog

@@ -1,4 +1,4 @@
-#include "compliance/log/event_log.h"
+#include "mllog/event_log.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/compliance/bert_log.h"
 
-namespace strata::compliance {
+namespace strata::mllog {
 namespace {
 
 using ::strata::testing::TemporaryFolder;
@@ -221,4 +221,4 @@ TEST(EventLog, MissingFileIsAnError) {
 }
 
 }  // namespace
-}  // namespace strata::compliance
+}  // namespace strata::mllog

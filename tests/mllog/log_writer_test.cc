@@ -1,4 +1,4 @@
-#include "harness/record/event_log.h"
+#include "mllog/log_writer.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "harness/record/log_keys.h"
+#include "mllog/log_keys.h"
 #include "tests/support/temporary_directory.h"
 
-namespace strata::harness {
+namespace strata::mllog {
 namespace {
 
 constexpr std::string_view kPrefix = ":::MLLOG ";
@@ -40,31 +40,32 @@ std::string error_of(Action action) {
   return "";
 }
 
-class EventLogTest : public testing_support::TemporaryDirectory {
+class LogWriterTest : public testing_support::TemporaryDirectory {
  protected:
   const std::filesystem::path path_ = directory_ / "org" / "result_0.txt";
 };
 
-TEST_F(EventLogTest, ALineHasTheOfficialForm) {
-  EventLog log(path_, LogClock([] { return 1700000000123; }, [] { return 7; }));
+TEST_F(LogWriterTest, ALineHasTheOfficialForm) {
+  LogWriter log(path_, {.clock = LogClock([] { return 1700000000123; }, [] { return 7; }),
+                        .source_root = STRATA_SOURCE_DIR "/"});
   const int line = __LINE__ + 1;
-  log.event(log_keys::kEvalAccuracy, 0.25, {{log_keys::kEpochNum, 640}});
+  log.event(keys::kEvalAccuracy, 0.25, {{keys::kEpochNum, 640}});
   EXPECT_EQ(read_file(path_),
             ":::MLLOG {\"namespace\": \"\", \"time_ms\": 1700000000123, \"event_type\": "
             "\"POINT_IN_TIME\", \"key\": \"eval_accuracy\", \"value\": 0.25, \"metadata\": "
-            "{\"file\": \"tests/harness/record/event_log_test.cc\", \"lineno\": " +
+            "{\"file\": \"tests/mllog/log_writer_test.cc\", \"lineno\": " +
                 std::to_string(line) + ", \"epoch_num\": 640}}\n");
 }
 
-TEST_F(EventLogTest, EveryTypeOfValueIsWrittenAsJson) {
-  EventLog log(path_);
-  log.start(log_keys::kRunStart);
+TEST_F(LogWriterTest, EveryTypeOfValueIsWrittenAsJson) {
+  LogWriter log(path_);
+  log.start(keys::kRunStart);
   log.event("text", "a \"b\" \\ \n \xff");
   log.event("flag", true);
   log.event("integer", -5);
   log.event("large", ~uint64_t{0});
   log.event("small", 1e-9);
-  log.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kSuccess}});
+  log.end(keys::kRunStop, {}, {{keys::kStatus, keys::kSuccess}});
   const auto events = whole_events_of(path_);
   ASSERT_EQ(events.size(), 7u);
   EXPECT_EQ(events[0]["event_type"], "INTERVAL_START");
@@ -78,9 +79,9 @@ TEST_F(EventLogTest, EveryTypeOfValueIsWrittenAsJson) {
   EXPECT_EQ(events[6]["metadata"]["status"], "success");
 }
 
-TEST_F(EventLogTest, TimesNeverFall) {
+TEST_F(LogWriterTest, TimesNeverFall) {
   int64_t now = 100;
-  EventLog log(path_, LogClock([] { return 100; }, [&now] { return now; }));
+  LogWriter log(path_, {.clock = LogClock([] { return 100; }, [&now] { return now; })});
   log.start("a");
   now = 50;
   log.end("a");
@@ -92,55 +93,55 @@ TEST_F(EventLogTest, TimesNeverFall) {
   EXPECT_EQ(events[2]["time_ms"], 200);
 }
 
-TEST_F(EventLogTest, ADefaultLogWritesNothing) {
-  EventLog log;
+TEST_F(LogWriterTest, ADefaultLogWritesNothing) {
+  LogWriter log;
   log.start("a");
-  log.end(log_keys::kRunStop);
+  log.end(keys::kRunStop);
   EXPECT_FALSE(log.enabled());
 }
 
-TEST_F(EventLogTest, AMovedLogGoesOnInTheSameFile) {
-  EventLog first(path_);
+TEST_F(LogWriterTest, AMovedLogGoesOnInTheSameFile) {
+  LogWriter first(path_);
   first.start("a");
-  EventLog second(std::move(first));
+  LogWriter second(std::move(first));
   first.end("lost");
   second.end("a");
   EXPECT_EQ(whole_events_of(path_).size(), 2u);
 }
 
-TEST_F(EventLogTest, AnExistingLogIsNeverTouched) {
-  { EventLog(path_).start("a"); }
+TEST_F(LogWriterTest, AnExistingLogIsNeverTouched) {
+  { LogWriter(path_).start("a"); }
   const std::string before = read_file(path_);
-  EXPECT_EQ(error_of([&] { EventLog log(path_); }),
-            path_.string() + ": exists already; move it away or choose another run.output");
+  EXPECT_EQ(error_of([&] { LogWriter log(path_); }),
+            path_.string() + ": exists already; move it away or write the log elsewhere");
   EXPECT_EQ(read_file(path_), before);
 }
 
-TEST_F(EventLogTest, APlaceThatCannotBeWrittenIsNamed) {
+TEST_F(LogWriterTest, APlaceThatCannotBeWrittenIsNamed) {
   write_file_atomically(directory_ / "file", "x");
   EXPECT_NE(error_of([&] {
-              EventLog log(directory_ / "file" / "log");
+              LogWriter log(directory_ / "file" / "log");
             }).find("file/log: cannot make its directory"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { EventLog log(directory_); }).find("cannot open for writing"),
+  EXPECT_NE(error_of([&] { LogWriter log(directory_); }).find("cannot open for writing"),
             std::string::npos);
 }
 
-TEST_F(EventLogTest, AFullDeviceIsReported) {
-  EventLog log("/dev/full");
-  const std::string error = error_of([&] { log.start(log_keys::kRunStart); });
+TEST_F(LogWriterTest, AFullDeviceIsReported) {
+  LogWriter log("/dev/full");
+  const std::string error = error_of([&] { log.start(keys::kRunStart); });
   EXPECT_NE(error.find("/dev/full: cannot write event 'run_start': No space left on device"),
             std::string::npos)
       << error;
 }
 
 // A file-size limit that falls inside a line makes that line's write stop half way.
-TEST_F(EventLogTest, WhereTheDiskFillsUpWholeLinesRemain) {
+TEST_F(LogWriterTest, WhereTheDiskFillsUpWholeLinesRemain) {
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
   rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit limited{1000, before.rlim_max};
-  EventLog log(path_);
+  LogWriter log(path_);
   setrlimit(RLIMIT_FSIZE, &limited);
   std::string error;
   int written = 0;
@@ -155,14 +156,14 @@ TEST_F(EventLogTest, WhereTheDiskFillsUpWholeLinesRemain) {
   EXPECT_GT(events.size(), 1u);
 
   // Space is back: the run can still say how it ended.
-  log.end(log_keys::kRunStop, {}, {{log_keys::kStatus, log_keys::kAborted}});
+  log.end(keys::kRunStop, {}, {{keys::kStatus, keys::kAborted}});
   EXPECT_EQ(whole_events_of(path_).back()["metadata"]["status"], "aborted");
 }
 
-TEST_F(EventLogTest, AKilledProcessLeavesEveryLineItWrote) {
+TEST_F(LogWriterTest, AKilledProcessLeavesEveryLineItWrote) {
   const pid_t child = ::fork();
   if (child == 0) {
-    EventLog log(path_);
+    LogWriter log(path_);
     for (int i = 0; i < 50; ++i) log.event("key", i);
     ::kill(::getpid(), SIGKILL);
   }
@@ -173,4 +174,4 @@ TEST_F(EventLogTest, AKilledProcessLeavesEveryLineItWrote) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::mllog

@@ -1,10 +1,10 @@
-#include "compliance/log/python_digits.h"
+#include "mllog/python_digits.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 
-namespace strata::compliance {
+namespace strata::mllog {
 namespace {
 
 // The zeros of the scripts' decimal digits beyond ASCII, Unicode 15.1.0; 1 to 9 follow each.
@@ -80,4 +80,4 @@ std::optional<std::string> python_int(std::string_view utf8) {
   return negative && text != "0" ? "-" + text : text;
 }
 
-}  // namespace strata::compliance
+}  // namespace strata::mllog

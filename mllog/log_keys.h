@@ -1,7 +1,7 @@
 // Keys and fixed values of MLPerf training logs (mlperf_logging's mllog/constants.py).
 #pragma once
 
-namespace strata::harness::log_keys {
+namespace strata::mllog::keys {
 
 inline constexpr char kSubmissionBenchmark[] = "submission_benchmark";
 inline constexpr char kSubmissionOrg[] = "submission_org";
@@ -59,4 +59,4 @@ inline constexpr char kFirstEpochNum[] = "first_epoch_num";
 inline constexpr char kEpochCount[] = "epoch_count";
 inline constexpr char kRanks[] = "ranks";
 
-}  // namespace strata::harness::log_keys
+}  // namespace strata::mllog::keys

@@ -1,10 +1,10 @@
-#include "harness/record/log_clock.h"
+#include "mllog/log_clock.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 
-namespace strata::harness {
+namespace strata::mllog {
 namespace {
 
 TEST(LogClock, AWallClockThatIsSetChangesNoTime) {
@@ -30,4 +30,4 @@ TEST(LogClock, ByDefaultSaysWhatTimeItIs) {
 }
 
 }  // namespace
-}  // namespace strata::harness
+}  // namespace strata::mllog

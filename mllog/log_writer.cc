@@ -1,0 +1,163 @@
+#include "mllog/log_writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "mllog/event_log.h"
+#include "mllog/log_keys.h"
+
+namespace strata::mllog {
+namespace {
+
+// Disk space is held beyond the log's end, this much at a time; the last of it is kept for
+// run_stop, so that a run which finds the disk full can still say how it ended.
+constexpr int64_t kReservedAtOnce = 1 << 16;
+constexpr int64_t kKeptForTheEnd = 1 << 12;
+
+std::string quoted(std::string_view text) { return to_json(std::string(text)); }
+
+std::string_view without_root(std::string_view file, std::string_view root) {
+  return file.starts_with(root) ? file.substr(root.size()) : file;
+}
+
+// Of the last event of a log of whole lines; 0 where there is none.
+int64_t last_time_ms_of(std::string text) {
+  const EventLog log = EventLog::from_text(std::move(text), "");
+  return log.events().empty() ? 0 : static_cast<int64_t>(log.events().back().time_ms);
+}
+
+}  // namespace
+
+LogWriter::LogWriter(std::filesystem::path path, LogWriterOptions options)
+    : path_(std::move(path)), options_(std::move(options)) {
+  std::error_code error;
+  if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), error);
+  if (error) fail("{}: cannot make its directory: {}", path_.string(), error.message());
+  const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) fail("{}: cannot open for writing: {}", path_.string(), std::strerror(errno));
+  struct stat status;
+  if (::fstat(fd, &status) == 0 && status.st_size > 0) {
+    ::close(fd);
+    fail("{}: exists already; move it away or {}", path_.string(), options_.advice);
+  }
+  fd_ = fd;
+  reserve(kReservedAtOnce);
+}
+
+LogWriter LogWriter::reopen(std::filesystem::path path, LogWriterOptions options) {
+  std::string text = read_file(path);
+  text.resize(text.rfind('\n') + 1);  // to nothing where there is no whole line
+  LogWriter log;
+  log.path_ = std::move(path);
+  log.options_ = std::move(options);
+  log.bytes_ = std::ssize(text);
+  log.last_time_ms_ = last_time_ms_of(std::move(text));
+  log.fd_ = ::open(log.path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (log.fd_ < 0 || ::ftruncate(log.fd_, log.bytes_) != 0) {
+    fail("{}: cannot go on with this log: {}", log.path_.string(), std::strerror(errno));
+  }
+  return log;
+}
+
+LogWriter::~LogWriter() { close(); }
+
+LogWriter::LogWriter(LogWriter&& other) noexcept { *this = std::move(other); }
+
+LogWriter& LogWriter::operator=(LogWriter&& other) noexcept {
+  if (this == &other) return *this;
+  close();
+  path_ = std::move(other.path_);
+  options_ = std::move(other.options_);
+  fd_ = std::exchange(other.fd_, -1);
+  bytes_ = other.bytes_;
+  reserved_ = other.reserved_;
+  last_time_ms_ = other.last_time_ms_;
+  return *this;
+}
+
+// Not every file system can; the log works without.
+bool LogWriter::reserve(int64_t bytes) noexcept {
+  if (::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0) return false;
+  reserved_ = bytes;
+  return true;
+}
+
+void LogWriter::close() noexcept {
+  if (fd_ < 0) return;
+  // Gives back what was reserved.
+  (void)!::ftruncate(fd_, bytes_);
+  ::close(fd_);
+  fd_ = -1;
+}
+
+void LogWriter::start(std::string_view key, const EventMetadata& metadata,
+                      std::source_location where) {
+  write_line("INTERVAL_START", key, {}, metadata, where);
+}
+
+void LogWriter::end(std::string_view key, const EventValue& value, const EventMetadata& metadata,
+                    std::source_location where) {
+  write_line("INTERVAL_END", key, value, metadata, where);
+  if (key == keys::kRunStop) flush();
+}
+
+void LogWriter::flush() {
+  if (enabled() && ::fsync(fd_) != 0 && errno != EINVAL) {
+    fail("{}: cannot flush the log to disk: {}", path_.string(), std::strerror(errno));
+  }
+}
+
+void LogWriter::event(std::string_view key, const EventValue& value, const EventMetadata& metadata,
+                      std::source_location where) {
+  write_line("POINT_IN_TIME", key, value, metadata, where);
+}
+
+void LogWriter::write_line(std::string_view type, std::string_view key, const EventValue& value,
+                           const EventMetadata& metadata, const std::source_location& where) {
+  if (!enabled()) return;
+  const auto json_of = [&](const EventValue& held) {
+    try {
+      return to_json(held);
+    } catch (const Error& error) {
+      fail("{}: event '{}': {}", path_.string(), key, error.what());
+    }
+  };
+  last_time_ms_ = std::max(last_time_ms_, options_.clock.now());
+  std::string line = fmt::format(
+      ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"{}\", \"key\": {}, "
+      "\"value\": {}, \"metadata\": {{\"file\": {}, \"lineno\": {}",
+      last_time_ms_, type, quoted(key), json_of(value),
+      quoted(without_root(where.file_name(), options_.source_root)), where.line());
+  for (const EventField& field : metadata) {
+    line += fmt::format(", {}: {}", quoted(field.key), json_of(field.value));
+  }
+  line += "}}\n";
+
+  const bool last = key == keys::kRunStop;
+  const int64_t needed = bytes_ + static_cast<int64_t>(line.size()) + kKeptForTheEnd;
+  ssize_t written = -1;
+  if (last || reserved_ == 0 || needed <= reserved_ || reserve(reserved_ + kReservedAtOnce)) {
+    do {
+      written = ::write(fd_, line.data(), line.size());
+    } while (written < 0 && errno == EINTR);
+  }
+  if (written == static_cast<ssize_t>(line.size())) {
+    bytes_ += written;
+    return;
+  }
+  const int reason = written < 0 ? errno : ENOSPC;
+  (void)!::ftruncate(fd_, bytes_);
+  fail(
+      "{}: cannot write event '{}': {}; the log is whole up to the event before. Free space, or {}",
+      path_.string(), key, std::strerror(reason), options_.advice);
+}
+
+}  // namespace strata::mllog

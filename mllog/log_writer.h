@@ -1,0 +1,69 @@
+// The MLPerf log of one run: ":::MLLOG {...}" lines, written as they happen.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "mllog/log_clock.h"
+#include "mllog/log_value.h"
+
+namespace strata::mllog {
+
+struct LogWriterOptions {
+  LogClock clock;
+  // Taken off the front of the paths of source files, which "metadata" names.
+  std::string source_root;
+  // What a user whose log cannot be written is told to do.
+  std::string advice = "write the log elsewhere";
+};
+
+// Every line reaches the file by one write at its end, so that another process, or a killed one,
+// leaves whole lines only; a line that did not fit is taken back. run_stop also flushes the file to
+// disk. Errors (a full disk, no permission) throw Error, a std::runtime_error, naming the path. One
+// thread at a time may use a writer.
+class LogWriter {
+ public:
+  LogWriter() = default;  // writes nothing: for every rank but the logging one
+  // Makes the file and its directories. An existing file that is not empty is an Error: results are
+  // never overwritten. Its times are the clock's, and never fall.
+  explicit LogWriter(std::filesystem::path path, LogWriterOptions options = {});
+  // Goes on with the log of a process that is gone; takes away a line that it left unfinished.
+  static LogWriter reopen(std::filesystem::path path, LogWriterOptions options = {});
+  ~LogWriter();
+  LogWriter(LogWriter&& other) noexcept;
+  LogWriter& operator=(LogWriter&& other) noexcept;
+
+  bool enabled() const { return fd_ >= 0; }
+  const std::filesystem::path& path() const { return path_; }
+  const LogClock& clock() const { return options_.clock; }
+  int64_t last_time_ms() const { return last_time_ms_; }  // of an event; 0: there is none
+
+  // One line each, of type INTERVAL_START, INTERVAL_END and POINT_IN_TIME. Its "metadata" holds
+  // "file" and "lineno" of the caller, then `metadata`.
+  void start(std::string_view key, const EventMetadata& metadata = {},
+             std::source_location where = std::source_location::current());
+  void end(std::string_view key, const EventValue& value = {}, const EventMetadata& metadata = {},
+           std::source_location where = std::source_location::current());
+  void event(std::string_view key, const EventValue& value, const EventMetadata& metadata = {},
+             std::source_location where = std::source_location::current());
+  // To disk.
+  void flush();
+
+ private:
+  void write_line(std::string_view type, std::string_view key, const EventValue& value,
+                  const EventMetadata& metadata, const std::source_location& where);
+  bool reserve(int64_t bytes) noexcept;
+  void close() noexcept;
+
+  std::filesystem::path path_;
+  LogWriterOptions options_;
+  int fd_ = -1;
+  int64_t bytes_ = 0;
+  int64_t reserved_ = 0;  // bytes of disk held for the log; 0: the file system cannot
+  int64_t last_time_ms_ = 0;
+};
+
+}  // namespace strata::mllog
