@@ -5,6 +5,9 @@ if(STRATA_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${STRATA_CCACHE})
 endif()
 
+# The target that {fmt} comes from.
+set(STRATA_FMT fmt::fmt)
+
 add_library(strata_flags INTERFACE)
 target_include_directories(strata_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(strata_flags INTERFACE

@@ -1,7 +1,6 @@
 #include "cli/manual/version.h"
 
 #include <fmt/format.h>
-#include <microhttpd.h>
 
 #include <CLI/Version.hpp>
 #include <algorithm>
@@ -13,6 +12,9 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+#ifdef STRATA_REPORT_SERVER
+#include <microhttpd.h>
+#endif
 #ifdef STRATA_TRAINING
 #include <H5public.h>
 #include <mpi.h>
@@ -38,7 +40,9 @@ std::vector<std::pair<std::string, std::string>> libraries() {
       {"CLI11", CLI11_VERSION},
       {"fmt",
        fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+#ifdef STRATA_REPORT_SERVER
       {"libmicrohttpd", MHD_get_version()},
+#endif
       {"nlohmann-json", STRATA_NLOHMANN_JSON_VERSION},
       {"yaml-cpp", STRATA_YAML_CPP_VERSION}};
 #ifdef STRATA_TRAINING

@@ -1,0 +1,14 @@
+# Libraries for a program that is linked statically.
+if(STRATA_TRAINING OR STRATA_REPORT_SERVER)
+  message(FATAL_ERROR "STRATA_STATIC=ON needs STRATA_TRAINING=OFF and STRATA_REPORT_SERVER=OFF: MPI, oneDNN and the GnuTLS that "
+                      "libmicrohttpd uses are not to be had as archives. The preset tools-static sets all three.")
+endif()
+
+# Debian has no archive of {fmt}; its headers hold all of it.
+set(STRATA_FMT fmt::fmt-header-only)
+
+# Found here first, with its archive in place of the shared library.
+find_package(yaml-cpp REQUIRED)
+find_library(STRATA_YAML_CPP_ARCHIVE libyaml-cpp.a REQUIRED)
+string(TOUPPER "${CMAKE_BUILD_TYPE}" config)
+set_target_properties(yaml-cpp PROPERTIES IMPORTED_LOCATION_${config} ${STRATA_YAML_CPP_ARCHIVE})

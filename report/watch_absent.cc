@@ -1,0 +1,20 @@
+// In place of watch.cc where the server is left out (STRATA_REPORT_SERVER=OFF).
+#include "base/error.h"
+#include "report/watch.h"
+
+namespace strata::report {
+
+struct ReportServer::State {};
+
+ReportServer::ReportServer(const ServerOptions&, std::function<std::string()>,
+                           std::function<std::string()>) {
+  fail(
+      "--watch: this strata was built without its server, as the static one is; use one of the "
+      "packages, or write the page again from time to time: strata report DIR");
+}
+
+ReportServer::~ReportServer() = default;
+uint16_t ReportServer::port() const { return 0; }
+std::string ReportServer::url() const { return {}; }
+
+}  // namespace strata::report
