@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, and the target `uninstall`.
+# What `cmake --install` puts where, the packages that CPack makes of it, and the target `uninstall`.
 include(CMakePackageConfigHelpers)
 
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/strata)
@@ -15,11 +15,19 @@ file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefi
 configure_file(cmake/strata-mllog.pc.in ${PROJECT_BINARY_DIR}/strata-mllog.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/strata-mllog.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-# Pages that a build has made there.
-install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT ${STRATA_PROGRAM_COMPONENT}
-        OPTIONAL FILES_MATCHING PATTERN "*.1" PATTERN "*.1.gz")
+# The program writes its manual and completions when it is installed. Debian's zsh reads packages' from a folder of their own.
+find_program(STRATA_GZIP gzip)
+set(zsh_folder site-functions)
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(zsh_folder vendor-completions)
+endif()
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DSTRATA=$<TARGET_FILE:strata>\" \"-DOUTPUT=${PROJECT_BINARY_DIR}/share\"
+  -DZSH=${zsh_folder} -DGZIP=$<$<BOOL:${STRATA_GZIP}>:${STRATA_GZIP}> -P \"${PROJECT_SOURCE_DIR}/cmake/Manual.cmake\" COMMAND_ERROR_IS_FATAL ANY)"
+  COMPONENT ${STRATA_PROGRAM_COMPONENT})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT ${STRATA_PROGRAM_COMPONENT})
 
 configure_file(cmake/Uninstall.cmake.in ${PROJECT_BINARY_DIR}/Uninstall.cmake @ONLY)
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_BINARY_DIR}/Uninstall.cmake
                   COMMENT "Removing what was installed" VERBATIM)
 
+include(packaging/debian/Packages.cmake)

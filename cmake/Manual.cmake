@@ -1,0 +1,17 @@
+# Writes what STRATA, the program, says of itself below OUTPUT, laid out as a prefix' share folder: pages of the manual, compressed by GZIP
+# where that is given, and completions. ZSH is the folder of share/zsh for its own. Run as a script:
+# cmake -DSTRATA=... -DOUTPUT=... -DZSH=... [-DGZIP=...] -P Manual.cmake
+file(REMOVE_RECURSE ${OUTPUT})
+execute_process(COMMAND ${STRATA} man --all ${OUTPUT}/man/man1 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+if(GZIP)
+  file(GLOB pages ${OUTPUT}/man/man1/*.1)
+  execute_process(COMMAND ${GZIP} -9n ${pages} COMMAND_ERROR_IS_FATAL ANY)
+endif()
+foreach(completion bash:bash-completion/completions/strata zsh:zsh/${ZSH}/_strata fish:fish/vendor_completions.d/strata.fish)
+  string(REPLACE ":" ";" completion ${completion})
+  list(GET completion 0 shell)
+  list(GET completion 1 file)
+  get_filename_component(folder ${OUTPUT}/${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  execute_process(COMMAND ${STRATA} completion ${shell} OUTPUT_FILE ${OUTPUT}/${file} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

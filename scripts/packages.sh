@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Makes packages of this tree.
+# Usage: scripts/packages.sh [deb] [static] [DEFAULT: both]
+#   deb       build/packages/*.deb: strata-tools, strata-training and libstrata-dev, for the Debian this runs on
+#   static    build/packages/strata-static, the tools as one program that needs no library of the system, and a .tar.gz of it
+# Environment: JOBS, compilations at a time (all processors); STRATA_MAINTAINER="Name <address>", for packages' Maintainer field
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+kinds=("$@")
+[[ ${#kinds[@]} -gt 0 ]] || kinds=(deb static)
+for kind in "${kinds[@]}"; do
+  case $kind in
+    deb | static) ;;
+    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) give_up "there is no kind of package '$kind'; see --help" ;;
+  esac
+done
+jobs=${JOBS:-$(nproc)}
+packages=$root/build/packages
+mkdir -p "$packages"
+
+# configure_and_build FOLDER PRESET TARGET... -- CMAKE_OPTION...
+configure_and_build() {
+  local folder=$1 preset=$2 targets=()
+  shift 2
+  while [[ $1 != -- ]]; do
+    targets+=("$1")
+    shift
+  done
+  shift
+  say "building ${targets[*]} (preset $preset, build/$folder)"
+  mkdir -p "$root/build/$folder"
+  (cd "$root" && cmake --preset "$preset" -B "build/$folder" "$@" >"build/$folder/configure.log" 2>&1) || {
+    cat "$root/build/$folder/configure.log" >&2
+    give_up "cmake could not configure the build"
+  }
+  cmake --build "$root/build/$folder" --parallel "$jobs" --target "${targets[@]}"
+}
+
+make_debs() {
+  command -v dpkg-shlibdeps >/dev/null || install_packages dpkg-dev
+  local folder options=(-DCMAKE_INSTALL_PREFIX=/usr -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF)
+  [[ -z ${STRATA_MAINTAINER:-} ]] || options+=("-DSTRATA_MAINTAINER=$STRATA_MAINTAINER")
+  install_packages "${build_packages[@]}" "${training_packages[@]}"
+  configure_and_build package-tools tools-only strata strata_mllog -- "${options[@]}"
+  configure_and_build package-training release strata -- "${options[@]}"
+  rm -f "$packages"/*.deb
+  for folder in package-tools package-training; do
+    (cd "$root/build/$folder" && cpack -G DEB -B "$packages" >cpack.log 2>&1) || {
+      cat "$root/build/$folder/cpack.log" >&2
+      give_up "cpack could not make the packages"
+    }
+  done
+  rm -rf "$packages/_CPack_Packages"
+}
+
+make_static() {
+  install_packages "${build_packages[@]}"
+  configure_and_build tools-static tools-static strata --
+  local program=$packages/strata-static
+  install -m 755 "$root/build/tools-static/cli/strata" "$program"
+  "$root/tests/packages/static_test.sh" "$program" || give_up "the static program is none"
+  tar -C "$packages" -czf "$program.tar.gz" --owner=0 --group=0 --transform 's/^strata-static$/strata/' strata-static
+}
+
+for kind in "${kinds[@]}"; do
+  if [[ $kind == deb ]]; then make_debs; else make_static; fi
+done
+say "made in build/packages"
+(cd "$packages" && ls -lh)

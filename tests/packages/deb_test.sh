@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Packs a build of the tools as .deb, and looks at what became of it without installing it.
+# Usage: deb_test.sh BUILD_FOLDER
+set -euo pipefail
+build=$1
+command -v dpkg-deb dpkg-shlibdeps >/dev/null || {
+  echo "skipped: packing needs dpkg-dev"
+  exit 77
+}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+(cd "$build" && cpack -G DEB -B "$scratch" >"$scratch/cpack.log" 2>&1) || fail "$(cat "$scratch/cpack.log")"
+architecture=$(dpkg --print-architecture)
+tools=$(echo "$scratch"/strata-tools_*_"$architecture".deb)
+dev=$(echo "$scratch"/libstrata-dev_*_"$architecture".deb)
+
+depends=$(dpkg-deb --field "$tools" Depends)
+for library in libc6 libstdc++6 libfmt9 libyaml-cpp0.7 libmicrohttpd12; do
+  [[ $depends == *"$library "* ]] || fail "strata-tools does not depend on $library: $depends"
+done
+for library in libopenmpi3 libhdf5 libdnnl; do
+  [[ $depends != *$library* ]] || fail "strata-tools depends on a library of training: $depends"
+done
+[[ $(dpkg-deb --field "$tools" Conflicts) == strata-training ]] || fail "strata-tools is no alternative to strata-training"
+[[ $(dpkg-deb --field "$dev" Depends) == *libfmt-dev* ]] || fail "libstrata-dev does not depend on what its users link"
+
+dpkg-deb --extract "$tools" "$scratch/tools"
+[[ $(cd "$scratch/tools" && find . -type f -path '*bin*') == ./usr/bin/strata ]] || fail "$(find "$scratch/tools")"
+[[ -s $scratch/tools/usr/share/doc/strata-tools/copyright ]] || fail "the package has no licence"
+gzip -t "$scratch/tools/usr/share/doc/strata-tools/changelog.gz"
+for file in man/man1/strata.1.gz man/man1/strata-check-log.1.gz bash-completion/completions/strata fish/vendor_completions.d/strata.fish; do
+  [[ -s $scratch/tools/usr/share/$file ]] || fail "strata-tools has no $file"
+done
+"$scratch/tools/usr/bin/strata" --version | grep -qF "$(dpkg-deb --field "$tools" Version)" ||
+  fail "the package's version is not the program's"
+"$scratch/tools/usr/bin/strata" check log --help >/dev/null
+
+dpkg-deb --extract "$dev" "$scratch/dev"
+for file in include/strata/mllog/log_writer.h lib/*/pkgconfig/strata-mllog.pc lib/*/cmake/strata/strata-config.cmake; do
+  compgen -G "$scratch/dev/usr/$file" >/dev/null || compgen -G "$scratch/dev/usr/${file/\*\//}" >/dev/null ||
+    fail "libstrata-dev has no $file"
+done
+! find "$scratch/dev" -path '*bin*' | grep . || fail "libstrata-dev holds a program"
+if command -v lintian >/dev/null; then
+  lintian --allow-root --fail-on error "$tools" "$dev" || fail "lintian finds errors"
+fi
