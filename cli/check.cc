@@ -18,7 +18,7 @@
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/progress.h"
-#include "cli/rule_options.h"
+#include "cli/options/rule_options.h"
 #include "compliance/checks/check_log.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/formats/formats.h"

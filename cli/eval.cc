@@ -8,7 +8,7 @@
 #include "base/json_version.h"
 #include "bert/model/model.h"
 #include "cli/commands.h"
-#include "cli/config_options.h"
+#include "cli/options/config_options.h"
 #include "cli/ranks.h"
 #include "training/evaluation.h"
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
-#include "cli/plan_layout.h"
+#include "cli/options/plan_layout.h"
 #include "cli/progress.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "plan/layout_checks.h"

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "cli/listing.h"
 #include "cli/progress.h"
-#include "cli/rule_options.h"
+#include "cli/options/rule_options.h"
 #include "results/score.h"
 
 namespace strata::cli {

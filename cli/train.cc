@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/json_version.h"
 #include "cli/commands.h"
-#include "cli/config_options.h"
+#include "cli/options/config_options.h"
 #include "cli/ranks.h"
 #include "harness/time_to_train.h"
 #include "training/bert_system.h"

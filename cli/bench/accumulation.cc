@@ -11,7 +11,7 @@
 #include "bench/accumulation/accumulated_evaluation.h"
 #include "bench/accumulation/accumulation_benchmark.h"
 #include "cli/bench/bench.h"
-#include "cli/config_options.h"
+#include "cli/options/config_options.h"
 #include "harness/progress.h"
 
 namespace strata::cli {

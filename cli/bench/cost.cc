@@ -7,7 +7,7 @@
 #include "base/json_version.h"
 #include "bench/cost_benchmark.h"
 #include "cli/bench/bench.h"
-#include "cli/config_options.h"
+#include "cli/options/config_options.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 

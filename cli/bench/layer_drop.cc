@@ -7,7 +7,7 @@
 #include "bench/layer_drop_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
-#include "cli/config_options.h"
+#include "cli/options/config_options.h"
 #include "cli/progress.h"
 
 namespace strata::cli {

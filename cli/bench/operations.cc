@@ -8,7 +8,7 @@
 #include "bench/operations_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/step_options.h"
-#include "cli/config_options.h"
+#include "cli/options/config_options.h"
 #include "cli/ranks.h"
 
 namespace strata::cli {

@@ -8,7 +8,7 @@
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"
 #include "cli/bench/step_options.h"
-#include "cli/config_options.h"
+#include "cli/options/config_options.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 

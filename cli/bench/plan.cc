@@ -11,7 +11,7 @@
 #include "bench/schedules/plan_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/link_options.h"
-#include "cli/config_options.h"
+#include "cli/options/config_options.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 

@@ -7,7 +7,7 @@
 #include "base/json_version.h"
 #include "bench/start_benchmark.h"
 #include "cli/bench/bench.h"
-#include "cli/config_options.h"
+#include "cli/options/config_options.h"
 
 namespace strata::cli {
 namespace {

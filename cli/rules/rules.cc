@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/json_version.h"
 #include "cli/commands.h"
-#include "cli/rule_options.h"
+#include "cli/options/rule_options.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/report.h"
 #include "compliance/sources/install.h"

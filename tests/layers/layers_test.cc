@@ -25,6 +25,7 @@ const std::vector<std::string> kOrder = {
     "cli/rules",
     "cli",
     "cli/manual",
+    "cli/options",
     "bench/micro",
     "bench",
     "search/jobs",
