@@ -8,6 +8,7 @@
 
 #include "loadbalance/length_histogram.h"
 #include "loadbalance/plans/imbalance.h"
+#include "plan/shared_layers.h"
 
 namespace strata::plan {
 namespace {
@@ -35,20 +36,15 @@ double recomputed(const ModelShape& shape, const Layout& layout) {
   return layout.recompute ? kForwardShare / (1 + shape.heads_share) : 0;
 }
 
-// Seconds of a rank's work. One pass over gradients hides behind one backward: of a micro-batch, or
-// in layer order of all of them.
-struct Passes {
-  double rounds = 1;  // of sharded gradients or weights, in a step
-  double forward = 0, backward = 0;
-};
+// In a modular pipeline a layer's gradients are complete early, as in layer order.
+bool goes_back_once(const Layout& layout) {
+  return layout.order == Order::kLayer || (layout.stages > 1 && layout.modular);
+}
 
-Passes passes_of(const ModelShape& shape, const Layout& layout, double samples) {
-  // In a modular pipeline a layer's gradients are complete early, as in layer order.
-  const bool at_once = layout.order == Order::kLayer || (layout.stages > 1 && layout.modular);
-  const double parts = at_once ? 1 : count(layout.micro_batches);
-  return {.rounds = layout.sharding >= Sharding::kGradients ? parts : 1,
-          .forward = kForwardShare * samples / parts,
-          .backward = (kBackwardShare + recomputed(shape, layout)) * samples / parts};
+// Seconds of backward that reductions hide behind: of a micro-batch, or of all of them.
+double backward_beside(const ModelShape& shape, const Layout& layout, double samples) {
+  const double parts = goes_back_once(layout) ? 1 : count(layout.micro_batches);
+  return (kBackwardShare + recomputed(shape, layout)) * samples / parts;
 }
 
 // Different words among that many tokens, at most: words drawn evenly.
@@ -66,39 +62,10 @@ Pieces pieces_of(const ModelShape& shape, const StepInput& input, double seconds
   return {tail * seconds, (1 - tail) * seconds, late * seconds};
 }
 
-// Of all weights, those that every pass but the first gathers (comm/buckets/units.h).
-double gathered_again(const ModelShape& shape) {
-  const double layer = (1 - shape.tail) / count(shape.layers);
-  return std::max(0.0, 1 - shape.tail - 3 * layer);
-}
-
 // Seconds of sending the first stage's gradients to their shards, and its weights from there.
 struct Halves {
   double reduce = 0, gather = 0;
 };
-
-// Weights that are not in memory are gathered for forward and for backward, a layer ahead; what
-// forward leaves there, two layers, backward need not gather. Embeddings, heads and the last layer,
-// which is in a unit with the heads, stay for the step. Gradients of two layers have memory, in
-// which they wait for the link.
-double exposed_of_shards(const ModelShape& shape, const Layout& layout, const Passes& passes,
-                         const Halves& halves) {
-  const double layer = (1 - shape.tail) / count(shape.layers);
-  // Beside the next forward, which else has the link to itself.
-  const double under_way = layout.sharding == Sharding::kAll
-                               ? 0
-                               : std::min(passes.forward, (shape.tail + 2 * layer) * halves.reduce);
-  double exposed = 0, gathered = 0;
-  if (layout.sharding == Sharding::kAll) {
-    gathered = gathered_again(shape) * halves.gather;
-    const double others = std::max(0.0, gathered - passes.forward);
-    exposed += (shape.tail + layer) * halves.gather +
-               std::max(0.0, (1 - shape.tail - layer) * halves.gather - passes.forward) +
-               (passes.rounds - 1) * others;
-  }
-  const double round = gathered + halves.reduce - passes.backward - under_way;
-  return exposed + (passes.rounds - 1) * std::max(0.0, round);
-}
 
 // Of what one micro-batch sends from block to block.
 double message_seconds(const ModelShape& shape, const StepInput& input) {
@@ -160,13 +127,40 @@ double pipeline_bubble(const ModelShape& shape, const StepInput& input, double c
                   compute * shape.heads_share * count(layout.stages));
 }
 
-double exposed_on_network(const ModelShape& shape, const StepInput& input, double samples) {
+// Where ranks share gradients or weights out.
+double exposed_of_shards(const ModelShape& shape, const StepInput& input, double samples) {
   const Layout& layout = input.layout;
   const Halves halves = halves_of(shape, input);
-  const Passes passes = passes_of(shape, layout, samples);
-  const bool gathers_later = layout.sharding == Sharding::kAll;
-  const double both = halves.reduce + (gathers_later ? 0 : halves.gather);
-  double backward = passes.backward - messages_beside(shape, input);
+  const bool weights = layout.sharding == Sharding::kAll;
+  // No weight changes before the norm is known.
+  const bool waits = !weights && layout.clip == Clip::kAfterAllReduce;
+  const double back = weights || waits ? 0 : halves.gather;
+  const double words = shape.tail, layer = (1 - words) / count(shape.layers);
+  const auto passes = goes_back_once(layout) ? 1 : layout.micro_batches;
+  const double of_pass = samples / count(passes), of_layers = of_pass / (1 + shape.heads_share);
+  const double backward = kBackwardShare * of_layers + recomputed(shape, layout) * of_pass;
+  const double seconds =
+      shared_layers_seconds({.layers = shape.layers,
+                             .passes = passes,
+                             .forward = kForwardShare * of_layers / count(shape.layers),
+                             .backward = backward / count(shape.layers),
+                             .heads = of_pass - of_layers,
+                             .gathers_weights = weights,
+                             .layer_gather = layer * halves.gather,
+                             .words_gather = words * halves.gather,
+                             .layer_reduce = layer * halves.reduce,
+                             .words_reduce = words * halves.reduce,
+                             .layer_return = layer * back,
+                             .words_return = words * back});
+  return seconds + (waits ? halves.gather : 0) - samples * (1 + recomputed(shape, layout));
+}
+
+double exposed_on_network(const ModelShape& shape, const StepInput& input, double samples) {
+  const Layout& layout = input.layout;
+  if (layout.sharding >= Sharding::kGradients) return exposed_of_shards(shape, input, samples);
+  const Halves halves = halves_of(shape, input);
+  const double both = halves.reduce + halves.gather;
+  double backward = backward_beside(shape, layout, samples) - messages_beside(shape, input);
   if (const double reduction = reduction_of_layer(shape, input); reduction > 0) {
     // Where messages wait for reductions, these have the more time.
     const double compute = samples * (1 + recomputed(shape, layout));
@@ -178,19 +172,11 @@ double exposed_on_network(const ModelShape& shape, const StepInput& input, doubl
   const auto exposed = [&](double seconds) {
     return exposed_communication(pieces_of(shape, input, seconds), layers, backward);
   };
-  double last = 0;
-  if (layout.clip == Clip::kBeforeAllReduce) {
-    last = both;  // the norm needs all of backward
-  } else if (layout.clip == Clip::kAfterAllReduce && layout.sharding != Sharding::kNone &&
-             !gathers_later) {
-    last = exposed(halves.reduce) + halves.gather;  // no weight changes before the norm is known
-  } else if (gathers_later) {
-    last = std::max(exposed(both), both + gathered_again(shape) * halves.gather - backward);
-  } else {
-    last = exposed(both);
+  if (layout.clip == Clip::kBeforeAllReduce) return both;  // the norm needs all of backward
+  if (layout.clip == Clip::kAfterAllReduce && layout.sharding != Sharding::kNone) {
+    return exposed(halves.reduce) + halves.gather;  // no weight changes before the norm is known
   }
-  if (layout.sharding < Sharding::kGradients) return last;
-  return last + exposed_of_shards(shape, layout, passes, halves);
+  return exposed(both);
 }
 
 double exposed(const Calibration& calibration, const ModelShape& shape, const StepInput& input,

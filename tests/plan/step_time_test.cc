@@ -93,18 +93,22 @@ TEST_F(StepTimeOverANetwork, EarlyWordsLeaveTheRowsThatOccur) {
   EXPECT_NEAR(exposed({.clip = Clip::kNone, .early_words = true}), (1 + late) * 1.8 - 0.02, 1e-12);
 }
 
-// In five micro-batches: forward 2 ms, backward 4 ms each.
+// In five micro-batches: forward 2 ms, backward 4 ms each, of which a layer has a tenth.
 TEST_F(StepTimeOverANetwork, ShardsAreSentForEveryMicroBatch) {
-  // Five scatters of 0.9 s, a gather of 0.9 s, five backwards beside it, of the last the part that
-  // is not the first layer's; what is in memory goes on beside four forwards.
+  // Five scatters of 0.9 s and a gather of 0.9 s. Nothing is sent in the first forward, nor while
+  // the last layer goes back: the heads wait until the words' gradient has left its memory.
   EXPECT_NEAR(exposed({.micro_batches = 5, .sharding = Sharding::kGradients}),
-              6 * 0.9 - 4 * (4e-3 + 2e-3) - 0.9 * 4e-3, 1e-12);
+              6 * 0.9 + 2e-3 + 5 * 0.4e-3 - 0.03, 1e-12);
   // A gather of all; nine of what does not stay in memory, which is seven layers of ten, 0.63 of
-  // it; and five scatters.
+  // it; and five scatters. Nothing is sent while the last layer goes forward and back, and from the
+  // second time on the last but one goes forward.
   EXPECT_NEAR(exposed({.micro_batches = 5, .sharding = Sharding::kAll}),
-              0.9 * (1 + 9 * 0.63 + 5) - 0.03, 1e-12);
+              0.9 * (1 + 9 * 0.63 + 5) + 5 * 0.6e-3 + 4 * 0.2e-3 - 0.03, 1e-12);
   EXPECT_NEAR(exposed({.micro_batches = 5, .order = Order::kLayer, .sharding = Sharding::kAll}),
-              0.9 * (1 + 0.63 + 1) - 0.03, 1e-12);
+              0.9 * (1 + 0.63 + 1) + 5 * 0.6e-3 - 0.03, 1e-12);
+  // After the norm is known all weights are gathered.
+  EXPECT_NEAR(exposed({.sharding = Sharding::kGradients, .clip = Clip::kAfterAllReduce}, 1e9),
+              0.19 * 0.9e-3 + 0.9e-3, 1e-12);
 }
 
 // Two stages of five replicas: the first has 0.1 + 0.9 / 2 of 1 MB.

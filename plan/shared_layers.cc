@@ -1,0 +1,134 @@
+#include "plan/shared_layers.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace strata::plan {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// Transfers that follow each other; `done` of them are over.
+struct Queue {
+  std::vector<double> seconds = {};  // alone on the link
+  size_t done = 0;
+  double sent = 0;  // seconds of the next
+
+  bool busy() const { return done < seconds.size(); }
+  double left() const { return busy() ? seconds[done] - sent : kNever; }
+  void advance(double alone) {
+    if (!busy()) return;
+    sent += alone;
+    if (sent < seconds[done] * (1 - 1e-12)) return;
+    sent = 0;
+    ++done;
+  }
+};
+
+// The time, and what is on the link.
+struct Clock {
+  double now = 0;
+  Queue gathers = {}, reductions = {};
+
+  int sharing() const { return (gathers.busy() ? 1 : 0) + (reductions.busy() ? 1 : 0); }
+  // To the next transfer's end, or by `most`.
+  double advance(double most) {
+    const double next = std::min(gathers.left(), reductions.left()) * sharing();
+    const double passed = sharing() > 0 ? std::min(most, next) : most;
+    const double sent = sharing() > 0 ? passed / sharing() : 0;
+    gathers.advance(sent);
+    reductions.advance(sent);
+    now += passed;
+    return passed;
+  }
+  void compute(double seconds) {
+    while (seconds > 0) seconds -= advance(seconds);
+  }
+  void wait_for(const Queue& queue, size_t done) {
+    while (queue.done < done) advance(kNever);
+  }
+};
+
+// Blocks in the order of forward: embeddings, layers, heads.
+class Step {
+ public:
+  explicit Step(const SharedLayers& step)
+      : step_(step),
+        last_(static_cast<size_t>(step.layers) + 1),
+        gathered_(last_ + 1),
+        in_memory_(last_ + 1),
+        reduced_(last_ + 1) {}
+
+  double seconds() {
+    for (int64_t pass = 0; pass < step_.passes; ++pass) {
+      const bool is_last = pass + 1 == step_.passes;
+      for (size_t block = 0; block < last_; ++block) {
+        enter(block, block + 1);
+        if (block > 0) clock_.compute(step_.forward);
+      }
+      enter(last_, last_ - 2);
+      wait_for_gradients(0);  // the tied words' have the heads' part
+      clock_.compute(step_.heads);
+      for (size_t block = last_; block-- > 0;) {
+        enter(block, block > 0 ? block - 1 : is_last ? block : 1);
+        wait_for_gradients(block);
+        if (block > 0) clock_.compute(step_.backward);
+        reduce(block, is_last);
+      }
+    }
+    clock_.wait_for(clock_.reductions, clock_.reductions.seconds.size());
+    return clock_.now;
+  }
+
+ private:
+  // In memory with the last layer: heads. They and the embeddings stay.
+  size_t unit_of(size_t block) const { return std::min(block, last_ - 1); }
+  bool stays(size_t unit) const { return unit == 0 || unit == last_ - 1; }
+
+  // Begins to gather what is about to be used and what is used next, and waits for the former.
+  void enter(size_t block, size_t next) {
+    if (!step_.gathers_weights) return;
+    gather(unit_of(block));
+    gather(unit_of(next));
+    clock_.wait_for(clock_.gathers, gathered_[unit_of(block)]);
+  }
+  void gather(size_t unit) {
+    if (in_memory_[unit]) return;
+    for (size_t other = 1; other + 1 < last_ && !stays(unit); ++other) {
+      if (other % 2 == unit % 2) in_memory_[other] = false;
+    }
+    in_memory_[unit] = true;
+    clock_.gathers.seconds.push_back(unit == 0 ? step_.words_gather : step_.layer_gather);
+    gathered_[unit] = clock_.gathers.seconds.size();
+  }
+
+  // Gradients that have had the memory before: of the block itself in the pass before, and of a
+  // layer that takes turns with it.
+  void wait_for_gradients(size_t block) {
+    size_t before = reduced_[block];
+    for (size_t other = 1; other + 1 < last_ && !stays(block); ++other) {
+      if (other % 2 == block % 2) before = std::max(before, reduced_[other]);
+    }
+    clock_.wait_for(clock_.reductions, before);
+  }
+  void reduce(size_t block, bool is_last) {
+    const double seconds = block == 0 ? step_.words_reduce : step_.layer_reduce;
+    const double back = block == 0 ? step_.words_return : step_.layer_return;
+    clock_.reductions.seconds.push_back(seconds + (is_last ? back : 0));
+    reduced_[block] = clock_.reductions.seconds.size();
+  }
+
+  const SharedLayers& step_;
+  const size_t last_;  // the heads
+  Clock clock_;
+  std::vector<size_t> gathered_, reduced_;  // by when, as the queues count: 0, never
+  std::vector<bool> in_memory_;             // units: weights
+};
+
+}  // namespace
+
+double shared_layers_seconds(const SharedLayers& step) { return Step(step).seconds(); }
+
+}  // namespace strata::plan
