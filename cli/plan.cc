@@ -142,6 +142,15 @@ void set_options(const PlanCommand& command, plan::Planner& planner) {
   }
 }
 
+void warn_of_memory(const PlanCommand& command, const plan::Prediction& prediction) {
+  const double gigabytes = prediction.memory / 1e9;
+  if (command.memory_gb <= 0 || gigabytes <= command.memory_gb) return;
+  fmt::print(stderr,
+             "strata: {} ranks, batch {}: {:.1f} GB a rank, more than --memory {}; --accumulation, "
+             "--sharded and --activations recompute need less, --search finds what fits\n",
+             prediction.input.ranks, prediction.input.batch, gigabytes, command.memory_gb);
+}
+
 void predict(const PlanCommand& command, plan::PlanReport& report) {
   const plan::Layout layout = command.layout.chosen();
   for (const int64_t ranks : command.ranks) {
@@ -150,6 +159,7 @@ void predict(const PlanCommand& command, plan::PlanReport& report) {
         fail("{}", *reason);
       }
       report.predictions.push_back(report.planner.predict(ranks, batch, layout));
+      warn_of_memory(command, report.predictions.back());
     }
   }
   if (command.search) {
@@ -322,7 +332,10 @@ void add_plan_command(CLI::App& app, int& exit_code) {
       ->check(number_within(0, 1e6));
   command->add_flag("--search", options->search,
                     "Try every layout of ranks: stages, accumulation, order, sharding");
-  command->add_option("--memory", options->memory_gb, "Gigabytes of a rank, for --search")
+  command
+      ->add_option(
+          "--memory", options->memory_gb,
+          "Gigabytes of a rank: what --search may use; without it, what needs more is said")
       ->check(number_within(0.001, 1e6));
   command->add_flag("--json", options->json, "Print JSON; 'strata plot plan' draws it");
   command->callback([options, &exit_code] { exit_code = run_plan(*options); });

@@ -174,7 +174,9 @@ TEST_F(Manual, FishCompletesByItsScript) {
     for (const std::string& option : help.options)
       if (option.starts_with("--")) wanted.insert(option);
     EXPECT_EQ(offers(line + "--"), wanted) << line;
-    if (!help.commands.empty()) EXPECT_EQ(offers(line), help.commands) << line;
+    if (!help.commands.empty()) {
+      EXPECT_EQ(offers(line), help.commands) << line;
+    }
   });
   EXPECT_EQ(offers("strata check log --usage "), (Words{"hpc", "training"}));
 }

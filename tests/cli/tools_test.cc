@@ -223,6 +223,19 @@ TEST_F(Tools, APlanIsMadeFromTwoBatchSizesAndDrawn) {
   // 80 samples on 8 ranks: 30 and 20 ms.
   EXPECT_NE(table.out.find("    30.00 |"), std::string::npos) << table.out;
 
+  // BERT-large on a rank: 10 bytes a parameter beside weights and gradients, far from fitting in 5
+  // GB.
+  std::vector<std::string> small_memory = words;
+  small_memory.insert(small_memory.end(), {"--memory", "5"});
+  const ProcessResult warned = strata(small_memory);
+  EXPECT_EQ(warned.exit_code, 0) << warned.err;
+  EXPECT_EQ(warned.out, table.out);
+  EXPECT_EQ(table.err, "");
+  EXPECT_NE(warned.err.find("8 ranks, batch 80: "), std::string::npos) << warned.err;
+  EXPECT_NE(warned.err.find(" GB a rank, more than --memory 5"), std::string::npos) << warned.err;
+  small_memory.back() = "5000";
+  EXPECT_EQ(strata(small_memory).err, "");
+
   std::vector<std::string> json = words;
   json.push_back("--json");
   const ProcessResult printed = strata(json);

@@ -86,7 +86,9 @@ TEST_F(PageCache, FilesLeaveItWithoutAStandardInput) {
 class NotRoot {
  public:
   NotRoot() {
-    if (user_ == 0) EXPECT_EQ(::seteuid(kNobody), 0);
+    if (user_ == 0) {
+      EXPECT_EQ(::seteuid(kNobody), 0);
+    }
   }
   ~NotRoot() { EXPECT_EQ(::seteuid(user_), 0); }
 
