@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -52,11 +54,30 @@ Table speed_table(const ReportData& data) {
   return table;
 }
 
+// Twice as many accelerators, half the time: from the point with the fewest accelerator-minutes, as
+// far as the points go.
+Guide half_the_time(const std::vector<double>& accelerators, const std::vector<double>& minutes) {
+  constexpr int kPieces = 40;
+  double fewest = accelerators.front() * minutes.front();
+  for (size_t i = 1; i < minutes.size(); ++i) {
+    fewest = std::min(fewest, accelerators[i] * minutes[i]);
+  }
+  const double from = std::max(std::ranges::min(accelerators), fewest / std::ranges::max(minutes));
+  const double to = std::min(std::ranges::max(accelerators), fewest / std::ranges::min(minutes));
+  if (!(from < to) || !std::isfinite(fewest)) return {};
+  Guide guide{.points = {}, .name = "half the time", .dashed = true};
+  for (int i = 0; i <= kPieces; ++i) {
+    const double x = from * std::pow(to / from, static_cast<double>(i) / kPieces);
+    guide.points.emplace_back(x, fewest / x);
+  }
+  return guide;
+}
+
 // A value over accelerators, for the folders that have both and more than one number of them.
 template <typename Value>
 std::string over_accelerators(const ReportData& data, const std::string& benchmark,
                               const std::string& name, const std::string& what,
-                              const std::string& caption, const Value& value_of) {
+                              const std::string& caption, bool is_time, const Value& value_of) {
   ScatterChart chart;
   Data behind{
       name + "-" + file_name(benchmark), {"system", "accelerator", "accelerators", what}, {}};
@@ -75,6 +96,7 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
                            fmt::format("{}", *accelerators), fmt::format("{:.9g}", *value)});
   }
   if (std::set(xs.begin(), xs.end()).size() < 2) return "";
+  if (is_time) chart.guides.push_back(half_the_time(xs, ys));
   chart.x = time_axis(xs);
   chart.y = time_axis(ys);
   chart.x_title = "accelerators";
@@ -92,17 +114,17 @@ Section speed_section(const ReportData& data) {
   if (table.empty()) return {"speed", "Speed", ""};
   std::string html = table.html();
   for (const std::string& benchmark : data.benchmarks) {
-    html += over_accelerators(
-        data, benchmark, "scaling", "minutes to train",
-        "minutes to train over the number of accelerators. Of equal work a system of twice as many "
-        "would take half the time.",
-        [](const Score& score) -> std::optional<double> {
-          if (!score.time_to_train_ms) return std::nullopt;
-          return *score.time_to_train_ms / results::kMsPerMinute;
-        });
+    html += over_accelerators(data, benchmark, "scaling", "minutes to train",
+                              "minutes to train over the number of accelerators. Dashed: half the "
+                              "time for twice as many, "
+                              "from the system with the fewest accelerator-minutes.",
+                              true, [](const Score& score) -> std::optional<double> {
+                                if (!score.time_to_train_ms) return std::nullopt;
+                                return *score.time_to_train_ms / results::kMsPerMinute;
+                              });
     html += over_accelerators(
         data, benchmark, "rate", "sequences/s an accelerator",
-        "sequences a second of an accelerator, evaluations and start included.",
+        "sequences a second of an accelerator, evaluations and start included.", false,
         [](const Score& score) { return score.sequences_per_second_per_accelerator; });
   }
   return {"speed", "Speed per accelerator and per watt", html};

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <regex>
+#include <utility>
+#include <vector>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "tests/report/written_runs.h"
@@ -61,6 +66,36 @@ TEST_F(Page, ShowsSystemsSideBySide) {
   }
   EXPECT_TRUE(has(shown, "system: accelerators_per_node")) << "the setting that differs";
   EXPECT_TRUE(has(shown, "Every run counts"));
+}
+
+// 16 x 10 accelerator-minutes are fewer than 8 x 21: the guide ends in the former's dot, and begins
+// at eight accelerators, below the other's.
+TEST_F(Page, AGuideLeadsFromTheFewestAcceleratorMinutes) {
+  for (int i = 0; i < 3; ++i) {
+    write_run(folder_, "Acme", "big", i, log_of({{1, 0.5}, {9.0 + i, 0.73}}));
+    write_run(folder_, "Bolt", "small", i, log_of({{2, 0.5}, {20.0 + i, 0.73}}));
+  }
+  write_system(folder_, "Acme", "big", "GPU", 16);
+  write_system(folder_, "Bolt", "small", "GPU", 8);
+  const std::string html = page();
+  const size_t chart = html.find("minutes to train over accelerators, bert");
+  ASSERT_NE(chart, html.npos);
+  const std::string drawn = html.substr(chart, html.find("</svg>", chart) - chart);
+  std::smatch guide;
+  ASSERT_TRUE(std::regex_search(
+      drawn, guide, std::regex("guide dashed\" d=\"M([0-9.]+) ([0-9.]+).*L([0-9.]+) ([0-9.]+)\"")));
+  std::vector<std::pair<double, double>> dots;
+  const std::regex dot("cx=\"([0-9.]+)\" cy=\"([0-9.]+)\"");
+  for (std::sregex_iterator found(drawn.begin(), drawn.end(), dot), end; found != end; ++found) {
+    dots.emplace_back(std::stod((*found)[1]), std::stod((*found)[2]));
+  }
+  ASSERT_EQ(dots.size(), 2u);
+  const auto& [small, big] = std::minmax(dots[0], dots[1]);
+  EXPECT_NEAR(std::stod(guide[3]), big.first, 0.1);
+  EXPECT_NEAR(std::stod(guide[4]), big.second, 0.1);
+  EXPECT_NEAR(std::stod(guide[1]), small.first, 0.1);
+  EXPECT_GT(std::stod(guide[2]), small.second + 1) << "less time: further down";
+  EXPECT_TRUE(has(drawn, ">half the time<"));
 }
 
 TEST_F(Page, SaysWhatFailedAndWhy) {
