@@ -58,8 +58,8 @@ class Step {
       : step_(step),
         last_(static_cast<size_t>(step.layers) + 1),
         gathered_(last_ + 1),
-        in_memory_(last_ + 1),
-        reduced_(last_ + 1) {}
+        reduced_(last_ + 1),
+        in_memory_(last_ + 1) {}
 
   double seconds() {
     for (int64_t pass = 0; pass < step_.passes; ++pass) {
@@ -123,8 +123,9 @@ class Step {
   const SharedLayers& step_;
   const size_t last_;  // the heads
   Clock clock_;
-  std::vector<size_t> gathered_, reduced_;  // by when, as the queues count: 0, never
-  std::vector<bool> in_memory_;             // units: weights
+  // Of units and of blocks: how many of the queue's are over when theirs is; 0 before the first.
+  std::vector<size_t> gathered_, reduced_;
+  std::vector<bool> in_memory_;  // units: weights
 };
 
 }  // namespace
