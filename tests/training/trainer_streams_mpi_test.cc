@@ -124,36 +124,61 @@ TEST_P(TrainerOnStreams, HoldsTheWeightsOfHostMemoryWheneverStreamsRun) {
   }
 }
 
-// Stages send each other what they compute on streams of their own, by the device's own messages.
-TEST(PipelineOnStreams, HoldsTheWeightsOfHostMemory) {
+// Of ranks that hold a model together and send each other what they compute on streams of their
+// own, by the device's own messages: at least so many a step.
+void expect_the_weights_of_host_memory(const config::RunConfig& config,
+                                       const bert::BertConfig& bert, int steps,
+                                       int messages_of_step) {
   const auto world = comm::make_mpi_communicator();
-  if (world->size() != 2) GTEST_SKIP() << "it is a pipeline of two stages";
   const auto source = open_small(counting_instances(48));
   void* nccl = ::dlopen("libnccl.so.2", RTLD_NOW);
   const auto messages = reinterpret_cast<int (*)()>(::dlsym(nccl, "fakeNcclMessages"));
+  const auto cpu = make_backend(config);
+  const auto train_on = [&](device::Backend& backend) {
+    return train(config, backend, *world, *source, 7, steps, nullptr, bert);
+  };
+  const TrainingHistory in_host_memory = train_on(*cpu);
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    testing_support::DeferredBackend deferred(*cpu,
+                                              2 * seed + static_cast<uint64_t>(world->rank()));
+    deferred.use_collectives(device::cuda::make_nccl_collectives);
+    const int before = messages();
+    const TrainingHistory on_device = train_on(deferred);
+    EXPECT_EQ(on_device.weights, in_host_memory.weights);
+    EXPECT_EQ(on_device.evaluation.mean_loss(), in_host_memory.evaluation.mean_loss());
+    EXPECT_GE(messages() - before, messages_of_step * steps);
+  }
+}
+
+bert::BertConfig four_layers() {
   bert::BertConfig bert = small_bert();
   bert.layers = 4;
+  return bert;
+}
+
+bool on_two_ranks() { return comm::make_mpi_communicator()->size() == 2; }
+
+TEST(PipelineOnStreams, HoldsTheWeightsOfHostMemory) {
+  if (!on_two_ranks()) GTEST_SKIP() << "it is a pipeline of two stages";
   for (const auto pipeline : {config::PipelineKind::kContiguous, config::PipelineKind::kModular}) {
     config::RunConfig config = small_run();
     config.parallel = {2, pipeline};
     config.batch.micro_batch = 2;
     config.batch.gradient_accumulation_steps = 3;
-    const auto cpu = make_backend(config);
-    const TrainingHistory in_host_memory =
-        train(config, *cpu, *world, *source, 7, 3, nullptr, bert);
-    for (uint64_t seed = 0; seed < 3; ++seed) {
-      testing_support::DeferredBackend deferred(*cpu,
-                                                2 * seed + static_cast<uint64_t>(world->rank()));
-      deferred.use_collectives(device::cuda::make_nccl_collectives);
-      const int before = messages();
-      const TrainingHistory on_device =
-          train(config, deferred, *world, *source, 7, 3, nullptr, bert);
-      EXPECT_EQ(on_device.weights, in_host_memory.weights);
-      EXPECT_EQ(on_device.evaluation.mean_loss(), in_host_memory.evaluation.mean_loss());
-      // Of a step: two borders or four, forward and back, by either rank.
-      const int borders = pipeline == config::PipelineKind::kModular ? 4 : 2;
-      EXPECT_GE(messages() - before, 3 * borders * 3);
-    }
+    // Two borders or four, forward and back, by either rank.
+    const int borders = pipeline == config::PipelineKind::kModular ? 4 : 2;
+    expect_the_weights_of_host_memory(config, four_layers(), 3, 3 * borders);
+  }
+}
+
+TEST(ModulesOnStreams, HoldTheWeightsOfHostMemory) {
+  if (!on_two_ranks()) GTEST_SKIP() << "they are three modules";
+  for (const int64_t warmup_steps : {0, 2}) {
+    config::RunConfig config = small_run();
+    config.ouroboros = {3, warmup_steps, config::TiedGradient::kSum};
+    config.batch.micro_batch = 3;
+    // Over two borders, forward and back, by either rank.
+    expect_the_weights_of_host_memory(config, four_layers(), 6, 2);
   }
 }
 
