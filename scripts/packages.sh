@@ -39,7 +39,7 @@ configure_and_build() {
 }
 
 make_debs() {
-  command -v dpkg-shlibdeps >/dev/null || install_packages dpkg-dev
+  install_packages dpkg-dev file
   local folder options=(-DCMAKE_INSTALL_PREFIX=/usr -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF)
   [[ -z ${STRATA_MAINTAINER:-} ]] || options+=("-DSTRATA_MAINTAINER=$STRATA_MAINTAINER")
   install_packages "${build_packages[@]}" "${training_packages[@]}"

@@ -3,10 +3,12 @@
 # Usage: deb_test.sh BUILD_FOLDER
 set -euo pipefail
 build=$1
-command -v dpkg-deb dpkg-shlibdeps >/dev/null || {
-  echo "skipped: packing needs dpkg-dev"
-  exit 77
-}
+for program in dpkg-deb dpkg-shlibdeps file; do
+  command -v $program >/dev/null || {
+    echo "skipped: packing needs $program (packages dpkg-dev, file)"
+    exit 77
+  }
+done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() {
