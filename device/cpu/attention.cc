@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "device/cpu/float8.h"
+#include "device/cpu/kernels/bf16_attention.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
 
@@ -179,12 +180,80 @@ void zero_rows(const HeadLayout<T>& layout, T* matrix) {
   std::fill_n(matrix + used, layout.padded * layout.padded - used, T{});
 }
 
+// Kernels of its own for heads of this size, where T is bf16 and the processor has them.
+template <typename T>
+const Bf16Attention* attention_kernels(int64_t d) {
+  if constexpr (dtype_of<T>() == DType::kBF16) {
+    if (bf16_attention_takes(d)) return bf16_attention_for_this_cpu();
+  }
+  return nullptr;
+}
+
+// A head as they take it.
+template <typename Op>
+AttentionHead head_of(const Op& op, const HeadPlace& place, int64_t sequence) {
+  const SoftmaxRows rows = softmax_rows(op, place, sequence, 0, nullptr);
+  const auto part = [&](int64_t index) {
+    return place.of(op.qkv.template as<uint16_t>(), op.qkv.cols, index).data;
+  };
+  return {.length = place.length,
+          .d = place.d,
+          .query = part(0),
+          .key = part(1),
+          .value = part(2),
+          .stride = op.qkv.cols,
+          .dropout = rows.dropout,
+          .sample_id = rows.sample_id,
+          .head = rows.head,
+          .log_sum_exp = rows.log_sum_exp,
+          .log_sum_exp_stride = rows.log_sum_exp_stride};
+}
+
+Scratch& head_scratch() {
+  static PerThread<Scratch> scratch;
+  return scratch.get();
+}
+
+void forward_of_head(const Bf16Attention& kernels, const AttentionForward& op,
+                     const HeadPlace& place, int64_t sequence) {
+  char* scratch = head_scratch().get<char>(kernels.forward_scratch(place.length, place.d));
+  const auto out = place.of(op.context.as<uint16_t>(), place.hidden, 0);
+  kernels.forward(head_of(op, place, sequence), out.data, out.stride, scratch);
+}
+
+void backward_of_head(const Bf16Attention& kernels, const VectorKernels& vectors,
+                      const AttentionBackward& op, const Tensor& d_qkv, const HeadPlace& place,
+                      int64_t sequence) {
+  const int64_t deltas = round_up(place.length * static_cast<int64_t>(sizeof(float)), 64);
+  char* scratch =
+      head_scratch().get<char>(deltas + kernels.backward_scratch(place.length, place.d));
+  auto* delta = reinterpret_cast<float*>(scratch);
+  const auto d_context = place.of(op.d_context.as<uint16_t>(), place.hidden, 0);
+  vectors.bf16.row_dots(place.length, place.d, place.hidden,
+                        place.of(op.context.as<uint16_t>(), place.hidden, 0).data, d_context.data,
+                        delta);
+  const auto part = [&](int64_t index) {
+    return place.of(d_qkv.as<uint16_t>(), d_qkv.cols, index).data;
+  };
+  kernels.backward(head_of(op, place, sequence),
+                   {.d_context = d_context.data,
+                    .d_context_stride = d_context.stride,
+                    .delta = delta,
+                    .d_query = part(0),
+                    .d_key = part(1),
+                    .d_value = part(2),
+                    .d_stride = d_qkv.cols},
+                   scratch + deltas);
+}
+
 }  // namespace
 
 template <typename T>
 void Operations<T>::attention_forward(const Context& context, const AttentionForward& op) {
+  const Bf16Attention* kernels = attention_kernels<T>(op.qkv.cols / 3 / op.heads);
   for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t head) {
     const HeadPlace place = place_of(op, sequence, head);
+    if (kernels != nullptr) return forward_of_head(*kernels, op, place, sequence);
     const HeadLayout<T> layout(place.length, place.d);
     const HeadScratch<T> scratch(layout);
     const auto [query, key, value] = query_key_value(op, place, layout, scratch);
@@ -203,8 +272,12 @@ void Operations<T>::attention_forward(const Context& context, const AttentionFor
 template <typename T>
 void Operations<T>::attention_backward(const Context& context, const AttentionBackward& op) {
   const Tensor d_qkv = place_of_output<T>(context, op.d_qkv, 5);
+  const Bf16Attention* kernels = attention_kernels<T>(op.qkv.cols / 3 / op.heads);
   for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t head) {
     const HeadPlace place = place_of(op, sequence, head);
+    if (kernels != nullptr) {
+      return backward_of_head(*kernels, context.kernels, op, d_qkv, place, sequence);
+    }
     const HeadLayout<T> layout(place.length, place.d);
     const HeadScratch<T> scratch(layout);
     const auto [query, key, value] = query_key_value(op, place, layout, scratch);

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "device/cpu/kernels/bf16_attention.h"
 #include "device/cpu/kernels/tables.h"
 
 namespace strata::device::cpu {
@@ -10,12 +11,17 @@ namespace {
 bool has_avx2() { return __builtin_cpu_supports("x86-64-v3"); }
 bool has_avx512() { return __builtin_cpu_supports("x86-64-v4"); }
 
+// The instruction set that is asked for; empty: the best.
+std::string_view asked() {
+  const char* name = std::getenv("STRATA_CPU_ISA");
+  return name == nullptr ? "" : name;
+}
+
 const VectorKernels& choose() {
-  const char* asked = std::getenv("STRATA_CPU_ISA");
-  if (asked == nullptr || *asked == '\0') {
+  const std::string_view name = asked();
+  if (name.empty()) {
     return has_avx512() ? avx512_kernels() : has_avx2() ? avx2_kernels() : portable_kernels();
   }
-  const std::string_view name = asked;
   if (name == "portable") return portable_kernels();
   if (name == "avx2" && has_avx2()) return avx2_kernels();
   if (name == "avx512" && has_avx512()) return avx512_kernels();
@@ -28,6 +34,12 @@ const VectorKernels& choose() {
 const VectorKernels& kernels_for_this_cpu() {
   static const VectorKernels& kernels = choose();
   return kernels;
+}
+
+const Bf16Attention* bf16_attention_for_this_cpu() {
+  static const bool takes = has_avx512() && __builtin_cpu_supports("avx512bf16") &&
+                            !__builtin_cpu_supports("amx-bf16") && asked().empty();
+  return takes ? &avx512_bf16_attention() : nullptr;
 }
 
 }  // namespace strata::device::cpu

@@ -13,11 +13,12 @@ namespace {
 
 #ifdef __AVX512BW__
 
-// factors[c] = 0 or keep_scale for c < columns; writes up to the next multiple of 128.
+// Calls take(c, kept) for every 32 columns from c on, a bit each, up to the next multiple of 64.
 // Eight counters abreast, each 32-bit word in a 64-bit lane: the widening product ignores the upper
 // halves, so they need never be cleared, and a round is eight instructions.
-inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
-                        float* __restrict factors) {
+template <typename Take>
+inline void for_each_kept(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
+                          const Take& take) {
   __m512i round_keys[kDropoutRounds][2];
   const uint64_t key = dropout.key();
   auto key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
@@ -33,7 +34,6 @@ inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row
   const __m512i first_four = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
   const __m512i last_four = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
   const __m512i threshold = _mm512_set1_epi16(static_cast<int16_t>(dropout.threshold()));
-  const __m512 keep = _mm512_set1_ps(dropout.keep_scale());
   for (int64_t base = 0; base < columns; base += 64) {
     __m512i c0 =
         _mm512_add_epi64(_mm512_set1_epi64(base / 8), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
@@ -59,12 +59,28 @@ inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row
     const __m512i ordered[2] = {_mm512_permutex2var_epi64(even, first_four, odd),
                                 _mm512_permutex2var_epi64(even, last_four, odd)};
     for (int half = 0; half < 2; ++half) {
-      const __mmask32 kept = _mm512_cmpge_epu16_mask(ordered[half], threshold);
-      float* out = factors + base + half * 32;
-      _mm512_storeu_ps(out, _mm512_maskz_mov_ps(static_cast<__mmask16>(kept), keep));
-      _mm512_storeu_ps(out + 16, _mm512_maskz_mov_ps(static_cast<__mmask16>(kept >> 16), keep));
+      take(base + half * 32, _mm512_cmpge_epu16_mask(ordered[half], threshold));
     }
   }
+}
+
+// Bit c % 32 of kept[c / 32]: whether column c < columns stays; writes up to the next multiple of
+// 64.
+inline void dropout_kept(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
+                         uint32_t* __restrict kept) {
+  for_each_kept(dropout, sample_id, row, columns,
+                [&](int64_t c, __mmask32 bits) { kept[c / 32] = bits; });
+}
+
+// factors[c] = 0 or keep_scale for c < columns; writes up to the next multiple of 128.
+inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
+                        float* __restrict factors) {
+  const __m512 keep = _mm512_set1_ps(dropout.keep_scale());
+  for_each_kept(dropout, sample_id, row, columns, [&](int64_t c, __mmask32 kept) {
+    _mm512_storeu_ps(factors + c, _mm512_maskz_mov_ps(static_cast<__mmask16>(kept), keep));
+    _mm512_storeu_ps(factors + c + 16,
+                     _mm512_maskz_mov_ps(static_cast<__mmask16>(kept >> 16), keep));
+  });
 }
 
 #else

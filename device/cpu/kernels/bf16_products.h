@@ -1,0 +1,193 @@
+// Products of small bf16 matrices in registers, for processors with AVX-512 BF16. Included once, by
+// a source that is compiled for them.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace strata::device::cpu {
+namespace {
+
+// Two bf16 numbers that are neighbours in the dimension that a product sums over: the earlier one
+// in the lower half. They are read from rows of bf16 numbers as well.
+using Pair [[gnu::may_alias]] = uint32_t;
+
+constexpr int kWords = 16;    // f32 numbers, or pairs, in a register
+constexpr int kTileRows = 6;  // of a product in registers
+constexpr int kTileRegisters =
+    4;  // registers of a row: 24 sums, 4 of the right operand, 1 of the left
+
+// The left operand [rows, pairs]: element (i, j) at data[i * row + j * pair].
+struct Left {
+  const Pair* data;
+  int64_t row, pair;
+};
+
+// The right operand [pairs, columns]: element (j, c) at data[j * row + c].
+struct Right {
+  const Pair* data;
+  int64_t row;
+};
+
+template <int R, int V>
+using Sums = __m512[R][V];
+
+// sums[r][v] += left[r, pairs] right[pairs, 16 v ...]
+template <int R, int V>
+[[gnu::always_inline]] inline void multiply(const Left& left, const Right& right, int64_t pairs,
+                                            Sums<R, V>& sums) {
+  const Pair* a = left.data;
+  const Pair* b = right.data;
+  for (int64_t j = 0; j < pairs; ++j) {
+    __m512bh columns[V];
+    for (int v = 0; v < V; ++v) {
+      columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + v * kWords));
+    }
+    for (int r = 0; r < R; ++r) {
+      const auto element =
+          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[r * left.row])));
+      for (int v = 0; v < V; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], element, columns[v]);
+    }
+    a += left.pair;
+    b += right.row;
+  }
+}
+
+// Where a product goes: element (i, c) at data[i * row + c].
+template <typename T>
+struct Out {
+  T* data;
+  int64_t row;
+};
+
+[[gnu::always_inline]] inline void put(float* to, __m512 sum) { _mm512_storeu_ps(to, sum); }
+[[gnu::always_inline]] inline void put(uint16_t* to, __m512 sum) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                      reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(sum)));
+}
+
+// One tile. `initial` null: from zero; else it has the tile's sums so far, laid out as f32 rows.
+template <int R, int V, typename T>
+[[gnu::always_inline]] inline void tile(const Left& left, const Right& right, int64_t pairs,
+                                        const Out<const float>& initial, const Out<T>& out) {
+  Sums<R, V> sums;
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) {
+      sums[r][v] = initial.data == nullptr
+                       ? _mm512_setzero_ps()
+                       : _mm512_loadu_ps(initial.data + r * initial.row + v * kWords);
+    }
+  }
+  multiply<R, V>(left, right, pairs, sums);
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) put(out.data + r * out.row + v * kWords, sums[r][v]);
+  }
+}
+
+// Calls work(std::integral_constant<int, n>) for n of 1 to Most.
+template <int Most, typename Work>
+[[gnu::always_inline]] inline void with_constant(int64_t n, const Work& work) {
+  if constexpr (Most > 0) {
+    if (n == Most) return work(std::integral_constant<int, Most>());
+    with_constant<Most - 1>(n, work);
+  }
+}
+
+// out[rows, columns] = left right, plus `initial` where that has data; columns a multiple of 16.
+template <typename T>
+inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& left,
+                    const Right& right, const Out<const float>& initial, const Out<T>& out) {
+  // Columns of the right operand stay in the first-level cache for all rows.
+  for (int64_t c = 0; c < columns; c += kTileRegisters * kWords) {
+    const int64_t lanes = (columns - c) / kWords;
+    with_constant<kTileRegisters>(lanes < kTileRegisters ? lanes : kTileRegisters, [&](auto v) {
+      for (int64_t i = 0; i < rows; i += kTileRows) {
+        const Left from{left.data + i * left.row, left.row, left.pair};
+        const Right of{right.data + c, right.row};
+        const Out<const float> before{
+            initial.data == nullptr ? nullptr : initial.data + i * initial.row + c, initial.row};
+        const Out<T> to{out.data + i * out.row + c, out.row};
+        with_constant<kTileRows>(rows - i < kTileRows ? rows - i : kTileRows, [&](auto r) {
+          tile<decltype(r)::value, decltype(v)::value, T>(from, of, pairs, before, to);
+        });
+      }
+    });
+  }
+}
+
+// ---- Right operands, packed
+
+// Of 16 bf16 numbers each: the pairs of both rows, first and second half.
+[[gnu::always_inline]] inline __m512i pairs_of(__m256i earlier, __m256i later) {
+  return _mm512_or_si512(_mm512_cvtepu16_epi32(earlier),
+                         _mm512_slli_epi32(_mm512_cvtepu16_epi32(later), 16));
+}
+
+[[gnu::always_inline]] inline __m256i sixteen(const uint16_t* from) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+}
+
+// to[(rows + 1) / 2, columns] = pairs of neighbouring rows of x [rows, columns]; an odd row's
+// neighbour is zero. columns: a multiple of 16.
+inline void pack_row_pairs(int64_t rows, int64_t columns, const uint16_t* x, int64_t stride,
+                           Pair* to) {
+  for (int64_t i = 0; i < rows; i += 2, to += columns) {
+    for (int64_t c = 0; c < columns; c += kWords) {
+      const __m256i later =
+          i + 1 < rows ? sixteen(x + (i + 1) * stride + c) : _mm256_setzero_si256();
+      _mm512_storeu_si512(to + c, pairs_of(sixteen(x + i * stride + c), later));
+    }
+  }
+}
+
+// 16 registers of 16 words, transposed.
+[[gnu::always_inline]] inline void transpose(__m512i (&x)[16]) {
+  __m512i y[16];
+  for (int i = 0; i < 16; i += 2) {
+    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
+    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4) {
+    x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
+    x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
+    x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
+    x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
+  }
+  for (int i = 0; i < 16; i += 8) {
+    for (int j = 0; j < 4; ++j) {
+      y[i + j] = _mm512_shuffle_i32x4(x[i + j], x[i + j + 4], 0x88);
+      y[i + j + 4] = _mm512_shuffle_i32x4(x[i + j], x[i + j + 4], 0xdd);
+    }
+  }
+  for (int j = 0; j < 8; ++j) {
+    x[j] = _mm512_shuffle_i32x4(y[j], y[j + 8], 0x88);
+    x[j + 8] = _mm512_shuffle_i32x4(y[j], y[j + 8], 0xdd);
+  }
+}
+
+// to[columns / 2, padded] = the pairs of x [rows, columns], transposed; zero from `rows` on.
+// columns: a multiple of 16; padded: of 16, at least rows.
+inline void pack_transposed(int64_t rows, int64_t columns, const uint16_t* x, int64_t stride,
+                            int64_t padded, Pair* to) {
+  for (int64_t i = 0; i < padded; i += kWords) {
+    for (int64_t c = 0; c < columns; c += 2 * kWords) {
+      const int64_t words = columns - c < 2 * kWords ? kWords / 2 : kWords;
+      const auto mask = static_cast<__mmask16>((1u << words) - 1);
+      __m512i block[16];
+      for (int64_t r = 0; r < kWords; ++r) {
+        block[r] = i + r < rows ? _mm512_maskz_loadu_epi32(mask, x + (i + r) * stride + c)
+                                : _mm512_setzero_si512();
+      }
+      transpose(block);
+      for (int64_t w = 0; w < words; ++w) {
+        _mm512_storeu_si512(to + (c / 2 + w) * padded + i, block[w]);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::device::cpu
