@@ -14,14 +14,11 @@ constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 constexpr int64_t kForwardBlock = 48;
 constexpr int64_t kBackwardBlock = 96, kBackwardScores = 12;
 
-int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+// Keys whose weights lie together, where they are the rows of a left operand: tiles, and an odd
+// number of cache lines, which share no few sets of the cache.
+constexpr int64_t kKeyGroup = 48;
 
-// Of rows of `columns` 4-byte elements that are read one below the other: an odd number of cache
-// lines, so that they do not share a few sets of the cache.
-int64_t odd_lines(int64_t columns) {
-  const int64_t lines = (columns + kWords - 1) / kWords;
-  return (lines | 1) * kWords;
-}
+int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 // Memory handed out in pieces; without any it counts.
 class Pieces {
@@ -43,16 +40,21 @@ class Pieces {
 // What a head's matrices are laid out by.
 struct Sizes {
   int64_t n, d;
-  int64_t keys;        // n, rounded up to whole registers
-  int64_t key_stride;  // of rows of keys that are read one below the other
-  int64_t key_pairs;   // that count
+  int64_t keys;       // n, rounded up to whole registers
+  int64_t key_pairs;  // that count
+  int64_t packed;     // pairs of keys transposed, in whole groups
+  int64_t weights;    // pairs of a block's weights, by groups of keys
 
   Sizes(int64_t length, int64_t head_size)
       : n(length),
         d(head_size),
         keys(rounded_up(length, kWords)),
-        key_stride(odd_lines(length)),
-        key_pairs((length + 1) / 2) {}
+        key_pairs((length + 1) / 2),
+        packed(head_size / 2 * rounded_up(length, kGroup)),
+        weights(kBackwardBlock / 2 * rounded_up(length, kKeyGroup)) {}
+
+  Right transposed(const Pair* data) const { return {data, kGroup, d / 2 * kGroup}; }
+  Right rows(const Pair* data) const { return {data, d, kGroup}; }
 };
 
 struct ForwardMemory {
@@ -64,7 +66,7 @@ struct ForwardMemory {
 
   ForwardMemory(const Sizes& size, void* memory) {
     Pieces pieces(memory);
-    keys = pieces.take<Pair>(size.d / 2 * size.key_stride);
+    keys = pieces.take<Pair>(size.packed);
     values = pieces.take<Pair>(size.key_pairs * size.d);
     scores = pieces.take<float>(kForwardBlock * size.keys);
     probabilities = pieces.take<uint16_t>(kForwardBlock * size.keys);
@@ -87,15 +89,15 @@ struct BackwardMemory {
 
   BackwardMemory(const Sizes& size, void* memory) {
     Pieces pieces(memory);
-    keys = pieces.take<Pair>(size.d / 2 * size.key_stride);
-    values = pieces.take<Pair>(size.d / 2 * size.key_stride);
+    keys = pieces.take<Pair>(size.packed);
+    values = pieces.take<Pair>(size.packed);
     key_rows = pieces.take<Pair>(size.key_pairs * size.d);
     queries = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
     d_out = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
     scores = pieces.take<float>(kBackwardScores * size.keys);
     d_probabilities = pieces.take<float>(kBackwardScores * size.keys);
-    probabilities = pieces.take<Pair>(kBackwardBlock / 2 * size.key_stride);
-    d_scores = pieces.take<Pair>(kBackwardBlock / 2 * size.key_stride);
+    probabilities = pieces.take<Pair>(size.weights);
+    d_scores = pieces.take<Pair>(size.weights);
     d_score_rows = pieces.take<uint16_t>(kBackwardBlock * size.keys);
     const bool one_block = size.n <= kBackwardBlock;
     d_keys = pieces.take<float>(one_block ? 0 : size.n * size.d);
@@ -124,6 +126,20 @@ struct BackwardMemory {
   return n - c >= kWords ? __mmask16{0xffff} : static_cast<__mmask16>((1u << (n - c)) - 1);
 }
 
+// Results that do not wait for each other.
+constexpr int kChains = 4;
+
+// Calls work(c, chain, mask) for the registers of n columns, whose chains are 0 to 3 in turn.
+template <typename Work>
+[[gnu::always_inline]] inline void for_each_register(int64_t n, const Work& work) {
+  int64_t c = 0;
+  for (; c + kChains * kWords <= n; c += kChains * kWords) {
+    for (int chain = 0; chain < kChains; ++chain)
+      work(c + chain * kWords, chain, __mmask16{0xffff});
+  }
+  for (int chain = 0; c < n; c += kWords, ++chain) work(c, chain, below(n, c));
+}
+
 // A row's columns that dropout keeps, a bit each.
 void find_kept(const AttentionHead& head, int64_t query, uint32_t* kept) {
   dropout_kept(head.dropout, head.sample_id, head.head * 65536u + static_cast<uint32_t>(query),
@@ -141,20 +157,25 @@ float scale_of(const AttentionHead& head) {
 void softmax_row(const AttentionHead& head, int64_t query, const Sizes& size, float* scores,
                  uint32_t* kept, uint16_t* probabilities) {
   const float scale = scale_of(head);
-  __m512 highest = _mm512_set1_ps(-__builtin_inff());
-  for (int64_t c = 0; c < size.n; c += kWords) {
-    highest = _mm512_mask_max_ps(highest, below(size.n, c), highest, _mm512_loadu_ps(scores + c));
-  }
-  const float most = _mm512_reduce_max_ps(highest);
+  __m512 highest[kChains];
+  for (__m512& chain : highest) chain = _mm512_set1_ps(-__builtin_inff());
+  for_each_register(size.n, [&](int64_t c, int chain, __mmask16 mask) {
+    highest[chain] =
+        _mm512_mask_max_ps(highest[chain], mask, highest[chain], _mm512_loadu_ps(scores + c));
+  });
+  const float most = _mm512_reduce_max_ps(
+      _mm512_max_ps(_mm512_max_ps(highest[0], highest[1]), _mm512_max_ps(highest[2], highest[3])));
   const __m512 factor = _mm512_set1_ps(scale * kLog2E);
   const __m512 offset = _mm512_set1_ps(-most * scale * kLog2E);
-  __m512 sums = _mm512_setzero_ps();
-  for (int64_t c = 0; c < size.n; c += kWords) {
+  __m512 sums[kChains];
+  for (__m512& chain : sums) chain = _mm512_setzero_ps();
+  for_each_register(size.n, [&](int64_t c, int chain, __mmask16 mask) {
     const __m512 power = exp2(_mm512_fmadd_ps(_mm512_loadu_ps(scores + c), factor, offset));
     _mm512_storeu_ps(scores + c, power);
-    sums = _mm512_mask_add_ps(sums, below(size.n, c), sums, power);
-  }
-  const float sum = _mm512_reduce_add_ps(sums);
+    sums[chain] = _mm512_mask_add_ps(sums[chain], mask, sums[chain], power);
+  });
+  const float sum = _mm512_reduce_add_ps(
+      _mm512_add_ps(_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])));
   head.log_sum_exp[query * head.log_sum_exp_stride] = most * scale + __builtin_logf(sum);
   const bool drops = head.dropout.probability > 0.0f;
   if (drops) find_kept(head, query, kept);
@@ -169,21 +190,21 @@ void softmax_row(const AttentionHead& head, int64_t query, const Sizes& size, fl
 void forward(const AttentionHead& head, uint16_t* context, int64_t context_stride, void* scratch) {
   const Sizes size(head.length, head.d);
   const ForwardMemory memory(size, scratch);
-  pack_transposed(size.n, size.d, head.key, head.stride, size.key_stride, memory.keys);
+  pack_transposed(size.n, size.d, head.key, head.stride, memory.keys);
   pack_row_pairs(size.n, size.d, head.value, head.stride, memory.values);
   for (int64_t first = 0; first < size.n; first += kForwardBlock) {
     const int64_t rows = std::min(kForwardBlock, size.n - first);
     product<float>(
         rows, size.keys, size.d / 2,
         {reinterpret_cast<const Pair*>(head.query + first * head.stride), head.stride / 2, 1},
-        {memory.keys, size.key_stride}, {}, {memory.scores, size.keys});
+        size.transposed(memory.keys), {}, {memory.scores, size.keys});
     for (int64_t row = 0; row < rows; ++row) {
       softmax_row(head, first + row, size, memory.scores + row * size.keys, memory.kept,
                   memory.probabilities + row * size.keys);
     }
     product<uint16_t>(rows, size.d, size.key_pairs,
                       {reinterpret_cast<const Pair*>(memory.probabilities), size.keys / 2, 1},
-                      {memory.values, size.d}, {},
+                      size.rows(memory.values), {},
                       {context + first * context_stride, context_stride});
   }
 }
@@ -230,6 +251,11 @@ RowConstants row_constants(const AttentionHead& head, const AttentionHeadGradien
   return _mm512_permutexvar_epi16(order, rows);
 }
 
+// In memory of a block's weights, of the first pair of queries: of key c, a multiple of 16.
+int64_t place_of_weights(int64_t c) {
+  return c / kKeyGroup * (kBackwardBlock / 2 * kKeyGroup) + c % kKeyGroup;
+}
+
 // Of queries `query` and the next, if there is one, whose scores lie one below the other: pairs of
 // probabilities and of score gradients [keys], and the latter's rows.
 void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradients& gradients,
@@ -251,10 +277,11 @@ void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradien
     const Recomputed other = two ? recompute(second, counts, c, scores + size.keys,
                                              d_probabilities + size.keys, factor, keep_scale, scale)
                                  : Recomputed{_mm512_setzero_ps(), _mm512_setzero_ps()};
-    _mm512_storeu_si512(probabilities + c,
+    const int64_t place = place_of_weights(c);
+    _mm512_storeu_si512(probabilities + place,
                         interleaved(rounded(one.probability, other.probability)));
     const __m512i gradient = rounded(one.d_score, other.d_score);
-    _mm512_storeu_si512(d_scores + c, interleaved(gradient));
+    _mm512_storeu_si512(d_scores + place, interleaved(gradient));
     const auto store_row = [&](int64_t row, __m256i numbers) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(d_score_rows + row * size.keys + c), numbers);
     };
@@ -266,8 +293,8 @@ void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradien
 void backward(const AttentionHead& head, const AttentionHeadGradients& gradients, void* scratch) {
   const Sizes size(head.length, head.d);
   const BackwardMemory memory(size, scratch);
-  pack_transposed(size.n, size.d, head.key, head.stride, size.key_stride, memory.keys);
-  pack_transposed(size.n, size.d, head.value, head.stride, size.key_stride, memory.values);
+  pack_transposed(size.n, size.d, head.key, head.stride, memory.keys);
+  pack_transposed(size.n, size.d, head.value, head.stride, memory.values);
   pack_row_pairs(size.n, size.d, head.key, head.stride, memory.key_rows);
   for (int64_t first = 0; first < size.n; first += kBackwardBlock) {
     const int64_t rows = std::min(kBackwardBlock, size.n - first);
@@ -279,7 +306,7 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
                                  float* out) {
         product<float>(some, size.keys, size.d / 2,
                        {reinterpret_cast<const Pair*>(left + row * stride), stride / 2, 1},
-                       {right, size.key_stride}, {}, {out, size.keys});
+                       size.transposed(right), {}, {out, size.keys});
       };
       scores_of(query, head.stride, memory.keys, memory.scores);
       scores_of(d_out, gradients.d_context_stride, memory.values, memory.d_probabilities);
@@ -287,27 +314,32 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
         const int64_t pair = (row + i) / 2;
         softmax_backward_pair(
             head, gradients, first + row + i, size, memory, memory.scores + i * size.keys,
-            memory.d_probabilities + i * size.keys, memory.probabilities + pair * size.key_stride,
-            memory.d_scores + pair * size.key_stride, memory.d_score_rows + (row + i) * size.keys);
+            memory.d_probabilities + i * size.keys, memory.probabilities + pair * kKeyGroup,
+            memory.d_scores + pair * kKeyGroup, memory.d_score_rows + (row + i) * size.keys);
       }
     }
     product<uint16_t>(rows, size.d, size.key_pairs,
                       {reinterpret_cast<const Pair*>(memory.d_score_rows), size.keys / 2, 1},
-                      {memory.key_rows, size.d}, {},
+                      size.rows(memory.key_rows), {},
                       {gradients.d_query + first * gradients.d_stride, gradients.d_stride});
     // Over queries: the blocks add up, and the last one's sums are rounded.
     const bool is_first = first == 0, is_last = first + rows == size.n;
     const auto add_up = [&](const Pair* weights, const uint16_t* x, int64_t stride, Pair* packed,
                             float* sums, uint16_t* out) {
       pack_row_pairs(rows, size.d, x, stride, packed);
-      const Left left{weights, 1, size.key_stride};
-      const Right right{packed, size.d};
-      const Out<const float> before{is_first ? nullptr : sums, size.d};
+      const Right right = size.rows(packed);
       const int64_t pairs = (rows + 1) / 2;
-      if (is_last) {
-        product<uint16_t>(size.n, size.d, pairs, left, right, before, {out, gradients.d_stride});
-      } else {
-        product<float>(size.n, size.d, pairs, left, right, before, {sums, size.d});
+      for (int64_t key = 0; key < size.n; key += kKeyGroup) {
+        const int64_t some = std::min(kKeyGroup, size.n - key);
+        const Left left{weights + place_of_weights(key), 1, kKeyGroup};
+        float* so_far = sums + key * size.d;
+        const Out<const float> before{is_first ? nullptr : so_far, size.d};
+        if (is_last) {
+          product<uint16_t>(some, size.d, pairs, left, right, before,
+                            {out + key * gradients.d_stride, gradients.d_stride});
+        } else {
+          product<float>(some, size.d, pairs, left, right, before, {so_far, size.d});
+        }
       }
     };
     add_up(memory.d_scores, query, head.stride, memory.queries, memory.d_keys, gradients.d_key);

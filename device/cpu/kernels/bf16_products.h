@@ -4,9 +4,10 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 namespace strata::device::cpu {
 namespace {
@@ -26,35 +27,13 @@ struct Left {
   int64_t row, pair;
 };
 
-// The right operand [pairs, columns]: element (j, c) at data[j * row + c].
+// The right operand [pairs, columns], 64 columns at a time: element (j, c) at
+// data[c / 64 * group + j * row + c % 64].
+constexpr int kGroup = kTileRegisters * kWords;
 struct Right {
   const Pair* data;
-  int64_t row;
+  int64_t row, group;
 };
-
-template <int R, int V>
-using Sums = __m512[R][V];
-
-// sums[r][v] += left[r, pairs] right[pairs, 16 v ...]
-template <int R, int V>
-[[gnu::always_inline]] inline void multiply(const Left& left, const Right& right, int64_t pairs,
-                                            Sums<R, V>& sums) {
-  const Pair* a = left.data;
-  const Pair* b = right.data;
-  for (int64_t j = 0; j < pairs; ++j) {
-    __m512bh columns[V];
-    for (int v = 0; v < V; ++v) {
-      columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + v * kWords));
-    }
-    for (int r = 0; r < R; ++r) {
-      const auto element =
-          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[r * left.row])));
-      for (int v = 0; v < V; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], element, columns[v]);
-    }
-    a += left.pair;
-    b += right.row;
-  }
-}
 
 // Where a product goes: element (i, c) at data[i * row + c].
 template <typename T>
@@ -69,52 +48,65 @@ struct Out {
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(sum)));
 }
 
-// One tile. `initial` null: from zero; else it has the tile's sums so far, laid out as f32 rows.
+// R rows of V registers of a product. Its arguments are numbers, not structs: the compiler would
+// copy those through memory in other pieces than they were written in, and wait for them.
 template <int R, int V, typename T>
-[[gnu::always_inline]] inline void tile(const Left& left, const Right& right, int64_t pairs,
-                                        const Out<const float>& initial, const Out<T>& out) {
-  Sums<R, V> sums;
+[[gnu::noinline]] void tile(const Pair* a, int64_t a_row, int64_t a_pair, const Pair* b,
+                            int64_t b_row, int64_t pairs, const float* initial, int64_t initial_row,
+                            T* out, int64_t out_row) {
+  __m512 sums[R][V];
   for (int r = 0; r < R; ++r) {
     for (int v = 0; v < V; ++v) {
-      sums[r][v] = initial.data == nullptr
-                       ? _mm512_setzero_ps()
-                       : _mm512_loadu_ps(initial.data + r * initial.row + v * kWords);
+      sums[r][v] = initial == nullptr ? _mm512_setzero_ps()
+                                      : _mm512_loadu_ps(initial + r * initial_row + v * kWords);
     }
   }
-  multiply<R, V>(left, right, pairs, sums);
+  for (int64_t j = 0; j < pairs; ++j) {
+    __m512bh columns[V];
+    for (int v = 0; v < V; ++v) {
+      columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + v * kWords));
+    }
+    for (int r = 0; r < R; ++r) {
+      const auto element =
+          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[r * a_row])));
+      for (int v = 0; v < V; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], element, columns[v]);
+    }
+    a += a_pair;
+    b += b_row;
+  }
   for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) put(out.data + r * out.row + v * kWords, sums[r][v]);
+    for (int v = 0; v < V; ++v) put(out + r * out_row + v * kWords, sums[r][v]);
   }
 }
 
-// Calls work(std::integral_constant<int, n>) for n of 1 to Most.
-template <int Most, typename Work>
-[[gnu::always_inline]] inline void with_constant(int64_t n, const Work& work) {
-  if constexpr (Most > 0) {
-    if (n == Most) return work(std::integral_constant<int, Most>());
-    with_constant<Most - 1>(n, work);
-  }
-}
+template <typename T>
+struct Tile {
+  decltype(&tile<1, 1, T>) multiply;
+};
+// kTiles<T>[R - 1][V - 1] is tile<R, V, T>.
+template <typename T, int R>
+constexpr std::array<Tile<T>, kTileRegisters> kTilesOfRows = {
+    {{tile<R, 1, T>}, {tile<R, 2, T>}, {tile<R, 3, T>}, {tile<R, 4, T>}}};
+template <typename T>
+constexpr std::array<std::array<Tile<T>, kTileRegisters>, kTileRows> kTiles = {
+    kTilesOfRows<T, 1>, kTilesOfRows<T, 2>, kTilesOfRows<T, 3>,
+    kTilesOfRows<T, 4>, kTilesOfRows<T, 5>, kTilesOfRows<T, 6>};
 
 // out[rows, columns] = left right, plus `initial` where that has data; columns a multiple of 16.
 template <typename T>
 inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& left,
                     const Right& right, const Out<const float>& initial, const Out<T>& out) {
   // Columns of the right operand stay in the first-level cache for all rows.
-  for (int64_t c = 0; c < columns; c += kTileRegisters * kWords) {
-    const int64_t lanes = (columns - c) / kWords;
-    with_constant<kTileRegisters>(lanes < kTileRegisters ? lanes : kTileRegisters, [&](auto v) {
-      for (int64_t i = 0; i < rows; i += kTileRows) {
-        const Left from{left.data + i * left.row, left.row, left.pair};
-        const Right of{right.data + c, right.row};
-        const Out<const float> before{
-            initial.data == nullptr ? nullptr : initial.data + i * initial.row + c, initial.row};
-        const Out<T> to{out.data + i * out.row + c, out.row};
-        with_constant<kTileRows>(rows - i < kTileRows ? rows - i : kTileRows, [&](auto r) {
-          tile<decltype(r)::value, decltype(v)::value, T>(from, of, pairs, before, to);
-        });
-      }
-    });
+  for (int64_t c = 0; c < columns; c += kGroup) {
+    const auto registers =
+        static_cast<size_t>(std::min<int64_t>((columns - c) / kWords, kTileRegisters));
+    for (int64_t i = 0; i < rows; i += kTileRows) {
+      const auto some = static_cast<size_t>(std::min<int64_t>(rows - i, kTileRows));
+      kTiles<T>[some - 1][registers - 1].multiply(
+          left.data + i * left.row, left.row, left.pair, right.data + c / kGroup * right.group,
+          right.row, pairs, initial.data == nullptr ? nullptr : initial.data + i * initial.row + c,
+          initial.row, out.data + i * out.row + c, out.row);
+    }
   }
 }
 
@@ -168,11 +160,12 @@ inline void pack_row_pairs(int64_t rows, int64_t columns, const uint16_t* x, int
   }
 }
 
-// to[columns / 2, padded] = the pairs of x [rows, columns], transposed; zero from `rows` on.
-// columns: a multiple of 16; padded: of 16, at least rows.
+// To groups of 64 rows, [columns / 2, 64] each: the pairs of x [rows, columns], transposed; up to a
+// multiple of 16 rows, those from `rows` on zero. columns: a multiple of 16.
 inline void pack_transposed(int64_t rows, int64_t columns, const uint16_t* x, int64_t stride,
-                            int64_t padded, Pair* to) {
-  for (int64_t i = 0; i < padded; i += kWords) {
+                            Pair* to) {
+  for (int64_t i = 0; i < rows; i += kWords) {
+    Pair* group = to + i / kGroup * (columns / 2 * kGroup) + i % kGroup;
     for (int64_t c = 0; c < columns; c += 2 * kWords) {
       const int64_t words = columns - c < 2 * kWords ? kWords / 2 : kWords;
       const auto mask = static_cast<__mmask16>((1u << words) - 1);
@@ -183,7 +176,7 @@ inline void pack_transposed(int64_t rows, int64_t columns, const uint16_t* x, in
       }
       transpose(block);
       for (int64_t w = 0; w < words; ++w) {
-        _mm512_storeu_si512(to + (c / 2 + w) * padded + i, block[w]);
+        _mm512_storeu_si512(group + (c / 2 + w) * kGroup, block[w]);
       }
     }
   }

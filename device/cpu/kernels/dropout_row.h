@@ -15,10 +15,11 @@ namespace {
 
 // Calls take(c, kept) for every 32 columns from c on, a bit each, up to the next multiple of 64.
 // Eight counters abreast, each 32-bit word in a 64-bit lane: the widening product ignores the upper
-// halves, so they need never be cleared, and a round is eight instructions.
+// halves, so they need never be cleared, and a round is six instructions.
 template <typename Take>
 inline void for_each_kept(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
                           const Take& take) {
+  constexpr int kXor = 0x96;  // of all three
   __m512i round_keys[kDropoutRounds][2];
   const uint64_t key = dropout.key();
   auto key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
@@ -43,8 +44,8 @@ inline void for_each_kept(const Dropout& dropout, uint64_t sample_id, uint32_t r
     for (const auto& keys : round_keys) {
       const __m512i product0 = _mm512_mul_epu32(c0, multiplier0);
       const __m512i product1 = _mm512_mul_epu32(c2, multiplier1);
-      c0 = _mm512_xor_si512(_mm512_xor_si512(_mm512_srli_epi64(product1, 32), c1), keys[0]);
-      c2 = _mm512_xor_si512(_mm512_xor_si512(_mm512_srli_epi64(product0, 32), c3), keys[1]);
+      c0 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), c1, keys[0], kXor);
+      c2 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), c3, keys[1], kXor);
       c1 = product1;
       c3 = product0;
     }
