@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/cpu/bf16/attention_kernels.h"
 #include "device/cpu/float8.h"
-#include "device/cpu/kernels/bf16_attention.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
 
@@ -184,7 +184,7 @@ void zero_rows(const HeadLayout<T>& layout, T* matrix) {
 template <typename T>
 const Bf16Attention* attention_kernels(int64_t d) {
   if constexpr (dtype_of<T>() == DType::kBF16) {
-    if (bf16_attention_takes(d)) return bf16_attention_for_this_cpu();
+    if (bf16_attention_takes(d) && multiplies_bf16_pairs()) return &bf16_attention();
   }
   return nullptr;
 }

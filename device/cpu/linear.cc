@@ -2,6 +2,7 @@
 // and 1 for rows that are no whole unit, 2 for sums, 5 to 7 for what enters or leaves in FP8.
 #include <cstring>
 
+#include "device/cpu/bf16/gemm.h"
 #include "device/cpu/float8.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
@@ -9,20 +10,46 @@
 namespace strata::device::cpu {
 namespace {
 
-// out[rows, n] = in[rows, k] op(weight) + bias (+ out), block by block; after(begin, rows) follows
-// each block.
+// Part of a matrix: some columns of some rows.
+struct Part {
+  int64_t row, rows, column, columns;
+};
+
+// Calls work(offset, count) for all of `part` of a matrix whose rows are `row_size` long, piece by
+// piece that lie together.
+template <typename Work>
+void for_each_piece(int threads, const Part& part, int64_t row_size, const Work& work) {
+  parallel_ranges(threads, part.rows, [&](int64_t begin, int64_t end, int) {
+    const int64_t first = (part.row + begin) * row_size + part.column;
+    if (part.columns == row_size) return work(first, (end - begin) * row_size);
+    for (int64_t i = 0; i < end - begin; ++i) work(first + i * row_size, part.columns);
+  });
+}
+
+// out[rows, n] = in[rows, k] op(weight) + bias (+ out), part by part; after(part, threads) follows
+// each, and may use so many threads.
 template <typename T, typename After>
 void multiply_rows(const Context& context, int64_t rows, MatmulCall call, const T* in, T* out,
                    const After& after) {
   call.lda = call.k;
   call.ldc = call.n;
   call.input_dtype = call.output_dtype = dtype_of<T>();
+  call.m = rows;
+  call.a = in;
+  call.c = out;
+  if (bf16_gemm_takes(call)) {
+    bf16_gemm(call, context.threads,
+              [&](int64_t row, int64_t rows_of_part, int64_t column, int64_t columns) {
+                after(Part{row, rows_of_part, column, columns}, 1);
+              });
+    return;
+  }
   const auto block = [&](int64_t begin, int64_t count) {
     call.m = count;
     call.a = in + begin * call.k;
     call.c = out + begin * call.n;
     matmul(call);
-    after(begin, count);
+    after(Part{begin, count, 0, call.n}, context.threads);
   };
   for_each_row_block(rows, block, [&](int64_t begin, int64_t count) {
     if constexpr (!kCompiledMatmul<T>) {
@@ -36,7 +63,7 @@ void multiply_rows(const Context& context, int64_t rows, MatmulCall call, const 
       call.c = result;
       matmul(call);
       std::memcpy(out + begin * call.n, result, static_cast<size_t>(count * call.n) * sizeof(T));
-      after(begin, count);
+      after(Part{begin, count, 0, call.n}, context.threads);
     }
   });
 }
@@ -57,12 +84,11 @@ void Operations<T>::linear_forward(const Context& context, const LinearForward& 
                         .ldb = op.weight.cols,
                         .bias = op.bias.data};
   const T* x = operand<T>(context, op.x, 7);
-  multiply_rows(context, op.x.rows, call, x, pre_activation, [&](int64_t begin, int64_t rows) {
+  multiply_rows(context, op.x.rows, call, x, pre_activation, [&](const Part& part, int threads) {
     if (!activate) return;
-    parallel_ranges(context.threads, rows, [&](int64_t first, int64_t last, int) {
-      const int64_t offset = (begin + first) * out;
-      context.typed<T>().activation_forward(op.activation, (last - first) * out,
-                                            pre_activation + offset, y + offset);
+    for_each_piece(threads, part, out, [&](int64_t offset, int64_t count) {
+      context.typed<T>().activation_forward(op.activation, count, pre_activation + offset,
+                                            y + offset);
     });
   });
   write_copy<T>(context, output, op.y_float8);
@@ -79,11 +105,10 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
                         .ldb = in,
                         .accumulate = op.accumulate};
   const T* dy = operand<T>(context, op.dy, 7);
-  multiply_rows(context, op.dy.rows, call, dy, dx, [&](int64_t begin, int64_t rows) {
+  multiply_rows(context, op.dy.rows, call, dy, dx, [&](const Part& part, int threads) {
     if (op.activation == Activation::kNone) return;
-    parallel_ranges(context.threads, rows, [&](int64_t first, int64_t last, int) {
-      const int64_t offset = (begin + first) * in;
-      context.typed<T>().activation_backward(op.activation, (last - first) * in, dx + offset,
+    for_each_piece(threads, part, in, [&](int64_t offset, int64_t count) {
+      context.typed<T>().activation_backward(op.activation, count, dx + offset,
                                              op.pre_activation.as<T>() + offset, dx + offset);
     });
   });
@@ -112,7 +137,8 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
   if (rows == 0 && !op.accumulate) std::memset(op.d_weight.data, 0, op.d_weight.bytes());
   const T* dy = operand<T>(context, op.dy, 6);
   const T* x = operand<T>(context, op.x, 7);
-  if constexpr (!kCompiledMatmul<T>) {
+  call.k = rows;
+  if (!kCompiledMatmul<T> || bf16_gemm_takes(call)) {
     if (rows > 0) block(dy, x, rows);
   } else {
     for_each_row_block(

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/cpu/bf16/gemm.h"
 #include "device/cpu/cpu_backend.h"
 #include "device/cpu/parallel.h"
 
@@ -194,6 +195,8 @@ void matmul(const MatmulCall& call) {
       sgemm(call);
     } else if (call.input_dtype == DType::kF16) {
       f16_matmul(call);
+    } else if (bf16_gemm_takes(call)) {
+      bf16_gemm(call, threads_of_caller());
     } else {
       bf16_matmul(call);
     }

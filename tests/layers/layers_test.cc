@@ -80,6 +80,7 @@ const std::vector<std::string> kOrder = {
     "device/cuda/host",
     "device/cuda/runtime",
     "device/cpu",
+    "device/cpu/bf16",
     "device/cpu/kernels",
     "device/reference",
     "device",

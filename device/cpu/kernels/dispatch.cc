@@ -2,7 +2,6 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "device/cpu/kernels/bf16_attention.h"
 #include "device/cpu/kernels/tables.h"
 
 namespace strata::device::cpu {
@@ -36,10 +35,10 @@ const VectorKernels& kernels_for_this_cpu() {
   return kernels;
 }
 
-const Bf16Attention* bf16_attention_for_this_cpu() {
-  static const bool takes = has_avx512() && __builtin_cpu_supports("avx512bf16") &&
-                            !__builtin_cpu_supports("amx-bf16") && asked().empty();
-  return takes ? &avx512_bf16_attention() : nullptr;
+bool multiplies_bf16_pairs() {
+  static const bool does = has_avx512() && __builtin_cpu_supports("avx512bf16") &&
+                           !__builtin_cpu_supports("amx-bf16") && asked().empty();
+  return does;
 }
 
 }  // namespace strata::device::cpu

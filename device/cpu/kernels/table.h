@@ -110,4 +110,8 @@ constexpr int64_t scratch_floats(int64_t columns) { return 3 * ((columns + 127) 
 // asks for a lesser one; throws Error where the processor lacks it.
 const VectorKernels& kernels_for_this_cpu();
 
+// Whether the kernels of device/cpu/bf16/ are for this processor: it has AVX-512 BF16, no AMX, by
+// which oneDNN's GEMMs are faster, and STRATA_CPU_ISA asks for nothing less.
+bool multiplies_bf16_pairs();
+
 }  // namespace strata::device::cpu

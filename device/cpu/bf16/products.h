@@ -21,10 +21,12 @@ constexpr int kTileRows = 6;  // of a product in registers
 constexpr int kTileRegisters =
     4;  // registers of a row: 24 sums, 4 of the right operand, 1 of the left
 
-// The left operand [rows, pairs]: element (i, j) at data[i * row + j * pair].
+// The left operand [rows, pairs], six rows at a time: element (i, j) at
+// data[i / 6 * tile + i % 6 * row + j * pair].
 struct Left {
   const Pair* data;
   int64_t row, pair;
+  int64_t tile = kTileRows * row;
 };
 
 // The right operand [pairs, columns], 64 columns at a time: element (j, c) at
@@ -42,23 +44,29 @@ struct Out {
   int64_t row;
 };
 
+[[gnu::always_inline]] inline __m512 get(const float* from) { return _mm512_loadu_ps(from); }
+[[gnu::always_inline]] inline __m512 get(const uint16_t* from) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(
+      _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))), 16));
+}
 [[gnu::always_inline]] inline void put(float* to, __m512 sum) { _mm512_storeu_ps(to, sum); }
 [[gnu::always_inline]] inline void put(uint16_t* to, __m512 sum) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(sum)));
 }
 
-// R rows of V registers of a product. Its arguments are numbers, not structs: the compiler would
-// copy those through memory in other pieces than they were written in, and wait for them.
-template <int R, int V, typename T>
+// R rows of V registers of a product, which begins with `initial`, or with zeros. Its arguments are
+// numbers, not structs: the compiler would copy those through memory in other pieces than they were
+// written in, and wait for them.
+template <int R, int V, typename Initial, typename T>
 [[gnu::noinline]] void tile(const Pair* a, int64_t a_row, int64_t a_pair, const Pair* b,
-                            int64_t b_row, int64_t pairs, const float* initial, int64_t initial_row,
-                            T* out, int64_t out_row) {
+                            int64_t b_row, int64_t pairs, const Initial* initial,
+                            int64_t initial_row, T* out, int64_t out_row) {
   __m512 sums[R][V];
   for (int r = 0; r < R; ++r) {
     for (int v = 0; v < V; ++v) {
-      sums[r][v] = initial == nullptr ? _mm512_setzero_ps()
-                                      : _mm512_loadu_ps(initial + r * initial_row + v * kWords);
+      sums[r][v] =
+          initial == nullptr ? _mm512_setzero_ps() : get(initial + r * initial_row + v * kWords);
     }
   }
   for (int64_t j = 0; j < pairs; ++j) {
@@ -79,35 +87,43 @@ template <int R, int V, typename T>
   }
 }
 
-template <typename T>
+template <typename Initial, typename T>
 struct Tile {
-  decltype(&tile<1, 1, T>) multiply;
+  decltype(&tile<1, 1, Initial, T>) multiply;
 };
-// kTiles<T>[R - 1][V - 1] is tile<R, V, T>.
-template <typename T, int R>
-constexpr std::array<Tile<T>, kTileRegisters> kTilesOfRows = {
-    {{tile<R, 1, T>}, {tile<R, 2, T>}, {tile<R, 3, T>}, {tile<R, 4, T>}}};
-template <typename T>
-constexpr std::array<std::array<Tile<T>, kTileRegisters>, kTileRows> kTiles = {
-    kTilesOfRows<T, 1>, kTilesOfRows<T, 2>, kTilesOfRows<T, 3>,
-    kTilesOfRows<T, 4>, kTilesOfRows<T, 5>, kTilesOfRows<T, 6>};
+// kTiles<Initial, T>[R - 1][V - 1] is tile<R, V, Initial, T>.
+template <int R, typename Initial, typename T>
+constexpr std::array<Tile<Initial, T>, kTileRegisters> kTilesOfRows = {{{tile<R, 1, Initial, T>},
+                                                                        {tile<R, 2, Initial, T>},
+                                                                        {tile<R, 3, Initial, T>},
+                                                                        {tile<R, 4, Initial, T>}}};
+template <typename Initial, typename T>
+constexpr std::array<std::array<Tile<Initial, T>, kTileRegisters>, kTileRows> kTiles = {
+    kTilesOfRows<1, Initial, T>, kTilesOfRows<2, Initial, T>, kTilesOfRows<3, Initial, T>,
+    kTilesOfRows<4, Initial, T>, kTilesOfRows<5, Initial, T>, kTilesOfRows<6, Initial, T>};
 
 // out[rows, columns] = left right, plus `initial` where that has data; columns a multiple of 16.
-template <typename T>
+template <typename Initial, typename T>
 inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& left,
-                    const Right& right, const Out<const float>& initial, const Out<T>& out) {
+                    const Right& right, const Out<const Initial>& initial, const Out<T>& out) {
   // Columns of the right operand stay in the first-level cache for all rows.
   for (int64_t c = 0; c < columns; c += kGroup) {
     const auto registers =
         static_cast<size_t>(std::min<int64_t>((columns - c) / kWords, kTileRegisters));
     for (int64_t i = 0; i < rows; i += kTileRows) {
       const auto some = static_cast<size_t>(std::min<int64_t>(rows - i, kTileRows));
-      kTiles<T>[some - 1][registers - 1].multiply(
-          left.data + i * left.row, left.row, left.pair, right.data + c / kGroup * right.group,
-          right.row, pairs, initial.data == nullptr ? nullptr : initial.data + i * initial.row + c,
-          initial.row, out.data + i * out.row + c, out.row);
+      kTiles<Initial, T>[some - 1][registers - 1].multiply(
+          left.data + i / kTileRows * left.tile, left.row, left.pair,
+          right.data + c / kGroup * right.group, right.row, pairs,
+          initial.data == nullptr ? nullptr : initial.data + i * initial.row + c, initial.row,
+          out.data + i * out.row + c, out.row);
     }
   }
+}
+template <typename T>
+inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& left,
+                    const Right& right, const Out<T>& out) {
+  product<float, T>(rows, columns, pairs, left, right, {nullptr, 0}, out);
 }
 
 // ---- Right operands, packed
@@ -160,23 +176,24 @@ inline void pack_row_pairs(int64_t rows, int64_t columns, const uint16_t* x, int
   }
 }
 
-// To groups of 64 rows, [columns / 2, 64] each: the pairs of x [rows, columns], transposed; up to a
-// multiple of 16 rows, those from `rows` on zero. columns: a multiple of 16.
+// To groups of 64 rows, [(columns + 1) / 2, 64] each: the pairs of x [rows, columns], transposed;
+// up to a multiple of 16 rows, those from `rows` on zero.
 inline void pack_transposed(int64_t rows, int64_t columns, const uint16_t* x, int64_t stride,
                             Pair* to) {
+  const int64_t pairs = (columns + 1) / 2;
   for (int64_t i = 0; i < rows; i += kWords) {
-    Pair* group = to + i / kGroup * (columns / 2 * kGroup) + i % kGroup;
-    for (int64_t c = 0; c < columns; c += 2 * kWords) {
-      const int64_t words = columns - c < 2 * kWords ? kWords / 2 : kWords;
-      const auto mask = static_cast<__mmask16>((1u << words) - 1);
-      __m512i block[16];
+    Pair* group = to + i / kGroup * (pairs * kGroup) + i % kGroup;
+    for (int64_t j = 0; j < pairs; j += kWords) {
+      const int64_t numbers = std::min<int64_t>(columns - 2 * j, 2 * kWords);
+      const auto mask = static_cast<__mmask32>((uint64_t{1} << numbers) - 1);
+      __m512i block[kWords];
       for (int64_t r = 0; r < kWords; ++r) {
-        block[r] = i + r < rows ? _mm512_maskz_loadu_epi32(mask, x + (i + r) * stride + c)
+        block[r] = i + r < rows ? _mm512_maskz_loadu_epi16(mask, x + (i + r) * stride + 2 * j)
                                 : _mm512_setzero_si512();
       }
       transpose(block);
-      for (int64_t w = 0; w < words; ++w) {
-        _mm512_storeu_si512(group + (c / 2 + w) * kGroup, block[w]);
+      for (int64_t w = 0; w < std::min<int64_t>(pairs - j, kWords); ++w) {
+        _mm512_storeu_si512(group + (j + w) * kGroup, block[w]);
       }
     }
   }

@@ -1,8 +1,8 @@
-#include "device/cpu/kernels/bf16_attention.h"
+#include "device/cpu/bf16/attention_kernels.h"
 
 #include <algorithm>
 
-#include "device/cpu/kernels/bf16_products.h"
+#include "device/cpu/bf16/products.h"
 #include "device/cpu/kernels/dropout_row.h"
 
 namespace strata::device::cpu {
@@ -197,15 +197,14 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
     product<float>(
         rows, size.keys, size.d / 2,
         {reinterpret_cast<const Pair*>(head.query + first * head.stride), head.stride / 2, 1},
-        size.transposed(memory.keys), {}, {memory.scores, size.keys});
+        size.transposed(memory.keys), {memory.scores, size.keys});
     for (int64_t row = 0; row < rows; ++row) {
       softmax_row(head, first + row, size, memory.scores + row * size.keys, memory.kept,
                   memory.probabilities + row * size.keys);
     }
     product<uint16_t>(rows, size.d, size.key_pairs,
                       {reinterpret_cast<const Pair*>(memory.probabilities), size.keys / 2, 1},
-                      size.rows(memory.values), {},
-                      {context + first * context_stride, context_stride});
+                      size.rows(memory.values), {context + first * context_stride, context_stride});
   }
 }
 
@@ -306,7 +305,7 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
                                  float* out) {
         product<float>(some, size.keys, size.d / 2,
                        {reinterpret_cast<const Pair*>(left + row * stride), stride / 2, 1},
-                       size.transposed(right), {}, {out, size.keys});
+                       size.transposed(right), {out, size.keys});
       };
       scores_of(query, head.stride, memory.keys, memory.scores);
       scores_of(d_out, gradients.d_context_stride, memory.values, memory.d_probabilities);
@@ -320,7 +319,7 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
     }
     product<uint16_t>(rows, size.d, size.key_pairs,
                       {reinterpret_cast<const Pair*>(memory.d_score_rows), size.keys / 2, 1},
-                      size.rows(memory.key_rows), {},
+                      size.rows(memory.key_rows),
                       {gradients.d_query + first * gradients.d_stride, gradients.d_stride});
     // Over queries: the blocks add up, and the last one's sums are rounded.
     const bool is_first = first == 0, is_last = first + rows == size.n;
@@ -335,10 +334,10 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
         float* so_far = sums + key * size.d;
         const Out<const float> before{is_first ? nullptr : so_far, size.d};
         if (is_last) {
-          product<uint16_t>(some, size.d, pairs, left, right, before,
-                            {out + key * gradients.d_stride, gradients.d_stride});
+          product<float, uint16_t>(some, size.d, pairs, left, right, before,
+                                   {out + key * gradients.d_stride, gradients.d_stride});
         } else {
-          product<float>(some, size.d, pairs, left, right, before, {so_far, size.d});
+          product<float, float>(some, size.d, pairs, left, right, before, {so_far, size.d});
         }
       }
     };
@@ -350,7 +349,7 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
 
 }  // namespace
 
-const Bf16Attention& avx512_bf16_attention() {
+const Bf16Attention& bf16_attention() {
   static constexpr Bf16Attention kernels = {.forward_scratch =
                                                 [](int64_t n, int64_t d) {
                                                   return ForwardMemory({n, d}, nullptr).bytes;

@@ -40,11 +40,7 @@ struct Bf16Attention {
 // A head's sizes that it is made for.
 constexpr bool bf16_attention_takes(int64_t d) { return d % 16 == 0 && d <= 128; }
 
-// For AVX-512 BF16. Calling it where the processor lacks that is fatal.
-const Bf16Attention& avx512_bf16_attention();
-
-// That of this processor; null: none, or its GEMMs are faster by other instructions (AMX), or
-// STRATA_CPU_ISA asks for a lesser set.
-const Bf16Attention* bf16_attention_for_this_cpu();
+// Fatal where the processor lacks AVX-512 BF16; see multiplies_bf16_pairs().
+const Bf16Attention& bf16_attention();
 
 }  // namespace strata::device::cpu

@@ -1,0 +1,137 @@
+#include "device/cpu/bf16/gemm.h"
+
+#include <algorithm>
+
+#include "device/cpu/bf16/gemm_kernels.h"
+#include "device/cpu/parallel.h"
+
+namespace strata::device::cpu {
+namespace {
+
+// Of k: its panel of b, 512 KB, stays in the second-level cache.
+constexpr int64_t kMostSummed = 4096;
+// That a part has, of one panel: whole tiles.
+constexpr int64_t kPartRows = 96;
+
+int64_t parts_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
+
+// Of k, summed in registers: [first, first + count).
+struct Slice {
+  int64_t first, count;
+
+  int64_t pairs() const { return (count + 1) / 2; }
+};
+
+const uint16_t* bf16_at(const void* matrix, int64_t offset) {
+  return static_cast<const uint16_t*>(matrix) + offset;
+}
+
+// a's transpose, packed; null where a is read in place.
+const uint32_t* pack_left(const MatmulCall& call, const Slice& slice, int threads) {
+  if (!call.transpose_a) return nullptr;
+  static PerThread<Scratch> scratch;
+  const int64_t groups = parts_of(call.m, kPackedRows), group = slice.pairs() * kPackedRows;
+  auto* packed = scratch.get().get<uint32_t>(groups * group);
+  parallel_ranges(threads, groups, [&](int64_t begin, int64_t end, int) {
+    const int64_t first = begin * kPackedRows, last = std::min(end * kPackedRows, call.m);
+    pack_left_operand(slice.count, last - first, bf16_at(call.a, slice.first * call.lda + first),
+                      call.lda, packed + begin * group);
+  });
+  return packed;
+}
+
+// What the sums of the part of c from (row, column) on begin with.
+PanelValues initial_of(const MatmulCall& call, const Slice& slice, int64_t row, int64_t column) {
+  if (slice.first == 0 && call.bias != nullptr) return {.bf16 = bf16_at(call.bias, column)};
+  if (slice.first == 0 && !call.accumulate) return {};
+  const int64_t offset = row * call.ldc + column;
+  if (call.output_dtype == DType::kF32) {
+    return {.f32 = static_cast<const float*>(call.c) + offset, .row = call.ldc};
+  }
+  return {.bf16 = bf16_at(call.c, offset), .row = call.ldc};
+}
+
+// Rows [first, last) of the panel of columns from `column` on.
+void multiply_rows_of_panel(const MatmulCall& call, const Slice& slice, const uint32_t* left,
+                            int64_t column, int64_t first, int64_t last, const AfterPart& after) {
+  static PerThread<Scratch> scratch;
+  auto* right = scratch.get().get<uint32_t>(slice.pairs() * kPanelColumns);
+  const int64_t columns = std::min(kPanelColumns, call.n - column);
+  const int64_t offset =
+      call.transpose_b ? column * call.ldb + slice.first : slice.first * call.ldb + column;
+  pack_right_operand(call.transpose_b, slice.count, columns, bf16_at(call.b, offset), call.ldb,
+                     right);
+  Panel panel{.columns = columns, .pairs = slice.pairs(), .right = right, .out_row = call.ldc};
+  for (int64_t row = first; row < last; row += kPartRows) {
+    panel.rows = std::min(kPartRows, last - row);
+    panel.initial = initial_of(call, slice, row, column);
+    if (left == nullptr) {
+      panel.left = reinterpret_cast<const uint32_t*>(bf16_at(call.a, row * call.lda + slice.first));
+      panel.left_row = call.lda / 2;
+    } else {
+      panel.left = left + row * slice.pairs();
+    }
+    if (call.output_dtype == DType::kF32) {
+      panel.f32 = static_cast<float*>(call.c) + row * call.ldc + column;
+    } else {
+      panel.bf16 = static_cast<uint16_t*>(call.c) + row * call.ldc + column;
+    }
+    multiply_panel(panel);
+    if (after && slice.first + slice.count == call.k) after(row, panel.rows, column, columns);
+  }
+}
+
+// Of sums that do not end in registers: in f32, then rounded.
+void widened(const MatmulCall& call, int threads, const AfterPart& after) {
+  static PerThread<Scratch> scratch;
+  float* sums = scratch.get().get<float>(call.m * call.n);
+  const VectorKernels& kernels = kernels_for_this_cpu();
+  auto* c = static_cast<uint16_t*>(call.c);
+  if (call.accumulate) {
+    for (int64_t row = 0; row < call.m; ++row) {
+      kernels.bf16_to_f32(call.n, 1.0f, c + row * call.ldc, sums + row * call.n);
+    }
+  }
+  MatmulCall wide = call;
+  wide.c = sums;
+  wide.ldc = call.n;
+  wide.output_dtype = DType::kF32;
+  bf16_gemm(wide, threads, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    for (int64_t i = row; i < row + rows; ++i) {
+      kernels.f32_to_bf16(columns, 1.0f, sums + i * call.n + column, c + i * call.ldc + column);
+    }
+    if (after) after(row, rows, column, columns);
+  });
+}
+
+}  // namespace
+
+bool bf16_gemm_takes(const MatmulCall& call) {
+  const bool pairs_in_place = call.transpose_a || (call.k % 2 == 0 && call.lda % 2 == 0 &&
+                                                   reinterpret_cast<uintptr_t>(call.a) % 4 == 0);
+  return multiplies_bf16_pairs() && call.input_dtype == DType::kBF16 && call.k > 0 &&
+         pairs_in_place && !(call.bias != nullptr && call.accumulate);
+}
+
+void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after) {
+  if (call.m == 0 || call.n == 0) return;
+  if (call.k > kMostSummed && call.output_dtype != DType::kF32) {
+    return widened(call, threads, after);
+  }
+  const int64_t panels = parts_of(call.n, kPanelColumns);
+  // Enough pieces for the threads; a piece packs its panel for itself.
+  const int64_t wanted = threads > 1 ? parts_of(4 * int64_t{threads}, panels) : 1;
+  const int64_t rows = round_up(parts_of(call.m, wanted), kPartRows);
+  const int64_t pieces = parts_of(call.m, rows);
+  for (int64_t first = 0; first < call.k; first += kMostSummed) {
+    const Slice slice{first, std::min(kMostSummed, call.k - first)};
+    const uint32_t* left = pack_left(call, slice, threads);
+    parallel_tasks(threads, panels * pieces, [&](int64_t piece) {
+      const int64_t row = piece % pieces * rows;
+      multiply_rows_of_panel(call, slice, left, piece / pieces * kPanelColumns, row,
+                             std::min(row + rows, call.m), after);
+    });
+  }
+}
+
+}  // namespace strata::device::cpu
