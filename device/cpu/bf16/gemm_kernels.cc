@@ -70,15 +70,23 @@ void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b
 }
 
 void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, uint32_t* to) {
-  const int64_t pairs = (k + 1) / 2;
-  for (int64_t i = 0; i < m; i += kPackedRows, to += pairs * kPackedRows) {
-    const auto rows = static_cast<__mmask16>((1u << std::min(kPackedRows, m - i)) - 1);
-    uint32_t* group = to;
-    for (int64_t j = 0; j < k; j += 2, group += kPackedRows) {
-      const uint16_t* earlier = a + j * stride + i;
-      const __m256i later = masked_sixteen(j + 1 < k ? rows : __mmask16{0}, earlier + stride);
-      _mm512_mask_storeu_epi32(group, (1u << kPackedRows) - 1,
-                               pairs_of(masked_sixteen(rows, earlier), later));
+  const auto eight = [](__mmask8 mask, const uint16_t* from) {
+    return _mm_maskz_loadu_epi16(mask, from);
+  };
+  // Of k, packed for all groups before the next: these rows' cache lines serve several groups.
+  constexpr int64_t kTogether = 16;
+  const int64_t group = (k + 1) / 2 * kPackedRows;
+  for (int64_t first = 0; first < k; first += kTogether) {
+    const int64_t last = std::min(k, first + kTogether);
+    for (int64_t i = 0; i < m; i += kPackedRows) {
+      const auto mask = static_cast<__mmask8>((1u << std::min(kPackedRows, m - i)) - 1);
+      uint32_t* out = to + i / kPackedRows * group + first / 2 * kPackedRows;
+      for (int64_t j = first; j < last; j += 2, out += kPackedRows) {
+        const __m128i earlier = eight(mask, a + j * stride + i);
+        const __m128i later = eight(j + 1 < k ? mask : __mmask8{0}, a + (j + 1) * stride + i);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_unpacklo_epi16(earlier, later));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 4), _mm_unpackhi_epi16(earlier, later));
+      }
     }
   }
 }
