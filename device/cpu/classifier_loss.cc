@@ -11,7 +11,7 @@ namespace {
 // Losses of `rows` rows; the sum is taken in the order of the threads' parts, so it is
 // reproducible.
 template <typename T>
-LossTotals cross_entropy(const Context& context, int64_t rows, int64_t classes, const float* logits,
+LossTotals cross_entropy(const Context& context, int64_t rows, int64_t classes, float* logits,
                          const int32_t* labels, float gradient_scale, T* d_logits) {
   LossTotals* parts = context.scratch[5].get<LossTotals>(context.threads);
   std::fill_n(parts, context.threads, LossTotals{});

@@ -14,14 +14,18 @@ struct Gelu {
   }
 };
 
-// gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) (Hendrycks & Gimpel 2016).
+// gelu(x) = x/2 (1 + tanh(u)) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3) (Hendrycks &
+// Gimpel 2016).
 struct GeluTanh {
-  static float inner(float x) { return 0.797884560802865356f * (x + 0.044715f * x * x * x); }
-  static float value(float x) { return 0.5f * x * (1.0f + fast_tanh(inner(x))); }
+  // 1 / (1 + e^-2u)
+  static float gate(float x) {
+    return 1.0f / (1.0f + fast_exp(-1.59576912160573071f * (x + 0.044715f * x * x * x)));
+  }
+  static float value(float x) { return x * gate(x); }
   static float derivative(float x) {
-    const float t = fast_tanh(inner(x));
-    const float d_inner = 0.797884560802865356f * (1.0f + 3.0f * 0.044715f * x * x);
-    return 0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * d_inner;
+    const float s = gate(x);
+    const float d_inner = 1.59576912160573071f * (1.0f + 3.0f * 0.044715f * x * x);
+    return s + x * (s * (1.0f - s)) * d_inner;
   }
 };
 

@@ -1,5 +1,5 @@
 // Softmax cross-entropy of rows of logits: loss, whether the label wins, and the gradient, row by
-// row. d_logits may be the logits' own memory.
+// row. Where there is a gradient the logits are overwritten; d_logits may be their own memory.
 #pragma once
 
 #include "device/cpu/kernels/math.h"
@@ -8,10 +8,10 @@ namespace strata::device::cpu {
 namespace {
 
 template <typename T>
-void cross_entropy(int64_t rows, int64_t classes, const float* logits, const int32_t* labels,
+void cross_entropy(int64_t rows, int64_t classes, float* logits, const int32_t* labels,
                    float gradient_scale, T* d_logits, LossTotals* totals) {
   for (int64_t row = 0; row < rows; ++row) {
-    const float* x = logits + row * classes;
+    float* x = logits + row * classes;
     const int32_t label = labels[row];
     if (label < 0) {
       if (!d_logits) continue;
@@ -19,21 +19,29 @@ void cross_entropy(int64_t rows, int64_t classes, const float* logits, const int
       continue;
     }
     const float highest = highest_of(x, classes);
-    float sum = 0.0f;
-    for (int64_t i = 0; i < classes; ++i) sum += fast_exp(x[i] - highest);
+    const float of_label = x[label];
     // The label wins where no class before it reaches its score and none after exceeds it.
     int64_t earlier_as_high = 0;
-    for (int64_t i = 0; i < label; ++i) earlier_as_high += x[i] >= x[label] ? 1 : 0;
-    totals->correct += x[label] >= highest && earlier_as_high == 0 ? 1 : 0;
+    for (int64_t i = 0; i < label; ++i) earlier_as_high += x[i] >= of_label ? 1 : 0;
+    totals->correct += of_label >= highest && earlier_as_high == 0 ? 1 : 0;
+    float sum = 0.0f;
+    if (d_logits) {
+      for (int64_t i = 0; i < classes; ++i) {
+        x[i] = fast_exp(x[i] - highest);
+        sum += x[i];
+      }
+    } else {
+      for (int64_t i = 0; i < classes; ++i) sum += fast_exp(x[i] - highest);
+    }
     totals->loss +=
-        static_cast<double>(highest - x[label]) + __builtin_log(static_cast<double>(sum));
+        static_cast<double>(highest - of_label) + __builtin_log(static_cast<double>(sum));
     totals->count += 1;
     if (!d_logits) continue;
     T* dx = d_logits + row * classes;
     const float scale = gradient_scale / sum;
-    const float d_label = fast_exp(x[label] - highest) * scale - gradient_scale;
+    const float d_label = x[label] * scale - gradient_scale;
 #pragma GCC ivdep
-    for (int64_t i = 0; i < classes; ++i) store(dx[i], fast_exp(x[i] - highest) * scale);
+    for (int64_t i = 0; i < classes; ++i) store(dx[i], x[i] * scale);
     store(dx[label], d_label);
   }
 }

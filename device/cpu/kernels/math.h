@@ -26,23 +26,30 @@ inline void store(uint16_t& destination, float value) {
   destination = static_cast<uint16_t>((word & 0x7fffffffu) > 0x7f800000u ? quiet_nan : rounded);
 }
 
-// exp to about 1e-7 relative: range reduction by powers of two, then a degree-6 polynomial. Inputs
-// below -87 give 1e-38 (as good as 0 in a softmax), above 88 the largest power.
+inline float rounded(float x) {
+#ifdef __SSE4_1__
+  return __builtin_rintf(x);
+#else
+  return static_cast<float>(static_cast<int32_t>(x + (x < 0.0f ? -0.5f : 0.5f)));
+#endif
+}
+
+// exp to about 1e-7 relative: a whole power of two, and a polynomial of what is left. Inputs below
+// -87 give 1e-38 (as good as 0 in a softmax), above 88 the largest power.
 inline float fast_exp(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;
-  const float scaled = x * 1.44269504088896341f;
-  const int32_t n = static_cast<int32_t>(scaled + (scaled < 0.0f ? -0.5f : 0.5f));
-  const float whole = static_cast<float>(n);
+  const float whole = rounded(x * 1.44269504088896341f);
+  // ln 2 in two parts, of which the first times a whole power is exact.
   float r = x - whole * 0.693359375f;
   r = r - whole * -2.12194440e-4f;
-  float p = 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
-  return p * std::bit_cast<float>((n + 127) << 23);
+  float p = 0.00829765205f;
+  p = p * r + 0.04191538158f;
+  p = p * r + 0.1666757477f;
+  p = p * r + 0.4999889486f;
+  p = p * r + 0.999999692f;
+  p = p * r + 1.000000072f;
+  return std::bit_cast<float>(std::bit_cast<int32_t>(p) + (static_cast<int32_t>(whole) << 23));
 }
 
 inline float fast_tanh(float x) { return 1.0f - 2.0f / (fast_exp(2.0f * x) + 1.0f); }

@@ -71,8 +71,9 @@ struct TypedKernels {
   // dots[i] = a[i] . b[i] over `columns`, rows `stride` apart.
   void (*row_dots)(int64_t rows, int64_t columns, int64_t stride, const T* a, const T* b,
                    float* dots);
-  // Rows of logits [rows, classes]; d_logits null: no gradient. Adds to totals.
-  void (*cross_entropy)(int64_t rows, int64_t classes, const float* logits, const int32_t* labels,
+  // Rows of logits [rows, classes]; d_logits null: no gradient, else the logits are overwritten.
+  // Adds to totals.
+  void (*cross_entropy)(int64_t rows, int64_t classes, float* logits, const int32_t* labels,
                         float gradient_scale, T* d_logits, LossTotals* totals);
   void (*add)(int64_t count, const T* x, T* sum);  // sum += x
 };
