@@ -25,9 +25,10 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
 
   std::string name() const override { return "cpu"; }
   std::string description() const override {
-    return fmt::format("cpu, {} thread{}, {} kernels, {} GEMMs by oneDNN", threads_,
+    return fmt::format("cpu, {} thread{}, {} kernels, {} GEMMs by {}", threads_,
                        threads_ == 1 ? "" : "s", kernels_.instruction_set,
-                       kInF16 ? "f32" : name_of(compute_dtype()));
+                       kInF16 ? "f32" : name_of(compute_dtype()),
+                       kBF16 && multiplies_bf16_pairs() ? "AVX-512 BF16" : "oneDNN");
   }
   DType compute_dtype() const override { return dtype_of<T>(); }
   DType master_dtype() const override { return DType::kF32; }
@@ -65,6 +66,7 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
 
  private:
   static constexpr bool kInF16 = dtype_of<T>() == DType::kF16;
+  static constexpr bool kBF16 = dtype_of<T>() == DType::kBF16;
 
   // By all threads where that is worth their while.
   void zero(void* memory, size_t bytes) const {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "device/cpu/parallel.h"
+#include "device/cpu/kernels/parallel.h"
 
 namespace strata::device::cpu {
 

@@ -2,7 +2,7 @@
 // turned into the numbers that they stand for, and those multiplied as ever.
 #pragma once
 
-#include "device/cpu/parallel.h"
+#include "device/cpu/kernels/parallel.h"
 
 namespace strata::device::cpu {
 

@@ -1,7 +1,7 @@
 // The gradients of LayerNorm's parameters, wherever its backward is part of an operation.
 #pragma once
 
-#include "device/cpu/parallel.h"
+#include "device/cpu/kernels/parallel.h"
 
 namespace strata::device::cpu {
 

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "device/cpu/bf16/gemm.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/parallel.h"
+#include "device/cpu/kernels/parallel.h"
 
 namespace strata::device::cpu {
 namespace {

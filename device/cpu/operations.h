@@ -3,7 +3,7 @@
 #pragma once
 
 #include "device/backend.h"
-#include "device/cpu/parallel.h"
+#include "device/cpu/kernels/parallel.h"
 
 namespace strata::device::cpu {
 

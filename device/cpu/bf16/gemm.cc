@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/bf16/gemm_kernels.h"
-#include "device/cpu/parallel.h"
+#include "device/cpu/kernels/parallel.h"
 
 namespace strata::device::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "device/cpu/parallel.h"
+#include "device/cpu/kernels/parallel.h"
 
 #include <gtest/gtest.h>
 

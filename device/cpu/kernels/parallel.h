@@ -12,8 +12,8 @@
 
 #include "base/first_error.h"
 #include "base/per_thread.h"
+#include "device/cpu/kernels/row_blocks.h"
 #include "device/cpu/kernels/table.h"
-#include "device/cpu/row_blocks.h"
 
 namespace strata::device::cpu {
 
