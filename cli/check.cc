@@ -28,6 +28,7 @@
 #include "compliance/package/repository.h"
 #include "compliance/package/seeds.h"
 #include "compliance/package/system_description.h"
+#include "compliance/review/review.h"
 
 namespace strata::cli {
 namespace {
@@ -50,7 +51,7 @@ struct CheckOptions {
   std::string rcp;
   std::string rcp_pass = "pruned";
   unsigned threads = 0;
-  bool werror = false;
+  bool werror = false, strict = false;
   bool json = false;
   bool github = false;
   std::string sarif, junit;  // files
@@ -98,12 +99,15 @@ int check_logs(const CheckOptions& options) {
   ListingProblems problems;
   const std::vector<fs::path> files = expand(options.paths, problems);
   std::vector<LogVerdict> verdicts(files.size());
+  const auto review = [&](const EventLog& log, LogVerdict& verdict) {
+    compliance::review_verdict(log, options.strict, verdict);
+  };
   {
     Progress progress("checking logs");
     std::atomic<size_t> done{0};
     parallel_for(files.size(), options.threads, [&](size_t i) {
-      verdicts[i] = compliance::check_one_of_many(files[i], *rules,
-                                                  {options.usage, options.ruleset, options.werror});
+      verdicts[i] = compliance::check_one_of_many(
+          files[i], *rules, {options.usage, options.ruleset, options.werror, review});
       progress.update(++done, files.size());
     });
   }
@@ -168,6 +172,7 @@ compliance::PackageOptions package_options(const CheckOptions& options, const st
   out.usage = choice.usage;
   out.ruleset = choice.ruleset;
   out.werror = options.werror;
+  out.strict = options.strict;
   out.rcp = directory_of(options.rcp);
   out.other_rcp = compliance::installed_points(options.rcp);
   out.rcp_pass = rcp_pass(options);
@@ -338,6 +343,8 @@ void add_ruleset(CLI::App& command, CheckOptions& options) {
 void add_rules(CLI::App& command, CheckOptions& options) {
   add_rules_option(command, options.rules);
   command.add_flag("--werror", options.werror, "Count warnings as errors");
+  command.add_flag("--strict", options.strict,
+                   "Count what the review finds as errors: what no rule asks for");
   command.add_option("--threads", options.threads, "Threads that read logs (default: one a core)");
 }
 

@@ -534,29 +534,6 @@ class Check {
 
 }  // namespace
 
-namespace {
-
-// Where Strata went on with an interrupted run. The rules do not let the clock pause, and know no
-// such event.
-std::vector<std::string> resumptions(const EventLog& log) {
-  std::vector<std::string> notes;
-  double before_ms = 0;
-  log.visit([&](const Event& event) {
-    if (event.key == "resumed") {
-      notes.push_back(fmt::format(
-          "line {}: the run was interrupted and resumed after step {}, {:.1f} s after the event "
-          "before; the clock ran on",
-          log.line_number(event.offset), printable(event.value),
-          before_ms > 0 ? 1e-3 * (event.time_ms - before_ms) : 0.0));
-    }
-    before_ms = event.time_ms;
-    return true;
-  });
-  return notes;
-}
-
-}  // namespace
-
 LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& usage,
                      const std::string& ruleset, bool werror) {
   LogVerdict verdict;
@@ -566,7 +543,6 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
   verdict.ground = "given";
   verdict.benchmark = logged_benchmark(log);
   verdict.event_count = log.event_count();
-  verdict.notes = resumptions(log);
   // A benchmark that the round does not have fails by the rules there are.
   const auto& benchmarks = round_benchmarks(usage, ruleset);
   const bool of_round =
@@ -597,6 +573,7 @@ LogVerdict check_log(const std::filesystem::path& path, RuleStore& rules,
   }
   LogVerdict verdict = check_log(log, rules, choice.usage, choice.ruleset, options.werror);
   verdict.ground = choice.ground;
+  if (options.then) options.then(log, verdict);
   return verdict;
 }
 

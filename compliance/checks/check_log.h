@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "compliance/checks/outcome.h"
+#include "compliance/checks/remark.h"
 #include "compliance/log/event_log.h"
 #include "compliance/sources/rule_store.h"
 
@@ -43,7 +45,8 @@ struct LogVerdict {
   uint64_t event_count = 0;
   std::vector<Finding> errors;
   std::vector<Finding> warnings;
-  std::vector<std::string> notes;  // what no rule asks about, and a reviewer should know
+  std::vector<std::string> notes;
+  std::vector<Remark> review;  // what no rule asks about, and a reviewer should know
 
   Outcome outcome() const {
     return !errors.empty()      ? Outcome::kFailed
@@ -57,6 +60,8 @@ struct CheckOptions {
   std::string usage;    // "training" or "hpc"; empty: inferred from the benchmark
   std::string ruleset;  // empty: inferred (see infer_ruleset)
   bool werror = false;  // warnings count as errors
+  // Called with the log once it is judged.
+  std::function<void(const EventLog&, LogVerdict&)> then;
 };
 
 // Checks a log that is already read. A log that cannot be judged (no rules for it, rules that ask

@@ -29,11 +29,15 @@ Annotation annotation_of(const Finding& finding, bool error) {
   if (finding.rule_line > 0)
     text += fmt::format("\nrule: {}:{}", finding.rule_file, finding.rule_line);
   return {plain_text(finding.id), error, plain_text(text), finding.log_line, finding.rule_file,
-          finding.rule_line};
+          finding.rule_line,      {}};
+}
+
+Annotation annotation_of(const Remark& remark, bool error) {
+  return {remark.id, error, plain_text(remark.text), remark.line, "", 0, shown(remark.path)};
 }
 
 // `counts`: whether its failure is one of what it belongs to.
-Case case_of(const LogVerdict& log, const std::string& suite, bool counts) {
+Case case_of(const LogVerdict& log, const std::string& suite, bool counts, bool reviewed) {
   Case result{plain_text(suite),
               plain_text(log.path.filename().string()),
               shown(log.path),
@@ -45,6 +49,11 @@ Case case_of(const LogVerdict& log, const std::string& suite, bool counts) {
     result.annotations.push_back(annotation_of(finding, counts));
   for (const Finding& finding : log.warnings)
     result.annotations.push_back(annotation_of(finding, false));
+  // Of a log in a package its section "Review" says it.
+  if (reviewed) {
+    for (const Remark& remark : log.review)
+      result.annotations.push_back(annotation_of(remark, false));
+  }
   // Of a file that is no log all else follows.
   const auto none = std::ranges::find(result.annotations, "log/no-events", &Annotation::id);
   if (none != result.annotations.end()) result.annotations = {Annotation(*none)};
@@ -61,7 +70,8 @@ std::string section_id(const Section& section) {
       {"System description", "system-description"},
       {"System", "system"},
       {"Benchmark", "benchmark"},
-      {"Folders", "folders"}};
+      {"Folders", "folders"},
+      {"Review", "review"}};
   for (const auto& [title, id] : kIds) {
     if (section.title.starts_with(title)) return fmt::format("package/{}", id);
   }
@@ -75,10 +85,15 @@ Case case_of(const Section& section, const std::string& suite, const fs::path& p
               section.outcome(),
               section.judged ? "" : plain_text(fmt::format("{}", fmt::join(section.notes, "; "))),
               {}};
+  if (!section.remarks.empty()) {
+    for (const Remark& remark : section.remarks)
+      result.annotations.push_back(annotation_of(remark, !section.errors.empty()));
+    return result;
+  }
   for (const std::string& error : section.errors)
-    result.annotations.push_back({section_id(section), true, plain_text(error), 0, "", 0});
+    result.annotations.push_back({section_id(section), true, plain_text(error), 0, "", 0, {}});
   for (const std::string& warning : section.warnings)
-    result.annotations.push_back({section_id(section), false, plain_text(warning), 0, "", 0});
+    result.annotations.push_back({section_id(section), false, plain_text(warning), 0, "", 0, {}});
   return result;
 }
 
@@ -91,7 +106,7 @@ void add_folder(const PackageVerdict& package, const FolderVerdict& folder,
     cases.push_back(case_of(section, suite, folder.folder.path));
     if (section.title == "Logs") logs_count = section.outcome() == Outcome::kFailed;
   }
-  for (const LogVerdict& log : folder.logs) cases.push_back(case_of(log, suite, logs_count));
+  for (const LogVerdict& log : folder.logs) cases.push_back(case_of(log, suite, logs_count, false));
 }
 
 }  // namespace
@@ -107,7 +122,7 @@ std::string plain_text(std::string_view text) {
 std::vector<Case> cases_of(const std::vector<LogVerdict>& logs) {
   std::vector<Case> cases;
   for (const LogVerdict& log : logs)
-    cases.push_back(case_of(log, shown(log.path).parent_path().string(), true));
+    cases.push_back(case_of(log, shown(log.path).parent_path().string(), true, true));
   return cases;
 }
 

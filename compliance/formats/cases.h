@@ -20,6 +20,7 @@ struct Annotation {
   uint64_t line = 0;    // 1-based; 0: of the file
   std::string rule_file;
   int rule_line = 0;
+  std::filesystem::path path;  // where that is not its case's
 };
 
 // One thing that is judged: a log, or a section of a package.

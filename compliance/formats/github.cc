@@ -40,10 +40,11 @@ std::string github(const std::vector<Case>& cases) {
   for (const Case& one : cases) {
     for (const Annotation& annotation : one.annotations) {
       ++(annotation.error ? errors : warnings);
-      text += fmt::format("::{} file={},{}title={}::{}\n", annotation.error ? "error" : "warning",
-                          escaped(one.path.string(), true),
-                          annotation.line > 0 ? fmt::format("line={},", annotation.line) : "",
-                          escaped(annotation.id, true), escaped(annotation.message, false));
+      text += fmt::format(
+          "::{} file={},{}title={}::{}\n", annotation.error ? "error" : "warning",
+          escaped((annotation.path.empty() ? one.path : annotation.path).string(), true),
+          annotation.line > 0 ? fmt::format("line={},", annotation.line) : "",
+          escaped(annotation.id, true), escaped(annotation.message, false));
     }
   }
   return text +

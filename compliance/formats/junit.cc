@@ -49,6 +49,8 @@ std::string lines_of(const Case& one, bool errors) {
   for (const Annotation& annotation : one.annotations) {
     if (annotation.error != errors) continue;
     if (!text.empty()) text += '\n';
+    if (!annotation.path.empty() && annotation.path != one.path)
+      text += plain_text(annotation.path.filename().string()) + ": ";
     if (annotation.line > 0) text += fmt::format("line {}: ", annotation.line);
     text += fmt::format("{} [{}]", annotation.message, annotation.id);
   }

@@ -25,8 +25,9 @@ std::string uri_of(const std::filesystem::path& path) {
 }
 
 json location_of(const Case& one, const Annotation& annotation) {
-  json artifact = {{"uri", uri_of(one.path)}};
-  if (one.path.is_relative()) artifact["uriBaseId"] = "%SRCROOT%";
+  const std::filesystem::path& path = annotation.path.empty() ? one.path : annotation.path;
+  json artifact = {{"uri", uri_of(path)}};
+  if (path.is_relative()) artifact["uriBaseId"] = "%SRCROOT%";
   json physical = {{"artifactLocation", artifact}};
   if (annotation.line > 0) physical["region"] = {{"startLine", annotation.line}};
   return {{"physicalLocation", physical}};
@@ -48,13 +49,16 @@ std::string sarif(const std::vector<Case>& cases) {
         }
         rules.push_back(std::move(entry));
       }
-      results.push_back({{"ruleId", annotation.id},
-                         {"ruleIndex", rule->second},
-                         {"level", annotation.error ? "error" : "warning"},
-                         {"message", {{"text", annotation.message}}},
-                         {"locations", json::array({location_of(one, annotation)})},
-                         {"partialFingerprints",
-                          {{"strata/v1", sha256(annotation.id + '\n' + uri_of(one.path))}}}});
+      results.push_back(
+          {{"ruleId", annotation.id},
+           {"ruleIndex", rule->second},
+           {"level", annotation.error ? "error" : "warning"},
+           {"message", {{"text", annotation.message}}},
+           {"locations", json::array({location_of(one, annotation)})},
+           {"partialFingerprints",
+            {{"strata/v1",
+              sha256(annotation.id + '\n' +
+                     uri_of(annotation.path.empty() ? one.path : annotation.path))}}}});
     }
   }
   const json out = {

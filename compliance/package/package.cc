@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <new>
+#include <optional>
 #include <sstream>
 
 #include "base/error.h"
@@ -14,6 +16,10 @@
 #include "compliance/checks/rounds.h"
 #include "compliance/package/power.h"
 #include "compliance/package/system_description.h"
+#include "compliance/review/described_system.h"
+#include "compliance/review/headroom.h"
+#include "compliance/review/review.h"
+#include "compliance/review/run_windows.h"
 
 namespace strata::compliance {
 namespace {
@@ -25,6 +31,7 @@ struct LogFacts {
   LogVerdict verdict;
   RunConvergence convergence;
   LogSeeds seeds;
+  RunRecord record;
 };
 
 // Permissions that a submitter was given, in a file beside results.
@@ -190,18 +197,26 @@ Section describe_rcp(const RcpVerdict& verdict, bool bypass) {
   return section;
 }
 
-void judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts, const Bypass& system_bypass,
-                  const PackageOptions& options) {
+// What the review of a folder goes by.
+struct FolderFacts {
+  FolderConvergence convergence;
+  std::vector<RunRecord> runs;
+};
+
+FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
+                         const Bypass& system_bypass, const PackageOptions& options) {
+  FolderFacts folder;
   std::vector<RunConvergence> convergence;
   std::vector<LogSeeds> seeds;
   for (LogFacts& fact : facts) {
+    folder.runs.push_back(std::move(fact.record));
     verdict.logs.push_back(std::move(fact.verdict));
     convergence.push_back(std::move(fact.convergence));
     seeds.push_back(std::move(fact.seeds));
   }
   verdict.sections.push_back(check_files(verdict, options.usage));
   verdict.sections.push_back(check_logs(verdict));
-  if (!is_closed(verdict) || compare_versions(options.ruleset, "1.0.0") < 0) return;
+  if (!is_closed(verdict) || compare_versions(options.ruleset, "1.0.0") < 0) return folder;
   const Bypass bypass = read_bypass(verdict.folder.path);
   if (system_bypass.seeds || bypass.seeds) {
     verdict.sections.push_back({"Seeds", {}, {}, {"not checked: seed-checker-bypass"}});
@@ -209,10 +224,107 @@ void judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts, const Byp
     verdict.sections.push_back(check_seeds(seeds));
     verdict.seeds_passed = verdict.sections.back().passed();
   }
-  if (verdict.folder.benchmark == "minigo" || verdict.logs.empty()) return;
-  verdict.rcp = check_rcp(combine(convergence), options.rcp, options.usage, options.ruleset,
+  if (verdict.folder.benchmark == "minigo" || verdict.logs.empty()) return folder;
+  folder.convergence = combine(convergence);
+  verdict.rcp = check_rcp(folder.convergence, options.rcp, options.usage, options.ruleset,
                           options.rcp_pass, options.other_rcp);
   verdict.sections.push_back(describe_rcp(verdict.rcp, system_bypass.rcp || bypass.rcp));
+  return folder;
+}
+
+// Runs in folders below a result folder, that are not among those submitted.
+std::vector<RunRecord> runs_beside(const FolderVerdict& verdict,
+                                   const std::vector<RunRecord>& submitted) {
+  std::vector<RunRecord> runs;
+  ListingProblems ignored;  // nothing is scored of what lies there
+  for (const fs::path& inner : subfolders(verdict.folder.path, &ignored)) {
+    for (const fs::path& path : result_logs(inner, &ignored)) {
+      try {
+        RunRecord run = read_run_record(EventLog(path));
+        std::vector<const RunRecord*> all;
+        for (const RunRecord& other : submitted) all.push_back(&other);
+        all.push_back(&run);
+        if (find_same_runs(all).empty()) runs.push_back(std::move(run));
+      } catch (const std::bad_alloc&) {
+        throw;
+      } catch (const std::exception&) {
+        // No log.
+      }
+    }
+  }
+  return runs;
+}
+
+void review_folder(FolderVerdict& verdict, const FolderFacts& facts,
+                   std::vector<std::vector<Remark>> remarks,
+                   const std::vector<PublishedConvergence>& published,
+                   const PackageOptions& options) {
+  const std::string& benchmark = verdict.folder.benchmark;
+  Section section{"Review", {}, {}, {}};
+  section.remarks = merge_remarks(std::move(remarks));
+  const auto add = [&](std::vector<Remark> more) {
+    section.remarks.insert(section.remarks.end(), more.begin(), more.end());
+  };
+  add(review_same_system(facts.runs));
+  const auto wanted = static_cast<size_t>(result_file_count(options.usage, benchmark));
+  RunsReview runs = review_runs(facts.runs, runs_beside(verdict, facts.runs),
+                                verdict.folder.weak_scaling ? 0 : wanted, dropped_runs(benchmark));
+  add(std::move(runs.remarks));
+  section.notes = std::move(runs.notes);
+  std::optional<ReferencePoints> points;
+  if (verdict.rcp.judged && !verdict.rcp.submission_mean) {
+    points = load_reference_points(options.rcp, options.usage, options.ruleset, benchmark);
+    for (size_t i = 0; !points && i < options.other_rcp.size(); ++i)
+      points =
+          load_reference_points(options.other_rcp[i], options.usage, options.ruleset, benchmark);
+  }
+  std::vector<std::string> headroom =
+      describe_headroom(verdict.rcp, facts.convergence, facts.runs, points ? &*points : nullptr);
+  if (!headroom.empty() && facts.convergence.batch_size) {
+    const std::string nearest =
+        describe_nearest(*facts.convergence.batch_size,
+                         verdict.folder.submitter + ' ' + verdict.folder.system, published);
+    if (!nearest.empty()) headroom.back() += "; " + nearest;
+  }
+  for (std::string& text : headroom) {
+    if (verdict.rcp.outcome() == Outcome::kFailed) {
+      add({{"review/convergence/headroom", std::move(text), verdict.folder.path, 0}});
+    } else {
+      section.notes.push_back(std::move(text));
+    }
+  }
+  auto& said = options.strict ? section.errors : section.warnings;
+  for (const Remark& remark : section.remarks) said.push_back(remark.describe());
+  verdict.sections.push_back(std::move(section));
+}
+
+// The results of a round that converged as they should, by benchmark.
+std::map<std::string, std::vector<PublishedConvergence>> published_by_benchmark(
+    const std::vector<PackageVerdict>& packages,
+    const std::map<const FolderVerdict*, FolderFacts>& facts) {
+  std::map<std::string, std::vector<PublishedConvergence>> published;
+  for (const PackageVerdict& package : packages) {
+    for (const FolderVerdict& folder : package.folders) {
+      const auto found = facts.find(&folder);
+      if (found == facts.end() || folder.rcp.outcome() != Outcome::kPassed ||
+          !folder.rcp.submission_mean || !found->second.convergence.batch_size) {
+        continue;
+      }
+      published[folder.folder.benchmark].push_back(
+          {folder.folder.submitter + ' ' + folder.folder.system,
+           *found->second.convergence.batch_size, *folder.rcp.submission_mean});
+    }
+  }
+  return published;
+}
+
+DescribedSystem described_system(const fs::path& path) {
+  constexpr uint64_t kMostBytes = 1 << 20;
+  try {
+    return read_described_system(read_file(path, kMostBytes));
+  } catch (const Error&) {
+    return {};  // which other checks say
+  }
 }
 
 // What cannot be read is the description's error, and is added to `unread`.
@@ -289,8 +401,43 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
   return package;
 }
 
+// Adds the section "Review" to every folder with logs.
+void review_packages(std::vector<PackageVerdict>& packages,
+                     const std::map<const FolderVerdict*, FolderFacts>& judged,
+                     const PackageOptions& options) {
+  const auto published = published_by_benchmark(packages, judged);
+  std::vector<const RunRecord*> runs;
+  for (const PackageVerdict& package : packages) {
+    for (const FolderVerdict& folder : package.folders) {
+      const auto found = judged.find(&folder);
+      if (found == judged.end()) continue;
+      for (const RunRecord& run : found->second.runs) runs.push_back(&run);
+    }
+  }
+  std::map<fs::path, Remark> same_runs;
+  for (Remark& remark : find_same_runs(runs)) same_runs.emplace(remark.path, std::move(remark));
+  for (PackageVerdict& package : packages) {
+    for (FolderVerdict& folder : package.folders) {
+      const auto found = judged.find(&folder);
+      if (found == judged.end() || folder.logs.empty()) continue;
+      std::vector<std::vector<Remark>> remarks;
+      for (LogVerdict& log : folder.logs) {
+        const auto same = same_runs.find(log.path);
+        if (same != same_runs.end()) log.review.push_back(same->second);
+        remarks.push_back(log.review);
+      }
+      const auto others = published.find(folder.folder.benchmark);
+      review_folder(
+          folder, found->second, std::move(remarks),
+          others == published.end() ? std::vector<PublishedConvergence>() : others->second,
+          options);
+    }
+  }
+}
+
 // Whatever is wrong with the log is its own verdict.
-LogFacts read_facts(const fs::path& path, LogFormat format, RuleStore& rules,
+LogFacts read_facts(const fs::path& path, const std::string& benchmark,
+                    const DescribedSystem& system, LogFormat format, RuleStore& rules,
                     const PackageOptions& options) {
   LogFacts facts;
   try {
@@ -298,12 +445,18 @@ LogFacts read_facts(const fs::path& path, LogFormat format, RuleStore& rules,
     facts.verdict = check_log(log, rules, options.usage, options.ruleset, options.werror);
     facts.convergence = read_convergence(log, options.ruleset);
     facts.seeds = read_seeds(log);
+    facts.record = read_run_record(log);
+    facts.verdict.review = review_log(log, facts.record, options.ruleset);
+    for (Remark& remark : place(review_system(facts.record, system, benchmark), log))
+      facts.verdict.review.push_back(std::move(remark));
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     facts.verdict = unreadable_log(path, error.what());
     facts.convergence.problem = facts.seeds.problem = error.what();
     facts.seeds.path = path;
+    facts.record = {};
+    facts.record.path = path;
   }
   return facts;
 }
@@ -316,9 +469,11 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
   }
   struct Job {
     FolderVerdict* folder;
+    const DescribedSystem* system;
     std::vector<LogFacts>* facts;
     size_t log;
   };
+  std::map<fs::path, DescribedSystem> systems;
   std::vector<std::vector<std::vector<LogFacts>>> facts(packages.size());
   std::vector<Job> jobs;
   for (size_t p = 0; p < packages.size(); ++p) {
@@ -326,29 +481,36 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
     for (size_t f = 0; f < packages[p].folders.size(); ++f) {
       FolderVerdict& folder = packages[p].folders[f];
       if (folder.skipped) continue;
+      const fs::path description = packages[p].path / "systems" / (folder.folder.system + ".json");
+      const auto [system, is_new] = systems.try_emplace(description);
+      if (is_new) system->second = described_system(description);
       facts[p][f].resize(folder.folder.logs.size());
       for (size_t log = 0; log < folder.folder.logs.size(); ++log)
-        jobs.push_back({&folder, &facts[p][f], log});
+        jobs.push_back({&folder, &system->second, &facts[p][f], log});
     }
   }
   const LogFormat format = options.ruleset == "0.6.0" ? LogFormat::kMll : LogFormat::kMllog;
   std::atomic<size_t> done{0};
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
     const Job& job = jobs[i];
-    (*job.facts)[job.log] = read_facts(job.folder->folder.logs[job.log], format, rules, options);
+    const ResultFolder& folder = job.folder->folder;
+    (*job.facts)[job.log] =
+        read_facts(folder.logs[job.log], folder.benchmark, *job.system, format, rules, options);
     if (options.progress) options.progress(++done, jobs.size());
   });
+  std::map<const FolderVerdict*, FolderFacts> judged;
   for (size_t p = 0; p < packages.size(); ++p) {
     for (size_t f = 0; f < packages[p].folders.size(); ++f) {
       FolderVerdict& folder = packages[p].folders[f];
       if (folder.skipped) continue;
       const Bypass bypass = read_bypass(packages[p].path / "results" / folder.folder.system);
-      judge_folder(folder, std::move(facts[p][f]), bypass, options);
+      judged.emplace(&folder, judge_folder(folder, std::move(facts[p][f]), bypass, options));
       for (const LogVerdict& log : folder.logs) {
         if (!log.readable) packages[p].unread.push_back(log.errors.front().summary);
       }
     }
   }
+  review_packages(packages, judged, options);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct PackageOptions {
   std::string usage = "training";
   std::string ruleset;
   bool werror = false;
+  bool strict = false;                           // what the review finds are errors
   std::filesystem::path rcp;                     // directory of reference points; empty: built in
   std::vector<std::filesystem::path> other_rcp;  // asked where those have none for a benchmark
   RcpPass rcp_pass = RcpPass::kPruned;

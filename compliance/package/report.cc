@@ -44,6 +44,17 @@ json to_json(const std::vector<Finding>& findings) {
   return out;
 }
 
+json to_json(const std::vector<Remark>& remarks) {
+  json out = json::array();
+  for (const Remark& remark : remarks) {
+    out.push_back({{"id", remark.id},
+                   {"path", remark.path.string()},
+                   {"line", remark.line},
+                   {"text", remark.text}});
+  }
+  return out;
+}
+
 json to_json(const LogVerdict& verdict) {
   return {{"log", verdict.path.string()},
           {"passed", verdict.passed()},
@@ -58,7 +69,8 @@ json to_json(const LogVerdict& verdict) {
           {"events", verdict.event_count},
           {"errors", to_json(verdict.errors)},
           {"warnings", to_json(verdict.warnings)},
-          {"notes", verdict.notes}};
+          {"notes", verdict.notes},
+          {"review", to_json(verdict.review)}};
 }
 
 json to_json(const Section& section) {
@@ -67,7 +79,8 @@ json to_json(const Section& section) {
           {"outcome", word(section.outcome())},
           {"errors", section.errors},
           {"warnings", section.warnings},
-          {"notes", section.notes}};
+          {"notes", section.notes},
+          {"remarks", to_json(section.remarks)}};
 }
 
 json to_json(const std::vector<Section>& sections) {
@@ -133,6 +146,37 @@ std::string folder_text(const FolderVerdict& folder) {
   return text;
 }
 
+// What the review found, by the ids of its checks.
+std::string review_text(const std::vector<PackageVerdict>& packages) {
+  struct Found {
+    size_t folders = 0;
+    std::string first;
+  };
+  std::map<std::string, Found> found;
+  for (const PackageVerdict& package : packages) {
+    for (const FolderVerdict& folder : package.folders) {
+      std::set<std::string> ids;
+      for (const Section& section : folder.sections) {
+        for (const Remark& remark : section.remarks) {
+          if (!ids.insert(remark.id).second) continue;
+          Found& known = found[remark.id];
+          if (++known.folders == 1) {
+            known.first = fmt::format("{}/{}/{}", package.submitter, folder.folder.system,
+                                      folder.folder.benchmark);
+          }
+        }
+      }
+    }
+  }
+  if (found.empty()) return {};
+  std::string text = "\nreview: no rule asks for it ('strata check package' says more)\n";
+  for (const auto& [id, one] : found) {
+    text += fmt::format("  {} folder{}: {}, first in {}\n", one.folders,
+                        one.folders == 1 ? "" : "s", id, one.first);
+  }
+  return text;
+}
+
 // The rules that judged the logs, a line each.
 std::string rules_text(std::span<const PackageVerdict> packages) {
   std::set<std::string> rules;
@@ -173,6 +217,11 @@ std::string log_text(const LogVerdict& verdict) {
   }
   text += findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
   for (const std::string& note : verdict.notes) text += fmt::format("  note: {}\n", note);
+  for (const Remark& remark : verdict.review) {
+    text += fmt::format("  review: {}{} [{}]\n",
+                        remark.line > 0 ? fmt::format("line {}: ", remark.line) : "", remark.text,
+                        remark.id);
+  }
   return text;
 }
 
@@ -245,6 +294,7 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
   if (!not_judged.empty()) text += "\nnot judged\n";
   for (const auto& [reason, folders] : not_judged)
     text += fmt::format("  {} folder{}: {}\n", folders, folders == 1 ? "" : "s", reason);
+  text += review_text(packages);
   const std::string rules = rules_text(packages);
   return rules.empty() ? text : text + '\n' + rules;
 }

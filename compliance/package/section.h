@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compliance/checks/outcome.h"
+#include "compliance/checks/remark.h"
 
 namespace strata::compliance {
 
@@ -14,8 +15,9 @@ struct Section {
   std::vector<std::string> errors;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
-  bool judged = true;          // where false, a note says why
-  std::filesystem::path path;  // the file or folder it is about, where that is not its package's
+  bool judged = true;           // where false, a note says why
+  std::filesystem::path path;   // the file or folder it is about, where that is not its package's
+  std::vector<Remark> remarks;  // what its errors, or else its warnings, say, each with its place
 
   Outcome outcome() const {
     return !errors.empty() ? Outcome::kFailed : judged ? Outcome::kPassed : Outcome::kNotJudged;

@@ -63,6 +63,7 @@ const std::vector<std::string> kOrder = {
     "results",
     "compliance/formats",
     "compliance/package",
+    "compliance/review",
     "compliance/checks",
     "compliance/sources",
     "compliance/language",

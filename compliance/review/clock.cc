@@ -1,0 +1,193 @@
+#include "compliance/review/clock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace strata::compliance {
+namespace {
+
+constexpr double kSlackMs = 10;  // between processes that log
+constexpr double kDayMs = 864e5;
+constexpr double kPauseFactor = 2.5;
+constexpr double kPauseShare = 0.01;
+constexpr size_t kFewestTimes = 5;
+
+// minigo's evaluations are made of saved models when the run is over, by its rules.
+bool evaluates_after_the_run(const RunRecord& record) {
+  return record.said("benchmark") == "minigo";
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+// From one evaluation to the next.
+struct Stretch {
+  double time_ms = 0;
+  double progress = 0;
+  uint64_t offset = 0;  // of the event that ends it
+};
+
+// Evaluations within the run that make progress; where counts do not rise, or are not there, each
+// is one step.
+std::vector<Stretch> stretches_of(const RunRecord& record) {
+  std::vector<const Evaluation*> inside;
+  bool counted = true;
+  for (const Evaluation& evaluation : record.evaluations) {
+    if (evaluation.time_ms < record.run_start->time_ms ||
+        evaluation.time_ms > record.run_stop->time_ms) {
+      continue;
+    }
+    // Several processes, or metrics, of one evaluation.
+    if (!inside.empty() && evaluation.count && evaluation.count == inside.back()->count &&
+        evaluation.time_ms - inside.back()->time_ms < kSlackMs) {
+      continue;
+    }
+    if (!inside.empty() && !(evaluation.count > inside.back()->count)) counted = false;
+    counted &= evaluation.count.has_value();
+    inside.push_back(&evaluation);
+  }
+  std::vector<Stretch> stretches;
+  for (size_t i = 1; i < inside.size(); ++i) {
+    stretches.push_back({inside[i]->time_ms - inside[i - 1]->time_ms,
+                         counted ? *inside[i]->count - *inside[i - 1]->count : 1,
+                         inside[i]->offset});
+  }
+  return stretches;
+}
+
+void review_pauses(const RunRecord& record, std::vector<Doubt>& doubts) {
+  std::vector<Stretch> stretches = stretches_of(record);
+  if (stretches.size() < kFewestTimes) return;
+  std::vector<double> paces, times;
+  for (const Stretch& stretch : stretches) {
+    paces.push_back(stretch.time_ms / stretch.progress);
+    times.push_back(stretch.time_ms);
+  }
+  const double pace = median_of(paces), time = median_of(times);
+  if (!(pace > 0) || !std::isfinite(pace)) return;
+  double last = record.run_start->time_ms;
+  for (const Evaluation& evaluation : record.evaluations) {
+    if (evaluation.time_ms <= record.run_stop->time_ms) last = std::max(last, evaluation.time_ms);
+  }
+  // To the end of the run, which makes no progress of its own.
+  stretches.push_back({record.run_stop->time_ms - last, time / pace, record.run_stop->offset});
+  const double run = *record.run_ms();
+  size_t pauses = 0;
+  const Stretch* worst = nullptr;
+  double worst_excess = 0;
+  for (const Stretch& stretch : stretches) {
+    const double expected = stretch.progress * pace;
+    const double excess = stretch.time_ms - expected;
+    if (stretch.time_ms <= kPauseFactor * expected || excess < kPauseShare * run) continue;
+    ++pauses;
+    if (excess <= worst_excess) continue;
+    worst_excess = excess;
+    worst = &stretch;
+  }
+  if (worst == nullptr) return;
+  const bool end = worst->offset == record.run_stop->offset;
+  doubts.push_back(
+      {"review/clock/pause",
+       fmt::format("{} passed {}, where others take {}{}; the longest time without any event is "
+                   "{}: did the run stop, or go on elsewhere? The clock may not be paused",
+                   duration_text(worst->time_ms),
+                   end ? "from the last evaluation to run_stop" : "before this evaluation",
+                   duration_text(worst->progress * pace),
+                   pauses > 1 ? fmt::format(" ({} such times)", pauses) : "",
+                   duration_text(record.silence.time_ms)),
+       worst->offset});
+}
+
+void review_steps_back(const RunRecord& record, std::vector<Doubt>& doubts) {
+  if (evaluates_after_the_run(record)) return;
+  const auto& evaluations = record.evaluations;
+  for (size_t i = 1; i < evaluations.size(); ++i) {
+    const auto &before = evaluations[i - 1].count, &now = evaluations[i].count;
+    if (!before || !now || *now >= *before) continue;
+    doubts.push_back(
+        {"review/clock/steps-back",
+         fmt::format("this evaluation is after {}, the one before it in time after {}: did the run "
+                     "go back to a checkpoint?",
+                     count_text(*now), count_text(*before)),
+         evaluations[i].offset});
+    return;
+  }
+}
+
+void review_outside(const RunRecord& record, std::vector<Doubt>& doubts) {
+  if (evaluates_after_the_run(record)) return;
+  size_t outside = 0;
+  double worst = 0;
+  uint64_t offset = 0;
+  for (const Evaluation& evaluation : record.evaluations) {
+    const double early = record.run_start->time_ms - evaluation.time_ms;
+    const double late = evaluation.time_ms - record.run_stop->time_ms;
+    const double by = std::max(early, late);
+    if (by <= kSlackMs) continue;
+    ++outside;
+    if (by <= std::fabs(worst)) continue;
+    worst = early > late ? -by : by;
+    offset = evaluation.offset;
+  }
+  if (outside == 0) return;
+  doubts.push_back({"review/clock/evaluation-outside",
+                    fmt::format("this evaluation is reported {} {}{}; what counts lies between "
+                                "run_start and run_stop",
+                                duration_text(std::fabs(worst)),
+                                worst < 0 ? "before run_start" : "after run_stop",
+                                outside > 1 ? fmt::format(" ({} such evaluations)", outside) : ""),
+                    offset});
+}
+
+void review_order(const RunRecord& record, std::vector<Doubt>& doubts) {
+  const auto in_order = [&](const std::optional<Moment>& a, const char* first,
+                            const std::optional<Moment>& b, const char* second) {
+    if (!a || !b || a->time_ms <= b->time_ms + kSlackMs) return;
+    doubts.push_back({"review/clock/order",
+                      fmt::format("by its time {} is {} after {}", first,
+                                  duration_text(a->time_ms - b->time_ms), second),
+                      a->offset});
+  };
+  in_order(record.init_start, "init_start", record.init_stop, "init_stop");
+  in_order(record.init_stop, "init_stop", record.run_start, "run_start");
+  in_order(record.run_start, "run_start", record.run_stop, "run_stop");
+  in_order(record.cache_clear, "cache_clear", record.run_start, "run_start");
+  if (record.first_event && record.init_start &&
+      record.init_start->time_ms - record.first_event->time_ms > kDayMs) {
+    doubts.push_back(
+        {"review/clock/apart",
+         fmt::format("this event is {} before init_start: is it of this run, and are the clocks of "
+                     "all nodes set?",
+                     duration_text(record.init_start->time_ms - record.first_event->time_ms)),
+         record.first_event->offset});
+  }
+}
+
+}  // namespace
+
+std::vector<Doubt> review_clock(const RunRecord& record) {
+  std::vector<Doubt> doubts;
+  for (const Resumption& resumption : record.resumptions) {
+    doubts.push_back({"review/clock/resumed",
+                      fmt::format("the run was interrupted and resumed after step {}, {} after the "
+                                  "event before; the clock ran on",
+                                  resumption.step, duration_text(resumption.silent_ms)),
+                      resumption.offset});
+  }
+  review_order(record, doubts);
+  review_steps_back(record, doubts);
+  if (!record.run_start || !record.run_stop ||
+      record.run_stop->time_ms < record.run_start->time_ms) {
+    return doubts;
+  }
+  review_outside(record, doubts);
+  review_pauses(record, doubts);
+  return doubts;
+}
+
+}  // namespace strata::compliance

@@ -1,0 +1,23 @@
+// Whether the clock of a run ran on, and all that counts lies within it.
+#pragma once
+
+#include <vector>
+
+#include "compliance/review/run_record.h"
+
+namespace strata::compliance {
+
+// Ids
+// - review/clock/resumed: Strata's log says that the run was interrupted and went on.
+// - review/clock/pause: the time from one evaluation to the next, or from the last to run_stop, is
+//   more than 2.5 times the median's, for the same progress (epoch_num), and a hundredth of the
+//   run at least. Judged from five such times on. The clock may not be paused.
+// - review/clock/steps-back: later evaluations are after fewer epochs or samples than earlier ones.
+// - review/clock/evaluation-outside: an evaluation is reported more than 10 ms before run_start or
+//   after run_stop; minigo's are by its rules made after the run.
+// - review/clock/order: by their times init_start, init_stop, run_start and run_stop, or
+//   cache_clear and run_start, stand in another order than this.
+// - review/clock/apart: the log's first event is more than a day before init_start.
+std::vector<Doubt> review_clock(const RunRecord& record);
+
+}  // namespace strata::compliance

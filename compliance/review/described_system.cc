@@ -1,0 +1,229 @@
+#include "compliance/review/described_system.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "mllog/log_value.h"
+
+namespace strata::compliance {
+namespace {
+
+constexpr size_t kMostDigits = 6;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](char c) { return lower(c); });
+  return out;
+}
+
+// Letters and digits, small, and bytes beyond ASCII.
+std::string name_of(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (is_letter(c) || is_digit(c) || static_cast<unsigned char>(c) >= 0x80) out += lower(c);
+  }
+  return out;
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+  constexpr size_t kTelling = 3;
+  const std::string x = name_of(a), y = name_of(b);
+  if (x.empty() || y.empty() || x == y) return true;
+  const bool either = x.find(y) != x.npos || y.find(x) != y.npos;
+  return either && std::min(x.size(), y.size()) >= kTelling;
+}
+
+// "cloud", "onprem", "preview" or "research"; empty where the words say none of them, as the
+// "available" of rounds 1.0 to 2.1.
+std::string_view status_of(std::string_view words) {
+  const std::string text = name_of(words);
+  if (text.find("cloud") != text.npos) return "cloud";
+  if (text.find("onprem") != text.npos) return "onprem";
+  if (text.find("preview") != text.npos) return "preview";
+  if (text.find("research") != text.npos || text == "rdi") return "research";
+  return {};
+}
+
+std::optional<double> number_at(std::string_view digits) {
+  if (digits.empty() || digits.size() > kMostDigits) return std::nullopt;
+  double value = 0;
+  for (const char c : digits) value = 10 * value + (c - '0');
+  return value;
+}
+
+// The word of an accelerator's name that holds letters, then digits: "A100", "MI300X", "v4".
+std::string model_word(std::string_view model) {
+  for (size_t at = 0; at < model.size();) {
+    size_t end = at;
+    while (end < model.size() && (is_letter(model[end]) || is_digit(model[end]))) ++end;
+    const std::string_view word = model.substr(at, end - at);
+    if (!word.empty() && is_letter(word.front()) && std::ranges::any_of(word, is_digit))
+      return lower(word);
+    at = std::max(end, at + 1);
+  }
+  return {};
+}
+
+std::string describe_logged(std::string_view key, std::string_view value) {
+  return fmt::format("submission_{} is '{}'", key, printable_text(value));
+}
+
+}  // namespace
+
+DescribedSystem read_described_system(std::string_view json) {
+  const auto text = [&](std::string_view field) -> std::string {
+    const auto found = mllog::find_field(json, field);
+    if (!found) return {};
+    try {
+      const mllog::EventValue value = mllog::parse_value(*found);
+      const std::string* held = std::get_if<std::string>(&value);
+      return held == nullptr ? std::string(*found) : *held;
+    } catch (const Error&) {
+      return {};
+    }
+  };
+  const auto count = [&](std::string_view field) -> std::optional<double> {
+    std::string held = text(field);
+    if (held.ends_with(".0")) held.resize(held.size() - 2);
+    if (held.empty() || !std::ranges::all_of(held, is_digit)) return std::nullopt;
+    return number_at(held);
+  };
+  return {text("submitter"),        text("division"),
+          text("status"),           text("accelerator_model_name"),
+          count("number_of_nodes"), count("accelerators_per_node")};
+}
+
+std::optional<double> counted_nodes(std::string_view platform) {
+  size_t end = 0;
+  while (end < platform.size() && is_digit(platform[end])) ++end;
+  const auto count = number_at(platform.substr(0, end));
+  while (end < platform.size() && platform[end] == ' ') ++end;
+  const bool times = end + 1 < platform.size() && lower(platform[end]) == 'x';
+  return times ? count : std::nullopt;
+}
+
+std::optional<double> counted_accelerators(std::string_view platform, std::string_view model) {
+  const std::string word = model_word(model), text = lower(platform);
+  if (word.empty()) return std::nullopt;
+  std::optional<double> sum;
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) {
+    size_t end = at;  // of the number before it
+    while (end > 0 && text[end - 1] == ' ') --end;
+    if (end > 0 && text[end - 1] == 'x') --end;
+    while (end > 0 && text[end - 1] == ' ') --end;
+    size_t begin = end;
+    while (begin > 0 && is_digit(text[begin - 1])) --begin;
+    // "ND96A100" counts nothing.
+    if (begin > 0 && is_letter(text[begin - 1]) && text[begin - 1] != 'x') continue;
+    if (const auto count = number_at(std::string_view(text).substr(begin, end - begin)))
+      sum = sum.value_or(0) + *count;
+  }
+  return sum;
+}
+
+std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem& system,
+                                 std::string_view benchmark) {
+  std::vector<Doubt> doubts;
+  const auto said = [&](std::string_view key) { return std::string(record.said(key)); };
+  const auto doubt = [&](std::string_view id, std::string_view key, std::string text) {
+    const auto found = record.submission.find(key);
+    doubts.push_back(
+        {fmt::format("review/system/{}", id), std::move(text),
+         found == record.submission.end() ? std::nullopt : std::optional(found->second.offset)});
+  };
+  if (const std::string org = said("org"); !same_name(org, system.submitter)) {
+    doubt("submitter", "org",
+          fmt::format("{}, and the system description's submitter '{}': whose run is it?",
+                      describe_logged("org", org), printable_text(system.submitter)));
+  }
+  if (const std::string division = said("division");
+      !division.empty() && !system.division.empty() && division != system.division) {
+    doubt("division", "division",
+          fmt::format("{}, and the system description's division '{}'",
+                      describe_logged("division", division), printable_text(system.division)));
+  }
+  if (const std::string named = said("benchmark"); !named.empty() && named != benchmark) {
+    doubt("benchmark", "benchmark",
+          fmt::format("{}, and its folder '{}'", describe_logged("benchmark", named),
+                      printable_text(benchmark)));
+  }
+  const std::string_view log_status = status_of(said("status")), status = status_of(system.status);
+  if (!log_status.empty() && !status.empty() && log_status != status) {
+    doubt("status", "status",
+          fmt::format("{}, and the system description's status '{}'",
+                      describe_logged("status", said("status")), printable_text(system.status)));
+  }
+  const std::string platform = said("platform");
+  if (lower(platform).find("placeholder") != std::string::npos) {
+    doubt("placeholder", "platform",
+          fmt::format("{}: the script that makes the log was not told the system's name",
+                      describe_logged("platform", platform)));
+  }
+  const auto accelerators = counted_accelerators(platform, system.accelerator);
+  // -1: no number that is counted equals it.
+  const double total = system.nodes && system.accelerators_per_node
+                           ? *system.nodes * *system.accelerators_per_node
+                           : -1;
+  if (accelerators && system.accelerators_per_node &&
+      *accelerators != *system.accelerators_per_node && accelerators != total) {
+    doubt("accelerators", "platform",
+          fmt::format("{}, which counts {} accelerators; the system description has {} a node",
+                      describe_logged("platform", platform), *accelerators,
+                      *system.accelerators_per_node));
+  }
+  // "8xA100" counts accelerators.
+  const auto nodes = counted_nodes(platform);
+  if (nodes && system.nodes && nodes != system.nodes && nodes != total && nodes != accelerators) {
+    doubt("nodes", "platform",
+          fmt::format("{}, {} nodes; the system description has number_of_nodes {}",
+                      describe_logged("platform", platform), *nodes, *system.nodes));
+  }
+  const auto compare = [&](const char* key, const char* id, std::optional<double> described) {
+    const auto logged = record.numbers.find(key);
+    if (logged == record.numbers.end() || !described || logged->second.value == *described) return;
+    doubts.push_back({fmt::format("review/system/{}", id),
+                      fmt::format("the log's {} is {}, the system description's {}", key,
+                                  count_text(logged->second.value), count_text(*described)),
+                      logged->second.offset});
+  };
+  compare("number_of_nodes", "nodes", system.nodes);
+  compare("accelerators_per_node", "accelerators", system.accelerators_per_node);
+  return doubts;
+}
+
+std::vector<Remark> review_same_system(const std::vector<RunRecord>& runs) {
+  std::vector<Remark> remarks;
+  for (const std::string_view key : {"org", "platform", "division", "status", "benchmark"}) {
+    std::set<std::string> values;
+    const RunRecord* odd = nullptr;
+    for (const RunRecord& run : runs) {
+      const std::string_view value = run.said(key);
+      if (value.empty() || !values.insert(printable_text(value)).second) continue;
+      if (values.size() == 2) odd = &run;
+    }
+    if (odd == nullptr) continue;
+    constexpr size_t kShown = 4;
+    std::vector<std::string> shown(values.begin(), values.end());
+    const size_t more = shown.size() > kShown ? shown.size() - kShown : 0;
+    shown.resize(shown.size() - more);
+    remarks.push_back({"review/system/mixed",
+                       fmt::format("the runs of this folder disagree on submission_{}: '{}'{}; are "
+                                   "all of one system?",
+                                   key, fmt::join(shown, "', '"),
+                                   more > 0 ? fmt::format(" and {} more", more) : ""),
+                       odd->path, 0});
+  }
+  return remarks;
+}
+
+}  // namespace strata::compliance

@@ -1,0 +1,25 @@
+// When a run evaluated, and on how much data, against its round's rules (asked for in
+// mlcommons/logging 79 and 143).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "compliance/review/run_record.h"
+
+namespace strata::compliance {
+
+// Of closed-division logs; the open division is free. Ids
+// - review/evaluation/first, review/evaluation/interval: BERT's evaluations against
+//   mlperf_evaluation_interval. Runs stop at whole batches, so each may come up to one batch
+//   early or late; sample 0 may be evaluated or not.
+// - review/evaluation/count: BERT's evaluations do not say after how many samples they are.
+// - review/data/train-samples, review/data/eval-samples: the size of the reference's data. For
+//   BERT train_samples may also be the samples that the run trained on (training rules, section on
+//   BERT).
+std::vector<Doubt> review_evaluations(const RunRecord& record, std::string_view ruleset);
+
+// Whether BERT's counts are samples at all: many logs of round 1.1 hold a constant.
+bool counts_samples(const RunRecord& record);
+
+}  // namespace strata::compliance

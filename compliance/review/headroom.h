@@ -1,0 +1,45 @@
+// By how much a submission passes or fails the check of reference convergence points, in the units
+// that a run converges by: evaluations (asked for in mlcommons/training 881).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compliance/checks/convergence.h"
+#include "compliance/checks/rcp.h"
+#include "compliance/review/run_record.h"
+
+namespace strata::compliance {
+
+// The distance of evaluations, in what the benchmark counts convergence by: the median over all
+// runs of the differences of their counts. Empty where nothing tells.
+std::optional<double> evaluation_distance(const std::vector<RunRecord>& runs);
+
+struct Headroom {
+  double evaluations = 0;  // that the mean lies above the least wanted; below 0: fails
+  // Where it fails: how many more evaluations the runs that count need, all together.
+  double missing = 0;
+};
+// Empty where the check made no number of it, or there is no distance.
+std::optional<Headroom> headroom_of(const RcpVerdict& verdict, size_t counted_runs,
+                                    std::optional<double> distance);
+
+// A result of the same round, for comparison.
+struct PublishedConvergence {
+  std::string name;  // submitter and system
+  double batch_size = 0;
+  double mean = 0;  // to converge
+};
+
+// What to say: a sentence about the headroom, what would make a failing submission pass (its batch
+// size's neighbours among the reference points where the point is missing; `points` may be null),
+// and the two nearest results of the round by batch size. Empty where there is nothing to say.
+std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
+                                           const FolderConvergence& folder,
+                                           const std::vector<RunRecord>& runs,
+                                           const ReferencePoints* points);
+std::string describe_nearest(double batch_size, const std::string& own,
+                             const std::vector<PublishedConvergence>& published);
+
+}  // namespace strata::compliance

@@ -1,0 +1,54 @@
+#include "compliance/review/review.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "compliance/review/clock.h"
+#include "compliance/review/evaluation_schedule.h"
+
+namespace strata::compliance {
+
+std::vector<Remark> review_log(const EventLog& log, const RunRecord& record,
+                               std::string_view ruleset) {
+  std::vector<Doubt> doubts = review_evaluations(record, ruleset);
+  for (Doubt& doubt : review_clock(record)) doubts.push_back(std::move(doubt));
+  return place(std::move(doubts), log);
+}
+
+void review_verdict(const EventLog& log, bool strict, LogVerdict& verdict) {
+  verdict.review = review_log(log, read_run_record(log), verdict.ruleset);
+  if (!strict) return;
+  for (Remark& remark : verdict.review) {
+    Finding finding;
+    finding.summary = std::move(remark.text);
+    finding.log_line = remark.line;
+    finding.id = std::move(remark.id);
+    verdict.errors.push_back(std::move(finding));
+  }
+  verdict.review.clear();
+}
+
+std::vector<Remark> merge_remarks(std::vector<std::vector<Remark>> logs) {
+  std::vector<Remark> merged;
+  std::map<std::string, std::pair<size_t, size_t>> known;  // place in `merged`, number of logs
+  for (std::vector<Remark>& log : logs) {
+    std::set<std::string> ids;
+    for (Remark& remark : log) {
+      if (!ids.insert(remark.id).second) continue;
+      const auto [found, is_new] = known.try_emplace(remark.id, merged.size(), 0);
+      ++found->second.second;
+      if (is_new) merged.push_back(std::move(remark));
+    }
+  }
+  for (const auto& [id, place_and_count] : known) {
+    const auto& [place, count] = place_and_count;
+    if (logs.size() > 1) merged[place].text += fmt::format(" ({} of {} logs)", count, logs.size());
+  }
+  return merged;
+}
+
+}  // namespace strata::compliance

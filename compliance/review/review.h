@@ -1,0 +1,23 @@
+// All checks of one log together, and what several logs have in common.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "compliance/checks/check_log.h"
+#include "compliance/checks/remark.h"
+#include "compliance/review/run_record.h"
+
+namespace strata::compliance {
+
+// The evaluation schedule and the clock.
+std::vector<Remark> review_log(const EventLog& log, const RunRecord& record,
+                               std::string_view ruleset);
+
+// Adds that to a verdict; `strict`: as errors.
+void review_verdict(const EventLog& log, bool strict, LogVerdict& verdict);
+
+// Of the remarks of each log the first of every id, with the number of logs that have one.
+std::vector<Remark> merge_remarks(std::vector<std::vector<Remark>> logs);
+
+}  // namespace strata::compliance

@@ -1,0 +1,200 @@
+#include "compliance/review/run_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <new>
+
+#include "base/error.h"
+#include "mllog/json_scan.h"
+#include "mllog/log_value.h"
+
+namespace strata::compliance {
+namespace {
+
+constexpr size_t kMostTextBytes = 200;
+constexpr double kLatestMs = 1e15;
+constexpr std::string_view kSubmission = "submission_";
+
+// A JSON number, a text that is one, or a list of one such, as logs write counts.
+std::optional<double> number_of(std::string_view json) {
+  constexpr std::string_view kAround = " \t[]\"";
+  const size_t first = json.find_first_not_of(kAround);
+  if (first == json.npos) return std::nullopt;
+  const std::string text(json.substr(first, json.find_last_not_of(kAround) - first + 1));
+  constexpr size_t kMostDigits = 400;
+  if (text.size() > kMostDigits || text.find_first_not_of("0123456789+-.eE") != text.npos) {
+    return std::nullopt;
+  }
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (*end != '\0' || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::string text_of(std::string_view json) {
+  if (json.size() < 2 || json.front() != '"') return std::string(json.substr(0, kMostTextBytes));
+  // An escape that the cut breaks is left out.
+  json = json.substr(1, json.size() - 2);
+  if (json.size() > kMostTextBytes) {
+    json = json.substr(0, kMostTextBytes);
+    json = json.substr(0, std::min(json.find('\\'), json.size()));
+  }
+  return mllog::decode_json_string(json);
+}
+
+class RecordReader {
+ public:
+  explicit RecordReader(RunRecord& record) : record_(record) {}
+
+  void read(const Event& event) {
+    if (!std::isfinite(event.time_ms) || std::fabs(event.time_ms) > kLatestMs) return;
+    const Moment now{event.time_ms, event.offset};
+    if (!record_.first_event || now.time_ms < record_.first_event->time_ms)
+      record_.first_event = now;
+    note_silence(event, now);
+    const std::string_view key = event.key;
+    if (key.starts_with(kSubmission)) {
+      read_submission(event);
+    } else if (key == "eval_accuracy" || key == "eval_error") {
+      read_evaluation(event);
+    } else if (key == "cache_clear") {
+      if (!record_.cache_clear || now.time_ms > record_.cache_clear->time_ms)
+        record_.cache_clear = now;
+    } else if (key == "init_start") {
+      if (!record_.init_start || now.time_ms < record_.init_start->time_ms)
+        record_.init_start = now;
+    } else if (key == "init_stop") {
+      if (!record_.init_stop) record_.init_stop = now;
+    } else if (key == "run_start") {
+      if (!record_.run_start) record_.run_start = now;
+    } else if (key == "run_stop") {
+      record_.run_stop = now;
+      const auto status = mllog::find_field(event.metadata, "status");
+      record_.success = status && *status == "\"success\"";
+    } else if (key == "resumed") {
+      constexpr size_t kMostResumptions = 100;
+      if (record_.resumptions.size() < kMostResumptions) {
+        record_.resumptions.push_back(
+            {printable_text(event.value), before_ ? now.time_ms - *before_ : 0, event.offset});
+      }
+    } else if (std::ranges::find(kRecordedNumbers, key) != std::end(kRecordedNumbers)) {
+      if (const auto value = number_of(event.value))
+        record_.numbers.try_emplace(std::string(key), LoggedNumber{*value, event.offset});
+    }
+    before_ = now.time_ms;
+  }
+
+ private:
+  void note_silence(const Event& event, const Moment& now) {
+    if (record_.run_start && !record_.run_stop && latest_ &&
+        now.time_ms - *latest_ > record_.silence.time_ms) {
+      record_.silence = {now.time_ms - *latest_, event.offset};
+    }
+    latest_ = latest_ ? std::max(*latest_, now.time_ms) : now.time_ms;
+  }
+
+  void read_submission(const Event& event) {
+    constexpr size_t kMostKeys = 100;
+    if (record_.submission.size() >= kMostKeys) return;
+    const std::string_view name = event.key.substr(kSubmission.size(), kMostTextBytes);
+    record_.submission.try_emplace(std::string(name),
+                                   LoggedText{text_of(event.value), event.offset});
+  }
+
+  void read_evaluation(const Event& event) {
+    if (record_.evaluations.size() >= kMostEvaluations) return;
+    Evaluation evaluation{event.time_ms, std::nullopt, event.offset};
+    for (const std::string_view name : {"epoch_num", "samples_count", "step_num"}) {
+      if (const auto field = mllog::find_field(event.metadata, name)) {
+        evaluation.count = number_of(*field);
+        break;
+      }
+    }
+    record_.evaluations.push_back(evaluation);
+  }
+
+  RunRecord& record_;
+  std::optional<double> before_, latest_;
+};
+
+}  // namespace
+
+std::string_view RunRecord::said(std::string_view key) const {
+  const auto found = submission.find(key);
+  return found == submission.end() ? std::string_view() : found->second.text;
+}
+
+std::optional<double> RunRecord::number(std::string_view key) const {
+  const auto found = numbers.find(key);
+  return found == numbers.end() ? std::nullopt : std::optional(found->second.value);
+}
+
+std::optional<double> RunRecord::run_ms() const {
+  if (!run_start || !run_stop) return std::nullopt;
+  return run_stop->time_ms - run_start->time_ms;
+}
+
+RunRecord read_run_record(const EventLog& log) {
+  RunRecord record;
+  record.path = log.path();
+  RecordReader reader(record);
+  try {
+    log.visit([&](const Event& event) {
+      if (!event.metadata.empty()) reader.read(event);
+      return true;
+    });
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    record.problem = error.what();
+  }
+  std::ranges::stable_sort(record.evaluations, {}, &Evaluation::time_ms);
+  return record;
+}
+
+std::vector<Remark> place(std::vector<Doubt> doubts, const EventLog& log) {
+  std::vector<Remark> remarks;
+  for (Doubt& doubt : doubts) {
+    remarks.push_back({std::move(doubt.id), std::move(doubt.text), log.path(),
+                       doubt.offset ? log.line_number(*doubt.offset) : 0});
+  }
+  return remarks;
+}
+
+std::string printable_text(std::string_view text) {
+  constexpr size_t kShown = 80;
+  std::string shown(text.substr(0, kShown));
+  if (text.size() > kShown) {
+    while (!shown.empty() && (static_cast<unsigned char>(shown.back()) & 0xc0) == 0x80)
+      shown.pop_back();
+    if (!shown.empty() && static_cast<unsigned char>(shown.back()) >= 0xc0) shown.pop_back();
+    shown += "...";
+  }
+  std::ranges::replace_if(
+      shown, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  return shown;
+}
+
+std::string duration_text(double ms) {
+  constexpr double kSecond = 1e3, kMinute = 6e4, kHour = 36e5, kDay = 864e5;
+  const double size = std::fabs(ms);
+  if (size < kSecond) return fmt::format("{:.0f} ms", ms);
+  if (size < 100 * kSecond) return fmt::format("{:.3g} s", ms / kSecond);
+  if (size < 100 * kMinute) return fmt::format("{:.3g} min", ms / kMinute);
+  if (size < 48 * kHour) return fmt::format("{:.3g} hours", ms / kHour);
+  return fmt::format("{:.3g} days", ms / kDay);
+}
+
+std::string count_text(double count) {
+  constexpr double kExact = 9e15;
+  if (std::fabs(count) >= kExact || count != std::floor(count)) return fmt::format("{:.6g}", count);
+  std::string digits = fmt::format("{:.0f}", count);
+  const size_t first = digits.starts_with('-') ? 1 : 0;
+  for (size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+}  // namespace strata::compliance

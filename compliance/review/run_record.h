@@ -1,0 +1,88 @@
+// What one log says about its run: who, on what, with how much data, evaluated when.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compliance/checks/remark.h"
+#include "compliance/log/event_log.h"
+
+namespace strata::compliance {
+
+struct LoggedText {
+  std::string text;
+  uint64_t offset = 0;  // of its event in the log, in bytes
+};
+
+struct LoggedNumber {
+  double value = 0;  // finite
+  uint64_t offset = 0;
+};
+
+struct Moment {
+  double time_ms = 0;
+  uint64_t offset = 0;
+};
+
+struct Evaluation {
+  double time_ms = 0;
+  std::optional<double> count;  // of epochs, samples or steps, as its metadata say
+  uint64_t offset = 0;
+};
+
+// Where Strata went on with an interrupted run.
+struct Resumption {
+  std::string step;
+  double silent_ms = 0;  // since the event before
+  uint64_t offset = 0;
+};
+
+// Of repeated keys the first counts, of init_start the earliest, of run_stop the last. Times that
+// no clock shows (not finite, or beyond the year 33658) are passed over.
+struct RunRecord {
+  std::filesystem::path path;
+  std::map<std::string, LoggedText, std::less<>> submission;  // "org" for submission_org
+  std::map<std::string, LoggedNumber, std::less<>> numbers;   // of the keys of kRecordedNumbers
+  std::vector<Evaluation> evaluations;  // in order of their times; kMostEvaluations at most
+  std::optional<Moment> first_event;    // in time
+  std::optional<Moment> cache_clear;    // the last
+  std::optional<Moment> init_start, init_stop, run_start, run_stop;
+  bool success = false;  // the last run_stop says so
+  std::vector<Resumption> resumptions;
+  // The longest time without any event from run_start to run_stop, up to the event at `offset`.
+  Moment silence;
+  std::string problem;  // why the log could not be read to its end
+
+  std::string_view said(
+      std::string_view key) const;  // a submission_ value; empty where there is none
+  std::optional<double> number(std::string_view key) const;
+  std::optional<double> run_ms() const;  // run_stop - run_start, where both are there
+};
+
+inline constexpr std::string_view kRecordedNumbers[] = {"global_batch_size", "train_samples",
+                                                        "eval_samples", "number_of_nodes",
+                                                        "accelerators_per_node"};
+inline constexpr size_t kMostEvaluations = 1 << 17;
+
+RunRecord read_run_record(const EventLog& log);
+
+// A remark whose line is not yet counted.
+struct Doubt {
+  std::string id;
+  std::string text;
+  std::optional<uint64_t> offset;  // in the log
+};
+std::vector<Remark> place(std::vector<Doubt> doubts, const EventLog& log);
+
+// Text of a log, fit to be printed: control characters become '?', at most 80 bytes.
+std::string printable_text(std::string_view text);
+// Seconds, minutes, hours or days with three digits: "23.5 min".
+std::string duration_text(double ms);
+// A count without a fraction where it has none: "156,725,653".
+std::string count_text(double count);
+
+}  // namespace strata::compliance
