@@ -278,14 +278,13 @@ void review_folder(FolderVerdict& verdict, const FolderFacts& facts,
       points =
           load_reference_points(options.other_rcp[i], options.usage, options.ruleset, benchmark);
   }
-  std::vector<std::string> headroom =
-      describe_headroom(verdict.rcp, facts.convergence, facts.runs, points ? &*points : nullptr);
-  if (!headroom.empty() && facts.convergence.batch_size) {
-    const std::string nearest =
-        describe_nearest(*facts.convergence.batch_size,
-                         verdict.folder.submitter + ' ' + verdict.folder.system, published);
-    if (!nearest.empty()) headroom.back() += "; " + nearest;
-  }
+  const std::string nearest =
+      facts.convergence.batch_size
+          ? describe_nearest(*facts.convergence.batch_size,
+                             verdict.folder.submitter + ' ' + verdict.folder.system, published)
+          : "";
+  std::vector<std::string> headroom = describe_headroom(verdict.rcp, facts.convergence, facts.runs,
+                                                        points ? &*points : nullptr, nearest);
   for (std::string& text : headroom) {
     if (verdict.rcp.outcome() == Outcome::kFailed) {
       add({{"review/convergence/headroom", std::move(text), verdict.folder.path, 0}});

@@ -96,7 +96,7 @@ class BertSchedule {
       // Below sample 0 lies nothing, and several processes may log the same evaluation.
       if (*evaluations[i - 1].count == 0 || distance == 0) continue;
       const double off = std::fabs(distance - interval_);
-      if (off <= batch_) continue;
+      if (off <= 2 * batch_) continue;
       ++off_schedule;
       if (off <= worst) continue;
       worst = off;
@@ -106,9 +106,10 @@ class BertSchedule {
     if (off_schedule == 0) return;
     doubts_.push_back(
         {"review/evaluation/interval",
-         fmt::format("{} of {} evaluations are not after {}, a batch more or less; this one is {} "
-                     "samples after the one before",
-                     off_schedule, evaluations.size(), wanted(), count_text(worst_distance)),
+         fmt::format(
+             "{} of {} evaluations are not after {}, two batches more or less; this one is {} "
+             "samples after the one before",
+             off_schedule, evaluations.size(), wanted(), count_text(worst_distance)),
          offset});
   }
 

@@ -12,7 +12,7 @@ namespace strata::compliance {
 // Of closed-division logs; the open division is free. Ids
 // - review/evaluation/first, review/evaluation/interval: BERT's evaluations against
 //   mlperf_evaluation_interval. Runs stop at whole batches, so each may come up to one batch
-//   early or late; sample 0 may be evaluated or not.
+//   early or late, which makes two of the distance of two; sample 0 may be evaluated or not.
 // - review/evaluation/count: BERT's evaluations do not say after how many samples they are.
 // - review/data/train-samples, review/data/eval-samples: the size of the reference's data. For
 //   BERT train_samples may also be the samples that the run trained on (training rules, section on

@@ -72,12 +72,14 @@ std::optional<Headroom> headroom_of(const RcpVerdict& verdict, size_t counted,
 std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
                                            const FolderConvergence& folder,
                                            const std::vector<RunRecord>& runs,
-                                           const ReferencePoints* points) {
+                                           const ReferencePoints* points,
+                                           const std::string& nearest) {
+  const std::string also = nearest.empty() ? "" : "; " + nearest;
   std::vector<std::string> texts;
   if (!verdict.judged || !verdict.readable) return texts;
   if (!verdict.submission_mean) {
     if (folder.batch_size && folder.enough && points != nullptr)
-      texts.push_back(describe_missing_point(folder, *points));
+      texts.push_back(describe_missing_point(folder, *points) + also);
     return texts;
   }
   const bool no_samples =
@@ -86,7 +88,8 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   if (no_samples) {
     texts.push_back(
         "no headroom can be said: epoch_num of the evaluations does not count samples, so that "
-        "convergence was judged by a constant");
+        "convergence was judged by a constant; where train_samples counts them, the official "
+        "checker's --rcp-bert-train-samples judges by it");
     return texts;
   }
   const size_t counted = counted_runs(folder);
@@ -95,8 +98,9 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   if (!headroom) return texts;
   if (verdict.passed) {
     texts.push_back(fmt::format(
-        "converges {:.2g} evaluations (of {} each) later than it has to, on the mean of {} runs",
-        headroom->evaluations, count_text(*distance), counted));
+        "converges {:.2g} evaluations (of {} each) later than it has to, on the mean of {} "
+        "runs{}",
+        headroom->evaluations, count_text(*distance), counted, also));
     return texts;
   }
   std::string text = fmt::format(
@@ -109,7 +113,7 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
         ", or, where the working group agrees, with its score times {:.4f} (scaling.json)",
         verdict.scaling);
   }
-  texts.push_back(std::move(text));
+  texts.push_back(text + also);
   return texts;
 }
 

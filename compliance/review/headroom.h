@@ -34,11 +34,13 @@ struct PublishedConvergence {
 
 // What to say: a sentence about the headroom, what would make a failing submission pass (its batch
 // size's neighbours among the reference points where the point is missing; `points` may be null),
-// and the two nearest results of the round by batch size. Empty where there is nothing to say.
+// and `nearest` (see below), which may be empty. Empty where there is nothing to say.
 std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
                                            const FolderConvergence& folder,
                                            const std::vector<RunRecord>& runs,
-                                           const ReferencePoints* points);
+                                           const ReferencePoints* points,
+                                           const std::string& nearest);
+// The two results of the round, but its own, that are nearest by batch size; empty without any.
 std::string describe_nearest(double batch_size, const std::string& own,
                              const std::vector<PublishedConvergence>& published);
 

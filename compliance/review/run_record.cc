@@ -190,6 +190,8 @@ std::string duration_text(double ms) {
 
 std::string count_text(double count) {
   constexpr double kExact = 9e15;
+  constexpr double kWhole = 1e3;  // from here on a fraction tells nothing
+  if (std::fabs(count) >= kWhole && std::fabs(count) < kExact) count = std::round(count);
   if (std::fabs(count) >= kExact || count != std::floor(count)) return fmt::format("{:.6g}", count);
   std::string digits = fmt::format("{:.0f}", count);
   const size_t first = digits.starts_with('-') ? 1 : 0;

@@ -82,7 +82,7 @@ std::vector<Remark> place(std::vector<Doubt> doubts, const EventLog& log);
 std::string printable_text(std::string_view text);
 // Seconds, minutes, hours or days with three digits: "23.5 min".
 std::string duration_text(double ms);
-// A count without a fraction where it has none: "156,725,653".
+// A count, with a fraction only where it has one and is below 1,000: "156,725,653".
 std::string count_text(double count);
 
 }  // namespace strata::compliance
