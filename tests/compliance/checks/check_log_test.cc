@@ -283,23 +283,6 @@ TEST(CheckLog, ATimeLimitSaysBothNumbers) {
   EXPECT_EQ(found(300), "initialisation took 300.0 of 30 minutes");
 }
 
-TEST(CheckLog, AResumedRunPassesWithANoteOfItsGap) {
-  BertLog log = BertLog::passing();
-  EXPECT_TRUE(check(log).notes.empty());
-  const double time_ms = log.at("eval_start").time_ms;
-  const auto before_evaluation = [&](LogEvent event) {
-    log.events.insert(std::find_if(log.events.begin(), log.events.end(),
-                                   [](const auto& other) { return other.key == "eval_start"; }),
-                      std::move(event));
-  };
-  before_evaluation({"checkpoint", "12", "", time_ms - 950});
-  before_evaluation({"resumed", "12", "", time_ms - 750});
-  const LogVerdict verdict = check(log);
-  EXPECT_TRUE(verdict.passed()) << all(verdict.errors);
-  ASSERT_EQ(verdict.notes.size(), 1u);
-  EXPECT_NE(verdict.notes[0].find("after step 12, 0.2 s"), std::string::npos) << verdict.notes[0];
-}
-
 TEST(CheckLog, LogWithoutEventsFails) {
   const LogVerdict verdict = check_text("no events here\n");
   ASSERT_FALSE(verdict.passed());

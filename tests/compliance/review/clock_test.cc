@@ -1,0 +1,158 @@
+// The clock of a run: pauses, resumptions, and what lies outside.
+#include "compliance/review/clock.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/compliance/review/runs.h"
+
+namespace strata::compliance {
+namespace {
+
+// Ten evaluations, every two minutes from the second on; the run stops at once.
+RunRecord steady_run() {
+  RunRecord run = run_of(0, 0, 20);
+  run.submission["benchmark"] = {"bert", 1};
+  run.init_start = Moment{kDay0 - 5 * kMinute, 10};
+  run.init_stop = Moment{kDay0 - kMinute, 90};
+  run.cache_clear = Moment{kDay0 - 6 * kMinute, 5};
+  run.first_event = Moment{kDay0 - 7 * kMinute, 0};
+  for (int i = 1; i <= 10; ++i) {
+    run.evaluations.push_back(
+        {kDay0 + 2 * kMinute * i, 150000.0 * i, static_cast<uint64_t>(100 + i)});
+  }
+  return run;
+}
+
+Ids clock_ids(const RunRecord& run) { return ids_of(review_clock(run)); }
+
+TEST(Clock, OfASteadyRunHasNoRemark) { EXPECT_EQ(clock_ids(steady_run()), Ids{}); }
+
+TEST(Clock, APauseIsNoticedAtTheEvaluationAfterIt) {
+  RunRecord run = steady_run();
+  for (size_t i = 4; i < 10; ++i) run.evaluations[i].time_ms += 5 * kMinute;
+  run.run_stop->time_ms += 5 * kMinute;
+  run.silence = {6 * kMinute, 105};
+  const auto doubts = review_clock(run);
+  ASSERT_EQ(ids_of(doubts), Ids{"review/clock/pause"});
+  EXPECT_EQ(doubts[0].offset, 105u);
+  EXPECT_NE(doubts[0].text.find("7 min passed before this evaluation, where others take 2 min"),
+            std::string::npos)
+      << doubts[0].text;
+  EXPECT_NE(doubts[0].text.find("without any event is 6 min"), std::string::npos);
+}
+
+TEST(Clock, ATimeBelowTwoAndAHalfOfTheMedianIsNoPause) {
+  RunRecord run = steady_run();
+  for (size_t i = 4; i < 10; ++i) run.evaluations[i].time_ms += 2.9 * kMinute;
+  run.run_stop->time_ms += 2.9 * kMinute;
+  EXPECT_EQ(clock_ids(run), Ids{});
+}
+
+TEST(Clock, MoreProgressTakesMoreTime) {
+  RunRecord run = steady_run();
+  run.evaluations.erase(run.evaluations.begin() + 3, run.evaluations.begin() + 6);
+  EXPECT_EQ(clock_ids(run), Ids{});  // eight minutes for four intervals
+  for (Evaluation& evaluation : run.evaluations) evaluation.count = 1;
+  EXPECT_EQ(clock_ids(run), Ids{"review/clock/pause"});
+}
+
+TEST(Clock, AWaitForRunStopIsNoticed) {
+  RunRecord run = steady_run();
+  run.run_stop->time_ms += 10 * kMinute;
+  const auto doubts = review_clock(run);
+  ASSERT_EQ(ids_of(doubts), Ids{"review/clock/pause"});
+  EXPECT_EQ(doubts[0].offset, run.run_stop->offset);
+  EXPECT_NE(doubts[0].text.find("from the last evaluation to run_stop"), std::string::npos);
+}
+
+TEST(Clock, AHiccupOfALongRunIsNoPause) {
+  RunRecord run = run_of(0, 0, 100 * 60);
+  for (int i = 0; i < 6000; ++i) run.evaluations.push_back({kDay0 + kMinute * i, 1.0 * i, 1});
+  run.run_stop->time_ms += 2 * kMinute;
+  for (size_t i = 3000; i < 6000; ++i) run.evaluations[i].time_ms += 2 * kMinute;
+  EXPECT_EQ(clock_ids(run), Ids{});
+}
+
+TEST(Clock, FewEvaluationsTellNothing) {
+  RunRecord run = steady_run();
+  run.evaluations.resize(5);
+  EXPECT_EQ(clock_ids(run), Ids{});  // ten minutes to run_stop
+}
+
+TEST(Clock, AResumedRunIsNoticed) {
+  RunRecord run = steady_run();
+  run.resumptions.push_back({"12", 200, 77});
+  const auto doubts = review_clock(run);
+  ASSERT_EQ(ids_of(doubts), Ids{"review/clock/resumed"});
+  EXPECT_NE(doubts[0].text.find("after step 12, 200 ms after"), std::string::npos)
+      << doubts[0].text;
+  EXPECT_EQ(doubts[0].offset, 77u);
+}
+
+TEST(Clock, CountsThatFallAreNoticed) {
+  RunRecord run = steady_run();
+  run.evaluations[6].count = 300000;
+  EXPECT_EQ(clock_ids(run), Ids{"review/clock/steps-back"});
+  run.submission["benchmark"].text = "minigo";
+  EXPECT_EQ(clock_ids(run), Ids{});
+}
+
+TEST(Clock, AnEvaluationOutsideTheRunIsNoticed) {
+  RunRecord late = steady_run();
+  late.evaluations.back().time_ms += 5;  // which processes may differ by
+  EXPECT_EQ(clock_ids(late), Ids{});
+  late.evaluations.back().time_ms += 79;
+  const auto doubts = review_clock(late);
+  ASSERT_EQ(ids_of(doubts), Ids{"review/clock/evaluation-outside"});
+  EXPECT_NE(doubts[0].text.find("84 ms after run_stop"), std::string::npos) << doubts[0].text;
+  late.submission["benchmark"].text = "minigo";
+  EXPECT_EQ(clock_ids(late), Ids{});
+  RunRecord early = steady_run();
+  early.evaluations.front().time_ms = kDay0 - 3000;
+  const auto before = review_clock(early);
+  ASSERT_EQ(ids_of(before), Ids{"review/clock/evaluation-outside"});
+  EXPECT_NE(before[0].text.find("3 s before run_start"), std::string::npos) << before[0].text;
+}
+
+TEST(Clock, TimesStandInTheOrderOfTheRun) {
+  RunRecord run = steady_run();
+  run.init_stop->time_ms = kDay0 + kMinute;
+  run.cache_clear->time_ms = kDay0 + kMinute;
+  EXPECT_EQ(clock_ids(run), (Ids{"review/clock/order", "review/clock/order"}));
+  run = steady_run();
+  std::swap(run.run_start->time_ms, run.run_stop->time_ms);
+  EXPECT_EQ(clock_ids(run), Ids{"review/clock/order"});
+}
+
+TEST(Clock, AnEventOfDaysBeforeIsNoticed) {
+  RunRecord run = steady_run();
+  run.first_event->time_ms = run.init_start->time_ms - 23 * 60 * kMinute;
+  EXPECT_EQ(clock_ids(run), Ids{});
+  run.first_event->time_ms = run.init_start->time_ms - 25 * 60 * kMinute;
+  EXPECT_EQ(clock_ids(run), Ids{"review/clock/apart"});
+}
+
+TEST(Clock, HoldsAgainstAnyTimes) {
+  EXPECT_EQ(clock_ids(RunRecord()), Ids{});
+  for (const double time : {0.0, -1e15, 1e15, kDay0}) {
+    for (const double count : {0.0, 1e300, 1e-300, -1e18}) {
+      RunRecord run = steady_run();
+      for (size_t i = 0; i < run.evaluations.size(); ++i) {
+        run.evaluations[i].time_ms = time;
+        if (i % 2 == 0) run.evaluations[i].count = count;
+      }
+      clock_ids(run);
+      run.run_stop->time_ms = time;
+      clock_ids(run);
+      run.run_start.reset();
+      clock_ids(run);
+    }
+  }
+  RunRecord run = steady_run();
+  for (Evaluation& evaluation : run.evaluations)
+    evaluation.time_ms = kDay0 + kMinute;  // all at once
+  EXPECT_EQ(clock_ids(run), Ids{});
+}
+
+}  // namespace
+}  // namespace strata::compliance

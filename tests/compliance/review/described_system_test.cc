@@ -1,0 +1,174 @@
+// Logs against their system's description; names and counts are of the published rounds.
+#include "compliance/review/described_system.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/compliance/review/runs.h"
+
+namespace strata::compliance {
+namespace {
+
+RunRecord run_saying(const std::map<std::string, std::string>& submission) {
+  RunRecord run = run_of(0, 0, 1);
+  uint64_t offset = 10;
+  for (const auto& [key, text] : submission) run.submission[key] = {text, offset += 10};
+  return run;
+}
+
+const RunRecord kRun = run_saying({{"org", "NVIDIA"},
+                                   {"division", "closed"},
+                                   {"benchmark", "bert"},
+                                   {"status", "onprem"},
+                                   {"platform", "8xNVIDIA DGX A100"}});
+const DescribedSystem kSystem{"NVIDIA", "closed", "onprem", "NVIDIA A100-SXM4-80GB", 8, 8};
+
+Ids system_ids(const RunRecord& run, const DescribedSystem& system) {
+  return ids_of(review_system(run, system, "bert"));
+}
+
+TEST(DescribedSystem, IsReadFromItsFile) {
+  const DescribedSystem system = read_described_system(R"({"submitter": "Azure",
+      "division": "open", "status": "cloud", "number_of_nodes": "16", "accelerators_per_node": 8,
+      "accelerator_model_name": "NVIDIA A100-SXM4-80GB"})");
+  EXPECT_EQ(system.submitter, "Azure");
+  EXPECT_EQ(system.division, "open");
+  EXPECT_EQ(system.status, "cloud");
+  EXPECT_EQ(system.accelerator, "NVIDIA A100-SXM4-80GB");
+  EXPECT_EQ(system.nodes, 16);
+  EXPECT_EQ(system.accelerators_per_node, 8);
+  EXPECT_EQ(read_described_system(R"({"number_of_nodes": 1.0})").nodes, 1);
+}
+
+TEST(DescribedSystem, OfAnyTextIsRead) {
+  for (const char* text : {"", "{", "[]", "{\"submitter\": }", "null", "\xff\xfe",
+                           R"({"number_of_nodes": "-1", "accelerators_per_node": 1e18})",
+                           R"({"number_of_nodes": "99999999999", "accelerators_per_node": ""})",
+                           R"({"number_of_nodes": [1], "accelerators_per_node": null})"}) {
+    const DescribedSystem system = read_described_system(text);
+    EXPECT_EQ(system.nodes, std::nullopt) << text;
+    EXPECT_EQ(system.accelerators_per_node, std::nullopt) << text;
+    EXPECT_EQ(system_ids(kRun, system), Ids{}) << text;
+  }
+}
+
+TEST(DescribedSystem, ThatAgreesHasNoRemark) {
+  EXPECT_EQ(system_ids(kRun, kSystem), Ids{});
+  EXPECT_EQ(system_ids(run_saying({}), kSystem), Ids{});
+}
+
+TEST(DescribedSystem, ALogOfAnotherSubmitterIsNoticed) {
+  DescribedSystem azure = kSystem;
+  azure.submitter = "Azure";
+  const auto doubts = review_system(kRun, azure, "bert");
+  ASSERT_EQ(ids_of(doubts), Ids{"review/system/submitter"});
+  EXPECT_EQ(doubts[0].offset, kRun.submission.at("org").offset);
+  EXPECT_NE(doubts[0].text.find("'NVIDIA'"), std::string::npos) << doubts[0].text;
+  EXPECT_NE(doubts[0].text.find("'Azure'"), std::string::npos) << doubts[0].text;
+}
+
+TEST(DescribedSystem, NamesOfOneCompanyAgree) {
+  for (const auto& [logged, described] :
+       std::vector<std::pair<std::string, std::string>>{{"Graphcore Ltd.", "Graphcore"},
+                                                        {"Habana", "Intel-HabanaLabs"},
+                                                        {"SAMSUNG", "Samsung"},
+                                                        {"google", "Google"},
+                                                        {"!?", "Google"}}) {
+    DescribedSystem system = kSystem;
+    system.submitter = described;
+    EXPECT_EQ(system_ids(run_saying({{"org", logged}}), system), Ids{}) << logged;
+  }
+  // Two letters that another name happens to hold tell nothing.
+  DescribedSystem system = kSystem;
+  system.submitter = "ASUSTeK";
+  EXPECT_EQ(system_ids(run_saying({{"org", "US"}}), system), Ids{"review/system/submitter"});
+}
+
+TEST(DescribedSystem, DivisionBenchmarkAndStatusAreCompared) {
+  DescribedSystem system = kSystem;
+  system.division = "open";
+  EXPECT_EQ(system_ids(kRun, system), Ids{"review/system/division"});
+  EXPECT_EQ(ids_of(review_system(kRun, kSystem, "resnet")), Ids{"review/system/benchmark"});
+  system = kSystem;
+  for (const char* agrees : {"Available on-premise", "onprem", "available", ""}) {
+    system.status = agrees;
+    EXPECT_EQ(system_ids(kRun, system), Ids{}) << agrees;
+  }
+  for (const char* differs :
+       {"Available cloud", "cloud", "Preview", "Research, Development, or Internal (RDI)"}) {
+    system.status = differs;
+    EXPECT_EQ(system_ids(kRun, system), Ids{"review/system/status"}) << differs;
+  }
+}
+
+TEST(DescribedSystem, PlatformsCountNodes) {
+  EXPECT_EQ(counted_nodes("128xNVIDIA DGX A100"), 128);
+  EXPECT_EQ(counted_nodes("1 x NVIDIA A100 GPU"), 1);
+  EXPECT_EQ(counted_nodes("2xXE8545x4A100-SXM-40GB"), 2);
+  for (const char* none :
+       {"", "x", "8", "8x", "tpu-v4-4096", "2048", "PaddlePaddle", "99999999999999999999x"}) {
+    EXPECT_EQ(counted_nodes(none), std::nullopt) << none;
+  }
+  EXPECT_EQ(system_ids(run_saying({{"platform", "9xNVIDIA DGX A100"}}), kSystem),
+            Ids{"review/system/nodes"});
+}
+
+TEST(DescribedSystem, PlatformsCountAccelerators) {
+  const char* kModel = "NVIDIA A100-PCIE-80GB";
+  EXPECT_EQ(counted_accelerators("1xDSS8440x10A100-PCIE-80GB", kModel), 10);
+  EXPECT_EQ(counted_accelerators("X640 G40(8x A100-PCIe)+GPUBOX(6x A100-PCIe)", kModel), 14);
+  EXPECT_EQ(counted_accelerators("SD650-N_V2_4xA100-SXM-80GB-500W", kModel), 4);
+  EXPECT_EQ(counted_accelerators("8x a100", kModel), 8);
+  for (const char* none :
+       {"128xNVIDIA DGX A100", "ND96A100", "A100", "1xG492-ID0", "", "12345678901234567890xA100"}) {
+    EXPECT_EQ(counted_accelerators(none, kModel), std::nullopt) << none;
+  }
+  EXPECT_EQ(counted_accelerators("gaudi-8", "Habana Gaudi"), std::nullopt);
+  EXPECT_EQ(counted_accelerators(std::string(1 << 20, 'x') + "8xA100", kModel), 8);
+
+  DescribedSystem dell{"Dell", "closed", "onprem", kModel, 1, 8};
+  EXPECT_EQ(system_ids(run_saying({{"platform", "1xDSS8440x10A100-PCIE-80GB"}}), dell),
+            Ids{"review/system/accelerators"});
+  EXPECT_EQ(system_ids(run_saying({{"platform", "1xDSS8440x8A100-PCIE-80GB"}}), dell), Ids{});
+  // Of the whole system, or at the name's front, they are no nodes.
+  dell.nodes = 2;
+  EXPECT_EQ(system_ids(run_saying({{"platform", "16xA100"}}), dell), Ids{});
+  dell.nodes = 1;
+  EXPECT_EQ(system_ids(run_saying({{"platform", "8xA100_80GB-baseline"}}), dell), Ids{});
+}
+
+TEST(DescribedSystem, CountsOfTheLogAreCompared) {
+  RunRecord run = kRun;
+  run.numbers["number_of_nodes"] = {8, 500};
+  run.numbers["accelerators_per_node"] = {8, 600};
+  EXPECT_EQ(system_ids(run, kSystem), Ids{});
+  run.numbers["number_of_nodes"].value = 1e18;
+  run.numbers["accelerators_per_node"].value = 0;
+  const auto doubts = review_system(run, kSystem, "bert");
+  ASSERT_EQ(ids_of(doubts), (Ids{"review/system/nodes", "review/system/accelerators"}));
+  EXPECT_EQ(doubts[0].offset, 500u);
+}
+
+TEST(DescribedSystem, APlaceholderIsNoName) {
+  EXPECT_EQ(system_ids(run_saying({{"platform", "8xSUBMISSION_PLATFORM_PLACEHOLDER"}}), kSystem),
+            Ids{"review/system/placeholder"});
+}
+
+TEST(DescribedSystem, RunsOfOneFolderSayTheSame) {
+  std::vector<RunRecord> runs(6, kRun);
+  EXPECT_EQ(ids_of(review_same_system(runs)), Ids{});
+  runs[2].submission.clear();  // says nothing
+  EXPECT_EQ(ids_of(review_same_system(runs)), Ids{});
+  for (size_t i = 1; i < 6; ++i) {
+    runs[i] = run_saying({{"platform", "dgx" + std::to_string(i) + "\n"}});
+    runs[i].path = "bert/result_" + std::to_string(i) + ".txt";
+  }
+  const auto remarks = review_same_system(runs);
+  ASSERT_EQ(ids_of(remarks), Ids{"review/system/mixed"});
+  EXPECT_EQ(remarks[0].path, "bert/result_1.txt");
+  EXPECT_NE(remarks[0].text.find("'8xNVIDIA DGX A100', 'dgx1?', 'dgx2?', 'dgx3?' and 2 more"),
+            std::string::npos)
+      << remarks[0].text;
+}
+
+}  // namespace
+}  // namespace strata::compliance

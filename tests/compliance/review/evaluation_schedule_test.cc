@@ -1,0 +1,137 @@
+// BERT's evaluations against the rules' formula; counts are of the published rounds.
+#include "compliance/review/evaluation_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/compliance/review/runs.h"
+
+namespace strata::compliance {
+namespace {
+
+// Evaluations after first, first + distance, ... samples.
+RunRecord bert_run(double batch, double first, double distance, int evaluations) {
+  RunRecord run = run_of(0, 0, 60);
+  run.submission = {{"benchmark", {"bert", 1}}, {"division", {"closed", 2}}};
+  run.numbers = {{"global_batch_size", {batch, 3}},
+                 {"train_samples", {156725653, 4}},
+                 {"eval_samples", {10000, 5}}};
+  for (int i = 0; i < evaluations; ++i)
+    run.evaluations.push_back({kDay0 + i, first + distance * i, static_cast<uint64_t>(100 + i)});
+  return run;
+}
+
+Ids schedule_ids(const RunRecord& run) { return ids_of(review_evaluations(run, "2.0.0")); }
+
+TEST(EvaluationSchedule, OfTheFormulaHasNoRemark) {
+  EXPECT_EQ(schedule_ids(bert_run(448, 150080, 150080, 17)),
+            Ids{});  // whole batches, each rounded up
+  EXPECT_EQ(schedule_ids(bert_run(3072, 175000, 175000, 15)), Ids{});   // samples
+  EXPECT_EQ(schedule_ids(bert_run(14336, 292432, 299281, 16)), Ids{});  // rounded down
+  EXPECT_EQ(schedule_ids(bert_run(16384, 327680, 327680, 9)), Ids{});
+  EXPECT_EQ(schedule_ids(bert_run(448, 150080, 0, 1)), Ids{});
+}
+
+TEST(EvaluationSchedule, SampleZeroMayBeEvaluated) {
+  EXPECT_EQ(schedule_ids(bert_run(3072, 0, 175104, 15)), Ids{});
+}
+
+TEST(EvaluationSchedule, AFirstEvaluationOffTheFormulaIsNoticed) {
+  const auto late = review_evaluations(bert_run(3072, 190464, 175104, 15), "2.0.0");
+  ASSERT_EQ(ids_of(late), Ids{"review/evaluation/first"});
+  EXPECT_EQ(late[0].offset, 100u);
+  EXPECT_NE(late[0].text.find("after 190,464 samples, 5.03 batches late"), std::string::npos)
+      << late[0].text;
+  const auto early = review_evaluations(bert_run(3072, 0, 175104, 15), "2.0.0");
+  EXPECT_EQ(ids_of(early), Ids{});
+  EXPECT_EQ(schedule_ids(bert_run(3072, 170000, 175104, 15)), Ids{"review/evaluation/first"});
+}
+
+TEST(EvaluationSchedule, MoreEvaluationsThanTheFormulaAreNoticed) {
+  // Twice as often finds the target sooner.
+  const auto doubts = review_evaluations(bert_run(448, 150080, 75040, 40), "2.0.0");
+  ASSERT_EQ(ids_of(doubts), Ids{"review/evaluation/interval"});
+  EXPECT_NE(doubts[0].text.find("39 of 40 evaluations"), std::string::npos) << doubts[0].text;
+  EXPECT_NE(doubts[0].text.find("75,040 samples after the one before"), std::string::npos);
+}
+
+TEST(EvaluationSchedule, OneThatIsLeftOutIsNoticedAtItsLine) {
+  RunRecord run = bert_run(448, 150080, 150080, 17);
+  run.evaluations.erase(run.evaluations.begin() + 5);
+  const auto doubts = review_evaluations(run, "2.0.0");
+  ASSERT_EQ(ids_of(doubts), Ids{"review/evaluation/interval"});
+  EXPECT_EQ(doubts[0].offset, 106u);
+}
+
+TEST(EvaluationSchedule, TheOpenDivisionIsFree) {
+  RunRecord run = bert_run(448, 75000, 1000, 40);
+  run.submission["division"].text = "open";
+  EXPECT_EQ(schedule_ids(run), Ids{});
+}
+
+TEST(EvaluationSchedule, ConstantsInPlaceOfCountsAreJudgedBySamplesTrainedOn) {
+  RunRecord run = bert_run(448, 1, 0, 18);
+  EXPECT_FALSE(counts_samples(run));
+  EXPECT_EQ(schedule_ids(run), Ids{"review/evaluation/count"});
+  run.numbers["train_samples"].value = 2700096;  // 18 times 150,005
+  EXPECT_EQ(schedule_ids(run), Ids{});
+  run.evaluations.resize(15);
+  run.numbers["global_batch_size"].value = 6144;
+  run.numbers["train_samples"].value = 3379200;
+  const auto doubts = review_evaluations(run, "2.0.0");
+  ASSERT_EQ(ids_of(doubts), Ids{"review/evaluation/interval"});
+  EXPECT_NE(doubts[0].text.find("one after 225,280 each"), std::string::npos) << doubts[0].text;
+}
+
+TEST(EvaluationSchedule, TrainSamplesAreTheReferencesOrTheRuns) {
+  RunRecord run = bert_run(3072, 175104, 175104, 15);  // to 2,626,560
+  for (const double agrees : {156725653.0, 2626560.0, 2800000.0}) {
+    run.numbers["train_samples"].value = agrees;
+    EXPECT_EQ(schedule_ids(run), Ids{}) << agrees;
+  }
+  for (const double differs : {1751040.0, 3502080.0, 0.0, -1.0, 1e18}) {
+    run.numbers["train_samples"].value = differs;
+    EXPECT_EQ(schedule_ids(run), Ids{"review/data/train-samples"}) << differs;
+  }
+  run.numbers.erase("train_samples");  // which the rules say
+  EXPECT_EQ(schedule_ids(run), Ids{});
+}
+
+TEST(EvaluationSchedule, SizesOfDataAreTheReferences) {
+  RunRecord run = bert_run(3072, 175104, 175104, 15);
+  run.numbers["eval_samples"].value = 9999;
+  const auto doubts = review_evaluations(run, "2.0.0");
+  ASSERT_EQ(ids_of(doubts), Ids{"review/data/eval-samples"});
+  EXPECT_EQ(doubts[0].offset, 5u);
+  run.submission["benchmark"].text = "resnet";
+  run.numbers["train_samples"].value = 1281167;
+  run.numbers["eval_samples"].value = 50000;
+  EXPECT_EQ(schedule_ids(run), Ids{});
+  run.numbers["train_samples"].value = 1281168;
+  EXPECT_EQ(schedule_ids(run), Ids{"review/data/train-samples"});
+  // SSD was trained on other data from round 2.0 on.
+  run.submission["benchmark"].text = "ssd";
+  EXPECT_EQ(ids_of(review_evaluations(run, "1.1.0")),
+            (Ids{"review/data/train-samples", "review/data/eval-samples"}));
+  EXPECT_EQ(ids_of(review_evaluations(run, "2.0.0")), Ids{});
+}
+
+TEST(EvaluationSchedule, HoldsAgainstAnyNumbers) {
+  for (const double batch : {0.0, -1.0, 0.5, 1e18, 1e300, 1e12}) {
+    for (const double count : {0.0, -1e300, 1e300, 1e18, 1e-300}) {
+      RunRecord run = bert_run(batch, count, count, 20);
+      for (const Doubt& doubt : review_evaluations(run, "2.0.0"))
+        EXPECT_LT(doubt.text.size(), 1000u);
+    }
+  }
+  RunRecord run = bert_run(448, 150080, 150080, 17);
+  run.evaluations[3].count.reset();
+  EXPECT_EQ(schedule_ids(run), Ids{"review/evaluation/count"});
+  run.evaluations.clear();
+  EXPECT_EQ(schedule_ids(run), Ids{});
+  EXPECT_EQ(ids_of(review_evaluations(RunRecord(), "")), Ids{});
+}
+
+}  // namespace
+}  // namespace strata::compliance

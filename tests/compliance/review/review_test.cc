@@ -1,0 +1,182 @@
+// The review of logs and packages: that it changes no verdict unless asked to.
+#include "compliance/review/review.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "compliance/formats/formats.h"
+#include "compliance/package/package.h"
+#include "compliance/package/report.h"
+#include "tests/compliance/bert_log.h"
+#include "tests/compliance/review/runs.h"
+
+namespace strata::compliance {
+namespace {
+
+using ::strata::testing::BertLog;
+using ::strata::testing::TemporaryFolder;
+
+// Ten runs of Acme, the open division's, whose description says what `submitter` is.
+void write_acme(const TemporaryFolder& folder, const std::string& submitter,
+                const std::string& logged = "Acme") {
+  for (int i = 0; i < 10; ++i) {
+    BertLog log = BertLog::passing("open");
+    log.set("submission_org", "\"" + logged + "\"");
+    for (auto& event : log.events) event.time_ms += 60'000 * i;
+    folder.write("Acme/results/box/bert/result_" + std::to_string(i) + ".txt", log.text());
+  }
+  folder.write("Acme/systems/box.json",
+               "{\"division\": \"open\", \"submitter\": \"" + submitter + "\"}");
+}
+
+PackageVerdict check_acme(const TemporaryFolder& folder, bool strict = false) {
+  RuleStore rules;
+  PackageOptions options;
+  options.ruleset = "0.7.0";  // which asks for no description
+  options.strict = strict;
+  return check_package(folder.path() / "Acme", rules, options);
+}
+
+const Section& review_in(const PackageVerdict& package) {
+  const auto& sections = package.folders.at(0).sections;
+  return *std::ranges::find(sections, "Review", &Section::title);
+}
+
+LogVerdict check_log_of(const BertLog& log, bool strict) {
+  const TemporaryFolder folder;
+  RuleStore rules;
+  CheckOptions options;
+  options.ruleset = "5.0.0";
+  options.then = [&](const EventLog& events, LogVerdict& verdict) {
+    review_verdict(events, strict, verdict);
+  };
+  return check_log(folder.write("result_0.txt", log.text()), rules, options);
+}
+
+BertLog resumed() {
+  BertLog log = BertLog::passing();
+  const auto at = std::ranges::find(log.events, "eval_start", &testing::LogEvent::key);
+  log.events.insert(at, {"resumed", "12", "", at->time_ms - 750});
+  return log;
+}
+
+TEST(Review, OfALogChangesNoVerdict) {
+  const LogVerdict verdict = check_log_of(resumed(), false);
+  EXPECT_TRUE(verdict.passed());
+  EXPECT_TRUE(verdict.warnings.empty());
+  ASSERT_EQ(ids_of(verdict.review), Ids{"review/clock/resumed"});
+  EXPECT_GT(verdict.review[0].line, 20u);
+  EXPECT_NE(log_text(verdict).find("  review: line "), std::string::npos) << log_text(verdict);
+  EXPECT_TRUE(check_log_of(BertLog::passing(), true).passed());
+}
+
+TEST(Review, OfALogIsAnErrorWhereStrict) {
+  const LogVerdict verdict = check_log_of(resumed(), true);
+  EXPECT_FALSE(verdict.passed());
+  ASSERT_EQ(verdict.errors.size(), 1u);
+  EXPECT_EQ(verdict.errors[0].id, "review/clock/resumed");
+  EXPECT_GT(verdict.errors[0].log_line, 20u);
+}
+
+TEST(Review, OfAPackageChangesNoVerdict) {
+  const TemporaryFolder folder;
+  write_acme(folder, "Bolt");
+  const PackageVerdict verdict = check_acme(folder);
+  EXPECT_TRUE(verdict.passed()) << package_text(verdict);
+  const Section& review = review_in(verdict);
+  EXPECT_TRUE(review.passed());
+  ASSERT_EQ(ids_of(review.remarks), Ids{"review/system/submitter"});
+  EXPECT_EQ(review.remarks[0].path.filename(), "result_0.txt");
+  ASSERT_EQ(review.warnings.size(), 1u);
+  EXPECT_TRUE(review.warnings[0].starts_with("result_0.txt, line 4: submission_org is 'Acme'"))
+      << review.warnings[0];
+  EXPECT_NE(review.warnings[0].find("(10 of 10 logs) [review/system/submitter]"),
+            std::string::npos);
+}
+
+TEST(Review, OfAPackageIsAnErrorWhereStrict) {
+  const TemporaryFolder folder;
+  write_acme(folder, "Bolt");
+  const PackageVerdict verdict = check_acme(folder, true);
+  EXPECT_FALSE(verdict.passed());
+  EXPECT_EQ(review_in(verdict).errors.size(), 1u);
+  const TemporaryFolder clean;
+  write_acme(clean, "Acme");
+  EXPECT_TRUE(check_acme(clean, true).passed()) << package_text(check_acme(clean, true));
+}
+
+TEST(Review, FindsRunsBesideThoseSubmitted) {
+  const TemporaryFolder folder;
+  write_acme(folder, "Acme");
+  for (int i = 0; i < 6; ++i) {
+    BertLog log = BertLog::passing("open");
+    for (auto& event : log.events) event.time_ms += 60'000 * (20 + i);
+    log.at("run_stop").time_ms += 20'000;  // slower
+    folder.write("Acme/results/box/bert/all/result_" + std::to_string(i) + ".txt", log.text());
+  }
+  EXPECT_EQ(ids_of(review_in(check_acme(folder)).remarks), Ids{"review/runs/window"});
+}
+
+TEST(Review, ARunInTwoFoldersIsNoticed) {
+  const TemporaryFolder folder;
+  write_acme(folder, "Acme");
+  BertLog log = BertLog::passing("open");
+  folder.write("Acme/results/other/bert/result_0.txt",
+               log.set("submission_org", "\"Acme\"").text());
+  const PackageVerdict verdict = check_acme(folder);
+  ASSERT_EQ(verdict.folders.size(), 2u);
+  EXPECT_EQ(ids_of(verdict.folders[1].logs.at(0).review), Ids{"review/runs/same-run"});
+}
+
+TEST(Review, IsInEveryFormat) {
+  const TemporaryFolder folder;
+  write_acme(folder, "Bolt");
+  for (const bool strict : {false, true}) {
+    const auto cases = cases_of(std::vector{check_acme(folder, strict)});
+    const std::string level = strict ? "error" : "warning";
+    const auto results = nlohmann::json::parse(sarif(cases))["runs"][0]["results"];
+    ASSERT_EQ(results.size(), 1u) << results;
+    EXPECT_EQ(results[0]["ruleId"], "review/system/submitter");
+    EXPECT_EQ(results[0]["level"], level);
+    const auto place = results[0]["locations"][0]["physicalLocation"];
+    EXPECT_TRUE(place["artifactLocation"]["uri"].get<std::string>().ends_with("bert/result_0.txt"));
+    EXPECT_EQ(place["region"]["startLine"], 4);
+    EXPECT_NE(github(cases).find("bert/result_0.txt,line=4,title=review/system/submitter::"),
+              std::string::npos)
+        << github(cases);
+    EXPECT_NE(junit(cases).find("result_0.txt: line 4: submission_org"), std::string::npos)
+        << junit(cases);
+  }
+  const auto json = nlohmann::json::parse(package_json({check_acme(folder)}));
+  const auto sections = json["packages"][0]["folders"][0]["sections"];
+  EXPECT_EQ(sections.back()["remarks"][0]["id"], "review/system/submitter");
+  EXPECT_EQ(sections.back()["remarks"][0]["line"], 4);
+  EXPECT_NE(round_text({check_acme(folder)})
+                .find("1 folder: review/system/submitter, first in "
+                      "Acme/box/bert"),
+            std::string::npos);
+}
+
+TEST(Review, PrintsNoControlCharactersOfALog) {
+  const TemporaryFolder folder;
+  write_acme(folder, "Bolt", "\\u001b[2J\\n::error::x" + std::string(1 << 18, 'a'));
+  const std::string text = package_text(check_acme(folder));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_NE(text.find("?[2J?::error::x"), std::string::npos) << text.substr(0, 3000);
+  EXPECT_LT(text.size(), 20'000u);
+}
+
+TEST(Review, MergesWhatLogsHaveInCommon) {
+  const Remark one{"a", "text", "result_0.txt", 1}, two{"b", "other", "result_1.txt", 2};
+  const auto merged = merge_remarks({{one, one}, {two, one}, {}});
+  ASSERT_EQ(ids_of(merged), (Ids{"a", "b"}));
+  EXPECT_EQ(merged[0].text, "text (2 of 3 logs)");
+  EXPECT_EQ(merged[1].text, "other (1 of 3 logs)");
+  EXPECT_EQ(merge_remarks({{one}})[0].text, "text");
+  EXPECT_TRUE(merge_remarks({}).empty());
+}
+
+}  // namespace
+}  // namespace strata::compliance

@@ -1,0 +1,215 @@
+// Which of the runs were submitted.
+#include "compliance/review/run_windows.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/compliance/review/runs.h"
+
+namespace strata::compliance {
+namespace {
+
+// Runs one after another, a minute between them, numbered from `first`.
+std::vector<RunRecord> series(const std::vector<double>& minutes, int first = 0, double start = 0) {
+  std::vector<RunRecord> runs;
+  for (const double one : minutes) {
+    runs.push_back(run_of(first++, start, std::fabs(one), one > 0));  // below 0: failed
+    start += std::fabs(one) + 1;
+  }
+  return runs;
+}
+
+Ids runs_ids(const std::vector<RunRecord>& runs, size_t wanted = 5,
+             const std::vector<RunRecord>& others = {}) {
+  return ids_of(review_runs(runs, others, wanted, 1).remarks);
+}
+
+TEST(RunWindows, AScoreDropsTheFastestAndTheSlowest) {
+  EXPECT_EQ(window_score(std::vector<double>{5, 1, 3, 2, 100}, 1), 10.0 / 3);
+  const double failed = HUGE_VAL;
+  EXPECT_EQ(window_score(std::vector<double>{5, 1, 3, 2, failed}, 1), 10.0 / 3);
+  EXPECT_EQ(window_score(std::vector<double>{failed, 1, 3, 2, failed}, 1), HUGE_VAL);
+  EXPECT_EQ(window_score(std::vector<double>{1, 2}, 1), HUGE_VAL);
+  EXPECT_EQ(window_score({}, 0), HUGE_VAL);
+}
+
+// The example of the rules: 10 runs, of which 5 consecutive ones are submitted, in 6 windows.
+TEST(RunWindows, AreConsecutiveByTheTimeOfLaunch) {
+  std::vector<RunRecord> runs = series({10, 11, 12, 13, 14, 15, 16, 17, 18, 19});
+  std::ranges::reverse(runs);
+  const RunWindows windows = score_windows(runs, 5, 1);
+  ASSERT_EQ(windows.scores.size(), 6u);
+  EXPECT_EQ(windows.order.front(), 9u);
+  for (size_t i = 0; i < 6; ++i)
+    EXPECT_NEAR(windows.scores[i], (12 + static_cast<double>(i)) * kMinute, 1e-3);
+  EXPECT_NEAR(windows.median, 14.5 * kMinute, 1e-3);
+  EXPECT_TRUE(windows.closest == 2 || windows.closest == 3);
+}
+
+TEST(RunWindows, ThatFailCountAsInfinite) {
+  const RunWindows windows = score_windows(series({10, -1, -1, 10, 10, 10, 10}), 5, 1);
+  ASSERT_EQ(windows.scores.size(), 3u);
+  EXPECT_EQ(windows.scores[0], HUGE_VAL);
+  EXPECT_EQ(windows.median, HUGE_VAL);
+  EXPECT_EQ(windows.closest, 0u);
+}
+
+TEST(RunWindows, NeedEnoughRuns) {
+  EXPECT_TRUE(score_windows(series({1, 2}), 5, 1).scores.empty());
+  EXPECT_TRUE(score_windows(series({1, 2}), 0, 1).scores.empty());
+  EXPECT_TRUE(score_windows({}, 5, 1).scores.empty());
+  EXPECT_EQ(chance_of_score(series({1, 2}), 5, 1, 3), 0);
+}
+
+TEST(RunWindows, TheFastestOfManyIsNoticed) {
+  // Fast runs first, which are the submitted ones.
+  const auto runs = series({10, 10, 10, 10, 10, 20, 20, 20, 20, 20, 20, 20});
+  const RunsReview reviewed = review_runs(runs, {}, 5, 1);
+  ASSERT_EQ(ids_of(reviewed.remarks), Ids{"review/runs/window"});
+  const std::string& text = reviewed.remarks[0].text;
+  EXPECT_NE(text.find("5 of 12 runs score 10 min; the median of 8 windows is 20 min, 1 score as "
+                      "little or less"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("closest to the median are result_4 to result_8"), std::string::npos) << text;
+}
+
+TEST(RunWindows, TheMedianOfManyIsNot) {
+  const auto runs = series({15, 15, 15, 15, 15, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20});
+  EXPECT_EQ(runs_ids(runs), Ids{});
+  EXPECT_EQ(review_runs(runs, {}, 5, 1).notes.size(), 1u);
+  // Nor is a slow one: nobody gains.
+  auto slow = series({30, 30, 30, 30, 30, 10, 10, 10, 10, 10, 20, 20, 20, 20, 20});
+  EXPECT_EQ(runs_ids(slow), Ids{});
+}
+
+TEST(RunWindows, RunsBesideTheFolderCount) {
+  const auto submitted = series({10, 10, 10, 10, 10}, 0, 1000);
+  const auto others = series({20, 20, 20, 20, 20, 20, 20, 20}, 5, 0);
+  EXPECT_EQ(runs_ids(submitted, 5, others), Ids{"review/runs/window"});
+  EXPECT_EQ(runs_ids(submitted, 5, {}), Ids{});
+  EXPECT_EQ(runs_ids(submitted, 0, others), Ids{});
+}
+
+TEST(RunWindows, RunsPickedOutAreNotConsecutive) {
+  std::vector<RunRecord> picked, others;
+  auto all = series({10, 20, 10, 20, 10, 20, 10, 20, 10, 20});
+  for (size_t i = 0; i < all.size(); ++i) (i % 2 == 0 ? picked : others).push_back(all[i]);
+  for (size_t i = 0; i < picked.size(); ++i)
+    picked[i].path = "bert/result_" + std::to_string(i) + ".txt";
+  const Ids ids = runs_ids(picked, 5, others);
+  EXPECT_EQ(std::ranges::count(ids, "review/runs/not-consecutive"), 1) << ids.size();
+  EXPECT_EQ(std::ranges::count(ids, "review/runs/window"), 1);
+}
+
+// All of 12 choose 5 choices, counted.
+TEST(RunWindows, ChanceIsThatOfChoicesAtRandom) {
+  const std::vector<double> minutes = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
+  const double score = 13 * kMinute;
+  int as_fast = 0, all = 0;
+  for (unsigned chosen = 0; chosen < 1u << 12; ++chosen) {
+    std::vector<double> times;
+    for (size_t i = 0; i < 12; ++i) {
+      if ((chosen >> i & 1) != 0) times.push_back(minutes[i] * kMinute);
+    }
+    if (times.size() != 5) continue;
+    ++all;
+    as_fast += window_score(times, 1) <= score + 1e-6;
+  }
+  ASSERT_EQ(all, 792);
+  EXPECT_NEAR(chance_of_score(series(minutes), 5, 1, score + 1e-3),
+              static_cast<double>(as_fast) / all, 0.01);
+}
+
+TEST(RunWindows, NumbersCountFromZeroOrOneWithoutHoles) {
+  EXPECT_EQ(runs_ids(series({5, 5, 5, 5, 5}, 0)), Ids{});
+  EXPECT_EQ(runs_ids(series({5, 5, 5, 5, 5}, 1)), Ids{});
+  const auto later = review_runs(series({5, 5, 5, 5, 5}, 31), {}, 5, 1).remarks;
+  ASSERT_EQ(ids_of(later), Ids{"review/runs/numbering"});
+  EXPECT_NE(later[0].text.find("31, 32, 33, 34, 35, not from 0 or 1 on"), std::string::npos);
+  auto holes = series({5, 5, 5, 5, 5});
+  holes[4].path = "bert/result_12.txt";
+  EXPECT_EQ(runs_ids(holes), Ids{"review/runs/numbering"});
+  holes[4].path = "bert/result_18446744073709551615.txt";
+  EXPECT_EQ(runs_ids(holes), Ids{"review/runs/numbering"});
+  // Names of another kind have no order.
+  for (const char* name : {"bert/result_220520100725096152634_1.txt", "bert/result_.txt",
+                           "bert/result_99999999999999999999.txt"}) {
+    holes[4].path = name;
+    EXPECT_EQ(runs_ids(holes), Ids{}) << name;
+  }
+}
+
+TEST(RunWindows, ASameRunTwiceIsNoticed) {
+  auto runs = series({5, 6, 7});
+  RunRecord again = runs[1];
+  again.path = "bert/result_9.txt";
+  EXPECT_EQ(ids_of(find_same_runs({&runs[0], &runs[1], &runs[2]})), Ids{});
+  const auto remarks = find_same_runs({&runs[0], &runs[1], &runs[2], &again});
+  ASSERT_EQ(ids_of(remarks), Ids{"review/runs/same-run"});
+  EXPECT_EQ(remarks[0].path, "bert/result_9.txt");
+  EXPECT_NE(remarks[0].text.find("same run as result_1.txt"), std::string::npos);
+  again.path = "other/result_1.txt";
+  EXPECT_NE(find_same_runs({&runs[1], &again})[0].text.find("bert/result_1.txt"),
+            std::string::npos);
+  // Of runs that have no times nothing is known.
+  RunRecord nothing;
+  EXPECT_EQ(ids_of(find_same_runs({&nothing, &nothing})), Ids{});
+}
+
+TEST(RunWindows, RunsAtOnceAreANote) {
+  std::vector<RunRecord> runs;
+  for (int i = 0; i < 5; ++i) runs.push_back(run_of(i, i, 2.5));
+  const RunsReview reviewed = review_runs(runs, {}, 5, 1);
+  EXPECT_EQ(ids_of(reviewed.remarks), Ids{});
+  ASSERT_EQ(reviewed.notes.size(), 1u);
+  EXPECT_NE(reviewed.notes[0].find("up to 3 runs"), std::string::npos) << reviewed.notes[0];
+  // One that starts when another ends does not overlap it.
+  EXPECT_TRUE(review_runs({run_of(0, 0, 5), run_of(1, 5, 5)}, {}, 2, 0).notes.empty());
+}
+
+TEST(RunWindows, AHoleInASeriesIsNoticed) {
+  auto runs = series({10, 10, 10});
+  for (RunRecord& run : series({10, 10, 10}, 3, 33 + 25)) runs.push_back(run);
+  const auto remarks = review_runs(runs, {}, 6, 1).remarks;
+  ASSERT_EQ(ids_of(remarks), Ids{"review/runs/gap"});
+  EXPECT_EQ(remarks[0].path, "bert/result_3.txt");
+  EXPECT_NE(
+      remarks[0].text.find("result_3 follows result_2 after 26 min, where the median pause is "
+                           "1 min: time for 2 more runs"),
+      std::string::npos)
+      << remarks[0].text;
+}
+
+TEST(RunWindows, AHoleThatNoRunFitsInIsNone) {
+  auto runs = series({10, 10, 10});
+  for (RunRecord& run : series({10, 10, 10}, 3, 33 + 9)) runs.push_back(run);
+  EXPECT_EQ(runs_ids(runs, 6), Ids{});
+}
+
+TEST(RunWindows, RunsFarApartHaveNoHoles) {
+  std::vector<RunRecord> runs;
+  for (int i = 0; i < 6; ++i) runs.push_back(run_of(i, 100 * i * i, 10));
+  EXPECT_EQ(runs_ids(runs, 6), Ids{});
+}
+
+TEST(RunWindows, HoldAgainstAnyTimes) {
+  EXPECT_EQ(runs_ids({}), Ids{});
+  for (const double time : {0.0, -1e15, 1e15}) {
+    auto runs = series({5, 5, 5, 5, 5, 5, 5});
+    runs[1].run_start->time_ms = time;
+    runs_ids(runs);
+    runs[2].run_stop->time_ms = time;
+    runs[3].init_start = Moment{time, 0};
+    runs[4].run_start.reset();
+    runs[5].run_stop.reset();
+    runs_ids(runs);
+    runs_ids(runs, 7);
+    runs_ids(runs, 1000000000000);
+  }
+}
+
+}  // namespace
+}  // namespace strata::compliance
