@@ -36,13 +36,11 @@ std::optional<double> number_of(std::string_view json) {
 
 std::string text_of(std::string_view json) {
   if (json.size() < 2 || json.front() != '"') return std::string(json.substr(0, kMostTextBytes));
-  // An escape that the cut breaks is left out.
   json = json.substr(1, json.size() - 2);
-  if (json.size() > kMostTextBytes) {
-    json = json.substr(0, kMostTextBytes);
-    json = json.substr(0, std::min(json.find('\\'), json.size()));
-  }
-  return mllog::decode_json_string(json);
+  if (json.size() <= kMostTextBytes) return mllog::decode_json_string(json);
+  size_t end = 0;  // of whole characters and escapes
+  while (end < kMostTextBytes) end += json[end] != '\\' ? 1 : json[end + 1] == 'u' ? 6 : 2;
+  return mllog::decode_json_string(json.substr(0, end));
 }
 
 class RecordReader {

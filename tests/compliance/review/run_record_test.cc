@@ -53,7 +53,7 @@ TEST(RunRecord, TakesTheEarliestStartAndTheLastStop) {
 TEST(RunRecord, SortsEvaluationsByTime) {
   BertLog log = BertLog::passing();
   log.append({"eval_accuracy", "0.5", R"("samples_count": 7)", log.at("eval_start").time_ms});
-  log.append({"eval_error", "0.5", R"("step_num": 9.5)"});
+  log.append({"eval_error", "0.5", R"("step_num": 9.5)", log.at("run_stop").time_ms});
   const RunRecord record = record_of(log.text());
   ASSERT_EQ(record.evaluations.size(), 3u);
   EXPECT_EQ(record.evaluations[0].count, 7);
@@ -84,12 +84,13 @@ TEST(RunRecord, PassesOverWhatIsNoNumberAndNoTime) {
 TEST(RunRecord, CutsTextsOfAMegabyte) {
   BertLog log = BertLog::passing();
   log.set("submission_org", "\"" + std::string(1 << 20, 'a') + "\"");
+  // Escapes are not cut.
   log.set("submission_platform",
-          "\"" + std::string(150, 'b') + "\\u00e9" + std::string(1 << 20, 'b') + "\"");
+          "\"" + std::string(198, 'b') + "\\u00e9" + std::string(1 << 20, 'b') + "\"");
   log.set("submission_status", "[" + std::string(1000, '1') + "]");
   const RunRecord record = record_of(log.text());
   EXPECT_EQ(record.said("org").size(), 200u);
-  EXPECT_EQ(record.said("platform"), std::string(150, 'b'));
+  EXPECT_EQ(record.said("platform"), std::string(198, 'b') + "\u00e9");
   EXPECT_EQ(record.said("status").size(), 200u);
 }
 
