@@ -54,6 +54,21 @@ TEST_F(Tools, OnlyWhatFailsFails) {
   EXPECT_EQ(strata({"check", "log", path("Acme/results/other")}).exit_code, 1);
 }
 
+// A run that was resumed breaks no rule; --strict fails it.
+TEST_F(Tools, WhatTheReviewFindsFailsOnlyWhereStrict) {
+  BertLog log = BertLog::passing();
+  log.append({"resumed", "12", ""});
+  std::swap(log.events.back(), *(log.events.end() - 2));
+  const std::string resumed = write_run("resumed", 0, log);
+  const ProcessResult lenient = strata({"check", "log", resumed});
+  EXPECT_EQ(lenient.exit_code, 0) << lenient.out;
+  EXPECT_NE(lenient.out.find("[review/clock/resumed]"), std::string::npos) << lenient.out;
+  const ProcessResult strict = strata({"check", "log", resumed, "--strict", "--github"});
+  EXPECT_EQ(strict.exit_code, 1) << strict.out;
+  EXPECT_NE(strict.out.find("::error file="), std::string::npos) << strict.out;
+  EXPECT_EQ(strata({"check", "log", path("Acme/results/good"), "--strict"}).exit_code, 0);
+}
+
 TEST_F(Tools, PartsThatCannotBeReadLeaveTheOthers) {
   folder_.write("Acme/results/large/bert/result_0.txt", "");
   fs::resize_file(path("Acme/results/large/bert/result_0.txt"), uint64_t{1} << 40);
