@@ -179,6 +179,16 @@ std::vector<Doubt> review_clock(const RunRecord& record) {
                                   resumption.step, duration_text(resumption.silent_ms)),
                       resumption.offset});
   }
+  if (record.restarts > 0) {
+    doubts.push_back(
+        {"review/clock/restarted",
+         fmt::format(
+             "this block starts again {} after it started, without block_stop{}: did the run "
+             "go on from a checkpoint?",
+             duration_text(record.restarted.time_ms),
+             record.restarts > 1 ? fmt::format(" ({} such starts)", record.restarts) : ""),
+         record.restarted.offset});
+  }
   review_order(record, doubts);
   review_steps_back(record, doubts);
   if (!record.run_start || !record.run_stop ||

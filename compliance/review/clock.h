@@ -9,6 +9,8 @@ namespace strata::compliance {
 
 // Ids
 // - review/clock/resumed: Strata's log says that the run was interrupted and went on.
+// - review/clock/restarted: a block starts again, a second or more after it started, and did not
+//   stop in between.
 // - review/clock/pause: the time from one evaluation to the next, or from the last to run_stop, is
 //   more than 2.5 times the median's, for the same progress (epoch_num), and a hundredth of the
 //   run at least. Judged from five such times on. The clock may not be paused.

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
+#include "compliance/checks/evaluation_interval.h"
 #include "compliance/checks/rounds.h"
-#include "compliance/review/evaluation_schedule.h"
 
 namespace strata::compliance {
 namespace {
@@ -82,9 +83,9 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
       texts.push_back(describe_missing_point(folder, *points) + also);
     return texts;
   }
-  const bool no_samples =
-      folder.benchmark == "bert" &&
-      std::ranges::none_of(runs, [](const RunRecord& run) { return counts_samples(run); });
+  constexpr double kFewestSamples = 1000;  // no evaluation interval is as short
+  const bool bert = folder.benchmark == "bert";
+  const bool no_samples = bert && *verdict.submission_mean < kFewestSamples;
   if (no_samples) {
     texts.push_back(
         "no headroom can be said: epoch_num of the evaluations does not count samples, so that "
@@ -93,7 +94,13 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
     return texts;
   }
   const size_t counted = counted_runs(folder);
-  const auto distance = evaluation_distance(runs);
+  auto distance = evaluation_distance(runs);
+  constexpr double kLargestBatch = 1e12;
+  if (!distance && bert && folder.batch_size && *folder.batch_size >= 1 &&
+      *folder.batch_size <= kLargestBatch) {
+    distance =
+        static_cast<double>(mlperf_evaluation_interval(static_cast<int64_t>(*folder.batch_size)));
+  }
   const auto headroom = headroom_of(verdict, counted, distance);
   if (!headroom) return texts;
   if (verdict.passed) {

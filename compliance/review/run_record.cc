@@ -72,6 +72,10 @@ class RecordReader {
       record_.run_stop = now;
       const auto status = mllog::find_field(event.metadata, "status");
       record_.success = status && *status == "\"success\"";
+    } else if (key == "block_start") {
+      read_block(event, now);
+    } else if (key == "block_stop") {
+      open_block_.reset();
     } else if (key == "resumed") {
       constexpr size_t kMostResumptions = 100;
       if (record_.resumptions.size() < kMostResumptions) {
@@ -94,6 +98,17 @@ class RecordReader {
     latest_ = latest_ ? std::max(*latest_, now.time_ms) : now.time_ms;
   }
 
+  void read_block(const Event& event, const Moment& now) {
+    constexpr double kApartMs = 1000;  // processes log the same block at almost the same time
+    const auto field = mllog::find_field(event.metadata, "first_epoch_num");
+    const std::string number(field.value_or("").substr(0, kMostTextBytes));
+    if (open_block_ && open_block_->number == number &&
+        now.time_ms - open_block_->time_ms >= kApartMs && ++record_.restarts == 1) {
+      record_.restarted = {now.time_ms - open_block_->time_ms, event.offset};
+    }
+    open_block_ = Block{number, now.time_ms};
+  }
+
   void read_submission(const Event& event) {
     constexpr size_t kMostKeys = 100;
     if (record_.submission.size() >= kMostKeys) return;
@@ -114,8 +129,14 @@ class RecordReader {
     record_.evaluations.push_back(evaluation);
   }
 
+  struct Block {
+    std::string number;
+    double time_ms;
+  };
+
   RunRecord& record_;
   std::optional<double> before_, latest_;
+  std::optional<Block> open_block_;
 };
 
 }  // namespace

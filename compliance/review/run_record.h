@@ -53,6 +53,10 @@ struct RunRecord {
   std::optional<Moment> init_start, init_stop, run_start, run_stop;
   bool success = false;  // the last run_stop says so
   std::vector<Resumption> resumptions;
+  // Blocks that start again, a second or more after they did, and did not stop in between: the
+  // first, by its offset and the time since it started; and how many.
+  Moment restarted;
+  size_t restarts = 0;
   // The longest time without any event from run_start to run_stop, up to the event at `offset`.
   Moment silence;
   std::string problem;  // why the log could not be read to its end

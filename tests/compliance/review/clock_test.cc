@@ -89,6 +89,18 @@ TEST(Clock, AResumedRunIsNoticed) {
   EXPECT_EQ(doubts[0].offset, 77u);
 }
 
+TEST(Clock, ABlockThatStartsAgainIsNoticed) {
+  RunRecord run = steady_run();
+  run.restarts = 2;
+  run.restarted = {2600e3, 55};
+  const auto doubts = review_clock(run);
+  ASSERT_EQ(ids_of(doubts), Ids{"review/clock/restarted"});
+  EXPECT_EQ(doubts[0].offset, 55u);
+  EXPECT_NE(doubts[0].text.find("again 43.3 min after it started, without block_stop (2 such"),
+            std::string::npos)
+      << doubts[0].text;
+}
+
 TEST(Clock, CountsThatFallAreNoticed) {
   RunRecord run = steady_run();
   run.evaluations[6].count = 300000;

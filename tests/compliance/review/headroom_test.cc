@@ -94,6 +94,19 @@ TEST(Headroom, WhereCountsAreConstantsThereIsNone) {
   EXPECT_EQ(texts[0].find("nearest"), std::string::npos) << texts[0];
 }
 
+// Convergence may be judged by train_samples where evaluations count nothing.
+TEST(Headroom, WithoutCountsGoesByBertsFormula) {
+  const std::vector<RunRecord> constants(10, evaluated({1, 1, 1}));
+  const auto texts =
+      describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), constants, nullptr, "");
+  ASSERT_EQ(texts.size(), 1u);
+  EXPECT_NE(texts[0].find("converges 1 evaluations (of 150,000 each) later"), std::string::npos)
+      << texts[0];
+  EXPECT_TRUE(
+      describe_headroom(rcp_of(2500000, 2350000), convergence_of(1e18), constants, nullptr, "")
+          .empty());
+}
+
 TEST(Headroom, AMissingPointNamesItsNeighbours) {
   const auto points = load_reference_points("", "training", "2.0.0", "bert");
   ASSERT_TRUE(points);

@@ -61,6 +61,23 @@ TEST(RunRecord, SortsEvaluationsByTime) {
   EXPECT_EQ(record.evaluations[2].count, 9.5);
 }
 
+TEST(RunRecord, NoticesBlocksThatStartAgain) {
+  const auto restarts = [](const std::string& first, double later_ms, bool stopped) {
+    BertLog log = BertLog::passing();
+    const auto at = std::ranges::find(log.events, "epoch_start", &LogEvent::key);
+    const double time = log.at("block_start").time_ms + later_ms;
+    auto place = log.events.insert(at, {"block_start", "null", first, time});
+    if (stopped) log.events.insert(place, {"block_stop", "null", "", time});
+    return record_of(log.text()).restarts;
+  };
+  const std::string same = R"("first_epoch_num": 1, "epoch_count": 1)";
+  EXPECT_EQ(restarts(same, 5000, false), 1u);
+  EXPECT_EQ(restarts(same, 5000, true), 0u);
+  EXPECT_EQ(restarts(same, 500, false), 0u);  // another process
+  EXPECT_EQ(restarts(R"("first_epoch_num": 2)", 5000, false), 0u);
+  EXPECT_EQ(record_of(BertLog::passing().text()).restarts, 0u);
+}
+
 TEST(RunRecord, PassesOverWhatIsNoNumberAndNoTime) {
   for (const char* value : {"1e999", "-Infinity", "NaN", "\"many\"", "[1, 2]", "{}", "null", "true",
                             "\"\"", "[]", "--3"}) {
