@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "compliance/checks/evaluation_interval.h"
 #include "compliance/checks/rounds.h"
@@ -27,6 +28,76 @@ constexpr ReferenceData kReferenceData[] = {
     {"resnet", "4.0.0", 1'281'167, 50'000}, {"rnnt", "3.1.0", 0, 2703},
     {"ssd", "1.1.0", 117'266, 5000},        {"unet3d", "4.0.0", 168, 42},
 };
+
+// Epochs up to the first evaluation, and from one to the next. Counts begin at 0 or 1.
+struct EpochSchedule {
+  double first;
+  double distance;
+  double samples = 0;  // of an epoch, where the batch size decides; the first must then be exact
+};
+
+std::optional<EpochSchedule> epoch_schedule(const RunRecord& record, std::string_view benchmark,
+                                            std::string_view ruleset) {
+  const auto within = [&](std::string_view first, std::string_view last) {
+    return compare_versions(ruleset, first) >= 0 && compare_versions(ruleset, last) <= 0;
+  };
+  if (benchmark == "resnet" && within("1.1.0", "4.0.0")) return EpochSchedule{4, 4};
+  if (benchmark == "ssd" && within("1.1.0", "1.1.0")) return EpochSchedule{5, 5};
+  if (benchmark == "ssd" && within("2.0.0", "5.1.0")) return EpochSchedule{1, 1};
+  if ((benchmark == "maskrcnn" || benchmark == "rnnt") && within("1.1.0", "3.1.0"))
+    return EpochSchedule{1, 1};
+  const auto batch = record.number("global_batch_size");
+  if (benchmark == "unet3d" && within("1.1.0", "4.0.0") && batch && *batch >= 1 &&
+      *batch <= kLargestBatch) {
+    constexpr double kCases = 168, kFirst = 1000, kEvery = 20;
+    const double samples =
+        std::ceil(kCases / *batch) * *batch;  // of an epoch, the last batch padded
+    return EpochSchedule{std::ceil(kFirst * kCases / samples), std::ceil(kEvery * kCases / samples),
+                         samples};
+  }
+  return std::nullopt;
+}
+
+void review_epochs(const RunRecord& record, const EpochSchedule& schedule,
+                   std::vector<Doubt>& doubts) {
+  const auto& evaluations = record.evaluations;
+  for (const Evaluation& evaluation : evaluations) {
+    if (!evaluation.count) return;
+  }
+  const double first = *evaluations.front().count;
+  // An epoch less where counts begin at 0.
+  if (first > schedule.first || (schedule.samples > 0 && first < schedule.first - 1)) {
+    doubts.push_back(
+        {"review/evaluation/first",
+         fmt::format("the first evaluation is after {} epochs; the round's rules ask "
+                     "for one after {}{}",
+                     count_text(first), count_text(schedule.first),
+                     schedule.samples > 0
+                         ? fmt::format(", since an epoch has {} samples in whole batches",
+                                       count_text(schedule.samples))
+                         : " at most"),
+         evaluations.front().offset});
+  }
+  size_t off_schedule = 0;
+  const Evaluation* worst = nullptr;
+  double worst_distance = 0;
+  for (size_t i = 1; i < evaluations.size(); ++i) {
+    const double distance = *evaluations[i].count - *evaluations[i - 1].count;
+    if (distance == 0 || distance == schedule.distance) continue;
+    ++off_schedule;
+    if (worst != nullptr) continue;
+    worst = &evaluations[i];
+    worst_distance = distance;
+  }
+  if (worst == nullptr) return;
+  doubts.push_back(
+      {"review/evaluation/interval",
+       fmt::format("{} of {} evaluations are not {} epoch{} after the one before, as the round's "
+                   "rules ask; this one is {} after it",
+                   off_schedule, evaluations.size(), count_text(schedule.distance),
+                   schedule.distance == 1 ? "" : "s", count_text(worst_distance)),
+       worst->offset});
+}
 
 const ReferenceData* reference_data(std::string_view benchmark, std::string_view ruleset) {
   for (const ReferenceData& data : kReferenceData) {
@@ -177,6 +248,10 @@ std::vector<Doubt> review_evaluations(const RunRecord& record, std::string_view 
   std::vector<Doubt> doubts;
   if (record.said("division") != "closed") return doubts;
   const std::string_view benchmark = record.said("benchmark");
+  if (const auto schedule = epoch_schedule(record, benchmark, ruleset);
+      schedule && !record.evaluations.empty()) {
+    review_epochs(record, *schedule, doubts);
+  }
   const ReferenceData* data = reference_data(benchmark, ruleset);
   if (data == nullptr) return doubts;
   compare_size(record, "train_samples", "train-samples", data->train_samples, doubts);

@@ -10,9 +10,12 @@
 namespace strata::compliance {
 
 // Of closed-division logs; the open division is free. Ids
-// - review/evaluation/first, review/evaluation/interval: BERT's evaluations against
-//   mlperf_evaluation_interval. Runs stop at whole batches, so each may come up to one batch
-//   early or late, which makes two of the distance of two; sample 0 may be evaluated or not.
+// - review/evaluation/first, review/evaluation/interval: evaluations against the schedule of the
+//   training rules (rounds 1.1 to the benchmark's last): every 4 epochs of resnet, one of maskrcnn
+//   and rnnt, 5 of ssd (from round 2.0 on one); unet3d's from 1000 epochs on every 20, of 168
+//   samples, which batches round up; BERT's against mlperf_evaluation_interval, all rounds. Runs
+//   stop at whole batches, so each may come up to one batch early or late, which makes two of the
+//   distance of two; sample 0 may be evaluated or not.
 // - review/evaluation/count: BERT's evaluations do not say after how many samples they are.
 // - review/data/train-samples, review/data/eval-samples: the size of the reference's data. For
 //   BERT train_samples may also be the samples that the run trained on (training rules, section on

@@ -98,6 +98,59 @@ TEST(EvaluationSchedule, TrainSamplesAreTheReferencesOrTheRuns) {
   EXPECT_EQ(schedule_ids(run), Ids{});
 }
 
+// Of a benchmark that counts epochs.
+RunRecord run_in_epochs(const std::string& benchmark, std::vector<double> counts,
+                        double batch = 56) {
+  RunRecord run = bert_run(batch, 0, 0, 0);
+  run.submission["benchmark"].text = benchmark;
+  run.numbers.erase("train_samples");
+  run.numbers.erase("eval_samples");
+  for (const double count : counts)
+    run.evaluations.push_back(
+        {kDay0 + count, count, count > 0 && count < 1e6 ? static_cast<uint64_t>(count) : 0});
+  return run;
+}
+
+TEST(EvaluationSchedule, InEpochsIsThatOfTheRules) {
+  for (const double offset : {0, 1, 2, 3, 4})
+    EXPECT_EQ(schedule_ids(run_in_epochs("resnet", {offset, offset + 4, offset + 8})), Ids{});
+  EXPECT_EQ(schedule_ids(run_in_epochs("maskrcnn", {1, 2, 2, 3})), Ids{});  // one logged twice
+  EXPECT_EQ(schedule_ids(run_in_epochs("ssd", {1, 2, 3})), Ids{});
+  EXPECT_EQ(ids_of(review_evaluations(run_in_epochs("ssd", {5, 10, 15}), "1.1.0")), Ids{});
+  EXPECT_EQ(schedule_ids(run_in_epochs("unet3d", {1000, 1020, 1040})), Ids{});
+  // 4 batches of 48 are 192 samples an epoch.
+  EXPECT_EQ(schedule_ids(run_in_epochs("unet3d", {875, 893, 911}, 48)), Ids{});
+}
+
+TEST(EvaluationSchedule, InEpochsOffTheRulesIsNoticed) {
+  const Ids both = {"review/evaluation/first", "review/evaluation/interval"};
+  EXPECT_EQ(schedule_ids(run_in_epochs("resnet", {5, 9, 13})), Ids{"review/evaluation/first"});
+  const auto often = review_evaluations(run_in_epochs("resnet", {3, 7, 8, 9}), "2.0.0");
+  ASSERT_EQ(ids_of(often), Ids{"review/evaluation/interval"});
+  EXPECT_EQ(often[0].offset, 8u);
+  EXPECT_NE(often[0].text.find("2 of 4 evaluations are not 4 epochs after"), std::string::npos)
+      << often[0].text;
+  EXPECT_EQ(schedule_ids(run_in_epochs("ssd", {5, 10, 15})), both);
+  EXPECT_EQ(ids_of(review_evaluations(run_in_epochs("ssd", {1, 2, 3}), "1.1.0")),
+            Ids{"review/evaluation/interval"});
+  EXPECT_EQ(schedule_ids(run_in_epochs("unet3d", {1000, 1020}, 48)), both);
+  EXPECT_EQ(schedule_ids(run_in_epochs("unet3d", {500, 510})), both);
+  RunRecord open = run_in_epochs("resnet", {7, 8});
+  open.submission["division"].text = "open";
+  EXPECT_EQ(schedule_ids(open), Ids{});
+}
+
+TEST(EvaluationSchedule, InEpochsHoldsAgainstAnyNumbers) {
+  for (const double batch : {0.0, -1.0, 0.5, 1e18, 1e300, 1e12, 1e-300}) {
+    for (const double count : {0.0, -1e300, 1e300, 1e-300})
+      schedule_ids(run_in_epochs("unet3d", {count, 2 * count, -count}, batch));
+  }
+  RunRecord run = run_in_epochs("rnnt", {1, 5});
+  run.evaluations[1].count.reset();
+  EXPECT_EQ(schedule_ids(run), Ids{});
+  EXPECT_EQ(schedule_ids(run_in_epochs("rnnt", {})), Ids{});
+}
+
 TEST(EvaluationSchedule, SizesOfDataAreTheReferences) {
   RunRecord run = bert_run(3072, 175104, 175104, 15);
   run.numbers["eval_samples"].value = 9999;
@@ -105,11 +158,13 @@ TEST(EvaluationSchedule, SizesOfDataAreTheReferences) {
   ASSERT_EQ(ids_of(doubts), Ids{"review/data/eval-samples"});
   EXPECT_EQ(doubts[0].offset, 5u);
   run.submission["benchmark"].text = "resnet";
+  run.evaluations.clear();
   run.numbers["train_samples"].value = 1281167;
   run.numbers["eval_samples"].value = 50000;
   EXPECT_EQ(schedule_ids(run), Ids{});
   run.numbers["train_samples"].value = 1281168;
   EXPECT_EQ(schedule_ids(run), Ids{"review/data/train-samples"});
+  run.evaluations.clear();
   // SSD was trained on other data from round 2.0 on.
   run.submission["benchmark"].text = "ssd";
   EXPECT_EQ(ids_of(review_evaluations(run, "1.1.0")),
