@@ -98,13 +98,12 @@ void LogWriter::close() noexcept {
   fd_ = -1;
 }
 
-void LogWriter::start(std::string_view key, const EventMetadata& metadata,
-                      std::source_location where) {
+void LogWriter::start(std::string_view key, const EventMetadata& metadata, SourceLine where) {
   write_line("INTERVAL_START", key, {}, metadata, where);
 }
 
 void LogWriter::end(std::string_view key, const EventValue& value, const EventMetadata& metadata,
-                    std::source_location where) {
+                    SourceLine where) {
   write_line("INTERVAL_END", key, value, metadata, where);
   if (key == keys::kRunStop) flush();
 }
@@ -116,12 +115,12 @@ void LogWriter::flush() {
 }
 
 void LogWriter::event(std::string_view key, const EventValue& value, const EventMetadata& metadata,
-                      std::source_location where) {
+                      SourceLine where) {
   write_line("POINT_IN_TIME", key, value, metadata, where);
 }
 
 void LogWriter::write_line(std::string_view type, std::string_view key, const EventValue& value,
-                           const EventMetadata& metadata, const std::source_location& where) {
+                           const EventMetadata& metadata, const SourceLine& where) {
   if (!enabled()) return;
   const auto json_of = [&](const EventValue& held) {
     try {
@@ -135,7 +134,7 @@ void LogWriter::write_line(std::string_view type, std::string_view key, const Ev
       ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"{}\", \"key\": {}, "
       "\"value\": {}, \"metadata\": {{\"file\": {}, \"lineno\": {}",
       last_time_ms_, type, quoted(key), json_of(value),
-      quoted(without_root(where.file_name(), options_.source_root)), where.line());
+      quoted(without_root(where.file, options_.source_root)), where.line);
   for (const EventField& field : metadata) {
     line += fmt::format(", {}: {}", quoted(field.key), json_of(field.value));
   }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -11,6 +10,18 @@
 #include "mllog/log_value.h"
 
 namespace strata::mllog {
+
+// A line of source. (std::source_location is more than Clang 14 can do.)
+struct SourceLine {
+  const char* file;
+  int line;
+
+  // That of the call, or of the call whose default argument this is.
+  static constexpr SourceLine current(const char* file = __builtin_FILE(),
+                                      int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 struct LogWriterOptions {
   LogClock clock;
@@ -44,17 +55,17 @@ class LogWriter {
   // One line each, of type INTERVAL_START, INTERVAL_END and POINT_IN_TIME. Its "metadata" holds
   // "file" and "lineno" of the caller, then `metadata`.
   void start(std::string_view key, const EventMetadata& metadata = {},
-             std::source_location where = std::source_location::current());
+             SourceLine where = SourceLine::current());
   void end(std::string_view key, const EventValue& value = {}, const EventMetadata& metadata = {},
-           std::source_location where = std::source_location::current());
+           SourceLine where = SourceLine::current());
   void event(std::string_view key, const EventValue& value, const EventMetadata& metadata = {},
-             std::source_location where = std::source_location::current());
+             SourceLine where = SourceLine::current());
   // To disk.
   void flush();
 
  private:
   void write_line(std::string_view type, std::string_view key, const EventValue& value,
-                  const EventMetadata& metadata, const std::source_location& where);
+                  const EventMetadata& metadata, const SourceLine& where);
   bool reserve(int64_t bytes) noexcept;
   void close() noexcept;
 

@@ -170,7 +170,9 @@ TEST_F(SearchTest, RunsThatFailedAreLastAndMadeAgain) {
   runner.failing = {4, 5, 6, 8, 10};  // the best among them
   ASSERT_TRUE(run_search(plan(), log, runner, hooks()));
   for (const auto& [run, finished] : log.runs()) {
-    if (run.stage > 0) EXPECT_FALSE(runner.failing.contains(run.trial));
+    if (run.stage > 0) {
+      EXPECT_FALSE(runner.failing.contains(run.trial));
+    }
   }
   SyntheticRunner again(1);
   run_search(plan(), log, again, hooks());
