@@ -196,6 +196,7 @@ struct CheckpointConfig {
 
 struct LogConfig {
   bool step_trace = false;
+  bool tensorboard = false;
   int timeline_steps = 0;
   int loss_interval_steps = 1;
   bool save_checkpoint = false;

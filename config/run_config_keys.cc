@@ -407,18 +407,23 @@ ConfigSection checkpoint_section() {
 ConfigSection log_section() {
   using S = LogConfig;
   const auto get = [](auto& config) -> auto& { return config.log; };
-  return section("log", "What a run writes besides `result_N.txt` and `result_N.yaml`.",
-                 {key("step_trace", get, &S::step_trace, Flag{},
-                      "Write `result_N.steps.jsonl`: one JSON line a step."),
-                  key("timeline_steps", get, &S::timeline_steps, Integer<int>{0, 10000},
-                      "Write `result_N.timeline.json`: what every rank did when in so many first "
-                      "steps, as a picture for ui.perfetto.dev or chrome://tracing. 0: none."),
-                  key("loss_interval_steps", get, &S::loss_interval_steps, Integer<int>{1, 100000},
-                      "Read the training loss once in so many steps, as the mean over them; only "
-                      "then does the host wait for a GPU."),
-                  key("save_checkpoint", get, &S::save_checkpoint, Flag{},
-                      "Write the trained weights as `result_N.safetensors`, after the timed "
-                      "region.")});
+  return section(
+      "log", "What a run writes besides `result_N.txt` and `result_N.yaml`.",
+      {key("step_trace", get, &S::step_trace, Flag{},
+           "Write `result_N.steps.jsonl`: one JSON line a step."),
+       key("tensorboard", get, &S::tensorboard, Flag{},
+           "Write `result_N.tensorboard/` for TensorBoard while the run goes on: losses, "
+           "accuracies, learning rate and times over steps. `tensorboard --logdir` takes "
+           "`run.output`."),
+       key("timeline_steps", get, &S::timeline_steps, Integer<int>{0, 10000},
+           "Write `result_N.timeline.json`: what every rank did when in so many first "
+           "steps, as a picture for ui.perfetto.dev or chrome://tracing. 0: none."),
+       key("loss_interval_steps", get, &S::loss_interval_steps, Integer<int>{1, 100000},
+           "Read the training loss once in so many steps, as the mean over them; only "
+           "then does the host wait for a GPU."),
+       key("save_checkpoint", get, &S::save_checkpoint, Flag{},
+           "Write the trained weights as `result_N.safetensors`, after the timed "
+           "region.")});
 }
 
 }  // namespace

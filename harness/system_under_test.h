@@ -23,10 +23,11 @@ struct DataFacts {
 
 // Where a system writes what the configuration asks for; an empty path: nowhere.
 struct RunFiles {
-  std::filesystem::path step_trace;  // JSON lines
-  std::filesystem::path timeline;    // Chrome trace JSON
-  std::filesystem::path checkpoint;  // safetensors
-  bool resumed = false;              // those of an interrupted run are gone on with
+  std::filesystem::path step_trace;   // JSON lines
+  std::filesystem::path tensorboard;  // a folder of event files
+  std::filesystem::path timeline;     // Chrome trace JSON
+  std::filesystem::path checkpoint;   // safetensors
+  bool resumed = false;               // those of an interrupted run are gone on with
 };
 
 struct TrainedStep {

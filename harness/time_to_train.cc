@@ -254,6 +254,7 @@ bool clear_caches(const Benchmark& b, const Say& say) {
 RunFiles files_of(const Benchmark& b, int experiment, bool resumed) {
   RunFiles files{.resumed = resumed};
   if (b.config.log.step_trace) files.step_trace = b.tree.step_trace(experiment);
+  if (b.config.log.tensorboard) files.tensorboard = b.tree.tensorboard(experiment);
   if (b.config.log.timeline_steps > 0) files.timeline = b.tree.timeline(experiment);
   if (b.config.log.save_checkpoint) files.checkpoint = b.tree.checkpoint(experiment);
   return files;

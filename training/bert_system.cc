@@ -61,6 +61,8 @@ BertSystem::Run::Run(BertSystem& system, uint64_t seed, const harness::RunFiles&
     : files(files_),
       trainer(system.config_, *system.backend_, *system.model_, system.ranks_.communicator, seed),
       trace(system.ranks_.first() ? files.step_trace : std::filesystem::path(), files.resumed),
+      tensorboard(system.ranks_.first() ? files.tensorboard : std::filesystem::path(),
+                  files.resumed),
       timeline(system.ranks_.communicator),
       checkpoints(*system.backend_) {}
 
@@ -125,6 +127,7 @@ void BertSystem::restore(const std::filesystem::path& folder) {
   run_->trainer.resume_after(header.step, header.plan, header.loss_scale);
   run_->steps = run_->resumed_after = header.step;
   run_->trace.resume_after(header.step);
+  run_->tensorboard.resume_after(header.step);
 }
 
 harness::DataFacts BertSystem::start() {
@@ -166,6 +169,7 @@ harness::TrainedStep BertSystem::train_step() {
   const StepResult step = run.trainer.step();
   run.steps = step.step;
   run.trace.add(step);
+  run.tensorboard.add(step);
   harness::TrainedStep result{.step = step.step, .samples = run.trainer.samples()};
   if (step.losses) result.loss = step.losses->mean_loss();
   if (step.skipped) {
@@ -177,7 +181,10 @@ harness::TrainedStep BertSystem::train_step() {
 }
 
 double BertSystem::evaluate() {
-  return run_->evaluator->evaluate(run_->trainer.free_activations()).masked_lm_accuracy();
+  const double accuracy =
+      run_->evaluator->evaluate(run_->trainer.free_activations()).masked_lm_accuracy();
+  run_->tensorboard.add_evaluation(run_->steps, accuracy);
+  return accuracy;
 }
 
 void BertSystem::begin_checkpoint(const std::filesystem::path& folder, const std::string& note) {
@@ -240,6 +247,7 @@ void BertSystem::save() {
   const bool recorded = run.resumed_after < config_.log.timeline_steps;
   if (recorded && !run.files.timeline.empty()) run.timeline.write(run.files.timeline);
   run.trace.finish();
+  run.tensorboard.finish();
   run_.reset();  // its loader reads no more, and no checkpoint is written
 }
 

@@ -14,6 +14,7 @@
 #include "training/evaluation.h"
 #include "training/setup.h"
 #include "training/step_trace.h"
+#include "training/tensorboard_trace.h"
 #include "training/trace/timeline.h"
 #include "training/trainer.h"
 
@@ -66,6 +67,7 @@ class BertSystem final : public harness::SystemUnderTest {
     Trainer trainer;
     std::optional<Evaluator> evaluator;  // from start() on
     StepTrace trace;
+    TensorBoardTrace tensorboard;
     Timeline timeline;
     CheckpointWriter checkpoints;
     std::filesystem::path checkpoint;  // that is being written

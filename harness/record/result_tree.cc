@@ -16,8 +16,8 @@ std::filesystem::path result(const ResultTree& tree, int experiment, const char*
 
 // What a run writes before it has ended; the log last, which says that it was there.
 std::vector<std::filesystem::path> files_of_run(const ResultTree& tree, int experiment) {
-  return {tree.step_trace(experiment), tree.checkpoints(experiment), tree.config(experiment),
-          tree.log(experiment)};
+  return {tree.step_trace(experiment), tree.tensorboard(experiment), tree.checkpoints(experiment),
+          tree.config(experiment), tree.log(experiment)};
 }
 
 std::filesystem::path aside(const std::filesystem::path& path, int number) {
@@ -70,6 +70,10 @@ std::filesystem::path ResultTree::config(int experiment) const {
 
 std::filesystem::path ResultTree::step_trace(int experiment) const {
   return result(*this, experiment, ".steps.jsonl");
+}
+
+std::filesystem::path ResultTree::tensorboard(int experiment) const {
+  return result(*this, experiment, ".tensorboard");
 }
 
 std::filesystem::path ResultTree::timeline(int experiment) const {

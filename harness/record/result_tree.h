@@ -18,11 +18,12 @@ struct ResultTree {
 
   std::filesystem::path results() const;
   std::filesystem::path system_description() const;
-  std::filesystem::path log(int experiment) const;         // result_N.txt
-  std::filesystem::path config(int experiment) const;      // result_N.yaml, resolved
-  std::filesystem::path step_trace(int experiment) const;  // result_N.steps.jsonl
-  std::filesystem::path timeline(int experiment) const;    // result_N.timeline.json
-  std::filesystem::path checkpoint(int experiment) const;  // result_N.safetensors
+  std::filesystem::path log(int experiment) const;          // result_N.txt
+  std::filesystem::path config(int experiment) const;       // result_N.yaml, resolved
+  std::filesystem::path step_trace(int experiment) const;   // result_N.steps.jsonl
+  std::filesystem::path tensorboard(int experiment) const;  // result_N.tensorboard, a folder
+  std::filesystem::path timeline(int experiment) const;     // result_N.timeline.json
+  std::filesystem::path checkpoint(int experiment) const;   // result_N.safetensors
   // result_N.checkpoints, a folder of checkpoints to resume from.
   std::filesystem::path checkpoints(int experiment) const;
 };

@@ -1,13 +1,11 @@
 #include "results/export/tensorboard.h"
 
-#include <bit>
 #include <cmath>
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/crc32c.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "results/event_json.h"
@@ -17,62 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-// ---- Protocol buffers
-
-void add_varint(std::string& out, uint64_t number) {
-  for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);
-  out += static_cast<char>(number);
-}
-
-template <typename Bits>
-void add_fixed(std::string& out, Bits bits) {
-  for (size_t i = 0; i < sizeof(Bits); ++i) out += static_cast<char>(bits >> 8 * i);
-}
-
-enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
-void add_tag(std::string& out, uint32_t field, WireType type) {
-  add_varint(out, field << 3 | type);
-}
-
-void add_bytes(std::string& out, uint32_t field, std::string_view bytes) {
-  add_tag(out, field, kBytes);
-  add_varint(out, bytes.size());
-  out += bytes;
-}
-
-std::string event_at(double time_s) {
-  std::string event;
-  add_tag(event, 1, kFixed64);  // wall_time
-  add_fixed(event, std::bit_cast<uint64_t>(time_s));
-  return event;
-}
-
-std::string event_of(const Scalar& scalar) {
-  std::string value;
-  add_bytes(value, 1, scalar.tag);  // Summary.Value.tag
-  add_tag(value, 2, kFixed32);      // Summary.Value.simple_value
-  add_fixed(value, std::bit_cast<uint32_t>(scalar.value));
-  std::string summary;
-  add_bytes(summary, 1, value);  // Summary.value
-  std::string event = event_at(scalar.time_s);
-  add_tag(event, 2, kVarint);  // step
-  add_varint(event, static_cast<uint64_t>(scalar.step));
-  add_bytes(event, 5, summary);
-  return event;
-}
-
-void add_record(std::string& out, std::string_view record) {
-  std::string length;
-  add_fixed(length, static_cast<uint64_t>(record.size()));
-  out += length;
-  add_fixed(out, masked_crc32c(length));
-  out += record;
-  add_fixed(out, masked_crc32c(record));
-}
-
-// ---- Logs
 
 // As int64 where it is a whole number that a double holds.
 std::optional<int64_t> whole(const json& value) {
@@ -104,8 +46,8 @@ void add_run(const fs::path& log, const fs::path& folder, std::map<fs::path, fs:
 
 }  // namespace
 
-std::vector<Scalar> scalars_of(const compliance::EventLog& log) {
-  std::vector<Scalar> scalars;
+std::vector<TensorBoardScalar> scalars_of(const compliance::EventLog& log) {
+  std::vector<TensorBoardScalar> scalars;
   std::map<std::string, int64_t> points;
   bool runs = false;
   log.visit([&](const compliance::Event& event) {
@@ -129,11 +71,9 @@ std::vector<Scalar> scalars_of(const compliance::EventLog& log) {
   return scalars;
 }
 
-std::string event_file(const std::vector<Scalar>& scalars) {
-  std::string out, first = event_at(scalars.empty() ? 0 : scalars.front().time_s);
-  add_bytes(first, 3, "brain.Event:2");  // file_version
-  add_record(out, first);
-  for (const Scalar& scalar : scalars) add_record(out, event_of(scalar));
+std::string event_file(const std::vector<TensorBoardScalar>& scalars) {
+  std::string out = tensorboard_header(scalars.empty() ? 0 : scalars.front().time_s);
+  for (const TensorBoardScalar& scalar : scalars) out += tensorboard_record(scalar);
   return out;
 }
 
@@ -159,7 +99,7 @@ std::vector<ExportedRun> export_tensorboard(std::span<const fs::path> paths, con
   }
   std::vector<ExportedRun> exported;
   for (const auto& [folder, log] : runs) {
-    std::vector<Scalar> scalars;
+    std::vector<TensorBoardScalar> scalars;
     try {
       scalars = scalars_of(compliance::EventLog(log, compliance::LogFormat::kMllog));
     } catch (const Error& error) {

@@ -85,6 +85,7 @@ const std::vector<std::string> kOrder = {
     "device/cpu/kernels",
     "device/reference",
     "device",
+    "base/tensorboard",
     "base",
 };
 

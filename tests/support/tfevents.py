@@ -63,31 +63,37 @@ def fields(message):
     return found
 
 
-def by_hand(path):
-    data = open(path, "rb").read()
-    events = [fields(record) for record in records(data)]
-    assert events[0][3] == b"brain.Event:2"
+def by_hand(folder, names):
     scalars = {}
-    for event in events[1:]:
-        value = fields(fields(event[5])[1])
-        step = event.get(2, 0)
-        scalars.setdefault(value[1].decode(), []).append(
-            [struct.unpack("<d", event[1])[0], step - (1 << 64 if step >> 63 else 0), struct.unpack("<f", value[2])[0]]
-        )
+    for name in sorted(names):
+        data = open(os.path.join(folder, name), "rb").read()
+        events = [fields(record) for record in records(data)]
+        assert events[0][3] == b"brain.Event:2"
+        for event in events[1:]:
+            step = event.get(2, 0)
+            if 7 in event:
+                assert fields(event[7])[1] == 1, "no start of a session"
+                for points in scalars.values():
+                    points[:] = [point for point in points if point[1] < step]
+                continue
+            value = fields(fields(event[5])[1])
+            scalars.setdefault(value[1].decode(), []).append(
+                [struct.unpack("<d", event[1])[0], step - (1 << 64 if step >> 63 else 0), struct.unpack("<f", value[2])[0]]
+            )
     return scalars
 
 
-def by_tensorboard(path):
+def by_tensorboard(folder, _):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    accumulator = EventAccumulator(os.path.dirname(path), size_guidance={"scalars": 0})
+    accumulator = EventAccumulator(folder, size_guidance={"scalars": 0})
     accumulator.Reload()
     return {tag: [[e.wall_time, e.step, e.value] for e in accumulator.Scalars(tag)] for tag in accumulator.Tags()["scalars"]}
 
 
 runs = {}
 for path, _, names in os.walk(folder):
-    for name in names:
-        if "tfevents" in name:
-            runs[os.path.relpath(path, folder)] = (by_hand if own else by_tensorboard)(os.path.join(path, name))
+    names = [name for name in names if "tfevents" in name]
+    if names:
+        runs[os.path.relpath(path, folder)] = (by_hand if own else by_tensorboard)(path, names)
 print(json.dumps(runs, sort_keys=True))
