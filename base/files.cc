@@ -111,6 +111,14 @@ void create_parents(const fs::path& path) {
   for (const fs::path& folder : missing) flush_folder(folder.parent_path());
 }
 
+// Renames a file to a name that nothing has; false, with errno, EEXIST where something has it.
+bool rename_new(const char* from, const char* to) {
+  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  // A file system that cannot refuse to replace can refuse a second link.
+  return ::link(from, to) == 0 && ::unlink(from) == 0;
+}
+
 // The standard stream that `status` is of, if it is one's.
 std::FILE* standard_stream(const struct stat& status) {
   for (std::FILE* stream : {stdout, stderr}) {
@@ -219,6 +227,12 @@ void write_file_atomically(const fs::path& path, std::string_view bytes) {
   file.commit();
 }
 
+bool write_new_file(const fs::path& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  return file.commit_new();
+}
+
 void flush_file(const fs::path& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0 || (::fsync(file.get()) != 0 && errno != EINVAL)) {
@@ -246,6 +260,22 @@ void AtomicFile::commit() {
   if (::fsync(fd_) != 0) give_up("flush to disk");
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) give_up("rename into place");
   temporary_.clear();
+  flush_name();
+}
+
+bool AtomicFile::commit_new() {
+  if (::fsync(fd_) != 0) give_up("flush to disk");
+  if (!rename_new(temporary_.c_str(), target_.c_str())) {
+    if (errno != EEXIST) give_up("rename into place");
+    discard();
+    return false;
+  }
+  temporary_.clear();
+  flush_name();
+  return true;
+}
+
+void AtomicFile::flush_name() {
   if (!flush_folder(target_.parent_path())) {
     fail("{}: is written, but its folder cannot be flushed to disk: {}", path_.string(),
          std::strerror(errno));

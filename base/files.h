@@ -43,6 +43,9 @@ std::vector<std::filesystem::path> list_directory(const std::filesystem::path& d
 // directories.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
+// The same of a file that is not there yet; false, and nothing written, where something is.
+bool write_new_file(const std::filesystem::path& path, std::string_view bytes);
+
 // Flushes to disk what has been written to the file, by whomever. Throws Error where it cannot be.
 void flush_file(const std::filesystem::path& path);
 
@@ -59,9 +62,12 @@ class AtomicFile {
   void write(std::string_view bytes);
   // Flushes it to disk, gives it its name and flushes the folder.
   void commit();
+  // The same where nothing has that name; else false, and the file is removed.
+  bool commit_new();
 
  private:
   [[noreturn]] void give_up(const char* what);
+  void flush_name();
   void discard() noexcept;
 
   std::filesystem::path path_, target_;  // as the user calls it; at the end of its links

@@ -17,8 +17,8 @@
 #include "base/parallel.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
-#include "cli/progress.h"
 #include "cli/options/rule_options.h"
+#include "cli/progress.h"
 #include "compliance/checks/check_log.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/formats/formats.h"
@@ -26,6 +26,7 @@
 #include "compliance/package/power.h"
 #include "compliance/package/report.h"
 #include "compliance/package/repository.h"
+#include "compliance/package/scaling.h"
 #include "compliance/package/seeds.h"
 #include "compliance/package/system_description.h"
 #include "compliance/review/review.h"
@@ -50,21 +51,36 @@ struct CheckOptions {
   std::string rules;
   std::string rcp;
   std::string rcp_pass = "pruned";
+  std::string custom_rcps;  // a file
+  bool write_scaling = false;
   unsigned threads = 0;
+  bool rcp_bypass = false;
+  bool seed_bypass = false;
+  bool bert_train_samples = false;
   bool werror = false, strict = false;
+  bool quiet = false;
   bool json = false;
   bool github = false;
-  std::string sarif, junit;  // files
+  std::string log_output;        // a file
+  mutable std::string inferred;  // the line that says the round, once it is printed
+  std::string sarif, junit;      // files
 };
 
 int exit_code_of(Outcome outcome) { return outcome == Outcome::kFailed ? 1 : 0; }
 
-int print_sections(const std::vector<Section>& sections, bool json) {
-  if (json) {
-    fmt::print("{}", compliance::section_json(sections));
-  } else {
-    for (const Section& section : sections) fmt::print("{}", compliance::section_text(section));
+// Prints verdicts, and writes them to the file that --log-output names.
+void show(const CheckOptions& options, const std::string& verdicts) {
+  if (!options.log_output.empty()) write_output(options.log_output, options.inferred + verdicts);
+  fmt::print("{}", verdicts);
+}
+
+int print_sections(std::vector<Section> sections, const CheckOptions& options) {
+  std::string text;
+  for (Section& section : sections) {
+    if (options.quiet) section.warnings.clear();
+    text += compliance::section_text(section);
   }
+  show(options, options.json ? compliance::section_json(sections) : text);
   return exit_code_of(compliance::outcome_of(sections));
 }
 
@@ -73,7 +89,7 @@ int print_sections(const std::vector<Section>& sections, bool json) {
 bool write_formats(const CheckOptions& options, const std::vector<compliance::Case>& cases) {
   if (!options.sarif.empty()) write_output(options.sarif, compliance::sarif(cases));
   if (!options.junit.empty()) write_output(options.junit, compliance::junit(cases));
-  if (options.github) fmt::print("{}", compliance::github(cases));
+  if (options.github) show(options, compliance::github(cases));
   return options.github;
 }
 
@@ -108,15 +124,21 @@ int check_logs(const CheckOptions& options) {
     parallel_for(files.size(), options.threads, [&](size_t i) {
       verdicts[i] = compliance::check_one_of_many(
           files[i], *rules, {options.usage, options.ruleset, options.werror, review});
+      if (options.quiet) {
+        verdicts[i].warnings.clear();
+        if (!options.strict) verdicts[i].review.clear();
+      }
       progress.update(++done, files.size());
     });
   }
   if (write_formats(options, compliance::cases_of(verdicts))) {
     // That is all: other lines might begin with what the runner takes for a command.
   } else if (options.json) {
-    fmt::print("{}", compliance::log_json(verdicts));
+    show(options, compliance::log_json(verdicts));
   } else {
-    for (const LogVerdict& verdict : verdicts) fmt::print("{}", compliance::log_text(verdict));
+    std::string text;
+    for (const LogVerdict& verdict : verdicts) text += compliance::log_text(verdict);
+    show(options, text);
   }
   Outcome outcome = Outcome::kPassed;
   for (const LogVerdict& verdict : verdicts) {
@@ -155,14 +177,16 @@ compliance::RulesetChoice choose_ruleset(const CheckOptions& options, const std:
     choice = infer_from_logs(path, options.usage);
   }
   if (!options.json && !options.github) {
-    fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n", choice.usage, choice.ruleset,
-               choice.ground);
+    options.inferred = fmt::format("ruleset: {} {} (from the {}; --ruleset overrides)\n",
+                                   choice.usage, choice.ruleset, choice.ground);
+    fmt::print("{}", options.inferred);
   }
   return choice;
 }
 
 compliance::RcpPass rcp_pass(const CheckOptions& options) {
-  return options.rcp_pass == "full" ? compliance::RcpPass::kFull : compliance::RcpPass::kPruned;
+  return options.rcp_pass.starts_with("full") ? compliance::RcpPass::kFull
+                                              : compliance::RcpPass::kPruned;
 }
 
 compliance::PackageOptions package_options(const CheckOptions& options, const std::string& path,
@@ -176,9 +200,30 @@ compliance::PackageOptions package_options(const CheckOptions& options, const st
   out.rcp = directory_of(options.rcp);
   out.other_rcp = compliance::installed_points(options.rcp);
   out.rcp_pass = rcp_pass(options);
+  out.rcp_bypass = options.rcp_bypass;
+  out.seed_bypass = options.seed_bypass;
+  out.bert_train_samples = options.bert_train_samples;
+  out.quiet = options.quiet;
   out.threads = options.threads;
   out.progress = [&progress](size_t done, size_t total) { progress.update(done, total); };
   return out;
+}
+
+// Of every folder whose convergence was judged; what is done stands in its section. Returns what
+// could not be written.
+ListingProblems write_scalings(std::vector<compliance::PackageVerdict>& packages) {
+  ListingProblems problems;
+  for (auto& package : packages) {
+    for (auto& folder : package.folders) {
+      const auto section = std::ranges::find(folder.sections, "Reference convergence",
+                                             [](const Section& one) { return one.title; });
+      if (section == folder.sections.end()) continue;
+      const auto written = compliance::write_scaling(folder.folder.path, folder.rcp);
+      if (!written.note.empty()) section->notes.push_back(written.note);
+      if (!written.problem.empty()) problems.push_back(written.problem);
+    }
+  }
+  return problems;
 }
 
 int check_packages(const CheckOptions& options, bool whole_round) {
@@ -194,16 +239,17 @@ int check_packages(const CheckOptions& options, bool whole_round) {
       packages.push_back(compliance::check_package(path, *rules, settings));
     }
   }
+  ListingProblems problems;
+  if (options.write_scaling) problems = write_scalings(packages);
   if (write_formats(options, compliance::cases_of(packages))) {
     // That is all.
   } else if (options.json) {
-    fmt::print("{}", compliance::package_json(packages));
+    show(options, compliance::package_json(packages));
   } else {
-    fmt::print("{}", whole_round ? compliance::round_text(packages)
-                                 : compliance::package_text(packages.front()));
+    show(options, whole_round ? compliance::round_text(packages)
+                              : compliance::package_text(packages.front()));
   }
   Outcome outcome = Outcome::kPassed;
-  ListingProblems problems;
   for (const auto& package : packages) {
     outcome = compliance::worse(outcome, package.outcome());
     problems.insert(problems.end(), package.unread.begin(), package.unread.end());
@@ -235,7 +281,7 @@ int check_folders(const CheckOptions& options, std::string_view title,
     sections.push_back(std::move(*section));
   }
   if (sections.empty() && problems.empty()) fail("{}: {}", path, none_there);
-  const int exit_code = print_sections(sections, options.json);
+  const int exit_code = print_sections(sections, options);
   refuse(problems);
   return exit_code;
 }
@@ -245,14 +291,16 @@ constexpr std::string_view kNoLogs = "no result_*.txt under it";
 int check_rcp(const CheckOptions& options) {
   const auto choice = choose_ruleset(options, options.paths.front());
   const auto others = compliance::installed_points(options.rcp);
-  return check_folders(
+  ListingProblems unwritten;
+  const int exit_code = check_folders(
       options, "",
       [&](const ResultFolder& folder) {
         Section section;
         std::vector<compliance::RunConvergence> runs;
         for (const fs::path& path : folder.logs) {
           const EventLog log(path, compliance::LogFormat::kMllog);
-          runs.push_back(compliance::read_convergence(log, choice.ruleset));
+          runs.push_back(
+              compliance::read_convergence(log, choice.ruleset, options.bert_train_samples));
           if (log.bad_line_count() == 0) continue;
           section.warnings.push_back(fmt::format(
               "{}: {} lines that hold ':::MLLOG' but no event are passed over; the first is line "
@@ -260,14 +308,21 @@ int check_rcp(const CheckOptions& options) {
               path.filename().string(), log.bad_line_count(),
               log.line_number(log.bad_lines().front().offset), log.bad_lines().front().reason));
         }
+        const auto together = compliance::combine(runs);
         const auto verdict =
-            compliance::check_rcp(compliance::combine(runs), directory_of(options.rcp),
-                                  choice.usage, choice.ruleset, rcp_pass(options), others);
+            options.custom_rcps.empty()
+                ? compliance::check_rcp(together, directory_of(options.rcp), choice.usage,
+                                        choice.ruleset, rcp_pass(options), others)
+                : compliance::check_rcp_by(options.custom_rcps, together, choice.usage,
+                                           choice.ruleset, rcp_pass(options));
         if (!verdict.points.empty()) {
           section.notes.push_back(fmt::format("points: {} (sha256 {})", verdict.points,
                                               verdict.points_sha256.substr(0, 16)));
         }
-        if (verdict.outcome() == Outcome::kFailed) {
+        if (verdict.outcome() == Outcome::kFailed && options.rcp_bypass && verdict.may_bypass()) {
+          section.warnings.push_back(verdict.message +
+                                     "; accepted by --rcp-bypass, to be reviewed");
+        } else if (verdict.outcome() == Outcome::kFailed) {
           section.errors.push_back(verdict.message);
         } else if (verdict.outcome() == Outcome::kPassed) {
           section.notes.push_back(
@@ -276,9 +331,15 @@ int check_rcp(const CheckOptions& options) {
           section.judged = false;
           section.notes.push_back(verdict.message);
         }
+        if (!options.write_scaling) return section;
+        const auto written = compliance::write_scaling(folder.path, verdict);
+        if (!written.note.empty()) section.notes.push_back(written.note);
+        if (!written.problem.empty()) unwritten.push_back(written.problem);
         return section;
       },
       kNoLogs);
+  refuse(unwritten);
+  return exit_code;
 }
 
 int check_seeds(const CheckOptions& options) {
@@ -317,13 +378,13 @@ int check_systems(const CheckOptions& options) {
     if (const std::string what = what_is_at(path); what != "a regular file")
       problems.push_back(fmt::format("{}: is {}, not a description", path, what));
   }
-  const int exit_code = print_sections(sections, options.json);
+  const int exit_code = print_sections(sections, options);
   refuse(problems);
   return exit_code;
 }
 
 int check_repository(const CheckOptions& options) {
-  return print_sections({compliance::check_repository(options.paths.front())}, options.json);
+  return print_sections({compliance::check_repository(options.paths.front())}, options);
 }
 
 // Adds a subcommand that runs `run`; the caller adds the options that concern it.
@@ -332,6 +393,12 @@ CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int
               const std::function<int(const CheckOptions&)>& run) {
   CLI::App* command = check.add_subcommand(name, help);
   command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--quiet", options->quiet,
+                    "Leave warnings out, but for those that --werror made errors");
+  command
+      ->add_option("--log-output,--log_output", options->log_output,
+                   "Also write what is printed to this file")
+      ->type_name("FILE");
   command->callback([options, &exit_code, run] { exit_code = run(*options); });
   return command;
 }
@@ -365,7 +432,16 @@ void add_rcp(CLI::App& command, CheckOptions& options) {
   command
       .add_option("--rcp-pass", options.rcp_pass,
                   "pruned: without dominated points (default), or full")
-      ->check(CLI::IsMember({"pruned", "full"}));
+      ->check(CLI::IsMember({"pruned", "full", "pruned_rcps", "full_rcps"}));
+  command.add_flag(
+      "--write-scaling", options.write_scaling,
+      "Write scaling.json where the check asks for a factor; none that is there is replaced");
+  command.add_flag(
+      "--rcp-bypass", options.rcp_bypass,
+      "Runs that converge too fast, or at a batch size without a point, are a warning");
+  command.add_flag(
+      "--rcp-bert-train-samples,--bert_train_samples", options.bert_train_samples,
+      "BERT's samples to converge are what train_samples says, not the last evaluation");
 }
 
 void add_directory(CLI::App& command, CheckOptions& options, const std::string& help) {
@@ -403,12 +479,17 @@ void add_check_command(CLI::App& app, int& exit_code) {
     add_rules(*package, *options);
     add_formats(*package, *options);
     add_rcp(*package, *options);
+    package->add_flag("--seed-checker-bypass", options->seed_bypass, "Do not check seeds");
   }
 
   CLI::App* rcp = add_one("rcp", "Convergence against the reference convergence points", check_rcp);
   add_directory(*rcp, *options, "Result folder, or a folder of such");
   add_ruleset(*rcp, *options);
   add_rcp(*rcp, *options);
+  rcp->add_option("--custom-rcps,--custom_rcps", options->custom_rcps,
+                  "Judge by the points of this file, in the official format")
+      ->type_name("FILE")
+      ->excludes(rcp->get_option("--rcp"));
 
   CLI::App* system = add_one("system", "System descriptions", check_systems);
   system->add_option("FILE", options->paths, "systems/<system>.json")->required();

@@ -29,8 +29,9 @@ bool counts_samples(std::string_view benchmark) {
 // anywhere, names the key.
 class Reader {
  public:
-  explicit Reader(std::string_view ruleset)
-      : step_unit_(ruleset == "3.1.0" ? "step_num" : "samples_count") {}
+  Reader(std::string_view ruleset, bool bert_train_samples)
+      : step_unit_(ruleset == "3.1.0" ? "step_num" : "samples_count"),
+        train_samples_(bert_train_samples) {}
 
   void read(const Event& event) {
     const std::string_view record = event.line;
@@ -41,8 +42,13 @@ class Reader {
     }
     if (contains(record, "submission_benchmark") && event.value.starts_with('"')) {
       result_.benchmark = value_from_json(event.value, heap_).text();
+      train_samples_ = train_samples_ && result_.benchmark == "bert";
     }
-    if (contains(record, "eval_error") || contains(record, "eval_accuracy")) read_evaluation(event);
+    if (train_samples_) {
+      if (contains(record, "train_samples")) latest_ = number(event.value, "train_samples");
+    } else if (contains(record, "eval_error") || contains(record, "eval_accuracy")) {
+      read_evaluation(event);
+    }
     if (event.key == "run_stop") read_stop(event);
   }
 
@@ -104,6 +110,7 @@ class Reader {
   }
 
   std::string_view step_unit_;
+  bool train_samples_;
   Heap heap_;
   RunConvergence result_;
   std::optional<double> latest_;
@@ -112,8 +119,9 @@ class Reader {
 
 }  // namespace
 
-RunConvergence read_convergence(const EventLog& log, std::string_view ruleset) {
-  Reader reader(ruleset);
+RunConvergence read_convergence(const EventLog& log, std::string_view ruleset,
+                                bool bert_train_samples) {
+  Reader reader(ruleset, bert_train_samples);
   std::string problem;
   try {
     log.visit([&](const Event& event) {

@@ -23,8 +23,10 @@ struct RunConvergence {
   std::string problem;    // why the numbers could not be read; empty where they could
 };
 
-// `ruleset` decides in which unit stable diffusion counts.
-RunConvergence read_convergence(const EventLog& log, std::string_view ruleset);
+// `ruleset` decides in which unit stable diffusion counts. With `bert_train_samples` BERT's count
+// is the last that train_samples says before run_stop, in place of the last evaluation's epoch_num.
+RunConvergence read_convergence(const EventLog& log, std::string_view ruleset,
+                                bool bert_train_samples = false);
 
 // Whether the log has a run_stop and each says success. Throws Error where a large log cannot be
 // read again.

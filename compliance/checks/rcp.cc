@@ -219,8 +219,8 @@ ReferencePoints::ReferencePoints(std::string_view json, std::string_view source,
     point.stdev = standard_deviation(point.epochs);
     if (std::isnan(point.mean)) fail("{}: record '{}' has too few runs", source, to_str(name));
     const double count = static_cast<double>(point.epochs.size()) - 2.0 * dropped;
-    point.max_speedup =
-        point.mean / least_acceptable_mean(point.mean, point.stdev, count, submission_runs_);
+    point.least_mean = least_acceptable_mean(point.mean, point.stdev, count, submission_runs_);
+    point.max_speedup = point.mean / point.least_mean;
     full_.push_back(std::move(point));
   }
   if (full_.empty()) fail("{}: holds no reference points", source);
@@ -239,8 +239,9 @@ ReferencePoint ReferencePoints::interpolate(double batch_size, const ReferencePo
   point.batch_size = batch_size;
   point.mean = at(low.mean, high.mean);
   point.stdev = at(low.stdev, high.stdev);
-  point.max_speedup = point.mean / least_acceptable_mean(point.mean, point.stdev,
-                                                         submission_runs_ * 2.0, submission_runs_);
+  point.least_mean = least_acceptable_mean(point.mean, point.stdev, submission_runs_ * 2.0,
+                                           submission_runs_);
+  point.max_speedup = point.mean / point.least_mean;
   return point;
 }
 
@@ -312,6 +313,24 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::pat
   return check_rcp(folder, *points, pass);
 }
 
+ReferencePoints read_reference_points(const std::filesystem::path& file, std::string_view usage,
+                                      std::string_view ruleset, std::string_view benchmark) {
+  if (submission_runs(usage, benchmark) == 0) {
+    fail("benchmark '{}' of {}: it is not known how many runs a submission has", benchmark, usage);
+  }
+  return ReferencePoints(read_file(file, kMostFileBytes), file.string(), usage, ruleset, benchmark);
+}
+
+RcpVerdict check_rcp_by(const std::filesystem::path& file, const FolderConvergence& folder,
+                        std::string_view usage, std::string_view ruleset, RcpPass pass) {
+  if (folder.problem.empty())
+    return check_rcp(folder, read_reference_points(file, usage, ruleset, folder.benchmark), pass);
+  RcpVerdict verdict;
+  verdict.readable = false;
+  verdict.message = folder.problem;
+  return verdict;
+}
+
 RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& points, RcpPass pass) {
   RcpVerdict verdict;
   if (!folder.problem.empty()) {
@@ -330,6 +349,7 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& poi
     verdict.message = "Insufficient convergence";
     return verdict;
   }
+  verdict.may_be_reviewed = true;
   const auto& candidates = pass == RcpPass::kPruned ? points.pruned() : points.full();
   const double batch_size = *folder.batch_size;
   const std::string missing =

@@ -18,7 +18,8 @@ struct ReferencePoint {
   std::vector<double> epochs;  // to converge, one a reference run, sorted
   double mean = 0;             // olympic
   double stdev = 0;            // of all runs, population
-  double max_speedup = 1;      // mean / least acceptable mean
+  double least_mean = 0;       // that a submission may have
+  double max_speedup = 1;      // mean / least_mean
 };
 
 // The reference points of one benchmark in one round, sorted by batch size.
@@ -37,6 +38,7 @@ class ReferencePoints {
                              const ReferencePoint& high) const;
   std::string_view benchmark() const { return benchmark_; }
   std::string_view ruleset() const { return ruleset_; }
+  int runs_of_a_submission() const { return submission_runs_; }
   // Their file, as a built-in name or a path, and the SHA-256 of its text.
   const std::string& source() const { return source_; }
   const std::string& sha256() const { return sha256_; }
@@ -59,6 +61,7 @@ struct RcpVerdict {
                          // says what is missing
   bool readable = true;  // false where logs contradict each other or lack what is needed
   bool passed = false;
+  bool may_be_reviewed = false;       // converged, at a known batch size
   std::string points, points_sha256;  // the file that it was judged by; empty where not judged
   std::string message;                // the official tool's words where judged
   double scaling =
@@ -67,6 +70,8 @@ struct RcpVerdict {
   std::optional<double> reference_mean;
   std::optional<double> least_mean;  // below which the check fails
 
+  // Whether a submission may ask for its failure to be reviewed: not where runs did not converge.
+  bool may_bypass() const { return judged && !passed && may_be_reviewed; }
   Outcome outcome() const {
     if (!readable) return Outcome::kFailed;
     return !judged ? Outcome::kNotJudged : passed ? Outcome::kPassed : Outcome::kFailed;
@@ -81,11 +86,19 @@ std::optional<ReferencePoints> load_reference_points(const std::filesystem::path
                                                      std::string_view ruleset,
                                                      std::string_view benchmark);
 
+// Points of one's own, in the same format. Throws Error for a file that cannot be read or for a
+// benchmark whose submissions have no known number of runs.
+ReferencePoints read_reference_points(const std::filesystem::path& file, std::string_view usage,
+                                      std::string_view ruleset, std::string_view benchmark);
+
 // Judges the runs of one folder. Where `directory` has no points for their benchmark, the first of
 // `others` that has.
 RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::path& directory,
                      std::string_view usage, std::string_view ruleset, RcpPass pass,
                      const std::vector<std::filesystem::path>& others = {});
+// By the points of this file.
+RcpVerdict check_rcp_by(const std::filesystem::path& file, const FolderConvergence& folder,
+                        std::string_view usage, std::string_view ruleset, RcpPass pass);
 // By these points.
 RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& points, RcpPass pass);
 

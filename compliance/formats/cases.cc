@@ -70,6 +70,7 @@ std::string section_id(const Section& section) {
       {"System description", "system-description"},
       {"System", "system"},
       {"Benchmark", "benchmark"},
+      {"Parameters", "parameters"},
       {"Folders", "folders"},
       {"Review", "review"}};
   for (const auto& [title, id] : kIds) {

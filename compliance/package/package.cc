@@ -7,13 +7,13 @@
 #include <map>
 #include <new>
 #include <optional>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/lines.h"
 #include "base/parallel.h"
 #include "compliance/checks/rounds.h"
+#include "compliance/package/checker_params.h"
 #include "compliance/package/power.h"
 #include "compliance/package/system_description.h"
 #include "compliance/review/described_system.h"
@@ -33,32 +33,6 @@ struct LogFacts {
   LogSeeds seeds;
   RunRecord record;
 };
-
-// Permissions that a submitter was given, in a file beside results.
-struct Bypass {
-  bool rcp = false;
-  bool seeds = false;
-};
-
-Bypass read_bypass(const fs::path& folder) {
-  constexpr uint64_t kMostBytes = 1 << 20;
-  Bypass bypass;
-  const fs::path path = folder / "package_checker_params";
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return bypass;
-  std::istringstream lines;
-  try {
-    lines.str(read_file(path, kMostBytes));
-  } catch (const Error&) {
-    return bypass;  // permits nothing
-  }
-  for (std::string line; read_line(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    bypass.rcp |= line == "rcp-bypass";
-    bypass.seeds |= line == "seed-checker-bypass";
-  }
-  return bypass;
-}
 
 bool is_closed(const FolderVerdict& folder) { return folder.division == "closed"; }
 
@@ -188,8 +162,7 @@ Section describe_rcp(const RcpVerdict& verdict, bool bypass) {
     if (verdict.scaling > 1)
       text += fmt::format("; the score is scaled by {:.6f}", verdict.scaling);
     section.notes.push_back(std::move(text));
-  } else if (bypass && verdict.message != "Insufficient convergence" &&
-             verdict.message != "Could not detect global_batch_size") {
+  } else if (bypass && verdict.may_bypass()) {
     section.warnings.push_back(text + "; accepted by rcp-bypass, to be reviewed");
   } else {
     section.errors.push_back(std::move(text));
@@ -204,7 +177,7 @@ struct FolderFacts {
 };
 
 FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
-                         const Bypass& system_bypass, const PackageOptions& options) {
+                         const CheckerParams& of_system, const PackageOptions& options) {
   FolderFacts folder;
   std::vector<RunConvergence> convergence;
   std::vector<LogSeeds> seeds;
@@ -217,8 +190,8 @@ FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
   verdict.sections.push_back(check_files(verdict, options.usage));
   verdict.sections.push_back(check_logs(verdict));
   if (!is_closed(verdict) || compare_versions(options.ruleset, "1.0.0") < 0) return folder;
-  const Bypass bypass = read_bypass(verdict.folder.path);
-  if (system_bypass.seeds || bypass.seeds) {
+  const CheckerParams params = read_checker_params(verdict.folder.path);
+  if (options.seed_bypass || of_system.seed_bypass || params.seed_bypass) {
     verdict.sections.push_back({"Seeds", {}, {}, {"not checked: seed-checker-bypass"}});
   } else {
     verdict.sections.push_back(check_seeds(seeds));
@@ -228,7 +201,8 @@ FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
   folder.convergence = combine(convergence);
   verdict.rcp = check_rcp(folder.convergence, options.rcp, options.usage, options.ruleset,
                           options.rcp_pass, options.other_rcp);
-  verdict.sections.push_back(describe_rcp(verdict.rcp, system_bypass.rcp || bypass.rcp));
+  verdict.sections.push_back(
+      describe_rcp(verdict.rcp, options.rcp_bypass || of_system.rcp_bypass || params.rcp_bypass));
   return folder;
 }
 
@@ -442,7 +416,7 @@ LogFacts read_facts(const fs::path& path, const std::string& benchmark,
   try {
     const EventLog log(path, format);
     facts.verdict = check_log(log, rules, options.usage, options.ruleset, options.werror);
-    facts.convergence = read_convergence(log, options.ruleset);
+    facts.convergence = read_convergence(log, options.ruleset, options.bert_train_samples);
     facts.seeds = read_seeds(log);
     facts.record = read_run_record(log);
     facts.verdict.review = review_log(log, facts.record, options.ruleset);
@@ -460,6 +434,50 @@ LogFacts read_facts(const fs::path& path, const std::string& benchmark,
   return facts;
 }
 
+// The options of the command and those that the submission's root brings along, which its verdict
+// says.
+PackageOptions with_params(PackageOptions options, PackageVerdict& package) {
+  const CheckerParams params = read_checker_params(package.path);
+  if (params.empty()) return options;
+  options.rcp_bypass |= params.rcp_bypass;
+  options.seed_bypass |= params.seed_bypass;
+  options.bert_train_samples |= params.bert_train_samples;
+  options.quiet |= params.quiet;
+  options.werror |= params.werror;
+  Section section{"Parameters", {}, {}, {}, true, package.path / "package_checker_params"};
+  for (const std::string& line : params.given)
+    section.notes.push_back(fmt::format("package_checker_params of the submission: {}", line));
+  for (const std::string& line : params.unknown) {
+    section.warnings.push_back(fmt::format(
+        "package_checker_params of the submission: '{}' is none of its options", one_line(line)));
+  }
+  package.systems.push_back(std::move(section));
+  return options;
+}
+
+// All that a submission may ask for: what the review finds stays.
+void drop_log_warnings(PackageVerdict& package) {
+  for (FolderVerdict& folder : package.folders) {
+    for (LogVerdict& log : folder.logs) log.warnings.clear();
+  }
+}
+
+// With `strict` the review's remarks are errors.
+void drop_warnings(PackageVerdict& package, bool strict) {
+  const auto drop = [&](Section& section) {
+    section.warnings.clear();
+    if (!strict) section.remarks.clear();
+  };
+  std::ranges::for_each(package.systems, drop);
+  for (FolderVerdict& folder : package.folders) {
+    std::ranges::for_each(folder.sections, drop);
+    for (LogVerdict& log : folder.logs) {
+      log.warnings.clear();
+      if (!strict) log.review.clear();
+    }
+  }
+}
+
 void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
                      const PackageOptions& options) {
   if (!rules.has_ruleset(options.usage, options.ruleset)) {
@@ -471,8 +489,11 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
     const DescribedSystem* system;
     std::vector<LogFacts>* facts;
     size_t log;
+    const PackageOptions* options;
   };
   std::map<fs::path, DescribedSystem> systems;
+  std::vector<PackageOptions> own;  // of each submission
+  for (PackageVerdict& package : packages) own.push_back(with_params(options, package));
   std::vector<std::vector<std::vector<LogFacts>>> facts(packages.size());
   std::vector<Job> jobs;
   for (size_t p = 0; p < packages.size(); ++p) {
@@ -485,7 +506,7 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
       if (is_new) system->second = described_system(description);
       facts[p][f].resize(folder.folder.logs.size());
       for (size_t log = 0; log < folder.folder.logs.size(); ++log)
-        jobs.push_back({&folder, &system->second, &facts[p][f], log});
+        jobs.push_back({&folder, &system->second, &facts[p][f], log, &own[p]});
     }
   }
   const LogFormat format = options.ruleset == "0.6.0" ? LogFormat::kMll : LogFormat::kMllog;
@@ -493,8 +514,8 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
     const Job& job = jobs[i];
     const ResultFolder& folder = job.folder->folder;
-    (*job.facts)[job.log] =
-        read_facts(folder.logs[job.log], folder.benchmark, *job.system, format, rules, options);
+    (*job.facts)[job.log] = read_facts(folder.logs[job.log], folder.benchmark, *job.system, format,
+                                       rules, *job.options);
     if (options.progress) options.progress(++done, jobs.size());
   });
   std::map<const FolderVerdict*, FolderFacts> judged;
@@ -502,14 +523,19 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
     for (size_t f = 0; f < packages[p].folders.size(); ++f) {
       FolderVerdict& folder = packages[p].folders[f];
       if (folder.skipped) continue;
-      const Bypass bypass = read_bypass(packages[p].path / "results" / folder.folder.system);
-      judged.emplace(&folder, judge_folder(folder, std::move(facts[p][f]), bypass, options));
+      const CheckerParams of_system =
+          read_checker_params(packages[p].path / "results" / folder.folder.system);
+      judged.emplace(&folder, judge_folder(folder, std::move(facts[p][f]), of_system, own[p]));
       for (const LogVerdict& log : folder.logs) {
         if (!log.readable) packages[p].unread.push_back(log.errors.front().summary);
       }
     }
   }
   review_packages(packages, judged, options);
+  for (size_t p = 0; p < packages.size(); ++p) {
+    if (own[p].quiet) drop_log_warnings(packages[p]);
+    if (options.quiet) drop_warnings(packages[p], options.strict);
+  }
 }
 
 }  // namespace

@@ -22,7 +22,11 @@ struct PackageOptions {
   std::filesystem::path rcp;                     // directory of reference points; empty: built in
   std::vector<std::filesystem::path> other_rcp;  // asked where those have none for a benchmark
   RcpPass rcp_pass = RcpPass::kPruned;
-  unsigned threads = 0;                                     // 0: one a core
+  bool rcp_bypass = false;          // convergence that is too fast, or has no points, is a warning
+  bool seed_bypass = false;         // seeds are not checked
+  bool bert_train_samples = false;  // see read_convergence
+  bool quiet = false;               // verdicts without warnings
+  unsigned threads = 0;             // 0: one a core
   std::function<void(size_t done, size_t total)> progress;  // after each log, from any thread
 };
 

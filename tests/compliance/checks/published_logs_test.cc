@@ -3,13 +3,16 @@
 
 #include <atomic>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "compliance/checks/check_log.h"
 #include "compliance/checks/rcp.h"
+#include "compliance/checks/rounds.h"
 #include "compliance/package/package.h"
+#include "tests/compliance/bert_log.h"
 #include "tests/compliance/published.h"
 
 namespace strata::compliance {
@@ -87,6 +90,36 @@ TEST(PublishedLogs, EveryOfficialRuleFileCompiles) {
     ++compiled;
   }
   EXPECT_GT(compiled, 200u);
+}
+
+// scripts/campaigns/differential_fuzzing/every_round.py has the official checker beside it.
+TEST(PublishedLogs, EveryOfficialRulesetWantsAStatusAndTakesAborted) {
+  if (official_package().empty()) GTEST_SKIP() << kNoPackage;
+  const std::regex name("(training|hpc)_([0-9]+[.][0-9]+[.][0-9]+)");
+  RuleStore rules(official_package());
+  std::set<std::string> tried;
+  for (const auto& entry : fs::directory_iterator(official_package() / "compliance_checker")) {
+    std::smatch match;
+    const std::string folder = entry.path().filename().string();
+    // Round 0.6 has another form.
+    if (!std::regex_match(folder, match, name) || match[2] == "0.6.0") continue;
+    const auto& benchmarks = round_benchmarks(match[1].str(), match[2].str());
+    ASSERT_FALSE(benchmarks.empty()) << folder;
+    for (const bool has_status : {true, false}) {
+      ::strata::testing::BertLog log = ::strata::testing::BertLog::passing();
+      log.set("submission_benchmark", '"' + std::string(benchmarks.front()) + '"');
+      log.at("run_stop").metadata = has_status ? R"("status": "aborted")" : "";
+      const LogVerdict verdict = check_log(EventLog::from_text(log.text(), "result_0.txt"), rules,
+                                           match[1].str(), match[2].str());
+      EXPECT_EQ(verdict.not_judged, "") << folder;
+      const bool wrong = std::ranges::any_of(
+          verdict.errors, [](const Finding& finding) { return finding.key == "run_stop"; });
+      EXPECT_EQ(wrong, !has_status) << folder;
+    }
+    tried.insert(folder);
+  }
+  EXPECT_GE(tried.size(), 16u);
+  EXPECT_TRUE(tried.contains("training_6.1.0") && tried.contains("hpc_3.0.0"));
 }
 
 // Verdict, message and scaling of every folder and both passes.
