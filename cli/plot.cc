@@ -1,19 +1,23 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_version.h"
 #include "cli/commands.h"
 #include "cli/refuse_to_replace.h"
 #include "cli/score_options.h"
 #include "plan/report/plan_plot.h"
 #include "results/plots/gnuplot.h"
 #include "results/plots/plots.h"
+#include "results/plots/rcp_plot.h"
 #include "results/plots/timeline_plot.h"
 #ifdef STRATA_TRAINING
 #include "search/search_folder.h"
@@ -116,6 +120,141 @@ void add_scores_command(CLI::App& plot, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = plot_scores(*options); });
 }
 
+// ---- Reference points
+
+struct RcpPlotCommand {
+  std::string benchmark = "bert";
+  std::string usage = "training", ruleset;
+  std::string rcp, custom;
+  std::string output;
+  bool unpruned = false, interpolate = false, no_header = false, json = false;
+  std::optional<double> bootstrap;
+  uint64_t seed = 0;
+};
+
+// Of the round that is named, else of the newest that has points for the benchmark.
+compliance::ReferencePoints points_for(const RcpPlotCommand& command) {
+  auto rounds = compliance::known_rulesets(command.usage);
+  std::ranges::reverse(rounds);
+  if (!command.ruleset.empty()) rounds = {command.ruleset};
+  if (!command.custom.empty()) {
+    return compliance::read_reference_points(command.custom, command.usage,
+                                             std::string(rounds.front()), command.benchmark);
+  }
+  std::vector<std::filesystem::path> directories = {directory_of(command.rcp)};
+  for (auto& other : compliance::installed_points(command.rcp)) directories.push_back(other);
+  for (const std::string_view round : rounds) {
+    for (const auto& directory : directories) {
+      auto points =
+          compliance::load_reference_points(directory, command.usage, round, command.benchmark);
+      if (points) return std::move(*points);
+    }
+  }
+  fail("there are no reference points for '{}' in {} {}", command.benchmark, command.usage,
+       command.ruleset.empty() ? "any round" : command.ruleset);
+}
+
+nlohmann::json row_json(const results::RcpRow& row) {
+  return {{"batch_size", row.batch_size},
+          {"mean", row.mean},
+          {"least_mean", row.least},
+          {"runs", row.runs}};
+}
+
+nlohmann::json bootstrap_json(const std::optional<results::RcpBootstrap>& bootstrap) {
+  if (!bootstrap) return nullptr;
+  nlohmann::json bars = nlohmann::json::array();
+  for (const auto& bar : results::histogram(bootstrap->scores))
+    bars.push_back({{"from", bar.from}, {"to", bar.to}, {"count", bar.count}});
+  return {{"point", row_json(bootstrap->point)},
+          {"submission_runs", bootstrap->submission_runs},
+          {"scores", bootstrap->scores.size()},
+          {"below_least_mean", bootstrap->below_least},
+          {"histogram", bars}};
+}
+
+std::string bootstrap_text(const results::RcpBootstrap& bootstrap) {
+  constexpr size_t kWidth = 50;
+  std::string text =
+      fmt::format("submission_runs: {}\nmax_speedup (mean/min): {}\nP(score < min): {}\n",
+                  bootstrap.submission_runs, bootstrap.point.mean / bootstrap.point.least,
+                  bootstrap.below_least);
+  const auto bars = results::histogram(bootstrap.scores);
+  size_t tallest = 1;
+  for (const auto& bar : bars) tallest = std::max(tallest, bar.count);
+  for (const auto& bar : bars) {
+    text += fmt::format("{:.1f}-{:.1f} | {} ({})\n", bar.from, bar.to,
+                        std::string((kWidth * bar.count + tallest / 2) / tallest, '#'), bar.count);
+  }
+  return text;
+}
+
+int plot_rcp(const RcpPlotCommand& command) {
+  const auto points = points_for(command);
+  const auto pass = command.unpruned ? compliance::RcpPass::kFull : compliance::RcpPass::kPruned;
+  std::optional<results::RcpBootstrap> bootstrap;
+  if (command.bootstrap)
+    bootstrap = results::rcp_bootstrap(points, *command.bootstrap, command.seed);
+  if (!command.output.empty()) {
+    draw(bootstrap ? results::plot_rcp(points, *bootstrap)
+                   : results::plot_rcp(points, pass, command.interpolate),
+         command.output, !command.json);
+    if (!command.json) return 0;
+  }
+  const auto rows = bootstrap ? std::vector{bootstrap->point}
+                              : results::rcp_rows(points, pass, command.interpolate);
+  if (!command.json) {
+    fmt::print("{}{}", results::rcp_csv(rows, !command.no_header),
+               bootstrap ? bootstrap_text(*bootstrap) : "");
+    return 0;
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& row : rows) list.push_back(row_json(row));
+  const nlohmann::json out = {{"version", kJsonVersion},
+                              {"benchmark", points.benchmark()},
+                              {"usage", command.usage},
+                              {"ruleset", points.ruleset()},
+                              {"unit", results::rcp_unit(points.benchmark())},
+                              {"points", points.source()},
+                              {"points_sha256", points.sha256()},
+                              {"rows", list},
+                              {"bootstrap", bootstrap_json(bootstrap)}};
+  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  return 0;
+}
+
+void add_rcp_plot_command(CLI::App& plot, int& exit_code) {
+  CLI::App* command = plot.add_subcommand(
+      "rcp", "Reference convergence points: a picture, or mean and least mean as CSV");
+  const auto options = std::make_shared<RcpPlotCommand>();
+  command->add_option("BENCHMARK", options->benchmark, "The benchmark (bert)");
+  command
+      ->add_option("--ruleset,--version", options->ruleset,
+                   "Round, such as 2.1 (default: the newest with points for the benchmark)")
+      ->transform(compliance::full_ruleset);
+  command->add_option("--usage", options->usage, "training or hpc (training)")
+      ->check(CLI::IsMember({"training", "hpc"}));
+  const auto rcp = add_rcp_option(*command, options->rcp);
+  command
+      ->add_option("--custom-rcps,--custom_rcps", options->custom,
+                   "The points of this file, in the official format")
+      ->type_name("FILE")
+      ->excludes(rcp);
+  command->add_option("-o,--output", options->output, kOutput);
+  command->add_flag("--unpruned", options->unpruned, "Points that others dominate, too");
+  const auto interpolate = command->add_flag("--interpolate", options->interpolate,
+                                             "Batch sizes between the points as well");
+  command
+      ->add_option("--bootstrap", options->bootstrap,
+                   "What submissions of this batch size's reference runs would score: a histogram")
+      ->type_name("BATCH_SIZE")
+      ->excludes(interpolate);
+  command->add_option("--seed", options->seed, "Of what --bootstrap draws (0)");
+  command->add_flag("--no-header", options->no_header, "CSV without its first line");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options, &exit_code] { exit_code = plot_rcp(*options); });
+}
+
 // ---- Plans
 
 struct PlanPlotCommand {
@@ -188,10 +327,12 @@ void add_timeline_command(CLI::App& plot) {
 }  // namespace
 
 void add_plot_command(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("plot", "Draw runs, scores, plans and timelines");
+  CLI::App* command =
+      app.add_subcommand("plot", "Draw runs, scores, reference points, plans and timelines");
   command->require_subcommand(1);
   add_curves_command(*command, exit_code);
   add_scores_command(*command, exit_code);
+  add_rcp_plot_command(*command, exit_code);
   add_timeline_command(*command);
   add_plan_plot_command(*command);
 #ifdef STRATA_TRAINING

@@ -1,0 +1,101 @@
+#include "results/plots/rcp_plot.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "results/plots/gnuplot.h"
+#include "tests/support/error_of.h"
+
+namespace strata::results {
+namespace {
+
+using compliance::RcpPass;
+using compliance::ReferencePoints;
+
+// Batch sizes 100, 200 and 400; the middle one is slower than the line, so it is dominated.
+ReferencePoints some_points() {
+  return ReferencePoints(
+      R"({"a": {"Benchmark": "bert", "BS": 100, "Epochs to converge": [10, 10, 10, 10, 12, 8]},
+          "b": {"Benchmark": "bert", "BS": 200, "Epochs to converge": [19, 20, 21, 20, 20, 20]},
+          "c": {"Benchmark": "bert", "BS": 400, "Epochs to converge": [20, 22, 24, 20, 22, 24]}})",
+      "points.json", "training", "2.1.0", "bert");
+}
+
+TEST(RcpRows, ArePrunedOrFull) {
+  const auto points = some_points();
+  const auto pruned = rcp_rows(points, RcpPass::kPruned, false);
+  ASSERT_EQ(pruned.size(), 2u);
+  EXPECT_EQ(pruned[1].batch_size, 400);
+  EXPECT_EQ(pruned[1].mean, 22);
+  EXPECT_LT(pruned[1].least, 22);
+  EXPECT_EQ(rcp_rows(points, RcpPass::kFull, false).size(), 3u);
+  EXPECT_EQ(rcp_csv({{448, 2, 1.5, 10}}, true), "BS,Mean,Min\n448,2.0,1.5\n");
+}
+
+TEST(RcpRows, BetweenPointsAreThoseThatTheCheckInterpolates) {
+  const auto points = some_points();
+  const auto rows = rcp_rows(points, RcpPass::kPruned, true);
+  ASSERT_EQ(rows.size(), 301u);
+  EXPECT_DOUBLE_EQ(rows[150].mean, 16);
+  EXPECT_EQ(rows[150].runs, 0u);
+  compliance::FolderConvergence folder;
+  folder.benchmark = "bert";
+  folder.batch_size = 250;
+  folder.enough = true;
+  folder.epochs = std::vector<double>(10, 15);
+  EXPECT_DOUBLE_EQ(*check_rcp(folder, points, RcpPass::kPruned).least_mean, rows[150].least);
+}
+
+TEST(RcpRows, TooManyBatchSizesAreRefused) {
+  const ReferencePoints points(
+      R"({"a": {"Benchmark": "bert", "BS": 1, "Epochs to converge": [1, 1, 1]},
+          "b": {"Benchmark": "bert", "BS": 1e12, "Epochs to converge": [2, 2, 2]}})",
+      "points.json", "training", "2.1.0", "bert");
+  EXPECT_NE(
+      testing_support::error_of([&] { rcp_rows(points, RcpPass::kFull, true); }).find("too many"),
+      std::string::npos);
+}
+
+TEST(RcpBootstrap, DrawsMeansOfTheReferencesOwnRuns) {
+  const auto points = some_points();
+  const RcpBootstrap once = rcp_bootstrap(points, 400, 7), again = rcp_bootstrap(points, 400, 7);
+  EXPECT_EQ(once.scores, again.scores);
+  EXPECT_NE(once.scores, rcp_bootstrap(points, 400, 8).scores);
+  ASSERT_EQ(once.scores.size(), 10'000u);
+  EXPECT_GE(once.scores.front(), 20);
+  EXPECT_LE(once.scores.back(), 24);
+  const double mean = std::accumulate(once.scores.begin(), once.scores.end(), 0.0) / 1e4;
+  EXPECT_NEAR(mean, 22, 0.05);  // its standard error is below 0.006
+  const auto below =
+      std::ranges::count_if(once.scores, [&](double score) { return score < once.point.least; });
+  EXPECT_DOUBLE_EQ(once.below_least, static_cast<double>(below) / 1e4);
+  const auto bars = histogram(once.scores);
+  size_t count = 0;
+  for (const HistogramBar& bar : bars) count += bar.count;
+  EXPECT_EQ(count, 10'000u);
+  EXPECT_NE(testing_support::error_of([&] { rcp_bootstrap(points, 300, 7); }).find("100, 200, 400"),
+            std::string::npos);
+}
+
+TEST(Histogram, OneValueIsOneBar) {
+  EXPECT_EQ(histogram({3, 3, 3}).size(), 1u);
+  EXPECT_TRUE(histogram({}).empty());
+}
+
+TEST(RcpPlot, IsAScriptOfPointsAndLines) {
+  const auto points = some_points();
+  const std::string plain = plot_rcp(points, RcpPass::kPruned, false).picture.script;
+  EXPECT_NE(plain.find("$dominated << EOD\n200 20 "), std::string::npos) << plain;
+  EXPECT_EQ(plain.find("$lines"), std::string::npos);
+  EXPECT_NE(plot_rcp(points, RcpPass::kPruned, true).picture.script.find("$lines << EOD\n100 10 "),
+            std::string::npos);
+  EXPECT_EQ(plot_rcp(points, RcpPass::kFull, false).picture.script.find("$dominated"),
+            std::string::npos);
+  EXPECT_NE(plot_rcp(points, rcp_bootstrap(points, 400, 0)).picture.script.find("with boxes"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace strata::results
