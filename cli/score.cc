@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/score_options.h"
 #include "results/score_report.h"
+#include "results/summary/summary.h"
 
 namespace strata::cli {
 namespace {
@@ -17,8 +19,21 @@ struct Options {
   ScoreInput input;
   std::string csv_file;
   std::string json_file;
+  std::string summary_file;
+  bool detailed = false;
+  bool private_ids = false;
   bool json = false;
 };
+
+// The table as published, in the format that the file's name asks for.
+void write_summary(const Options& options, const std::vector<results::Score>& scores,
+                   compliance::ListingProblems& problems) {
+  const std::string& file = options.summary_file;
+  const results::Summary summary = results::summarize(scores, options.private_ids);
+  write_output(file, file.ends_with(".json") ? results::summary_json(summary, options.detailed)
+                                             : results::summary_csv(summary, options.detailed));
+  problems.insert(problems.end(), summary.left_out.begin(), summary.left_out.end());
+}
 
 // That of the first folder that has one.
 void print_ruleset(const std::vector<results::Score>& scores) {
@@ -46,6 +61,7 @@ int score(const Options& options) {
   const std::vector<results::Score> scores = read_scores(options.input, problems);
   if (!options.csv_file.empty()) write_output(options.csv_file, results::score_csv(scores));
   if (!options.json_file.empty()) write_output(options.json_file, results::score_json(scores));
+  if (!options.summary_file.empty()) write_summary(options, scores, problems);
   if (options.json && options.json_file.empty()) {
     fmt::print("{}", results::score_json(scores));
   } else {
@@ -68,7 +84,28 @@ void add_score_command(CLI::App& app, int& exit_code) {
   const auto json = command->add_option("--json", options->json_file,
                                         "Write the scores as JSON: to this file, or print them");
   json->expected(0, 1);
+  command->add_flag("--scale", options->input.rules.score.scale,
+                    "Multiply by the factor that the convergence check asks for, in place of "
+                    "scaling.json's");
+  const auto summary =
+      command
+          ->add_option("--summary", options->summary_file,
+                       "Also write the round's table as published, a row a system: .csv or .json")
+          ->type_name("FILE");
+  command
+      ->add_flag("--detailed", options->detailed,
+                 "With --summary: energy, batch size, samples to converge and RCP as well")
+      ->needs(summary);
+  command
+      ->add_flag("--private-ids,--generate_private_ids", options->private_ids,
+                 "With --summary: write results/SYSTEM/privateid.json where there is none")
+      ->needs(summary);
   command->callback([options, json, &exit_code] {
+    const std::string& file = options->summary_file;
+    if (!file.empty() && !file.ends_with(".csv") && !file.ends_with(".json") &&
+        what_is_at(file) != "a device" && what_is_at(file) != "a FIFO") {
+      fail("--summary {}: name a file that ends in .csv or .json", file);
+    }
     options->json = json->count() > 0;
     exit_code = score(*options);
   });

@@ -44,8 +44,10 @@ inline void add_rule_options(CLI::App& command, ScoreRules& rules) {
 // `input` outlives the command's parsing.
 inline void add_score_options(CLI::App& command, ScoreInput& input) {
   command
-      .add_option("DIR", input.directories,
-                  "Rounds, submitters, systems or folders of result_N.txt")
+      .add_option(
+          "DIR", input.directories,
+          "Rounds, submitters, systems or folders of result_N.txt; '{A,B}' and '{*}' at its "
+          "end name submitters")
       ->required();
   command.add_option("--benchmark", input.benchmark, "Of this benchmark alone, such as bert");
   add_rule_options(command, input.rules);
@@ -84,15 +86,20 @@ inline std::vector<results::Score> read_scores(const ScoreInput& input,
                                                compliance::ListingProblems& problems) {
   Progress progress("scoring logs");
   const results::ScoreOptions options = score_options(input.rules, progress, problems);
-  if (input.directories.size() == 1) {
-    auto scores = results::score_directory(input.directories.front(), options);
+  std::vector<std::string> directories;
+  for (const std::string& given : input.directories) {
+    const auto expanded = compliance::expand_submitters(given);
+    directories.insert(directories.end(), expanded.begin(), expanded.end());
+  }
+  if (directories.size() == 1) {
+    auto scores = results::score_directory(directories.front(), options);
     keep_benchmark(scores, input.benchmark, results::benchmark_of);
     return scores;
   }
   std::vector<results::Score> all;
   std::set<std::filesystem::path> known;
   std::vector<std::string> empty;
-  for (const std::string& directory : input.directories) {
+  for (const std::string& directory : directories) {
     try {
       for (results::Score& score : results::score_directory(directory, options)) {
         std::error_code ignored;

@@ -18,6 +18,7 @@
 #include "compliance/sources/installed.h"
 #include "mllog/python_digits.h"
 #include "results/energy.h"
+#include "results/weak_score.h"
 
 namespace strata::results {
 namespace {
@@ -124,6 +125,8 @@ std::string broken_rule(const compliance::Finding& finding) {
   return finding.summary + (finding.found.empty() ? "" : ' ' + cut(finding.found));
 }
 
+bool is_weak(const Score& score) { return score.usage == "hpc" && score.folder.weak_scaling; }
+
 void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   const auto format =
       score.ruleset == "0.6.0" ? compliance::LogFormat::kMll : compliance::LogFormat::kMllog;
@@ -133,6 +136,8 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
       compliance::check_log(log, rules, score.usage, score.ruleset);
   const RunTimes times = find_run_times(log);
   run.judged = verdict.not_judged.empty();
+  run.start_ms = times.start_ms;
+  if (is_weak(score)) run.instance_scale = read_instance_scale(log);
   if (times.start_ms && times.stop_ms && std::isfinite(*times.stop_ms - *times.start_ms)) {
     run.duration_ms = *times.stop_ms - *times.start_ms;
   }
@@ -197,21 +202,24 @@ std::optional<double> mean_energy(const std::vector<RunScore>& runs, size_t fail
 
 // The factor on the score: what a review committee decided, else what the convergence check asks
 // for.
-void set_scaling(Score& score, const fs::path& rcp_directory,
-                 const std::vector<fs::path>& other_rcp) {
+void set_scaling(Score& score, const ScoreOptions& options) {
   std::vector<compliance::RunConvergence> runs;
   for (const RunScore& run : score.runs) runs.push_back(run.convergence);
   const auto folder = compliance::combine(runs);
   score.batch_size = folder.batch_size;
   score.held_to_rcp = score.system.division == "closed";
-  if (score.held_to_rcp) {
-    score.rcp = compliance::check_rcp(folder, rcp_directory, score.usage, score.ruleset,
-                                      compliance::RcpPass::kPruned, other_rcp);
+  if (score.held_to_rcp || options.scale) {
+    score.rcp = compliance::check_rcp(folder, options.rcp, score.usage, score.ruleset,
+                                      compliance::RcpPass::kPruned, options.other_rcp);
   } else {
     score.rcp.message = "Only the closed division is held to reference convergence";
   }
   score.committee_scaling =
       committee_scaling(score.folder.path, score.scaling_problem, score.unread);
+  if (options.scale && score.rcp.judged) {
+    score.committee_scaling = score.rcp.passed ? score.rcp.scaling : 1;
+    score.scaling_problem.clear();
+  }
 }
 
 void set_mean(Score& score) {
@@ -424,9 +432,13 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
     if (options.progress) options.progress(++done, jobs.size());
   });
   for (Score& score : scores) {
-    set_scaling(score, options.rcp, options.other_rcp);
-    set_mean(score);
-    set_rates(score);
+    set_scaling(score, options);
+    if (is_weak(score)) {
+      set_weak_score(score);
+    } else {
+      set_mean(score);
+      set_rates(score);
+    }
     if (options.problems) add_unread(score, *options.problems);
   }
   return scores;

@@ -21,6 +21,8 @@ struct RunScore {
   std::filesystem::path log;
   double time_to_train_ms = 0;            // 0 where it does not count
   std::optional<double> duration_ms;      // from run_start to run_stop, whether it counts or not
+  std::optional<double> start_ms;         // of run_start, since the epoch
+  std::optional<int64_t> instance_scale;  // weak scaling: accelerators that train this model
   bool counts = false;                    // the log did not fail, says success and has its times
   bool judged = true;                     // false where the rules do not cover the benchmark
   std::string reason;                     // why it does not count
@@ -48,6 +50,13 @@ struct SystemFacts {
   std::optional<int64_t> accelerators;  // in all nodes
 };
 
+// HPC's weak scaling: models trained beside each other.
+struct WeakScore {
+  size_t models = 0;                      // that count
+  std::optional<int64_t> instance_scale;  // accelerators a model, where logs say it
+  double time_to_train_all_ms = 0;        // from the first run_start to the last run_stop
+};
+
 struct Score {
   compliance::ResultFolder folder;
   std::string usage;
@@ -62,7 +71,9 @@ struct Score {
       time_to_train_ms;  // the mean times the factor in the folder's scaling.json, if it has one
   std::optional<double> rcp_scaled_ms;  // the mean times the factor that the convergence check asks
                                         // for; empty where there is nothing to judge by
-  double committee_scaling = 1;         // the factor in scaling.json
+  std::optional<WeakScore> weak;        // of weak scaling, in place of the mean
+  std::string weak_problem;             // why it has none
+  double committee_scaling = 1;         // the factor in scaling.json, or with `scale` the check's
   std::string scaling_problem;          // why it has none, though there is a scaling.json
   std::string unread;                   // a file of the system that was not handed over, and why
   bool held_to_rcp = false;             // of the closed division
@@ -91,6 +102,9 @@ struct ScoreOptions {
   std::filesystem::path rcp;    // empty: built in
   // Asked where those have no points for a benchmark.
   std::vector<std::filesystem::path> other_rcp;
+  // The convergence check's factor in place of that in scaling.json, also where nothing says that
+  // the system is of the closed division.
+  bool scale = false;
   bool find_installed = false;  // what built-in rules lack, in installed official packages
   unsigned threads = 0;         // 0: one a core
   std::function<void(size_t done, size_t total)>

@@ -73,7 +73,12 @@ Notes notes_of(const std::vector<Score>& scores) {
                        score.runs_needed > 0 ? std::to_string(score.runs_needed) : "3 or more",
                        score.counting_runs()));
     }
-    if (score.mean == Mean::kNone) {
+    if (score.weak || !score.weak_problem.empty()) {
+      if (!score.weak) {
+        note(notes, "no throughput of weak scaling",
+             fmt::format("{}: {}", where(score), score.weak_problem));
+      }
+    } else if (score.mean == Mean::kNone) {
       note(notes, "no score, since too few runs count",
            fmt::format("{}: {} of {}", where(score), score.counting_runs(), score.runs.size()));
     }
@@ -133,6 +138,46 @@ nlohmann::json json_number(std::optional<double> value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
+nlohmann::json weak_json(const Score& score) {
+  if (!score.weak) return nullptr;
+  const auto& scale = score.weak->instance_scale;
+  return {{"models", score.weak->models},
+          {"instance_scale", scale ? nlohmann::json(*scale) : nlohmann::json()},
+          {"time_to_train_all_ms", score.weak->time_to_train_all_ms}};
+}
+
+}  // namespace
+
+namespace {
+
+bool has_weak(const Score& score) { return score.weak || !score.weak_problem.empty(); }
+
+// A row a folder of weak scaling; empty where there is none.
+std::string weak_table(const std::vector<Score>& scores) {
+  std::vector<Row> rows = {{"submitter", "system", "benchmark", "division", "accelerators",
+                            "models", "accelerators a model", "minutes for all", "models a minute",
+                            "RCP"}};
+  for (const Score& score : scores) {
+    if (!has_weak(score)) continue;
+    const auto& weak = score.weak;
+    const auto count = [](std::optional<int64_t> number) {
+      return number ? std::to_string(*number) : std::string("-");
+    };
+    const std::optional<double> rate =
+        weak && weak->time_to_train_all_ms > 0
+            ? std::optional(static_cast<double>(weak->models) * kMsPerMinute /
+                            weak->time_to_train_all_ms)
+            : std::nullopt;
+    rows.push_back({score.folder.submitter, score.folder.system, score.folder.benchmark,
+                    score.system.division, count(score.system.accelerators),
+                    weak ? std::to_string(weak->models) : "-",
+                    count(weak ? weak->instance_scale : std::nullopt),
+                    minutes(weak ? std::optional(weak->time_to_train_all_ms) : std::nullopt),
+                    number_cell(rate, "{:.4g}"), rcp_word(score)});
+  }
+  return rows.size() == 1 ? "" : align(rows);
+}
+
 }  // namespace
 
 std::string score_table(const std::vector<Score>& scores) {
@@ -140,6 +185,7 @@ std::string score_table(const std::vector<Score>& scores) {
                             "minutes", "factor", "RCP-scaled", "mean", "RCP", "batch",
                             "to converge", "seq/s/acc.", "energy kJ"}};
   for (const Score& score : scores) {
+    if (has_weak(score)) continue;
     const auto& accelerators = score.system.accelerators;
     rows.push_back(
         {score.folder.submitter, score.folder.system, score.folder.benchmark, score.system.division,
@@ -152,8 +198,10 @@ std::string score_table(const std::vector<Score>& scores) {
          number_cell(score.sequences_per_second_per_accelerator, "{:.1f}"),
          score.energy_joules ? fmt::format("{:.1f}", *score.energy_joules / 1000) : "-"});
   }
-  const std::string notes = notes_text(scores);
-  return notes.empty() ? align(rows) : align(rows) + '\n' + notes;
+  const std::string notes = notes_text(scores), weak = weak_table(scores);
+  std::string text = rows.size() > 1 || weak.empty() ? align(rows) : "";
+  if (!weak.empty()) text += (text.empty() ? "" : "\n") + ("weak scaling:\n" + weak);
+  return notes.empty() ? text : text + '\n' + notes;
 }
 
 std::string score_csv(const std::vector<Score>& scores) {
@@ -164,34 +212,38 @@ std::string score_csv(const std::vector<Score>& scores) {
       "message,global_batch_"
       "size,"
       "samples_to_converge,sequences_per_second,sequences_per_second_per_accelerator,energy_"
-      "joules\n";
+      "joules,models,instance_scale,time_to_train_all_minutes\n";
   for (const Score& score : scores) {
     const auto to_minutes = [](std::optional<double> ms) {
       return ms ? std::optional<double>(*ms / kMsPerMinute) : std::nullopt;
     };
-    const Row cells = {score.folder.submitter,
-                       score.folder.system,
-                       score.folder.benchmark,
-                       score.system.division,
-                       score.usage,
-                       score.ruleset,
-                       score.system.accelerator,
-                       score.system.accelerators ? std::to_string(*score.system.accelerators) : "",
-                       std::to_string(score.runs.size()),
-                       std::to_string(score.counting_runs()),
-                       std::string(mean_name(score.mean)),
-                       csv_number(to_minutes(score.time_to_train_ms)),
-                       csv_number(to_minutes(score.unscaled_ms)),
-                       csv_number(to_minutes(score.rcp_scaled_ms)),
-                       csv_number(score.committee_scaling),
-                       rcp_word(score),
-                       csv_number(score.rcp.scaling),
-                       score.rcp.message,
-                       csv_number(score.batch_size),
-                       csv_number(score.samples_to_converge),
-                       csv_number(score.sequences_per_second),
-                       csv_number(score.sequences_per_second_per_accelerator),
-                       csv_number(score.energy_joules)};
+    const Row cells = {
+        score.folder.submitter,
+        score.folder.system,
+        score.folder.benchmark,
+        score.system.division,
+        score.usage,
+        score.ruleset,
+        score.system.accelerator,
+        score.system.accelerators ? std::to_string(*score.system.accelerators) : "",
+        std::to_string(score.runs.size()),
+        std::to_string(score.counting_runs()),
+        std::string(mean_name(score.mean)),
+        csv_number(to_minutes(score.time_to_train_ms)),
+        csv_number(to_minutes(score.unscaled_ms)),
+        csv_number(to_minutes(score.rcp_scaled_ms)),
+        csv_number(score.committee_scaling),
+        rcp_word(score),
+        csv_number(score.rcp.scaling),
+        score.rcp.message,
+        csv_number(score.batch_size),
+        csv_number(score.samples_to_converge),
+        csv_number(score.sequences_per_second),
+        csv_number(score.sequences_per_second_per_accelerator),
+        csv_number(score.energy_joules),
+        score.weak ? std::to_string(score.weak->models) : "",
+        score.weak && score.weak->instance_scale ? std::to_string(*score.weak->instance_scale) : "",
+        csv_number(score.weak ? to_minutes(score.weak->time_to_train_all_ms) : std::nullopt)};
     text += csv_line(cells);
   }
   return text;
@@ -247,7 +299,9 @@ std::string score_json(const std::vector<Score>& scores) {
          {"sequences_per_second", json_number(score.sequences_per_second)},
          {"sequences_per_second_per_accelerator",
           json_number(score.sequences_per_second_per_accelerator)},
-         {"energy_joules", json_number(score.energy_joules)}});
+         {"energy_joules", json_number(score.energy_joules)},
+         {"weak", weak_json(score)},
+         {"weak_problem", score.weak_problem}});
   }
   return nlohmann::json{{"version", kJsonVersion}, {"scores", out}}.dump(
              2, ' ', false, nlohmann::json::error_handler_t::replace) +

@@ -155,4 +155,30 @@ std::vector<fs::path> find_submitters(const fs::path& round) {
   return found;
 }
 
+std::vector<std::string> expand_submitters(const std::string& path) {
+  std::error_code error;
+  std::string pattern = path;
+  while (pattern.ends_with('/')) pattern.pop_back();
+  const size_t open = pattern.rfind('{');
+  if (open == pattern.npos || !pattern.ends_with('}') || fs::exists(path, error)) return {path};
+  const std::string prefix = pattern.substr(0, open);
+  const std::string names = pattern.substr(open + 1, pattern.size() - open - 2);
+  std::vector<std::string> found;
+  if (names == "*") {
+    const fs::path round = prefix.empty() ? fs::path(".") : fs::path(prefix);
+    if (prefix.empty() || prefix.ends_with('/'))
+      for (const fs::path& submitter : find_submitters(round)) found.push_back(submitter.string());
+    if (found.empty())
+      fail("{}: no submitter (a folder with results/ and systems/) is there", path);
+    return found;
+  }
+  for (size_t begin = 0; begin <= names.size();) {
+    const size_t end = std::min(names.find(',', begin), names.size());
+    if (end > begin) found.push_back(prefix + names.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (found.empty()) fail("{}: names no submitter between its braces", path);
+  return found;
+}
+
 }  // namespace strata::compliance

@@ -56,4 +56,9 @@ void walk(const std::filesystem::path& directory,
 // The submitters of a round: the folders in it that have both results/ and systems/.
 std::vector<std::filesystem::path> find_submitters(const std::filesystem::path& round);
 
+// "round/{A,B}" for round/A and round/B, "round/{*}" for the submitters of round, as the official
+// summarizer takes them; any other path, and one that is there, as it is. Throws Error where a
+// round has none of them.
+std::vector<std::string> expand_submitters(const std::string& path);
+
 }  // namespace strata::compliance

@@ -60,6 +60,7 @@ const std::vector<std::string> kOrder = {
     "compare",
     "results/plots",
     "results/export",
+    "results/summary",
     "results",
     "compliance/formats",
     "compliance/package",

@@ -146,11 +146,11 @@ convergence check failed:
 TEST(ScoreReport, CsvHasACellForEveryColumn) {
   const std::string csv = score_csv({complete(), plain()});
   const std::string header = csv.substr(0, csv.find('\n') + 1);
-  EXPECT_EQ(std::ranges::count(header, ','), 22);
+  EXPECT_EQ(std::ranges::count(header, ','), 25);
   EXPECT_EQ(csv.substr(header.size()),
             "Strata,tower,bert,closed,training,5.0.0,\"H100, \"\"large\"\"\",8,2,2,olympic,2.5,2,3,"
-            "1.25,passed,1.2,too fast,256,640,5.5,0.6875,2500\n"
-            "Strata,laptop,bert,open,training,5.0.0,,,4,1,plain,1.5,1.5,,1,-,1,,,,,,\n");
+            "1.25,passed,1.2,too fast,256,640,5.5,0.6875,2500,,,\n"
+            "Strata,laptop,bert,open,training,5.0.0,,,4,1,plain,1.5,1.5,,1,-,1,,,,,,,,,\n");
 }
 
 TEST(ScoreReport, JsonHoldsRunsAndNumbers) {
@@ -178,7 +178,8 @@ TEST(ScoreReport, JsonHoldsRunsAndNumbers) {
       "rcp": {"outcome": "passed", "judged": true, "passed": true, "message": "too fast",
       "points": "rcps_bert.json", "points_sha256": "4567"},
       "global_batch_size": 256.0, "samples_to_converge": 640.0, "sequences_per_second": 5.5,
-      "sequences_per_second_per_accelerator": 0.6875, "energy_joules": 2500.0})"));
+      "sequences_per_second_per_accelerator": 0.6875, "energy_joules": 2500.0,
+      "weak": null, "weak_problem": ""})"));
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// Fields of a system description as the official summarizer's text.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "compliance/package/scaling.h"
+
+namespace strata::results {
+
+// As Python's str() shows a value; lists and objects as JSON.
+inline std::string python_text(const nlohmann::json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_null()) return "None";
+  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+  if (value.is_number_float()) return compliance::python_float(value.get<double>());
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace strata::results
