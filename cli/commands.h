@@ -9,6 +9,7 @@ namespace strata::cli {
 
 void add_check_command(CLI::App& app, int& exit_code);
 void add_score_command(CLI::App& app, int& exit_code);
+void add_package_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
 void add_manual_commands(CLI::App& app, int& exit_code);  // completion, man
 void add_rules_command(CLI::App& app, int& exit_code);

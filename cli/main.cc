@@ -91,6 +91,7 @@ int parse_and_run(int argc, char** argv) {
 #endif
   strata::cli::add_check_command(app, exit_code);
   strata::cli::add_score_command(app, exit_code);
+  strata::cli::add_package_command(app, exit_code);
   strata::cli::add_rules_command(app, exit_code);
   strata::cli::add_rcp_command(app, exit_code);
   strata::cli::add_compare_command(app, exit_code);

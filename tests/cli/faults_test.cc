@@ -130,6 +130,65 @@ TEST_F(Faults, ADivisionThatCannotBeReadIsNotNone) {
   EXPECT_EQ(refused, 2);  // the checks of the description, and its division
 }
 
+// Whatever call fails: a merge makes the whole tree or nothing, a factor is there whole or not.
+TEST_F(Faults, WhatASubmissionIsMadeOfIsWholeOrAbsent) {
+  STRATA_NEEDS_FAULTS();
+  folder_.write("Acme/results/good/bert/result_2.txt", BertLog::passing().text());
+  folder_.write("points.json", R"({"one": {"Benchmark": "bert", "BS": 1,
+      "Epochs to converge": [500, 600, 700, 800, 900]}})");
+  struct Case {
+    std::vector<std::string> command;
+    fs::path output;
+  };
+  const std::vector<Case> cases = {
+      {{"package", "merge", path("Acme"), "--output", path("made/round")}, path("made/round")},
+      {{"check", "rcp", path("Acme"), "--ruleset", "5.0.0", "--custom-rcps", path("points.json"),
+        "--write-scaling"},
+       path("Acme/results/good/bert/scaling.json")}};
+  for (const Case& one : cases) {
+    const auto start_afresh = [&] {
+      fs::remove_all(one.output);
+      fs::create_directories(path("made"));
+    };
+    start_afresh();
+    const ProcessResult good = strata({}, one.command).result;
+    ASSERT_EQ(good.exit_code, 0) << good.out << good.err;
+    ASSERT_TRUE(fs::exists(one.output)) << good.out;
+    const auto count = [&] {
+      size_t files = 0;
+      for (const auto& entry : fs::recursive_directory_iterator(folder_.path()))
+        files += entry.path() != path("report");
+      return files;
+    };
+    const size_t whole = count();
+    start_afresh();
+    const size_t before = count();
+    int refused = 0;
+    for (const Fault& call :
+         {Fault{"open", 0, EMFILE}, Fault{"read", 0, EIO}, Fault{"write", 0, ENOSPC},
+          Fault{"close", 0, EIO}, Fault{"fsync", 0, EIO}, Fault{"rename", 0, EACCES},
+          Fault{"mkdir", 0, ENOSPC}, Fault{"memory", 0, ENOMEM}}) {
+      const int step = std::string(call.kind) == "memory" ? 97 : 1;
+      for (int at = 1;; at += step) {
+        start_afresh();
+        const FaultyRun run = strata({call.kind, at, call.error}, one.command);
+        if (!run.failed) break;
+        const std::string what = one.command[1] + ", " + call.kind + " " + std::to_string(at);
+        const size_t now = count();
+        EXPECT_TRUE(now == before || now == whole) << what << ": " << now << " of " << whole;
+        if (run.result.exit_code == 0) {
+          EXPECT_EQ(now, whole) << what << ": " << run.result.out;
+        } else {
+          ++refused;
+          EXPECT_EQ(run.result.exit_code, 2) << what << ": " << run.result.err;
+          EXPECT_NE(run.result.err.find("strata: "), std::string::npos) << what;
+        }
+      }
+    }
+    EXPECT_GT(refused, 10) << one.command[1];
+  }
+}
+
 TEST_F(Faults, AMessageSaysThatGnuplotWroteWhatCannotBeRead) {
   STRATA_NEEDS_FAULTS();
   folder_.write("bin/gnuplot", "#!/bin/sh\necho a picture\n");

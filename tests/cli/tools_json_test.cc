@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "tests/cli/process.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/compliance/submission.h"
 #include "tests/support/json_schema.h"
 
 namespace strata::cli {
@@ -79,6 +80,31 @@ TEST_F(ToolsJson, OfPlansFitsItsSchema) {
   expect_fits("plan",
               {"plan", "--measured", "Acme/small.json", "Acme/large.json", "--ranks", "8",
                "--batch", "80", "--search", "--memory", "100", "--network", "0,1e9", "--json"});
+}
+
+TEST_F(ToolsJson, OfPackagesFitsItsSchemas) {
+  ::strata::testing::write_submission(folder_.path(), "Acme", "good", 3);
+  ::strata::testing::write_submission(folder_.path() / "Bolt/old", "Acme", "good", 3);
+  write("Acme/benchmarks/bert/implementations/x/run.sh", "run");
+  write("Bolt/old/Acme/benchmarks/bert/implementations/x/start.sh", "run");
+  write("Bolt/old/Acme/systems/good.json", R"({"system_name": "other"})");
+  expect_fits("package-preview", {"package", "preview", "Acme", "--json", "--ruleset", "5.0.0"});
+  expect_fits("package-preview",
+              {"package", "preview", "Acme", "--json", "--detailed", "--ruleset", "5.0.0"});
+  expect_fits("package-resubmit-check",
+              {"package", "resubmit-check", "Acme", "Bolt/old", "--json"});
+  expect_fits("package-merge", {"package", "merge", "Acme", "--output", "Bolt/round", "--json"});
+  const std::string summary = (folder_.path() / "summary.json").string();
+  run({STRATA_BINARY, "score", (folder_.path() / "Acme/results").string(), "--ruleset", "5.0.0",
+       "--summary", summary},
+      {}, std::chrono::seconds(60));
+  expect_schema("score-summary", read_file(summary));
+}
+
+TEST_F(ToolsJson, OfReferencePointsFitsItsSchema) {
+  expect_fits("plot-rcp", {"plot", "rcp", "--json", "--interpolate", "--rcp", "built-in"});
+  expect_fits("plot-rcp", {"plot", "rcp", "bert", "--json", "--bootstrap", "448", "--rcp",
+                           "built-in", "--ruleset", "2.1"});
 }
 
 // One that takes anything would let the others pass.

@@ -63,6 +63,7 @@ const std::vector<std::string> kOrder = {
     "results/summary",
     "results",
     "compliance/formats",
+    "compliance/trees",
     "compliance/package",
     "compliance/review",
     "compliance/checks",

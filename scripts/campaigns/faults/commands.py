@@ -1,7 +1,9 @@
 """The commands whose calls fail, and the small inputs they run on."""
 
 import dataclasses
+import json
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -80,6 +82,16 @@ COMMANDS = [
     Command("check-repo", "check repo " + PACKAGE, checks_folders=True),
     Command("score", "score " + PACKAGE + " --csv {out}/scores.csv --json {out}/scores.json",
             of_parts=True),
+    Command("score-summary", "score " + PACKAGE + " --summary {out}/summary.csv --detailed",
+            of_parts=True),
+    Command("score-private-ids", "score {out}/Strata --summary {out}/summary.json --private-ids",
+            start="trained", of_parts=True),
+    Command("check-write-scaling", "check rcp {out}/Strata --write-scaling"
+            " --custom-rcps {inputs}/points.json --log-output {out}/check.log", start="trained"),
+    Command("package-merge", "package merge " + PACKAGE + " --output {out}/round"),
+    Command("package-preview", "package preview " + PACKAGE, of_parts=True),
+    Command("package-resubmit-check", "package resubmit-check " + PACKAGE + " " + PACKAGE),
+    Command("plot-rcp", "plot rcp --rcp built-in -o {out}/rcp.gp"),
     Command("plot-curves", "plot curves " + PACKAGE + " -o {out}/curves.gp --json", of_parts=True),
     Command("plot-picture", "plot curves " + PACKAGE + " -o {out}/curves.svg", of_parts=True),
     Command("plot-scores", "plot scores " + PACKAGE + " -o {out}/scores.gp", of_parts=True),
@@ -97,6 +109,18 @@ def some_text():
             sentences.append(" ".join("and " + letter for letter in letters))
         documents.append("\n".join(sentences) + "\n")
     return "\n".join(documents)
+
+
+def points_above(results):
+    """Reference points that these runs are a little faster than, so that the check asks for a factor."""
+    samples, batch_size = [], 0
+    for log in results.glob("result_*.txt"):
+        text = log.read_text()
+        batch_size = int(re.search(r'"global_batch_size", "value": (\d+)', text).group(1))
+        samples.append(float(re.findall(r'"eval_accuracy".*?"epoch_num": ([\d.]+)', text)[-1]))
+    mean = 1.02 * sum(samples) / len(samples)
+    runs = [mean * share for share in (0.5, 0.8, 1.0, 1.2, 1.5)]
+    return {"one": {"Benchmark": "bert", "BS": batch_size, "Epochs to converge": runs}}
 
 
 def make_inputs(strata, inputs, out):
@@ -124,6 +148,7 @@ def make_inputs(strata, inputs, out):
     run(TRAIN + " --experiments 10 --set run.output={inputs}/trained")
     results = inputs / "trained/Strata/results/small/bert"
     shutil.copy(results / "result_0.safetensors", inputs / "weights.safetensors")
+    (inputs / "points.json").write_text(json.dumps(points_above(results)))
     # A run that was killed before it could evaluate.
     run(TRAIN + " --set run.output={inputs}/interrupted/out")
     log = inputs / "interrupted" / TREE / "result_0.txt"

@@ -425,6 +425,10 @@ int fsync(int fd) {
   REAL(fsync);
   return fails(kFsync, "fsync", fd, CALLER) ? -1 : real(fd);
 }
+int syncfs(int fd) noexcept {
+  REAL(syncfs);
+  return fails(kFsync, "syncfs", fd, CALLER) ? -1 : real(fd);
+}
 int fdatasync(int fd) {
   REAL(fdatasync);
   return fails(kFsync, "fdatasync", fd, CALLER) ? -1 : real(fd);
@@ -432,6 +436,12 @@ int fdatasync(int fd) {
 int rename(const char* from, const char* to) noexcept {
   REAL(rename);
   return fails(kRename, "rename", to, CALLER) ? -1 : real(from, to);
+}
+int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+              unsigned flags) noexcept {
+  REAL(renameat2);
+  return fails(kRename, "renameat2", to, CALLER) ? -1
+                                                 : real(from_folder, from, to_folder, to, flags);
 }
 int remove(const char* path) noexcept {
   REAL(remove);

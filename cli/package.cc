@@ -1,0 +1,233 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json_version.h"
+#include "base/lines.h"
+#include "cli/commands.h"
+#include "cli/listing.h"
+#include "cli/score_options.h"
+#include "compliance/trees/merge.h"
+#include "compliance/trees/resubmission.h"
+#include "results/summary/summary.h"
+
+namespace strata::cli {
+namespace {
+
+using compliance::Sameness;
+using nlohmann::json;
+
+void print_json(const json& out) {
+  fmt::print("{}\n", out.dump(2, ' ', false, json::error_handler_t::replace));
+}
+
+// ---- Merge
+
+struct MergeCommand {
+  std::vector<std::filesystem::path> sources;
+  std::filesystem::path output;
+  bool json = false;
+};
+
+void print_merge(const compliance::MergeReport& report) {
+  size_t files = 0;
+  for (const auto& submitter : report.submitters) {
+    files += submitter.files;
+    fmt::print("{}: {} files, {} bytes\n", one_line(submitter.name), submitter.files,
+               submitter.bytes);
+    for (const auto& source : submitter.sources)
+      fmt::print("  from {}\n", one_line(source.string()));
+  }
+  for (const std::string& path : report.same) {
+    fmt::print("the same in several: {}\n", one_line(path));
+  }
+  for (const std::string& path : report.left_out) fmt::print("left out: {}\n", path);
+  fmt::print("{}: {} submitters, {} files\n", report.output.string(), report.submitters.size(),
+             files);
+}
+
+json merge_json(const compliance::MergeReport& report) {
+  json submitters = json::array();
+  for (const auto& submitter : report.submitters) {
+    json sources = json::array();
+    for (const auto& source : submitter.sources) sources.push_back(source.string());
+    submitters.push_back({{"submitter", submitter.name},
+                          {"sources", sources},
+                          {"files", submitter.files},
+                          {"bytes", submitter.bytes}});
+  }
+  return {{"version", kJsonVersion},
+          {"output", report.output.string()},
+          {"submitters", submitters},
+          {"same", report.same},
+          {"left_out", report.left_out}};
+}
+
+void add_merge_command(CLI::App& package) {
+  CLI::App* command = package.add_subcommand(
+      "merge", "Submitters' trees as one round; what is there is never replaced");
+  const auto options = std::make_shared<MergeCommand>();
+  command
+      ->add_option("DIR", options->sources,
+                   "Submitters (folders with results/ and systems/), or folders of such")
+      ->required();
+  command->add_option("-o,--output", options->output, "The new folder")->required();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] {
+    const auto report = compliance::merge_submitters(options->sources, options->output);
+    options->json ? print_json(merge_json(report)) : print_merge(report);
+  });
+}
+
+// ---- Preview
+
+struct PreviewCommand {
+  ScoreInput input;
+  bool detailed = false;
+  bool csv = false;
+  bool json = false;
+};
+
+int preview(const PreviewCommand& command) {
+  compliance::ListingProblems problems;
+  const auto scores = read_scores(command.input, problems);
+  const results::Summary summary = results::summarize(scores);
+  if (command.json) {
+    json out = {{"version", kJsonVersion},
+                {"usage", summary.usage},
+                {"ruleset", summary.ruleset},
+                {"rows", json::parse(results::summary_json(summary, command.detailed))},
+                {"left_out", summary.left_out}};
+    print_json(out);
+  } else if (command.csv) {
+    fmt::print("{}", results::summary_csv(summary, command.detailed));
+  } else {
+    fmt::print("{}", results::summary_text(summary, command.detailed));
+  }
+  problems.insert(problems.end(), summary.left_out.begin(), summary.left_out.end());
+  refuse(problems);
+  return 0;
+}
+
+void add_preview_command(CLI::App& package, int& exit_code) {
+  CLI::App* command = package.add_subcommand(
+      "preview", "The rows of a submission as the round's table would have them");
+  const auto options = std::make_shared<PreviewCommand>();
+  add_score_options(*command, options->input);
+  command->add_flag("--detailed", options->detailed,
+                    "Energy, batch size, samples to converge and RCP as well");
+  const auto csv = command->add_flag("--csv", options->csv, "Print CSV, a line a system");
+  command->add_flag("--json", options->json, "Print JSON")->excludes(csv);
+  command->callback([options, &exit_code] { exit_code = preview(*options); });
+}
+
+// ---- Resubmission
+
+struct ResubmitCommand {
+  std::filesystem::path submission, round;
+  bool json = false;
+};
+
+std::string_view word(Sameness sameness) {
+  return sameness == Sameness::kSame ? "same" : sameness == Sameness::kNew ? "new" : "differs";
+}
+
+std::string value_text(const std::optional<json>& value) {
+  if (!value) return "absent";
+  return one_line(value->dump(-1, ' ', false, json::error_handler_t::replace), 200);
+}
+
+void print_resubmission(const compliance::Resubmission& result) {
+  for (const auto& system : result.systems) {
+    fmt::print("{} system {}/{}\n", word(system.sameness), one_line(system.submitter),
+               one_line(system.system));
+    if (!system.ground.empty()) {
+      fmt::print("  against {}, which {}\n", one_line(system.before.string()), system.ground);
+    }
+    for (const auto& change : system.fields) {
+      fmt::print("  {}: {} -> {}\n", one_line(change.field, 80), value_text(change.before),
+                 value_text(change.after));
+    }
+  }
+  for (const auto& code : result.code) {
+    fmt::print("{} code {}/{}, {} files\n", word(code.sameness), one_line(code.submitter),
+               one_line(code.implementation), code.files);
+    for (const auto& [what, names] :
+         {std::pair("changed", &code.changed), std::pair("added", &code.added),
+          std::pair("removed", &code.removed)}) {
+      for (const std::string& name : *names) fmt::print("  {}: {}\n", what, one_line(name));
+    }
+  }
+  if (result.code.empty()) fmt::print("no code: no benchmarks/*/implementations/*\n");
+}
+
+json resubmission_json(const compliance::Resubmission& result) {
+  json systems = json::array(), code = json::array();
+  for (const auto& system : result.systems) {
+    json fields = json::array();
+    for (const auto& change : system.fields) {
+      json one = {{"field", change.field}};
+      if (change.before) one["before"] = *change.before;
+      if (change.after) one["after"] = *change.after;
+      fields.push_back(std::move(one));
+    }
+    systems.push_back({{"submitter", system.submitter},
+                       {"system", system.system},
+                       {"path", system.path.string()},
+                       {"before", system.before.string()},
+                       {"outcome", word(system.sameness)},
+                       {"fields", fields}});
+  }
+  for (const auto& one : result.code) {
+    code.push_back({{"submitter", one.submitter},
+                    {"implementation", one.implementation},
+                    {"outcome", word(one.sameness)},
+                    {"files", one.files},
+                    {"changed", one.changed},
+                    {"added", one.added},
+                    {"removed", one.removed}});
+  }
+  return {{"version", kJsonVersion},
+          {"differs", result.differs()},
+          {"systems", systems},
+          {"code", code},
+          {"problems", result.problems}};
+}
+
+void add_resubmit_command(CLI::App& package, int& exit_code) {
+  CLI::App* command = package.add_subcommand(
+      "resubmit-check", "Same system, same code? A submission against the round before");
+  const auto options = std::make_shared<ResubmitCommand>();
+  command->add_option("NEW", options->submission, "A submitter's folder, or a folder of such")
+      ->required();
+  command
+      ->add_option("OLD", options->round,
+                   "The round before (a folder of submitters), or the submission to it")
+      ->required();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options, &exit_code] {
+    const auto result = compliance::compare_with_round(options->submission, options->round);
+    options->json ? print_json(resubmission_json(result)) : print_resubmission(result);
+    refuse(result.problems);
+    exit_code = result.differs() ? 1 : 0;
+  });
+}
+
+}  // namespace
+
+void add_package_command(CLI::App& app, int& exit_code) {
+  CLI::App* package = app.add_subcommand(
+      "package", "Submissions: merge them, see their rows, compare them with the round before");
+  package->require_subcommand(1);
+  add_merge_command(*package);
+  add_preview_command(*package, exit_code);
+  add_resubmit_command(*package, exit_code);
+}
+
+}  // namespace strata::cli

@@ -1,0 +1,49 @@
+// "Same system, same code?": a submission against the round before.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace strata::compliance {
+
+enum class Sameness { kSame, kDiffers, kNew };  // kNew: the round before has none of it
+
+struct FieldChange {
+  std::string field;
+  std::optional<nlohmann::json> before, after;  // empty where a side lacks the field
+};
+
+struct SystemComparison {
+  std::string submitter, system;
+  std::filesystem::path path, before;  // descriptions; `before` is empty where there is none
+  std::string ground;                  // why that one, where it has another name
+  Sameness sameness = Sameness::kNew;
+  std::vector<FieldChange> fields;
+};
+
+// A folder benchmarks/<benchmark>/implementations/<name>.
+struct CodeComparison {
+  std::string submitter, implementation;  // the path below the submitter
+  Sameness sameness = Sameness::kNew;
+  size_t files = 0;  // that it has now
+  std::vector<std::string> changed, added, removed;
+};
+
+struct Resubmission {
+  std::vector<SystemComparison> systems;
+  std::vector<CodeComparison> code;
+  std::vector<std::string> problems;  // what could not be compared, and why
+
+  bool differs() const;
+};
+
+// `submission` is a submitter's folder or a round's, `round` likewise. Submitters are matched by
+// the names of their folders, whatever their case; systems by the names of their descriptions, else
+// by "system_name". Links are compared, not followed. Throws Error where either holds no submitter.
+Resubmission compare_with_round(const std::filesystem::path& submission,
+                                const std::filesystem::path& round);
+
+}  // namespace strata::compliance

@@ -1,0 +1,265 @@
+// Whole submissions as their makers handle them: flags of the checks, factors, merges and previews;
+// where an oracle is set, beside the official tools.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "tests/cli/tools.h"
+#include "tests/compliance/submission.h"
+#include "tests/support/oracle.h"
+
+namespace strata::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::strata::testing::whole_description;
+using ::strata::testing::write_submission;
+using ::strata::testing::write_text;
+
+class Submissions : public Tools {
+ protected:
+  fs::path round() const { return folder_.path() / "round"; }
+  std::string acme() const { return (round() / "Acme").string(); }
+  fs::path runs() const { return round() / "Acme/results/box/bert"; }
+
+  // Of BERT at a batch size with a built-in point, this many samples to converge.
+  void write_acme(const std::string& samples, const std::string& seed = "") {
+    write_submission(round(), "Acme", "box", 10, [&](BertLog& log, int) {
+      log.at("eval_accuracy").metadata = "\"epoch_num\": " + samples;
+      if (!seed.empty()) log.set("seed", seed);
+    });
+  }
+  static ProcessResult check(std::vector<std::string> words) {
+    const std::string part = words.front();
+    words.insert(words.begin(), "check");
+    words.insert(words.end(), {"--ruleset", "5.0.0"});
+    if (part != "log") words.insert(words.end(), {"--rcp", "built-in"});
+    if (part != "rcp") words.insert(words.end(), {"--rules", "built-in"});
+    return strata(words);
+  }
+};
+
+// A little faster than the reference's mean, within its spread.
+constexpr char kFaster[] = "2400000";
+
+TEST_F(Submissions, FlagsOfThePackageCheckArePutOnTheCommandLine) {
+  write_acme("640", "7");
+  EXPECT_EQ(check({"package", acme()}).exit_code, 1);
+  EXPECT_EQ(check({"package", acme(), "--rcp-bypass"}).exit_code, 1);
+  const auto passed = check({"package", acme(), "--rcp-bypass", "--seed-checker-bypass"});
+  EXPECT_EQ(passed.exit_code, 0) << passed.out << passed.err;
+  EXPECT_NE(passed.out.find("accepted by rcp-bypass"), std::string::npos);
+  const auto round_passed =
+      check({"round", round().string(), "--rcp-bypass", "--seed-checker-bypass", "--quiet"});
+  EXPECT_EQ(round_passed.exit_code, 0) << round_passed.out;
+  EXPECT_EQ(check({"rcp", acme()}).exit_code, 1);
+  EXPECT_EQ(check({"rcp", acme(), "--rcp-bypass"}).exit_code, 0);
+}
+
+TEST_F(Submissions, TheLogOutputIsWhatIsPrinted) {
+  write_acme("99000000");
+  const std::string file = path("check.log");
+  for (const char* name : {"--log-output", "--log_output"}) {
+    fs::remove(file);
+    const auto printed = check({"package", acme(), name, file});
+    EXPECT_EQ(printed.exit_code, 0);
+    EXPECT_EQ(read_file(file), printed.out);
+  }
+  const auto inferred =
+      strata({"check", "package", acme(), "--log-output", file, "--rules", "built-in"});
+  EXPECT_EQ(inferred.out.find("ruleset: "), 0u);
+  EXPECT_EQ(read_file(file), inferred.out);
+  const auto json = check({"log", acme(), "--json", "--log-output", file});
+  EXPECT_EQ(read_file(file), json.out);
+  EXPECT_EQ(check({"log", acme(), "--log-output", path("round")}).exit_code, 2);
+}
+
+TEST_F(Submissions, AFactorIsWrittenOnceAndNeverOverAnother) {
+  write_acme(kFaster);
+  ASSERT_EQ(check({"package", acme()}).exit_code, 0);
+  EXPECT_FALSE(fs::exists(runs() / "scaling.json"));
+  const auto written = check({"package", acme(), "--write-scaling"});
+  EXPECT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_NE(written.out.find("scaling.json written: 1."), std::string::npos) << written.out;
+  const std::string text = read_file(runs() / "scaling.json");
+  const auto again = check({"rcp", acme(), "--write-scaling"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.out.find("already"), std::string::npos) << again.out;
+  write_text(runs() / "scaling.json", "{\"scaling_factor\": 3}");
+  const auto refused = check({"rcp", acme(), "--write-scaling"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("it is left as it is"), std::string::npos) << refused.err;
+  EXPECT_EQ(read_file(runs() / "scaling.json"), "{\"scaling_factor\": 3}");
+  EXPECT_NE(text, "{\"scaling_factor\": 3}");
+}
+
+TEST_F(Submissions, AScoreMayBeScaledWithoutAFile) {
+  write_acme(kFaster);
+  const auto score = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"score",   runs().string(), "--ruleset", "5.0.0",
+                                      "--rules", "built-in",      "--rcp",     "built-in",
+                                      "--csv",   "/dev/stdout"};
+    words.insert(words.end(), more.begin(), more.end());
+    return strata(words).out;
+  };
+  const std::string plain = score({}), scaled = score({"--scale"});
+  EXPECT_NE(plain, scaled);
+  EXPECT_NE(scaled.find(" 1.0"), std::string::npos) << scaled;
+  EXPECT_FALSE(fs::exists(runs() / "scaling.json"));
+}
+
+TEST_F(Submissions, CustomPointsJudge) {
+  write_acme("100");
+  const std::string points =
+      folder_
+          .write(
+              "points.json",
+              R"({"one": {"Benchmark": "bert", "BS": 448, "Epochs to converge": [90, 95, 100, 105, 110]}})")
+          .string();
+  const auto judged = strata({"check", "rcp", acme(), "--ruleset", "5.0", "--custom_rcps", points});
+  EXPECT_EQ(judged.exit_code, 0) << judged.out;
+  EXPECT_NE(judged.out.find("points.json"), std::string::npos);
+  const auto plotted = strata({"plot", "rcp", "--custom-rcps", points});
+  EXPECT_EQ(plotted.out.find("BS,Mean,Min\n448,100.0,"), 0u) << plotted.out << plotted.err;
+}
+
+TEST_F(Submissions, BracesNameSubmitters) {
+  write_acme("99000000");
+  write_submission(round(), "Bolt", "rack", 10);
+  write_submission(round(), "Cog", "wheel", 10);
+  const auto score = [&](const std::string& names) {
+    return strata({"score", round().string() + "/" + names, "--ruleset", "5.0.0"});
+  };
+  EXPECT_EQ(score("{Acme,Cog}").out.find("rack"), std::string::npos);
+  EXPECT_NE(score("{Acme,Cog}").out.find("wheel"), std::string::npos);
+  EXPECT_NE(score("{*}").out.find("rack"), std::string::npos);
+  EXPECT_EQ(score("{None}").exit_code, 2);
+  fs::rename(round() / "Bolt", round() / "{Bolt}");
+  EXPECT_NE(score("{Bolt}").out.find("rack"), std::string::npos);
+}
+
+TEST_F(Submissions, AMergePreviewAndComparisonGoTogether) {
+  write_acme("99000000");
+  write_submission(folder_.path() / "other", "Bolt", "rack", 10);
+  const auto merged =
+      strata({"package", "merge", acme(), path("other"), "--output", path("whole")});
+  EXPECT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_NE(merged.out.find("2 submitters, 22 files"), std::string::npos) << merged.out;
+  EXPECT_EQ(strata({"package", "merge", acme(), "--output", path("whole")}).exit_code, 2);
+  const auto rows = strata({"package", "preview", path("whole"), "--ruleset", "5.0.0"});
+  EXPECT_EQ(rows.exit_code, 0) << rows.err;
+  EXPECT_NE(rows.out.find("bert                       1.075\n"), std::string::npos) << rows.out;
+  const auto csv = strata({"package", "preview", path("whole"), "--ruleset", "5.0.0", "--csv"});
+  EXPECT_EQ(csv.out.find("division,availability,submitter,system,"), 0u);
+  EXPECT_EQ(strata({"package", "resubmit-check", path("whole"), round().string()}).exit_code, 0);
+  write_text(round() / "Acme/systems/box.json", whole_description("Acme", "box", "open"));
+  const auto differs = strata({"package", "resubmit-check", path("whole"), round().string()});
+  EXPECT_EQ(differs.exit_code, 1);
+  EXPECT_NE(differs.out.find("division: \"open\" -> \"closed\""), std::string::npos) << differs.out;
+}
+
+TEST_F(Submissions, PrivateIdsAndSummariesAreWritten) {
+  write_acme("99000000");
+  const auto written =
+      strata({"score", acme(), "--ruleset", "5.0.0", "--summary", path("s.csv"), "--private-ids"});
+  EXPECT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_TRUE(fs::exists(round() / "Acme/results/box/privateid.json"));
+  EXPECT_EQ(strata({"score", acme(), "--summary", path("s.xlsx")}).exit_code, 2);
+  EXPECT_EQ(strata({"score", acme(), "--private-ids"}).exit_code, 2);
+}
+
+// ---- Beside the official tools
+
+class OfficialPackageCheck : public Submissions {
+ protected:
+  void SetUp() override {
+    if (testing_support::oracle_python() == nullptr) GTEST_SKIP() << testing_support::kNoOracle;
+  }
+  // Whether it finds no errors. It writes scaling.json, so it is given a copy.
+  bool official(const std::string& flags, const std::string& module = "package_checker") {
+    const fs::path copy = folder_.path() / "copy";
+    fs::remove_all(copy);
+    fs::copy(round() / "Acme", copy, fs::copy_options::recursive);
+    last_ = testing_support::run_command(
+        "cd " + folder_.path().string() + " && " + testing_support::oracle_python() +
+        " -m mlperf_logging." + module + " " +
+        (module == "rcp_checker" ? (copy / "results/box/bert").string() + " --rcp_version 5.0.0 "
+                                 : copy.string() + " training 5.0.0 ") +
+        flags);
+    return module == "rcp_checker"
+               ? last_.output.find("RCP test PASSED") != std::string::npos
+               : last_.output.find("PACKAGE CHECKER FOUND NO ERRORS") != std::string::npos;
+  }
+  bool ours(const std::vector<std::string>& flags) {
+    std::vector<std::string> words = {"package", acme()};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return check(words).exit_code == 0;
+  }
+
+  testing_support::CommandResult last_;
+};
+
+TEST_F(OfficialPackageCheck, FlagsChangeVerdictsAlike) {
+  write_submission(round(), "Acme", "box", 10, [](BertLog& log, int) {
+    log.at("eval_accuracy").metadata = "\"epoch_num\": 640";
+    log.set("seed", "7").set("train_samples", "99000000");
+  });
+  const std::vector<std::vector<std::string>> all = {
+      {},
+      {"--rcp-bypass"},
+      {"--seed-checker-bypass"},
+      {"--rcp-bypass", "--seed-checker-bypass"},
+      {"--rcp-bert-train-samples", "--seed-checker-bypass"},
+      {"--rcp-bypass", "--seed-checker-bypass", "--quiet"},
+      {"--rcp-bypass", "--seed-checker-bypass", "--werror"},
+      {"--rcp-bypass", "--seed-checker-bypass", "--werror", "--quiet"}};
+  for (const auto& flags : all) {
+    std::string words;
+    for (const std::string& flag : flags) words += flag + ' ';
+    EXPECT_EQ(ours(flags), official(words)) << words << last_.output;
+  }
+  EXPECT_FALSE(ours({}));
+  EXPECT_TRUE(ours(all[4]));
+  // The script around it makes flags of the root's lines.
+  for (const auto& flags : all) {
+    std::string lines;
+    for (const std::string& flag : flags) lines += flag.substr(2) + '\n';
+    write_text(round() / "Acme/package_checker_params", lines);
+    const bool with_file = ours({});
+    fs::remove(round() / "Acme/package_checker_params");
+    EXPECT_EQ(with_file, ours(flags)) << lines;
+  }
+}
+
+TEST_F(OfficialPackageCheck, TrainSamplesAreReadAlike) {
+  for (const char* samples : {"1", "2400000", "2400000.5", "99000000"}) {
+    write_submission(round(), "Acme", "box", 10, [&](BertLog& log, int) {
+      log.at("eval_accuracy").metadata = "\"epoch_num\": 640";
+      log.set("train_samples", samples);
+    });
+    EXPECT_EQ(check({"rcp", acme(), "--bert_train_samples"}).exit_code == 0,
+              official("--bert_train_samples", "rcp_checker"))
+        << samples << last_.output;
+  }
+}
+
+TEST_F(OfficialPackageCheck, FactorsAreTheSameToTheLastDigit) {
+  for (const char* samples : {kFaster, "2350000.123", "2444444"}) {
+    write_acme(samples);
+    fs::remove(runs() / "scaling.json");
+    ASSERT_TRUE(official(""));
+    ASSERT_TRUE(ours({"--write-scaling"})) << samples;
+    const fs::path theirs = folder_.path() / "copy/results/box/bert/scaling.json";
+    ASSERT_EQ(fs::exists(theirs), fs::exists(runs() / "scaling.json")) << last_.output;
+    if (fs::exists(theirs)) {
+      EXPECT_EQ(read_file(theirs), read_file(runs() / "scaling.json"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strata::cli
