@@ -444,7 +444,7 @@ PackageOptions with_params(PackageOptions options, PackageVerdict& package) {
   options.bert_train_samples |= params.bert_train_samples;
   options.quiet |= params.quiet;
   options.werror |= params.werror;
-  Section section{"Parameters", {}, {}, {}, true, package.path / "package_checker_params"};
+  Section section{kParameters, {}, {}, {}, true, package.path / "package_checker_params"};
   for (const std::string& line : params.given)
     section.notes.push_back(fmt::format("package_checker_params of the submission: {}", line));
   for (const std::string& line : params.unknown) {

@@ -14,6 +14,9 @@
 
 namespace strata::compliance {
 
+// The title of the section of what a submission's package_checker_params permits.
+inline constexpr char kParameters[] = "Parameters";
+
 struct PackageOptions {
   std::string usage = "training";
   std::string ruleset;

@@ -253,6 +253,7 @@ std::string package_text(const PackageVerdict& package) {
          fmt::format("{} {}\n", word(package.outcome()), package.path.string());
 }
 
+// What a submission permits itself stands in the round's text even where it passes.
 std::string round_text(const std::vector<PackageVerdict>& packages) {
   size_t width = 9;
   for (const PackageVerdict& package : packages) width = std::max(width, package.submitter.size());
@@ -289,6 +290,12 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
       for (const Section& section : folder.sections) {
         if (failed(section)) text += section_text(section, "    ");
       }
+    }
+  }
+  for (const PackageVerdict& package : packages) {
+    for (const Section& system : package.systems) {
+      if (system.title != kParameters) continue;
+      text += fmt::format("\n{}\n{}", package.submitter, section_text(system, "  "));
     }
   }
   if (!not_judged.empty()) text += "\nnot judged\n";

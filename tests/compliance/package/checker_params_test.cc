@@ -66,6 +66,8 @@ TEST(CheckerParams, OfTheRootHoldForTheWholeSubmissionAndAreSaid) {
   EXPECT_NE(text.find("package_checker_params of the submission: seed-checker-bypass"),
             std::string::npos);
   EXPECT_NE(text.find("'option\\x1b' is none of its options"), std::string::npos) << text;
+  const std::string round = round_text({check_acme(folder)});
+  EXPECT_NE(round.find("submission: seed-checker-bypass"), std::string::npos) << round;
 }
 
 TEST(CheckerParams, OptionsOfTheCommandDoTheSame) {
