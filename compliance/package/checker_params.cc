@@ -11,7 +11,7 @@
 namespace strata::compliance {
 namespace {
 
-constexpr uint64_t kMostBytes = 1 << 20;
+constexpr uint64_t kMostParameterBytes = 1 << 20;
 constexpr size_t kMostUnknown = 20;
 
 constexpr std::pair<std::string_view, bool CheckerParams::*> kOptions[] = {
@@ -40,7 +40,7 @@ CheckerParams read_checker_params(const std::filesystem::path& folder) {
   if (!std::filesystem::is_regular_file(path, error)) return params;
   std::istringstream lines;
   try {
-    lines.str(read_file(path, kMostBytes));
+    lines.str(read_file(path, kMostParameterBytes));
   } catch (const Error&) {
     return params;  // permits nothing
   }

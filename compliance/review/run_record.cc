@@ -24,8 +24,8 @@ std::optional<double> number_of(std::string_view json) {
   const size_t first = json.find_first_not_of(kAround);
   if (first == json.npos) return std::nullopt;
   const std::string text(json.substr(first, json.find_last_not_of(kAround) - first + 1));
-  constexpr size_t kMostDigits = 400;
-  if (text.size() > kMostDigits || text.find_first_not_of("0123456789+-.eE") != text.npos) {
+  constexpr size_t kLongest = 400;
+  if (text.size() > kLongest || text.find_first_not_of("0123456789+-.eE") != text.npos) {
     return std::nullopt;
   }
   char* end = nullptr;
