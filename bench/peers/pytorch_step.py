@@ -1,6 +1,7 @@
 """BERT pretraining steps in PyTorch: transformers' BertForPreTraining, SDPA, bf16 autocast, clip_grad_norm_, fused
 AdamW, over sequences padded to the model's 512 positions. Prints JSON.
-Usage: pytorch_step.py MODEL LENGTHS.json VARIANT [--device cuda|cpu] [--steps N]
+Usage: pytorch_step.py MODEL LENGTHS.json VARIANT [--device cuda|cpu] [--steps N] [--sorted]
+--sorted: all batches' sequences dealt anew to as many batches by length, each padded to its longest.
 MODEL: bert-large or a config.json. LENGTHS.json: a list of batches, each a list of lengths. VARIANT: eager, compiled."""
 import argparse
 import json
@@ -17,6 +18,7 @@ parser.add_argument("lengths")
 parser.add_argument("variant", choices=["eager", "compiled"])
 parser.add_argument("--device", default="cuda")
 parser.add_argument("--steps", type=int, default=10)
+parser.add_argument("--sorted", action="store_true")
 options = parser.parse_args()
 device = torch.device(options.device)
 on_gpu = device.type == "cuda"
@@ -35,7 +37,8 @@ def config_of(model):
 
 
 def make_batch(lengths, config):
-    size = (len(lengths), config.max_position_embeddings)
+    longest = -(-max(lengths) // 8) * 8 if options.sorted else config.max_position_embeddings
+    size = (len(lengths), min(longest, config.max_position_embeddings))
     ids = torch.randint(5, config.vocab_size, size)
     positions = torch.arange(size[1]).expand(size)
     attention = (positions < torch.tensor(lengths)[:, None]).long()
@@ -72,7 +75,11 @@ config._attn_implementation = "sdpa"
 model = BertForPreTraining(config).to(device).train()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6, weight_decay=0.01, fused=True)
 forward = torch.compile(model) if options.variant == "compiled" else model
-batches = [make_batch(lengths, config) for lengths in json.load(open(options.lengths))]
+all_lengths = json.load(open(options.lengths))
+if options.sorted:
+    in_order = iter(sorted(length for lengths in all_lengths for length in lengths))
+    all_lengths = [[next(in_order) for _ in lengths] for lengths in all_lengths]
+batches = [make_batch(lengths, config) for lengths in all_lengths]
 
 
 def step(batch):
@@ -84,7 +91,8 @@ def step(batch):
     optimizer.zero_grad(set_to_none=True)
 
 
-for number in range(3):
+# Where lengths differ, each once: torch.compile compiles for shapes.
+for number in range(max(3, len(batches)) if options.sorted else 3):
     step(batches[number % len(batches)])
 times = []
 for number in range(options.steps):
@@ -93,7 +101,10 @@ for number in range(options.steps):
     step(batches[number % len(batches)])
     synchronize()
     times.append(time.perf_counter() - begin)
-sequences = sum(map(len, batches)) / len(batches)
+# Of the batches that were timed, with what is not padding alone.
+timed = [all_lengths[number % len(batches)] for number in range(options.steps)]
+sequences = sum(map(len, timed)) / len(timed)
+tokens = sum(map(sum, timed))
 memory = torch.cuda.max_memory_allocated() if on_gpu else 0
 del batches, forward, model, optimizer
 size = 8192 if on_gpu else 1024
@@ -104,6 +115,7 @@ target = torch.empty_like(source)
 print(json.dumps({
     "variant": options.variant, "torch": torch.__version__,
     "device": torch.cuda.get_device_name() if on_gpu else "cpu",
+    "tokens_per_second": tokens / sum(times),
     "seconds_per_step": statistics.median(times), "sequences_per_second": sequences / statistics.median(times),
     "peak_memory_bytes": memory,
     "matrix_peak_flops_per_second": peak(lambda: a @ b, 2 * size**3),
