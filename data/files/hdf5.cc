@@ -32,7 +32,8 @@ class Lock {
   std::lock_guard<std::recursive_mutex> guard_;
 };
 
-// The innermost message of the library's error stack, which tells the cause, in one line.
+// The innermost message of the library's error stack, which tells the cause, in one line. Of zlib
+// the library says only that it failed, which it does for want of memory, too.
 std::string library_reason() {
   std::string reason = "unknown cause";
   const auto keep_first = [](unsigned depth, const H5E_error2_t* error, void* out) -> herr_t {
@@ -41,6 +42,7 @@ std::string library_reason() {
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
   std::replace(reason.begin(), reason.end(), '\n', ' ');
+  if (reason.starts_with("inflate")) reason += " (the file is damaged, or there was no memory)";
   return reason;
 }
 

@@ -104,6 +104,25 @@ TEST_F(Hdf5, AMissingDataSetAndRowsBeyondTheEndAreNamed) {
                        "x.hdf5: data set 'values': cannot read 20 row(s) from row 0"));
 }
 
+// The library does not say which of the two it was.
+TEST_F(Hdf5, WhatCannotBeUncompressedIsDamagedOrLacksMemory) {
+  File made = File::create_in_memory(path_);
+  const std::vector<int32_t> values(1000, 7);
+  made.write("squeezed", H5T_STD_I32LE, {1000}, values.data(), true);
+  std::string bytes = made.image();
+  const size_t chunk = bytes.find("\x78\x01");  // how zlib's data begin at level 1
+  ASSERT_NE(chunk, std::string::npos);
+  bytes.replace(chunk, 8, 8, '\xff');
+  write_file_atomically(path_, bytes);
+  const File file = File::open(path_);
+  std::vector<int32_t> read(1000);
+  const std::string error =
+      error_of([&] { file.data_set("squeezed").read(0, 1000, 1, read.data()); });
+  EXPECT_TRUE(contains(error, "x.hdf5: data set 'squeezed': cannot read")) << error;
+  EXPECT_TRUE(contains(error, "inflate() failed (the file is damaged, or there was no memory)"))
+      << error;
+}
+
 TEST_F(Hdf5, ThreadsMayReadAtTheSameTime) {
   File made = File::create_in_memory(path_);
   std::vector<int32_t> values(1000);
