@@ -59,6 +59,32 @@ TEST_P(TheClock, RunsBeforeAnythingOfTheDataIsRead) {
                                    path("data/eval.hdf5"), path("data/eval.hdf5.index")}));
 }
 
+using WallClock = SmallBenchmark;
+
+TEST_F(WallClock, ThatIsSetChangesNoTimeAndIsSaid) {
+  const ProcessResult result = strata(train(), 1,
+                                      {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE},
+                                                       {"STRATA_TRACE_CLOCK_SET", "-3600"}}});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("the machine's clock was set by -3600."), std::string::npos)
+      << result.err;
+  const std::vector<Event> log = events();
+  for (size_t i = 1; i < log.size(); ++i) {
+    EXPECT_LE(log[i - 1]["time_ms"], log[i]["time_ms"]) << log[i];
+  }
+  EXPECT_LT(log.back()["time_ms"].get<int64_t>() - log.front()["time_ms"].get<int64_t>(), 600'000);
+}
+
+TEST_F(WallClock, WhereTheLogAndTheSteadyClockTellDifferentTimesThatIsSaid) {
+  const ProcessResult result = strata(
+      train(), 1,
+      {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_SLOW", "400000"}}});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("warning: between run_start and run_stop the log has "),
+            std::string::npos)
+      << result.err;
+}
+
 #endif
 
 }  // namespace

@@ -1,21 +1,32 @@
 // Preloaded into a program, writes a line for every file below STRATA_TRACE_FOLDER that it opens,
 // reads, maps or drops from the page cache, and for every event of a log that it writes, to
 // STRATA_TRACE: "open PATH", "read PATH", "map PATH", "drop PATH", "event KEY". One line, one
-// write: processes share the file.
+// write: processes share the file. Where they are set, from the event run_start on the wall clock
+// is off by STRATA_TRACE_CLOCK_SET seconds, and the line of run_stop takes STRATA_TRACE_SLOW
+// microseconds to write.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 #include <string_view>
 
 namespace {
+
+std::atomic<bool> started = false;  // run_start has been written
+
+long number_of(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value ? std::atol(value) : 0;
+}
 
 template <typename Function>
 Function next(const char* name) {
@@ -137,9 +148,17 @@ ssize_t write(int fd, const void* data, size_t size) {
     if (begin != std::string_view::npos) {
       const std::string_view key = text.substr(begin + kKey.size());
       note("event", key.substr(0, key.find('"')));
+      if (key.starts_with("run_start\"")) started = true;
+      if (key.starts_with("run_stop\"")) ::usleep(number_of("STRATA_TRACE_SLOW"));
     }
   }
   return really_write(fd, data, size);
+}
+int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  static const auto really = next<int (*)(clockid_t, timespec*)>("clock_gettime");
+  const int result = really(clock, time);
+  if (clock == CLOCK_REALTIME && started) time->tv_sec += number_of("STRATA_TRACE_CLOCK_SET");
+  return result;
 }
 
 }  // extern "C"
