@@ -62,9 +62,9 @@ TEST_P(TheClock, RunsBeforeAnythingOfTheDataIsRead) {
 using WallClock = SmallBenchmark;
 
 TEST_F(WallClock, ThatIsSetChangesNoTimeAndIsSaid) {
-  const ProcessResult result = strata(train(), 1,
-                                      {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE},
-                                                       {"STRATA_TRACE_CLOCK_SET", "-3600"}}});
+  const ProcessResult result = strata(
+      train(), 1,
+      {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_CLOCK_SET", "-3600"}}});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.err.find("the machine's clock was set by -3600."), std::string::npos)
       << result.err;
@@ -76,9 +76,9 @@ TEST_F(WallClock, ThatIsSetChangesNoTimeAndIsSaid) {
 }
 
 TEST_F(WallClock, WhereTheLogAndTheSteadyClockTellDifferentTimesThatIsSaid) {
-  const ProcessResult result = strata(
-      train(), 1,
-      {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_SLOW", "400000"}}});
+  const ProcessResult result =
+      strata(train(), 1,
+             {.environment = {{"LD_PRELOAD", STRATA_FILE_TRACE}, {"STRATA_TRACE_SLOW", "400000"}}});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.err.find("warning: between run_start and run_stop the log has "),
             std::string::npos)

@@ -79,6 +79,8 @@ struct Place {
   std::atomic<uint64_t> name;  // see place(); 0: nothing is here
   std::atomic<uint64_t> calls;
   std::atomic<uint64_t> first;  // its first call among all calls for memory
+  uint64_t frames;              // of `stack`
+  uint64_t stack[kMostFrames];  // as in Report
 };
 // A hash table: a place stands at its name or after it. faults.py reads it.
 constexpr uint64_t kMostPlaces = 1 << 16;
@@ -137,19 +139,25 @@ bool is_programs(Kind kind, void* caller) {
   return owner == Owner::kProgram;
 }
 
-void describe(const char* call, const char* path) {
-  std::strncpy(report->call, call, sizeof report->call - 1);
-  if (path) std::strncpy(report->path, path, sizeof report->path - 1);
+// Puts the return addresses of this call into `stack`; returns how many.
+uint64_t note_stack(uint64_t* stack) {
   void* frames[kMostFrames];
   const int count = ::backtrace(frames, kMostFrames);
+  uint64_t noted = 0;
   for (int i = 0; i < count; ++i) {
     dl_find_object found;
     if (_dl_find_object(frames[i], &found) != 0) continue;
     const link_map* map = found.dlfo_link_map;
     const bool in_program = map->l_name[0] == '\0';
-    report->stack[report->frames++] =
-        in_program ? reinterpret_cast<uint64_t>(frames[i]) - map->l_addr : 0;
+    stack[noted++] = in_program ? reinterpret_cast<uint64_t>(frames[i]) - map->l_addr : 0;
   }
+  return noted;
+}
+
+void describe(const char* call, const char* path) {
+  std::strncpy(report->call, call, sizeof report->call - 1);
+  if (path) std::strncpy(report->path, path, sizeof report->path - 1);
+  report->frames = note_stack(report->stack);
   report->failed = 1;
 }
 
@@ -182,7 +190,10 @@ void note_place() {
   for (uint64_t i = 0; i < kMostPlaces; ++i) {
     Place& here = places->places[(name + i) % kMostPlaces];
     uint64_t found = 0;
-    if (here.name.compare_exchange_strong(found, name)) here.first = memory_calls.load();
+    if (here.name.compare_exchange_strong(found, name)) {
+      here.first = memory_calls.load();
+      here.frames = note_stack(here.stack);
+    }
     if (found != 0 && found != name) continue;
     ++here.calls;
     return;

@@ -27,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 
-from commands import COMMANDS, make_inputs
+from commands import COMMANDS, MPIRUN, make_inputs
 from judge import Judge, Outcome, files_of
 
 SOURCE = pathlib.Path(__file__).with_name("fault.cc")
@@ -50,8 +50,28 @@ KINDS = {
     "fork": [errno.EAGAIN],
 }
 REPORT = struct.Struct("32Q Q Q 48Q 64s 4096s")  # struct Report of fault.cc
-PLACE = struct.Struct("3Q")
+PLACE = struct.Struct("3Q Q 48Q")  # struct Place of fault.cc
 MOST_PLACES = 1 << 16
+
+
+# A launcher that waits in its own end although all ranks have ended is not strata's: the run is made
+# again, so many times at most.
+LAUNCHER_HANGS = "launcher"
+LAUNCHES = 4
+LOOK_EVERY = 5  # seconds
+
+
+def alive_in_session(session):
+    """The processes of a session that have not ended."""
+    alive = set()
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, its_session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue  # it has ended
+        if int(its_session) == session and state not in "ZX":
+            alive.add(int(folder.name))
+    return alive
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +81,7 @@ class Place:
     name: int
     calls: int = 1
     first: int = 0
+    stack: tuple = ()
 
     @property
     def start(self):
@@ -97,6 +118,7 @@ class Bench:
         self.strata = str(options.strata.resolve())
         self.limit = options.limit
         self.depth = options.depth
+        self.launcher_hangs = 0
         self.library = folder / "fault.so"
         self.inputs, self.out = folder / "inputs", folder / "run"
         self.report, self.places_file = folder / "report", folder / "places"
@@ -112,19 +134,28 @@ class Bench:
 
         Without a fault it counts: see counts() and places().
         """
+        self._prepare(command)
+        words = command.words(self.strata, self.inputs, self.out)
+        at = words.index(self.strata)
+        words[at:at] = ["env", f"LD_PRELOAD={self.library}", *self._settings(command, fault)]
+        exit_code, out, err = self._call(words)
+        for _ in range(LAUNCHES - 1):
+            if exit_code != LAUNCHER_HANGS:
+                break
+            self.launcher_hangs += 1
+            self._prepare(command)
+            exit_code, out, err = self._call(words)
+        if fault:
+            self._read_report(fault)
+        return Outcome(exit_code, out, err, files_of(self.out))
+
+    def _prepare(self, command):
         shutil.rmtree(self.out, ignore_errors=True)
         if command.start:
             shutil.copytree(self.inputs / command.start, self.out)
         else:
             self.out.mkdir()
         self.report.write_bytes(bytes(REPORT.size))
-        words = command.words(self.strata, self.inputs, self.out)
-        at = words.index(self.strata)
-        words[at:at] = ["env", f"LD_PRELOAD={self.library}", *self._settings(command, fault)]
-        exit_code, out, err = self._call(words)
-        if fault:
-            self._read_report(fault)
-        return Outcome(exit_code, out, err, files_of(self.out))
 
     def _settings(self, command, fault):
         settings = [f"STRATA_FAULT_REPORT={self.report}", f"STRATA_FAULT_DEPTH={self.depth}"]
@@ -145,16 +176,29 @@ class Bench:
         """Standard error ends when all processes that write to it have: the log's keeper too."""
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, start_new_session=True)
-        try:
-            out, err = process.communicate(timeout=self.limit)
-            return process.returncode, out.decode(errors="replace"), err.decode(errors="replace")
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGTERM)
+        for _ in range(int(max(self.limit // LOOK_EVERY, 1))):
             try:
-                process.communicate(timeout=10)
+                out, err = process.communicate(timeout=LOOK_EVERY)
+                return process.returncode, *(t.decode(errors="replace") for t in (out, err))
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-            return None, "", ""
+                alive = alive_in_session(process.pid)
+            if process.pid in alive and self._is_launcher(words) and not alive - {process.pid}:
+                return self._end(process, LAUNCHER_HANGS)
+        return self._end(process, None)
+
+    def _is_launcher(self, words):
+        return words[0] == str(MPIRUN)
+
+    @staticmethod
+    def _end(process, exit_code):
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.communicate(timeout=10 if exit_code is None else 1)
+        except subprocess.TimeoutExpired:
+            for alive in alive_in_session(process.pid):
+                os.kill(alive, signal.SIGKILL)
+            process.wait()
+        return exit_code, "", ""
 
     def counts(self):
         """How many calls of each kind the last run made."""
@@ -164,7 +208,8 @@ class Bench:
     def places(self):
         """Where the last run that counted asked for memory, by first call."""
         rows = PLACE.iter_unpack(self.places_file.read_bytes())
-        return sorted((Place(*row) for row in rows if row[0]), key=lambda place: place.first)
+        found = (Place(*row[:3], row[4:4 + row[3]]) for row in rows if row[0])
+        return sorted(found, key=lambda place: place.first)
 
     def _read_report(self, fault):
         values = REPORT.unpack(self.report.read_bytes())
@@ -194,12 +239,33 @@ def calls_to_fail(count, options):
     return [*range(1, min(count, options.first) + 1), *later]
 
 
-def places_to_fail(places, done, which):
+def places_to_fail(bench, done, options):
     """(at, place) of places that are not in `done`, which they then are."""
-    for place in places:
-        if place.name not in done and (which == "first" or place.calls > 1):
-            done.add(place.name)
-            yield (1 if which == "first" else place.calls), place
+    first = options.places == "first"
+    places = [place for place in bench.places()
+              if place.name not in done and (first or place.calls > 1)]
+    done |= {place.name for place in places}
+    if options.near:
+        names = bench.sources([place.stack for place in places])
+        places = [place for place, functions in zip(places, names)
+                  if any(re.search(options.near, name) for name in functions[:options.depth])]
+    if options.most and len(places) > options.most:
+        places = sorted(random.Random(options.seed).sample(places, options.most),
+                        key=lambda place: place.first)
+    return [(1 if first else place.calls, place) for place in places]
+
+
+def places_of(bench, name):
+    """Threads come to more and fewer places from run to run: those of two runs."""
+    found = set()
+    for _ in range(2):
+        bench.run(command_of(name))
+        found |= {place.name for place in bench.places()}
+    return found
+
+
+def command_of(name):
+    return next(command for command in COMMANDS if command.name == name)
 
 
 # Where a library ends the process and the program can do nothing about it.
@@ -290,6 +356,8 @@ def show(line):
 
 def run_campaign(bench, commands, options):
     tallies, found, done = {}, [], set()
+    for name in options.without or []:
+        done |= places_of(bench, name)
     for command in commands:
         judge = judge_of(bench, command)
         counts = bench.counts()
@@ -300,7 +368,7 @@ def run_campaign(bench, commands, options):
             calls = [(at, None) for at in calls_to_fail(counts[kind], options)]
             if options.places and kind == "memory":
                 tally.places = len(bench.places())
-                calls = list(places_to_fail(bench.places(), done, options.places))
+                calls = places_to_fail(bench, done, options)
             found += run_kind(bench, judge, command, kind, tally, calls)
         if options.json:
             write_json(tallies, found, options.json)
@@ -348,7 +416,7 @@ def replay(bench, text):
     """COMMAND:KIND:N, or COMMAND:KIND@PLACE:N:REASON, shown in full."""
     name, kind, at, *reason = text.split(":")
     kind, _, place = kind.partition("@")
-    command = next(command for command in COMMANDS if command.name == name)
+    command = command_of(name)
     reasons = {"short": SHORT, **{name: number for number, name in errno.errorcode.items()}}
     fault = Fault(kind, int(at), reasons[reason[0]] if reason else KINDS[kind][0],
                   Place(int(place, 16)) if place else None)
@@ -375,10 +443,18 @@ def parse_options():
                         "(default: %(default)s)")
     parser.add_argument("--every", type=int, default=50, metavar="K",
                         help="of later calls every K-th fails (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=1, help="chooses which of K (default: 1)")
+    parser.add_argument("--seed", type=int, default=1,
+                        help="chooses which of K or N (default: 1)")
     parser.add_argument("--places", choices=["first", "last"],
                         help="of memory, instead, fail the first call from every place, or the "
                         "last of places that make several")
+    parser.add_argument("--without", action="append", metavar="NAME",
+                        help="leave out the places that this command has, repeatable")
+    parser.add_argument("--near", metavar="REGEX",
+                        help="only places with such a function among the innermost --depth of "
+                        "strata's")
+    parser.add_argument("--most", type=int, metavar="N",
+                        help="of the places of a command only N, drawn with --seed")
     parser.add_argument("--depth", type=int, default=12, metavar="N",
                         help="how many frames tell places apart (default: %(default)s)")
     parser.add_argument("--limit", type=float, default=60, metavar="SECONDS",
@@ -402,6 +478,9 @@ def main():
         tallies, found = run_campaign(bench, commands, options)
     print_table(tallies, 0)
     print_table(tallies, 1)
+    if bench.launcher_hangs:
+        print(f"mpirun did not end although all ranks had: {bench.launcher_hangs} times, each run "
+              "again\n")
     print_violations(found)
     return 1 if found else 0
 

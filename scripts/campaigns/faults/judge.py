@@ -81,8 +81,8 @@ class Judge:
 
     def violations(self, fault, outcome):
         """What is wrong with a run in which `fault` was made; nothing where it is as it should."""
-        if outcome.exit_code is None:
-            return ["hangs"]
+        if not isinstance(outcome.exit_code, int):
+            return ["hangs" if outcome.exit_code is None else "its launcher hangs"]
         if outcome.exit_code < 0 or outcome.exit_code > 127:
             return [f"dies of signal {abs(outcome.exit_code) % 128}"]
         if outcome.exit_code == self.good.exit_code:
