@@ -260,7 +260,7 @@ TEST_P(OuroborosTraining, IsTheDefinitionWithQueuesOfGradients) {
       EXPECT_EQ(mine.size(), whole.size());
       for (int64_t i = 0; i < mine.size(); ++i) {
         const double value = oracle.weights()[static_cast<size_t>(whole.begin + i)];
-        largest = std::max(largest, std::abs(weights[mine.begin + i] - value));
+        largest = larger(largest, std::abs(weights[mine.begin + i] - value));
         EXPECT_TRUE(std::isfinite(value));
       }
     }

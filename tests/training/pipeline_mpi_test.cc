@@ -67,7 +67,7 @@ double largest_difference(const bert::HostWeights& a, const bert::HostWeights& b
   EXPECT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_TRUE(std::isfinite(a[i]));
-    largest = std::max<double>(largest, std::abs(a[i] - b[i]));
+    largest = larger(largest, std::abs(a[i] - b[i]));
   }
   return largest;
 }
@@ -174,13 +174,14 @@ TEST_P(PipelineTraining, GradientsAreThoseOfOneRankWithTheWholeBatch) {
       ASSERT_EQ(mine.size(), theirs.size());
       for (int64_t i = 0; i < mine.size(); ++i) {
         const double value = expected.values[static_cast<size_t>(theirs.begin + i)];
-        largest = std::max(largest, std::abs(value));
-        difference = std::max(
-            difference,
-            std::abs(found.values[static_cast<size_t>(mine.begin + i)] / replicas - value));
+        largest = larger(largest, std::abs(value));
+        difference =
+            larger(difference,
+                   std::abs(found.values[static_cast<size_t>(mine.begin + i)] / replicas - value));
       }
     }
     EXPECT_GT(largest, 1e-3);
+    EXPECT_TRUE(std::isfinite(largest));
     EXPECT_LE(difference, (replicas == 1 ? 1e-13 : 1e-7) * largest);
   }
 }

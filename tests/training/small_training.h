@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -173,6 +174,11 @@ inline TrainingHistory train(const config::RunConfig& config, comm::Communicator
                              const data::InstanceSource& source, uint64_t seed, int steps) {
   const auto backend = make_backend(config, {communicator.rank(), communicator.size()});
   return train(config, *backend, communicator, source, seed, steps);
+}
+
+// The larger of two differences; infinite where one is no number, which std::max() may pass over.
+inline double larger(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::infinity() : std::max(a, b);
 }
 
 // Of both losses, over all steps.

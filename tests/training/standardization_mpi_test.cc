@@ -43,7 +43,7 @@ class StandardizationOverRanks : public testing::Test {
       const auto &x = a.steps[i].losses->standardization, &y = b.steps[i].losses->standardization;
       EXPECT_EQ(x.count, y.count) << "not the same rows";
       EXPECT_GT(x.count, 0);
-      largest = std::max(largest, std::abs(x.mean() - y.mean()));
+      largest = larger(largest, std::abs(x.mean() - y.mean()));
     }
     return largest;
   }

@@ -624,8 +624,8 @@ TEST_P(TrainerOverRanks, ShardedStateGivesTheSameWeights) {
     double difference = 0, largest = 0;
     for (size_t i = 0; i < whole.weights.size(); ++i) {
       ASSERT_TRUE(std::isfinite(whole.weights[i]) && std::isfinite(sharded.weights[i])) << i;
-      difference = std::max<double>(difference, std::abs(whole.weights[i] - sharded.weights[i]));
-      largest = std::max<double>(largest, std::abs(whole.weights[i]));
+      difference = larger(difference, std::abs(whole.weights[i] - sharded.weights[i]));
+      largest = larger(largest, std::abs(whole.weights[i]));
     }
     const double bound = !is_lamb ? 0 : precision == config::Precision::kFp32 ? 1e-5 : 1e-3;
     EXPECT_LE(largest_loss_difference(whole, sharded), bound) << name_of(precision);
