@@ -54,9 +54,9 @@ PLACE = struct.Struct("3Q Q 48Q")  # struct Place of fault.cc
 MOST_PLACES = 1 << 16
 
 
-# A launcher that waits in its own end although all ranks have ended is not strata's: the run is made
-# again, so many times at most.
-LAUNCHER_HANGS = "launcher"
+# A launcher that waits in its own end although all ranks have ended, or dies of a signal itself, is
+# not strata's: the run is made again, so many times at most.
+LAUNCHER_HANGS = "hangs"
 LAUNCHES = 4
 LOOK_EVERY = 5  # seconds
 
@@ -118,7 +118,7 @@ class Bench:
         self.strata = str(options.strata.resolve())
         self.limit = options.limit
         self.depth = options.depth
-        self.launcher_hangs = 0
+        self.launcher = collections.Counter()  # what it did instead of ending
         self.library = folder / "fault.so"
         self.inputs, self.out = folder / "inputs", folder / "run"
         self.report, self.places_file = folder / "report", folder / "places"
@@ -140,9 +140,9 @@ class Bench:
         words[at:at] = ["env", f"LD_PRELOAD={self.library}", *self._settings(command, fault)]
         exit_code, out, err = self._call(words)
         for _ in range(LAUNCHES - 1):
-            if exit_code != LAUNCHER_HANGS:
+            if not self._is_launchers(words, exit_code):
                 break
-            self.launcher_hangs += 1
+            self.launcher[exit_code] += 1
             self._prepare(command)
             exit_code, out, err = self._call(words)
         if fault:
@@ -182,12 +182,15 @@ class Bench:
                 return process.returncode, *(t.decode(errors="replace") for t in (out, err))
             except subprocess.TimeoutExpired:
                 alive = alive_in_session(process.pid)
-            if process.pid in alive and self._is_launcher(words) and not alive - {process.pid}:
+            if alive == {process.pid} and words[0] == str(MPIRUN):
                 return self._end(process, LAUNCHER_HANGS)
         return self._end(process, None)
 
-    def _is_launcher(self, words):
-        return words[0] == str(MPIRUN)
+    @staticmethod
+    def _is_launchers(words, exit_code):
+        """Of a rank that dies of a signal mpirun's exit code is 128 and the signal."""
+        died = isinstance(exit_code, int) and exit_code < 0
+        return exit_code == LAUNCHER_HANGS or (died and words[0] == str(MPIRUN))
 
     @staticmethod
     def _end(process, exit_code):
@@ -478,9 +481,9 @@ def main():
         tallies, found = run_campaign(bench, commands, options)
     print_table(tallies, 0)
     print_table(tallies, 1)
-    if bench.launcher_hangs:
-        print(f"mpirun did not end although all ranks had: {bench.launcher_hangs} times, each run "
-              "again\n")
+    for what, times in bench.launcher.items():
+        what = f"died of signal {-what}" if isinstance(what, int) else "hung when all ranks had ended"
+        print(f"mpirun itself {what}: {times} times; these runs were made again\n")
     print_violations(found)
     return 1 if found else 0
 
