@@ -11,8 +11,8 @@
 //   STRATA_FAULT_DEPTH   how many frames of a stack tell places apart
 //
 // Calls count while main() runs, on every thread and in forked children, and only those that the
-// program asked for: what MPI's libraries and the loader call for themselves is theirs, and so is
-// the memory of HDF5 and oneDNN.
+// program asked for: what MPI's libraries, those that they call, and the loader call for themselves
+// is theirs, and so is the memory of HDF5 and oneDNN.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -109,7 +109,7 @@ Function* next(Function* /*type*/, const char* name) {
 #define REAL(name) static const auto real = next(&::name, #name)
 #define CALLER __builtin_return_address(0)
 
-enum class Owner { kProgram, kOther, kWhoeverCalledIt };
+enum class Owner { kProgram, kLibrary, kMpi, kOther, kWhoeverCalledIt };
 
 Owner owner_of(void* address, Kind kind) {
   dl_find_object found;
@@ -120,23 +120,30 @@ Owner owner_of(void* address, Kind kind) {
   }
   for (const char* part : {"/ld-linux", "/libmpi", "/libopen-", "/openmpi/", "/libpmix", "/pmix",
                            "/libevent", "/libhwloc", "/libucp", "/libucs", "/libfabric"}) {
-    if (std::strstr(name, part)) return Owner::kOther;
+    if (std::strstr(name, part)) return Owner::kMpi;
   }
   // These two crash, or pass over it, where they get no memory or a file does not close.
   for (const char* part : {"/libhdf5", "/libdnnl"}) {
     if ((kind == kMemory || kind == kMap || kind == kClose) && std::strstr(name, part))
       return Owner::kOther;
   }
-  return Owner::kProgram;
+  return *name == '\0' ? Owner::kProgram : Owner::kLibrary;
 }
 
 bool is_programs(Kind kind, void* caller) {
   Owner owner = owner_of(caller, kind);
+  if (owner != Owner::kWhoeverCalledIt && owner != Owner::kLibrary) return owner == Owner::kProgram;
   void* frames[kMostFrames];
-  const int count = owner == Owner::kWhoeverCalledIt ? ::backtrace(frames, kMostFrames) : 0;
-  for (int i = 0; i < count && owner == Owner::kWhoeverCalledIt; ++i)
+  const int count = ::backtrace(frames, kMostFrames);
+  int i = 0;
+  for (; i < count && owner == Owner::kWhoeverCalledIt; ++i) owner = owner_of(frames[i], kind);
+  if (owner != Owner::kLibrary) return owner == Owner::kProgram;
+  // The program's, unless MPI called the library, as its hwloc asks X11 for graphics cards.
+  for (; i < count; ++i) {
     owner = owner_of(frames[i], kind);
-  return owner == Owner::kProgram;
+    if (owner == Owner::kProgram || owner == Owner::kMpi) break;
+  }
+  return owner != Owner::kMpi;
 }
 
 // Puts the return addresses of this call into `stack`; returns how many.
