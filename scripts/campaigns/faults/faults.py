@@ -54,23 +54,26 @@ PLACE = struct.Struct("3Q Q 48Q")  # struct Place of fault.cc
 MOST_PLACES = 1 << 16
 
 
-# A launcher that waits in its own end although all ranks have ended, or dies of a signal itself, is
-# not strata's: the run is made again, so many times at most.
+# A launcher that waits although all ranks and the log's keeper have ended, or dies of a signal
+# itself, is not strata's: the run is made again, so many times at most.
 LAUNCHER_HANGS = "hangs"
 LAUNCHES = 4
 LOOK_EVERY = 5  # seconds
 
 
-def alive_in_session(session):
-    """The processes of a session that have not ended."""
-    alive = set()
+def alive_of_run(session, words):
+    """The processes of a session, and those with these words, that have not ended; by process the
+    time that each has run. (The log's keeper has a session of its own, and the words of its rank.)"""
+    alive = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            state, _, _, its_session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            its_words = (folder / "cmdline").read_text().split("\0")
         except OSError:
             continue  # it has ended
-        if int(its_session) == session and state not in "ZX":
-            alive.add(int(folder.name))
+        is_ours = int(fields[3]) == session or (words and its_words[:-1] == words)
+        if is_ours and fields[0] not in "ZX":
+            alive[int(folder.name)] = int(fields[11]) + int(fields[12])
     return alive
 
 
@@ -176,15 +179,23 @@ class Bench:
         """Standard error ends when all processes that write to it have: the log's keeper too."""
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, start_new_session=True)
+        of_rank = words[words.index(self.strata):]
+        before = None
         for _ in range(int(max(self.limit // LOOK_EVERY, 1))):
             try:
                 out, err = process.communicate(timeout=LOOK_EVERY)
                 return process.returncode, *(t.decode(errors="replace") for t in (out, err))
             except subprocess.TimeoutExpired:
-                alive = alive_in_session(process.pid)
-            if alive == {process.pid} and words[0] == str(MPIRUN):
-                return self._end(process, LAUNCHER_HANGS)
+                alive = alive_of_run(process.pid, of_rank)
+            # It has started the ranks, is alone, and does nothing.
+            if words[0] == str(MPIRUN) and self._has_begun() and alive.keys() == {process.pid}:
+                if alive == before:
+                    return self._end(process, LAUNCHER_HANGS)
+                before = alive
         return self._end(process, None)
+
+    def _has_begun(self):
+        return self.report.read_bytes() != bytes(REPORT.size)
 
     @staticmethod
     def _is_launchers(words, exit_code):
@@ -198,7 +209,7 @@ class Bench:
         try:
             process.communicate(timeout=10 if exit_code is None else 1)
         except subprocess.TimeoutExpired:
-            for alive in alive_in_session(process.pid):
+            for alive in alive_of_run(process.pid, []):
                 os.kill(alive, signal.SIGKILL)
             process.wait()
         return exit_code, "", ""
