@@ -40,18 +40,23 @@ class Page : public ::testing::Test {
     return result.output;
   }
 
+  // Medians of 10 minutes on 16 accelerators, and of 21 on 8.
+  void write_big_and_small() {
+    for (int i = 0; i < 3; ++i) {
+      write_run(folder_, "Acme", "big", i, log_of({{1, 0.5}, {9.0 + i, 0.73}}));
+      write_run(folder_, "Bolt", "small", i, log_of({{2, 0.5}, {20.0 + i, 0.73}}));
+    }
+    write_system(folder_, "Acme", "big", "GPU", 16);
+    write_system(folder_, "Bolt", "small", "GPU", 8);
+  }
+
   TemporaryFolder folder_;
 };
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 TEST_F(Page, ShowsSystemsSideBySide) {
-  for (int i = 0; i < 3; ++i) {
-    write_run(folder_, "Acme", "big", i, log_of({{1, 0.5}, {9.0 + i, 0.73}}));
-    write_run(folder_, "Bolt", "small", i, log_of({{2, 0.5}, {20.0 + i, 0.73}}));
-  }
-  write_system(folder_, "Acme", "big", "GPU", 16);
-  write_system(folder_, "Bolt", "small", "GPU", 8);
+  write_big_and_small();
   const std::string html = page();
   const std::string shown = texts(html);
   EXPECT_TRUE(has(shown,
@@ -71,12 +76,7 @@ TEST_F(Page, ShowsSystemsSideBySide) {
 // 16 x 10 accelerator-minutes are fewer than 8 x 21: the guide ends in the former's dot, and begins
 // at eight accelerators, below the other's.
 TEST_F(Page, AGuideLeadsFromTheFewestAcceleratorMinutes) {
-  for (int i = 0; i < 3; ++i) {
-    write_run(folder_, "Acme", "big", i, log_of({{1, 0.5}, {9.0 + i, 0.73}}));
-    write_run(folder_, "Bolt", "small", i, log_of({{2, 0.5}, {20.0 + i, 0.73}}));
-  }
-  write_system(folder_, "Acme", "big", "GPU", 16);
-  write_system(folder_, "Bolt", "small", "GPU", 8);
+  write_big_and_small();
   const std::string html = page();
   const size_t chart = html.find("minutes to train over accelerators, bert");
   ASSERT_NE(chart, html.npos);
