@@ -570,7 +570,9 @@ TEST_F(TrainerInFloat8, LossesAreThoseOfOneRankWithTheWholeBatch) {
   const TrainingHistory shared =
       train(config(kGlobalBatch / world_->size()), *world_, *source_, 7, kSteps);
   const TrainingHistory whole = train(config(kGlobalBatch), *single_, *source_, 7, kSteps);
-  EXPECT_LE(largest_loss_difference(shared, whole), kFp32);
+  // Sums in another order move numbers across FP8's rounding: by a sixteenth of themselves.
+  constexpr double kFloat8 = 5e-4;
+  EXPECT_LE(largest_loss_difference(shared, whole), kFloat8);
 }
 
 TEST_P(TrainerOverRanks, RanksHoldTheSameWeightsAndReportTheSameLosses) {
