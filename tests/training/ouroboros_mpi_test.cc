@@ -11,6 +11,7 @@
 
 #include "optim/schedule.h"
 #include "tests/support/deferred_backend.h"
+#include "tests/training/counting_device.h"
 #include "tests/training/small_training.h"
 
 namespace strata::training {
@@ -332,6 +333,18 @@ TEST_P(OuroborosTraining, EvaluationsBetweenStepsChangeNothing) {
       EXPECT_EQ(backend->buffer_bytes(), taken) << "training took device memory";
     }
   }
+}
+
+// Also what delayed gradients and weights are kept in.
+TEST_P(OuroborosTraining, StepsTakeNoMemory) {
+  const config::RunConfig config = run_of(GetParam(), modules());
+  const auto cpu = make_backend(config);
+  CountingDevice device(*cpu, static_cast<uint64_t>(world_->rank()));
+  Trained found(config, device, *world_, *source_, model_of(modules()));
+  const int before = device.allocations;
+  EXPECT_GT(before, 0);
+  for (int step = 1; step <= kSteps; ++step) found.trainer->step();
+  EXPECT_EQ(device.allocations, before);
 }
 
 // Module k keeps activations of K - k + 1 micro-batches, and K - k copies of its weights, but for

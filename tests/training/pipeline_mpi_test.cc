@@ -9,6 +9,7 @@
 
 #include "tests/support/deferred_backend.h"
 #include "tests/training/checkpoint/resumed_training.h"
+#include "tests/training/counting_device.h"
 #include "tests/training/small_training.h"
 
 namespace strata::training {
@@ -205,6 +206,31 @@ TEST_P(PipelineTraining, HasTheSameBitsOnDevicesThatLagBehind) {
           train(config, *backend, *world_, *source_, kSeed, kSteps, nullptr, bert);
       EXPECT_EQ(found.weights, expected.weights) << backend->name();
       EXPECT_EQ(found.evaluation.masked_lm.correct, expected.evaluation.masked_lm.correct);
+    }
+  }
+}
+
+// What micro-batches in flight keep, and what is sent and received, has its place before the first
+// step.
+TEST_P(PipelineTraining, StepsTakeNoMemory) {
+  for (const int stages : this->stages()) {
+    for (const auto sharded : {config::Sharding::kNone, config::Sharding::kState}) {
+      SCOPED_TRACE(fmt::format("{} stages, sharded: {}", stages, config::name_of(sharded)));
+      config::RunConfig config = run_of(GetParam(), stages);
+      config.optimizer.sharded = sharded;
+      const bert::BertConfig bert = model_of(stages);
+      const auto cpu = make_backend(config);
+      CountingDevice device(*cpu, static_cast<uint64_t>(world_->rank()));
+      bert::Model model(bert, device, capacity_of(*source_, config.batch.micro_batch),
+                        model_options(config, bert, *world_));
+      model.set_weights(weights_of_stage(
+          model, bert::random_weights(bert::ParameterLayout(model.config()), kSeed)));
+      Trainer trainer(config, device, model, *world_, kSeed);
+      trainer.start(*source_);
+      const int before = device.allocations;
+      EXPECT_GT(before, 0);
+      for (int step = 0; step < kSteps; ++step) trainer.step();
+      EXPECT_EQ(device.allocations, before);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "device/cpu/matmul.h"
 #include "tests/support/deferred_backend.h"
+#include "tests/training/counting_device.h"
 #include "tests/training/mlperf_reference_training.h"
 #include "tests/training/small_training.h"
 #include "training/bert_system.h"
@@ -448,17 +449,6 @@ TEST_P(ShardingOverRanks, TakesTheMemoryOfTheFormula) {
                                   (sums_first ? 4 * sizes.words : 0));
   EXPECT_EQ(memory.state, 8 * (shares(kState) ? shard : whole));
 }
-
-// Counts how often memory is taken.
-class CountingDevice : public testing_support::DeferredBackend {
- public:
-  using DeferredBackend::DeferredBackend;
-  void* allocate(size_t bytes) override {
-    ++allocations;
-    return DeferredBackend::allocate(bytes);
-  }
-  int allocations = 0;
-};
 
 TEST_P(ShardingOverRanks, StepsTakeNoMemory) {
   CountingDevice device(*cpu_, static_cast<uint64_t>(world_->rank()));
