@@ -61,21 +61,13 @@ class MeasuredPipeline {
     const auto span = of_ranks(step.seconds - step.reduce.wait_seconds);
     const auto compute = of_ranks(step.compute.forward + step.compute.backward);
     const auto waiting = of_ranks(step.compute.waiting);
-    const auto stages = static_cast<size_t>(config_.parallel.stages);
-    double longest = 0, layers = 0, first = 0;
-    for (size_t rank = 0; rank < compute.size(); ++rank) {
-      const bool is_first = rank % stages == 0;
-      if (is_first) longest = std::max(longest, span[rank]);
-      (is_first ? first : layers) += compute[rank];
-    }
-    const auto replicas = static_cast<double>(compute.size() / stages);
-    layers /= replicas * static_cast<double>(stages - 1);
+    const ReplicaTimes slowest = slowest_replica(span, compute, config_.parallel.stages);
     steps_.push_back(*std::ranges::max_element(whole));
-    spans_.push_back(longest);
-    layers_.push_back(layers);
-    heads_.push_back(std::max(first / replicas - layers, 0.0));
+    spans_.push_back(slowest.span);
+    layers_.push_back(slowest.layers);
+    heads_.push_back(slowest.heads);
     waiting_.push_back(mean(waiting));
-    bubbles_.push_back(longest / layers - 1);
+    bubbles_.push_back(slowest.span / slowest.layers - 1);
   }
 
   PipelineMeasurement result() {
@@ -83,23 +75,22 @@ class MeasuredPipeline {
     const bert::Model& model = training_.model();
     const auto compute = model.backend().compute_dtype();
     const int micro_batches = config_.batch.gradient_accumulation_steps;
-    PipelineMeasurement result{.name = name_of(parallel.pipeline, parallel.stages),
-                               .pipeline = parallel.pipeline,
-                               .stages = parallel.stages,
-                               .step = median(steps_),
-                               .span = median(spans_),
-                               .layers = median(layers_),
-                               .heads = median(heads_),
-                               .waiting = median(waiting_)};
+    PipelineMeasurement result{
+        .name = name_of(parallel.pipeline, parallel.stages),
+        .pipeline = parallel.pipeline,
+        .stages = parallel.stages,
+        .step = median(steps_),
+        .slowest = {.span = median(spans_), .layers = median(layers_), .heads = median(heads_)},
+        .waiting = median(waiting_)};
     result.parts = {.paper = bubble_share(parallel.pipeline, parallel.stages, model.config().layers,
                                           micro_batches),
-                    .heads = result.heads / result.layers};
+                    .heads = result.slowest.heads / result.slowest.layers};
     if (const auto& link = setup_.options.link) {
       const double tokens = static_cast<double>(tokens_) / micro_batches;
       const double bytes = tokens * static_cast<double>(model.config().hidden_size) *
                            static_cast<double>(size_of(compute));
       result.parts.messages =
-          2 * (parallel.stages - 1) * comm::message_seconds(*link, bytes) / result.layers;
+          2 * (parallel.stages - 1) * comm::message_seconds(*link, bytes) / result.slowest.layers;
     }
     result.bubble = {median(bubbles_), bubble_with(result.parts)};
     result.message_bytes = sum_over_ranks(setup_.ranks, sent_);
@@ -120,6 +111,18 @@ class MeasuredPipeline {
 };
 
 }  // namespace
+
+ReplicaTimes slowest_replica(std::span<const double> spans, std::span<const double> compute,
+                             int stages) {
+  const auto size = static_cast<size_t>(stages);
+  ReplicaTimes slowest;
+  for (size_t first = 0; first < spans.size(); first += size) {
+    if (spans[first] <= slowest.span) continue;
+    const double layers = mean(compute.subspan(first + 1, size - 1));
+    slowest = {spans[first], layers, std::max(compute[first] - layers, 0.0)};
+  }
+  return slowest;
+}
 
 Pipelines measure_pipelines(const SectionSetup& setup) {
   const ScheduleOptions& options = setup.options;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,17 +11,26 @@
 
 namespace strata::bench {
 
+// Of a replica in a step. Seconds.
+struct ReplicaTimes {
+  double span = 0;    // until stage 0 ends its last backward
+  double layers = 0;  // forward and backward of a stage's layers, the mean of stages but the first
+  double heads = 0;   // what stage 0, which has heads and embeddings too, takes longer
+};
+// The replica with the longest span: replicas have samples of their own, so that one may have more
+// to compute than another. `spans`, `compute`: of every rank, neighbours a replica.
+ReplicaTimes slowest_replica(std::span<const double> spans, std::span<const double> compute,
+                             int stages);
+
 // Medians over steps. Seconds, bytes.
 struct PipelineMeasurement {
   std::string name;  // "contiguous, 2 stages"
   bert::Pipeline pipeline = bert::Pipeline::kModular;
   int stages = 1;
-  double step = 0;     // of the slowest rank
-  double span = 0;     // of it, until stage 0 ends its last backward
-  double layers = 0;   // forward and backward of a stage's layers, the mean of stages but the first
-  double heads = 0;    // what stage 0, which has heads and embeddings too, takes longer
-  double waiting = 0;  // of a stage for what others send, the mean
-  // Of `layers`, that the span is longer. Formula: bubble_with(parts).
+  double step = 0;       // of the slowest rank
+  ReplicaTimes slowest;  // replica
+  double waiting = 0;    // of a stage for what others send, the mean
+  // Of the slowest replica's `layers`, that its span is longer. Formula: bubble_with(parts).
   Compared bubble;
   BubbleParts parts;
   // That ranks send each other in a step, over all ranks. The same in every step of equally many

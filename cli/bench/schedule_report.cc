@@ -64,9 +64,9 @@ ordered_json to_json(const bench::Pipelines& section, int ranks) {
                       {"pipeline", config::name_of(order.pipeline)},
                       {"stages", order.stages},
                       {"step_seconds", order.step},
-                      {"span_seconds", order.span},
-                      {"layers_seconds", order.layers},
-                      {"heads_seconds", order.heads},
+                      {"span_seconds", order.slowest.span},
+                      {"layers_seconds", order.slowest.layers},
+                      {"heads_seconds", order.slowest.heads},
                       {"waiting_seconds", order.waiting},
                       {"bubble",
                        {{"measured", order.bubble.measured},
@@ -173,9 +173,9 @@ void print(const bench::Pipelines& section, int ranks) {
         "{:<25}{:>9.1f}{:>9.1f}{:>9.1f}{:>9.1f}{:>8.1f}%{:>7.1f}%{:>8.1f}%{:>7.1f}%{:>8.1f}%{:>+9."
         "1f} "
         "p{:>12.3f}{:>12}\n",
-        order.name, order.step * 1e3, order.layers * 1e3, order.heads * 1e3, order.waiting * 1e3,
-        100 * order.bubble.measured, 100 * order.parts.paper, 100 * order.parts.messages,
-        100 * order.parts.heads, 100 * order.bubble.formula,
+        order.name, order.step * 1e3, order.slowest.layers * 1e3, order.slowest.heads * 1e3,
+        order.waiting * 1e3, 100 * order.bubble.measured, 100 * order.parts.paper,
+        100 * order.parts.messages, 100 * order.parts.heads, 100 * order.bubble.formula,
         100 * (order.bubble.measured - order.bubble.formula), megabytes(order.message_bytes),
         equality(order.message_bytes, order.message_bytes_formula));
   }
@@ -248,7 +248,8 @@ Data parallel (every rank has the whole model)
   activations      memory of all micro-batches in flight; formula: tensors of every block
   all memory       of the device: weights, gradients, state, activations, scratch
 Pipelines (parallel.stages of them, else every number above 1 that divides the ranks)
-  layers           forward and backward of the layers of one stage: the ideal time
+  layers           forward and backward of the layers of one stage: the ideal time. This, heads and
+                   bubble are of the replica that takes longest
   heads            that stage 0 takes longer, for heads and embeddings
   waiting          for what other stages send, the mean of all stages
   bubble           share of the ideal time that stage 0 takes more, until its last backward ends
