@@ -35,6 +35,12 @@ double slowest(const training::Ranks& ranks, double seconds) {
   return *std::max_element(all.begin(), all.end());
 }
 
+double of_slowest(const training::Ranks& ranks, double seconds, double value) {
+  const std::vector<double> all = of_all_ranks(ranks, seconds);
+  const auto rank = std::max_element(all.begin(), all.end()) - all.begin();
+  return of_all_ranks(ranks, value)[static_cast<size_t>(rank)];
+}
+
 int64_t sum_over_ranks(const training::Ranks& ranks, int64_t value) {
   int64_t sum[] = {value};
   ranks.communicator.all_reduce_sum(sum);

@@ -33,6 +33,8 @@ std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
 std::vector<double> of_all_ranks(const training::Ranks& ranks, double value);
 // The largest of them.
 double slowest(const training::Ranks& ranks, double seconds);
+// `value` of the rank whose `seconds` are the most.
+double of_slowest(const training::Ranks& ranks, double seconds, double value);
 int64_t sum_over_ranks(const training::Ranks& ranks, int64_t value);
 // By this rank so far, to other stages or modules.
 int64_t message_bytes_sent(const training::Ranks& ranks);

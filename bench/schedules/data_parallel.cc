@@ -105,10 +105,18 @@ class MeasuredOrder {
     result.backward = of_steps([](const auto& step) { return step.compute.backward; });
     result.hides = layered_ ? result.backward
                             : of_steps([](const auto& step) { return step.compute.last_backward; });
+    const auto of_longest_compute = [&](auto value) {
+      std::vector<double> values;
+      for (const SyntheticTraining::Step& step : steps_) {
+        const double compute = step.compute.forward + step.compute.backward;
+        values.push_back(of_slowest(ranks_, compute, value(step)));
+      }
+      return median(std::move(values));
+    };
     result.communication.measured =
-        of_steps([](const auto& step) { return step.reduce.communication_seconds; });
-    result.exposed.measured =
-        of_steps([](const auto& step) { return step.reduce.exposed_communication_seconds; });
+        of_longest_compute([](const auto& step) { return step.reduce.communication_seconds; });
+    result.exposed.measured = of_longest_compute(
+        [](const auto& step) { return step.reduce.exposed_communication_seconds; });
     add_formulas(result, bytes_of_element);
     return result;
   }

@@ -17,7 +17,9 @@ struct OrderMeasurement {
   double forward = 0, backward = 0;  // of all micro-batches
   double hides = 0;                  // of backward, what communication may run beside
   double tail = 0;                   // share of the bytes that the last block completes
-  Compared communication;            // formula: over the emulated link; 0 on a real network
+  // This and `exposed` are of the rank that computes longest: others wait for it in reductions.
+  // Formula: over the emulated link; 0 on a real network.
+  Compared communication;
   // With nothing else to do, after backward. Formula: exposed_communication of the buckets, where
   // layers take equal parts of backward.
   Compared exposed;

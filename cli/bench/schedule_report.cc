@@ -243,7 +243,8 @@ Data parallel (every rank has the whole model)
   backward         of all micro-batches
   tail             share of the gradients that only the last block completes
   communication    time in reductions
-  exposed          of it, after backward, while no bucket is clipped or updated
+  exposed          of it, after backward, while no bucket is clipped or updated. This and
+                   communication are of the rank that computes longest: others wait for it
   formula          of exposed: bucket by bucket, where layers take equal parts of backward
   activations      memory of all micro-batches in flight; formula: tensors of every block
   all memory       of the device: weights, gradients, state, activations, scratch

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "bench/schedule_benchmark.h"
+#include "bench/synthetic_training.h"
 #include "tests/bench/benchmark_over_ranks.h"
 
 namespace strata::bench {
@@ -43,6 +44,14 @@ class ScheduleBenchmarkOverRanks : public BenchmarkOverRanks {
     return names;
   }
 };
+
+// A rank that waits for another in a reduction says nothing of the network.
+TEST_F(ScheduleBenchmarkOverRanks, CommunicationIsThatOfTheRankThatComputesLongest) {
+  const int longest = ranks_.size() / 2;
+  const double compute = ranks_.rank() == longest ? 2 : 1.0 / (1 + ranks_.rank());
+  const double exposed = 10 - 3 * (ranks_.rank() == longest) + ranks_.rank();
+  EXPECT_EQ(of_slowest(ranks_, compute, exposed), 7 + longest);
+}
 
 TEST_F(ScheduleBenchmarkOverRanks, MeasuresEveryOrderOverTheStatedLink) {
   for (const double sleeping_flops : {0.0, 1e10}) {
