@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # Two ranks joined by a real, slow network: two network namespaces, a virtual Ethernet cable with a
 # token-bucket limit at both ends, Open MPI over TCP. Needs root and a built strata.
-# Prints, for every speed, the clip modes side by side (strata bench overlap); then, at the first
-# speed, a weak-scaling table: one rank against two, for gradient accumulation 1, 4 and 16 and for
-# reduction in fp32 and bf16.
+# Prints, for every speed, the clip modes side by side (strata bench overlap), or with --measure
+# schedule the orders of work (strata bench schedule); then, at the first speed, a weak-scaling
+# table: one rank against two, for gradient accumulation 1, 4 and 16 and for reduction in fp32 and
+# bf16.
 # Usage: bench/peers/slow_ethernet.sh [--config FILE] [--gbits LIST] [--accumulation LIST] [--steps N]
-#                               [--tokens N] [--strata PROGRAM] [-- KEY=VALUE...]
+#                               [--tokens N] [--measure WHAT] [--only SECTIONS] [--sleep GFLOPS]
+#                               [--strata PROGRAM] [-- KEY=VALUE...]
 #   --gbits LIST         speeds; default 1,10
 #   --accumulation LIST  micro-batches a step in the weak-scaling table; default 1,4,16; '' leaves it out
 #   --tokens N           tokens a micro-batch, in place of the configuration's sequences
+#   --measure WHAT       overlap or schedule; default overlap
+#   --only SECTIONS      of strata bench schedule: data_parallel, pipelines, sharding, modules
+#   --sleep GFLOPS       of strata bench schedule: compute nothing, so that ranks need no core each
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 
@@ -17,6 +22,8 @@ speeds=1,10
 accumulations=1,4,16
 steps=7
 tokens=()
+measure=overlap
+of_schedule=()
 strata=$root/build/release/cli/strata
 overrides=()
 while [[ $# -gt 0 ]]; do
@@ -26,12 +33,19 @@ while [[ $# -gt 0 ]]; do
     --accumulation) accumulations=$2; shift 2 ;;
     --steps) steps=$2; shift 2 ;;
     --tokens) tokens=(--tokens "$2"); shift 2 ;;
+    --measure) measure=$2; shift 2 ;;
+    --only | --sleep) of_schedule+=("$1" "$2"); shift 2 ;;
     --strata) strata=$2; shift 2 ;;
     --) shift; for override in "$@"; do overrides+=(--set "$override"); done; break ;;
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) give_up "unknown option $1; see --help" ;;
   esac
 done
+case $measure in
+  overlap) [[ ${#of_schedule[@]} -eq 0 ]] || give_up "${of_schedule[0]} is for --measure schedule" ;;
+  schedule) ;;
+  *) give_up "unknown measurement $measure; see --help" ;;
+esac
 [[ $(id -u) -eq 0 ]] || give_up "network namespaces need root"
 [[ -x $strata ]] || give_up "$strata is not there: build it first (scripts/test.sh), or give --strata"
 command -v ip tc >/dev/null || install_packages iproute2
@@ -91,7 +105,7 @@ settings=(--config "$config" --set device.threads=1 "${overrides[@]}" "${tokens[
 for speed in ${speeds//,/ }; do
   say "two ranks over $speed Gbit/s"
   set_speed "$speed"
-  two_ranks "${bench[@]}" overlap "${settings[@]}" --steps "$steps" --real-network
+  two_ranks "${bench[@]}" "$measure" "${settings[@]}" "${of_schedule[@]}" --steps "$steps" --real-network
 done
 
 [[ -n $accumulations ]] || exit 0
