@@ -118,11 +118,13 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
   if (micro_batch_tokens == 0) planned.emplace(config, bert_, ranks.size(), replica);
   for (int batch = 0; batch < batches; ++batch) {
     const auto seed = static_cast<uint64_t>(batch * replicas + replica);
-    // Every micro-batch the same where its tokens are given, so that a figure is of that number.
-    lengths_.push_back(
-        planned ? planned->next_step()
-                : std::vector(static_cast<size_t>(accumulation_),
-                              micro_batch_lengths(config, micro_batch_tokens, bert_, seed)));
+    // Every micro-batch of every replica the same where its tokens are given, so that a figure is
+    // of that number.
+    lengths_.push_back(planned
+                           ? planned->next_step()
+                           : std::vector(static_cast<size_t>(accumulation_),
+                                         micro_batch_lengths(config, micro_batch_tokens, bert_,
+                                                             static_cast<uint64_t>(batch))));
     std::vector<data::PackedBatch>& micro_batches = batches_.emplace_back();
     for (const std::vector<int32_t>& lengths : lengths_.back()) {
       const data::PackedBatch& packed =

@@ -58,7 +58,7 @@ class SyntheticTraining {
   };
 
   // `batches` different ones. `micro_batch_tokens` not 0: every micro-batch has so many tokens in
-  // sequences of any number, without a plan. `backend` null: the configured one. All ranks
+  // sequences of any number, on every replica of the same lengths, without a plan. `backend` null: the configured one. All ranks
   // construct together.
   SyntheticTraining(const config::RunConfig& config, int64_t micro_batch_tokens, int batches,
                     const training::Ranks& ranks,
