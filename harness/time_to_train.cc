@@ -118,12 +118,12 @@ std::optional<std::string> system_on_other_ranks(const ResultTree& tree, int exp
 
 // A run that had ended was stopped before its last files were written.
 void tidy_ended(const Benchmark& b, int experiment) {
-  if (!can_be_resumed(b.tree, experiment)) return;
+  std::error_code ignored;
+  if (!std::filesystem::exists(b.tree.checkpoints(experiment), ignored)) return;
   const bool lacks_weights =
       b.config.log.save_checkpoint && !std::filesystem::exists(b.tree.checkpoint(experiment));
   b.say(fmt::format("result_{}: was stopped after its run had ended; its checkpoints are removed{}",
                     experiment, lacks_weights ? ", its weights were not saved" : ""));
-  std::error_code ignored;
   std::filesystem::remove_all(b.tree.checkpoints(experiment), ignored);
 }
 

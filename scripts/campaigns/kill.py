@@ -198,16 +198,23 @@ def one_run(benchmark, seed, index):
     resumed = subprocess.run(benchmark.command(ranks, output, sharded, ["--resume"]), capture_output=True, text=True)
     record["problems"] += compare(benchmark, Result(output), whole, before, resumed)
     record["resumed"] = "goes on after step" in resumed.stderr
+    record["unsaved"] = unsaved(resumed)
     if not record["problems"]:
         shutil.rmtree(output, ignore_errors=True)
     return record
 
 
+def unsaved(resumed):
+    """Whether the run had been killed after its run_stop, before its weights were written: there are none to compare."""
+    return "its weights were not saved" in resumed.stderr
+
+
 def compare(benchmark, result, whole, before, resumed):
     problems = []
     if resumed.returncode not in (0, 1):
-        return [f"--resume ends with {resumed.returncode}: {resumed.stderr[-500:]}"]
-    if result.weights() != whole.weights() or not whole.weights():
+        said = [line for line in resumed.stderr.splitlines() if "strata" in line]
+        return [f"--resume ends with {resumed.returncode}: {' / '.join(said[-5:])}"]
+    if not unsaved(resumed) and (result.weights() != whole.weights() or not whole.weights()):
         problems.append("the weights are others than those of the uninterrupted run")
     if result.losses() != whole.losses():
         problems.append("the losses are others than those of the uninterrupted run")
@@ -245,7 +252,7 @@ def main():
                 file.write(json.dumps(record) + "\n")
         marks = ", ".join(f"{name} to rank {rank} after {delay} s: {what}" for name, rank, delay, what in record["interruptions"])
         print(f"{len(records)}/{options.runs} run {index}, {record['ranks']} ranks: {marks}"
-              f"{', resumed' if record['resumed'] else ''}{''.join(' !! ' + p for p in record['problems'])}", flush=True)
+              f"{', resumed' if record['resumed'] else ''}{', weights not saved' if record['unsaved'] else ''}{''.join(' !! ' + p for p in record['problems'])}", flush=True)
     print_table(records)
     failed = [record["run"] for record in records if record["problems"]]
     if failed:
@@ -260,6 +267,7 @@ def print_table(records):
         times = [float(what.split()[0]) for *_, what in sent if what.endswith(" s")]
         print(f"{number.name:8} {len(sent):5} {len(times):9} {max(times, default=0):6.1f} s")
     print(f"{len(records)} runs, {sum(r['resumed'] for r in records)} went on from a checkpoint, "
+          f"{sum(r['unsaved'] for r in records)} were killed between run_stop and their last files, "
           f"{sum(bool(r['problems']) for r in records)} with problems")
 
 

@@ -290,6 +290,14 @@ TEST_F(Resume, AnEndedRunKeepsItsResultAndNoCheckpoints) {
   EXPECT_EQ(steps(), std::vector<int64_t>());
 }
 
+// Killed while it removed them.
+TEST_F(Resume, AnEndedRunKeepsNoEmptyFolderOfCheckpoints) {
+  run();
+  std::filesystem::create_directory(tree().checkpoints(0));
+  run(ExistingResults::kResume);
+  EXPECT_FALSE(std::filesystem::exists(tree().checkpoints(0)));
+}
+
 TEST_F(Resume, ACheckpointThatSaysAnotherStepIsPassedOver) {
   interrupt_at(8);
   const std::string bytes = read_file(part(4));
