@@ -8,6 +8,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/aligned_memory.h"
 #include "base/error.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
@@ -43,12 +44,11 @@ class CpuBackend final : public DispatchingBackend<Operations<T>, Context> {
   }
 
   void* allocate(size_t bytes) override {
-    const size_t rounded = std::max<size_t>((bytes + 63) / 64 * 64, 64);
-    void* memory = std::aligned_alloc(64, rounded);
+    void* memory = allocate_aligned(bytes);
     if (!memory)
       fail("cannot allocate {} MiB of memory; use a smaller model or micro-batch", bytes >> 20);
     // Pages lie near the threads that touch them first.
-    zero(memory, rounded);
+    zero(memory, bytes);
     return memory;
   }
   void release(void* memory) override { std::free(memory); }

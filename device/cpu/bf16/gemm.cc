@@ -12,6 +12,10 @@ namespace {
 constexpr int64_t kMostSummed = 4096;
 // That a part has, of one panel: whole tiles.
 constexpr int64_t kPartRows = 96;
+// Of c, whose rows of a's transpose are packed together: 4 MB for 2048 summed numbers, which every
+// panel reads again.
+constexpr int64_t kMostPackedRows = 11 * kPartRows;
+static_assert(kPartRows % kPackedRows == 0);
 
 int64_t parts_of(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
@@ -26,14 +30,22 @@ const uint16_t* bf16_at(const void* matrix, int64_t offset) {
   return static_cast<const uint16_t*>(matrix) + offset;
 }
 
-// a's transpose, packed; null where a is read in place.
-const uint32_t* pack_left(const MatmulCall& call, const Slice& slice, int threads) {
+// Rows [first, last) of c.
+struct Rows {
+  int64_t first, last;
+};
+
+// a's transpose, packed, of these rows; null where a is read in place.
+const uint32_t* pack_left(const MatmulCall& call, const Slice& slice, const Rows& rows,
+                          int threads) {
   if (!call.transpose_a) return nullptr;
   static PerThread<Scratch> scratch;
-  const int64_t groups = parts_of(call.m, kPackedRows), group = slice.pairs() * kPackedRows;
+  const int64_t groups = parts_of(rows.last - rows.first, kPackedRows);
+  const int64_t group = slice.pairs() * kPackedRows;
   auto* packed = scratch.get().get<uint32_t>(groups * group);
   parallel_ranges(threads, groups, [&](int64_t begin, int64_t end, int) {
-    const int64_t first = begin * kPackedRows, last = std::min(end * kPackedRows, call.m);
+    const int64_t first = rows.first + begin * kPackedRows;
+    const int64_t last = std::min(rows.first + end * kPackedRows, rows.last);
     pack_left_operand(slice.count, last - first, bf16_at(call.a, slice.first * call.lda + first),
                       call.lda, packed + begin * group);
   });
@@ -51,9 +63,9 @@ PanelValues initial_of(const MatmulCall& call, const Slice& slice, int64_t row, 
   return {.bf16 = bf16_at(call.c, offset), .row = call.ldc};
 }
 
-// Rows [first, last) of the panel of columns from `column` on.
+// `rows` of the panel of columns from `column` on. `left`: packed, of `rows` and those after it.
 void multiply_rows_of_panel(const MatmulCall& call, const Slice& slice, const uint32_t* left,
-                            int64_t column, int64_t first, int64_t last, const AfterPart& after) {
+                            int64_t column, const Rows& rows, const AfterPart& after) {
   static PerThread<Scratch> scratch;
   auto* right = scratch.get().get<uint32_t>(slice.pairs() * kPanelColumns);
   const int64_t columns = std::min(kPanelColumns, call.n - column);
@@ -62,14 +74,14 @@ void multiply_rows_of_panel(const MatmulCall& call, const Slice& slice, const ui
   pack_right_operand(call.transpose_b, slice.count, columns, bf16_at(call.b, offset), call.ldb,
                      right);
   Panel panel{.columns = columns, .pairs = slice.pairs(), .right = right, .out_row = call.ldc};
-  for (int64_t row = first; row < last; row += kPartRows) {
-    panel.rows = std::min(kPartRows, last - row);
+  for (int64_t row = rows.first; row < rows.last; row += kPartRows) {
+    panel.rows = std::min(kPartRows, rows.last - row);
     panel.initial = initial_of(call, slice, row, column);
     if (left == nullptr) {
       panel.left = reinterpret_cast<const uint32_t*>(bf16_at(call.a, row * call.lda + slice.first));
       panel.left_row = call.lda / 2;
     } else {
-      panel.left = left + row * slice.pairs();
+      panel.left = left + (row - rows.first) * slice.pairs();
     }
     if (call.output_dtype == DType::kF32) {
       panel.f32 = static_cast<float*>(call.c) + row * call.ldc + column;
@@ -119,18 +131,24 @@ void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after) {
     return widened(call, threads, after);
   }
   const int64_t panels = parts_of(call.n, kPanelColumns);
+  const int64_t blocks = call.transpose_a ? parts_of(call.m, kMostPackedRows) : 1;
+  const int64_t block = round_up(parts_of(call.m, blocks), kPartRows);
   // Enough pieces for the threads; a piece packs its panel for itself.
   const int64_t wanted = threads > 1 ? parts_of(4 * int64_t{threads}, panels) : 1;
-  const int64_t rows = round_up(parts_of(call.m, wanted), kPartRows);
-  const int64_t pieces = parts_of(call.m, rows);
+  const int64_t piece = round_up(parts_of(block, wanted), kPartRows);
   for (int64_t first = 0; first < call.k; first += kMostSummed) {
     const Slice slice{first, std::min(kMostSummed, call.k - first)};
-    const uint32_t* left = pack_left(call, slice, threads);
-    parallel_tasks(threads, panels * pieces, [&](int64_t piece) {
-      const int64_t row = piece % pieces * rows;
-      multiply_rows_of_panel(call, slice, left, piece / pieces * kPanelColumns, row,
-                             std::min(row + rows, call.m), after);
-    });
+    for (int64_t row = 0; row < call.m; row += block) {
+      const Rows rows{row, std::min(row + block, call.m)};
+      const uint32_t* left = pack_left(call, slice, rows, threads);
+      const int64_t pieces = parts_of(rows.last - rows.first, piece);
+      parallel_tasks(threads, panels * pieces, [&](int64_t task) {
+        const int64_t before = task % pieces * piece, begin = rows.first + before;
+        multiply_rows_of_panel(call, slice, left ? left + before * slice.pairs() : nullptr,
+                               task / pieces * kPanelColumns,
+                               {begin, std::min(begin + piece, rows.last)}, after);
+      });
+    }
   }
 }
 

@@ -16,6 +16,12 @@ __m256i masked_sixteen(__mmask16 mask, const uint16_t* from) {
   return _mm256_maskz_loadu_epi16(mask, from);
 }
 
+// A panel's two cache lines.
+void prefetch_row(const uint16_t* row) {
+  _mm_prefetch(reinterpret_cast<const char*>(row), _MM_HINT_T0);
+  _mm_prefetch(reinterpret_cast<const char*>(row + kPanelColumns / 2), _MM_HINT_T0);
+}
+
 template <typename Initial, typename T>
 void multiply(const Panel& panel, const Left& left, const Initial* initial, T* out) {
   const Right right{panel.right, kPanelColumns, 0};
@@ -59,8 +65,11 @@ void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b
     pack_transposed(n, k, b, stride, to);
     return;
   }
+  constexpr int64_t kAhead = 16;  // rows may lie a page apart, where the processor fetches none
   for (int64_t i = 0; i < k; i += 2, to += kPanelColumns) {
     const uint16_t* earlier = b + i * stride;
+    prefetch_row(b + std::min(i + kAhead, k - 1) * stride);
+    prefetch_row(b + std::min(i + kAhead + 1, k - 1) * stride);
     for (int64_t c = 0; c < n; c += kWords) {
       const __mmask16 mask = first_of_16(n - c);
       const __m256i later = masked_sixteen(i + 1 < k ? mask : __mmask16{0}, earlier + stride + c);
@@ -70,22 +79,34 @@ void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b
 }
 
 void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, uint32_t* to) {
-  const auto eight = [](__mmask8 mask, const uint16_t* from) {
-    return _mm_maskz_loadu_epi16(mask, from);
-  };
-  // Of k, packed for all groups before the next: these rows' cache lines serve several groups.
-  constexpr int64_t kTogether = 16;
+  // Rows of k that are packed together, and columns of a: whole cache lines, each read once,
+  // however many rows lie in the same places of a cache.
+  constexpr int64_t kPairs = 8, kColumns = 16 * kPackedRows;
+  constexpr int64_t kReadTogether = 8;  // of which kPackedRows count
+  alignas(64) uint32_t block[kPairs][kColumns + kReadTogether] = {};
   const int64_t group = (k + 1) / 2 * kPackedRows;
-  for (int64_t first = 0; first < k; first += kTogether) {
-    const int64_t last = std::min(k, first + kTogether);
-    for (int64_t i = 0; i < m; i += kPackedRows) {
-      const auto mask = static_cast<__mmask8>((1u << std::min(kPackedRows, m - i)) - 1);
-      uint32_t* out = to + i / kPackedRows * group + first / 2 * kPackedRows;
-      for (int64_t j = first; j < last; j += 2, out += kPackedRows) {
-        const __m128i earlier = eight(mask, a + j * stride + i);
-        const __m128i later = eight(j + 1 < k ? mask : __mmask8{0}, a + (j + 1) * stride + i);
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_unpacklo_epi16(earlier, later));
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(out + 4), _mm_unpackhi_epi16(earlier, later));
+  for (int64_t first = 0; first < k; first += 2 * kPairs) {
+    const int64_t pairs = std::min(kPairs, (k - first + 1) / 2);
+    for (int64_t i = 0; i < m; i += kColumns) {
+      const int64_t columns = std::min(kColumns, m - i);
+      for (int64_t j = 0; j < pairs; ++j) {
+        const uint16_t* earlier = a + (first + 2 * j) * stride + i;
+        const bool has_later = first + 2 * j + 1 < k;
+        for (int64_t c = 0; c < columns; c += kWords) {
+          const __mmask16 mask = first_of_16(columns - c);
+          const __m256i later =
+              masked_sixteen(has_later ? mask : __mmask16{0}, earlier + stride + c);
+          _mm512_storeu_si512(block[j] + c, pairs_of(masked_sixteen(mask, earlier + c), later));
+        }
+      }
+      for (int64_t c = 0; c < columns; c += kPackedRows) {
+        uint32_t* out = to + (i + c) / kPackedRows * group + first / 2 * kPackedRows;
+        // Eight are written for six, and two of them overwritten next, but the last.
+        for (int64_t j = 0; j + 1 < pairs; ++j, out += kPackedRows) {
+          _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block[j] + c)));
+        }
+        std::copy_n(block[pairs - 1] + c, kPackedRows, out);
       }
     }
   }

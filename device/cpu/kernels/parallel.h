@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 
+#include "base/aligned_memory.h"
 #include "base/first_error.h"
 #include "base/per_thread.h"
 #include "device/cpu/kernels/row_blocks.h"
@@ -22,10 +23,9 @@ class Scratch {
  public:
   template <typename T>
   T* get(int64_t count) {
-    const size_t needed =
-        static_cast<size_t>(round_up(count * static_cast<int64_t>(sizeof(T)), 64));
+    const size_t needed = static_cast<size_t>(count) * sizeof(T);
     if (needed > bytes_) {
-      memory_.reset(static_cast<char*>(std::aligned_alloc(64, needed)));
+      memory_.reset(static_cast<char*>(allocate_aligned(needed)));
       if (!memory_) throw std::bad_alloc();
       bytes_ = needed;
     }

@@ -1,0 +1,22 @@
+#include "base/aligned_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+namespace strata {
+
+void* allocate_aligned(size_t bytes) {
+  constexpr size_t kCacheLine = 64, kHugePage = size_t{2} << 20;
+  const bool large = bytes >= kHugePage;
+  if (bytes > std::numeric_limits<size_t>::max() - kHugePage) return nullptr;
+  const size_t rounded = std::max((bytes + kCacheLine - 1) / kCacheLine * kCacheLine, kCacheLine);
+  void* memory = std::aligned_alloc(large ? kHugePage : kCacheLine, rounded);
+  // Advice: small pages do as well.
+  if (large && memory != nullptr) ::madvise(memory, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return memory;
+}
+
+}  // namespace strata
