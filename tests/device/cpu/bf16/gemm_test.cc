@@ -159,27 +159,41 @@ TEST_F(Bf16Gemm, LongSumsLeaveRegistersOnce) {
   expect_the_product({false, true, 3, 65, 5000, true});
 }
 
-TEST_F(Bf16Gemm, BitsDoNotDependOnThreads) {
-  constexpr int64_t kM = 250, kN = 70, kK = 130;
-  Matrix a(kM, kK, kK, random_), b(kN, kK, kK, random_);
-  std::vector<std::vector<float>> results;
-  for (const int threads : {1, 2, 5}) {
-    std::vector<float>& c = results.emplace_back(kM * kN);
-    bf16_gemm({.transpose_b = true,
-               .m = kM,
-               .n = kN,
-               .k = kK,
-               .a = a.numbers.data(),
-               .lda = kK,
-               .b = b.numbers.data(),
-               .ldb = kK,
-               .c = c.data(),
-               .ldc = kN,
-               .input_dtype = DType::kBF16},
-              threads);
+// So many that their transpose is packed in several blocks, the last one smaller.
+TEST_F(Bf16Gemm, ManyRowsOfATransposeArePackedInBlocks) {
+  for (const int threads : {1, 2}) {
+    for (const int64_t m : {1056, 1057, 2117}) {
+      expect_the_product({true, false, m, 70, 33, false, true, true, threads});
+    }
+    expect_the_product({true, true, 1300, 20, 4200, false, false, true, threads});
   }
-  EXPECT_EQ(results[1], results[0]);
-  EXPECT_EQ(results[2], results[0]);
+}
+
+TEST_F(Bf16Gemm, BitsDoNotDependOnThreads) {
+  constexpr int64_t kM = 1250, kN = 70, kK = 130;
+  for (const bool transpose_a : {false, true}) {
+    Matrix a(transpose_a ? kK : kM, transpose_a ? kM : kK, transpose_a ? kM : kK, random_);
+    Matrix b(kN, kK, kK, random_);
+    std::vector<std::vector<float>> results;
+    for (const int threads : {1, 2, 5}) {
+      std::vector<float>& c = results.emplace_back(kM * kN);
+      bf16_gemm({.transpose_a = transpose_a,
+                 .transpose_b = true,
+                 .m = kM,
+                 .n = kN,
+                 .k = kK,
+                 .a = a.numbers.data(),
+                 .lda = a.stride,
+                 .b = b.numbers.data(),
+                 .ldb = kK,
+                 .c = c.data(),
+                 .ldc = kN,
+                 .input_dtype = DType::kBF16},
+                threads);
+    }
+    EXPECT_EQ(results[1], results[0]);
+    EXPECT_EQ(results[2], results[0]);
+  }
 }
 
 TEST_F(Bf16Gemm, WhatItCannotReadInPairsIsLeftToOthers) {
