@@ -29,7 +29,7 @@ class Encoder {
         stopwatch_(backend_->make_stopwatch()) {
     bert::BatchCapacity capacity;
     for (size_t i = 0; i < batches; ++i) {
-      lengths_.push_back(micro_batch_lengths(config, options.micro_batch_tokens, bert_, i));
+      lengths_.push_back(micro_batch_lengths(config, {options.micro_batch_tokens}, bert_, i));
       const data::PackedBatch& batch =
           batches_.emplace_back(training::synthetic_batch(bert_, lengths_.back(), i));
       capacity = training::larger(capacity, {std::ssize(batch.tokens), std::ssize(batch.sample_ids),

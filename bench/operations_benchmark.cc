@@ -380,19 +380,6 @@ class Bench {
   std::vector<OperationTime> times_;
 };
 
-// Of one length: as many as fit into the tokens, at least one; or batch.micro_batch of them.
-std::vector<int32_t> equal_lengths(const config::RunConfig& config,
-                                   const OperationsBenchmarkOptions& options,
-                                   const bert::BertConfig& model) {
-  if (options.length > model.max_positions) {
-    fail("sequences of {} tokens: the model has {} positions", options.length, model.max_positions);
-  }
-  const int64_t count = options.micro_batch_tokens > 0
-                            ? std::max<int64_t>(1, options.micro_batch_tokens / options.length)
-                            : config.batch.micro_batch;
-  return std::vector<int32_t>(static_cast<size_t>(count), options.length);
-}
-
 }  // namespace
 
 OperationsBenchmark benchmark_operations(const config::RunConfig& config,
@@ -405,9 +392,8 @@ OperationsBenchmark benchmark_operations(const config::RunConfig& config,
   const bert::BertConfig model = training::make_bert_config(config);
   training::check_one_stage(config);
   const auto backend = training::make_backend(config, ranks.local);
-  const auto lengths = options.length > 0
-                           ? equal_lengths(config, options, model)
-                           : micro_batch_lengths(config, options.micro_batch_tokens, model, 1);
+  const auto lengths =
+      micro_batch_lengths(config, {options.micro_batch_tokens, options.length}, model, 1);
   const data::PackedBatch batch = training::synthetic_batch(model, lengths, 1);
   OperationsBenchmark result{
       .device = backend->description(), .lengths = lengths, .tokens = std::ssize(batch.tokens)};

@@ -70,7 +70,7 @@ OverlapBenchmark benchmark_overlap(const config::RunConfig& config, const Overla
   // All of the state, for all contenders.
   config::RunConfig unsharded = config;
   unsharded.optimizer.sharded = config::Sharding::kNone;
-  SyntheticTraining training(unsharded, options.micro_batch_tokens, options.steps + kUnmeasured,
+  SyntheticTraining training(unsharded, {options.micro_batch_tokens}, options.steps + kUnmeasured,
                              ranks);
   if (options.link && training.backend().has_collectives()) {
     fail("device.backend={}: a slower link than its own cannot be emulated; use --real-network",

@@ -12,8 +12,8 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
                               const training::Ranks& ranks) {
   training::check_undelayed(config);
   constexpr int kUnmeasured = 2;
-  SyntheticTraining training(config, options.micro_batch_tokens, options.steps + kUnmeasured,
-                             ranks);
+  SyntheticTraining training(config, {options.micro_batch_tokens, options.length},
+                             options.steps + kUnmeasured, ranks);
   const auto buckets = training.make_buckets(training.replicas(),
                                              training::bucket_options(config, training.model()));
   const MatrixPeak peak(training.backend());

@@ -14,6 +14,7 @@ namespace strata::bench {
 struct StepBenchmarkOptions {
   int steps = 10;                  // measured, after two that are not
   int64_t micro_batch_tokens = 0;  // 0: batch.micro_batch sequences, whatever their tokens
+  int32_t length = 0;              // of every sequence; 0: MLPerf Wikipedia's mix
 };
 
 // Medians over the measured steps, on one rank unless said otherwise. Seconds.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
 #include "bert/flops.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "loadbalance/sample.h"
@@ -12,10 +13,20 @@
 namespace strata::bench {
 
 std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
-                                         int64_t micro_batch_tokens, const bert::BertConfig& bert,
-                                         uint64_t seed) {
+                                         const MicroBatchSequences& sequences,
+                                         const bert::BertConfig& bert, uint64_t seed) {
+  if (sequences.length > bert.max_positions) {
+    fail("sequences of {} tokens: the model has {} positions", sequences.length,
+         bert.max_positions);
+  }
+  if (sequences.length > 0) {
+    const int64_t count = sequences.tokens > 0
+                              ? std::max<int64_t>(1, sequences.tokens / sequences.length)
+                              : config.batch.micro_batch;
+    return std::vector(static_cast<size_t>(count), sequences.length);
+  }
   const auto longest = static_cast<int32_t>(std::min<int64_t>(bert.max_positions, 512));
-  if (micro_batch_tokens > 0) return training::wikipedia_lengths(micro_batch_tokens, longest, seed);
+  if (sequences.tokens > 0) return training::wikipedia_lengths(sequences.tokens, longest, seed);
   std::vector<int32_t> lengths =
       training::wikipedia_lengths(int64_t{512} * config.batch.micro_batch, longest, seed);
   lengths.resize(static_cast<size_t>(config.batch.micro_batch), longest);
@@ -103,8 +114,9 @@ class PlannedLengths {
 
 }  // namespace
 
-SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t micro_batch_tokens,
-                                     int batches, const training::Ranks& ranks,
+SyntheticTraining::SyntheticTraining(const config::RunConfig& config,
+                                     const MicroBatchSequences& sequences, int batches,
+                                     const training::Ranks& ranks,
                                      std::unique_ptr<device::Backend> backend)
     : bert_(training::make_bert_config(config)),
       accumulation_(config.batch.gradient_accumulation_steps),
@@ -115,16 +127,16 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config, int64_t mi
   const int replica = stages_->replicas().rank(), replicas = stages_->replicas().size();
   bert::BatchCapacity capacity;
   std::optional<PlannedLengths> planned;
-  if (micro_batch_tokens == 0) planned.emplace(config, bert_, ranks.size(), replica);
+  if (sequences.tokens == 0 && sequences.length == 0)
+    planned.emplace(config, bert_, ranks.size(), replica);
   for (int batch = 0; batch < batches; ++batch) {
     const auto seed = static_cast<uint64_t>(batch * replicas + replica);
-    // Every micro-batch of every replica the same where its tokens are given, so that a figure is
-    // of that number.
-    lengths_.push_back(planned
-                           ? planned->next_step()
-                           : std::vector(static_cast<size_t>(accumulation_),
-                                         micro_batch_lengths(config, micro_batch_tokens, bert_,
-                                                             static_cast<uint64_t>(batch))));
+    // Every micro-batch of every replica the same without a plan, so that a figure is of what was
+    // given.
+    lengths_.push_back(planned ? planned->next_step()
+                               : std::vector(static_cast<size_t>(accumulation_),
+                                             micro_batch_lengths(config, sequences, bert_,
+                                                                 static_cast<uint64_t>(batch))));
     std::vector<data::PackedBatch>& micro_batches = batches_.emplace_back();
     for (const std::vector<int32_t>& lengths : lengths_.back()) {
       const data::PackedBatch& packed =

@@ -23,11 +23,17 @@
 
 namespace strata::bench {
 
-// Lengths of the sequences of a micro-batch: batch.micro_batch of them, or as many as fill
-// `micro_batch_tokens` where that is not 0.
+// Which sequences a micro-batch has: batch.micro_batch of them, or as many as fill `tokens` where
+// that is not 0; in MLPerf Wikipedia's mix of lengths, or all of `length` tokens where that is not.
+struct MicroBatchSequences {
+  int64_t tokens = 0;
+  int32_t length = 0;
+};
+
+// Their lengths. Throws Error where the model has fewer positions.
 std::vector<int32_t> micro_batch_lengths(const config::RunConfig& config,
-                                         int64_t micro_batch_tokens, const bert::BertConfig& bert,
-                                         uint64_t seed);
+                                         const MicroBatchSequences& sequences,
+                                         const bert::BertConfig& bert, uint64_t seed);
 
 // Every rank's value, by rank; all call together.
 std::vector<double> of_all_ranks(const training::Ranks& ranks, double value);
@@ -57,11 +63,11 @@ class SyntheticTraining {
     double flops = 0;  // of the model; of layers, those that the last step had
   };
 
-  // `batches` different ones. `micro_batch_tokens` not 0: every micro-batch has so many tokens in
-  // sequences of any number, on every replica of the same lengths, without a plan. `backend` null: the configured one. All ranks
-  // construct together.
-  SyntheticTraining(const config::RunConfig& config, int64_t micro_batch_tokens, int batches,
-                    const training::Ranks& ranks,
+  // `batches` different ones. Where tokens or lengths are given there is no plan: every micro-batch
+  // of every replica has sequences of the same lengths. `backend` null: the configured one. All
+  // ranks construct together.
+  SyntheticTraining(const config::RunConfig& config, const MicroBatchSequences& sequences,
+                    int batches, const training::Ranks& ranks,
                     std::unique_ptr<device::Backend> backend = nullptr);
 
   // What reduces, clips and updates gradients in these steps; there may be several, used in turn,

@@ -1,30 +1,31 @@
 #!/usr/bin/env bash
-# Whole training steps on this processor, MLPerf's lengths, Adam included: `strata bench step` against PyTorch (transformers,
-# SDPA, bf16 autocast, fused AdamW; eager and torch.compile; sequences padded to 512, and sorted by length and padded to the
-# longest of their batch), in turns over the same sequences with the same number of threads. What counts is tokens a second,
-# without padding. The peak is the better of both programs' square GEMMs.
-#   bench/peers/cpu_vs_pytorch.sh [--model MODEL] [--tokens N] [--steps N] [--turns N] [--threads N] [--strata PROGRAM]
-#                                 [--venv DIR] [--output FILE]
+# Whole training steps on this processor, Adam included, on MLPerf's lengths or on sequences of one: `strata bench step`
+# against PyTorch (transformers, SDPA, bf16 autocast, fused AdamW; eager and torch.compile; sequences padded to 512, and sorted
+# by length and padded to the longest of their batch), in turns over the same sequences with the same number of threads. What
+# counts is tokens a second, without padding. The peak is the better of both programs' square GEMMs.
+#   bench/peers/cpu_vs_pytorch.sh [--model MODEL] [--tokens N] [--length N] [--steps N] [--turns N] [--threads N]
+#                                 [--strata PROGRAM] [--venv DIR] [--output FILE]
 # --model: bert-large (default; 12 GB of memory), minilm (the quickstart's) or a model's config.json.
-# --tokens: of a step (2048). --steps: measured in each process (8). --turns: processes of each (3).
+# --tokens: of a step (2048). --length: tokens of every sequence, for example 512; default MLPerf's mix.
+# --steps: measured in each process (8). --turns: processes of each (3).
 # --threads: default all processors. --strata: default build/release/cli/strata.
 # --venv: where PyTorch and transformers are, or are installed from PyPI where they are absent (6 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch. --output: also write the numbers there, as JSON.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-model=bert-large tokens=2048 steps=8 turns=3 threads=$(nproc) strata=$root/build/release/cli/strata output=
+model=bert-large tokens=2048 steps=8 turns=3 threads=$(nproc) strata=$root/build/release/cli/strata output= length=
 venv=${XDG_CACHE_HOME:-$HOME/.cache}/strata/pytorch
 while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    --model | --tokens | --steps | --turns | --threads | --strata | --venv | --output)
+    --model | --tokens | --length | --steps | --turns | --threads | --strata | --venv | --output)
       [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"
       shift 2 ;;
     *) echo "unknown option $1; see --help" >&2; exit 2 ;;
   esac
 done
-for number in tokens steps turns threads; do
+for number in tokens steps turns threads ${length:+length}; do
   [[ ${!number} =~ ^[1-9][0-9]*$ ]] || { echo "--$number ${!number}: expected a number of at least 1" >&2; exit 2; }
 done
 [[ $model == bert-large || $model == minilm || -f $model ]] ||
@@ -57,7 +58,7 @@ for ((turn = 1; turn <= turns; ++turn)); do
   echo "turn $turn of $turns" >&2
   run "strata.$turn" "$strata" bench step --config "$root/scripts/configs/bert-large.yaml" --set model.config="$model" \
     --set model.vocab=none --set model.checkpoint=none --set data.train=/tmp --set data.eval=/tmp --set model.precision=bf16 \
-    --tokens "$tokens" --steps "$steps" --json
+    --tokens "$tokens" ${length:+--length "$length"} --steps "$steps" --json
   # The same sequences for every process of every turn.
   [[ -e $work/lengths ]] || "$venv/bin/python" -c 'import json, sys; json.dump(json.load(open(sys.argv[1]))["lengths"], sys.stdout)' \
     "$work/strata.1.json" > "$work/lengths"

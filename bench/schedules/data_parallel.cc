@@ -126,7 +126,7 @@ class MeasuredOrder {
                 int batches, comm::Communicator& alone)
       : ranks_(setup.ranks),
         link_(setup.options.link),
-        training_(config, setup.options.micro_batch_tokens, batches, ranks_, setup.make_device()),
+        training_(config, {setup.options.micro_batch_tokens}, batches, ranks_, setup.make_device()),
         buckets_(
             training_.make_buckets(setup.network.communicator, training::bucket_options(config))) {
     result_.name = name_of(order);

@@ -41,7 +41,7 @@ class MeasuredModules {
                   int batches)
       : setup_(setup),
         config_(config),
-        training_(config, setup.options.micro_batch_tokens, batches, setup.network,
+        training_(config, {setup.options.micro_batch_tokens}, batches, setup.network,
                   setup.make_device()),
         buckets_(training_.make_buckets(training_.replicas(),
                                         training::bucket_options(config, training_.model()))),

@@ -156,7 +156,7 @@ Timed Measurement::measure(const RunConfig& config, const training::Ranks& ranks
                            int steps) const {
   const bool delayed = layout_of(config).delayed;
   const int unmeasured = kUnmeasuredSteps + (delayed ? config.ouroboros.modules - 1 : 0);
-  SyntheticTraining training(config, tokens, steps + unmeasured, ranks,
+  SyntheticTraining training(config, {tokens}, steps + unmeasured, ranks,
                              device_asleep(options_.sleeping_flops));
   const auto buckets = training.make_buckets(training.replicas(),
                                              training::bucket_options(config, training.model()));

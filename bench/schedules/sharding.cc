@@ -54,7 +54,7 @@ ShardingMeasurement measure(const SectionSetup& setup, const config::RunConfig& 
   ShardingMeasurement result{.name = name_of(sharded, order), .sharded = sharded, .order = order};
   const int64_t resident_before = resident_bytes();
   const int steps = options.steps + kUnmeasuredSteps;
-  SyntheticTraining training(config, options.micro_batch_tokens, steps, setup.network,
+  SyntheticTraining training(config, {options.micro_batch_tokens}, steps, setup.network,
                              setup.make_device(true));
   const auto buckets = training.make_buckets(training.replicas(),
                                              training::bucket_options(config, training.model()));

@@ -75,10 +75,7 @@ void add_bench_operations(CLI::App& bench) {
       ->required();
   add_step_options(*command, "Rounds of every operation", options->benchmark.rounds,
                    options->benchmark.micro_batch_tokens);
-  command
-      ->add_option("--length", options->benchmark.length,
-                   "Tokens of every sequence, in place of MLPerf Wikipedia's mix")
-      ->check(CLI::Range(1, 65535));
+  add_length_option(*command, options->benchmark.length);
   command->add_option("--only", options->benchmark.only,
                       "Only operations whose names begin like this: --only attention");
   command->add_flag("--json", options->json, "Print JSON");

@@ -210,6 +210,7 @@ void add_bench_step(CLI::App& bench) {
       ->required();
   add_step_options(*command, "Steps to measure", options->benchmark.steps,
                    options->benchmark.micro_batch_tokens);
+  add_length_option(*command, options->benchmark.length);
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--explain", options->explain,
                     "Print the order of work of one step instead: block, micro-batch, direction, "

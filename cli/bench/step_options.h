@@ -19,4 +19,11 @@ inline void add_step_options(CLI::App& command, const std::string& steps_help, i
       ->check(CLI::Range(1, 1 << 24));
 }
 
+inline void add_length_option(CLI::App& command, int32_t& length) {
+  command
+      .add_option("--length", length,
+                  "Tokens of every sequence, in place of MLPerf Wikipedia's mix")
+      ->check(CLI::Range(1, 65535));
+}
+
 }  // namespace strata::cli

@@ -30,7 +30,7 @@ TEST_F(OperationsBenchmarkTest, OperationsAddUpToTheModelsStep) {
   const config::RunConfig config = training::tiny_run(2);
   const OperationsBenchmark result = run(config);
   const bert::BertConfig model = training::make_bert_config(config);
-  const auto lengths = micro_batch_lengths(config, 200, model, 1);
+  const auto lengths = micro_batch_lengths(config, {200}, model, 1);
   const auto masked = std::ssize(training::synthetic_batch(model, lengths, 1).masked_ids);
   // The head's transform is not measured.
   const double transform =

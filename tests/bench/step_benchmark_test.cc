@@ -23,6 +23,19 @@ TEST(StepBenchmark, CountsWhatAStepComputes) {
   EXPECT_GT(result.flops, 6.0 * 300 * 2 * (4 * 64 * 64 + 2 * 64 * 128));
 }
 
+TEST(StepBenchmark, SequencesMayAllBeOfOneLength) {
+  const config::RunConfig config = training::tiny_run(3);
+  const auto communicator = comm::make_single_communicator();
+  const auto lengths = [&](int64_t tokens, int32_t length) {
+    const StepBenchmark b = benchmark_steps(
+        config, {.steps = 1, .micro_batch_tokens = tokens, .length = length}, {*communicator});
+    return b.lengths.at(0);
+  };
+  EXPECT_EQ(lengths(0, 16), std::vector<int32_t>(3, 16));
+  EXPECT_EQ(lengths(100, 16), std::vector<int32_t>(6, 16));
+  EXPECT_THROW(lengths(0, 2000), Error);
+}
+
 TEST(StepBenchmark, PhasesAreMeasuredAndAddUp) {
   const auto communicator = comm::make_single_communicator();
   const StepBenchmark result =
