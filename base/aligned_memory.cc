@@ -13,9 +13,10 @@ void* allocate_aligned(size_t bytes) {
   const bool large = bytes >= kHugePage;
   if (bytes > std::numeric_limits<size_t>::max() - kHugePage) return nullptr;
   const size_t rounded = std::max((bytes + kCacheLine - 1) / kCacheLine * kCacheLine, kCacheLine);
-  void* memory = std::aligned_alloc(large ? kHugePage : kCacheLine, rounded);
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, large ? kHugePage : kCacheLine, rounded) != 0) return nullptr;
   // Advice: small pages do as well.
-  if (large && memory != nullptr) ::madvise(memory, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);
+  if (large) ::madvise(memory, rounded / kHugePage * kHugePage, MADV_HUGEPAGE);
   return memory;
 }
 
