@@ -17,9 +17,10 @@ namespace strata::compliance {
 //   stop at whole batches, so each may come up to one batch early or late, which makes two of the
 //   distance of two; sample 0 may be evaluated or not.
 // - review/evaluation/count: BERT's evaluations do not say after how many samples they are.
-// - review/data/train-samples, review/data/eval-samples: the size of the reference's data. For
-//   BERT train_samples may also be the samples that the run trained on (training rules, section on
-//   BERT).
+// - review/data/train-samples, review/data/eval-samples: the size of the reference's data; rnnt's
+//   training set in whole batches, ssd's sets of round 2.0 in samples or batches. For BERT
+//   train_samples may also be the samples that the run trained on (training rules, section on
+//   BERT). maskrcnn's logs hold neither.
 std::vector<Doubt> review_evaluations(const RunRecord& record, std::string_view ruleset);
 
 // Whether BERT's counts are samples at all: many logs of round 1.1 hold a constant.

@@ -167,15 +167,70 @@ TEST(EvaluationSchedule, SizesOfDataAreTheReferences) {
   run.evaluations.clear();
   // SSD was trained on other data from round 2.0 on.
   run.submission["benchmark"].text = "ssd";
-  EXPECT_EQ(ids_of(review_evaluations(run, "1.1.0")),
-            (Ids{"review/data/train-samples", "review/data/eval-samples"}));
-  EXPECT_EQ(ids_of(review_evaluations(run, "2.0.0")), Ids{});
+  const Ids both = {"review/data/train-samples", "review/data/eval-samples"};
+  EXPECT_EQ(ids_of(review_evaluations(run, "1.1.0")), both);
+  EXPECT_EQ(schedule_ids(run), both);
+  EXPECT_EQ(ids_of(review_evaluations(run, "2.1.0")), Ids{});  // whose logs nobody has looked at
+  // maskrcnn's logs hold an iteration limit.
+  run.submission["benchmark"].text = "maskrcnn";
+  EXPECT_EQ(schedule_ids(run), Ids{});
+}
+
+TEST(EvaluationSchedule, SsdCountsSamplesOrBatches) {
+  RunRecord run = run_in_epochs("ssd", {1, 2, 3}, 256);
+  const auto ids = [&](double train, double eval) {
+    run.numbers["train_samples"] = {train, 4};
+    run.numbers["eval_samples"] = {eval, 5};
+    return schedule_ids(run);
+  };
+  EXPECT_EQ(ids(1170301, 24781), Ids{});
+  EXPECT_EQ(ids(4572, 97), Ids{});
+  EXPECT_EQ(ids(4571, 97), Ids{"review/data/train-samples"});
+  EXPECT_EQ(ids(4572, 96), Ids{"review/data/eval-samples"});
+  const auto doubts = review_evaluations(run, "2.0.0");
+  EXPECT_NE(doubts[0].text.find(
+                "eval_samples is 96; the reference's data have 24,781, 97 batches of 256"),
+            std::string::npos)
+      << doubts[0].text;
+  run.numbers.erase("global_batch_size");
+  EXPECT_EQ(ids(4571, 96), Ids{});
+}
+
+TEST(EvaluationSchedule, RnntCountsSamplesOfWholeBatches) {
+  const auto ids = [](double batch, double train) {
+    RunRecord run = run_in_epochs("rnnt", {1, 2, 3}, batch);
+    run.numbers["train_samples"] = {train, 4};
+    run.numbers["eval_samples"] = {2703, 5};
+    return schedule_ids(run);
+  };
+  for (const auto& [batch, train] : {std::pair{512, 278528},
+                                     {1520, 278160},
+                                     {1536, 278016},
+                                     {2048, 278528},
+                                     {6144, 276480},
+                                     {6144, 282624},
+                                     {1, 279000}}) {
+    EXPECT_EQ(ids(batch, train), Ids{}) << batch;
+  }
+  for (const auto& [batch, train] : {std::pair{512, 278016},
+                                     {512, 279552},
+                                     {2048, 276480},
+                                     {6144, 270336},
+                                     {1, 278527},
+                                     {64, 281241}}) {
+    EXPECT_EQ(ids(batch, train), Ids{"review/data/train-samples"}) << batch << " " << train;
+  }
 }
 
 TEST(EvaluationSchedule, HoldsAgainstAnyNumbers) {
   for (const double batch : {0.0, -1.0, 0.5, 1e18, 1e300, 1e12}) {
     for (const double count : {0.0, -1e300, 1e300, 1e18, 1e-300}) {
       RunRecord run = bert_run(batch, count, count, 20);
+      for (const char* benchmark : {"rnnt", "ssd", "bert"}) {
+        run.submission["benchmark"].text = benchmark;
+        run.numbers["train_samples"].value = run.numbers["eval_samples"].value = count;
+        review_evaluations(run, "2.0.0");
+      }
       for (const Doubt& doubt : review_evaluations(run, "2.0.0"))
         EXPECT_LT(doubt.text.size(), 1000u);
     }
