@@ -13,6 +13,7 @@
 #include "compliance/package/seeds.h"
 #include "compliance/package/system_description.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/compliance/submission.h"
 
 namespace strata::compliance {
 namespace {
@@ -20,46 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 using ::strata::testing::BertLog;
 using ::strata::testing::TemporaryFolder;
+using ::strata::testing::whole_description;
 
 constexpr const char* kResults = "Strata/results/laptop/bert/";
 
 std::string system_description(const std::string& division,
                                const std::string& status = "Available on-premise") {
-  std::string json = "{\"division\": \"" + division + "\", \"status\": \"" + status + "\"";
-  for (const char* field : {"submitter",
-                            "system_name",
-                            "number_of_nodes",
-                            "host_processors_per_node",
-                            "host_processor_model_name",
-                            "host_processor_core_count",
-                            "host_processor_vcpu_count",
-                            "host_processor_frequency",
-                            "host_processor_caches",
-                            "host_processor_interconnect",
-                            "host_memory_capacity",
-                            "host_storage_type",
-                            "host_storage_capacity",
-                            "host_networking",
-                            "host_networking_topology",
-                            "host_memory_configuration",
-                            "accelerators_per_node",
-                            "accelerator_model_name",
-                            "accelerator_host_interconnect",
-                            "accelerator_frequency",
-                            "accelerator_on-chip_memories",
-                            "accelerator_memory_configuration",
-                            "accelerator_memory_capacity",
-                            "accelerator_interconnect",
-                            "accelerator_interconnect_topology",
-                            "cooling",
-                            "hw_notes",
-                            "framework",
-                            "other_software_stack",
-                            "operating_system",
-                            "sw_notes"}) {
-    json += std::string(", \"") + field + "\": \"1\"";
-  }
-  return json + "}";
+  return whole_description("Strata", "laptop", division, R"("status": ")" + status + '"');
 }
 
 // A submission that passes: ten runs with seeds of their own, slower than any reference.
@@ -414,7 +382,7 @@ TEST(SystemDescription, FieldsAndAvailabilityAreChecked) {
   EXPECT_FALSE(check_text(system_description("open", "")).passed());
   EXPECT_TRUE(check_text(system_description("open", "onprem"), "3.1.0").passed());
   std::string number = system_description("open");
-  number.replace(number.find("\"framework\": \"1\""), 16, "\"framework\": 1");
+  number.replace(number.find("\"framework\": \"2\""), 16, "\"framework\": 1");
   EXPECT_TRUE(check_text(number).passed());
   EXPECT_EQ(check_text(number).warnings.size(), 1u);
 }
@@ -438,7 +406,7 @@ TEST(SystemDescription, BytesThatAreNotUtf8AreWarnedOf) {
   const TemporaryFolder folder;
   const auto warnings = [&](const std::string& name) {
     std::string text = system_description("open");
-    text.replace(text.find("\"framework\": \"1\""), 16, "\"framework\": \"" + name + "\"");
+    text.replace(text.find("\"framework\": \"2\""), 16, "\"framework\": \"" + name + "\"");
     folder.write("system.json", text);
     return check_system_description(folder.path() / "system.json", "training", "5.0.0")
         .warnings.size();
