@@ -11,6 +11,7 @@
 #include "cli/score_options.h"
 #include "results/score_report.h"
 #include "results/summary/summary.h"
+#include "results/summary/workbook.h"
 
 namespace strata::cli {
 namespace {
@@ -25,13 +26,18 @@ struct Options {
   bool json = false;
 };
 
+std::string summary_as(const std::string& file, const results::Summary& summary, bool detailed) {
+  if (file.ends_with(".json")) return results::summary_json(summary, detailed);
+  if (file.ends_with(".xlsx")) return results::summary_xlsx(summary, detailed);
+  return results::summary_csv(summary, detailed);
+}
+
 // The table as published, in the format that the file's name asks for.
 void write_summary(const Options& options, const std::vector<results::Score>& scores,
                    compliance::ListingProblems& problems) {
   const std::string& file = options.summary_file;
   const results::Summary summary = results::summarize(scores, options.private_ids);
-  write_output(file, file.ends_with(".json") ? results::summary_json(summary, options.detailed)
-                                             : results::summary_csv(summary, options.detailed));
+  write_output(file, summary_as(file, summary, options.detailed));
   problems.insert(problems.end(), summary.left_out.begin(), summary.left_out.end());
 }
 
@@ -89,8 +95,9 @@ void add_score_command(CLI::App& app, int& exit_code) {
                     "scaling.json's");
   const auto summary =
       command
-          ->add_option("--summary", options->summary_file,
-                       "Also write the round's table as published, a row a system: .csv or .json")
+          ->add_option(
+              "--summary", options->summary_file,
+              "Also write the round's table as published, a row a system: .csv, .xlsx or .json")
           ->type_name("FILE");
   command
       ->add_flag("--detailed", options->detailed,
@@ -102,9 +109,17 @@ void add_score_command(CLI::App& app, int& exit_code) {
       ->needs(summary);
   command->callback([options, json, &exit_code] {
     const std::string& file = options->summary_file;
-    if (!file.empty() && !file.ends_with(".csv") && !file.ends_with(".json") &&
-        what_is_at(file) != "a device" && what_is_at(file) != "a FIFO") {
-      fail("--summary {}: name a file that ends in .csv or .json", file);
+    if (file.ends_with(".xlsx") && results::workbook_library().empty()) {
+      fail(
+          "--summary {}: .xlsx is written by libxlsxwriter, and this program was built without it: "
+          "install libxlsxwriter-dev and zlib1g-dev and build again, or name a .csv, which "
+          "spreadsheets open",
+          file);
+    }
+    if (!file.empty() && !file.ends_with(".csv") && !file.ends_with(".xlsx") &&
+        !file.ends_with(".json") && what_is_at(file) != "a device" &&
+        what_is_at(file) != "a FIFO") {
+      fail("--summary {}: name a file that ends in .csv, .xlsx or .json", file);
     }
     options->json = json->count() > 0;
     exit_code = score(*options);

@@ -1,7 +1,7 @@
 # Libraries for a program that is linked statically.
-if(STRATA_TRAINING OR STRATA_REPORT_SERVER)
-  message(FATAL_ERROR "STRATA_STATIC=ON needs STRATA_TRAINING=OFF and STRATA_REPORT_SERVER=OFF: MPI, oneDNN and the GnuTLS that "
-                      "libmicrohttpd uses are not to be had as archives. The preset tools-static sets all three.")
+if(STRATA_TRAINING OR STRATA_REPORT_SERVER OR STRATA_XLSX)
+  message(FATAL_ERROR "STRATA_STATIC=ON needs STRATA_TRAINING=OFF, STRATA_REPORT_SERVER=OFF and STRATA_XLSX=OFF: MPI, oneDNN, the GnuTLS that "
+                      "libmicrohttpd uses, and libxlsxwriter are not to be had as archives. The preset tools-static sets all four.")
 endif()
 
 # Debian has no archive of {fmt}; its headers hold all of it.

@@ -4,7 +4,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=$root/data-cache
 
 build_packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libcli11-dev libyaml-cpp-dev
-  nlohmann-json3-dev libboost-dev libmicrohttpd-dev)
+  nlohmann-json3-dev libboost-dev libmicrohttpd-dev libxlsxwriter-dev zlib1g-dev)
 training_packages=(libdnnl-dev libopenmpi-dev openmpi-bin libhdf5-dev libleveldb-dev
   libmd-dev libprotozero-dev libutf8proc-dev)
 data_packages=(bible-kjv unzip python3-pip)

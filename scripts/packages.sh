@@ -40,7 +40,7 @@ configure_and_build() {
 
 make_debs() {
   install_packages dpkg-dev file
-  local folder options=(-DCMAKE_INSTALL_PREFIX=/usr -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF)
+  local folder options=(-DCMAKE_INSTALL_PREFIX=/usr -DSTRATA_TESTS=OFF -DSTRATA_CUDA=OFF -DSTRATA_XLSX=ON)
   [[ -z ${STRATA_MAINTAINER:-} ]] || options+=("-DSTRATA_MAINTAINER=$STRATA_MAINTAINER")
   install_packages "${build_packages[@]}" "${training_packages[@]}"
   configure_and_build package-tools tools-only strata strata_mllog -- "${options[@]}"

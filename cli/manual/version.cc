@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "results/summary/workbook.h"
 #ifdef STRATA_REPORT_SERVER
 #include <microhttpd.h>
 #endif
@@ -45,6 +47,8 @@ std::vector<std::pair<std::string, std::string>> libraries() {
 #endif
       {"nlohmann-json", STRATA_NLOHMANN_JSON_VERSION},
       {"yaml-cpp", STRATA_YAML_CPP_VERSION}};
+  if (const std::string version = results::workbook_library(); !version.empty())
+    found.emplace_back("libxlsxwriter", version);
 #ifdef STRATA_TRAINING
   unsigned major = 0, minor = 0, patch = 0;
   if (H5get_libversion(&major, &minor, &patch) >= 0)

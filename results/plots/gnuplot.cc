@@ -1,9 +1,7 @@
 #include "results/plots/gnuplot.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "results/memory_file.h"
 
 extern char** environ;
 
@@ -22,48 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file in memory.
-class MemoryFile {
- public:
-  explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {
-    if (descriptor_ < 0) fail("no memory for what gnuplot reads and writes: {}", reason());
-  }
-  ~MemoryFile() { ::close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  int descriptor() const { return descriptor_; }
-  // Writes `text` and goes back to its beginning.
-  void fill(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) fail("no memory for gnuplot's script: {}", reason());
-      text.remove_prefix(static_cast<size_t>(written));
-    }
-    ::lseek(descriptor_, 0, SEEK_SET);
-  }
-  std::string contents() const {
-    try {
-      return read_file(fmt::format("/proc/self/fd/{}", descriptor_));
-    } catch (const Error& error) {
-      fail("what gnuplot wrote is lost: {}", error.what());
-    }
-  }
-
- private:
-  static const char* reason() { return std::strerror(errno); }
-
-  int descriptor_;
-};
-
 struct Run {
   int exit_code = 0;  // 128 + the signal that ended it
   std::string picture, messages;
 };
 
 Run run_gnuplot(const std::string& script) {
-  MemoryFile input("script"), picture("picture"), messages("messages");
+  MemoryFile input("gnuplot's script"), picture("gnuplot's picture"),
+      messages("gnuplot's messages");
   input.fill(script);
   // The user's own defaults would change the picture.
   std::string program = "gnuplot", option = "--default-settings";

@@ -21,6 +21,7 @@
 #include "mllog/python_digits.h"
 #include "results/summary/description_text.h"
 #include "results/summary/private_id.h"
+#include "results/summary/workbook.h"
 #include "results/table.h"
 
 namespace strata::results {
@@ -379,6 +380,24 @@ std::string summary_json(const Summary& summary, bool detailed) {
     }
   }
   return rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+std::string summary_xlsx(const Summary& summary, bool detailed) {
+  std::vector<Sheet> sheets;
+  for (const SummaryTable* table : tables(summary, detailed)) {
+    std::map<std::string, Sheet> of_division;
+    for (const char* division : {"closed", "open"}) of_division[division];
+    for (const Cells& cells : table->rows) {
+      const std::string division = text_of(cells.front());
+      of_division[of_division.contains(division) ? division : "other"].rows.push_back(cells);
+    }
+    for (auto& [division, sheet] : of_division) {
+      sheet.name = division + (table == &summary.weak ? " weak scaling" : "");
+      sheet.columns = table->columns;
+      sheets.push_back(std::move(sheet));
+    }
+  }
+  return workbook(sheets);
 }
 
 std::string summary_text(const Summary& summary, bool detailed) {

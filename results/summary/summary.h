@@ -35,6 +35,9 @@ Summary summarize(const std::vector<Score>& scores, bool make_private_ids = fals
 std::string summary_csv(const Summary& summary, bool detailed);
 // An array with an object a row.
 std::string summary_json(const Summary& summary, bool detailed);
+// A workbook: a sheet of the closed division's rows, one of the open's and, where there are such,
+// one of others; those of weak scaling likewise. Throws Error as workbook() does.
+std::string summary_xlsx(const Summary& summary, bool detailed);
 // For people: a block a row, without columns that it has nothing in.
 std::string summary_text(const Summary& summary, bool detailed);
 

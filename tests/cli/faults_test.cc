@@ -9,13 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "tests/compliance/bert_log.h"
+#include "tests/compliance/submission.h"
 
 namespace strata::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using ::strata::testing::BertLog;
+using ::strata::testing::whole_description;
 
 class Faults : public ::testing::Test {
  protected:
@@ -187,6 +190,42 @@ TEST_F(Faults, WhatASubmissionIsMadeOfIsWholeOrAbsent) {
     }
     EXPECT_GT(refused, 10) << one.command[1];
   }
+}
+
+// Its library writes temporary files of its own, and does not look whether it could.
+TEST_F(Faults, AWorkbookIsWholeOrAbsent) {
+  STRATA_NEEDS_FAULTS();
+  if (strata({}, {"--version"}).result.out.find("libxlsxwriter") == std::string::npos)
+    GTEST_SKIP() << "built without libxlsxwriter";
+  folder_.write("Acme/systems/good.json", whole_description("Acme", "good"));
+  const std::string output = path("table.xlsx");
+  const std::vector<std::string> command = {"score",   path("Acme"), "--ruleset", "5.0.0",
+                                            "--rules", "built-in",   "--summary", output};
+  ASSERT_EQ(strata({}, command).result.exit_code, 0);
+  const std::string whole = read_file(output);
+  int refused = 0;
+  for (const Fault& call :
+       {Fault{"open", 0, EMFILE}, Fault{"write", 0, ENOSPC}, Fault{"close", 0, EIO},
+        Fault{"fsync", 0, EIO}, Fault{"rename", 0, EACCES}}) {
+    const int step = std::string(call.kind) == "write" ? 7 : 1;
+    for (int at = 1;; at += step) {
+      fs::remove(output);
+      const FaultyRun run = strata({call.kind, at, call.error}, command);
+      if (!run.failed) break;
+      const std::string what = call.kind + " " + std::to_string(at) + ": " + run.result.err;
+      if (run.result.exit_code == 0) {
+        EXPECT_EQ(read_file(output), whole) << what;
+      } else {
+        ++refused;
+        EXPECT_EQ(run.result.exit_code, 2) << what;
+        EXPECT_NE(run.result.err.find("strata: "), std::string::npos) << what;
+        // Of a log that could not be opened the row lacks its results.
+        if (std::string(call.kind) != "open" && fs::exists(output))
+          EXPECT_EQ(read_file(output), whole) << what;
+      }
+    }
+  }
+  EXPECT_GT(refused, 5);
 }
 
 TEST_F(Faults, AMessageSaysThatGnuplotWroteWhatCannotBeRead) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,10 @@ class Submissions : public Tools {
       log.at("eval_accuracy").metadata = "\"epoch_num\": " + samples;
       if (!seed.empty()) log.set("seed", seed);
     });
+  }
+  size_t count() const {
+    return static_cast<size_t>(std::distance(fs::recursive_directory_iterator(folder_.path()),
+                                             fs::recursive_directory_iterator()));
   }
   static ProcessResult check(std::vector<std::string> words) {
     const std::string part = words.front();
@@ -168,8 +174,91 @@ TEST_F(Submissions, PrivateIdsAndSummariesAreWritten) {
       strata({"score", acme(), "--ruleset", "5.0.0", "--summary", path("s.csv"), "--private-ids"});
   EXPECT_EQ(written.exit_code, 0) << written.err;
   EXPECT_TRUE(fs::exists(round() / "Acme/results/box/privateid.json"));
-  EXPECT_EQ(strata({"score", acme(), "--summary", path("s.xlsx")}).exit_code, 2);
+  EXPECT_EQ(strata({"score", acme(), "--summary", path("s.ods")}).exit_code, 2);
   EXPECT_EQ(strata({"score", acme(), "--private-ids"}).exit_code, 2);
+}
+
+class Workbooks : public Submissions {
+ protected:
+  Workbooks() {
+    write_acme("99000000");
+    with_library_ = strata({"--version"}).out.find("libxlsxwriter") != std::string::npos;
+  }
+  ProcessResult write(const std::string& file, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"score", acme(), "--ruleset", "5.0.0", "--summary", file};
+    words.insert(words.end(), more.begin(), more.end());
+    return strata(words);
+  }
+
+  bool with_library_ = false;
+};
+
+#define STRATA_NEEDS_WORKBOOKS() \
+  if (!with_library_) GTEST_SKIP() << "built without libxlsxwriter"
+
+TEST_F(Workbooks, HoldTheCellsOfTheCsv) {
+  STRATA_NEEDS_WORKBOOKS();
+  write_text(round() / "Acme/systems/box.json",
+             whole_description("Acme", "=box", "closed",
+                               R"("hw_notes": "=1+1\n\u001b[31m<&>", "sw_notes": "_x0041_",
+                                  "framework": "@A1", "host_processor_model_name": "+1")"));
+  write_submission(round(), "Acme", "rack", 3);
+  write_text(round() / "Acme/systems/rack.json", whole_description("Acme", "-rack", "open"));
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--detailed"}}) {
+    const auto written = write(path("s.xlsx"), more);
+    ASSERT_EQ(written.exit_code, 0) << written.err;
+    EXPECT_EQ(written.err, "");
+    ASSERT_EQ(write(path("s.csv"), more).exit_code, 0);
+    const auto result = testing_support::run_command("/usr/bin/python3 " STRATA_SOURCE_DIR
+                                                     "/tests/support/workbook_against_csv.py " +
+                                                     path("s.xlsx") + " " + path("s.csv"));
+    EXPECT_EQ(result.status, 0) << result.output;
+    const std::string bytes = read_file(path("s.xlsx"));
+    write(path("again.xlsx"), more);
+    EXPECT_EQ(read_file(path("again.xlsx")), bytes);
+  }
+}
+
+TEST_F(Workbooks, AreRefusedWithoutTheLibrary) {
+  if (with_library_) GTEST_SKIP() << "built with libxlsxwriter";
+  const auto refused = write(path("s.xlsx"));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("install libxlsxwriter-dev"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find(".csv"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(path("s.xlsx")));
+}
+
+TEST_F(Workbooks, AreWholeOrAbsent) {
+  STRATA_NEEDS_WORKBOOKS();
+  const size_t before = count();
+  write_text(path("file"), "");
+  for (const char* nowhere : {"file/s.xlsx", "full.xlsx", "folder.xlsx"}) {
+    fs::remove(path("full.xlsx"));
+    fs::create_symlink("/dev/full", path("full.xlsx"));
+    fs::create_directories(path("folder.xlsx"));
+    const auto refused = write(path(nowhere));
+    EXPECT_EQ(refused.exit_code, 2) << nowhere;
+    EXPECT_NE(refused.err.find(path(std::string(nowhere).substr(0, 4))), std::string::npos)
+        << refused.err;
+  }
+  EXPECT_EQ(count(), before + 3);
+  // The workbook fits into such files; the text that it holds, packed only then, does not.
+  write_text(round() / "Acme/systems/box.json",
+             whole_description("Acme", "box", "closed",
+                               R"("hw_notes": ")" + std::string(30000, 'x') + '"'));
+  const auto limited = run({"sh", "-c",
+                            "trap '' XFSZ; ulimit -f 32; exec " STRATA_BINARY " score " + acme() +
+                                " --ruleset 5.0.0 --summary " + path("s.xlsx")},
+                           {}, std::chrono::seconds(60));
+  EXPECT_EQ(limited.exit_code, 2);
+  EXPECT_NE(limited.err.find("temporary files"), std::string::npos) << limited.err;
+  EXPECT_EQ(count(), before + 3);
+  // What is there stays, or is replaced as a whole, at the end of links, too.
+  write_text(path("old.xlsx"), "old");
+  fs::create_symlink("old.xlsx", path("link.xlsx"));
+  EXPECT_EQ(write(path("link.xlsx")).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(path("link.xlsx")));
+  EXPECT_EQ(read_file(path("old.xlsx")).substr(0, 2), "PK");
 }
 
 // ---- Beside the official tools

@@ -22,7 +22,9 @@ tools=$(echo "$scratch"/strata-tools_*_"$architecture".deb)
 dev=$(echo "$scratch"/libstrata-dev_*_"$architecture".deb)
 
 depends=$(dpkg-deb --field "$tools" Depends)
-for library in libc6 libstdc++6 libfmt9 libyaml-cpp0.7 libmicrohttpd12; do
+libraries=(libc6 libstdc++6 libfmt9 libyaml-cpp0.7 libmicrohttpd12)
+! grep -q '^STRATA_XLSX:[^=]*=ON' "$build/CMakeCache.txt" || libraries+=(libxlsxwriter4)
+for library in "${libraries[@]}"; do
   [[ $depends == *"$library "* ]] || fail "strata-tools does not depend on $library: $depends"
 done
 for library in libopenmpi3 libhdf5 libdnnl; do

@@ -84,6 +84,7 @@ COMMANDS = [
             of_parts=True),
     Command("score-summary", "score " + PACKAGE + " --summary {out}/summary.csv --detailed",
             of_parts=True),
+    Command("score-workbook", "score " + PACKAGE + " --summary {out}/summary.xlsx", of_parts=True),
     Command("score-private-ids", "score {out}/Strata --summary {out}/summary.json --private-ids",
             start="trained", of_parts=True),
     Command("check-write-scaling", "check rcp {out}/Strata --write-scaling"

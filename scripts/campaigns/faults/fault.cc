@@ -122,8 +122,8 @@ Owner owner_of(void* address, Kind kind) {
                            "/libevent", "/libhwloc", "/libucp", "/libucs", "/libfabric"}) {
     if (std::strstr(name, part)) return Owner::kMpi;
   }
-  // These two crash, or pass over it, where they get no memory or a file does not close.
-  for (const char* part : {"/libhdf5", "/libdnnl"}) {
+  // These crash, or pass over it, where they get no memory or a file does not close.
+  for (const char* part : {"/libhdf5", "/libdnnl", "/libxlsxwriter", "/libminizip"}) {
     if ((kind == kMemory || kind == kMap || kind == kClose) && std::strstr(name, part))
       return Owner::kOther;
   }

@@ -49,6 +49,8 @@ class Strata(CMakePackage):
             self.define_from_variant("STRATA_REPORT_SERVER", "server"),
             self.define("STRATA_CUDA", "ON" if self.spec.satisfies("+cuda") else "OFF"),
             self.define("STRATA_TESTS", False),
+            # Spack has no libxlsxwriter.
+            self.define("STRATA_XLSX", "OFF"),
         ]
 
     @run_after("install")
