@@ -8,8 +8,8 @@
 #include <string_view>
 #include <thread>
 
-#include "base/aligned_memory.h"
 #include "base/error.h"
+#include "device/cpu/kernels/aligned_memory.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
 #include "device/dispatching_backend.h"

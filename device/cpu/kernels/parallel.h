@@ -10,9 +10,9 @@
 #include <memory>
 #include <new>
 
-#include "base/aligned_memory.h"
 #include "base/first_error.h"
 #include "base/per_thread.h"
+#include "device/cpu/kernels/aligned_memory.h"
 #include "device/cpu/kernels/row_blocks.h"
 #include "device/cpu/kernels/table.h"
 

@@ -1,4 +1,4 @@
-#include "base/aligned_memory.h"
+#include "device/cpu/kernels/aligned_memory.h"
 
 #include <sys/mman.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
-namespace strata {
+namespace strata::device::cpu {
 
 void* allocate_aligned(size_t bytes) {
   constexpr size_t kCacheLine = 64, kHugePage = size_t{2} << 20;
@@ -20,4 +20,4 @@ void* allocate_aligned(size_t bytes) {
   return memory;
 }
 
-}  // namespace strata
+}  // namespace strata::device::cpu

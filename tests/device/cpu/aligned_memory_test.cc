@@ -1,4 +1,4 @@
-#include "base/aligned_memory.h"
+#include "device/cpu/kernels/aligned_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace strata {
+namespace strata::device::cpu {
 namespace {
 
 TEST(AlignedMemory, BeginsAtACacheLineAndHoldsItsBytes) {
@@ -29,4 +29,4 @@ TEST(AlignedMemory, IsNullWhereThereIsNone) {
 }
 
 }  // namespace
-}  // namespace strata
+}  // namespace strata::device::cpu
