@@ -116,13 +116,15 @@ class Judge:
             if not originals:
                 if fault.kind != "remove":
                     wrong.append(f"leaves {name}")
+            elif content == self.before.get(name):
+                pass  # as it was
+            elif name.endswith(".log") and content.decode(errors="replace") == outcome.out:
+                pass  # --log-output keeps what was printed
             elif self.command.of_parts:
                 if not is_readable(name, content):
                     wrong.append(f"torn: {name}")
             elif not any(is_whole(name, content, original) for original in originals):
                 wrong.append(f"torn: {name}")
-            elif content == self.before.get(name):
-                pass  # as it was
             elif name.endswith(".txt") and name not in fault.path:
                 wrong += [f"{wrong_end}: {name}" for wrong_end in wrong_ends(content)]
         return wrong + [f"lost: {name}" for name in self.before
