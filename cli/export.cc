@@ -4,8 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "results/export/events_csv.h"
 #include "results/export/tensorboard.h"
 
 namespace strata::cli {
@@ -30,6 +32,23 @@ int export_tensorboard(const ExportOptions& options) {
   return 0;
 }
 
+int export_csv(const ExportOptions& options) {
+  compliance::ListingProblems problems;
+  const results::EventsTable table = results::events_table(options.paths, problems);
+  write_output(options.output, table.csv);
+  print_to_stderr("{} logs, {} events: {}\n", table.logs, table.events, options.output.string());
+  refuse(problems);
+  return 0;
+}
+
+void add_paths(CLI::App& command, ExportOptions& options, const char* output_help) {
+  command
+      .add_option("PATH", options.paths,
+                  "Logs, folders of result_N.txt, systems, submitters or rounds")
+      ->required();
+  command.add_option("-o,--output", options.output, output_help)->required();
+}
+
 }  // namespace
 
 void add_export_command(CLI::App& app, int& exit_code) {
@@ -38,13 +57,13 @@ void add_export_command(CLI::App& app, int& exit_code) {
   CLI::App* tensorboard = command->add_subcommand(
       "tensorboard", "TensorBoard's event files of any MLPerf log: every number of its run");
   const auto options = std::make_shared<ExportOptions>();
-  tensorboard
-      ->add_option("PATH", options->paths,
-                   "Logs, folders of result_N.txt, systems, submitters or rounds")
-      ->required();
-  tensorboard->add_option("-o,--output", options->output, "Folder that takes a folder for each log")
-      ->required();
+  add_paths(*tensorboard, *options, "Folder that takes a folder for each log");
   tensorboard->callback([options, &exit_code] { exit_code = export_tensorboard(*options); });
+  CLI::App* csv = command->add_subcommand(
+      "csv", "A table of any MLPerf logs: a line an event, its value and metadata as JSON");
+  const auto csv_options = std::make_shared<ExportOptions>();
+  add_paths(*csv, *csv_options, "File of comma-separated values; /dev/stdout prints them");
+  csv->callback([csv_options, &exit_code] { exit_code = export_csv(*csv_options); });
 }
 
 }  // namespace strata::cli

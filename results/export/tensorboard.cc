@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "results/event_json.h"
+#include "results/export/named_logs.h"
 
 namespace strata::results {
 namespace {
@@ -29,19 +30,6 @@ std::optional<int64_t> step_of(const compliance::Event& event) {
     if (const auto step = whole(metadata_of(event, field))) return step;
   }
   return std::nullopt;
-}
-
-// UTF-8, whatever the log holds.
-std::string utf8(std::string_view text) {
-  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
-}
-
-void add_run(const fs::path& log, const fs::path& folder, std::map<fs::path, fs::path>& runs) {
-  const auto [known, is_new] = runs.emplace(folder, log);
-  if (!is_new && known->second != log) {
-    fail("{} and {} would both be {} in TensorBoard; export one of them elsewhere",
-         known->second.string(), log.string(), folder.string());
-  }
 }
 
 }  // namespace
@@ -79,26 +67,8 @@ std::string event_file(const std::vector<TensorBoardScalar>& scalars) {
 
 std::vector<ExportedRun> export_tensorboard(std::span<const fs::path> paths, const fs::path& output,
                                             compliance::ListingProblems& problems) {
-  std::map<fs::path, fs::path> runs;  // folders, and their logs
-  for (const fs::path& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      add_run(path, path.stem(), runs);
-      continue;
-    }
-    fs::path named = fs::absolute(path, error).lexically_normal();
-    if (!named.has_filename()) named = named.parent_path();
-    const auto folders = compliance::find_result_folders(named, &problems);
-    if (folders.empty()) problems.push_back(path.string() + ": no result_*.txt under it");
-    for (const compliance::ResultFolder& folder : folders) {
-      for (const fs::path& log : folder.logs) {
-        const fs::path inner = log.lexically_relative(named);
-        add_run(log, named.filename() / inner.parent_path() / inner.stem(), runs);
-      }
-    }
-  }
   std::vector<ExportedRun> exported;
-  for (const auto& [folder, log] : runs) {
+  for (const auto& [folder, log] : named_logs(paths, problems)) {
     std::vector<TensorBoardScalar> scalars;
     try {
       scalars = scalars_of(compliance::EventLog(log, compliance::LogFormat::kMllog));

@@ -1,6 +1,8 @@
-// `strata export tensorboard`, read by a reader of a few lines and by TensorBoard's own.
+// `strata export`: event files read by a reader of a few lines and by TensorBoard's own, tables by
+// Python's csv module.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -92,6 +94,44 @@ TEST_F(Export, SaysWhatIsLeftOutAndReplacesAnEarlierExport) {
               path("out")});
   EXPECT_EQ(same.exit_code, 2);
   EXPECT_NE(same.err.find("would both be result_0"), std::string::npos) << same.err;
+}
+
+// Every field of the table beside what Python reads in the lines themselves.
+TEST_F(Export, ATableHasEveryEvent) {
+  const ProcessResult exported =
+      strata({"export", "csv", path("Bolt"), path("Acme"), "-o", path("events.csv")});
+  ASSERT_EQ(exported.exit_code, 0) << exported.err;
+  const std::string script = folder_
+                                 .write("compare.py", R"py(
+import csv, json, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+rows, logs = 0, set()
+for row in csv.DictReader(open(folder / "events.csv", newline="", encoding="utf-8")):
+    data = (folder / (row["log"] + ".txt")).read_bytes()[int(row["offset"]):]
+    text = data.split(b"\n", 1)[0].decode("latin-1").removeprefix(":::MLLOG ")
+    event = json.loads(text)
+    assert row["key"] == event["key"] and row["event_type"] == event["event_type"], row
+    assert float(row["time_ms"]) == event["time_ms"], row
+    assert json.loads(row["value"]) == event["value"], row
+    assert json.loads(row["metadata"]) == event["metadata"], row
+    rows += 1
+    logs.add(row["log"])
+lines = sum((folder / (log + ".txt")).read_bytes().count(b":::MLLOG") for log in logs)
+print(rows == lines and len(logs) > 1)
+)py")
+                                 .string();
+  const auto compared = run_command("/usr/bin/python3 '" + script + "' '" + path(".") + "'");
+  EXPECT_EQ(compared.status, 0) << compared.output;
+  EXPECT_EQ(compared.output, "True\n");
+}
+
+TEST_F(Export, ATableNamesWhatCannotBeReadAndKeepsTheRest) {
+  const ProcessResult exported = strata({"export", "csv", path("Bolt/results/x/gpt3/result_0.txt"),
+                                         path("absent.txt"), "-o", "/dev/stdout"});
+  EXPECT_EQ(exported.exit_code, 2);
+  EXPECT_NE(exported.err.find("absent.txt"), std::string::npos) << exported.err;
+  EXPECT_EQ(std::count(exported.out.begin(), exported.out.end(), '\n'), 15)
+      << "a header, twelve events, and the newlines in the keys of two: " << exported.out;
 }
 
 }  // namespace

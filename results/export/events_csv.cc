@@ -1,0 +1,63 @@
+#include "results/export/events_csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "compliance/log/event_log.h"
+#include "results/event_json.h"
+#include "results/export/named_logs.h"
+#include "results/table.h"
+
+namespace strata::results {
+namespace {
+
+// UTF-8 of a log's bytes, which are Latin-1 to the official checker and to parsers here.
+std::string from_latin1(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      text += c;
+    } else {
+      text += static_cast<char>(0xc0 | byte >> 6);
+      text += static_cast<char>(0x80 | (byte & 0x3f));
+    }
+  }
+  return text;
+}
+
+// POINT_IN_TIME, INTERVAL_START, INTERVAL_END; empty where the line names none.
+std::string type_of(const compliance::Event& event) {
+  const auto record =
+      parsed(from_latin1(event.line.substr(std::min(event.line.find('{'), event.line.size()))));
+  const auto type = record.is_object() ? record.find("event_type") : record.end();
+  return type != record.end() && type->is_string() ? utf8(type->get<std::string>()) : "";
+}
+
+}  // namespace
+
+EventsTable events_table(std::span<const std::filesystem::path> paths,
+                         compliance::ListingProblems& problems) {
+  EventsTable table{
+      .csv = csv_line({"log", "offset", "time_ms", "event_type", "key", "value", "metadata"})};
+  for (const auto& [name, path] : named_logs(paths, problems)) {
+    try {
+      const compliance::EventLog log(path, compliance::LogFormat::kMllog);
+      log.visit([&](const compliance::Event& event) {
+        table.csv += csv_line({utf8(name.string()), fmt::format("{}", event.offset),
+                               csv_number(event.time_ms), type_of(event), utf8(event.key),
+                               from_latin1(event.value), from_latin1(event.metadata)});
+        ++table.events;
+        return true;
+      });
+      ++table.logs;
+    } catch (const Error& error) {
+      problems.push_back(error.what());
+    }
+  }
+  return table;
+}
+
+}  // namespace strata::results
