@@ -1,14 +1,13 @@
 #include "device/cpu/matmul.h"
 
-#include <dnnl_version.h>
 #include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <dnnl.hpp>
 #include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <shared_mutex>
 #include <tuple>
 #include <unordered_map>
@@ -116,6 +115,19 @@ dnnl::memory::desc matrix(int64_t rows, int64_t cols, int64_t ld, bool transpose
   return {{rows, cols}, dtype, transposed ? dnnl::memory::dims{1, ld} : dnnl::memory::dims{ld, 1}};
 }
 
+// The one place where oneDNN 2 and 3 differ: 3 has no description of an operation apart from its
+// primitive's.
+dnnl::matmul::primitive_desc describe(const CompiledMatmul& of, bool bias,
+                                      const dnnl::primitive_attr& attributes) {
+#if DNNL_VERSION_MAJOR >= 3
+  if (bias) return {cpu_engine(), of.a, of.b, of.bias, of.c, attributes};
+  return {cpu_engine(), of.a, of.b, of.c, attributes};
+#else
+  if (bias) return {{of.a, of.b, of.bias, of.c}, attributes, cpu_engine()};
+  return {{of.a, of.b, of.c}, attributes, cpu_engine()};
+#endif
+}
+
 CompiledMatmul compile(const Shape& s) {
   using DataType = dnnl::memory::data_type;
   const DataType output = s.output == DType::kF32 ? DataType::f32 : DataType::bf16;
@@ -131,10 +143,7 @@ CompiledMatmul compile(const Shape& s) {
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
   }
-  const dnnl::matmul::desc description =
-      s.bias ? dnnl::matmul::desc(compiled.a, compiled.b, compiled.bias, compiled.c)
-             : dnnl::matmul::desc(compiled.a, compiled.b, compiled.c);
-  const dnnl::matmul::primitive_desc primitive(description, attributes, cpu_engine());
+  const dnnl::matmul::primitive_desc primitive = describe(compiled, s.bias, attributes);
   compiled.scratchpad = primitive.scratchpad_desc();
   compiled.primitive = dnnl::matmul(primitive);
   return compiled;
@@ -224,7 +233,8 @@ const char* bf16_unavailable_reason() {
 bool bf16_is_native() { return processor_has(dnnl::cpu_isa::avx512_core_bf16); }
 
 std::string onednn_version() {
-  return fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
+  const dnnl_version_t* loaded = dnnl_version();
+  return fmt::format("{}.{}.{}", loaded->major, loaded->minor, loaded->patch);
 }
 
 }  // namespace strata::device::cpu

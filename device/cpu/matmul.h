@@ -23,7 +23,7 @@ const char* bf16_unavailable_reason();
 // f32.
 bool bf16_is_native();
 
-// Of the library that computes them.
+// Of the library that is loaded.
 std::string onednn_version();
 
 }  // namespace strata::device::cpu

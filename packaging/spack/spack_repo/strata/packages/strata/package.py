@@ -33,7 +33,7 @@ class Strata(CMakePackage):
     with when("+training"):
         depends_on("mpi")
         depends_on("hdf5@1.10:1.14 ~mpi")
-        depends_on("onednn@2.6:2")
+        depends_on("onednn@2.6:3")
         depends_on("leveldb")
         depends_on("libmd")
         depends_on("protozero@1.7:", type="build")
