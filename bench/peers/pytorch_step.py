@@ -10,7 +10,8 @@ import statistics
 import time
 
 import torch
-from transformers import BertConfig, BertForPreTraining
+from pytorch_bert import autocast, config_of, update
+from transformers import BertForPreTraining
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("model")
@@ -27,13 +28,6 @@ on_gpu = device.type == "cuda"
 def synchronize():
     if on_gpu:
         torch.cuda.synchronize()
-
-
-def config_of(model):
-    if model != "bert-large":
-        return BertConfig.from_json_file(model)
-    return BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096,
-                      hidden_act="gelu_pytorch_tanh")
 
 
 def make_batch(lengths, config):
@@ -71,7 +65,6 @@ torch.manual_seed(1)
 random.seed(1)
 torch.set_float32_matmul_precision("high")
 config = config_of(options.model)
-config._attn_implementation = "sdpa"
 model = BertForPreTraining(config).to(device).train()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6, weight_decay=0.01, fused=True)
 forward = torch.compile(model) if options.variant == "compiled" else model
@@ -83,12 +76,10 @@ batches = [make_batch(lengths, config) for lengths in all_lengths]
 
 
 def step(batch):
-    with torch.autocast(device.type, dtype=torch.bfloat16):
+    with autocast(device):
         loss = forward(**batch).loss
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
+    update(model, optimizer, 1.0)
 
 
 # Where lengths differ, each once: torch.compile compiles for shapes.

@@ -1,0 +1,26 @@
+"""What pytorch_step.py and pytorch_train.py share: transformers' BERT with SDPA, losses under bf16 autocast, clip_grad_norm_,
+fused AdamW."""
+import torch
+from transformers import BertConfig
+
+
+def config_of(model):
+    """Of bert-large or a config.json."""
+    if model == "bert-large":
+        config = BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096,
+                            hidden_act="gelu_pytorch_tanh")
+    else:
+        config = BertConfig.from_json_file(model)
+    config._attn_implementation = "sdpa"
+    return config
+
+
+def autocast(device, enabled=True):
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
+
+
+def update(model, optimizer, max_norm):
+    """From gradients to new weights; leaves no gradients behind."""
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)

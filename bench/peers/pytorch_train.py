@@ -1,0 +1,183 @@
+"""Trains BERT in PyTorch on the CPU to a masked-LM accuracy, with the settings and the packed HDF5 files of a run of Strata:
+transformers' BERT with SDPA, its heads at masked positions alone, bf16 autocast, fused AdamW, a clipped global norm. A step's samples
+are sorted by length and cut into micro-batches, each padded to its longest. Prints JSON; exits 1 where the target is not reached.
+Usage: pytorch_train.py SETTINGS.yaml SEED --ranks N [--threads N]
+SETTINGS.yaml: what `strata train` writes beside its log. --ranks: of that run, for the samples of a step. The clock runs from before
+the first sample is read to the evaluation that reaches the target; making the model and warming up (`initialization.warmup_steps`
+steps of a copy, on samples of the evaluation) come before."""
+import argparse
+import copy
+import json
+import pathlib
+import sys
+import time
+
+import h5py
+import numpy
+import torch
+import yaml
+from pytorch_bert import autocast, config_of, update
+from torch.nn.functional import cross_entropy
+from transformers import BertForPreTraining
+
+class Samples:
+    """Of a packed HDF5 file: `strata data prepare` says what it holds."""
+
+    def __init__(self, path):
+        with h5py.File(path) as file:
+            if "offsets" not in file:
+                sys.exit(f"{path}: not packed; make it by `strata data prepare`")
+            data = {name: values[:] for name, values in file.items()}
+        self.tokens, self.ids, self.positions = (
+            data[name].astype(numpy.int64) for name in ("tokens", "masked_lm_ids", "masked_lm_positions"))
+        self.offsets = data["offsets"].astype(numpy.int64)
+        self.first_lengths = data["first_segment_lengths"].astype(numpy.int64)
+        self.next_sentence = data["next_sentence_labels"].astype(numpy.int64)
+        self.lengths = numpy.diff(self.offsets[:, 0])
+
+    def batch(self, chosen):
+        """Of the samples `chosen`, padded to the longest: inputs, [rows, positions] of masked tokens and what they were,
+        next-sentence labels."""
+        shape = (len(chosen), int(self.lengths[chosen].max()))
+        ids, segments, attention = (numpy.zeros(shape, numpy.int64) for _ in range(3))
+        where, labels = [], []
+        for row, sample in enumerate(chosen):
+            (begin, masked_begin), (end, masked_end) = self.offsets[sample], self.offsets[sample + 1]
+            length = end - begin
+            ids[row, :length] = self.tokens[begin:end]
+            segments[row, self.first_lengths[sample]:length] = 1
+            attention[row, :length] = 1
+            positions = self.positions[masked_begin:masked_end]
+            where.append(numpy.stack([numpy.full_like(positions, row), positions]))
+            labels.append(self.ids[masked_begin:masked_end])
+        inputs = {"input_ids": ids, "token_type_ids": segments, "attention_mask": attention}
+        return ({name: torch.from_numpy(values) for name, values in inputs.items()},
+                torch.from_numpy(numpy.concatenate(where, 1)), torch.from_numpy(numpy.concatenate(labels)),
+                torch.from_numpy(self.next_sentence[chosen]))
+
+
+def scores(model, inputs, where):
+    """Of the vocabulary at masked positions, and of the next sentence."""
+    encoded = model.bert(**inputs)
+    return (model.cls.predictions(encoded.last_hidden_state[where[0], where[1]]),
+            model.cls.seq_relationship(encoded.pooler_output))
+
+
+def accuracy(model, samples, size, in_bf16):
+    """Correct predictions over masked positions, in batches of `size` samples of like length."""
+    right = 0
+    model.eval()
+    with torch.no_grad(), autocast(torch.device("cpu"), in_bf16):
+        order = numpy.argsort(samples.lengths, kind="stable")
+        for begin in range(0, len(order), size):
+            inputs, where, labels, _ = samples.batch(order[begin:begin + size])
+            right += int((scores(model, inputs, where)[0].argmax(1) == labels).sum())
+    model.train()
+    return right / len(samples.ids)
+
+
+def rate(settings, step):
+    """Of step 1, 2, ...: linear warm-up, then a polynomial from the full rate."""
+    schedule, full = settings["schedule"], settings["optimizer"]["lr"]
+    warmup = schedule["warmup_steps"]
+    if step <= warmup:
+        return full * step / warmup
+    left = max(0.0, 1 - (step - warmup) / (schedule["training_steps"] - warmup))
+    return schedule["end_lr"] + (full - schedule["end_lr"]) * left ** schedule["power"]
+
+
+def optimizer_of(model, settings):
+    options = settings["optimizer"]
+    decayed = [p for name, p in model.named_parameters() if not name.endswith("bias") and "LayerNorm" not in name]
+    kept = {id(p) for p in decayed}
+    others = [p for p in model.parameters() if id(p) not in kept]
+    return torch.optim.AdamW([{"params": decayed, "weight_decay": options["weight_decay"]},
+                              {"params": others, "weight_decay": 0}],
+                             lr=options["lr"], betas=(options["beta1"], options["beta2"]), eps=options["epsilon"], fused=True)
+
+
+class Training:
+    def __init__(self, model, settings, in_bf16):
+        self.model, self.settings, self.in_bf16 = model, settings, in_bf16
+        self.optimizer = optimizer_of(model, settings)
+
+    def step(self, samples, chosen, number):
+        size = self.settings["batch"]["micro_batch"]
+        chosen = chosen[numpy.argsort(samples.lengths[chosen], kind="stable")]
+        parts = [chosen[begin:begin + size] for begin in range(0, len(chosen), size)]
+        for part in parts:
+            inputs, where, labels, next_sentence = samples.batch(part)
+            with autocast(torch.device("cpu"), self.in_bf16):
+                words, next_scores = scores(self.model, inputs, where)
+                loss = cross_entropy(words, labels) + cross_entropy(next_scores, next_sentence)
+            (loss / len(parts)).backward()
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate(self.settings, number)
+        update(self.model, self.optimizer, self.settings["clip"]["max_norm"])
+
+
+def refuse(settings):
+    """Ends where the settings ask for what this program does not do."""
+    wanted = {("optimizer", "name"): "adam", ("schedule", "name"): "warmup_then_polynomial_decay"}
+    for (group, key), value in wanted.items():
+        if settings[group][key] != value:
+            sys.exit(f"{group}.{key} {settings[group][key]}: this program does {value} alone")
+    for part in ("train", "eval"):
+        if len(settings["data"][part]) != 1:
+            sys.exit(f"data.{part}: this program reads one file, there are {len(settings['data'][part])}")
+    if settings["model"]["precision"] not in ("bf16", "fp32"):
+        sys.exit(f"model.precision {settings['model']['precision']}: this program does bf16 and fp32 alone")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("settings")
+    parser.add_argument("seed", type=int)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--ranks", type=int, required=True)
+    options = parser.parse_args()
+    settings = yaml.safe_load(pathlib.Path(options.settings).read_text())
+    refuse(settings)
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    torch.manual_seed(options.seed)
+    batch = settings["batch"]
+    global_batch = batch["micro_batch"] * batch["gradient_accumulation_steps"] * options.ranks
+    in_bf16 = settings["model"]["precision"] == "bf16"
+
+    config = config_of(settings["model"]["config"])
+    config.hidden_dropout_prob = settings["model"]["hidden_dropout"]
+    config.attention_probs_dropout_prob = settings["model"]["attention_dropout"]
+    model = BertForPreTraining.from_pretrained(str(pathlib.Path(settings["model"]["checkpoint"]).parent), config=config).train()
+    warm = Training(copy.deepcopy(model), settings, in_bf16)
+    random = numpy.random.default_rng(options.seed)
+    eval_samples = Samples(settings["data"]["eval"][0])
+    for number in range(1, settings["initialization"]["warmup_steps"] + 1):
+        warm.step(eval_samples, random.choice(len(eval_samples.lengths), global_batch, replace=False), number)
+    del warm, eval_samples
+
+    training = Training(model, settings, in_bf16)
+    target = settings["target"]
+    begin = time.perf_counter()
+    samples, held_out = Samples(settings["data"]["train"][0]), Samples(settings["data"]["eval"][0])
+    order = random.permutation(len(samples.lengths))
+    next_evaluation, evaluating, reached, value, number = target["start_eval_at_sample"], 0.0, False, 0.0, 0
+    while not reached and number < settings["schedule"]["training_steps"]:
+        number += 1
+        training.step(samples, order[(number - 1) * global_batch:number * global_batch], number)
+        if number * global_batch >= next_evaluation:
+            next_evaluation += target["eval_interval_samples"]
+            evaluation_begin = time.perf_counter()
+            value = accuracy(model, held_out, 2 * settings["batch"]["micro_batch"], in_bf16)
+            evaluating += time.perf_counter() - evaluation_begin
+            reached = value >= target["masked_lm_accuracy"]
+            print(f"{number * global_batch} samples: {value:.4f}", file=sys.stderr)
+    seconds = time.perf_counter() - begin
+    print(json.dumps({"torch": torch.__version__, "threads": torch.get_num_threads(), "seed": options.seed, "seconds": seconds,
+                      "evaluation_seconds": evaluating, "samples": number * global_batch, "accuracy": value,
+                      "reached_target": reached}))
+    return 0 if reached else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
