@@ -12,7 +12,7 @@
 
 namespace strata::bert {
 
-// Where a rank that shares parameters out among others keeps them: what a step works on is whole,
+// Where a rank whose parameters are sharded keeps them: what a step works on is whole,
 // but takes turns in memory; of the rest there are this rank's shards.
 struct Sharding {
   std::vector<Range> shards;  // of the arena, rising

@@ -1,4 +1,4 @@
-// How long a step takes where ranks share gradients or weights out, layer by layer.
+// Seconds of a step whose gradients or weights are sharded, followed layer by layer.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,23 @@ namespace strata::plan {
 // Seconds, of one rank. Embeddings take no time to compute.
 struct SharedLayers {
   int64_t layers = 1;
-  int64_t passes = 1;  // forward and back: of every micro-batch, in layer order one
-  // A layer's, in a pass.
+  int64_t passes = 1;  // forward and backward: one for each micro-batch, in layer order one in all
+  // Of one layer, in a pass.
   double forward = 0, backward = 0;
-  double heads = 0;  // forward and back, in a pass
+  double heads = 0;  // forward and backward, in a pass
 
-  // Alone on the link.
+  // Each of these as it takes alone on the link.
   bool gathers_weights = false;
   double layer_gather = 0, words_gather = 0;
   double layer_reduce = 0, words_reduce = 0;  // in every pass
   double layer_return = 0, words_return = 0;  // updated weights, after the last pass's reductions
 };
 
-// Follows the step's tasks in order. Weights of a layer are gathered while the layer before is
-// computed, and have memory for two layers; embeddings, the last layer and the heads stay for the
-// step. A layer's gradients are reduced after its backward, and have memory for two layers as well.
-// Gathers follow each other, and so do reductions; one of each shares the link evenly.
+// Follows the step's tasks in order. A layer's weights are gathered while the layer before is
+// computed; memory holds two layers' weights. Embeddings, the last layer and the heads stay in
+// memory for the step. A layer's gradients are reduced after its backward; memory holds two layers'
+// gradients. Gathers run one after another, and so do reductions; a gather and a reduction at the
+// same time have half the link each.
 double shared_layers_seconds(const SharedLayers& step);
 
 }  // namespace strata::plan

@@ -28,7 +28,7 @@ class Evaluator {
  public:
   // Evaluates `model` on the first `samples` samples of `source` (0: all) in micro-batches of at
   // most `micro_batch`. Takes device memory for all of them, but reads nothing until the first
-  // evaluation. `weights` gathers the model's where ranks share them out. All ranks construct
+  // evaluation. `weights` gathers the model's where they are sharded. All ranks construct
   // together; all that is taken by reference must outlive it.
   Evaluator(bert::Model& model, const data::InstanceSource& source, int64_t samples,
             int64_t micro_batch, comm::Communicator& communicator,

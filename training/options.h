@@ -27,7 +27,7 @@ bert::Stage stage_of_rank(const config::RunConfig& config, int rank);
 // batch.round_tokens, model.precision, and as many micro-batches in flight as the order of work
 // has. Throws Error where they do not suit the model.
 bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model);
-// The same on one of several ranks: of its stage, and where they share parameters out, with its
+// The same on one of several ranks: of its stage, and where parameters are sharded, with its
 // shards.
 bert::ModelOptions model_options(const config::RunConfig& config, const bert::BertConfig& model,
                                  const comm::Communicator& communicator);

@@ -93,7 +93,7 @@ class Trainer {
   // For evaluations between steps: see StepWalker.
   int free_activations() const { return walker_.free_activations(); }
 
-  // All master weights of the whole model, also where ranks share them out, or have stages of it:
+  // All master weights of the whole model, also where they are sharded, or ranks have stages of it:
   // all ranks call together.
   bert::HostWeights weights();
 
@@ -105,7 +105,7 @@ class Trainer {
   ParameterMemory parameter_memory() const {
     return training::parameter_memory(model_, *optimizer_);
   }
-  // What gathers weights ahead of use, where ranks share them out; else null.
+  // What gathers weights ahead of use, where they are sharded; else null.
   comm::WeightGatherer* weight_gatherer() { return weight_gatherer_.get(); }
 
   // What the next step's loss is scaled by; absent: it is not.

@@ -1,4 +1,4 @@
-// Orders of work where ranks share weights out.
+// Orders of work for sharded weights.
 #pragma once
 
 #include <span>

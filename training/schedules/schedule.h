@@ -47,7 +47,7 @@ struct Schedule {
   // How often a block's gradients are reduced: 1, or after every micro-batch, each of which then
   // overwrites what the one before left.
   int rounds = 1;
-  // Where ranks share weights out: of every block, the unit that its weights are gathered with,
+  // Where weights are sharded: of every block, the unit that its weights are gathered with,
   // counted from the heads' (comm/buckets/units.h). Empty: all weights are in memory.
   std::vector<int> units;
   // Where backward is delayed: of every block of the model, by how many steps. The step that begins
