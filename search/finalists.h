@@ -18,8 +18,9 @@ struct Finalist {
   double accuracy = 0;  // the mean over all runs that did not fail
   // Half the 95 % interval of the plain mean by Student's t; absent below two runs.
   std::optional<double> interval;
-  // One-sided p-value of Student's t-test that the base configuration is no worse; absent where
-  // either has fewer than two runs that reached the target, and of the base itself.
+  // p-value of a one-sided t-test (equal variances) against trial 0; the null hypothesis is that
+  // the finalist is no better. Absent for trial 0 itself, and where either has fewer than two runs
+  // that reached the target.
   std::optional<double> p_value;
 };
 

@@ -11,17 +11,17 @@
 
 namespace strata::search {
 
-// What of two runs that reach the target the better one has less of.
+// What is minimised among runs that reach the target.
 enum class Objective : uint8_t { kSamples, kSeconds };
 const char* name_of(Objective objective);
 
 struct SearchPlan {
   std::filesystem::path config;  // of the runs, absolute
-  Settings fixed;                // what all runs have instead of what `config` says
+  Settings fixed;                // overrides of `config` for all runs
   int ranks = 1;                 // of a run
   uint64_t seed = 1;             // of what is drawn; of the runs of rungs, too
   Objective objective = Objective::kSamples;
-  int trials = 0;              // that are drawn
+  int trials = 0;              // that are drawn, besides trial 0
   int eta = 3;                 // one in so many goes on to the next rung
   std::vector<int64_t> rungs;  // samples that a run may take there, rising
   int64_t evaluate_every = 0;  // samples, on the last rung and in the finals

@@ -30,7 +30,7 @@ struct TrialRun {
 
 enum class Ending : uint8_t {
   kReached,  // the target
-  kMissed,   // it, with the samples that there were
+  kMissed,   // the target, with the samples that the stage allows
   kFailed,   // the run could not be made; `message` says why
 };
 const char* name_of(Ending ending);
@@ -50,7 +50,7 @@ struct FinishedRun {
   RunResult result;
 };
 
-// What the objective has less of: samples, or seconds.
+// The objective's value of a run: samples, or seconds.
 double cost_of(const RunResult& result, Objective objective);
 // Whether `a` is better: it reached the target with less of the objective, or alone; or, where
 // neither did, has the higher accuracy. Runs that failed are last.
