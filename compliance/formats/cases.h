@@ -35,7 +35,7 @@ struct Case {
 };
 
 std::vector<Case> cases_of(const std::vector<LogVerdict>& logs);
-// The findings of a log that fails, and that its folder may do without, are warnings.
+// The findings of a failed log are warnings where its folder's section "Logs" passes all the same.
 std::vector<Case> cases_of(const std::vector<PackageVerdict>& packages);
 
 // The same text in UTF-8: other bytes become U+FFFD, control characters but line feeds spaces.

@@ -12,9 +12,10 @@ namespace strata::compliance {
 // - review/clock/restarted: a block starts again, a second or more after it started, and did not
 //   stop in between.
 // - review/clock/pause: the time from one evaluation to the next, or from the last to run_stop, is
-//   more than 2.5 times the median's, for the same progress (epoch_num), and a hundredth of the
-//   run at least. Judged from five such times on. The clock may not be paused.
-// - review/clock/steps-back: later evaluations are after fewer epochs or samples than earlier ones.
+//   more than 2.5 times what the median pace takes for the same progress (epoch_num), and exceeds
+//   that by at least a hundredth of the run. Judged from five such times on. The clock may not be
+//   paused.
+// - review/clock/steps-back: an evaluation comes after fewer epochs or samples than the one before.
 // - review/clock/evaluation-outside: an evaluation is reported more than 10 ms before run_start or
 //   after run_stop; minigo's are by its rules made after the run.
 // - review/clock/order: by their times init_start, init_stop, run_start and run_stop, or

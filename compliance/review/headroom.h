@@ -12,12 +12,12 @@
 
 namespace strata::compliance {
 
-// The distance of evaluations, in what the benchmark counts convergence by: the median over all
-// runs of the differences of their counts. Empty where nothing tells.
+// The distance from one evaluation to the next, in the benchmark's unit of convergence (epochs or
+// samples): the median over all runs. Empty where no log has two counts that differ.
 std::optional<double> evaluation_distance(const std::vector<RunRecord>& runs);
 
 struct Headroom {
-  double evaluations = 0;  // that the mean lies above the least wanted; below 0: fails
+  double evaluations = 0;  // of the mean over the least mean that passes; below 0: fails
   // Where it fails: how many more evaluations the runs that count need, all together.
   double missing = 0;
 };

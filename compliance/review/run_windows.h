@@ -43,10 +43,9 @@ struct RunsReview {
 // - review/runs/not-consecutive: another run was launched between them.
 // - review/runs/numbering: result_N.txt do not count from 0 or 1 without holes.
 // - review/runs/same-run: two files with the same run_start and run_stop.
-// - review/runs/gap: runs follow one another closely (the median pause is at most a quarter of the
-//   median run), and yet there is a pause in which the longest run would have fitted together with
-//   the median pause around it. At most a third of the pauses may be such ones, else none is
-//   special.
+// - review/runs/gap: the median pause between runs is at most a quarter of the median run, yet some
+//   pause has room for the longest run with a median pause on either side. Not reported where more
+//   than a third of the pauses have.
 RunsReview review_runs(const std::vector<RunRecord>& submitted,
                        const std::vector<RunRecord>& others, size_t wanted, int dropped);
 
