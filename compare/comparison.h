@@ -16,11 +16,11 @@ struct Quantity {
   std::string name;
   std::string unit;  // empty where the name says it
   Better better = Better::kLower;
-  Sample base, other;                // a value a run
+  Sample base, other;                // one value per run
   std::optional<Interval> interval;  // of difference()
   std::optional<MannWhitney> test;
 
-  // The other side's center over the base's, less 1.
+  // The other side's center / the base's - 1.
   std::optional<double> difference() const;
   // By how much the other side is worse, as a share of the base; negative: better.
   std::optional<double> worse_by() const;

@@ -8,10 +8,10 @@
 
 namespace strata::compare {
 
-// A table a comparison, then where the difference comes from, in words, and its notes.
+// One table per comparison, then where the difference comes from, in words, and its notes.
 std::string comparison_text(const std::vector<Comparison>& comparisons);
 std::string comparison_markdown(const std::vector<Comparison>& comparisons);
-// A header line, then a line a quantity. Differences as shares.
+// A header line, then one line per quantity. Differences as shares.
 std::string comparison_csv(const std::vector<Comparison>& comparisons);
 // docs/schemas/compare.json.
 std::string comparison_json(const std::vector<Comparison>& comparisons);

@@ -14,8 +14,8 @@ namespace strata::compare {
 
 // Numbers and texts by their place in the JSON, such as "modes.none.step_seconds": a value a
 // document that has it. Objects in arrays are called by their first text, or by their place. Of
-// Google Benchmark's JSON only the times: "NAME.seconds", the processor's, or the clock's where the
-// benchmark's name says so; a value a repetition.
+// Google Benchmark's JSON only the times: "NAME.seconds", CPU time, or real time where the
+// benchmark's name says so; one value per repetition.
 struct MeasurementSide {
   std::string name;
   size_t documents = 0;

@@ -14,7 +14,7 @@ namespace strata::compare {
 // A result folder with what its runs' time went into.
 struct MeasuredFolder {
   results::Score score;
-  std::vector<std::optional<RunPhases>> phases;  // a run each; empty where its log has none
+  std::vector<std::optional<RunPhases>> phases;  // one per run; empty where its log has none
 };
 
 // The folders of one system, by benchmark.
