@@ -1,4 +1,4 @@
-// What of a layout the training program refuses.
+// Layouts that the training program refuses.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace strata::plan {
 
-// The option at fault and why, in words for people: "--stages 5: ..."; absent where a step of so
-// many ranks and samples can be laid out so.
+// The option at fault and the reason, for a user to read: "--stages 5: ..."; absent where so many
+// ranks and samples can have this layout.
 std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, double batch,
                                    const Layout& layout);
 

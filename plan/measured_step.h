@@ -11,7 +11,7 @@ namespace strata::plan {
 
 // Throws Error, naming the file and what is missing, where it is not that command's output.
 MeasuredStep read_measured_step(const std::filesystem::path& path);
-// The same of a text; `name` stands for the path.
+// From a text in memory; `name` replaces the path in messages.
 MeasuredStep parse_measured_step(std::string_view json, const std::string& name);
 
 }  // namespace strata::plan

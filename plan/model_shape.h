@@ -13,12 +13,12 @@ struct ModelDimensions {
   int64_t vocabulary = 30522, positions = 512, types = 2;
 };
 
-// Parameters as BERT has them for pre-training. The heads' FLOPs are of 15 % masked tokens: 0.15 (V
-// + H) over L (4 H + 2 I), without attention's scores. What the last block completes: the words.
+// Parameters as BERT has them for pre-training. heads_share is of 15 % masked tokens: 0.15 (V + H)
+// over L (4 H + 2 I), without attention's scores. tail is the share of the word embeddings.
 ModelShape shape_of(const ModelDimensions& dimensions);
 
 // Of a config.json as Hugging Face's BERT has it. Throws Error with the key and the reason; `name`
-// stands for the path.
+// replaces the path in messages.
 ModelShape parse_model_shape(std::string_view json, const std::string& name);
 
 }  // namespace strata::plan

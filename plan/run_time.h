@@ -1,4 +1,4 @@
-// A run to the target: made of steps and evaluations, for as many samples as it needs.
+// Time to train: a start, then steps and evaluations for as many samples as the target takes.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace strata::plan {
 
-// How many samples a run needs, and how far the mean of a submission's runs is from that.
+// How many samples a run needs, and how much the mean of a submission's runs varies.
 struct Samples {
   double mean = 0;
   double error = 0;    // one standard deviation of a submission's mean, as a share of it
@@ -20,14 +20,14 @@ struct Samples {
 // square root of the 8 runs that count. Throws Error for a round without such points.
 Samples reference_samples(const std::string& round, double batch);
 
-// Of this many samples, with this standard deviation from run to run over `runs` runs.
+// From a given mean, with this standard deviation from run to run over `runs` runs.
 Samples given_samples(double mean, double stdev, double runs);
 
-// Seconds that a run takes before its steps go at their pace: base and, as the first steps are
-// slow, so many steps.
+// Seconds from run_start until steps take their usual time: a constant, and a number of steps,
+// because the first steps are slow.
 struct StartCosts {
-  double base = 0;
-  double steps = 0;  // as so many steps
+  double base = 0;   // seconds
+  double steps = 0;  // how many steps' time comes on top
 
   double seconds(double step) const { return base + steps * step; }
 };

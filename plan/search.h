@@ -20,13 +20,13 @@ struct Prediction {
   Samples samples;
   double memory = 0;  // bytes of a rank
 
-  // What a run is paid for: ranks times seconds.
+  // What a run costs: ranks times seconds.
   double rank_seconds() const { return static_cast<double>(input.ranks) * run.total; }
 };
 
 // What is the same for all predictions.
 struct Planner {
-  std::vector<MeasuredStep> measured;  // that it was calibrated from
+  std::vector<MeasuredStep> measured;  // what `calibration` was fitted to
   Calibration calibration;
   ModelShape shape;
   StartCosts start;
@@ -37,7 +37,7 @@ struct Planner {
   std::function<Samples(double batch)> samples;
 
   Prediction predict(int64_t ranks, double batch, const Layout& layout) const;
-  // Of a run whose steps take that long; evaluations come at MLPerf's interval.
+  // The run whose steps take `step`; evaluations come at MLPerf's interval.
   RunInput run_input(const StepInput& input, const StepTime& step,
                      const Samples& run_samples) const;
 };
@@ -46,14 +46,14 @@ struct SearchSpace {
   std::vector<int64_t> ranks;
   std::vector<double> batches;
   double memory = 0;  // bytes of a rank, at most
-  // Of all layouts.
+  // The same for all layouts.
   Clip clip = Layout{}.clip;
   bool recompute = false;
 };
 
 struct SearchResult {
-  size_t tried = 0;    // layouts, of which some need too much memory
-  size_t fitting = 0;  // that do not
+  size_t tried = 0;    // layouts
+  size_t fitting = 0;  // layouts that fit the memory
   Prediction fastest;
   Prediction cheapest;  // in rank-seconds, of those at most 10 % slower than the fastest
 };

@@ -8,15 +8,16 @@ namespace strata::plan {
 
 // ---- Communication
 
-// What is left of communication when backward ends: of bucket after bucket, which take `seconds`
-// and are ready so long before the end. With a bucket a layer and many layers it is the larger of
-// tail x C and C - B, for C seconds in all and B of backward (Lamy-Poirier, arXiv 2106.02679).
+// Seconds of communication left when backward ends, for buckets that are sent one after another:
+// `seconds` each, ready `before_end` seconds before backward ends. With a bucket a layer and many
+// layers it is the larger of tail x C and C - B, for C seconds in all and B of backward
+// (Lamy-Poirier, arXiv 2106.02679).
 double exposed_communication(std::span<const double> seconds, std::span<const double> before_end);
 
-// Seconds of communication by when what it sends is complete.
+// Seconds of communication, by the moment at which the gradients it sends are complete.
 struct Pieces {
   double early = 0;   // when backward begins
-  double layers = 0;  // with the layers, equally much each
+  double layers = 0;  // as layers end, an equal part for each
   double late = 0;    // when backward ends
 
   double total() const { return early + layers + late; }
@@ -26,10 +27,10 @@ struct Pieces {
 // all - B. For many layers and nothing early: max(tail C, C - B).
 double exposed_communication(const Pieces& pieces, int64_t layers, double backward);
 
-// What connects ranks.
+// The network, as one rank has it.
 struct Link {
-  double latency = 0;           // seconds of a message
-  double bytes_per_second = 0;  // that a rank sends
+  double latency = 0;           // seconds per message
+  double bytes_per_second = 0;  // sent by one rank
 };
 
 // A ring's all-reduce of `bytes` over `ranks`: 2 (n - 1) / n M / beta + 2 (n - 1) alpha; with a
@@ -38,21 +39,21 @@ double all_reduce_seconds(const Link& link, double bytes, int64_t ranks);
 
 // ---- Pipelines
 
-// Share of the ideal time that a stage waits (the same paper): (P - 1) / (n R) for R runs of layers
-// on a stage: 1 contiguous, L / P modular.
+// Time that a stage waits over the time that it works (the same paper): (P - 1) / (n R). R: runs of
+// layers on a stage, what a micro-batch goes through before it leaves; 1 contiguous, L / P modular.
 double bubble_share(int64_t stages, int64_t runs, int64_t micro_batches);
 
 // What comes on top of the layers' time of a stage, as a share of it.
 struct BubbleParts {
   double paper = 0;     // bubble_share
   double heads = 0;     // time of heads and embeddings, on stage 0
-  double messages = 0;  // time of one micro-batch's way through a run of stages and back
+  double messages = 0;  // time of the messages of one micro-batch through all stages and back
 };
-// Stage 0 takes micro-batches through the heads while it waits for the other stages: only what does
-// not fit in there counts. Of more micro-batches than stages, behind which later messages hide.
+// Stage 0 takes micro-batches through the heads while it waits for the other stages: only what
+// exceeds that wait counts. For more micro-batches than stages, whose work hides later messages.
 double bubble_with(const BubbleParts& parts);
 
-// What the stages of a pipeline do in one direction.
+// The stages of a pipeline in one direction: forward or backward.
 struct PipelinePass {
   int64_t stages = 1;
   int64_t runs = 1;  // of layers on a stage, see bubble_share
@@ -68,12 +69,12 @@ struct PipelinePass {
 // of the ideal time.
 double pass_bubble(const PipelinePass& pass);
 
-// Share of backward that the rank of a ring of K modules does that does most: the first has two of
-// them, with heads and embeddings, which take `heads_share` of the layers' time (Yang et al., arXiv
-// 1909.06695). Layers left over are dealt from the second module on.
+// In a ring of K modules, the share of backward on the rank that has the most: the first has two
+// modules, with heads and embeddings, which take `heads_share` of the layers' time (Yang et al.,
+// arXiv 1909.06695). Where K does not divide the layers, modules from the second on have one more.
 double longest_backward_share(int64_t modules, int64_t layers, double heads_share);
 
-// That a stage sends others in a step: 2 R T H c, for T tokens of all micro-batches.
+// Bytes that a stage sends in a step: 2 R T H c, for T tokens of all micro-batches.
 int64_t message_bytes(int64_t runs, int64_t tokens, int64_t hidden, int64_t element_bytes);
 
 // ---- Memory

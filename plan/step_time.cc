@@ -127,7 +127,7 @@ double pipeline_bubble(const ModelShape& shape, const StepInput& input, double c
                   compute * shape.heads_share * count(layout.stages));
 }
 
-// Where ranks share gradients or weights out.
+// Where gradients or weights are sharded.
 double exposed_of_shards(const ModelShape& shape, const StepInput& input, double samples) {
   const Layout& layout = input.layout;
   const Halves halves = halves_of(shape, input);

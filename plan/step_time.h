@@ -11,14 +11,14 @@
 
 namespace strata::plan {
 
-// What a model's shape has to do with time and memory. BERT-large, as MLPerf trains it.
+// What time and memory depend on in a model. The defaults are BERT-large as MLPerf trains it.
 struct ModelShape {
   int64_t layers = 24, hidden = 1024, intermediate = 4096, heads = 16;
   double parameters = 336'226'108;
   double layer_parameters = 12'596'224;
   double longest = 512;       // tokens of a sample, at most
   double mean_tokens = 270;   // of a sample of MLPerf's Wikipedia
-  double gradient_bytes = 2;  // of an element, as it is sent
+  double gradient_bytes = 2;  // of an element as it is sent
   double compute_bytes = 2, master_bytes = 4;
   double heads_share = 0.016;  // FLOPs of heads and embeddings over those of all layers
   double tail = 0.093;         // share of the gradients that the last block completes: tied words
@@ -34,14 +34,14 @@ std::string_view name_of(Clip clip);  // as clip.mode has it
 // How ranks divide the work of a step.
 struct Layout {
   int64_t stages = 1;
-  bool modular = false;  // layer i on stage i mod stages; else stages hold layers that follow
+  bool modular = false;  // layer i on stage i mod stages; else a stage has consecutive layers
   int64_t micro_batches = 1;
   Order order = Order::kMicroBatch;
   Sharding sharding = Sharding::kNone;
   Clip clip = Clip::kBucketBeforeAllReduce;
   bool recompute = false;    // layers go forward again before their backward
   bool early_words = false;  // the heads' part of the word embeddings' gradient is sent first
-  // Ouroboros: ranks are one fewer. Delayed: all go back at once.
+  // Modules of Ouroboros, on one rank fewer. Delayed: the backwards of all modules run at once.
   int64_t modules = 1;
   bool delayed = false;
 };
@@ -59,13 +59,13 @@ struct StepInput {
 // Seconds.
 struct StepTime {
   double compute = 0;    // samples, evenly spread
-  double imbalance = 0;  // what the slowest rank has more
-  double constant = 0;   // whatever the step holds
+  double imbalance = 0;  // what the slowest rank takes longer
+  double constant = 0;   // the same whatever the step holds
   double bubble = 0;     // stages that wait for each other, and their messages
   double exposed = 0;    // communication that backward does not hide
 
   double total() const { return compute + imbalance + constant + bubble + exposed; }
-  // The name of the largest: what binds.
+  // The name of the largest term, which binds.
   std::string_view binding() const;
 };
 
