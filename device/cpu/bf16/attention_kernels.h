@@ -1,5 +1,5 @@
-// Self-attention of one head of one sequence in bf16, whose scores never leave the second-level
-// cache: query block after query block.
+// Self-attention of one head of one sequence in bf16, one block of queries at a time, so that the
+// scores stay in the second-level cache.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace strata::device::cpu {
 
 struct AttentionHead {
-  int64_t length = 0, d = 0;  // tokens; a head's size, of bf16_attention_takes()
+  int64_t length = 0, d = 0;  // tokens; a head's size, see bf16_attention_takes()
   // [length, d], rows `stride` elements apart; the stride is even.
   const uint16_t *query = nullptr, *key = nullptr, *value = nullptr;
   int64_t stride = 0;
@@ -20,7 +20,8 @@ struct AttentionHead {
   int64_t log_sum_exp_stride = 0;
 };
 
-// Gradients of a head. Rows of d_context, and of the other three, are so many elements apart.
+// Gradients of a head. Rows of d_context are `d_context_stride` elements apart, those of d_query,
+// d_key and d_value `d_stride`.
 struct AttentionHeadGradients {
   const uint16_t* d_context = nullptr;
   int64_t d_context_stride = 0;
@@ -29,7 +30,7 @@ struct AttentionHeadGradients {
   int64_t d_stride = 0;
 };
 
-// `scratch`: so many bytes, 64-byte aligned, of the calling thread's own.
+// `scratch`: as many bytes as the first two say, 64-byte aligned, used by no other thread.
 struct Bf16Attention {
   int64_t (*forward_scratch)(int64_t length, int64_t d);
   int64_t (*backward_scratch)(int64_t length, int64_t d);
@@ -37,7 +38,7 @@ struct Bf16Attention {
   void (*backward)(const AttentionHead&, const AttentionHeadGradients&, void* scratch);
 };
 
-// A head's sizes that it is made for.
+// Whether heads of size d can be computed.
 constexpr bool bf16_attention_takes(int64_t d) { return d % 16 == 0 && d <= 128; }
 
 // Fatal where the processor lacks AVX-512 BF16; see multiplies_bf16_pairs().

@@ -1,4 +1,4 @@
-// bf16 GEMMs by products of pairs of bf16 numbers.
+// bf16 GEMMs by AVX-512 BF16's dot products of pairs (vdpbf16ps).
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,17 @@
 
 namespace strata::device::cpu {
 
-// Whether bf16_gemm() computes it: here, and of this kind.
+// Whether bf16_gemm() can compute `call`: the processor has the instructions, and dtypes, strides
+// and alignment suit it.
 bool bf16_gemm_takes(const MatmulCall& call);
 
-// after(row, rows, column, columns): that part of c is complete. From any of the threads; it is in
-// their caches.
+// after(row, rows, column, columns): that part of c is complete. Called on the thread that computed
+// it, while it is in that core's cache.
 using AfterPart = std::function<void(int64_t, int64_t, int64_t, int64_t)>;
 
-// As matmul(). Every element is summed up in an order that depends on k alone. b is packed panel by
-// panel of 64 columns, a where it is transposed; up to 4096 of k are summed in registers.
+// As matmul(). The order in which an element is summed depends on k alone. b is packed in panels of
+// 64 columns; a is packed where it is transposed, else read in place. At most 4096 terms are summed
+// in registers before they go to memory.
 void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after = {});
 
 }  // namespace strata::device::cpu

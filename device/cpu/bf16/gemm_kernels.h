@@ -15,11 +15,11 @@ constexpr int64_t kPanelColumns = 64, kPackedRows = 6;
 void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b, int64_t stride,
                         uint32_t* to);
 
-// To groups of six rows [(k + 1) / 2, 6]: pairs of a's transpose, for a [k, m], whose rows are
-// `stride` apart; m at most a multiple of six less than what follows it in a's rows.
+// Groups of six rows, each to[(k + 1) / 2, 6] = pairs of a's transpose, for a [k, m] whose rows are
+// `stride` apart. `to` has memory for whole groups.
 void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, uint32_t* to);
 
-// Floats, or bf16 numbers where `bf16` has data: rows `row` apart, 0: one for all; none: zeros.
+// Floats or bf16 numbers, rows `row` apart; 0: one row for all. Both null: zeros.
 struct PanelValues {
   const float* f32 = nullptr;
   const uint16_t* bf16 = nullptr;
@@ -29,10 +29,10 @@ struct PanelValues {
 struct Panel {
   int64_t rows = 0, columns = 0, pairs = 0;  // columns: at most 64
   const uint32_t* left = nullptr;
-  int64_t left_row = 0;             // in pairs; 0: packed, and the first row begins a group
+  int64_t left_row = 0;  // distance of rows, in pairs; 0: packed, from a group's first row
   const uint32_t* right = nullptr;  // packed
   PanelValues initial;
-  // One of both.
+  // The output: one of the two.
   float* f32 = nullptr;
   uint16_t* bf16 = nullptr;
   int64_t out_row = 0;
