@@ -15,7 +15,7 @@
 
 namespace strata::training {
 
-// What a walker goes over to after some steps: backward is then delayed.
+// The schedule with delayed backward that a walker changes to after some steps.
 struct DelayedWork {
   Schedule schedule;
   int64_t after_steps = 0;  // that have the walker's own schedule
@@ -37,12 +37,12 @@ class StepWalker {
   // Where work is delayed in the end, before every step of training, from 1. Returns the arena
   // elements that the step leaves as they are: those whose first delayed backward is yet to come.
   std::vector<Range> begin_step(int64_t step);
-  // Between steps: whose memory, of the micro-batches in flight, nothing is in; the first of them
-  // where nothing is in any.
+  // Between steps: the index, among the micro-batches in flight, of activations that nothing needs;
+  // 0 where none are needed.
   int free_activations() const;
 
   const Schedule& schedule() const { return delay_step_ > 0 ? delayed_->schedule : schedule_; }
-  // In this order a step runs them.
+  // In the order in which a step runs them.
   const std::vector<Segment>& segments() const {
     return delay_step_ > 0 ? delayed_segments_ : segments_;
   }

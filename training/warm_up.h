@@ -10,13 +10,13 @@
 namespace strata::training {
 
 struct WarmUp {
-  int tried = 0;     // micro-batches that the device was to find out on what is fastest
+  int tried = 0;     // micro-batches that the device was autotuned on
   int captured = 0;  // shapes of micro-batches whose graphs are launched from the first step on
   double seconds = 0;
 };
 
 // Trains initialization.warmup_steps steps on synthetic batches, so that memory is touched, kernels
-// are loaded and ranks are connected. On a device that tries what is fastest, or launches graphs,
+// are loaded and ranks are connected. On a device that autotunes, or launches graphs,
 // also, where data.shapes tells them, synthetic micro-batches of the shapes that the steps
 // (as many as draw eight million samples) and the evaluations will have. Nothing of the data set is
 // read. Leaves weights as they were, provided that they are `weights`, no gradients and no losses.

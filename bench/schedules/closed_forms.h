@@ -1,4 +1,4 @@
-// What the literature says that orders of work cost.
+// Closed forms, mostly the literature's, of what orders of work cost.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ using plan::exposed_communication;
 
 // T tokens, M masked positions, L layers, H hidden, I intermediate, A heads; c and m are bytes of
 // the compute and the master dtype. What crosses blocks: (L + 2) T H c. A layer keeps T (8 H + 2 I)
-// c - T H c of its output + T (A + 2) m; embeddings T H c + T m; heads 6 M H c. All that for every
-// micro-batch in flight. Of a stage: of its blocks, and what crosses to and from them. Where
-// backward is delayed, blocks without delay have memory for one micro-batch alone.
+// c - T H c of its output + T (A + 2) m; embeddings T H c + T m; heads 6 M H c. All of it for every
+// micro-batch in flight. A stage has its own blocks, and what crosses to and from them. Where
+// backward is delayed, blocks without delay have memory for one micro-batch only.
 double activation_bytes(const bert::Model& model);
-// Beside what models have, the sums over ranks, which call together.
+// The measured bytes and activation_bytes(), each summed over the ranks, which call together.
 Compared activations_of_all_ranks(const training::Ranks& ranks, const bert::Model& model);
 
-// Share of the ideal time that a stage waits (the same paper): (P - 1) / n contiguous, (P - 1) / (n
-// L / P) modular.
+// Time that a stage waits over the time that it works (Lamy-Poirier, arXiv 2106.02679):
+// (P - 1) / n contiguous, (P - 1) / (n L / P) modular.
 double bubble_share(bert::Pipeline pipeline, int stages, int64_t layers, int micro_batches);
 
 using plan::bubble_with;
 using plan::BubbleParts;
 
-// That a stage sends others in a step: 2 R T H c, for R runs of layers on it (1 contiguous, L / P
+// Bytes that a stage sends in a step: 2 R T H c, for R runs of layers on it (1 contiguous, L / P
 // modular) and T tokens of all micro-batches.
 int64_t message_bytes(bert::Pipeline pipeline, int stages, const bert::BertConfig& model,
                       int64_t tokens, device::DType compute);
@@ -39,8 +39,8 @@ int64_t message_bytes(bert::Pipeline pipeline, int stages, const bert::BertConfi
 struct ModuleSeconds {
   std::vector<double> forward, backward;
 };
-// Of a step of theirs, without messages (Yang et al., arXiv 1909.06695): sum F + sum B; where
-// backward is delayed, sum F + max over ranks of sum B.
+// Seconds of a step of the ring, without messages (Yang et al., arXiv 1909.06695): sum F + sum B;
+// where backward is delayed, sum F + max over ranks of sum B.
 double ring_seconds(const ModuleSeconds& seconds, bool delayed);
 
 // ZeRO stages 1 to 3 (Rajbhandari et al. 2020), over the units that share memory

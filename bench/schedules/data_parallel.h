@@ -15,13 +15,13 @@ struct OrderMeasurement {
   double step = 0;
   double step_without_link = 0;      // the same steps in turn with these, but nothing is exchanged
   double forward = 0, backward = 0;  // of all micro-batches
-  double hides = 0;                  // of backward, what communication may run beside
-  double tail = 0;                   // share of the bytes that the last block completes
+  double hides = 0;                  // the part of backward that communication may overlap
+  double tail = 0;                   // share of the bytes that only the last block completes
   // This and `exposed` are of the rank that computes longest: others wait for it in reductions.
   // Formula: over the emulated link; 0 on a real network.
   Compared communication;
-  // With nothing else to do, after backward. Formula: exposed_communication of the buckets, where
-  // layers take equal parts of backward.
+  // Communication after backward, with nothing else to do. Formula: exposed_communication of the
+  // buckets, where layers take equal parts of backward.
   Compared exposed;
   Compared activations;   // memory of all micro-batches in flight
   double all_memory = 0;  // of a rank, weights and state included

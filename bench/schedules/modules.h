@@ -17,11 +17,11 @@ struct ModulesMeasurement {
   double step = 0;              // of the slowest rank
   double forward = 0;           // of all modules
   double backward = 0;          // of all modules
-  double longest_backward = 0;  // of the rank that has most
+  double longest_backward = 0;  // of the rank with the longest
   double waiting = 0;           // for what other ranks send, the mean over ranks
   // A step until its last backward ends, of the slowest rank. Formula: ring_seconds().
   Compared span;
-  // That ranks send each other in a step, over all ranks. Formula: 2 (K - 1) T H c for K modules.
+  // Sent in a step, over all ranks. Formula: 2 (K - 1) T H c for K modules.
   int64_t message_bytes = 0, message_bytes_formula = 0;
   // Over all ranks. Formula: activation_bytes().
   Compared activations;

@@ -30,11 +30,10 @@ struct PipelineMeasurement {
   double step = 0;       // of the slowest rank
   ReplicaTimes slowest;  // replica
   double waiting = 0;    // of a stage for what others send, the mean
-  // Of the slowest replica's `layers`, that its span is longer. Formula: bubble_with(parts).
+  // The slowest replica's span / its `layers` - 1. Formula: bubble_with(parts).
   Compared bubble;
   BubbleParts parts;
-  // That ranks send each other in a step, over all ranks. The same in every step of equally many
-  // tokens; of the last one.
+  // Sent in the last step, over all ranks; the same in every step of equally many tokens.
   int64_t message_bytes = 0, message_bytes_formula = 0;
   // Of all micro-batches, over all ranks. Formula: activation_bytes().
   Compared activations;
@@ -45,8 +44,8 @@ struct Pipelines {
   std::vector<Skipped> skipped;
 };
 
-// One after another, parallel.stages of them where that is not 1, else of every number above 1 that
-// divides the ranks. All ranks call together.
+// Both pipelines one after another, of parallel.stages stages where that is not 1, else of every
+// number above 1 that divides the ranks. All ranks call together.
 Pipelines measure_pipelines(const SectionSetup& setup);
 
 }  // namespace strata::bench

@@ -1,4 +1,4 @@
-// What `strata plan` predicts of steps on this machine, beside what they take.
+// Steps that `strata plan` predicts on this machine, beside measured ones.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace strata::bench {
 
-// Micro-batches have given numbers of tokens, so what counts as a sample is so many of them.
+// Micro-batches have a given number of tokens; so many of them count as a sample.
 inline constexpr double kSampleTokens = 100;
 
 struct PlanBenchmarkOptions {

@@ -19,8 +19,8 @@ struct ShardingMeasurement {
   double communication = 0;                        // seconds of reductions, likewise
   int64_t bytes_sent = 0, bytes_sent_formula = 0;  // in a step, in collectives
   training::ParameterMemory memory, memory_formula;
-  // Of the processes, after the last step, that were not before the model was made. Formula:
-  // parameters and activations.
+  // Resident memory after the last step, less that before the model was made. Formula: parameters
+  // and activations.
   Compared resident;
 };
 
