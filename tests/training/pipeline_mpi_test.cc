@@ -128,9 +128,13 @@ TEST_P(PipelineTraining, EqualsThatOfWholeModels) {
                  &expected_norm = expected.steps[step].gradient_norm;
       ASSERT_EQ(norm.has_value(), GetParam().clip != ClipMode::kNone);
       if (GetParam().clip == ClipMode::kAfterAllReduce || replicas(stages)->size() == 1) {
-        if (norm) EXPECT_NEAR(*norm, *expected_norm, kBound * *expected_norm);
+        if (norm) {
+          EXPECT_NEAR(*norm, *expected_norm, kBound * *expected_norm);
+        }
       }
-      if (norm) EXPECT_GT(*norm, 2 * kClips) << "nothing is clipped";
+      if (norm) {
+        EXPECT_GT(*norm, 2 * kClips) << "nothing is clipped";
+      }
     }
     bert::HostWeights first = found.weights;
     world_->broadcast(first.data(), first.size() * sizeof(float), 0);

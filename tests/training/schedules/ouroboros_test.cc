@@ -193,7 +193,9 @@ TEST_P(OuroborosOf, TakesAsLongAsThePaperSays) {
     const double step = updates->at(kSteps - 1) - updates->at(kSteps - 2);
     const double forward = 1, backward = 2;
     EXPECT_NEAR(step, modules() * forward + 2 * backward, 1e-9);
-    if (modules() == 3) EXPECT_NEAR(step / (3 * (forward + backward)), 0.78, 0.005);
+    if (modules() == 3) {
+      EXPECT_NEAR(step / (3 * (forward + backward)), 0.78, 0.005);
+    }
   }
 }
 
