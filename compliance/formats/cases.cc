@@ -4,9 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
+
+#include "compliance/formats/utf8.h"
 
 namespace strata::compliance {
 namespace {
@@ -113,8 +114,7 @@ void add_folder(const PackageVerdict& package, const FolderVerdict& folder,
 }  // namespace
 
 std::string plain_text(std::string_view text) {
-  using nlohmann::json;
-  std::string utf8 = json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+  std::string utf8 = valid_utf8(text);
   std::ranges::replace_if(
       utf8, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; }, ' ');
   return utf8;

@@ -5,13 +5,16 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "compliance/formats/utf8.h"
 #include "compliance/log/event_log.h"
-#include "results/event_json.h"
+#include "mllog/log_value.h"
 #include "results/export/named_logs.h"
 #include "results/table.h"
 
 namespace strata::results {
 namespace {
+
+using compliance::valid_utf8;
 
 // UTF-8 of a log's bytes, which are Latin-1 to the official checker and to parsers here.
 std::string from_latin1(std::string_view bytes) {
@@ -30,10 +33,12 @@ std::string from_latin1(std::string_view bytes) {
 
 // POINT_IN_TIME, INTERVAL_START, INTERVAL_END; empty where the line names none.
 std::string type_of(const compliance::Event& event) {
-  const auto record =
-      parsed(from_latin1(event.line.substr(std::min(event.line.find('{'), event.line.size()))));
-  const auto type = record.is_object() ? record.find("event_type") : record.end();
-  return type != record.end() && type->is_string() ? utf8(type->get<std::string>()) : "";
+  const auto object = event.line.substr(std::min(event.line.find('{'), event.line.size()));
+  const auto type = mllog::find_field(object, "event_type");
+  if (!type) return "";
+  const mllog::EventValue value = mllog::parse_value(*type);
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr ? valid_utf8(*text) : "";
 }
 
 }  // namespace
@@ -43,12 +48,13 @@ EventsTable events_table(std::span<const std::filesystem::path> paths,
   EventsTable table{
       .csv = csv_line({"log", "offset", "time_ms", "event_type", "key", "value", "metadata"})};
   for (const auto& [name, path] : named_logs(paths, problems)) {
+    const std::string shown = valid_utf8(name.string());
     try {
       const compliance::EventLog log(path, compliance::LogFormat::kMllog);
       log.visit([&](const compliance::Event& event) {
-        table.csv += csv_line({utf8(name.string()), fmt::format("{}", event.offset),
-                               csv_number(event.time_ms), type_of(event), utf8(event.key),
-                               from_latin1(event.value), from_latin1(event.metadata)});
+        table.csv += csv_line({shown, fmt::format("{}", event.offset), csv_number(event.time_ms),
+                               type_of(event), valid_utf8(event.key), from_latin1(event.value),
+                               from_latin1(event.metadata)});
         ++table.events;
         return true;
       });

@@ -1,14 +1,11 @@
 #include "results/export/named_logs.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 
 namespace strata::results {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 void add(const fs::path& log, const fs::path& name, std::map<fs::path, fs::path>& logs) {
   const auto [known, is_new] = logs.emplace(name, log);
@@ -41,10 +38,6 @@ std::map<fs::path, fs::path> named_logs(std::span<const fs::path> paths,
     }
   }
   return logs;
-}
-
-std::string utf8(std::string_view text) {
-  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace strata::results

@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "compliance/package/submission_tree.h"
 
@@ -16,8 +14,5 @@ namespace strata::results {
 // `problems`. Throws Error where two logs would have one name.
 std::map<std::filesystem::path, std::filesystem::path> named_logs(
     std::span<const std::filesystem::path> paths, compliance::ListingProblems& problems);
-
-// UTF-8, whatever the log holds.
-std::string utf8(std::string_view text);
 
 }  // namespace strata::results

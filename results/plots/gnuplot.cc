@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "compliance/formats/utf8.h"
 #include "results/memory_file.h"
 
 extern char** environ;
@@ -82,8 +82,7 @@ constexpr char kPlainText[] = "set encoding utf8\nset termoption noenhanced\n";
 }  // namespace
 
 std::string plain_text(std::string_view text) {
-  using nlohmann::json;
-  std::string plain = json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+  std::string plain = compliance::valid_utf8(text);
   for (char& c : plain) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "compliance/formats/utf8.h"
 #include "results/summary/workbook.h"
 
 namespace strata::results {
@@ -21,9 +21,7 @@ bool begins_with_escape(std::string_view text) {
 }  // namespace
 
 std::string workbook_text(std::string_view text) {
-  using nlohmann::json;
-  const std::string valid =
-      json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+  const std::string valid = compliance::valid_utf8(text);
   std::string escaped;
   for (std::string_view rest = valid; !rest.empty();) {
     const char first = rest.front();
