@@ -16,6 +16,13 @@ __m256i masked_sixteen(__mmask16 mask, const uint16_t* from) {
   return _mm256_maskz_loadu_epi16(mask, from);
 }
 
+// Sixteen pairs of a row and the one after it, or zeros where there is none; where masked out,
+// zeros.
+__m512i pairs_of_rows(const uint16_t* row, int64_t stride, bool has_next, __mmask16 mask) {
+  return pairs_of(masked_sixteen(mask, row),
+                  masked_sixteen(has_next ? mask : __mmask16{0}, row + stride));
+}
+
 // A panel's two cache lines.
 void prefetch_row(const uint16_t* row) {
   _mm_prefetch(reinterpret_cast<const char*>(row), _MM_HINT_T0);
@@ -67,13 +74,11 @@ void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b
   }
   constexpr int64_t kAhead = 16;  // rows may lie a page apart, where the processor fetches none
   for (int64_t i = 0; i < k; i += 2, to += kPanelColumns) {
-    const uint16_t* earlier = b + i * stride;
+    const uint16_t* row = b + i * stride;
     prefetch_row(b + std::min(i + kAhead, k - 1) * stride);
     prefetch_row(b + std::min(i + kAhead + 1, k - 1) * stride);
     for (int64_t c = 0; c < n; c += kWords) {
-      const __mmask16 mask = first_of_16(n - c);
-      const __m256i later = masked_sixteen(i + 1 < k ? mask : __mmask16{0}, earlier + stride + c);
-      _mm512_storeu_si512(to + c, pairs_of(masked_sixteen(mask, earlier + c), later));
+      _mm512_storeu_si512(to + c, pairs_of_rows(row + c, stride, i + 1 < k, first_of_16(n - c)));
     }
   }
 }
@@ -90,13 +95,11 @@ void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, 
     for (int64_t i = 0; i < m; i += kColumns) {
       const int64_t columns = std::min(kColumns, m - i);
       for (int64_t j = 0; j < pairs; ++j) {
-        const uint16_t* earlier = a + (first + 2 * j) * stride + i;
-        const bool has_later = first + 2 * j + 1 < k;
+        const int64_t l = first + 2 * j;
+        const uint16_t* row = a + l * stride + i;
         for (int64_t c = 0; c < columns; c += kWords) {
-          const __mmask16 mask = first_of_16(columns - c);
-          const __m256i later =
-              masked_sixteen(has_later ? mask : __mmask16{0}, earlier + stride + c);
-          _mm512_storeu_si512(block[j] + c, pairs_of(masked_sixteen(mask, earlier + c), later));
+          _mm512_storeu_si512(block[j] + c,
+                              pairs_of_rows(row + c, stride, l + 1 < k, first_of_16(columns - c)));
         }
       }
       for (int64_t c = 0; c < columns; c += kPackedRows) {
