@@ -36,7 +36,7 @@ rm -r "$folder.unfinished"/{bin,lib}
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
 cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" \
   "$root/scripts/limited_steps.sh" "$folder.unfinished/scripts/"
-cp "$root"/bench/peers/{gpu_vs_pytorch.sh,gpu_follows_cpu.sh,pytorch_step.py,pytorch_attention.py} "$folder.unfinished/bench/peers/"
+cp "$root"/bench/peers/{gpu_vs_pytorch.sh,gpu_follows_cpu.sh,pytorch_step.py,pytorch_bert.py,pytorch_attention.py} "$folder.unfinished/bench/peers/"
 printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"
 # What bench/peers/gpu_follows_cpu.sh trains on.
 if [[ -f $cache/kjv.txt ]]; then
