@@ -13,6 +13,7 @@
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch. --output: also write the numbers there, as JSON.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$root/bench/peers/venv.sh"
 model=bert-large tokens=2048 steps=8 turns=3 threads=$(nproc) strata=$root/build/release/cli/strata output= length=
 venv=${XDG_CACHE_HOME:-$HOME/.cache}/strata/pytorch
 while [[ $# -gt 0 ]]; do
@@ -32,11 +33,7 @@ done
   { echo "--model $model: not bert-large, not minilm and not a file" >&2; exit 2; }
 [[ -x $strata ]] || { echo "no $strata; build it first: cmake --preset release && cmake --build --preset release" >&2; exit 2; }
 
-if ! "$venv/bin/python" -c 'import torch, transformers' 2> /dev/null; then
-  echo "installing PyTorch into $venv" >&2
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet torch numpy transformers
-fi
+make_venv "$venv" "torch, transformers" PyTorch torch numpy transformers
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

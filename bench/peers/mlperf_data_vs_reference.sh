@@ -9,6 +9,7 @@
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/tensorflow.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$root/bench/peers/venv.sh"
 text=$root/data-cache/kjv.txt vocab=$root/data-cache/minilm/vocab.txt turns=3 strata=$root/build/release/cli/strata
 venv=${XDG_CACHE_HOME:-$HOME/.cache}/strata/tensorflow folder=
 while [[ $# -gt 0 ]]; do
@@ -27,11 +28,7 @@ done
 for file in "$text" "$vocab"; do [[ -f $file ]] || { echo "no $file; see --help" >&2; exit 2; }; done
 [[ -x $strata ]] || { echo "no $strata; build it first: cmake --preset release && cmake --build --preset release" >&2; exit 2; }
 
-if ! "$venv/bin/python" -c 'import tensorflow' 2> /dev/null; then
-  echo "installing TensorFlow into $venv" >&2
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet tensorflow-cpu
-fi
+make_venv "$venv" tensorflow TensorFlow tensorflow-cpu
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

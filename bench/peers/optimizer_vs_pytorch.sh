@@ -9,6 +9,7 @@
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$root/bench/peers/venv.sh"
 model=bert-large threads=$(nproc) turns=5 rounds=7 strata=$root/build/release/cli/strata
 venv=${XDG_CACHE_HOME:-$HOME/.cache}/strata/pytorch
 while [[ $# -gt 0 ]]; do
@@ -24,11 +25,7 @@ done
 [[ $model == bert-large || -f $model ]] || { echo "--model $model: not bert-large and not a file" >&2; exit 2; }
 [[ -x $strata ]] || { echo "no $strata; build it first: cmake --preset release && cmake --build --preset release" >&2; exit 2; }
 
-if ! "$venv/bin/python" -c 'import torch' 2> /dev/null; then
-  echo "installing PyTorch into $venv" >&2
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet torch numpy
-fi
+make_venv "$venv" torch PyTorch torch numpy
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -13,6 +13,7 @@
 # Exits 1 where a run ends without the target.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$root/bench/peers/venv.sh"
 target=0.33 seeds=1 ranks=2 threads=$(nproc) precision=bf16 strata=$root/build/release/cli/strata python= data=$root/data-cache
 output= json=false overrides=()
 while [[ $# -gt 0 ]]; do
@@ -46,17 +47,13 @@ for file in minilm/config.json minilm/vocab.txt minilm/model.safetensors quickst
 done
 data=$(realpath "$data")
 
-needs='import torch, transformers, h5py, yaml'
+needs='torch, transformers, h5py, yaml'
 if [[ -n $python ]]; then
-  reason=$("$python" -c "$needs" 2>&1) || give_up "--python $python: ${reason##*$'\n'}"
+  reason=$("$python" -c "import $needs" 2>&1) || give_up "--python $python: ${reason##*$'\n'}"
 else
   venv=${XDG_CACHE_HOME:-$HOME/.cache}/strata/pytorch
   python=$venv/bin/python
-  if ! "$python" -c "$needs" 2> /dev/null; then
-    echo "installing PyTorch into $venv" >&2
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet torch numpy transformers h5py pyyaml
-  fi
+  make_venv "$venv" "$needs" PyTorch torch numpy transformers h5py pyyaml
 fi
 
 work=$(mktemp -d)
