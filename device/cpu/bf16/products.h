@@ -62,27 +62,39 @@ template <int R, int V, typename Initial, typename T>
 [[gnu::noinline]] void tile(const Pair* a, int64_t a_row, int64_t a_pair, const Pair* b,
                             int64_t b_row, int64_t pairs, const Initial* initial,
                             int64_t initial_row, T* out, int64_t out_row) {
+  // Unrolled before the compiler decides what lies in memory: the sums would, at either end.
   __m512 sums[R][V];
+#pragma GCC unroll 6
   for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) {
-      sums[r][v] =
-          initial == nullptr ? _mm512_setzero_ps() : get(initial + r * initial_row + v * kWords);
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) sums[r][v] = _mm512_setzero_ps();
+  }
+  if (initial != nullptr) {
+#pragma GCC unroll 6
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sums[r][v] = get(initial + r * initial_row + v * kWords);
     }
   }
   for (int64_t j = 0; j < pairs; ++j) {
     __m512bh columns[V];
+#pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
       columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + v * kWords));
     }
+#pragma GCC unroll 6
     for (int r = 0; r < R; ++r) {
       const auto element =
           reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[r * a_row])));
+#pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], element, columns[v]);
     }
     a += a_pair;
     b += b_row;
   }
+#pragma GCC unroll 6
   for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
     for (int v = 0; v < V; ++v) put(out + r * out_row + v * kWords, sums[r][v]);
   }
 }
