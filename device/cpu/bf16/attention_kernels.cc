@@ -18,6 +18,10 @@ constexpr int64_t kBackwardBlock = 96, kBackwardScores = 12;
 // number of cache lines, which share no few sets of the cache.
 constexpr int64_t kKeyGroup = 48;
 
+// Columns of scores that are exponentiated together, so that few of them wait for each other.
+constexpr int64_t kColumns = 64;
+static_assert(kColumns == kKeptTogether);
+
 int64_t rounded_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
 // Memory handed out in pieces; without any it counts.
@@ -41,6 +45,7 @@ class Pieces {
 struct Sizes {
   int64_t n, d;
   int64_t keys;       // n, rounded up to whole registers
+  int64_t row;        // of scores: n, rounded up to kColumns
   int64_t key_pairs;  // that count
   int64_t packed;     // pairs of keys transposed, in whole groups
   int64_t weights;    // pairs of a block's weights, by groups of keys
@@ -49,6 +54,7 @@ struct Sizes {
       : n(length),
         d(head_size),
         keys(rounded_up(length, kWords)),
+        row(rounded_up(length, kColumns)),
         key_pairs((length + 1) / 2),
         packed(head_size / 2 * rounded_up(length, kGroup)),
         weights(kBackwardBlock / 2 * rounded_up(length, kKeyGroup)) {}
@@ -60,17 +66,19 @@ struct Sizes {
 struct ForwardMemory {
   Pair *keys, *values;
   float* scores;
-  uint16_t* probabilities;
-  uint32_t* kept;
+  uint16_t* weights;
+  float* sums;  // [kForwardBlock, d]: weights times values
+  uint64_t* kept;
   int64_t bytes;
 
   ForwardMemory(const Sizes& size, void* memory) {
     Pieces pieces(memory);
     keys = pieces.take<Pair>(size.packed);
     values = pieces.take<Pair>(size.key_pairs * size.d);
-    scores = pieces.take<float>(kForwardBlock * size.keys);
-    probabilities = pieces.take<uint16_t>(kForwardBlock * size.keys);
-    kept = pieces.take<uint32_t>(rounded_up(size.keys, 64) / 32);
+    scores = pieces.take<float>(kForwardBlock * size.row);
+    weights = pieces.take<uint16_t>(kForwardBlock * size.row);
+    sums = pieces.take<float>(kForwardBlock * size.d);
+    kept = pieces.take<uint64_t>(size.row / kColumns);
     bytes = pieces.used();
   }
 };
@@ -83,8 +91,7 @@ struct BackwardMemory {
   Pair *probabilities, *d_scores;  // pairs of queries of a block
   uint16_t* d_score_rows;
   float *d_keys, *d_values;  // of the blocks so far
-  uint32_t* kept;            // two rows
-  int64_t kept_row;
+  uint64_t* kept;            // two rows
   int64_t bytes;
 
   BackwardMemory(const Sizes& size, void* memory) {
@@ -94,97 +101,120 @@ struct BackwardMemory {
     key_rows = pieces.take<Pair>(size.key_pairs * size.d);
     queries = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
     d_out = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
-    scores = pieces.take<float>(kBackwardScores * size.keys);
-    d_probabilities = pieces.take<float>(kBackwardScores * size.keys);
+    scores = pieces.take<float>(kBackwardScores * size.row);
+    d_probabilities = pieces.take<float>(kBackwardScores * size.row);
     probabilities = pieces.take<Pair>(size.weights);
     d_scores = pieces.take<Pair>(size.weights);
-    d_score_rows = pieces.take<uint16_t>(kBackwardBlock * size.keys);
+    d_score_rows = pieces.take<uint16_t>(kBackwardBlock * size.row);
     const bool one_block = size.n <= kBackwardBlock;
     d_keys = pieces.take<float>(one_block ? 0 : size.n * size.d);
     d_values = pieces.take<float>(one_block ? 0 : size.n * size.d);
-    kept_row = rounded_up(size.keys, 64) / 32;
-    kept = pieces.take<uint32_t>(2 * kept_row);
+    kept = pieces.take<uint64_t>(2 * size.row / kColumns);
     bytes = pieces.used();
   }
 };
 
-// 2^x within 1e-7: a polynomial of the rest after a whole power. Below the least float it is 0.
-[[gnu::always_inline]] inline __m512 exp2(__m512 x) {
-  const __m512 whole = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m512 r = _mm512_sub_ps(x, whole);
-  __m512 p = _mm512_set1_ps(0.001327646713f);
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.009675541239f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.05550713288f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.2402211973f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.6931469671f));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.000000072f));
-  return _mm512_scalef_ps(p, whole);
-}
-
-// Of the register at column c: the columns below n.
-[[gnu::always_inline]] inline __mmask16 below(int64_t n, int64_t c) {
-  return n - c >= kWords ? __mmask16{0xffff} : static_cast<__mmask16>((1u << (n - c)) - 1);
-}
-
-// Results that do not wait for each other.
-constexpr int kChains = 4;
-
-// Calls work(c, chain, mask) for the registers of n columns, whose chains are 0 to 3 in turn.
-template <typename Work>
-[[gnu::always_inline]] inline void for_each_register(int64_t n, const Work& work) {
-  int64_t c = 0;
-  for (; c + kChains * kWords <= n; c += kChains * kWords) {
-    for (int chain = 0; chain < kChains; ++chain)
-      work(c + chain * kWords, chain, __mmask16{0xffff});
+// x = 2^x within 3e-6, far less than what bf16 rounds away, for all registers step by step: a
+// polynomial of the rest after a whole power. Below the least float it is 0.
+template <int kRegisters>
+[[gnu::always_inline]] inline void exp2(__m512 (&x)[kRegisters]) {
+  constexpr float kCoefficients[] = {0.05591786032f, 0.2402474483f, 0.6931218147f, 0.9999992614f};
+  __m512 whole[kRegisters], p[kRegisters];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRegisters; ++i) {
+    whole[i] = _mm512_roundscale_ps(x[i], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    p[i] = _mm512_set1_ps(0.009570101911f);
   }
-  for (int chain = 0; c < n; c += kWords, ++chain) work(c, chain, below(n, c));
+#pragma GCC unroll 4
+  for (int i = 0; i < kRegisters; ++i) x[i] = _mm512_sub_ps(x[i], whole[i]);
+#pragma GCC unroll 4
+  for (const float coefficient : kCoefficients) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i) {
+      p[i] = _mm512_fmadd_ps(p[i], x[i], _mm512_set1_ps(coefficient));
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kRegisters; ++i) x[i] = _mm512_scalef_ps(p[i], whole[i]);
 }
 
-// A row's columns that dropout keeps, a bit each.
-void find_kept(const AttentionHead& head, int64_t query, uint32_t* kept) {
-  dropout_kept(head.dropout, head.sample_id, head.head * 65536u + static_cast<uint32_t>(query),
-               head.length, kept);
+// Of the kColumns columns from c on: those below n, a bit each.
+[[gnu::always_inline]] inline uint64_t below(int64_t n, int64_t c) {
+  return n - c >= kColumns ? ~uint64_t{0} : (uint64_t{1} << std::max<int64_t>(n - c, 0)) - 1;
 }
-[[gnu::always_inline]] inline __mmask16 kept_at(const uint32_t* kept, int64_t c) {
-  return static_cast<__mmask16>(kept[c / 32] >> (c % 32));
+// Of kColumns bits, those of register i.
+[[gnu::always_inline]] inline __mmask16 of_register(uint64_t bits, int i) {
+  return static_cast<__mmask16>(bits >> (i * kWords));
+}
+
+// kept[c / kColumns]: which columns of a query's row dropout keeps, a bit each.
+void find_kept(const AttentionHead& head, int64_t query, uint64_t* kept) {
+  for_each_kept(head.dropout, head.sample_id, head.head * 65536u + static_cast<uint32_t>(query),
+                head.length,
+                [&](int64_t c, uint64_t columns) { kept[c / kKeptTogether] = columns; });
 }
 
 float scale_of(const AttentionHead& head) {
   return 1.0f / __builtin_sqrtf(static_cast<float>(head.d));
 }
 
-// From raw scores [keys] of a query to its probabilities, dropped out; zero beyond the sequence.
-void softmax_row(const AttentionHead& head, int64_t query, const Sizes& size, float* scores,
-                 uint32_t* kept, uint16_t* probabilities) {
-  const float scale = scale_of(head);
-  __m512 highest[kChains];
-  for (__m512& chain : highest) chain = _mm512_set1_ps(-__builtin_inff());
-  for_each_register(size.n, [&](int64_t c, int chain, __mmask16 mask) {
-    highest[chain] =
-        _mm512_mask_max_ps(highest[chain], mask, highest[chain], _mm512_loadu_ps(scores + c));
-  });
-  const float most = _mm512_reduce_max_ps(
+constexpr int kRegisters = kColumns / kWords;
+
+float highest_score(const float* scores, int64_t n) {
+  __m512 highest[kRegisters];
+  for (__m512& some : highest) some = _mm512_set1_ps(-__builtin_inff());
+  for (int64_t c = 0; c < n; c += kColumns) {
+    const uint64_t counted = below(n, c);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i) {
+      highest[i] = _mm512_mask_max_ps(highest[i], of_register(counted, i), highest[i],
+                                      _mm512_loadu_ps(scores + c + i * kWords));
+    }
+  }
+  return _mm512_reduce_max_ps(
       _mm512_max_ps(_mm512_max_ps(highest[0], highest[1]), _mm512_max_ps(highest[2], highest[3])));
-  const __m512 factor = _mm512_set1_ps(scale * kLog2E);
-  const __m512 offset = _mm512_set1_ps(-most * scale * kLog2E);
-  __m512 sums[kChains];
-  for (__m512& chain : sums) chain = _mm512_setzero_ps();
-  for_each_register(size.n, [&](int64_t c, int chain, __mmask16 mask) {
-    const __m512 power = exp2(_mm512_fmadd_ps(_mm512_loadu_ps(scores + c), factor, offset));
-    _mm512_storeu_ps(scores + c, power);
-    sums[chain] = _mm512_mask_add_ps(sums[chain], mask, sums[chain], power);
-  });
-  const float sum = _mm512_reduce_add_ps(
-      _mm512_add_ps(_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])));
-  head.log_sum_exp[query * head.log_sum_exp_stride] = most * scale + __builtin_logf(sum);
+}
+
+// Both registers' numbers side by side, rounded; zero where masked out.
+[[gnu::always_inline]] inline __m512i rounded(__mmask32 mask, __m512 first, __m512 second) {
+  return reinterpret_cast<__m512i>(_mm512_maskz_cvtne2ps_pbh(mask, second, first));
+}
+
+// From raw scores of a query to what weighs its values: the exponential of what a score is below
+// the highest, or zero where it is dropped out or beyond the sequence. Returns what a sum of values
+// weighed thus is multiplied by.
+float softmax_row(const AttentionHead& head, int64_t query, const Sizes& size, const float* scores,
+                  uint64_t* kept, uint16_t* weights) {
+  const float scale = scale_of(head);
+  const float highest = highest_score(scores, size.n);
   const bool drops = head.dropout.probability > 0.0f;
   if (drops) find_kept(head, query, kept);
-  const __m512 share = _mm512_set1_ps((drops ? head.dropout.keep_scale() : 1.0f) / sum);
-  for (int64_t c = 0; c < size.keys; c += kWords) {
-    __mmask16 mask = below(size.n, c);
-    if (drops) mask &= kept_at(kept, c);
-    put(probabilities + c, _mm512_maskz_mul_ps(mask, _mm512_loadu_ps(scores + c), share));
+  const __m512 factor = _mm512_set1_ps(scale * kLog2E);
+  const __m512 offset = _mm512_set1_ps(-highest * scale * kLog2E);
+  __m512 sums[kRegisters];
+  for (__m512& some : sums) some = _mm512_setzero_ps();
+  for (int64_t c = 0; c < size.n; c += kColumns) {
+    const uint64_t counted = below(size.n, c);
+    const uint64_t weighed = drops ? counted & kept[c / kColumns] : counted;
+    __m512 powers[kRegisters];
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i) {
+      powers[i] = _mm512_fmadd_ps(_mm512_loadu_ps(scores + c + i * kWords), factor, offset);
+    }
+    exp2(powers);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i) {
+      sums[i] = _mm512_mask_add_ps(sums[i], of_register(counted, i), sums[i], powers[i]);
+    }
+    _mm512_storeu_si512(weights + c,
+                        rounded(static_cast<__mmask32>(weighed), powers[0], powers[1]));
+    _mm512_storeu_si512(weights + c + 2 * kWords,
+                        rounded(static_cast<__mmask32>(weighed >> 32), powers[2], powers[3]));
   }
+  const float sum = _mm512_reduce_add_ps(
+      _mm512_add_ps(_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])));
+  head.log_sum_exp[query * head.log_sum_exp_stride] = highest * scale + __builtin_logf(sum);
+  return (drops ? head.dropout.keep_scale() : 1.0f) / sum;
 }
 
 void forward(const AttentionHead& head, uint16_t* context, int64_t context_stride, void* scratch) {
@@ -197,53 +227,45 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
     product<float>(
         rows, size.keys, size.d / 2,
         {reinterpret_cast<const Pair*>(head.query + first * head.stride), head.stride / 2, 1},
-        size.transposed(memory.keys), {memory.scores, size.keys});
+        size.transposed(memory.keys), {memory.scores, size.row});
+    float shares[kForwardBlock];
     for (int64_t row = 0; row < rows; ++row) {
-      softmax_row(head, first + row, size, memory.scores + row * size.keys, memory.kept,
-                  memory.probabilities + row * size.keys);
+      shares[row] = softmax_row(head, first + row, size, memory.scores + row * size.row,
+                                memory.kept, memory.weights + row * size.row);
     }
-    product<uint16_t>(rows, size.d, size.key_pairs,
-                      {reinterpret_cast<const Pair*>(memory.probabilities), size.keys / 2, 1},
-                      size.rows(memory.values), {context + first * context_stride, context_stride});
+    product<float>(rows, size.d, size.key_pairs,
+                   {reinterpret_cast<const Pair*>(memory.weights), size.row / 2, 1},
+                   size.rows(memory.values), {memory.sums, size.d});
+    for (int64_t row = 0; row < rows; ++row) {
+      const __m512 share = _mm512_set1_ps(shares[row]);
+      for (int64_t c = 0; c < size.d; c += kWords) {
+        put(context + (first + row) * context_stride + c,
+            _mm512_mul_ps(_mm512_loadu_ps(memory.sums + row * size.d + c), share));
+      }
+    }
   }
 }
 
-// Probabilities, dropped out, and gradients of the raw scores, of one register.
-struct Recomputed {
-  __m512 probability, d_score;
-};
-
-// What is the same for a row of queries.
+// What is the same for a row of queries. Without dropout all is kept.
 struct RowConstants {
-  __m512 log2_sum, delta;
-  const uint32_t* kept;  // null: all
+  __m512 offset, delta;
+  const uint64_t* kept;
+  bool exists;
 };
 
 RowConstants row_constants(const AttentionHead& head, const AttentionHeadGradients& gradients,
-                           int64_t query, uint32_t* kept) {
+                           int64_t query, uint64_t* kept) {
+  if (query >= head.length) return {_mm512_setzero_ps(), _mm512_setzero_ps(), nullptr, false};
   const bool drops = head.dropout.probability > 0.0f;
   if (drops) find_kept(head, query, kept);
-  return {_mm512_set1_ps(-kLog2E * head.log_sum_exp[query * head.log_sum_exp_stride]),
-          _mm512_set1_ps(gradients.delta[query]), drops ? kept : nullptr};
+  const float keep_scale = drops ? head.dropout.keep_scale() : 1.0f;
+  // Of probabilities times keep_scale, and of their gradients over it times the scores' scale.
+  return {_mm512_set1_ps(__builtin_log2f(keep_scale) -
+                         kLog2E * head.log_sum_exp[query * head.log_sum_exp_stride]),
+          _mm512_set1_ps(-gradients.delta[query] / keep_scale * scale_of(head)),
+          drops ? kept : nullptr, true};
 }
 
-[[gnu::always_inline]] inline Recomputed recompute(const RowConstants& row, __mmask16 counts,
-                                                   int64_t c, const float* scores,
-                                                   const float* d_probabilities, __m512 factor,
-                                                   __m512 keep_scale, __m512 scale) {
-  const __mmask16 kept =
-      row.kept == nullptr ? counts : static_cast<__mmask16>(counts & kept_at(row.kept, c));
-  const __m512 p = exp2(_mm512_fmadd_ps(_mm512_loadu_ps(scores + c), factor, row.log2_sum));
-  const __m512 from_out =
-      _mm512_maskz_mul_ps(kept, _mm512_loadu_ps(d_probabilities + c), keep_scale);
-  return {_mm512_maskz_mul_ps(kept, p, keep_scale),
-          _mm512_maskz_mul_ps(counts, _mm512_mul_ps(p, scale), _mm512_sub_ps(from_out, row.delta))};
-}
-
-// Both rows' numbers side by side, as one register of pairs: lower halves are the first row's.
-[[gnu::always_inline]] inline __m512i rounded(__m512 first, __m512 second) {
-  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first));
-}
 [[gnu::always_inline]] inline __m512i interleaved(__m512i rows) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
                                          8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
@@ -256,36 +278,64 @@ int64_t place_of_weights(int64_t c) {
 }
 
 // Of queries `query` and the next, if there is one, whose scores lie one below the other: pairs of
-// probabilities and of score gradients [keys], and the latter's rows.
+// probabilities, dropped out, and of score gradients [keys], and the latter's rows.
 void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradients& gradients,
                            int64_t query, const Sizes& size, const BackwardMemory& memory,
                            const float* scores, const float* d_probabilities, Pair* probabilities,
                            Pair* d_scores, uint16_t* d_score_rows) {
-  const bool drops = head.dropout.probability > 0.0f;
-  const bool two = query + 1 < size.n;
   const __m512 scale = _mm512_set1_ps(scale_of(head));
   const __m512 factor = _mm512_set1_ps(scale_of(head) * kLog2E);
-  const __m512 keep_scale = _mm512_set1_ps(drops ? head.dropout.keep_scale() : 1.0f);
-  const RowConstants first = row_constants(head, gradients, query, memory.kept);
-  const RowConstants second =
-      two ? row_constants(head, gradients, query + 1, memory.kept + memory.kept_row) : first;
-  for (int64_t c = 0; c < size.keys; c += kWords) {
-    const __mmask16 counts = below(size.n, c);
-    const Recomputed one =
-        recompute(first, counts, c, scores, d_probabilities, factor, keep_scale, scale);
-    const Recomputed other = two ? recompute(second, counts, c, scores + size.keys,
-                                             d_probabilities + size.keys, factor, keep_scale, scale)
-                                 : Recomputed{_mm512_setzero_ps(), _mm512_setzero_ps()};
-    const int64_t place = place_of_weights(c);
-    _mm512_storeu_si512(probabilities + place,
-                        interleaved(rounded(one.probability, other.probability)));
-    const __m512i gradient = rounded(one.d_score, other.d_score);
-    _mm512_storeu_si512(d_scores + place, interleaved(gradient));
-    const auto store_row = [&](int64_t row, __m256i numbers) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(d_score_rows + row * size.keys + c), numbers);
-    };
-    store_row(0, _mm512_castsi512_si256(gradient));
-    if (two) store_row(1, _mm512_extracti64x4_epi64(gradient, 1));
+  const RowConstants both[2] = {
+      row_constants(head, gradients, query, memory.kept),
+      row_constants(head, gradients, query + 1, memory.kept + size.row / kColumns)};
+  for (int64_t c = 0; c < size.keys; c += 2 * kWords) {
+    // Of two registers: first those of the first row.
+    const auto counted = static_cast<uint32_t>(below(size.n, c));
+    uint32_t counted_in[2], kept_in[2];
+    __m512 powers[4], gradient[4];
+#pragma GCC unroll 2
+    for (int row = 0; row < 2; ++row) {
+      counted_in[row] = both[row].exists ? counted : 0;
+      kept_in[row] = counted_in[row];
+      if (both[row].kept != nullptr) {
+        kept_in[row] &= static_cast<uint32_t>(both[row].kept[c / kColumns] >> (c % kColumns));
+      }
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        powers[2 * row + i] = _mm512_fmadd_ps(
+            _mm512_loadu_ps(scores + row * size.row + c + i * kWords), factor, both[row].offset);
+      }
+    }
+    exp2(powers);
+#pragma GCC unroll 2
+    for (int row = 0; row < 2; ++row) {
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        const __m512 from_out = _mm512_loadu_ps(d_probabilities + row * size.row + c + i * kWords);
+        gradient[2 * row + i] = _mm512_mul_ps(
+            powers[2 * row + i],
+            _mm512_mask3_fmadd_ps(from_out, scale, both[row].delta,
+                                  static_cast<__mmask16>(kept_in[row] >> (i * kWords))));
+      }
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const int64_t place = place_of_weights(c + i * kWords);
+      const auto of_both = [&](const uint32_t(&bits)[2]) {
+        return _mm512_kunpackw(static_cast<__mmask32>(bits[1] >> (i * kWords)),
+                               static_cast<__mmask32>(bits[0] >> (i * kWords)));
+      };
+      _mm512_storeu_si512(probabilities + place,
+                          interleaved(rounded(of_both(kept_in), powers[i], powers[2 + i])));
+      const __m512i d_score = rounded(of_both(counted_in), gradient[i], gradient[2 + i]);
+      _mm512_storeu_si512(d_scores + place, interleaved(d_score));
+      const auto store_row = [&](int64_t row, __m256i numbers) {
+        _mm256_storeu_si256(
+            reinterpret_cast<__m256i*>(d_score_rows + row * size.row + c + i * kWords), numbers);
+      };
+      store_row(0, _mm512_castsi512_si256(d_score));
+      store_row(1, _mm512_extracti64x4_epi64(d_score, 1));
+    }
   }
 }
 
@@ -305,20 +355,20 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
                                  float* out) {
         product<float>(some, size.keys, size.d / 2,
                        {reinterpret_cast<const Pair*>(left + row * stride), stride / 2, 1},
-                       size.transposed(right), {out, size.keys});
+                       size.transposed(right), {out, size.row});
       };
       scores_of(query, head.stride, memory.keys, memory.scores);
       scores_of(d_out, gradients.d_context_stride, memory.values, memory.d_probabilities);
       for (int64_t i = 0; i < some; i += 2) {
         const int64_t pair = (row + i) / 2;
         softmax_backward_pair(
-            head, gradients, first + row + i, size, memory, memory.scores + i * size.keys,
-            memory.d_probabilities + i * size.keys, memory.probabilities + pair * kKeyGroup,
-            memory.d_scores + pair * kKeyGroup, memory.d_score_rows + (row + i) * size.keys);
+            head, gradients, first + row + i, size, memory, memory.scores + i * size.row,
+            memory.d_probabilities + i * size.row, memory.probabilities + pair * kKeyGroup,
+            memory.d_scores + pair * kKeyGroup, memory.d_score_rows + (row + i) * size.row);
       }
     }
     product<uint16_t>(rows, size.d, size.key_pairs,
-                      {reinterpret_cast<const Pair*>(memory.d_score_rows), size.keys / 2, 1},
+                      {reinterpret_cast<const Pair*>(memory.d_score_rows), size.row / 2, 1},
                       size.rows(memory.key_rows),
                       {gradients.d_query + first * gradients.d_stride, gradients.d_stride});
     // Over queries: the blocks add up, and the last one's sums are rounded.
