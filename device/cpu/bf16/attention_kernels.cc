@@ -57,7 +57,7 @@ struct Sizes {
         row(rounded_up(length, kColumns)),
         key_pairs((length + 1) / 2),
         packed(head_size / 2 * rounded_up(length, kGroup)),
-        weights(kBackwardBlock / 2 * rounded_up(length, kKeyGroup)) {}
+        weights(kBackwardBlock / 2 * rounded_up(row, kKeyGroup)) {}
 
   Right transposed(const Pair* data) const { return {data, kGroup, d / 2 * kGroup}; }
   Right rows(const Pair* data) const { return {data, d, kGroup}; }
@@ -138,9 +138,13 @@ template <int kRegisters>
   for (int i = 0; i < kRegisters; ++i) x[i] = _mm512_scalef_ps(p[i], whole[i]);
 }
 
-// Of the kColumns columns from c on: those below n, a bit each.
-[[gnu::always_inline]] inline uint64_t below(int64_t n, int64_t c) {
-  return n - c >= kColumns ? ~uint64_t{0} : (uint64_t{1} << std::max<int64_t>(n - c, 0)) - 1;
+// Calls work(c, counted) for every kColumns columns from c on, of which those below n count, a bit
+// each.
+template <typename Work>
+[[gnu::always_inline]] inline void for_each_group(int64_t n, const Work& work) {
+  int64_t c = 0;
+  for (; c + kColumns <= n; c += kColumns) work(c, ~uint64_t{0});
+  if (c < n) work(c, (uint64_t{1} << (n - c)) - 1);
 }
 // Of kColumns bits, those of register i.
 [[gnu::always_inline]] inline __mmask16 of_register(uint64_t bits, int i) {
@@ -163,14 +167,13 @@ constexpr int kRegisters = kColumns / kWords;
 float highest_score(const float* scores, int64_t n) {
   __m512 highest[kRegisters];
   for (__m512& some : highest) some = _mm512_set1_ps(-__builtin_inff());
-  for (int64_t c = 0; c < n; c += kColumns) {
-    const uint64_t counted = below(n, c);
+  for_each_group(n, [&](int64_t c, uint64_t counted) {
 #pragma GCC unroll 4
     for (int i = 0; i < kRegisters; ++i) {
       highest[i] = _mm512_mask_max_ps(highest[i], of_register(counted, i), highest[i],
                                       _mm512_loadu_ps(scores + c + i * kWords));
     }
-  }
+  });
   return _mm512_reduce_max_ps(
       _mm512_max_ps(_mm512_max_ps(highest[0], highest[1]), _mm512_max_ps(highest[2], highest[3])));
 }
@@ -184,17 +187,15 @@ float highest_score(const float* scores, int64_t n) {
 // the highest, or zero where it is dropped out or beyond the sequence. Returns what a sum of values
 // weighed thus is multiplied by.
 float softmax_row(const AttentionHead& head, int64_t query, const Sizes& size, const float* scores,
-                  uint64_t* kept, uint16_t* weights) {
+                  float highest, uint64_t* kept, uint16_t* weights) {
   const float scale = scale_of(head);
-  const float highest = highest_score(scores, size.n);
   const bool drops = head.dropout.probability > 0.0f;
   if (drops) find_kept(head, query, kept);
   const __m512 factor = _mm512_set1_ps(scale * kLog2E);
   const __m512 offset = _mm512_set1_ps(-highest * scale * kLog2E);
   __m512 sums[kRegisters];
   for (__m512& some : sums) some = _mm512_setzero_ps();
-  for (int64_t c = 0; c < size.n; c += kColumns) {
-    const uint64_t counted = below(size.n, c);
+  for_each_group(size.n, [&](int64_t c, uint64_t counted) {
     const uint64_t weighed = drops ? counted & kept[c / kColumns] : counted;
     __m512 powers[kRegisters];
 #pragma GCC unroll 4
@@ -210,7 +211,7 @@ float softmax_row(const AttentionHead& head, int64_t query, const Sizes& size, c
                         rounded(static_cast<__mmask32>(weighed), powers[0], powers[1]));
     _mm512_storeu_si512(weights + c + 2 * kWords,
                         rounded(static_cast<__mmask32>(weighed >> 32), powers[2], powers[3]));
-  }
+  });
   const float sum = _mm512_reduce_add_ps(
       _mm512_add_ps(_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])));
   head.log_sum_exp[query * head.log_sum_exp_stride] = highest * scale + __builtin_logf(sum);
@@ -228,10 +229,13 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
         rows, size.keys, size.d / 2,
         {reinterpret_cast<const Pair*>(head.query + first * head.stride), head.stride / 2, 1},
         size.transposed(memory.keys), {memory.scores, size.row});
-    float shares[kForwardBlock];
+    float highest[kForwardBlock], shares[kForwardBlock];
+    for (int64_t row = 0; row < rows; ++row) {
+      highest[row] = highest_score(memory.scores + row * size.row, size.n);
+    }
     for (int64_t row = 0; row < rows; ++row) {
       shares[row] = softmax_row(head, first + row, size, memory.scores + row * size.row,
-                                memory.kept, memory.weights + row * size.row);
+                                highest[row], memory.kept, memory.weights + row * size.row);
     }
     product<float>(rows, size.d, size.key_pairs,
                    {reinterpret_cast<const Pair*>(memory.weights), size.row / 2, 1},
@@ -288,9 +292,8 @@ void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradien
   const RowConstants both[2] = {
       row_constants(head, gradients, query, memory.kept),
       row_constants(head, gradients, query + 1, memory.kept + size.row / kColumns)};
-  for (int64_t c = 0; c < size.keys; c += 2 * kWords) {
-    // Of two registers: first those of the first row.
-    const auto counted = static_cast<uint32_t>(below(size.n, c));
+  const auto two_registers = [&](int64_t c, uint32_t counted) {
+    // First those of the first row.
     uint32_t counted_in[2], kept_in[2];
     __m512 powers[4], gradient[4];
 #pragma GCC unroll 2
@@ -336,7 +339,11 @@ void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradien
       store_row(0, _mm512_castsi512_si256(d_score));
       store_row(1, _mm512_extracti64x4_epi64(d_score, 1));
     }
-  }
+  };
+  for_each_group(size.n, [&](int64_t c, uint64_t counted) {
+    two_registers(c, static_cast<uint32_t>(counted));
+    two_registers(c + 2 * kWords, static_cast<uint32_t>(counted >> 32));
+  });
 }
 
 void backward(const AttentionHead& head, const AttentionHeadGradients& gradients, void* scratch) {
