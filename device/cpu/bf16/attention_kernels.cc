@@ -12,7 +12,8 @@ constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
 // Queries whose probabilities are held at once, and of these whose scores are: multiples of a tile.
 constexpr int64_t kForwardBlock = 48;
-constexpr int64_t kBackwardBlock = 96, kBackwardScores = 12;
+constexpr int64_t kBackwardBlock = 96;
+constexpr int64_t kScored = 12;
 
 // Keys whose weights lie together, where they are the rows of a left operand: tiles, and an odd
 // number of cache lines, which share no few sets of the cache.
@@ -75,10 +76,10 @@ struct ForwardMemory {
     Pieces pieces(memory);
     keys = pieces.take<Pair>(size.packed);
     values = pieces.take<Pair>(size.key_pairs * size.d);
-    scores = pieces.take<float>(kForwardBlock * size.row);
+    scores = pieces.take<float>(kScored * size.row);
     weights = pieces.take<uint16_t>(kForwardBlock * size.row);
     sums = pieces.take<float>(kForwardBlock * size.d);
-    kept = pieces.take<uint64_t>(size.row / kColumns);
+    kept = pieces.take<uint64_t>(kScored * size.row / kColumns);
     bytes = pieces.used();
   }
 };
@@ -91,7 +92,7 @@ struct BackwardMemory {
   Pair *probabilities, *d_scores;  // pairs of queries of a block
   uint16_t* d_score_rows;
   float *d_keys, *d_values;  // of the blocks so far
-  uint64_t* kept;            // two rows
+  uint64_t* kept;            // [kScored, row / kColumns]
   int64_t bytes;
 
   BackwardMemory(const Sizes& size, void* memory) {
@@ -101,15 +102,15 @@ struct BackwardMemory {
     key_rows = pieces.take<Pair>(size.key_pairs * size.d);
     queries = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
     d_out = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
-    scores = pieces.take<float>(kBackwardScores * size.row);
-    d_probabilities = pieces.take<float>(kBackwardScores * size.row);
+    scores = pieces.take<float>(kScored * size.row);
+    d_probabilities = pieces.take<float>(kScored * size.row);
     probabilities = pieces.take<Pair>(size.weights);
     d_scores = pieces.take<Pair>(size.weights);
     d_score_rows = pieces.take<uint16_t>(kBackwardBlock * size.row);
     const bool one_block = size.n <= kBackwardBlock;
     d_keys = pieces.take<float>(one_block ? 0 : size.n * size.d);
     d_values = pieces.take<float>(one_block ? 0 : size.n * size.d);
-    kept = pieces.take<uint64_t>(2 * size.row / kColumns);
+    kept = pieces.take<uint64_t>(kScored * size.row / kColumns);
     bytes = pieces.used();
   }
 };
@@ -151,16 +152,27 @@ template <typename Work>
   return static_cast<__mmask16>(bits >> (i * kWords));
 }
 
-// kept[c / kColumns]: which columns of a query's row dropout keeps, a bit each.
-void find_kept(const AttentionHead& head, int64_t query, uint64_t* kept) {
-  for_each_kept(head.dropout, head.sample_id, head.head * 65536u + static_cast<uint32_t>(query),
-                head.length,
-                [&](int64_t c, uint64_t columns) { kept[c / kKeptTogether] = columns; });
+// kept[i * size.row + c], a bit each: whether dropout keeps column c of query `first` + i.
+void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int64_t rows,
+               uint64_t* kept) {
+  for (int64_t i = 0; i < rows; ++i, kept += size.row / kColumns) {
+    for_each_kept(head.dropout, head.sample_id,
+                  head.head * 65536u + static_cast<uint32_t>(first + i), size.n,
+                  [&](int64_t c, uint64_t columns) { kept[c / kColumns] = columns; });
+  }
 }
 
-float scale_of(const AttentionHead& head) {
-  return 1.0f / __builtin_sqrtf(static_cast<float>(head.d));
-}
+// What numbers of a head are multiplied by.
+struct Factors {
+  float scores;  // raw ones
+  float kept;    // what dropout keeps
+  bool drops;
+
+  explicit Factors(const AttentionHead& head)
+      : scores(1.0f / __builtin_sqrtf(static_cast<float>(head.d))),
+        kept(head.dropout.probability > 0.0f ? head.dropout.keep_scale() : 1.0f),
+        drops(head.dropout.probability > 0.0f) {}
+};
 
 constexpr int kRegisters = kColumns / kWords;
 
@@ -184,19 +196,18 @@ float highest_score(const float* scores, int64_t n) {
 }
 
 // From raw scores of a query to what weighs its values: the exponential of what a score is below
-// the highest, or zero where it is dropped out or beyond the sequence. Returns what a sum of values
-// weighed thus is multiplied by.
-float softmax_row(const AttentionHead& head, int64_t query, const Sizes& size, const float* scores,
-                  float highest, uint64_t* kept, uint16_t* weights) {
-  const float scale = scale_of(head);
-  const bool drops = head.dropout.probability > 0.0f;
-  if (drops) find_kept(head, query, kept);
-  const __m512 factor = _mm512_set1_ps(scale * kLog2E);
-  const __m512 offset = _mm512_set1_ps(-highest * scale * kLog2E);
+// the highest, or zero where it is dropped out (kept: null where nothing is) or beyond the
+// sequence. Returns the sum of all exponentials.
+[[gnu::always_inline]] inline float softmax_row(int64_t n, float score_factor, float highest,
+                                                const float* scores, const uint64_t* kept,
+                                                uint16_t* weights) {
+  const __m512 factor = _mm512_set1_ps(score_factor * kLog2E);
+  const __m512 offset = _mm512_set1_ps(-highest * score_factor * kLog2E);
   __m512 sums[kRegisters];
+#pragma GCC unroll 4
   for (__m512& some : sums) some = _mm512_setzero_ps();
-  for_each_group(size.n, [&](int64_t c, uint64_t counted) {
-    const uint64_t weighed = drops ? counted & kept[c / kColumns] : counted;
+  for_each_group(n, [&](int64_t c, uint64_t counted) {
+    const uint64_t weighed = kept == nullptr ? counted : counted & kept[c / kColumns];
     __m512 powers[kRegisters];
 #pragma GCC unroll 4
     for (int i = 0; i < kRegisters; ++i) {
@@ -212,36 +223,43 @@ float softmax_row(const AttentionHead& head, int64_t query, const Sizes& size, c
     _mm512_storeu_si512(weights + c + 2 * kWords,
                         rounded(static_cast<__mmask32>(weighed >> 32), powers[2], powers[3]));
   });
-  const float sum = _mm512_reduce_add_ps(
+  return _mm512_reduce_add_ps(
       _mm512_add_ps(_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])));
-  head.log_sum_exp[query * head.log_sum_exp_stride] = highest * scale + __builtin_logf(sum);
-  return (drops ? head.dropout.keep_scale() : 1.0f) / sum;
 }
 
 void forward(const AttentionHead& head, uint16_t* context, int64_t context_stride, void* scratch) {
   const Sizes size(head.length, head.d);
+  const Factors factors(head);
   const ForwardMemory memory(size, scratch);
   pack_transposed(size.n, size.d, head.key, head.stride, memory.keys);
   pack_row_pairs(size.n, size.d, head.value, head.stride, memory.values);
   for (int64_t first = 0; first < size.n; first += kForwardBlock) {
     const int64_t rows = std::min(kForwardBlock, size.n - first);
-    product<float>(
-        rows, size.keys, size.d / 2,
-        {reinterpret_cast<const Pair*>(head.query + first * head.stride), head.stride / 2, 1},
-        size.transposed(memory.keys), {memory.scores, size.row});
-    float highest[kForwardBlock], shares[kForwardBlock];
-    for (int64_t row = 0; row < rows; ++row) {
-      highest[row] = highest_score(memory.scores + row * size.row, size.n);
-    }
-    for (int64_t row = 0; row < rows; ++row) {
-      shares[row] = softmax_row(head, first + row, size, memory.scores + row * size.row,
-                                highest[row], memory.kept, memory.weights + row * size.row);
+    float highest[kForwardBlock], sums[kForwardBlock];
+    for (int64_t row = 0; row < rows; row += kScored) {
+      const int64_t scored = std::min(kScored, rows - row);
+      product<float>(scored, size.keys, size.d / 2,
+                     {reinterpret_cast<const Pair*>(head.query + (first + row) * head.stride),
+                      head.stride / 2, 1},
+                     size.transposed(memory.keys), {memory.scores, size.row});
+      for (int64_t i = 0; i < scored; ++i) {
+        highest[row + i] = highest_score(memory.scores + i * size.row, size.n);
+      }
+      if (factors.drops) find_kept(head, size, first + row, scored, memory.kept);
+      for (int64_t i = 0; i < scored; ++i) {
+        sums[row + i] =
+            softmax_row(size.n, factors.scores, highest[row + i], memory.scores + i * size.row,
+                        factors.drops ? memory.kept + i * size.row / kColumns : nullptr,
+                        memory.weights + (row + i) * size.row);
+      }
     }
     product<float>(rows, size.d, size.key_pairs,
                    {reinterpret_cast<const Pair*>(memory.weights), size.row / 2, 1},
                    size.rows(memory.values), {memory.sums, size.d});
     for (int64_t row = 0; row < rows; ++row) {
-      const __m512 share = _mm512_set1_ps(shares[row]);
+      head.log_sum_exp[(first + row) * head.log_sum_exp_stride] =
+          highest[row] * factors.scores + __builtin_logf(sums[row]);
+      const __m512 share = _mm512_set1_ps(factors.kept / sums[row]);
       for (int64_t c = 0; c < size.d; c += kWords) {
         put(context + (first + row) * context_stride + c,
             _mm512_mul_ps(_mm512_loadu_ps(memory.sums + row * size.d + c), share));
@@ -250,24 +268,21 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
   }
 }
 
-// What is the same for a row of queries. Without dropout all is kept.
+// What is the same for a row of queries.
 struct RowConstants {
   __m512 offset, delta;
-  const uint64_t* kept;
+  const uint64_t* kept;  // null: all
   bool exists;
 };
 
 RowConstants row_constants(const AttentionHead& head, const AttentionHeadGradients& gradients,
-                           int64_t query, uint64_t* kept) {
+                           const Factors& factors, int64_t query, const uint64_t* kept) {
   if (query >= head.length) return {_mm512_setzero_ps(), _mm512_setzero_ps(), nullptr, false};
-  const bool drops = head.dropout.probability > 0.0f;
-  if (drops) find_kept(head, query, kept);
-  const float keep_scale = drops ? head.dropout.keep_scale() : 1.0f;
-  // Of probabilities times keep_scale, and of their gradients over it times the scores' scale.
-  return {_mm512_set1_ps(__builtin_log2f(keep_scale) -
+  // Of probabilities times factors.kept, and of their gradients divided by it.
+  return {_mm512_set1_ps(__builtin_log2f(factors.kept) -
                          kLog2E * head.log_sum_exp[query * head.log_sum_exp_stride]),
-          _mm512_set1_ps(-gradients.delta[query] / keep_scale * scale_of(head)),
-          drops ? kept : nullptr, true};
+          _mm512_set1_ps(-gradients.delta[query] / factors.kept * factors.scores),
+          factors.drops ? kept : nullptr, true};
 }
 
 [[gnu::always_inline]] inline __m512i interleaved(__m512i rows) {
@@ -284,14 +299,14 @@ int64_t place_of_weights(int64_t c) {
 // Of queries `query` and the next, if there is one, whose scores lie one below the other: pairs of
 // probabilities, dropped out, and of score gradients [keys], and the latter's rows.
 void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradients& gradients,
-                           int64_t query, const Sizes& size, const BackwardMemory& memory,
-                           const float* scores, const float* d_probabilities, Pair* probabilities,
-                           Pair* d_scores, uint16_t* d_score_rows) {
-  const __m512 scale = _mm512_set1_ps(scale_of(head));
-  const __m512 factor = _mm512_set1_ps(scale_of(head) * kLog2E);
+                           const Factors& factors, int64_t query, const Sizes& size,
+                           const uint64_t* kept, const float* scores, const float* d_probabilities,
+                           Pair* probabilities, Pair* d_scores, uint16_t* d_score_rows) {
+  const __m512 scale = _mm512_set1_ps(factors.scores);
+  const __m512 factor = _mm512_set1_ps(factors.scores * kLog2E);
   const RowConstants both[2] = {
-      row_constants(head, gradients, query, memory.kept),
-      row_constants(head, gradients, query + 1, memory.kept + size.row / kColumns)};
+      row_constants(head, gradients, factors, query, kept),
+      row_constants(head, gradients, factors, query + 1, kept + size.row / kColumns)};
   const auto two_registers = [&](int64_t c, uint32_t counted) {
     // First those of the first row.
     uint32_t counted_in[2], kept_in[2];
@@ -348,6 +363,7 @@ void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradien
 
 void backward(const AttentionHead& head, const AttentionHeadGradients& gradients, void* scratch) {
   const Sizes size(head.length, head.d);
+  const Factors factors(head);
   const BackwardMemory memory(size, scratch);
   pack_transposed(size.n, size.d, head.key, head.stride, memory.keys);
   pack_transposed(size.n, size.d, head.value, head.stride, memory.values);
@@ -356,8 +372,8 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
     const int64_t rows = std::min(kBackwardBlock, size.n - first);
     const uint16_t* query = head.query + first * head.stride;
     const uint16_t* d_out = gradients.d_context + first * gradients.d_context_stride;
-    for (int64_t row = 0; row < rows; row += kBackwardScores) {
-      const int64_t some = std::min(kBackwardScores, rows - row);
+    for (int64_t row = 0; row < rows; row += kScored) {
+      const int64_t some = std::min(kScored, rows - row);
       const auto scores_of = [&](const uint16_t* left, int64_t stride, const Pair* right,
                                  float* out) {
         product<float>(some, size.keys, size.d / 2,
@@ -366,12 +382,14 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
       };
       scores_of(query, head.stride, memory.keys, memory.scores);
       scores_of(d_out, gradients.d_context_stride, memory.values, memory.d_probabilities);
+      if (factors.drops) find_kept(head, size, first + row, some, memory.kept);
       for (int64_t i = 0; i < some; i += 2) {
         const int64_t pair = (row + i) / 2;
         softmax_backward_pair(
-            head, gradients, first + row + i, size, memory, memory.scores + i * size.row,
-            memory.d_probabilities + i * size.row, memory.probabilities + pair * kKeyGroup,
-            memory.d_scores + pair * kKeyGroup, memory.d_score_rows + (row + i) * size.row);
+            head, gradients, factors, first + row + i, size, memory.kept + i * size.row / kColumns,
+            memory.scores + i * size.row, memory.d_probabilities + i * size.row,
+            memory.probabilities + pair * kKeyGroup, memory.d_scores + pair * kKeyGroup,
+            memory.d_score_rows + (row + i) * size.row);
       }
     }
     product<uint16_t>(rows, size.d, size.key_pairs,
