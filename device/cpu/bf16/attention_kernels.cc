@@ -13,7 +13,7 @@ constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 // Queries whose probabilities are held at once, and of these whose scores are: multiples of a tile.
 constexpr int64_t kForwardBlock = 48;
 constexpr int64_t kBackwardBlock = 96;
-constexpr int64_t kScored = 12;
+constexpr int64_t kScored = 12, kBackwardScored = 6;
 
 // Keys whose weights lie together, where they are the rows of a left operand: tiles, and an odd
 // number of cache lines, which share no few sets of the cache.
@@ -92,7 +92,7 @@ struct BackwardMemory {
   Pair *probabilities, *d_scores;  // pairs of queries of a block
   uint16_t* d_score_rows;
   float *d_keys, *d_values;  // of the blocks so far
-  uint64_t* kept;            // [kScored, row / kColumns]
+  uint64_t* kept;            // [kBackwardScored, row / kColumns]
   int64_t bytes;
 
   BackwardMemory(const Sizes& size, void* memory) {
@@ -102,15 +102,15 @@ struct BackwardMemory {
     key_rows = pieces.take<Pair>(size.key_pairs * size.d);
     queries = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
     d_out = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
-    scores = pieces.take<float>(kScored * size.row);
-    d_probabilities = pieces.take<float>(kScored * size.row);
+    scores = pieces.take<float>(kBackwardScored * size.row);
+    d_probabilities = pieces.take<float>(kBackwardScored * size.row);
     probabilities = pieces.take<Pair>(size.weights);
     d_scores = pieces.take<Pair>(size.weights);
     d_score_rows = pieces.take<uint16_t>(kBackwardBlock * size.row);
     const bool one_block = size.n <= kBackwardBlock;
     d_keys = pieces.take<float>(one_block ? 0 : size.n * size.d);
     d_values = pieces.take<float>(one_block ? 0 : size.n * size.d);
-    kept = pieces.take<uint64_t>(kScored * size.row / kColumns);
+    kept = pieces.take<uint64_t>(kBackwardScored * size.row / kColumns);
     bytes = pieces.used();
   }
 };
@@ -166,11 +166,13 @@ void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int6
 struct Factors {
   float scores;  // raw ones
   float kept;    // what dropout keeps
+  float log2_kept;
   bool drops;
 
   explicit Factors(const AttentionHead& head)
       : scores(1.0f / __builtin_sqrtf(static_cast<float>(head.d))),
         kept(head.dropout.probability > 0.0f ? head.dropout.keep_scale() : 1.0f),
+        log2_kept(__builtin_log2f(kept)),
         drops(head.dropout.probability > 0.0f) {}
 };
 
@@ -279,7 +281,7 @@ RowConstants row_constants(const AttentionHead& head, const AttentionHeadGradien
                            const Factors& factors, int64_t query, const uint64_t* kept) {
   if (query >= head.length) return {_mm512_setzero_ps(), _mm512_setzero_ps(), nullptr, false};
   // Of probabilities times factors.kept, and of their gradients divided by it.
-  return {_mm512_set1_ps(__builtin_log2f(factors.kept) -
+  return {_mm512_set1_ps(factors.log2_kept -
                          kLog2E * head.log_sum_exp[query * head.log_sum_exp_stride]),
           _mm512_set1_ps(-gradients.delta[query] / factors.kept * factors.scores),
           factors.drops ? kept : nullptr, true};
@@ -372,8 +374,8 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
     const int64_t rows = std::min(kBackwardBlock, size.n - first);
     const uint16_t* query = head.query + first * head.stride;
     const uint16_t* d_out = gradients.d_context + first * gradients.d_context_stride;
-    for (int64_t row = 0; row < rows; row += kScored) {
-      const int64_t some = std::min(kScored, rows - row);
+    for (int64_t row = 0; row < rows; row += kBackwardScored) {
+      const int64_t some = std::min(kBackwardScored, rows - row);
       const auto scores_of = [&](const uint16_t* left, int64_t stride, const Pair* right,
                                  float* out) {
         product<float>(some, size.keys, size.d / 2,
