@@ -16,10 +16,12 @@ namespace {
 // in the lower half. They are read from rows of bf16 numbers as well.
 using Pair [[gnu::may_alias]] = uint32_t;
 
-constexpr int kWords = 16;    // f32 numbers, or pairs, in a register
-constexpr int kTileRows = 6;  // of a product in registers
-constexpr int kTileRegisters =
-    4;  // registers of a row: 24 sums, 4 of the right operand, 1 of the left
+constexpr int kWords = 16;  // f32 numbers, or pairs, in a register
+// Of a product in registers: 24 sums, 4 registers of the right operand, 1 of the left.
+constexpr int kTileRows = 6, kTileRegisters = 4;
+// Where the right operand has so few registers, a tile needs more rows for as many sums, since each
+// waits for the one before.
+constexpr int kTallTileRows = 12, kTallTileRegisters = 2;
 
 // The left operand [rows, pairs], six rows at a time: element (i, j) at
 // data[i / 6 * tile + i % 6 * row + j * pair].
@@ -64,13 +66,13 @@ template <int R, int V, typename Initial, typename T>
                             int64_t initial_row, T* out, int64_t out_row) {
   // Unrolled before the compiler decides what lies in memory: the sums would, at either end.
   __m512 sums[R][V];
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) sums[r][v] = _mm512_setzero_ps();
   }
   if (initial != nullptr) {
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sums[r][v] = get(initial + r * initial_row + v * kWords);
@@ -82,7 +84,7 @@ template <int R, int V, typename Initial, typename T>
     for (int v = 0; v < V; ++v) {
       columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + v * kWords));
     }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
     for (int r = 0; r < R; ++r) {
       const auto element =
           reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[r * a_row])));
@@ -92,7 +94,7 @@ template <int R, int V, typename Initial, typename T>
     a += a_pair;
     b += b_row;
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 12
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) put(out + r * out_row + v * kWords, sums[r][v]);
@@ -103,16 +105,23 @@ template <typename Initial, typename T>
 struct Tile {
   decltype(&tile<1, 1, Initial, T>) multiply;
 };
-// kTiles<Initial, T>[R - 1][V - 1] is tile<R, V, Initial, T>.
+// kTiles<Initial, T>[R - 1][V - 1] is tile<R, V, Initial, T>; tall ones have two registers at most.
 template <int R, typename Initial, typename T>
 constexpr std::array<Tile<Initial, T>, kTileRegisters> kTilesOfRows = {{{tile<R, 1, Initial, T>},
                                                                         {tile<R, 2, Initial, T>},
                                                                         {tile<R, 3, Initial, T>},
                                                                         {tile<R, 4, Initial, T>}}};
+template <int R, typename Initial, typename T>
+constexpr std::array<Tile<Initial, T>, kTileRegisters> kTallTilesOfRows = {
+    {{tile<R, 1, Initial, T>}, {tile<R, 2, Initial, T>}}};
 template <typename Initial, typename T>
-constexpr std::array<std::array<Tile<Initial, T>, kTileRegisters>, kTileRows> kTiles = {
-    kTilesOfRows<1, Initial, T>, kTilesOfRows<2, Initial, T>, kTilesOfRows<3, Initial, T>,
-    kTilesOfRows<4, Initial, T>, kTilesOfRows<5, Initial, T>, kTilesOfRows<6, Initial, T>};
+constexpr std::array<std::array<Tile<Initial, T>, kTileRegisters>, kTallTileRows> kTiles = {
+    kTilesOfRows<1, Initial, T>,      kTilesOfRows<2, Initial, T>,
+    kTilesOfRows<3, Initial, T>,      kTilesOfRows<4, Initial, T>,
+    kTilesOfRows<5, Initial, T>,      kTilesOfRows<6, Initial, T>,
+    kTallTilesOfRows<7, Initial, T>,  kTallTilesOfRows<8, Initial, T>,
+    kTallTilesOfRows<9, Initial, T>,  kTallTilesOfRows<10, Initial, T>,
+    kTallTilesOfRows<11, Initial, T>, kTallTilesOfRows<12, Initial, T>};
 
 // out[rows, columns] = left right, plus `initial` where that has data; columns a multiple of 16.
 template <typename Initial, typename T>
@@ -122,8 +131,10 @@ inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& le
   for (int64_t c = 0; c < columns; c += kGroup) {
     const auto registers =
         static_cast<size_t>(std::min<int64_t>((columns - c) / kWords, kTileRegisters));
-    for (int64_t i = 0; i < rows; i += kTileRows) {
-      const auto some = static_cast<size_t>(std::min<int64_t>(rows - i, kTileRows));
+    const bool tall = registers <= kTallTileRegisters && left.tile == kTileRows * left.row;
+    const int tile_rows = tall ? kTallTileRows : kTileRows;
+    for (int64_t i = 0; i < rows; i += tile_rows) {
+      const auto some = static_cast<size_t>(std::min<int64_t>(rows - i, tile_rows));
       kTiles<Initial, T>[some - 1][registers - 1].multiply(
           left.data + i / kTileRows * left.tile, left.row, left.pair,
           right.data + c / kGroup * right.group, right.row, pairs,
