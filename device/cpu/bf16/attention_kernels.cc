@@ -155,10 +155,10 @@ template <typename Work>
 // kept[i * size.row + c], a bit each: whether dropout keeps column c of query `first` + i.
 void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int64_t rows,
                uint64_t* kept) {
+  const DropoutKeys keys(head.dropout);
   for (int64_t i = 0; i < rows; ++i, kept += size.row / kColumns) {
-    for_each_kept(head.dropout, head.sample_id,
-                  head.head * 65536u + static_cast<uint32_t>(first + i), size.n,
-                  [&](int64_t c, uint64_t columns) { kept[c / kColumns] = columns; });
+    for_each_kept(keys, head.sample_id, head.head * 65536u + static_cast<uint32_t>(first + i),
+                  size.n, [&](int64_t c, uint64_t columns) { kept[c / kColumns] = columns; });
   }
 }
 

@@ -13,84 +13,107 @@ namespace {
 
 #ifdef __AVX512BW__
 
-// Columns whose bits for_each_kept() finds together.
+// What all random numbers of a dropout start from.
+struct DropoutKeys {
+  uint64_t rounds[kDropoutRounds][2];
+  __m512i threshold;
+
+  explicit DropoutKeys(const Dropout& dropout)
+      : threshold(_mm512_set1_epi16(static_cast<int16_t>(dropout.threshold()))) {
+    const uint64_t key = dropout.key();
+    auto key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
+    for (auto& keys : rounds) {
+      keys[0] = key0;
+      keys[1] = key1;
+      key0 += 0x9E3779B9u;
+      key1 += 0xBB67AE85u;
+    }
+  }
+};
+
+// Columns whose bits are found together.
 constexpr int64_t kKeptTogether = 64;
 
-// Of kGroups times 64 columns from `base` on: take(c, kept) for every 64 of them, a bit each. Eight
-// counters abreast, each 32-bit word in a 64-bit lane: the widening product ignores the upper
-// halves, so they need never be cleared, and a round is six instructions, which wait for each
-// other: hence several groups at a time.
+// Eight counters abreast, each 32-bit word in a 64-bit lane: the widening product ignores the upper
+// halves, so they need never be cleared, and a round is six instructions.
+class KeptColumns {
+ public:
+  [[gnu::always_inline]] KeptColumns() = default;
+  // Of kKeptTogether columns from `base` on.
+  [[gnu::always_inline]] KeptColumns(uint64_t sample_id, uint32_t row, int64_t base)
+      : c0_(_mm512_add_epi64(_mm512_set1_epi64(base / 8),
+                             _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0))),
+        c1_(_mm512_set1_epi64(row)),
+        c2_(_mm512_set1_epi64(static_cast<uint32_t>(sample_id))),
+        c3_(_mm512_set1_epi64(static_cast<int64_t>(sample_id >> 32))) {}
+
+  // Rounds 0 to kDropoutRounds - 1 in turn.
+  [[gnu::always_inline]] void run_round(const DropoutKeys& keys, int round) {
+    constexpr int kXor = 0x96;  // of all three
+    const auto key = [&](int word) {
+      return _mm512_set1_epi64(static_cast<int64_t>(keys.rounds[round][word]));
+    };
+    const __m512i product0 = _mm512_mul_epu32(c0_, _mm512_set1_epi64(0xD2511F53));
+    const __m512i product1 = _mm512_mul_epu32(c2_, _mm512_set1_epi64(0xCD9E8D57));
+    c0_ = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), c1_, key(0), kXor);
+    c2_ = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), c3_, key(1), kXor);
+    c1_ = product1;
+    c3_ = product0;
+  }
+
+  // After all rounds: a bit each.
+  [[gnu::always_inline]] uint64_t bits(const DropoutKeys& keys) const {
+    // Each counter's eight 16-bit numbers side by side, counters 0, 2, 4, 6 and 1, 3, 5, 7, then in
+    // order.
+    const __m512i low_half = _mm512_set1_epi64(0xffffffff);
+    const __m512i words01 =
+        _mm512_or_si512(_mm512_and_si512(c0_, low_half), _mm512_slli_epi64(c1_, 32));
+    const __m512i words23 =
+        _mm512_or_si512(_mm512_and_si512(c2_, low_half), _mm512_slli_epi64(c3_, 32));
+    const __m512i even = _mm512_unpacklo_epi64(words01, words23);
+    const __m512i odd = _mm512_unpackhi_epi64(words01, words23);
+    const auto kept = [&](__m512i order) {
+      return _mm512_cmpge_epu16_mask(_mm512_permutex2var_epi64(even, order, odd), keys.threshold);
+    };
+    return _mm512_kunpackd(kept(_mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4)),
+                           kept(_mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0)));
+  }
+
+ private:
+  __m512i c0_, c1_, c2_, c3_;
+};
+
+// take(c, kept) for every 64 columns from `base` on, kGroups times, step by step, since rounds wait
+// for each other.
 template <int kGroups, typename Take>
-[[gnu::always_inline]] inline void find_kept_of_groups(
-    const uint64_t (&round_keys)[kDropoutRounds][2], __m512i threshold, uint64_t sample_id,
-    uint32_t row, int64_t base, const Take& take) {
-  constexpr int kXor = 0x96;  // of all three
-  const __m512i multiplier0 = _mm512_set1_epi64(0xD2511F53),
-                multiplier1 = _mm512_set1_epi64(0xCD9E8D57);
-  __m512i c0[kGroups], c1[kGroups], c2[kGroups], c3[kGroups];
+[[gnu::always_inline]] inline void find_kept_of_groups(const DropoutKeys& keys, uint64_t sample_id,
+                                                       uint32_t row, int64_t base,
+                                                       const Take& take) {
+  KeptColumns groups[kGroups];
 #pragma GCC unroll 4
-  for (int group = 0; group < kGroups; ++group) {
-    c0[group] = _mm512_add_epi64(_mm512_set1_epi64(base / 8 + group * 8),
-                                 _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
-    c1[group] = _mm512_set1_epi64(row);
-    c2[group] = _mm512_set1_epi64(static_cast<uint32_t>(sample_id));
-    c3[group] = _mm512_set1_epi64(static_cast<int64_t>(sample_id >> 32));
+  for (int i = 0; i < kGroups; ++i) {
+    groups[i] = KeptColumns(sample_id, row, base + i * kKeptTogether);
   }
 #pragma GCC unroll 10
   for (int round = 0; round < kDropoutRounds; ++round) {
-    const __m512i key0 = _mm512_set1_epi64(static_cast<int64_t>(round_keys[round][0]));
-    const __m512i key1 = _mm512_set1_epi64(static_cast<int64_t>(round_keys[round][1]));
 #pragma GCC unroll 4
-    for (int group = 0; group < kGroups; ++group) {
-      const __m512i product0 = _mm512_mul_epu32(c0[group], multiplier0);
-      const __m512i product1 = _mm512_mul_epu32(c2[group], multiplier1);
-      c0[group] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), c1[group], key0, kXor);
-      c2[group] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), c3[group], key1, kXor);
-      c1[group] = product1;
-      c3[group] = product0;
-    }
+    for (KeptColumns& group : groups) group.run_round(keys, round);
   }
-  // Each counter's eight 16-bit numbers side by side, counters 0, 2, 4, 6 and 1, 3, 5, 7, then in
-  // order.
-  const __m512i low_half = _mm512_set1_epi64(0xffffffff);
-  const __m512i first_four = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
-  const __m512i last_four = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
 #pragma GCC unroll 4
-  for (int group = 0; group < kGroups; ++group) {
-    const __m512i words01 =
-        _mm512_or_si512(_mm512_and_si512(c0[group], low_half), _mm512_slli_epi64(c1[group], 32));
-    const __m512i words23 =
-        _mm512_or_si512(_mm512_and_si512(c2[group], low_half), _mm512_slli_epi64(c3[group], 32));
-    const __m512i even = _mm512_unpacklo_epi64(words01, words23);
-    const __m512i odd = _mm512_unpackhi_epi64(words01, words23);
-    take(base + group * kKeptTogether,
-         _mm512_kunpackd(
-             _mm512_cmpge_epu16_mask(_mm512_permutex2var_epi64(even, last_four, odd), threshold),
-             _mm512_cmpge_epu16_mask(_mm512_permutex2var_epi64(even, first_four, odd), threshold)));
-  }
+  for (int i = 0; i < kGroups; ++i) take(base + i * kKeptTogether, groups[i].bits(keys));
 }
 
 // Calls take(c, kept) for every 64 columns from c on, a bit each, up to the next multiple of
 // kKeptTogether.
 template <typename Take>
-inline void for_each_kept(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
-                          const Take& take) {
-  uint64_t round_keys[kDropoutRounds][2];
-  const uint64_t key = dropout.key();
-  auto key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
-  for (auto& keys : round_keys) {
-    keys[0] = key0;
-    keys[1] = key1;
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
-  }
-  const __m512i threshold = _mm512_set1_epi16(static_cast<int16_t>(dropout.threshold()));
+inline void for_each_kept(const DropoutKeys& keys, uint64_t sample_id, uint32_t row,
+                          int64_t columns, const Take& take) {
   int64_t base = 0;
-  for (; base + 256 <= columns; base += 256) {
-    find_kept_of_groups<4>(round_keys, threshold, sample_id, row, base, take);
+  for (; base + 4 * kKeptTogether <= columns; base += 4 * kKeptTogether) {
+    find_kept_of_groups<4>(keys, sample_id, row, base, take);
   }
-  for (; base < columns; base += 64) {
-    find_kept_of_groups<1>(round_keys, threshold, sample_id, row, base, take);
+  for (; base < columns; base += kKeptTogether) {
+    find_kept_of_groups<1>(keys, sample_id, row, base, take);
   }
 }
 
@@ -98,7 +121,7 @@ inline void for_each_kept(const Dropout& dropout, uint64_t sample_id, uint32_t r
 inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
                         float* __restrict factors) {
   const __m512 keep = _mm512_set1_ps(dropout.keep_scale());
-  for_each_kept(dropout, sample_id, row, columns, [&](int64_t c, uint64_t kept) {
+  for_each_kept(DropoutKeys(dropout), sample_id, row, columns, [&](int64_t c, uint64_t kept) {
     for (int i = 0; i < kKeptTogether; i += 16) {
       _mm512_storeu_ps(factors + c + i,
                        _mm512_maskz_mov_ps(static_cast<__mmask16>(kept >> i), keep));
