@@ -13,7 +13,7 @@ constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 // Queries whose probabilities are held at once, and of these whose scores are: multiples of a tile.
 constexpr int64_t kForwardBlock = 48;
 constexpr int64_t kBackwardBlock = 96;
-constexpr int64_t kScored = 12, kBackwardScored = 6;
+constexpr int64_t kScored = 12;
 
 // Keys whose weights lie together, where they are the rows of a left operand: tiles, and an odd
 // number of cache lines, which share no few sets of the cache.
@@ -92,7 +92,7 @@ struct BackwardMemory {
   Pair *probabilities, *d_scores;  // pairs of queries of a block
   uint16_t* d_score_rows;
   float *d_keys, *d_values;  // of the blocks so far
-  uint64_t* kept;            // [kBackwardScored, row / kColumns]
+  uint64_t* kept;            // [kScored, row / kColumns]
   int64_t bytes;
 
   BackwardMemory(const Sizes& size, void* memory) {
@@ -102,15 +102,15 @@ struct BackwardMemory {
     key_rows = pieces.take<Pair>(size.key_pairs * size.d);
     queries = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
     d_out = pieces.take<Pair>(kBackwardBlock / 2 * size.d);
-    scores = pieces.take<float>(kBackwardScored * size.row);
-    d_probabilities = pieces.take<float>(kBackwardScored * size.row);
+    scores = pieces.take<float>(kScored * size.row);
+    d_probabilities = pieces.take<float>(kScored * size.row);
     probabilities = pieces.take<Pair>(size.weights);
     d_scores = pieces.take<Pair>(size.weights);
     d_score_rows = pieces.take<uint16_t>(kBackwardBlock * size.row);
     const bool one_block = size.n <= kBackwardBlock;
     d_keys = pieces.take<float>(one_block ? 0 : size.n * size.d);
     d_values = pieces.take<float>(one_block ? 0 : size.n * size.d);
-    kept = pieces.take<uint64_t>(kBackwardScored * size.row / kColumns);
+    kept = pieces.take<uint64_t>(kScored * size.row / kColumns);
     bytes = pieces.used();
   }
 };
@@ -152,13 +152,73 @@ template <typename Work>
   return static_cast<__mmask16>(bits >> (i * kWords));
 }
 
+uint32_t dropout_row_of(const AttentionHead& head, int64_t query) {
+  return head.head * 65536u + static_cast<uint32_t>(query);
+}
+
 // kept[i * size.row + c], a bit each: whether dropout keeps column c of query `first` + i.
 void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int64_t rows,
                uint64_t* kept) {
   const DropoutKeys keys(head.dropout);
   for (int64_t i = 0; i < rows; ++i, kept += size.row / kColumns) {
-    for_each_kept(keys, head.sample_id, head.head * 65536u + static_cast<uint32_t>(first + i),
-                  size.n, [&](int64_t c, uint64_t columns) { kept[c / kColumns] = columns; });
+    for_each_kept(keys, head.sample_id, dropout_row_of(head, first + i), size.n,
+                  [&](int64_t c, uint64_t columns) { kept[c / kColumns] = columns; });
+  }
+}
+
+// Scores of kMaskedRows queries from `query` on and kColumns keys, kPairs of numbers each, and
+// kept[i * kept_row]: which of those keys dropout keeps of query i, a bit each. Random numbers are
+// integers, which wait for no product: they are found a step at a time between the products, which
+// leave registers for them, as a tile of more rows would not.
+constexpr int kMaskedRows = 4;
+template <int kPairs>
+[[gnu::noinline]] void masked_scores(const Pair* query, int64_t query_row, const Pair* keys,
+                                     float* scores, int64_t scores_row, const DropoutKeys& dropout,
+                                     uint64_t sample_id, uint32_t row, int64_t column,
+                                     uint64_t* kept, int64_t kept_row) {
+  constexpr int kSteps = kDropoutRounds + 1, kAllSteps = kMaskedRows * kSteps;
+  __m512 sums[kMaskedRows][kTileRegisters];
+#pragma GCC unroll 4
+  for (auto& sums_of_row : sums) {
+#pragma GCC unroll 4
+    for (__m512& sum : sums_of_row) sum = _mm512_setzero_ps();
+  }
+  const auto multiply = [&](int j) __attribute__((always_inline)) {
+    __m512bh columns[kTileRegisters];
+#pragma GCC unroll 4
+    for (int v = 0; v < kTileRegisters; ++v) {
+      columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(keys + j * kGroup + v * kWords));
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kMaskedRows; ++r) {
+      const auto element =
+          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(query[r * query_row + j])));
+#pragma GCC unroll 4
+      for (int v = 0; v < kTileRegisters; ++v) {
+        sums[r][v] = _mm512_dpbf16_ps(sums[r][v], element, columns[v]);
+      }
+    }
+  };
+  KeptColumns random;
+  const auto step = [&]<int kStep>(std::integral_constant<int, kStep>)
+      __attribute__((always_inline)) {
+    constexpr int r = kStep / kSteps, round = kStep % kSteps;
+    if constexpr (round == 0) random = KeptColumns(sample_id, row + r, column);
+    if constexpr (kStep * kPairs % kAllSteps < kPairs) multiply(kStep * kPairs / kAllSteps);
+    if constexpr (round < kDropoutRounds) {
+      random.run_round(dropout, round);
+    } else {
+      kept[r * kept_row] = random.bits(dropout);
+    }
+  };
+  [&]<int... kStep>(std::integer_sequence<int, kStep...>) __attribute__((always_inline)) {
+    (step(std::integral_constant<int, kStep>()), ...);
+  }
+  (std::make_integer_sequence<int, kAllSteps>());
+#pragma GCC unroll 4
+  for (int r = 0; r < kMaskedRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kTileRegisters; ++v) put(scores + r * scores_row + v * kWords, sums[r][v]);
   }
 }
 
@@ -175,6 +235,32 @@ struct Factors {
         log2_kept(__builtin_log2f(kept)),
         drops(head.dropout.probability > 0.0f) {}
 };
+
+// Of `rows` queries from `first` on: scores [rows, size.row] and, where there is dropout, `kept` as
+// of find_kept().
+void find_scores(const AttentionHead& head, const Sizes& size, const Factors& factors,
+                 int64_t first, int64_t rows, const Pair* keys, float* scores, uint64_t* kept) {
+  const int64_t kept_row = size.row / kColumns;
+  const auto queries = [&](int64_t row) {
+    return reinterpret_cast<const Pair*>(head.query + (first + row) * head.stride);
+  };
+  const auto masked = size.d == 64 ? masked_scores<32> : size.d == 32 ? masked_scores<16> : nullptr;
+  const int64_t row = factors.drops && masked != nullptr ? rows / kMaskedRows * kMaskedRows : 0;
+  if (row > 0) {
+    const DropoutKeys dropout(head.dropout);
+    for (int64_t c = 0; c < size.n; c += kColumns) {
+      for (int64_t i = 0; i < row; i += kMaskedRows) {
+        masked(queries(i), head.stride / 2, keys + c / kGroup * (size.d / 2 * kGroup),
+               scores + i * size.row + c, size.row, dropout, head.sample_id,
+               dropout_row_of(head, first + i), c, kept + i * kept_row + c / kColumns, kept_row);
+      }
+    }
+  }
+  if (row == rows) return;
+  if (factors.drops) find_kept(head, size, first + row, rows - row, kept + row * kept_row);
+  product<float>(rows - row, size.keys, size.d / 2, {queries(row), head.stride / 2, 1},
+                 size.transposed(keys), {scores + row * size.row, size.row});
+}
 
 constexpr int kRegisters = kColumns / kWords;
 
@@ -240,14 +326,11 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
     float highest[kForwardBlock], sums[kForwardBlock];
     for (int64_t row = 0; row < rows; row += kScored) {
       const int64_t scored = std::min(kScored, rows - row);
-      product<float>(scored, size.keys, size.d / 2,
-                     {reinterpret_cast<const Pair*>(head.query + (first + row) * head.stride),
-                      head.stride / 2, 1},
-                     size.transposed(memory.keys), {memory.scores, size.row});
+      find_scores(head, size, factors, first + row, scored, memory.keys, memory.scores,
+                  memory.kept);
       for (int64_t i = 0; i < scored; ++i) {
         highest[row + i] = highest_score(memory.scores + i * size.row, size.n);
       }
-      if (factors.drops) find_kept(head, size, first + row, scored, memory.kept);
       for (int64_t i = 0; i < scored; ++i) {
         sums[row + i] =
             softmax_row(size.n, factors.scores, highest[row + i], memory.scores + i * size.row,
@@ -374,17 +457,13 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
     const int64_t rows = std::min(kBackwardBlock, size.n - first);
     const uint16_t* query = head.query + first * head.stride;
     const uint16_t* d_out = gradients.d_context + first * gradients.d_context_stride;
-    for (int64_t row = 0; row < rows; row += kBackwardScored) {
-      const int64_t some = std::min(kBackwardScored, rows - row);
-      const auto scores_of = [&](const uint16_t* left, int64_t stride, const Pair* right,
-                                 float* out) {
-        product<float>(some, size.keys, size.d / 2,
-                       {reinterpret_cast<const Pair*>(left + row * stride), stride / 2, 1},
-                       size.transposed(right), {out, size.row});
-      };
-      scores_of(query, head.stride, memory.keys, memory.scores);
-      scores_of(d_out, gradients.d_context_stride, memory.values, memory.d_probabilities);
-      if (factors.drops) find_kept(head, size, first + row, some, memory.kept);
+    for (int64_t row = 0; row < rows; row += kScored) {
+      const int64_t some = std::min(kScored, rows - row);
+      find_scores(head, size, factors, first + row, some, memory.keys, memory.scores, memory.kept);
+      product<float>(some, size.keys, size.d / 2,
+                     {reinterpret_cast<const Pair*>(d_out + row * gradients.d_context_stride),
+                      gradients.d_context_stride / 2, 1},
+                     size.transposed(memory.values), {memory.d_probabilities, size.row});
       for (int64_t i = 0; i < some; i += 2) {
         const int64_t pair = (row + i) / 2;
         softmax_backward_pair(

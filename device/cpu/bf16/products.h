@@ -131,13 +131,15 @@ inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& le
   for (int64_t c = 0; c < columns; c += kGroup) {
     const auto registers =
         static_cast<size_t>(std::min<int64_t>((columns - c) / kWords, kTileRegisters));
-    const bool tall = registers <= kTallTileRegisters && left.tile == kTileRows * left.row;
-    const int tile_rows = tall ? kTallTileRows : kTileRows;
-    for (int64_t i = 0; i < rows; i += tile_rows) {
-      const auto some = static_cast<size_t>(std::min<int64_t>(rows - i, tile_rows));
-      kTiles<Initial, T>[some - 1][registers - 1].multiply(
-          left.data + i / kTileRows * left.tile, left.row, left.pair,
-          right.data + c / kGroup * right.group, right.row, pairs,
+    const bool in_place = left.tile == kTileRows * left.row;
+    const int64_t most = in_place && registers <= kTallTileRegisters ? kTallTileRows : kTileRows;
+    int64_t tiles = (rows + most - 1) / most;
+    for (int64_t i = 0, some; i < rows; i += some, --tiles) {
+      // Tiles of like height where they may be: low ones wait for their sums.
+      some = in_place ? (rows - i + tiles - 1) / tiles : std::min(rows - i, most);
+      kTiles<Initial, T>[static_cast<size_t>(some - 1)][registers - 1].multiply(
+          in_place ? left.data + i * left.row : left.data + i / kTileRows * left.tile, left.row,
+          left.pair, right.data + c / kGroup * right.group, right.row, pairs,
           initial.data == nullptr ? nullptr : initial.data + i * initial.row + c, initial.row,
           out.data + i * out.row + c, out.row);
     }
