@@ -127,6 +127,12 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                   .ldc = in,
                   .accumulate = op.accumulate,
                   .input_dtype = dtype_of<T>()};
+  const T* dy = operand<T>(context, op.dy, 6);
+  const T* x = operand<T>(context, op.x, 7);
+  call.a = dy;
+  call.b = x;
+  call.k = rows;
+  if (bf16_gemm_takes(call)) return bf16_gemm(call, context.threads, {}, op.d_bias.as<float>());
   const auto block = [&](const T* dy_rows, const T* x_rows, int64_t count) {
     call.k = count;
     call.a = dy_rows;
@@ -135,10 +141,7 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
     call.accumulate = true;
   };
   if (rows == 0 && !op.accumulate) std::memset(op.d_weight.data, 0, op.d_weight.bytes());
-  const T* dy = operand<T>(context, op.dy, 6);
-  const T* x = operand<T>(context, op.x, 7);
-  call.k = rows;
-  if (!kCompiledMatmul<T> || bf16_gemm_takes(call)) {
+  if (!kCompiledMatmul<T>) {
     if (rows > 0) block(dy, x, rows);
   } else {
     for_each_row_block(

@@ -35,9 +35,10 @@ struct Rows {
   int64_t first, last;
 };
 
-// a's transpose, packed, of these rows; null where a is read in place.
-const uint32_t* pack_left(const MatmulCall& call, const Slice& slice, const Rows& rows,
-                          int threads) {
+// a's transpose, packed, of these rows, which are columns of a, whose sums it adds up, too. Null
+// where a is read in place.
+const uint32_t* pack_left(const MatmulCall& call, const Slice& slice, const Rows& rows, int threads,
+                          float* column_sums) {
   if (!call.transpose_a) return nullptr;
   static PerThread<Scratch> scratch;
   const int64_t groups = parts_of(rows.last - rows.first, kPackedRows);
@@ -46,8 +47,12 @@ const uint32_t* pack_left(const MatmulCall& call, const Slice& slice, const Rows
   parallel_ranges(threads, groups, [&](int64_t begin, int64_t end, int) {
     const int64_t first = rows.first + begin * kPackedRows;
     const int64_t last = std::min(rows.first + end * kPackedRows, rows.last);
+    float* sums = column_sums == nullptr ? nullptr : column_sums + first;
+    if (sums != nullptr && slice.first == 0 && !call.accumulate) {
+      std::fill_n(sums, last - first, 0.0f);
+    }
     pack_left_operand(slice.count, last - first, bf16_at(call.a, slice.first * call.lda + first),
-                      call.lda, packed + begin * group);
+                      call.lda, packed + begin * group, sums);
   });
   return packed;
 }
@@ -125,7 +130,7 @@ bool bf16_gemm_takes(const MatmulCall& call) {
          pairs_in_place && !(call.bias != nullptr && call.accumulate);
 }
 
-void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after) {
+void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after, float* column_sums) {
   if (call.m == 0 || call.n == 0) return;
   if (call.k > kMostSummed && call.output_dtype != DType::kF32) {
     return widened(call, threads, after);
@@ -140,7 +145,7 @@ void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after) {
     const Slice slice{first, std::min(kMostSummed, call.k - first)};
     for (int64_t row = 0; row < call.m; row += block) {
       const Rows rows{row, std::min(row + block, call.m)};
-      const uint32_t* left = pack_left(call, slice, rows, threads);
+      const uint32_t* left = pack_left(call, slice, rows, threads, column_sums);
       const int64_t pieces = parts_of(rows.last - rows.first, piece);
       parallel_tasks(threads, panels * pieces, [&](int64_t task) {
         const int64_t before = task % pieces * piece, begin = rows.first + before;

@@ -18,7 +18,9 @@ using AfterPart = std::function<void(int64_t, int64_t, int64_t, int64_t)>;
 
 // As matmul(). The order in which an element is summed depends on k alone. b is packed in panels of
 // 64 columns; a is packed where it is transposed, else read in place. At most 4096 terms are summed
-// in registers before they go to memory.
-void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after = {});
+// in registers before they go to memory. column_sums [m], f32, where a is transposed and c is f32:
+// those of a, added to or written as c is, since packing reads all of a.
+void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after = {},
+               float* column_sums = nullptr);
 
 }  // namespace strata::device::cpu

@@ -23,6 +23,15 @@ __m512i pairs_of_rows(const uint16_t* row, int64_t stride, bool has_next, __mmas
                   masked_sixteen(has_next ? mask : __mmask16{0}, row + stride));
 }
 
+// sums[16] += both numbers of sixteen pairs, where not masked out.
+void add_pairs(__m512i pairs, __mmask16 mask, float* sums) {
+  const __m512i ones = _mm512_set1_epi32(0x3f803f80);
+  _mm512_mask_storeu_ps(
+      sums, mask,
+      _mm512_dpbf16_ps(_mm512_maskz_loadu_ps(mask, sums), reinterpret_cast<__m512bh>(pairs),
+                       reinterpret_cast<__m512bh>(ones)));
+}
+
 // A panel's two cache lines.
 void prefetch_row(const uint16_t* row) {
   _mm_prefetch(reinterpret_cast<const char*>(row), _MM_HINT_T0);
@@ -83,7 +92,8 @@ void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b
   }
 }
 
-void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, uint32_t* to) {
+void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, uint32_t* to,
+                       float* sums) {
   // Rows of k that are packed together, and columns of a: whole cache lines, each read once,
   // however many rows lie in the same places of a cache.
   constexpr int64_t kPairs = 8, kColumns = 16 * kPackedRows;
@@ -98,8 +108,10 @@ void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, 
         const int64_t l = first + 2 * j;
         const uint16_t* row = a + l * stride + i;
         for (int64_t c = 0; c < columns; c += kWords) {
-          _mm512_storeu_si512(block[j] + c,
-                              pairs_of_rows(row + c, stride, l + 1 < k, first_of_16(columns - c)));
+          const __mmask16 mask = first_of_16(columns - c);
+          const __m512i numbers = pairs_of_rows(row + c, stride, l + 1 < k, mask);
+          _mm512_storeu_si512(block[j] + c, numbers);
+          if (sums != nullptr) add_pairs(numbers, mask, sums + i + c);
         }
       }
       for (int64_t c = 0; c < columns; c += kPackedRows) {

@@ -16,8 +16,9 @@ void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b
                         uint32_t* to);
 
 // Groups of six rows, each to[(k + 1) / 2, 6] = pairs of a's transpose, for a [k, m] whose rows are
-// `stride` apart. `to` has memory for whole groups.
-void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, uint32_t* to);
+// `stride` apart. `to` has memory for whole groups. sums[m] += a's column sums; null: none.
+void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, uint32_t* to,
+                       float* sums);
 
 // Floats or bf16 numbers, rows `row` apart; 0: one row for all. Both null: zeros.
 struct PanelValues {

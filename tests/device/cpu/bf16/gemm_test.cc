@@ -93,14 +93,28 @@ class Bf16Gemm : public testing::Test {
     // Every element is told of once.
     std::vector<int> told(static_cast<size_t>(test.m * test.n));
     std::mutex mutex;
-    bf16_gemm(call, test.threads, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    const auto tell = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
       const std::lock_guard lock(mutex);
       for (int64_t i = row; i < row + rows; ++i) {
         for (int64_t j = column; j < column + columns; ++j) {
           ++told[static_cast<size_t>(i * test.n + j)];
         }
       }
-    });
+    };
+    const bool sums_columns = test.transpose_a && test.f32;
+    std::vector<float> column_sums(static_cast<size_t>(test.m) + 1, 0.5f);
+    bf16_gemm(call, test.threads, tell, sums_columns ? column_sums.data() : nullptr);
+    for (int64_t i = 0; sums_columns && i < test.m; ++i) {
+      double wanted = test.accumulate ? 0.5 : 0, size = wanted;
+      for (int64_t l = 0; l < test.k; ++l) {
+        wanted += a.value(l, i);
+        size += std::abs(a.value(l, i));
+      }
+      EXPECT_NEAR(column_sums[static_cast<size_t>(i)], wanted,
+                  size * 6e-8 * std::sqrt(double(test.k) + 9))
+          << "column " << i;
+    }
+    EXPECT_EQ(column_sums.back(), 0.5f);
     double most = 0;
     for (int64_t i = 0; i < test.m; ++i) {
       for (int64_t j = 0; j < after.stride; ++j) {
