@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/conformance/backends.h"
 #include "tests/conformance/bench.h"
@@ -133,6 +134,34 @@ TEST_P(Linear, ActivationBackward) {
           op.dy = in_place ? ConstTensor(op.dx) : bench.compute(dy);
           bench.backend().activation_backward(Stream::kCompute, op);
         });
+      }
+    }
+  }
+}
+
+// Far out an activation is 0 or the identity; a NaN is no number there, either.
+TEST_P(Linear, ActivationBackwardOfTheLargestNumbersAndOfNaN) {
+  HostMatrix pre{1, 67, {}}, dy{1, 67, std::vector<double>(67, 1.0)};
+  const std::vector<double> some = {
+      20, -20, 300, -300, 30000, -30000, std::numeric_limits<double>::quiet_NaN()};
+  for (size_t i = 0; i < 67; ++i) pre.values.push_back(some[i % some.size()]);
+  for (const Activation activation : kActivations) {
+    if (activation == Activation::kNone) continue;
+    SCOPED_TRACE(fmt::format("activation {}", static_cast<int>(activation)));
+    const auto outputs = run_on(backend(), [&](Bench& bench) {
+      ActivationBackward op;
+      op.activation = activation;
+      op.pre_activation = bench.compute(pre);
+      op.dx = bench.compute_output("dx", 1, 67);
+      op.dy = bench.compute(dy);
+      bench.backend().activation_backward(Stream::kCompute, op);
+    });
+    for (size_t i = 0; i < 67; ++i) {
+      const double x = pre.values[i], got = outputs[0].matrix.values[i];
+      if (std::isnan(x)) {
+        EXPECT_TRUE(std::isnan(got)) << got;
+      } else {
+        EXPECT_NEAR(got, activation != Activation::kTanh && x > 0 ? 1 : 0, 1e-6) << x;
       }
     }
   }

@@ -34,11 +34,9 @@ inline float rounded(float x) {
 #endif
 }
 
-// exp to about 1e-7 relative: a whole power of two, and a polynomial of what is left. Inputs below
-// -87 give 1e-38 (as good as 0 in a softmax), above 88 the largest power.
-inline float fast_exp(float x) {
-  x = x < -87.0f ? -87.0f : x;
-  x = x > 88.0f ? 88.0f : x;
+// exp to about 1e-7 relative, where the result is no denormal: a whole power of two, and a
+// polynomial of what is left.
+inline float exp_in_range(float x) {
   const float whole = rounded(x * 1.44269504088896341f);
   // ln 2 in two parts, of which the first times a whole power is exact.
   float r = x - whole * 0.693359375f;
@@ -52,17 +50,32 @@ inline float fast_exp(float x) {
   return std::bit_cast<float>(std::bit_cast<int32_t>(p) + (static_cast<int32_t>(whole) << 23));
 }
 
+// Inputs below -87 give 1e-38 (as good as 0 in a softmax), above 88 the largest power.
+inline float fast_exp(float x) {
+  x = x < -87.0f ? -87.0f : x;
+  x = x > 88.0f ? 88.0f : x;
+  return exp_in_range(x);
+}
+
+// The same where x is not above 0 (but by rounding), with one integer minimum: the lower a negative
+// number, the greater its bits. A NaN may be lost.
+inline float fast_exp_of_negative(float x) {
+  constexpr auto kLeast = std::bit_cast<uint32_t>(-87.0f);
+  const auto bits = std::bit_cast<uint32_t>(x);
+  return exp_in_range(std::bit_cast<float>(bits < kLeast ? bits : kLeast));
+}
+
 inline float fast_tanh(float x) { return 1.0f - 2.0f / (fast_exp(2.0f * x) + 1.0f); }
 
 // The standard normal distribution function and density. Abramowitz & Stegun 7.1.26, error
-// below 1.5e-7.
+// below 1.5e-7. A NaN may be lost.
 struct Normal {
   float cumulative;
   float density;
 };
 inline Normal normal(float x) {
   const float magnitude = x < 0.0f ? -x : x;
-  const float gauss = fast_exp(-0.5f * x * x);
+  const float gauss = fast_exp_of_negative(-0.5f * x * x);
   const float t = 1.0f / (1.0f + 0.3275911f * 0.707106781186547524f * magnitude);
   float p = 1.061405429f;
   p = p * t - 1.453152027f;
