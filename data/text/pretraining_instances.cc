@@ -1,6 +1,7 @@
 #include "data/text/pretraining_instances.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -30,7 +31,7 @@ struct Segment {
 enum Stream : uint64_t { kDocumentStream = 1, kShuffleStream = 2 };
 
 // Moves `count` random ones of `candidates` to the front, rising.
-void choose(std::vector<int32_t>& candidates, size_t count, Random& random) {
+void choose(std::span<uint16_t> candidates, size_t count, Random& random) {
   for (size_t i = 0; i < count; ++i) {
     std::swap(candidates[i], candidates[i + random.below(candidates.size() - i)]);
   }
@@ -38,17 +39,38 @@ void choose(std::vector<int32_t>& candidates, size_t count, Random& random) {
 }
 
 // The same, in random order.
-void choose(std::vector<int32_t>& candidates, size_t, PythonRandom& random) {
-  shuffle(candidates, random);
+void choose(std::span<uint16_t> candidates, size_t, PythonRandom& random) {
+  random.shuffle(candidates);
 }
 
-// Makes the instances of one document at a time; holds what every document needs.
+// Instances whose tokens still stand in the corpus, so that no token is copied before its place is
+// known. Has N drafts and M masked positions.
+struct Drafts {
+  struct Draft {
+    Segment first, second;
+    bool is_random = false;
+    size_t masked_end = 0;  // in the arrays below
+  };
+  std::vector<Draft> all;                  // [N]
+  std::vector<uint16_t> masked_positions;  // [M] inside the sample, rising
+  std::vector<int32_t> replacements;       // [M] the tokens to stand there
+
+  size_t masked_begin(size_t draft) const { return draft == 0 ? 0 : all[draft - 1].masked_end; }
+};
+
+// Drafts the instances of one document at a time; holds what every document needs.
 template <typename Generator>
 class DocumentCutter {
  public:
   DocumentCutter(const Corpus& corpus, const Recipe& recipe, const Vocabulary& vocabulary,
-                 Instances& out)
-      : corpus_(corpus), recipe_(recipe), vocabulary_(vocabulary), out_(out) {}
+                 Drafts& out)
+      : corpus_(corpus),
+        recipe_(recipe),
+        vocabulary_(vocabulary),
+        out_(out),
+        candidates_(static_cast<size_t>(recipe.max_length)),
+        replacements_(candidates_.size()),
+        is_masked_(candidates_.size() / kWordBits + 1) {}
 
   // Fills chunks of sentences up to a target length and cuts each chunk in two. Sentences given up
   // for a random second half start the next chunk.
@@ -66,6 +88,8 @@ class DocumentCutter {
   }
 
  private:
+  static constexpr size_t kWordBits = 64;
+
   // Returns the sentence after the last one used.
   size_t cut_chunk(size_t document, size_t begin, size_t end, int64_t target, Generator& random) {
     size_t middle = begin + 1;
@@ -79,7 +103,8 @@ class DocumentCutter {
     Segment second = is_random ? random_segment(document, wanted, random)
                                : Segment{first.document, tokens_of(middle, end)};
     truncate(first, second, random);
-    emit(first, second, is_random, random);
+    mask(first.tokens, second.tokens, random);
+    out_.all.push_back({first, second, is_random, out_.replacements.size()});
     return is_random ? middle : end;
   }
 
@@ -101,56 +126,49 @@ class DocumentCutter {
     const size_t most_tokens = static_cast<size_t>(recipe_.max_length - kSpecialTokens);
     while (first.tokens.size() + second.tokens.size() > most_tokens) {
       auto& longer = first.tokens.size() > second.tokens.size() ? first.tokens : second.tokens;
-      longer = random.chance(0.5) ? longer.subspan(1) : longer.first(longer.size() - 1);
+      const size_t from_front = random.chance(0.5);  // no branch: it could not be predicted
+      longer = longer.subspan(from_front, longer.size() - 1);
     }
   }
 
-  void emit(const Segment& first, const Segment& second, bool is_random, Generator& random) {
-    const size_t begin = out_.tokens.size();
-    out_.tokens.push_back(vocabulary_.classification());
-    out_.tokens.insert(out_.tokens.end(), first.tokens.begin(), first.tokens.end());
-    out_.tokens.push_back(vocabulary_.separator());
-    out_.first_lengths.push_back(static_cast<int32_t>(out_.tokens.size() - begin));
-    out_.tokens.insert(out_.tokens.end(), second.tokens.begin(), second.tokens.end());
-    out_.tokens.push_back(vocabulary_.separator());
-    out_.token_offsets.push_back(out_.tokens.size());
-    out_.next_sentence.push_back(is_random);
-    out_.documents.push_back(first.document);
-    out_.documents.push_back(second.document);
-    mask(std::span(out_.tokens).subspan(begin), random);
-  }
-
-  void mask(std::span<int32_t> tokens, Generator& random) {
-    candidates_.clear();
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      const bool special =
-          tokens[i] == vocabulary_.classification() || tokens[i] == vocabulary_.separator();
-      if (!special) candidates_.push_back(static_cast<int32_t>(i));
-    }
+  void mask(std::span<const int32_t> first, std::span<const int32_t> second, Generator& random) {
+    const size_t tokens = first.size() + second.size() + kSpecialTokens;
+    const size_t candidates = add_candidates(second, first.size() + 2, add_candidates(first, 1, 0));
     // Rounds half to even, as the recipe's published code does.
-    const double share =
-        std::nearbyint(static_cast<double>(tokens.size()) * recipe_.masked_lm_prob);
-    const size_t count =
-        std::min({static_cast<size_t>(std::max(1.0, share)),
-                  static_cast<size_t>(recipe_.max_predictions), candidates_.size()});
-    choose(candidates_, count, random);
-    candidates_.resize(count);
-    masked_.clear();
-    for (const int32_t position : candidates_) {
-      int32_t& token = tokens[static_cast<size_t>(position)];
-      masked_.emplace_back(position, token);
+    const double share = std::nearbyint(static_cast<double>(tokens) * recipe_.masked_lm_prob);
+    const size_t count = std::min({static_cast<size_t>(std::max(1.0, share)),
+                                   static_cast<size_t>(recipe_.max_predictions), candidates});
+    choose(std::span(candidates_).first(candidates), count, random);
+    for (size_t i = 0; i < count; ++i) {
+      const size_t position = candidates_[i];
+      is_masked_[position / kWordBits] |= uint64_t{1} << position % kWordBits;
+      int32_t& replacement = replacements_[position];
       if (random.chance(kMaskedAsMask)) {
-        token = vocabulary_.mask();
-      } else if (!random.chance(kMaskedAsItself)) {
-        token = static_cast<int32_t>(random.below(static_cast<uint64_t>(vocabulary_.size())));
+        replacement = vocabulary_.mask();
+      } else if (random.chance(kMaskedAsItself)) {
+        replacement =
+            position <= first.size() ? first[position - 1] : second[position - first.size() - 2];
+      } else {
+        replacement = static_cast<int32_t>(random.below(static_cast<uint64_t>(vocabulary_.size())));
       }
     }
-    std::sort(masked_.begin(), masked_.end());
-    for (const auto& [position, token] : masked_) {
-      out_.masked_positions.push_back(position);
-      out_.masked_ids.push_back(token);
+    for (size_t word = 0; word * kWordBits < tokens; ++word) {
+      for (uint64_t bits = std::exchange(is_masked_[word], 0); bits != 0; bits &= bits - 1) {
+        const size_t position = word * kWordBits + static_cast<size_t>(std::countr_zero(bits));
+        out_.masked_positions.push_back(static_cast<uint16_t>(position));
+        out_.replacements.push_back(replacements_[position]);
+      }
     }
-    out_.masked_offsets.push_back(out_.masked_ids.size());
+  }
+
+  // Adds the positions of `tokens`, the first of which is at `position`, but not those of special
+  // ones. Takes and returns how many candidates there are.
+  size_t add_candidates(std::span<const int32_t> tokens, size_t position, size_t candidates) {
+    for (const int32_t token : tokens) {
+      candidates_[candidates] = static_cast<uint16_t>(position++);
+      candidates += token != vocabulary_.classification() && token != vocabulary_.separator();
+    }
+    return candidates;
   }
 
   std::span<const int32_t> tokens_of(size_t begin, size_t end) const {
@@ -165,27 +183,72 @@ class DocumentCutter {
   const Corpus& corpus_;
   const Recipe& recipe_;
   const Vocabulary& vocabulary_;
-  Instances& out_;
-  std::vector<int32_t> candidates_;
-  std::vector<std::pair<int32_t, int32_t>> masked_;  // positions and the tokens that stood there
+  Drafts& out_;
+  std::vector<uint16_t> candidates_;   // positions that may be masked
+  std::vector<int32_t> replacements_;  // of masked positions; others hold what was there before
+  std::vector<uint64_t> is_masked_;    // bits of positions; none between two samples
 };
 
-// Where instance `index` of the concatenation of `parts` stands.
+void append(const Drafts& drafts, size_t index, const Vocabulary& vocabulary, Instances& out) {
+  const auto& [first, second, is_random, masked_end] = drafts.all[index];
+  const size_t begin = out.tokens.size();
+  out.tokens.push_back(vocabulary.classification());
+  out.tokens.insert(out.tokens.end(), first.tokens.begin(), first.tokens.end());
+  out.tokens.push_back(vocabulary.separator());
+  out.tokens.insert(out.tokens.end(), second.tokens.begin(), second.tokens.end());
+  out.tokens.push_back(vocabulary.separator());
+  for (size_t i = drafts.masked_begin(index); i < masked_end; ++i) {
+    int32_t& token = out.tokens[begin + drafts.masked_positions[i]];
+    out.masked_positions.push_back(drafts.masked_positions[i]);
+    out.masked_ids.push_back(std::exchange(token, drafts.replacements[i]));
+  }
+  out.token_offsets.push_back(out.tokens.size());
+  out.masked_offsets.push_back(out.masked_ids.size());
+  out.first_lengths.push_back(static_cast<int32_t>(first.tokens.size()) + 2);
+  out.next_sentence.push_back(is_random);
+  out.documents.push_back(first.document);
+  out.documents.push_back(second.document);
+}
+
+// Room for all instances of `parts`.
+Instances reserve(const std::vector<Drafts>& parts) {
+  size_t samples = 0, tokens = 0, masked = 0;
+  for (const Drafts& part : parts) {
+    samples += part.all.size();
+    masked += part.replacements.size();
+    for (const Drafts::Draft& draft : part.all) {
+      tokens += draft.first.tokens.size() + draft.second.tokens.size() + kSpecialTokens;
+    }
+  }
+  Instances out;
+  out.tokens.reserve(tokens);
+  out.token_offsets.reserve(samples + 1);
+  out.first_lengths.reserve(samples);
+  out.masked_positions.reserve(masked);
+  out.masked_ids.reserve(masked);
+  out.masked_offsets.reserve(samples + 1);
+  out.next_sentence.reserve(samples);
+  out.documents.reserve(2 * samples);
+  return out;
+}
+
+// Where draft `index` of the concatenation of `parts` stands.
 struct Place {
   uint32_t part, index;
 };
 
 template <typename Generator>
-Instances shuffle_together(const std::vector<Instances>& parts, Generator& random) {
+Instances shuffle_together(const std::vector<Drafts>& parts, const Vocabulary& vocabulary,
+                           Generator& random) {
   std::vector<Place> places;
   for (size_t part = 0; part < parts.size(); ++part) {
-    for (size_t i = 0; i < parts[part].size(); ++i) {
+    for (size_t i = 0; i < parts[part].all.size(); ++i) {
       places.push_back({static_cast<uint32_t>(part), static_cast<uint32_t>(i)});
     }
   }
   shuffle(places, random);
-  Instances out;
-  for (const Place place : places) out.append(parts[place.part], place.index);
+  Instances out = reserve(parts);
+  for (const Place place : places) append(parts[place.part], place.index, vocabulary, out);
   return out;
 }
 
@@ -230,7 +293,7 @@ Instances make_instances(const Corpus& corpus, const Recipe& recipe, const Vocab
   const size_t documents = corpus.documents();
   const size_t passes = static_cast<size_t>(recipe.dupe_factor);
   const auto make_range = [&](size_t begin, size_t end) {
-    Instances out;
+    Drafts out;
     DocumentCutter<Random> cutter(corpus, recipe, vocabulary, out);
     for (size_t task = begin; task < end; ++task) {
       const size_t document = task % documents;
@@ -240,9 +303,9 @@ Instances make_instances(const Corpus& corpus, const Recipe& recipe, const Vocab
     }
     return out;
   };
-  const auto parts = map_ranges<Instances>(documents * passes, threads, make_range);
+  const auto parts = map_ranges<Drafts>(documents * passes, threads, make_range);
   Random random({recipe.seed, kShuffleStream});
-  return shuffle_together(parts, random);
+  return shuffle_together(parts, vocabulary, random);
 }
 
 Instances make_reference_instances(const Corpus& corpus, const Recipe& recipe,
@@ -250,14 +313,14 @@ Instances make_reference_instances(const Corpus& corpus, const Recipe& recipe,
   check_recipe(recipe);
   PythonRandom random(recipe.seed);
   const Corpus shuffled = shuffle_documents(corpus, random);
-  std::vector<Instances> all(1);
+  std::vector<Drafts> all(1);
   DocumentCutter<PythonRandom> cutter(shuffled, recipe, vocabulary, all[0]);
   for (int32_t pass = 0; pass < recipe.dupe_factor; ++pass) {
     for (size_t document = 0; document < shuffled.documents(); ++document) {
       cutter.cut(document, random);
     }
   }
-  return shuffle_together(all, random);
+  return shuffle_together(all, vocabulary, random);
 }
 
 }  // namespace strata::data

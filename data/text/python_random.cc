@@ -11,7 +11,7 @@ constexpr size_t kMiddle = 397;
 // What a word of the state adds to another: `high` gives the highest bit, `low` the others.
 uint32_t twist(uint32_t high, uint32_t low) {
   const uint32_t joined = (high & 0x80000000u) | (low & 0x7fffffffu);
-  return joined >> 1 ^ (low & 1 ? 0x9908b0dfu : 0);
+  return joined >> 1 ^ (0x9908b0dfu & -(low & 1));
 }
 
 }  // namespace
@@ -43,20 +43,25 @@ PythonRandom::PythonRandom(uint64_t seed) {
   state_[0] = 0x80000000u;
 }
 
+// In ranges whose words do not depend on each other within a vector.
 void PythonRandom::refill() {
+  constexpr size_t kLast = kWords - 1;
+  uint32_t* const state = state_.data();
+  for (size_t i = 0; i < kWords - kMiddle; ++i) {
+    state[i] = state[i + kMiddle] ^ twist(state[i], state[i + 1]);
+  }
+  for (size_t i = kWords - kMiddle; i < kLast; ++i) {
+    state[i] = state[i + kMiddle - kWords] ^ twist(state[i], state[i + 1]);
+  }
+  state[kLast] = state[kMiddle - 1] ^ twist(state[kLast], state[0]);
   for (size_t i = 0; i < kWords; ++i) {
-    state_[i] = state_[(i + kMiddle) % kWords] ^ twist(state_[i], state_[(i + 1) % kWords]);
+    uint32_t word = state[i];
+    word ^= word >> 11;
+    word ^= word << 7 & 0x9d2c5680u;
+    word ^= word << 15 & 0xefc60000u;
+    words_[i] = word ^ word >> 18;
   }
   used_ = 0;
-}
-
-uint32_t PythonRandom::next() {
-  if (used_ == kWords) refill();
-  uint32_t word = state_[used_++];
-  word ^= word >> 11;
-  word ^= word << 7 & 0x9d2c5680u;
-  word ^= word << 15 & 0xefc60000u;
-  return word ^ word >> 18;
 }
 
 }  // namespace strata::data

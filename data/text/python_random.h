@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace strata::data {
 
@@ -15,7 +17,10 @@ class PythonRandom {
  public:
   explicit PythonRandom(uint64_t seed);
 
-  uint32_t next();
+  uint32_t next() {
+    if (used_ == words_.size()) refill();
+    return words_[used_++];
+  }
 
   // random(): 53 bits, in [0, 1).
   double uniform() {
@@ -39,11 +44,41 @@ class PythonRandom {
 
   bool chance(double probability) { return uniform() < probability; }
 
+  // shuffle(items): swaps item i - 1 with item below(i), from the last on. What below() would draw
+  // again is swapped with itself: whether it must cannot be predicted.
+  template <typename Item>
+  void shuffle(std::span<Item> items) {
+    for (size_t i = items.size(); i > 1;) {
+      const size_t least = std::bit_floor(i);  // of those that take as many bits
+      const int unused_bits = 32 - std::bit_width(i);
+      while (i >= least) {
+        if (used_ == words_.size()) refill();
+        size_t used = used_;
+        for (; used < words_.size() && i >= least; ++used) {
+          const size_t drawn = words_[used] >> unused_bits;
+          const bool fits = drawn < i;
+          const size_t other = fits ? drawn : i - 1;
+          const Item moved = items[i - 1];
+          items[i - 1] = items[other];
+          items[other] = moved;
+          i -= fits;
+        }
+        used_ = used;
+      }
+    }
+  }
+
  private:
   void refill();
 
   std::array<uint32_t, 624> state_;
+  std::array<uint32_t, 624> words_;  // what next() gives of it
   size_t used_ = 624;
 };
+
+template <typename Item>
+void shuffle(std::vector<Item>& items, PythonRandom& random) {
+  random.shuffle(std::span(items));
+}
 
 }  // namespace strata::data

@@ -64,5 +64,19 @@ TEST(PythonRandom, GivesPythonsNumbers) {
   }
 }
 
+// Of all sizes, so that it starts and ends anywhere in the generator's 624 words.
+TEST(PythonRandom, ShufflesAsByDrawingOneNumberAfterTheOther) {
+  PythonRandom random(12345), drawn(12345);
+  for (size_t size = 0; size < 600; ++size) {
+    std::vector<uint16_t> items(size), expected(size);
+    std::iota(items.begin(), items.end(), uint16_t{0});
+    std::iota(expected.begin(), expected.end(), uint16_t{0});
+    shuffle(items, random);
+    for (size_t i = size; i > 1; --i) std::swap(expected[i - 1], expected[drawn.below(i)]);
+    ASSERT_EQ(items, expected);
+    ASSERT_EQ(random.next(), drawn.next()) << size;
+  }
+}
+
 }  // namespace
 }  // namespace strata::data
