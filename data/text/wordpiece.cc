@@ -8,28 +8,38 @@ namespace strata::data {
 namespace {
 
 constexpr size_t kMostWordsSeen = 1 << 18;
-constexpr std::string_view kAsciiSpaces = " \t\n\r";
+constexpr std::string_view kContinued = "##";  // starts pieces that start no word
+
+constexpr bool is_ascii_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+constexpr bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+constexpr bool continues_code_point(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
 
 }  // namespace
 
 // Words never reach across ASCII spaces, so what stands between them is a key for all later steps.
 void WordPiece::tokenize(std::string_view text, std::vector<int32_t>& out) {
-  for (size_t begin = text.find_first_not_of(kAsciiSpaces); begin != std::string_view::npos;) {
-    const size_t end = std::min(text.find_first_of(kAsciiSpaces, begin), text.size());
-    std::string chunk(text.substr(begin, end - begin));
-    auto found = seen_.find(chunk);
+  for (size_t begin = 0;;) {
+    while (begin < text.size() && is_ascii_space(text[begin])) ++begin;
+    if (begin == text.size()) return;
+    size_t end = begin + 1;
+    while (end < text.size() && !is_ascii_space(text[end])) ++end;
+    chunk_ = text.substr(begin, end - begin);
+    auto found = seen_.find(chunk_);
     if (found == seen_.end()) {
       if (seen_.size() >= kMostWordsSeen) seen_.clear();
       std::vector<int32_t> pieces;
-      tokenize_chunk(chunk, pieces);
-      found = seen_.emplace(std::move(chunk), std::move(pieces)).first;
+      tokenize_chunk(chunk_, pieces);
+      found = seen_.emplace(chunk_, std::move(pieces)).first;
     }
     out.insert(out.end(), found->second.begin(), found->second.end());
-    begin = text.find_first_not_of(kAsciiSpaces, end);
+    begin = end;
   }
 }
 
 void WordPiece::tokenize_chunk(std::string_view chunk, std::vector<int32_t>& out) {
+  if (std::ranges::all_of(chunk, is_ascii)) return tokenize_ascii(chunk, out);
   std::u32string word;
   const auto finish_word = [&] {
     tokenize_word(word, out);
@@ -45,42 +55,68 @@ void WordPiece::tokenize_chunk(std::string_view chunk, std::vector<int32_t>& out
   finish_word();
 }
 
-void WordPiece::tokenize_word(std::u32string_view word, std::vector<int32_t>& out) {
-  const std::u32string plain = strip_accents(lower_case(word, unicode_), unicode_);
-  size_t begin = 0;
-  for (size_t i = 0; i < plain.size(); ++i) {
-    if (!is_punctuation(plain[i], unicode_)) continue;
-    match_pieces(std::u32string_view(plain).substr(begin, i - begin), out);
-    match_pieces(std::u32string_view(plain).substr(i, 1), out);
-    begin = i + 1;
+// As the next function does: these characters are the same in all versions, have no accents and, of
+// spaces and control characters, only ones that are dropped.
+void WordPiece::tokenize_ascii(std::string_view chunk, std::vector<int32_t>& out) {
+  plain_.clear();
+  const auto finish_word = [&] {
+    match_pieces(plain_, plain_.size(), out);
+    plain_.clear();
+  };
+  for (const char c : chunk) {
+    const auto code_point = static_cast<char32_t>(c);
+    if (code_point < 0x20 || code_point == 0x7F) continue;
+    const bool alone = is_punctuation(code_point, unicode_);
+    if (alone) finish_word();
+    plain_.push_back(static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c));
+    if (alone) finish_word();
   }
-  match_pieces(std::u32string_view(plain).substr(begin), out);
+  finish_word();
 }
 
-void WordPiece::match_pieces(std::u32string_view word, std::vector<int32_t>& out) {
+void WordPiece::tokenize_word(std::u32string_view word, std::vector<int32_t>& out) {
+  plain_.clear();
+  size_t code_points = 0;
+  const auto finish_word = [&] {
+    match_pieces(plain_, code_points, out);
+    plain_.clear();
+    code_points = 0;
+  };
+  for (const char32_t code_point : strip_accents(lower_case(word, unicode_), unicode_)) {
+    const bool alone = is_punctuation(code_point, unicode_);
+    if (alone) finish_word();
+    append_utf8(code_point, plain_);
+    ++code_points;
+    if (alone) finish_word();
+  }
+  finish_word();
+}
+
+// `word` is UTF-8.
+void WordPiece::match_pieces(std::string_view word, size_t code_points, std::vector<int32_t>& out) {
   if (word.empty()) return;
-  if (word.size() > kLongestWord) {
+  if (code_points > kLongestWord) {
     out.push_back(vocabulary_.unknown());
     return;
   }
-  std::string text;
-  std::vector<size_t> ends;  // bytes of `text` up to the end of each code point
-  for (const char32_t code_point : word) {
-    append_utf8(code_point, text);
-    ends.push_back(text.size());
-  }
   const size_t pieces_before = out.size();
-  std::string piece;
-  for (size_t begin = 0; begin < word.size();) {
-    const size_t first_byte = begin == 0 ? 0 : ends[begin - 1];
-    size_t end = word.size();
-    for (; end > begin; --end) {
-      piece.assign(begin == 0 ? "" : "##");
-      piece.append(text, first_byte, ends[end - 1] - first_byte);
-      if (const auto id = vocabulary_.find(piece)) {
+  // The mark overwrites what stands before a piece: matched already, or room for it.
+  marked_ = kContinued;
+  marked_ += word;
+  for (size_t begin = kContinued.size(); begin < marked_.size();) {
+    size_t first = begin;
+    if (begin > kContinued.size()) {
+      first -= kContinued.size();
+      kContinued.copy(&marked_[first], kContinued.size());
+    }
+    size_t end = marked_.size();
+    while (end > begin) {
+      if (const auto id = vocabulary_.find(std::string_view(marked_).substr(first, end - first))) {
         out.push_back(*id);
         break;
       }
+      do --end;
+      while (end > begin && continues_code_point(marked_[end]));
     }
     if (end == begin) {
       out.resize(pieces_before);

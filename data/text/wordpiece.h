@@ -30,12 +30,14 @@ class WordPiece {
 
  private:
   void tokenize_chunk(std::string_view chunk, std::vector<int32_t>& out);
+  void tokenize_ascii(std::string_view chunk, std::vector<int32_t>& out);
   void tokenize_word(std::u32string_view word, std::vector<int32_t>& out);
-  void match_pieces(std::u32string_view word, std::vector<int32_t>& out);
+  void match_pieces(std::string_view word, size_t code_points, std::vector<int32_t>& out);
 
   const Vocabulary& vocabulary_;
   const UnicodeVersion unicode_;
   std::unordered_map<std::string, std::vector<int32_t>> seen_;
+  std::string chunk_, plain_, marked_;  // kept for their memory
 };
 
 }  // namespace strata::data
