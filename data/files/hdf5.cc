@@ -1,6 +1,7 @@
 #include "data/files/hdf5.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@ namespace strata::data::hdf5 {
 namespace {
 
 constexpr size_t kMemoryFileGrowth = size_t{1} << 24;
+constexpr size_t kSuperblockVersionAt = 8;
 constexpr uint64_t kRowsPerChunk = 64;
 constexpr unsigned kDeflateLevel = 1;
 constexpr size_t kChunkCacheBytes = size_t{1} << 24;
@@ -219,7 +221,9 @@ File File::create_in_memory(const std::filesystem::path& path) {
   const std::string where = path.string();
   const Handle access = own(H5Pcreate(H5P_FILE_ACCESS), where, "make access properties");
   require(H5Pset_fapl_core(access.get(), kMemoryFileGrowth, false), where, "set the memory driver");
-  file.id_ = own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), where,
+  // A file of the name given would be read into memory before it is emptied.
+  const std::string name = where + ".memory";
+  file.id_ = own(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), where,
                  "create in memory");
   return file;
 }
@@ -374,17 +378,21 @@ void File::write_variable(const std::string& name, hid_t file_type,
           "write data set " + name);
 }
 
-std::string File::image() {
+std::string_view File::image() {
   const Lock lock;
   const std::string where = path_.string();
   require(H5Fflush(id_.get(), H5F_SCOPE_GLOBAL), where, "finish in memory");
   const ssize_t size = H5Fget_file_image(id_.get(), nullptr, 0);
-  if (size < 0) fail("{}: cannot finish in memory: {}", where, library_reason());
-  std::string bytes(static_cast<size_t>(size), '\0');
-  if (H5Fget_file_image(id_.get(), bytes.data(), bytes.size()) < 0) {
+  // The memory driver's handle is where it keeps the pointer to the file's first byte.
+  void* handle = nullptr;
+  if (size < 0 || H5Fget_vfd_handle(id_.get(), H5P_DEFAULT, &handle) < 0) {
     fail("{}: cannot finish in memory: {}", where, library_reason());
   }
-  return bytes;
+  char* const bytes = *static_cast<char**>(handle);
+  // As H5Fget_file_image does in its copy: nobody has the file open (HDF5 File Format, III.A).
+  const bool is_old = bytes[kSuperblockVersionAt] < 2;
+  std::memset(bytes + (is_old ? 20 : 11), 0, is_old ? 4 : 1);
+  return {bytes, static_cast<size_t>(size)};
 }
 
 }  // namespace strata::data::hdf5

@@ -103,8 +103,8 @@ class File {
   void write_variable(const std::string& name, hid_t file_type, const std::vector<int32_t>& values,
                       const std::vector<uint64_t>& offsets);
 
-  // The bytes a file in memory would have on disk.
-  std::string image();
+  // The bytes a file in memory would have on disk, until something else is done with it.
+  std::string_view image();
 
  private:
   void write_bytes(const std::string& name, hid_t file_type, const std::vector<uint64_t>& shape,

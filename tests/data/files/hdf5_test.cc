@@ -85,7 +85,7 @@ TEST_F(Hdf5, MissingForeignAndTruncatedFilesAreNamedWithTheReason) {
   File made = File::create_in_memory(path_);
   const std::vector<int32_t> values(1000);
   made.write("values", H5T_STD_I32LE, {1000}, values.data());
-  const std::string whole = made.image();
+  const std::string whole(made.image());
   write_file_atomically(path_, whole.substr(0, whole.size() / 2));
   EXPECT_TRUE(contains(error_of([&] { File::open(path_); }), "truncated file"));
   EXPECT_TRUE(contains(error_of([&] { File::open(directory_.path()); }), "is a directory"));
@@ -109,7 +109,7 @@ TEST_F(Hdf5, WhatCannotBeUncompressedIsDamagedOrLacksMemory) {
   File made = File::create_in_memory(path_);
   const std::vector<int32_t> values(1000, 7);
   made.write("squeezed", H5T_STD_I32LE, {1000}, values.data(), true);
-  std::string bytes = made.image();
+  std::string bytes(made.image());
   const size_t chunk = bytes.find("\x78\x01");  // how zlib's data begin at level 1
   ASSERT_NE(chunk, std::string::npos);
   bytes.replace(chunk, 8, 8, '\xff');
