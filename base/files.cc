@@ -205,11 +205,20 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
   refuse_larger(static_cast<uint64_t>(status.st_size));
   std::string bytes;
   try {
-    bytes.reserve(static_cast<size_t>(status.st_size));
+    bytes.resize(static_cast<size_t>(status.st_size));
   } catch (const std::exception&) {
     throw ReadError(
         fmt::format("{}: its {} bytes do not fit in memory", path.string(), status.st_size));
   }
+  size_t size = 0;
+  while (size < bytes.size()) {
+    const ssize_t count = ::read(file.get(), bytes.data() + size, bytes.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) give_up("read");
+    if (count == 0) break;
+    size += static_cast<size_t>(count);
+  }
+  bytes.resize(size);
   char buffer[1 << 16];
   for (;;) {
     const ssize_t count = ::read(file.get(), buffer, sizeof buffer);

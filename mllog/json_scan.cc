@@ -1,8 +1,13 @@
 #include "mllog/json_scan.h"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace strata::mllog {
 namespace {
@@ -25,8 +30,24 @@ constexpr std::array<bool, 256> make_special() {
 }
 constexpr auto kSpecial = make_special();
 
-// Of eight bytes at once, whether any is special (the exact one is found by the byte loop).
-bool any_special(const char* p) {
+// How many of the bytes at `p` come before the first special one; kAtOnce: all.
+#if defined(__SSE2__)
+constexpr size_t kAtOnce = 16;
+size_t plain_bytes_at(const char* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+  const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+  const __m128i outside = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));  // above 127: negative
+  const __m128i special = _mm_or_si128(_mm_or_si128(quote, backslash), outside);
+  const auto mask = static_cast<unsigned>(_mm_movemask_epi8(special));
+  return static_cast<size_t>(std::countr_zero(mask | 1u << kAtOnce));
+}
+#else
+constexpr size_t kAtOnce = sizeof(uint64_t);
+static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
+// A difference borrows only from bytes above one that is special itself, so that the lowest mark is
+// right.
+size_t plain_bytes_at(const char* p) {
   uint64_t bytes;
   std::memcpy(&bytes, p, sizeof bytes);
   constexpr uint64_t kOnes = 0x0101010101010101u;
@@ -35,7 +56,21 @@ bool any_special(const char* p) {
   const uint64_t quote = has_zero(bytes ^ (kOnes * '"'));
   const uint64_t backslash = has_zero(bytes ^ (kOnes * '\\'));
   const uint64_t control = (bytes - kOnes * 0x20) & ~bytes & kHighs;
-  return (quote | backslash | control | (bytes & kHighs)) != 0;
+  const uint64_t special = quote | backslash | control | (bytes & kHighs);
+  return static_cast<size_t>(std::countr_zero(special)) / 8;
+}
+#endif
+
+// How many bytes of [begin, end) come before the first special one.
+std::ptrdiff_t plain_bytes(const char* begin, const char* end) {
+  const char* at = begin;
+  while (end - at >= static_cast<std::ptrdiff_t>(kAtOnce)) {
+    const size_t plain = plain_bytes_at(at);
+    at += plain;
+    if (plain < kAtOnce) return at - begin;
+  }
+  while (at != end && !kSpecial[static_cast<unsigned char>(*at)]) ++at;
+  return at - begin;
 }
 
 void append_utf8(std::string& out, uint32_t code) {
@@ -69,8 +104,7 @@ bool JsonScanner::skip_string(std::string_view& content, bool& plain) {
   const char* start = at_;
   plain = true;
   for (;;) {
-    while (end_ - at_ >= 8 && !any_special(at_)) at_ += 8;
-    while (at_ != end_ && !kSpecial[static_cast<unsigned char>(*at_)]) ++at_;
+    at_ += plain_bytes(at_, end_);
     if (at_ == end_) return set_error("unterminated string");
     if (*at_ == '"') {
       content = {start, static_cast<size_t>(at_ - start)};

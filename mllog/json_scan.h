@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,14 @@ class JsonScanner {
   bool consume(char expected) {
     if (at_ == end_ || *at_ != expected) return false;
     ++at_;
+    return true;
+  }
+  template <size_t kSize>
+  bool consume(const char (&expected)[kSize]) {
+    constexpr size_t kBytes = kSize - 1;  // without the final zero
+    if (static_cast<size_t>(end_ - at_) < kBytes || std::memcmp(at_, expected, kBytes) != 0)
+      return false;
+    at_ += kBytes;
     return true;
   }
   // `at` must be '"'. The span without quotes is stored in `content`; `plain` is false where it
