@@ -209,9 +209,9 @@ class Check {
     std::vector<size_t> any_order;
     log_.visit([&](const Event& event) {
       const auto found = file.by_key.find(event.key);
-      if (found == file.by_key.end()) return true;
-      visit_event(file.keys[found->second], occurrences[found->second], event, evaluator);
-      note_any(file.keys[found->second], occurrences[found->second], found->second, any_order);
+      if (!found) return true;
+      visit_event(file.keys[*found], occurrences[*found], event, evaluator);
+      note_any(file.keys[*found], occurrences[*found], *found, any_order);
       return true;
     });
     for (size_t i = 0; i < added_.size(); ++i)
@@ -240,9 +240,17 @@ class Check {
   Value value_of(const Event& event) {
     if (event.metadata.empty()) return value_from_json(event.value, heap_);  // round 0.6
     Value v = heap_.dict();
-    v.dict().insert(name_value_) = value_from_json(event.value, heap_);
-    v.dict().insert(name_metadata_) = value_from_json(event.metadata, heap_);
+    complete(v, event);
     return v;
+  }
+
+  // Adds what `v`, a dictionary, was made without. Code that looks at no more than v['value'] can
+  // have changed nothing else.
+  void complete(const Value& v, const Event& event) {
+    if (v.dict().entries.empty())
+      v.dict().insert(name_value_) = value_from_json(event.value, heap_);
+    if (v.dict().entries.size() == 1)
+      v.dict().insert(name_metadata_) = value_from_json(event.metadata, heap_);
   }
 
   Value line_of(const Event& event, const Value& v) {
@@ -272,36 +280,31 @@ class Check {
         ++seen.count;
       }
       if (!rule.has_code()) return;
-      v = value_of(event);
+      if (rule.uses.whole) {
+        v = value_of(event);
+      } else if (rule.uses.value || rule.at_least_one_check) {
+        v = heap_.dict();
+        v.dict().insert(name_value_) = value_from_json(event.value, heap_);
+      }
     }
-    const bool first_only = rule.name.find("submission_") != std::string::npos;
-    const bool needs_line = uses_line(rule);
-    evaluator.set_line(v, needs_line ? line_of(event, v) : Value());
-    run_code(rule, seen, first_only, event.offset, event.line, v, evaluator);
+    evaluator.set_line(v, rule.uses.line ? line_of(event, v) : Value());
+    const bool is_whole = event.metadata.empty() || rule.uses.whole;
+    run_code(rule, seen, {event.offset, event.line, v, is_whole ? nullptr : &event}, evaluator);
   }
 
   void visit_added(const RuleFile& file, const Value& line, std::vector<Occurrences>& occurrences,
                    std::vector<size_t>& any_order, Evaluator& evaluator) {
     const auto found = file.by_key.find(line.line().key);
-    if (found == file.by_key.end()) return;
-    const KeyRule& rule = file.keys[found->second];
-    Occurrences& seen = occurrences[found->second];
+    if (!found) return;
+    const KeyRule& rule = file.keys[*found];
+    Occurrences& seen = occurrences[*found];
     const Value v = line.line().value;
     const Value* inner = v.kind() == Kind::kDict ? v.dict().find("value") : nullptr;
     if (inner == nullptr) return;
     count_value(seen, *inner);
     evaluator.set_line(v, line);
-    run_code(rule, seen, rule.name.find("submission_") != std::string::npos, kNoOffset,
-             line.line().full_string, v, evaluator);
-    note_any(rule, seen, found->second, any_order);
-  }
-
-  static bool uses_line(const KeyRule& rule) {
-    const auto uses = [](const std::optional<RuleCode>& code) { return code && code->uses_line; };
-    return uses(rule.pre) || uses(rule.post) || uses(rule.first_check) ||
-           uses(rule.at_least_one_check) ||
-           std::any_of(rule.checks.begin(), rule.checks.end(),
-                       [](const RuleCode& code) { return code.uses_line; });
+    run_code(rule, seen, {kNoOffset, line.line().full_string, v, nullptr}, evaluator);
+    note_any(rule, seen, *found, any_order);
   }
 
   void count_json(Occurrences& seen, std::string_view json) {
@@ -331,48 +334,62 @@ class Check {
     }
   }
 
-  void run_code(const KeyRule& rule, Occurrences& seen, bool first_only, uint64_t offset,
-                std::string_view line, const Value& v, Evaluator& evaluator) {
-    if (!first_only || !seen.executed) {
-      if (rule.pre) execute(rule, *rule.pre, "PRE", offset, line, evaluator);
+  // What code runs for.
+  struct Visit {
+    uint64_t offset;
+    std::string_view line;
+    const Value& v;
+    const Event* event;  // what `v` is made of, as far as the code looks at it; null: all is there
+  };
+
+  void run_code(const KeyRule& rule, Occurrences& seen, const Visit& visit, Evaluator& evaluator) {
+    if (!rule.runs_once || !seen.executed) {
+      if (rule.pre) execute(rule, *rule.pre, "PRE", visit, evaluator);
       for (size_t i = 0; i < rule.checks.size(); ++i)
-        check(rule, rule.checks[i], check_name(i), offset, v, evaluator);
-      if (rule.post) execute(rule, *rule.post, "POST", offset, line, evaluator);
+        check(rule, rule.checks[i], i, visit, evaluator);
+      if (rule.post) execute(rule, *rule.post, "POST", visit, evaluator);
     }
     if (rule.first_check && !seen.first_checked) {
       seen.first_checked = true;
-      check(rule, *rule.first_check, "FIRST_CHECK", offset, v, evaluator);
+      check(rule, *rule.first_check, std::nullopt, visit, evaluator);
     }
-    if (rule.at_least_one_check) try_any(*rule.at_least_one_check, seen, offset, v, evaluator);
+    if (rule.at_least_one_check) try_any(*rule.at_least_one_check, seen, visit, evaluator);
     seen.executed = true;
   }
 
-  void check(const KeyRule& rule, const RuleCode& code, std::string_view field, uint64_t offset,
-             const Value& v, Evaluator& evaluator) {
+  std::string shown(const Visit& visit) {
+    if (visit.event == nullptr) return to_repr(visit.v, kShownBytes);
+    const Value whole = visit.v.kind() == Kind::kNone ? heap_.dict() : visit.v;
+    complete(whole, *visit.event);
+    return to_repr(whole, kShownBytes);
+  }
+
+  // `index`: of a CHECK; absent: FIRST_CHECK.
+  void check(const KeyRule& rule, const RuleCode& code, std::optional<size_t> index,
+             const Visit& visit, Evaluator& evaluator) {
     Finding finding;
     try {
       if (evaluator.check(code.fragment)) return;
       const auto time = evaluator.time_and_limit(code.fragment);
-      finding.found =
-          time ? describe_time(rule.name, time->first, time->second) : to_repr(v, kShownBytes);
+      finding.found = time ? describe_time(rule.name, time->first, time->second) : shown(visit);
     } catch (const RuleError& error) {
       finding.summary = "Failed executing CHECK code:";
-      finding.found = fmt::format("{} ({})", to_repr(v, kShownBytes), error.what());
+      finding.found = fmt::format("{} ({})", shown(visit), error.what());
     }
-    fill(finding, rule.name, code, field);
-    keyed_.put(std::move(finding), offset);
+    fill(finding, rule.name, code, index ? check_name(*index) : "FIRST_CHECK");
+    keyed_.put(std::move(finding), visit.offset);
   }
 
-  void execute(const KeyRule& rule, const RuleCode& code, std::string_view action, uint64_t offset,
-               std::string_view line, Evaluator& evaluator) {
+  void execute(const KeyRule& rule, const RuleCode& code, std::string_view action,
+               const Visit& visit, Evaluator& evaluator) {
     try {
       evaluator.execute(code.fragment);
     } catch (const RuleError& error) {
       Finding finding;
       finding.summary = fmt::format("Failed executing code {} code triggered by line :", action);
-      finding.found = fmt::format("{} ({})", cut(line), error.what());
+      finding.found = fmt::format("{} ({})", cut(visit.line), error.what());
       fill(finding, rule.name, code, action);
-      keyed_.put(std::move(finding), offset);
+      keyed_.put(std::move(finding), visit.offset);
     }
   }
 
@@ -391,18 +408,18 @@ class Check {
 
   // Every value is looked at, also after one that passes: one that cannot be ends the official
   // checker.
-  void try_any(const RuleCode& code, Occurrences& seen, uint64_t offset, const Value& v,
-               Evaluator& evaluator) {
+  void try_any(const RuleCode& code, Occurrences& seen, const Visit& visit, Evaluator& evaluator) {
     try {
       seen.any_met |= evaluator.check(code.fragment);
     } catch (const RuleError& error) {
       if (seen.any_error.empty()) {
-        seen.any_error = fmt::format("{} ({})", to_repr(v, kShownBytes), error.what());
-        seen.error_offset = offset;
+        seen.any_error = fmt::format("{} ({})", shown(visit), error.what());
+        seen.error_offset = visit.offset;
       }
     }
     if (seen.any_met) return;
-    seen.last_offset = offset;
+    const Value& v = visit.v;
+    seen.last_offset = visit.offset;
     const Value* inner = v.kind() == Kind::kDict ? v.dict().find("value") : nullptr;
     seen.last_json = inner == nullptr ? std::string() : to_repr(*inner, kShownBytes);
   }
@@ -478,7 +495,7 @@ class Check {
           if (!alternatives.insert(keys).second) break;
           const bool any = std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
             const auto found = file.by_key.find(key);
-            return found != file.by_key.end() && occurrences[found->second].count > 0;
+            return found && occurrences[*found].count > 0;
           });
           if (any) break;
           finding.key.clear();

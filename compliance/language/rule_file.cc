@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <memory>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "compliance/language/rule_parser.h"
 
 namespace strata::compliance {
@@ -155,6 +157,11 @@ class Compiler {
       rule.checks =
           expressions(checks, rule.name, "CHECK", FragmentPlace::kLine, std::make_shared<Locals>());
     }
+    for (const auto* code : {&rule.pre, &rule.post, &rule.first_check, &rule.at_least_one_check}) {
+      if (*code) add_uses((*code)->fragment, rule.uses);
+    }
+    for (const RuleCode& check : rule.checks) add_uses(check.fragment, rule.uses);
+    rule.runs_once = rule.name.find("submission_") != std::string::npos;
     const auto [known, added] = index_.emplace(rule.name, out_.keys.size());
     if (added) {
       out_.keys.push_back(std::move(rule));
@@ -231,9 +238,7 @@ class Compiler {
     constexpr size_t kFragment = 64;
     spend(code, kFragment + code.Scalar().size());
     try {
-      RuleCode out{compile_text(code.Scalar()), file_, code.Mark().line + 1};
-      out.uses_line = out.fragment.source.find("ll") != std::string::npos;
-      return out;
+      return {compile_text(code.Scalar()), file_, code.Mark().line + 1};
     } catch (const SyntaxFault& fault) {
       fail(code, "rule '{}', {}, line {} column {} of the code: {}", rule, field, fault.line,
            fault.column, fault.reason);
@@ -251,12 +256,47 @@ class Compiler {
 
 }  // namespace
 
+// Of its size and ends: enough to tell keys apart.
+uint64_t KeyTable::hash_of(std::string_view name) {
+  uint64_t first = 0, last = 0;
+  if (name.size() >= sizeof first) {
+    std::memcpy(&first, name.data(), sizeof first);
+    std::memcpy(&last, name.data() + name.size() - sizeof last, sizeof last);
+  } else {
+    for (const char c : name) first = first << 8 | static_cast<unsigned char>(c);
+  }
+  return splitmix64(first ^ splitmix64(last ^ name.size()));
+}
+
+void KeyTable::insert(std::string_view name, size_t place) {
+  if (2 * ++taken_ > slots_.size()) {
+    std::vector<Slot> old(std::max<size_t>(16, 2 * slots_.size()));
+    old.swap(slots_);
+    taken_ = 1;
+    for (const Slot& slot : old) {
+      if (slot.place != kNone) insert(slot.name, slot.place);
+    }
+  }
+  size_t at = hash_of(name) & (slots_.size() - 1);
+  while (slots_[at].place != kNone) at = (at + 1) & (slots_.size() - 1);
+  slots_[at] = {name, place};
+}
+
+std::optional<size_t> KeyTable::find(std::string_view name) const {
+  if (slots_.empty()) return std::nullopt;
+  for (size_t at = hash_of(name);; ++at) {
+    const Slot& slot = slots_[at & (slots_.size() - 1)];
+    if (slot.place == kNone) return std::nullopt;
+    if (slot.name == name) return slot.place;
+  }
+}
+
 RuleFile compile_rule_file(const std::string& name, std::string_view text,
                            const std::function<std::string(const std::string&)>& read) {
   RuleFile file;
   file.name = name;
   Compiler(file, read).add(name, text);
-  for (size_t i = 0; i < file.keys.size(); ++i) file.by_key.emplace(file.keys[i].name, i);
+  for (size_t i = 0; i < file.keys.size(); ++i) file.by_key.insert(file.keys[i].name, i);
   return file;
 }
 

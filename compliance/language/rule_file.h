@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "compliance/language/rule_tree.h"
+#include "compliance/language/rule_uses.h"
 
 namespace strata::compliance {
 
@@ -28,8 +28,7 @@ struct Requirement {
 struct RuleCode {
   Fragment fragment;
   std::string file;
-  int line = 0;            // 1-based, in the rule file
-  bool uses_line = false;  // whether it names `ll`
+  int line = 0;  // 1-based, in the rule file
 };
 
 struct KeyRule {
@@ -43,16 +42,39 @@ struct KeyRule {
   std::optional<RuleCode> first_check;
   std::optional<RuleCode> at_least_one_check;
 
+  RuleUses uses;           // of all its code
+  bool runs_once = false;  // PRE, CHECK and POST: for the first event of the key alone
+
   bool has_code() const {
     return pre || !checks.empty() || post || first_check || at_least_one_check;
   }
+};
+
+// Places of names, which outlive it. Every event of a log is looked up in every file, so this knows
+// no more than that.
+class KeyTable {
+ public:
+  // `name` is not in it yet.
+  void insert(std::string_view name, size_t place);
+  std::optional<size_t> find(std::string_view name) const;
+
+ private:
+  struct Slot {
+    std::string_view name;
+    size_t place = kNone;
+  };
+  static constexpr size_t kNone = ~size_t{0};
+  static uint64_t hash_of(std::string_view name);
+
+  std::vector<Slot> slots_;  // a power of two, at most half of them taken
+  size_t taken_ = 0;
 };
 
 struct RuleFile {
   std::string name;
   std::optional<RuleCode> begin;
   std::vector<KeyRule> keys;  // in order of first appearance; the last record of a name counts
-  std::unordered_map<std::string_view, size_t> by_key;
+  KeyTable by_key;
   std::optional<RuleCode> end_pre;
   std::vector<RuleCode> end_checks;
 

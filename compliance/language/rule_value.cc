@@ -114,7 +114,8 @@ size_t hash_at(const Value& key, int depth, Heap& heap) {
   spend_digits(key, heap);
   switch (key.kind()) {
     case Kind::kStr:
-      return static_cast<const Str*>(key.object())->hash;
+      heap.spend_text(key.text().size());
+      return std::hash<std::string_view>()(key.text());
     case Kind::kBool:
     case Kind::kInt:
       return std::hash<double>()(static_cast<double>(key.integer()));
@@ -464,7 +465,6 @@ void Heap::destroy(Object* object) {
 
 Value Heap::str(std::string_view text) {
   Str* object = create<Str>(Kind::kStr, text.size());
-  object->hash = std::hash<std::string_view>()(text);
   object->text = text;
   return Value::of_object(object);
 }
@@ -482,7 +482,6 @@ Value Heap::line() { return Value::of_object(create<Line>(Kind::kLine, 0)); }
 Str* make_constant_string(std::string text) {
   Str* string = new Str;
   string->kind = Kind::kStr;
-  string->hash = std::hash<std::string_view>()(text);
   string->text = std::move(text);
   return string;
 }

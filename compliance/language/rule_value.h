@@ -117,7 +117,6 @@ class Value {
 
 struct Str : Object {
   std::string text;
-  size_t hash = 0;
 };
 
 struct List : Object {

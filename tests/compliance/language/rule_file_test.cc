@@ -46,6 +46,35 @@ TEST(RuleFile, RecordsAreReadAndTheLastOfANameCounts) {
   EXPECT_EQ(file.end_checks.size(), 1u);
 }
 
+TEST(RuleFile, KeysAreFoundByName) {
+  std::vector<std::string> names = {"", "a", "seven77", "eight888", "eight889", "a_longer_name"};
+  for (int i = 0; i < 100; ++i) names.push_back("opt_" + std::to_string(i) + "_name");
+  KeyTable table;
+  EXPECT_FALSE(table.find("a"));
+  for (size_t i = 0; i < names.size(); ++i) table.insert(names[i], i);
+  for (size_t i = 0; i < names.size(); ++i) EXPECT_EQ(table.find(names[i]), i) << names[i];
+  for (const char* absent : {"b", "eight88", "eight8888", "opt_100_name", "a_longer_nama"})
+    EXPECT_FALSE(table.find(absent)) << absent;
+}
+
+// Code that looks at a part of an event is told of in full where it fails.
+TEST(RuleFile, AFindingShowsTheWholeEvent) {
+  const std::string line =
+      R"(:::MLLOG {"namespace": "", "time_ms": 1, "event_type": "E", "key": "k", "value": 7, "metadata": {"a": "b"}})";
+  for (const char* check :
+       {"s == 1", "v['value'] == 8", "v['metadata'] == 8", "1 / 0", "ll.lineno < 0"}) {
+    TemporaryFolder folder;
+    std::filesystem::create_directories(folder.path() / "training_2.0.0");
+    write_file_atomically(folder.path() / "training_2.0.0/common.yaml",
+                          fmt::format("- KEY: {{NAME: k, CHECK: \"{}\"}}\n", check));
+    RuleStore rules(folder.path());
+    const auto verdict = check_log(EventLog::from_text(line, "log"), rules, "training", "2.0.0");
+    ASSERT_EQ(verdict.errors.size(), 1u) << check;
+    EXPECT_TRUE(verdict.errors[0].found.starts_with("{'value': 7, 'metadata': {'a': 'b'}}"))
+        << check << ": " << verdict.errors[0].found;
+  }
+}
+
 TEST(RuleFile, WhatIsNotUnderstoodIsNamed) {
   EXPECT_NE(error_of("- KEY: {NAME: k, CHECK: \"v[0:1]\"}")
                 .find("test.yaml:1: rule 'k', CHECK, line 1 column 4"),
