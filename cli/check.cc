@@ -86,7 +86,10 @@ int print_sections(std::vector<Section> sections, const CheckOptions& options) {
 
 // Writes what --sarif and --junit name; prints, where --github asks for it, and says whether it
 // did.
-bool write_formats(const CheckOptions& options, const std::vector<compliance::Case>& cases) {
+template <typename Verdicts>
+bool write_formats(const CheckOptions& options, const Verdicts& verdicts) {
+  if (options.sarif.empty() && options.junit.empty() && !options.github) return false;
+  const std::vector<compliance::Case> cases = compliance::cases_of(verdicts);
   if (!options.sarif.empty()) write_output(options.sarif, compliance::sarif(cases));
   if (!options.junit.empty()) write_output(options.junit, compliance::junit(cases));
   if (options.github) show(options, compliance::github(cases));
@@ -131,7 +134,7 @@ int check_logs(const CheckOptions& options) {
       progress.update(++done, files.size());
     });
   }
-  if (write_formats(options, compliance::cases_of(verdicts))) {
+  if (write_formats(options, verdicts)) {
     // That is all: other lines might begin with what the runner takes for a command.
   } else if (options.json) {
     show(options, compliance::log_json(verdicts));
@@ -241,7 +244,7 @@ int check_packages(const CheckOptions& options, bool whole_round) {
   }
   ListingProblems problems;
   if (options.write_scaling) problems = write_scalings(packages);
-  if (write_formats(options, compliance::cases_of(packages))) {
+  if (write_formats(options, packages)) {
     // That is all.
   } else if (options.json) {
     show(options, compliance::package_json(packages));
