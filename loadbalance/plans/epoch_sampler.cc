@@ -9,14 +9,18 @@ namespace strata::loadbalance {
 EpochSampler::EpochSampler(uint32_t first, uint32_t count, uint64_t seed)
     : first_(first),
       count_(count),
-      moved_(static_cast<uint32_t*>(std::calloc(count, sizeof(uint32_t)))),
+      deck_(static_cast<uint32_t*>(std::calloc(count, sizeof(uint32_t)))),
       random_(seed) {
-  if (!moved_) throw std::bad_alloc();
+  if (!deck_) throw std::bad_alloc();
+  if (count > kSmall) moved_.emplace(count);
 }
 
 void EpochSampler::deal(std::span<uint32_t> hand) {
   while (!hand.empty()) {
-    if (remaining() == 0) dealt_ = 0;
+    if (remaining() == 0) {
+      dealt_ = 0;
+      moved_.reset();  // all numbers have been dealt, in the order that deck_ holds
+    }
     const size_t count = std::min<size_t>(hand.size(), remaining());
     deal_from_this_round(hand.first(count));
     hand = hand.subspan(count);
@@ -30,17 +34,30 @@ void EpochSampler::deal_from_this_round(std::span<uint32_t> hand) {
     const auto count = static_cast<uint32_t>(std::min(hand.size(), places.size()));
     for (uint32_t i = 0; i < count; ++i) {
       places[i] = dealt_ + i + random_.below(remaining() - i);
-      __builtin_prefetch(&moved_[places[i]], 1);
+      if (moved_) {
+        moved_->prefetch(places[i]);
+      } else {
+        __builtin_prefetch(&deck_[places[i]], 1);
+      }
     }
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t here = moved_[dealt_] ^ dealt_, drawn = moved_[places[i]] ^ places[i];
-      moved_[places[i]] = here ^ places[i];
-      moved_[dealt_] = drawn ^ dealt_;
-      ++dealt_;
-      hand[i] = first_ + drawn;
-    }
+    for (uint32_t i = 0; i < count; ++i) hand[i] = first_ + draw(places[i]);
     hand = hand.subspan(count);
   }
+}
+
+uint32_t EpochSampler::draw(uint32_t place) {
+  uint32_t drawn;
+  if (moved_) {
+    const uint32_t here = moved_->take();
+    drawn = place == dealt_ ? here : moved_->exchange(place, here);
+  } else {
+    const uint32_t here = deck_[dealt_] ^ dealt_;
+    drawn = deck_[place] ^ place;
+    deck_[place] = here ^ place;
+  }
+  deck_[dealt_] = drawn ^ dealt_;
+  ++dealt_;
+  return drawn;
 }
 
 }  // namespace strata::loadbalance

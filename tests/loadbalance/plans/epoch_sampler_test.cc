@@ -55,6 +55,26 @@ TEST(EpochSampler, OrderIsAFunctionOfTheSeedAlone) {
   EXPECT_NE(deal(other, 10), first);
 }
 
+// Whatever the size of a deck, the same order as by shuffling it in place, in later rounds too.
+TEST(EpochSampler, LargeDecksAreDealtAsIfShuffledInPlace) {
+  constexpr uint64_t kSeed = 11;
+  for (const uint32_t count : {EpochSampler::kSmall, EpochSampler::kSmall + 1, 2'500'000u}) {
+    EpochSampler deck(5, count, kSeed);
+    Random random(kSeed);
+    std::vector<uint32_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), 5u);
+    for (int round = 0; round < 3; ++round) {
+      for (uint32_t i = 0; i < count; ++i) {
+        std::swap(numbers[i], numbers[i + random.below(count - i)]);
+      }
+      std::vector<uint32_t> dealt = deal(deck, count / 3);
+      const std::vector<uint32_t> rest = deal(deck, count - count / 3);
+      dealt.insert(dealt.end(), rest.begin(), rest.end());
+      ASSERT_EQ(dealt, numbers) << count << ", round " << round;
+    }
+  }
+}
+
 // Memory is touched where numbers move: four thousand million numbers are dealt from at once.
 TEST(EpochSampler, ALargeDeckTakesNoTimeToMake) {
   EpochSampler deck(0, 4'000'000'000, 7);

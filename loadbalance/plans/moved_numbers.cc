@@ -1,0 +1,111 @@
+#include "loadbalance/plans/moved_numbers.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+namespace strata::loadbalance {
+namespace {
+
+constexpr size_t kLeastSlots = size_t{1} << 15;
+// Where more than so many parts of 16 are taken, of the slots of places that are left, a new table
+// is made, of which at most half as many are. Until it has all entries, a quarter as many more may
+// come as the old one has slots.
+constexpr size_t kMostTaken = 10;
+constexpr size_t kMovedACall = 4;  // slots of the old table
+// An entry of the old table that is there no more; others are looked for beyond it.
+constexpr uint64_t kGone = 1;
+
+uint32_t place_of(uint64_t entry) { return static_cast<uint32_t>(entry >> 32) - 1; }
+uint32_t number_of(uint64_t entry) { return static_cast<uint32_t>(entry); }
+uint64_t entry_of(uint32_t place, uint32_t number) { return (uint64_t{place} + 1) << 32 | number; }
+bool is_of(uint64_t entry, uint32_t place) { return entry >> 32 == uint64_t{place} + 1; }
+
+}  // namespace
+
+MovedNumbers::MovedNumbers(uint32_t count) : count_(count), table_(make_table(kLeastSlots)) {}
+
+MovedNumbers::Table MovedNumbers::make_table(size_t capacity) const {
+  Table table{.mask = capacity - 1, .first = next_, .scale = (capacity << 32) / (count_ - next_)};
+  table.slots.reset(static_cast<uint64_t*>(std::calloc(capacity, sizeof(uint64_t))));
+  if (!table.slots) throw std::bad_alloc();
+  return table;
+}
+
+size_t MovedNumbers::Table::find(uint32_t place) const {
+  size_t slot = home(place);
+  while (slots[slot] != 0 && !is_of(slots[slot], place)) slot = (slot + 1) & mask;
+  return slot;
+}
+
+// Entries that follow move up to where they are looked for.
+void MovedNumbers::Table::erase(size_t slot) {
+  for (size_t next = (slot + 1) & mask; slots[next] != 0; next = (next + 1) & mask) {
+    const size_t from_home = (next - home(place_of(slots[next]))) & mask;
+    if (from_home < ((next - slot) & mask)) continue;
+    slots[slot] = slots[next];
+    slot = next;
+  }
+  slots[slot] = 0;
+}
+
+uint32_t MovedNumbers::take() {
+  const uint32_t place = next_++;
+  size_t slot = table_.find(place);
+  if (const uint64_t entry = table_.slots[slot]; entry != 0) {
+    table_.erase(slot);
+    --size_;
+    return number_of(entry);
+  }
+  if (!old_.slots) return place;
+  slot = old_.find(place);
+  if (old_.slots[slot] == 0) return place;
+  --size_;
+  return number_of(std::exchange(old_.slots[slot], kGone));
+}
+
+uint32_t MovedNumbers::exchange(uint32_t place, uint32_t number) {
+  if (old_.slots) {
+    move_some();
+  } else if (is_full()) {
+    grow();
+  }
+  uint64_t& entry = table_.slots[table_.find(place)];
+  const uint64_t was = std::exchange(entry, entry_of(place, number));
+  if (was != 0) return number_of(was);
+  if (old_.slots) {
+    uint64_t& old = old_.slots[old_.find(place)];
+    if (old != 0) return number_of(std::exchange(old, kGone));
+  }
+  ++size_;
+  return place;
+}
+
+void MovedNumbers::prefetch(uint32_t place) const {
+  __builtin_prefetch(&table_.slots[table_.home(place)], 1);
+  if (old_.slots) __builtin_prefetch(&old_.slots[old_.home(place)], 1);
+}
+
+bool MovedNumbers::is_full() const {
+  return 16 * size_ * (count_ - table_.first) > kMostTaken * table_.capacity() * (count_ - next_);
+}
+
+void MovedNumbers::grow() {
+  const size_t wanted = std::bit_ceil(2 * 16 * size_ / kMostTaken);
+  Table larger = make_table(std::max(kLeastSlots, wanted));
+  old_ = std::exchange(table_, std::move(larger));
+  moved_ = 0;
+}
+
+void MovedNumbers::move_some() {
+  for (const size_t end = moved_ + kMovedACall; moved_ < end; ++moved_) {
+    uint64_t& entry = old_.slots[moved_];
+    if (entry == 0 || entry == kGone) continue;
+    table_.slots[table_.find(place_of(entry))] = entry;
+    entry = kGone;
+  }
+  if (moved_ == old_.capacity()) old_ = Table();
+}
+
+}  // namespace strata::loadbalance

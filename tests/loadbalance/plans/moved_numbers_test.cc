@@ -1,0 +1,48 @@
+#include "loadbalance/plans/moved_numbers.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "loadbalance/random.h"
+
+namespace strata::loadbalance {
+namespace {
+
+// Against a map of all that is held, with decks that are dealt to the end.
+TEST(MovedNumbers, AgreesWithAMap) {
+  Random random(3);
+  for (const uint32_t count : {1u, 10u, 1'000u, 300'000u}) {
+    for (const uint32_t moves : {1u, 3u}) {  // a place taken, at most
+      MovedNumbers moved(count);
+      std::map<uint32_t, uint32_t> expected;
+      const auto at = [&](uint32_t place) {
+        const auto found = expected.find(place);
+        return found == expected.end() ? place : found->second;
+      };
+      for (uint32_t next = 0; next < count; ++next) {
+        for (uint32_t i = random.below(moves + 1); i > 0; --i) {
+          const uint32_t place = next + random.below(count - next), number = random.below(1000);
+          moved.prefetch(place);
+          ASSERT_EQ(moved.exchange(place, number), at(place));
+          expected[place] = number;
+        }
+        ASSERT_EQ(moved.take(), at(next));
+        expected.erase(next);
+        ASSERT_EQ(moved.size(), expected.size());
+      }
+    }
+  }
+}
+
+// The last places of the largest deck there can be.
+TEST(MovedNumbers, PlacesMayHave32Bits) {
+  MovedNumbers moved(UINT32_MAX);
+  for (uint32_t i = 0; i < 1000; ++i)
+    EXPECT_EQ(moved.exchange(UINT32_MAX - 1 - i, i), UINT32_MAX - 1 - i);
+  for (uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(moved.exchange(UINT32_MAX - 1 - i, 0), i);
+  EXPECT_EQ(moved.size(), 1000u);
+}
+
+}  // namespace
+}  // namespace strata::loadbalance
