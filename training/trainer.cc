@@ -84,26 +84,41 @@ StepResult Trainer::step() {
 // Replicas' gradients are averaged, so each is scaled up to make the average the gradient of the
 // global mean; and by the loss's scale, which the buckets take out again.
 bert::TrainingStep Trainer::next_global_batch(double& imbalance) {
-  int64_t masked = 0, sequences = 0, tokens = 0;
-  double cost = 0, cost_of_rank = 0, most = 0;
-  for (const uint32_t place : step_plan_->next_step()) {
-    const data::SampleClass& alike = train_->index().classes().of(place);
-    masked += alike.masked;
-    tokens += alike.length;
-    if (sequences % plan_.batch_per_rank == 0) cost_of_rank = 0;
-    cost_of_rank += plan_.cost.cost(alike.length);
-    most = std::max(most, cost_of_rank);
-    cost += plan_.cost.cost(alike.length);
-    ++sequences;
+  // There: its first micro-batch has come from the loader.
+  GlobalBatch planned;
+  {
+    const std::lock_guard lock(planned_mutex_);
+    planned = planned_.front();
+    planned_.pop_front();
   }
-  imbalance = most * plan_.ranks / cost;
+  imbalance = planned.imbalance;
   const float scale = loss_scale_ ? loss_scale_->scale : 1.0f;
   const float replicas = scale * static_cast<float>(ranks_.replicas().size());
   return {.seed = seed_,
           .step = static_cast<uint64_t>(step_),
-          .masked_lm_scale = replicas / static_cast<float>(std::max<int64_t>(masked, 1)),
-          .next_sentence_scale = replicas / static_cast<float>(sequences),
-          .token_scale = replicas / static_cast<float>(tokens)};
+          .masked_lm_scale = replicas / static_cast<float>(std::max<int64_t>(planned.masked, 1)),
+          .next_sentence_scale = replicas / static_cast<float>(planned.sequences),
+          .token_scale = replicas / static_cast<float>(planned.tokens)};
+}
+
+Trainer::GlobalBatch Trainer::plan_step() {
+  GlobalBatch batch;
+  double cost = 0, cost_of_rank = 0, most = 0;
+  const std::span<const uint32_t> places = step_plan_->next_step();
+  for (const uint32_t place : places) {
+    const data::SampleClass& alike = train_->index().classes().of(place);
+    batch.masked += alike.masked;
+    batch.tokens += alike.length;
+    if (batch.sequences % plan_.batch_per_rank == 0) cost_of_rank = 0;
+    cost_of_rank += plan_.cost.cost(alike.length);
+    most = std::max(most, cost_of_rank);
+    cost += plan_.cost.cost(alike.length);
+    ++batch.sequences;
+  }
+  batch.imbalance = most * plan_.ranks / cost;
+  const std::span<const uint32_t> mine = local_places(places);
+  loader_places_.assign(mine.begin(), mine.end());
+  return batch;
 }
 
 TrainingState Trainer::state() {
@@ -150,10 +165,8 @@ void Trainer::resume_after(int64_t step, const PlanShape& plan,
 void Trainer::start(const data::InstanceSource& train) {
   train_ = &train;
   const auto lengths = histogram_of(train.index().classes());
-  loader_plan_ = loadbalance::make_batch_plan(plan_, lengths);
   step_plan_ = loadbalance::make_batch_plan(plan_, lengths);
   for (int64_t step = 0; step < step_; ++step) {  // of a resumed run
-    loader_plan_->next_step();
     step_plan_->next_step();
   }
   loader_ = std::make_unique<data::BatchLoader>(
@@ -240,9 +253,10 @@ void Trainer::visit_micro_batches(
 // Runs on the loader's thread.
 bool Trainer::next_samples(std::vector<uint32_t>& samples) {
   if (loader_position_ == loader_places_.size()) {
-    const std::span<const uint32_t> mine = local_places(loader_plan_->next_step());
-    loader_places_.assign(mine.begin(), mine.end());
+    const GlobalBatch planned = plan_step();
     loader_position_ = 0;
+    const std::lock_guard lock(planned_mutex_);
+    planned_.push_back(planned);
   }
   samples.clear();
   for (int64_t i = 0; i < micro_batch_; ++i) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -115,6 +117,12 @@ class Trainer {
   int64_t global_batch() const { return global_batch_; }     // samples of a step, over all ranks
 
  private:
+  // What a step has to know of its whole global batch.
+  struct GlobalBatch {
+    int64_t masked = 0, sequences = 0, tokens = 0;
+    double imbalance = 1;
+  };
+  GlobalBatch plan_step();  // the next one; its own samples into loader_places_
   bert::TrainingStep next_global_batch(double& imbalance);
   double upload_next();  // seconds of waiting for it
   bool next_samples(std::vector<uint32_t>& samples);
@@ -136,9 +144,11 @@ class Trainer {
   Timeline* timeline_ = nullptr;
   std::unique_ptr<ComputeTimes> times_;  // null: steps are not timed
 
-  // Two walks over the same plan: the loader's, ahead, and this one's, for the losses' divisors.
-  // Plans deal places of the index (data::SampleIndex).
-  std::unique_ptr<loadbalance::BatchPlan> loader_plan_, step_plan_;
+  // Deals places of the index (data::SampleIndex). Steps are planned on the loader's thread, ahead;
+  // each leaves what its losses are divided by.
+  std::unique_ptr<loadbalance::BatchPlan> step_plan_;
+  std::mutex planned_mutex_;
+  std::deque<GlobalBatch> planned_;      // steps that have not begun; guarded by planned_mutex_
   std::vector<uint32_t> loader_places_;  // of this rank's step, micro-batch after micro-batch
   size_t loader_position_ = 0;
   bool sharded_;  // the optimizer's state
