@@ -10,10 +10,10 @@ namespace {
 
 constexpr size_t kLeastSlots = size_t{1} << 15;
 // Where more than so many parts of 16 are taken, of the slots of places that are left, a new table
-// is made, of which at most half as many are. Until it has all entries, a quarter as many more may
+// is made, of which at most half as many are. Until it has all entries, an eighth as many more may
 // come as the old one has slots.
 constexpr size_t kMostTaken = 10;
-constexpr size_t kMovedACall = 4;  // slots of the old table
+constexpr size_t kMovedACall = 8;  // slots of the old table
 // An entry of the old table that is there no more; others are looked for beyond it.
 constexpr uint64_t kGone = 1;
 
@@ -71,13 +71,22 @@ uint32_t MovedNumbers::exchange(uint32_t place, uint32_t number) {
   } else if (is_full()) {
     grow();
   }
-  uint64_t& entry = table_.slots[table_.find(place)];
-  const uint64_t was = std::exchange(entry, entry_of(place, number));
-  if (was != 0) return number_of(was);
+  const uint64_t now = entry_of(place, number);
+  // Into the old table ahead of what has moved, so that the new one's pages are touched in order.
   if (old_.slots) {
-    uint64_t& old = old_.slots[old_.find(place)];
-    if (old != 0) return number_of(std::exchange(old, kGone));
+    const size_t slot = old_.find(place);
+    uint64_t& entry = old_.slots[slot];
+    if (entry != 0) return number_of(std::exchange(entry, now));
+    if (old_.home(place) >= moved_ && slot >= moved_ && !wrapped_) {
+      entry = now;
+      ++size_;
+      return place;
+    }
+    wrapped_ |= old_.home(place) >= moved_;
   }
+  uint64_t& entry = table_.slots[table_.find(place)];
+  const uint64_t was = std::exchange(entry, now);
+  if (was != 0) return number_of(was);
   ++size_;
   return place;
 }
@@ -96,6 +105,7 @@ void MovedNumbers::grow() {
   Table larger = make_table(std::max(kLeastSlots, wanted));
   old_ = std::exchange(table_, std::move(larger));
   moved_ = 0;
+  wrapped_ = false;
 }
 
 void MovedNumbers::move_some() {

@@ -52,6 +52,7 @@ class MovedNumbers {
   uint32_t count_, next_ = 0;  // of the places; the first that is not taken
   Table table_, old_;          // old_: what table_ replaces, until all entries have moved
   size_t moved_ = 0;           // slots of old_ that have
+  bool wrapped_ = false;       // a place ahead of them may have an entry in table_
   size_t size_ = 0;            // entries of both
 };
 
