@@ -19,8 +19,16 @@ def autocast(device, enabled=True):
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
 
 
+def scores(model, inputs, where):
+    """Of the vocabulary at masked positions, and of the next sentence."""
+    encoded = model.bert(**inputs)
+    return (model.cls.predictions(encoded.last_hidden_state[where[0], where[1]]),
+            model.cls.seq_relationship(encoded.pooler_output))
+
+
 def update(model, optimizer, max_norm):
-    """From gradients to new weights; leaves no gradients behind."""
-    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    """From gradients to new weights; leaves no gradients behind. Returns the gradients' norm before clipping."""
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
+    return norm

@@ -1,7 +1,7 @@
 """Trains BERT in PyTorch on the CPU to a masked-LM accuracy, with the settings and the packed HDF5 files of a run of Strata:
 transformers' BERT with SDPA, its heads at masked positions alone, bf16 autocast, fused AdamW, a clipped global norm. A step's samples
 are sorted by length and cut into micro-batches, each padded to its longest. Prints JSON; exits 1 where the target is not reached.
-Usage: pytorch_train.py SETTINGS.yaml SEED --ranks N [--threads N]
+Usage: pytorch_train.py SETTINGS.yaml SEED --ranks N [--threads N] [--trace FILE]
 SETTINGS.yaml: what `strata train` writes beside its log. --ranks: of that run, for the samples of a step. The clock runs from before
 the first sample is read to the evaluation that reaches the target; making the model and warming up (`initialization.warmup_steps`
 steps of a copy, on samples of the evaluation) come before."""
@@ -16,7 +16,7 @@ import h5py
 import numpy
 import torch
 import yaml
-from pytorch_bert import autocast, config_of, update
+from pytorch_bert import autocast, config_of, scores, update
 from torch.nn.functional import cross_entropy
 from transformers import BertForPreTraining
 
@@ -56,11 +56,18 @@ class Samples:
                 torch.from_numpy(self.next_sentence[chosen]))
 
 
-def scores(model, inputs, where):
-    """Of the vocabulary at masked positions, and of the next sentence."""
-    encoded = model.bert(**inputs)
-    return (model.cls.predictions(encoded.last_hidden_state[where[0], where[1]]),
-            model.cls.seq_relationship(encoded.pooler_output))
+def initialise(model, missing):
+    """Of parameters that the checkpoint lacks, by Strata's rule: matrices truncated normal, the masked-LM head's transform the
+    identity, so that the head starts by comparing what the encoder gives with the word embeddings; gains 1, biases 0."""
+    for name, values in model.named_parameters():
+        if name not in missing:
+            continue
+        if name == "cls.predictions.transform.dense.weight":
+            torch.nn.init.eye_(values)
+        elif values.dim() == 2:
+            torch.nn.init.trunc_normal_(values, std=0.02, a=-0.04, b=0.04)
+        else:
+            torch.nn.init.constant_(values, 1 if name.endswith("LayerNorm.weight") else 0)
 
 
 def accuracy(model, samples, size, in_bf16):
@@ -104,16 +111,21 @@ class Training:
     def step(self, samples, chosen, number):
         size = self.settings["batch"]["micro_batch"]
         chosen = chosen[numpy.argsort(samples.lengths[chosen], kind="stable")]
-        parts = [chosen[begin:begin + size] for begin in range(0, len(chosen), size)]
-        for part in parts:
-            inputs, where, labels, next_sentence = samples.batch(part)
+        parts = [samples.batch(chosen[begin:begin + size]) for begin in range(0, len(chosen), size)]
+        masked = sum(len(labels) for _, _, labels, _ in parts)
+        losses = numpy.zeros(2)
+        for inputs, where, labels, next_sentence in parts:
             with autocast(torch.device("cpu"), self.in_bf16):
                 words, next_scores = scores(self.model, inputs, where)
-                loss = cross_entropy(words, labels) + cross_entropy(next_scores, next_sentence)
-            (loss / len(parts)).backward()
+                masked_lm = cross_entropy(words, labels, reduction="sum") / masked
+                next_one = cross_entropy(next_scores, next_sentence, reduction="sum") / len(chosen)
+            (masked_lm + next_one).backward()
+            losses += [masked_lm.item(), next_one.item()]
         for group in self.optimizer.param_groups:
             group["lr"] = rate(self.settings, number)
-        update(self.model, self.optimizer, self.settings["clip"]["max_norm"])
+        norm = update(self.model, self.optimizer, self.settings["clip"]["max_norm"])
+        return {"step": number, "masked_lm_loss": losses[0], "next_sentence_loss": losses[1],
+                "learning_rate": rate(self.settings, number), "gradient_norm": norm.item()}
 
 
 def refuse(settings):
@@ -135,6 +147,7 @@ def main():
     parser.add_argument("seed", type=int)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--trace", type=argparse.FileType("w"))
     options = parser.parse_args()
     settings = yaml.safe_load(pathlib.Path(options.settings).read_text())
     refuse(settings)
@@ -148,7 +161,10 @@ def main():
     config = config_of(settings["model"]["config"])
     config.hidden_dropout_prob = settings["model"]["hidden_dropout"]
     config.attention_probs_dropout_prob = settings["model"]["attention_dropout"]
-    model = BertForPreTraining.from_pretrained(str(pathlib.Path(settings["model"]["checkpoint"]).parent), config=config).train()
+    model, loaded = BertForPreTraining.from_pretrained(str(pathlib.Path(settings["model"]["checkpoint"]).parent), config=config,
+                                                       output_loading_info=True)
+    initialise(model, loaded["missing_keys"])
+    model.train()
     warm = Training(copy.deepcopy(model), settings, in_bf16)
     random = numpy.random.default_rng(options.seed)
     eval_samples = Samples(settings["data"]["eval"][0])
@@ -164,7 +180,10 @@ def main():
     next_evaluation, evaluating, reached, value, number = target["start_eval_at_sample"], 0.0, False, 0.0, 0
     while not reached and number < settings["schedule"]["training_steps"]:
         number += 1
-        training.step(samples, order[(number - 1) * global_batch:number * global_batch], number)
+        chosen = order.take(range((number - 1) * global_batch, number * global_batch), mode="wrap")
+        step = training.step(samples, chosen, number)
+        if options.trace:
+            print(json.dumps(step), file=options.trace, flush=True)
         if number * global_batch >= next_evaluation:
             next_evaluation += target["eval_interval_samples"]
             evaluation_begin = time.perf_counter()
