@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Whole training steps on this processor, Adam included, on MLPerf's lengths or on sequences of one: `strata bench step`
-# against PyTorch (transformers, SDPA, bf16 autocast, fused AdamW; eager and torch.compile; sequences padded to 512, and sorted
-# by length and padded to the longest of their batch), in turns over the same sequences with the same number of threads. What
-# counts is tokens a second, without padding. The peak is the better of both programs' square GEMMs.
+# against PyTorch (transformers, SDPA, bf16 autocast, fused AdamW, its heads at masked positions alone; eager and torch.compile;
+# sequences padded to 512, and sorted by length and padded to the longest of their batch), in turns over the same sequences with the
+# same number of threads. What counts is tokens a second, without padding. The peak is the highest of both programs' square GEMMs and,
+# where libxsmm is installed (Debian's libxsmm-dev), those of its batch-reduce kernels.
 #   bench/peers/cpu_vs_pytorch.sh [--model MODEL] [--tokens N] [--length N] [--steps N] [--turns N] [--threads N]
-#                                 [--strata PROGRAM] [--venv DIR] [--output FILE]
+#                                 [--precision bf16|fp32] [--isa portable|avx2|avx512] [--strata PROGRAM] [--venv DIR] [--output FILE]
 # --model: bert-large (default; 12 GB of memory), minilm (the quickstart's) or a model's config.json.
 # --tokens: of a step (2048). --length: tokens of every sequence, for example 512; default MLPerf's mix.
 # --steps: measured in each process (8). --turns: processes of each (3).
+# --precision: of GEMMs and attention (bf16). --isa: holds all programs and their libraries to an instruction set, named as by
+# STRATA_CPU_ISA; without it each uses what it finds. torch.compile, whose compiler takes what the processor has, is left out then.
 # --threads: default all processors. --strata: default build/release/cli/strata.
 # --venv: where PyTorch and transformers are, or are installed from PyPI where they are absent (6 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch. --output: also write the numbers there, as JSON.
@@ -15,23 +18,39 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
 model=bert-large tokens=2048 steps=8 turns=3 threads=$(nproc) strata=$root/build/release/cli/strata output= length=
+precision=bf16 isa=
 venv=${XDG_CACHE_HOME:-$HOME/.cache}/strata/pytorch
+give_up() { echo "$*" >&2; exit 2; }
 while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    --model | --tokens | --length | --steps | --turns | --threads | --strata | --venv | --output)
-      [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
+    --model | --tokens | --length | --steps | --turns | --threads | --precision | --isa | --strata | --venv | --output)
+      [[ $# -ge 2 ]] || give_up "$1 needs a value; see --help"
       printf -v "${1#--}" %s "$2"
       shift 2 ;;
-    *) echo "unknown option $1; see --help" >&2; exit 2 ;;
+    *) give_up "unknown option $1; see --help" ;;
   esac
 done
 for number in tokens steps turns threads ${length:+length}; do
-  [[ ${!number} =~ ^[1-9][0-9]*$ ]] || { echo "--$number ${!number}: expected a number of at least 1" >&2; exit 2; }
+  [[ ${!number} =~ ^[1-9][0-9]*$ ]] || give_up "--$number ${!number}: expected a number of at least 1"
 done
-[[ $model == bert-large || $model == minilm || -f $model ]] ||
-  { echo "--model $model: not bert-large, not minilm and not a file" >&2; exit 2; }
-[[ -x $strata ]] || { echo "no $strata; build it first: cmake --preset release && cmake --build --preset release" >&2; exit 2; }
+[[ $precision == bf16 || $precision == fp32 ]] || give_up "--precision $precision: expected bf16 or fp32"
+case $isa in  # as ATen, oneDNN, MKL and libxsmm call it
+  '') names=() ;;
+  portable) names=(default SSE41 SSE4_2 wsm) ;;
+  avx2) names=(avx2 AVX2 AVX2 hsw) ;;
+  avx512) names=(avx512 AVX512_CORE AVX512 skx) ;;
+  *) give_up "--isa $isa: expected portable, avx2 or avx512" ;;
+esac
+[[ -z $isa || $isa == avx512 || $precision == fp32 ]] || give_up "--isa $isa: has no bf16; use --precision fp32"
+[[ $model == bert-large || $model == minilm || -f $model ]] || give_up "--model $model: not bert-large, not minilm and not a file"
+[[ -x $strata ]] || give_up "no $strata; build it first: cmake --preset release && cmake --build --preset release"
+variants=(eager compiled)
+if [[ -n $isa ]]; then
+  variants=(eager)
+  export STRATA_CPU_ISA=$isa ATEN_CPU_CAPABILITY=${names[0]} MKL_ENABLE_INSTRUCTIONS=${names[2]} LIBXSMM_TARGET=${names[3]}
+  export DNNL_MAX_CPU_ISA=${names[1]} ONEDNN_MAX_CPU_ISA=${names[1]}  # an older and a newer name
+fi
 
 make_venv "$venv" "torch, transformers" PyTorch torch numpy transformers
 
@@ -51,44 +70,57 @@ run() {
   shift
   "$@" > "$work/$name.json" 2> "$work/$name.err" || { cat "$work/$name.err" >&2; echo "$name failed" >&2; exit 1; }
 }
+libxsmm=$work/libxsmm_gemm
+if ! ${CXX:-g++} -std=c++20 -O2 -fopenmp "$root/bench/peers/libxsmm_gemm.cc" -o "$libxsmm" -lxsmm -lxsmmnoblas -lpthread -ldl \
+    2> "$work/libxsmm.err"; then
+  echo "without libxsmm's peak: $(head -1 "$work/libxsmm.err")" >&2
+  libxsmm=
+fi
 for ((turn = 1; turn <= turns; ++turn)); do
   echo "turn $turn of $turns" >&2
   run "strata.$turn" "$strata" bench step --config "$root/scripts/configs/bert-large.yaml" --set model.config="$model" \
-    --set model.vocab=none --set model.checkpoint=none --set data.train=/tmp --set data.eval=/tmp --set model.precision=bf16 \
+    --set model.vocab=none --set model.checkpoint=none --set data.train=/tmp --set data.eval=/tmp --set model.precision="$precision" \
     --tokens "$tokens" ${length:+--length "$length"} --steps "$steps" --json
   # The same sequences for every process of every turn.
   [[ -e $work/lengths ]] || "$venv/bin/python" -c 'import json, sys; json.dump(json.load(open(sys.argv[1]))["lengths"], sys.stdout)' \
     "$work/strata.1.json" > "$work/lengths"
-  for variant in eager compiled; do
+  [[ -z $libxsmm ]] || run "libxsmm.$turn" "$libxsmm" "$precision"
+  for variant in "${variants[@]}"; do
     for order in padded sorted; do
       options=()
       [[ $order == padded ]] || options=(--sorted)
       run "pytorch, $variant, $order.$turn" "$venv/bin/python" "$root/bench/peers/pytorch_step.py" "$pytorch_model" \
-        "$work/lengths" "$variant" --device cpu --steps "$steps" "${options[@]}"
+        "$work/lengths" "$variant" --device cpu --masked-only --precision "$precision" --steps "$steps" "${options[@]}"
     done
   done
 done
 
-"$venv/bin/python" - "$work" "$threads" "$output" << 'PY'
-import glob, json, pathlib, statistics, sys
-work, threads, output = sys.argv[1:]
+"$venv/bin/python" - "$work" "$threads" "$precision" "$isa" "$output" << 'PY'
+import json, pathlib, statistics, sys
+work, threads, precision, isa, output = sys.argv[1:]
 runs = {}
 for path in sorted(pathlib.Path(work).glob("*.*.json")):
     runs.setdefault(path.stem.rsplit(".", 1)[0], []).append(json.load(open(path)))
 median = lambda name, key: statistics.median(run[key] for run in runs[name])
 strata = runs["strata"][0]
 flops_per_token = strata["model_flops_per_step"] / strata["tokens_per_step"]
-peak = max(run["matrix_peak_flops_per_second"] for every in runs.values() for run in every)
-rates = {name: median(name, "tokens_per_second") for name in runs}
+peaks = {}
+for name in runs:
+    library = name.split(",")[0]
+    peaks[library] = max(peaks.get(library, 0), median(name, "matrix_peak_flops_per_second"))
+peak = max(peaks.values())
+rates = {name: median(name, "tokens_per_second") for name in runs if name != "libxsmm"}
 rivals = [name for name in rates if name != "strata"]
-print(f"{threads} threads, {strata['tokens_per_step']} tokens a step, medians of {len(runs['strata'])} processes each; "
-      f"{strata['device']}; PyTorch {runs[rivals[0]][0]['torch']}")
+print(f"{precision}{', held to ' + isa if isa else ''}, {threads} threads, {strata['tokens_per_step']} tokens a step, medians of "
+      f"{len(runs['strata'])} processes each; {strata['device']}; PyTorch {runs[rivals[0]][0]['torch']}")
 print(f"{'':<28}{'tokens/s':>10}{'GFLOP/s':>10}{'of peak':>9}{'strata over it':>16}")
 for name, rate in sorted(rates.items(), key=lambda item: -item[1]):
     flops = rate * flops_per_token
     print(f"{name:<28}{rate:>10.0f}{flops / 1e9:>10.0f}{100 * flops / peak:>8.0f}%{rates['strata'] / rate:>16.2f}")
-print(f"matrix peak {peak / 1e9:.0f} GFLOP/s; ratio to the fastest of PyTorch's: {rates['strata'] / max(rates[n] for n in rivals):.2f}")
+print("matrix peaks, GFLOP/s: " + ", ".join(f"{name} {value / 1e9:.0f}" for name, value in sorted(peaks.items(), key=lambda item: -item[1]))
+      + f"; ratio to the fastest of PyTorch's: {rates['strata'] / max(rates[n] for n in rivals):.2f}")
 if output:
-    json.dump({"threads": int(threads), "tokens_per_second": rates, "flops_per_token": flops_per_token,
-               "matrix_peak_flops_per_second": peak, "runs": runs}, open(output, "w"), indent=2)
+    json.dump({"threads": int(threads), "precision": precision, "isa": isa or None, "tokens_per_second": rates,
+               "flops_per_token": flops_per_token, "matrix_peak_flops_per_second": peak, "matrix_peaks": peaks, "runs": runs},
+              open(output, "w"), indent=2)
 PY

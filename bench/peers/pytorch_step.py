@@ -1,7 +1,8 @@
 """BERT pretraining steps in PyTorch: transformers' BertForPreTraining, SDPA, bf16 autocast, clip_grad_norm_, fused
 AdamW, over sequences padded to the model's 512 positions. Prints JSON.
-Usage: pytorch_step.py MODEL LENGTHS.json VARIANT [--device cuda|cpu] [--steps N] [--sorted]
+Usage: pytorch_step.py MODEL LENGTHS.json VARIANT [--device cuda|cpu] [--steps N] [--sorted] [--masked-only] [--precision bf16|fp32]
 --sorted: all batches' sequences dealt anew to as many batches by length, each padded to its longest.
+--masked-only: the masked-LM head at masked positions alone, where transformers' own model has it at all. --precision: bf16.
 MODEL: bert-large or a config.json. LENGTHS.json: a list of batches, each a list of lengths. VARIANT: eager, compiled."""
 import argparse
 import json
@@ -10,7 +11,8 @@ import statistics
 import time
 
 import torch
-from pytorch_bert import autocast, config_of, update
+from pytorch_bert import autocast, config_of, scores, update
+from torch.nn.functional import cross_entropy
 from transformers import BertForPreTraining
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -20,7 +22,10 @@ parser.add_argument("variant", choices=["eager", "compiled"])
 parser.add_argument("--device", default="cuda")
 parser.add_argument("--steps", type=int, default=10)
 parser.add_argument("--sorted", action="store_true")
+parser.add_argument("--masked-only", action="store_true")
+parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
 options = parser.parse_args()
+in_bf16 = options.precision == "bf16"
 device = torch.device(options.device)
 on_gpu = device.type == "cuda"
 
@@ -43,7 +48,8 @@ def make_batch(lengths, config):
     batch = dict(input_ids=ids * attention, attention_mask=attention,
                  token_type_ids=(positions >= torch.tensor(lengths)[:, None] // 2).long() * attention, labels=labels,
                  next_sentence_label=torch.randint(0, 2, (len(lengths),)))
-    return {name: tensor.to(device) for name, tensor in batch.items()}
+    where = torch.stack(torch.nonzero(labels != -100, as_tuple=True))
+    return {name: tensor.to(device) for name, tensor in batch.items()}, where.to(device)
 
 
 def peak(work, amount):
@@ -63,11 +69,22 @@ def peak(work, amount):
 
 torch.manual_seed(1)
 random.seed(1)
-torch.set_float32_matmul_precision("high")
+torch.set_float32_matmul_precision("high" if in_bf16 else "highest")
 config = config_of(options.model)
 model = BertForPreTraining(config).to(device).train()
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6, weight_decay=0.01, fused=True)
-forward = torch.compile(model) if options.variant == "compiled" else model
+
+
+def loss_of(batch, where):
+    if not options.masked_only:
+        return model(**batch).loss
+    inputs = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
+    words, next_scores = scores(model, inputs, where)
+    return (cross_entropy(words, batch["labels"][where[0], where[1]])
+            + cross_entropy(next_scores, batch["next_sentence_label"]))
+
+
+loss_of_batch = torch.compile(loss_of) if options.variant == "compiled" else loss_of
 all_lengths = json.load(open(options.lengths))
 if options.sorted:
     in_order = iter(sorted(length for lengths in all_lengths for length in lengths))
@@ -75,21 +92,21 @@ if options.sorted:
 batches = [make_batch(lengths, config) for lengths in all_lengths]
 
 
-def step(batch):
-    with autocast(device):
-        loss = forward(**batch).loss
+def step(batch, where):
+    with autocast(device, in_bf16):
+        loss = loss_of_batch(batch, where)
     loss.backward()
     update(model, optimizer, 1.0)
 
 
 # Where lengths differ, each once: torch.compile compiles for shapes.
 for number in range(max(3, len(batches)) if options.sorted else 3):
-    step(batches[number % len(batches)])
+    step(*batches[number % len(batches)])
 times = []
 for number in range(options.steps):
     synchronize()
     begin = time.perf_counter()
-    step(batches[number % len(batches)])
+    step(*batches[number % len(batches)])
     synchronize()
     times.append(time.perf_counter() - begin)
 # Of the batches that were timed, with what is not padding alone.
@@ -97,14 +114,13 @@ timed = [all_lengths[number % len(batches)] for number in range(options.steps)]
 sequences = sum(map(len, timed)) / len(timed)
 tokens = sum(map(sum, timed))
 memory = torch.cuda.max_memory_allocated() if on_gpu else 0
-del batches, forward, model, optimizer
-size = 8192 if on_gpu else 1024
-a = torch.randn(size, size, device=device, dtype=torch.bfloat16)
-b = torch.randn(size, size, device=device, dtype=torch.bfloat16)
+del batches, loss_of_batch, model, optimizer
+size = 8192 if on_gpu else 2048
+a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16 if in_bf16 else torch.float32) for _ in range(2))
 source = torch.empty(2**28 if on_gpu else 2**24, device=device)
 target = torch.empty_like(source)
 print(json.dumps({
-    "variant": options.variant, "torch": torch.__version__,
+    "variant": options.variant, "precision": options.precision, "torch": torch.__version__,
     "device": torch.cuda.get_device_name() if on_gpu else "cpu",
     "tokens_per_second": tokens / sum(times),
     "seconds_per_step": statistics.median(times), "sequences_per_second": sequences / statistics.median(times),
