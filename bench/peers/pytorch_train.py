@@ -1,10 +1,11 @@
 """Trains BERT in PyTorch on the CPU to a masked-LM accuracy, with the settings and the packed HDF5 files of a run of Strata:
 transformers' BERT with SDPA, its heads at masked positions alone, bf16 autocast, fused AdamW, a clipped global norm. A step's samples
 are sorted by length and cut into micro-batches, each padded to its longest. Prints JSON; exits 1 where the target is not reached.
-Usage: pytorch_train.py SETTINGS.yaml SEED --ranks N [--threads N] [--trace FILE]
-SETTINGS.yaml: what `strata train` writes beside its log. --ranks: of that run, for the samples of a step. The clock runs from before
-the first sample is read to the evaluation that reaches the target; making the model and warming up (`initialization.warmup_steps`
-steps of a copy, on samples of the evaluation) come before."""
+Usage: pytorch_train.py SETTINGS.yaml SEED --ranks N [--threads N] [--micro-batch N] [--heads strata|transformers] [--trace FILE]
+SETTINGS.yaml: what `strata train` writes beside its log. --ranks: of that run, for the samples of a step. --micro-batch: samples
+computed at once (the settings'). --heads: whose rule gives the weights that the checkpoint lacks (strata). --trace: losses and norms
+of every step, as Strata's log.step_trace. The clock runs from before the first sample is read to the evaluation that reaches the
+target; making the model and warming up (`initialization.warmup_steps` steps of a copy, on samples of the evaluation) come before."""
 import argparse
 import copy
 import json
@@ -147,6 +148,8 @@ def main():
     parser.add_argument("seed", type=int)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--micro-batch", type=int)
+    parser.add_argument("--heads", choices=["strata", "transformers"], default="strata")
     parser.add_argument("--trace", type=argparse.FileType("w"))
     options = parser.parse_args()
     settings = yaml.safe_load(pathlib.Path(options.settings).read_text())
@@ -156,6 +159,7 @@ def main():
     torch.manual_seed(options.seed)
     batch = settings["batch"]
     global_batch = batch["micro_batch"] * batch["gradient_accumulation_steps"] * options.ranks
+    batch["micro_batch"] = options.micro_batch or batch["micro_batch"]
     in_bf16 = settings["model"]["precision"] == "bf16"
 
     config = config_of(settings["model"]["config"])
@@ -163,7 +167,8 @@ def main():
     config.attention_probs_dropout_prob = settings["model"]["attention_dropout"]
     model, loaded = BertForPreTraining.from_pretrained(str(pathlib.Path(settings["model"]["checkpoint"]).parent), config=config,
                                                        output_loading_info=True)
-    initialise(model, loaded["missing_keys"])
+    if options.heads == "strata":
+        initialise(model, loaded["missing_keys"])
     model.train()
     warm = Training(copy.deepcopy(model), settings, in_bf16)
     random = numpy.random.default_rng(options.seed)
@@ -187,7 +192,7 @@ def main():
         if number * global_batch >= next_evaluation:
             next_evaluation += target["eval_interval_samples"]
             evaluation_begin = time.perf_counter()
-            value = accuracy(model, held_out, 2 * settings["batch"]["micro_batch"], in_bf16)
+            value = accuracy(model, held_out, 8, in_bf16)
             evaluating += time.perf_counter() - evaluation_begin
             reached = value >= target["masked_lm_accuracy"]
             print(f"{number * global_batch} samples: {value:.4f}", file=sys.stderr)

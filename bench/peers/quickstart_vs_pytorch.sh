@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Time to the quickstart's target on this processor: `strata train` and PyTorch (transformers, SDPA, bf16 autocast, fused AdamW, heads at
 # masked positions alone, micro-batches sorted by length) in turns, from the same checkpoint and HDF5 files with the same schedule, batch,
-# seeds, evaluations and number of threads. Strata clips buckets, PyTorch the global norm; Strata's batches are stratified by length.
+# seeds, evaluations, number of threads and rule for weights that the checkpoint lacks. Strata clips buckets, PyTorch the global norm;
+# Strata's batches are stratified by length.
 #   bench/peers/quickstart_vs_pytorch.sh [--target ACCURACY] [--seeds N,N,...] [--ranks N] [--threads N] [--precision bf16|fp32]
+#                                        [--micro-batch N]
 #                                        [--strata PROGRAM] [--python PROGRAM] [--data FOLDER] [--set KEY=VALUE]... [--json] [--output FILE]
 # --target: masked-LM accuracy that ends a run (0.33). --seeds: a run of each program for each seed (1).
 # --ranks: Strata's (2). --threads: of all ranks together, and PyTorch's (all processors). --precision: of both (bf16).
+# --micro-batch: samples that PyTorch computes at once (2, the fastest of 1, 2, 4 and 8 for the quickstart on two cores).
 # --strata: default build/release/cli/strata. --data: what scripts/prepare_quickstart_data.sh made (data-cache).
 # --python: one that has torch, transformers, h5py and yaml; without it, a venv in ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch is used,
 # and made from PyPI where it is absent (6 GB of disk). --json: print the numbers as JSON. --output: write that JSON there, too.
@@ -14,7 +17,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
-target=0.33 seeds=1 ranks=2 threads=$(nproc) precision=bf16 strata=$root/build/release/cli/strata python= data=$root/data-cache
+target=0.33 seeds=1 ranks=2 threads=$(nproc) precision=bf16 micro_batch=2 strata=$root/build/release/cli/strata python= data=$root/data-cache
 output= json=false overrides=()
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -24,6 +27,10 @@ while [[ $# -gt 0 ]]; do
       [[ $# -ge 2 && $2 == *=* ]] || { echo "--set needs KEY=VALUE; see --help" >&2; exit 2; }
       overrides+=(--set "$2")
       shift 2 ;;
+    --micro-batch)
+      [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
+      micro_batch=$2
+      shift 2 ;;
     --target | --seeds | --ranks | --threads | --precision | --strata | --python | --data | --output)
       [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"
@@ -32,6 +39,7 @@ while [[ $# -gt 0 ]]; do
   esac
 done
 give_up() { echo "$*" >&2; exit 2; }
+[[ $micro_batch =~ ^[1-9][0-9]*$ ]] || give_up "--micro-batch $micro_batch: expected a number of at least 1"
 for number in ranks threads; do
   [[ ${!number} =~ ^[1-9][0-9]*$ ]] || give_up "--$number ${!number}: expected a number of at least 1"
 done
@@ -75,8 +83,8 @@ for seed in ${seeds//,/ }; do
   settings=$(find "$work/run.$seed" -name 'result_0.yaml')
   [[ -n $settings ]] || { cat "$work/strata.$seed.err" >&2; give_up "strata train left no settings"; }
   echo "seed $seed: PyTorch" >&2
-  run "pytorch.$seed" "$python" "$root/bench/peers/pytorch_train.py" "$settings" "$seed" --threads "$threads" \
-    --ranks "$ranks"
+  run "pytorch.$seed" "${pytorch_memory[@]}" "$python" "$root/bench/peers/pytorch_train.py" "$settings" "$seed" \
+    --threads "$threads" --ranks "$ranks" --micro-batch "$micro_batch"
 done
 
 "$python" - "$work" "$seeds" "$threads" "$ranks" "$target" "$precision" "$output" "$json" << 'PY'

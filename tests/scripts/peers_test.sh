@@ -22,12 +22,12 @@ program() {  # PATH: of a script that writes down its arguments and what it is h
   {
     printf '#!/usr/bin/env bash\n'
     printf 'echo "%s $* [$STRATA_CPU_ISA $ATEN_CPU_CAPABILITY $DNNL_MAX_CPU_ISA $ONEDNN_MAX_CPU_ISA' "$(basename "$1")"
-    printf ' $MKL_ENABLE_INSTRUCTIONS $LIBXSMM_TARGET]" >>"%s/calls"\n' "$work"
+    printf ' $MKL_ENABLE_INSTRUCTIONS $LIBXSMM_TARGET] ${GLIBC_TUNABLES:-}" >>"%s/calls"\n' "$work"
     cat
   } >"$1"
   chmod +x "$1"
 }
-unset STRATA_CPU_ISA ATEN_CPU_CAPABILITY DNNL_MAX_CPU_ISA ONEDNN_MAX_CPU_ISA MKL_ENABLE_INSTRUCTIONS LIBXSMM_TARGET
+unset STRATA_CPU_ISA ATEN_CPU_CAPABILITY DNNL_MAX_CPU_ISA ONEDNN_MAX_CPU_ISA MKL_ENABLE_INSTRUCTIONS LIBXSMM_TARGET GLIBC_TUNABLES
 
 mkdir -p "$work/venv/bin"
 program "$work/strata" <<'SH'
@@ -74,6 +74,7 @@ expect "in bf16" said 'bf16, 2 threads'
 expect "eager and compiled, padded and sorted, twice" test "$(grep -c 'pytorch_step.py' "$work/calls")" -eq 8
 expect "heads at masked positions alone" called 'eager --device cpu --masked-only --precision bf16'
 expect "held to nothing" called '[     ]'
+expect "PyTorch keeps memory in huge pages" grep -q 'pytorch_step.py.*glibc.malloc.hugetlb=1' "$work/calls"
 expect "the highest peak counts" said 'matrix peaks, GFLOP/s: libxsmm 600, strata 400, pytorch 300'
 expect "of which Strata has half" grep -qE '^strata +3000 +300 +50%' "$work/out"
 expect "Strata is thrice as fast" said "ratio to the fastest of PyTorch's: 3.00"
@@ -122,10 +123,11 @@ if command -v mpirun >/dev/null; then
   peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --ranks 1 --threads 1 --seeds 4,5
   expect "quickstart: succeeds" test $? -eq 0
   expect "quickstart: each seed is trained from" called 'run.seed=5'
-  expect "quickstart: PyTorch has the same threads" called 'result_0.yaml 5 --threads 1 --ranks 1'
+  expect "quickstart: PyTorch has the same threads" called 'result_0.yaml 5 --threads 1 --ranks 1 --micro-batch 2'
   expect "quickstart: the ratio of medians" said "PyTorch's time over Strata's, medians: 3.00"
 fi
 refused 'needs KEY=VALUE' --set seed
+refused 'expected a number' --micro-batch 0
 refused 'expected a fraction' --target 2
 refused 'not a multiple' --threads 3 --ranks 2
 refused 'expected bf16 or fp32' --precision fp8
