@@ -1,13 +1,14 @@
 """Trains BERT in PyTorch on the CPU to a masked-LM accuracy, with the settings and the packed HDF5 files of a run of Strata:
 transformers' BERT with SDPA, its heads at masked positions alone, bf16 autocast, fused AdamW, a clipped global norm. A step's samples
 are sorted by length and cut into micro-batches, each padded to its longest. Prints JSON; exits 1 where the target is not reached.
-Usage: pytorch_train.py SETTINGS.yaml SEED --ranks N [--threads N] [--micro-batch N] [--heads strata|transformers] [--trace FILE]
+Usage: pytorch_train.py SETTINGS.yaml SEED --ranks N [--threads N] [--micro-batch N] [--variant compiled|eager]
+       [--heads strata|transformers] [--trace FILE]
 SETTINGS.yaml: what `strata train` writes beside its log. --ranks: of that run, for the samples of a step. --micro-batch: samples
-computed at once (the settings'). --heads: whose rule gives the weights that the checkpoint lacks (strata). --trace: losses and norms
+computed at once (the settings'). --variant: torch.compile with dynamic shapes, or not (compiled). --heads: whose rule gives the weights that the checkpoint lacks (strata). --trace: losses and norms
 of every step, as Strata's log.step_trace. The clock runs from before the first sample is read to the evaluation that reaches the
-target; making the model and warming up (`initialization.warmup_steps` steps of a copy, on samples of the evaluation) come before."""
+target; making the model and warming up (`initialization.warmup_steps` steps and an evaluation, on samples of the evaluation, after
+which the first weights are put back) come before."""
 import argparse
-import copy
 import json
 import pathlib
 import sys
@@ -20,6 +21,9 @@ import yaml
 from pytorch_bert import autocast, config_of, scores, update
 from torch.nn.functional import cross_entropy
 from transformers import BertForPreTraining
+
+EVALUATED_AT_ONCE = 8  # samples
+
 
 class Samples:
     """Of a packed HDF5 file: `strata data prepare` says what it holds."""
@@ -71,7 +75,7 @@ def initialise(model, missing):
             torch.nn.init.constant_(values, 1 if name.endswith("LayerNorm.weight") else 0)
 
 
-def accuracy(model, samples, size, in_bf16):
+def accuracy(forward, model, samples, size, in_bf16):
     """Correct predictions over masked positions, in batches of `size` samples of like length."""
     right = 0
     model.eval()
@@ -79,7 +83,7 @@ def accuracy(model, samples, size, in_bf16):
         order = numpy.argsort(samples.lengths, kind="stable")
         for begin in range(0, len(order), size):
             inputs, where, labels, _ = samples.batch(order[begin:begin + size])
-            right += int((scores(model, inputs, where)[0].argmax(1) == labels).sum())
+            right += int((forward(model, inputs, where)[0].argmax(1) == labels).sum())
     model.train()
     return right / len(samples.ids)
 
@@ -105,8 +109,8 @@ def optimizer_of(model, settings):
 
 
 class Training:
-    def __init__(self, model, settings, in_bf16):
-        self.model, self.settings, self.in_bf16 = model, settings, in_bf16
+    def __init__(self, forward, model, settings, in_bf16):
+        self.forward, self.model, self.settings, self.in_bf16 = forward, model, settings, in_bf16
         self.optimizer = optimizer_of(model, settings)
 
     def step(self, samples, chosen, number):
@@ -117,7 +121,7 @@ class Training:
         losses = numpy.zeros(2)
         for inputs, where, labels, next_sentence in parts:
             with autocast(torch.device("cpu"), self.in_bf16):
-                words, next_scores = scores(self.model, inputs, where)
+                words, next_scores = self.forward(self.model, inputs, where)
                 masked_lm = cross_entropy(words, labels, reduction="sum") / masked
                 next_one = cross_entropy(next_scores, next_sentence, reduction="sum") / len(chosen)
             (masked_lm + next_one).backward()
@@ -149,6 +153,7 @@ def main():
     parser.add_argument("--threads", type=int)
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--micro-batch", type=int)
+    parser.add_argument("--variant", choices=["compiled", "eager"], default="compiled")
     parser.add_argument("--heads", choices=["strata", "transformers"], default="strata")
     parser.add_argument("--trace", type=argparse.FileType("w"))
     options = parser.parse_args()
@@ -170,20 +175,25 @@ def main():
     if options.heads == "strata":
         initialise(model, loaded["missing_keys"])
     model.train()
-    warm = Training(copy.deepcopy(model), settings, in_bf16)
+    forward = scores if options.variant == "eager" else torch.compile(scores, dynamic=True)
+    initial = {name: values.clone() for name, values in model.state_dict().items()}
+    warm = Training(forward, model, settings, in_bf16)
     random = numpy.random.default_rng(options.seed)
-    eval_samples = Samples(settings["data"]["eval"][0])
+    held_out = Samples(settings["data"]["eval"][0])
     for number in range(1, settings["initialization"]["warmup_steps"] + 1):
-        warm.step(eval_samples, random.choice(len(eval_samples.lengths), global_batch, replace=False), number)
-    del warm, eval_samples
+        warm.step(held_out, random.choice(len(held_out.lengths), global_batch, replace=False), number)
+    accuracy(forward, model, held_out, EVALUATED_AT_ONCE, in_bf16)
+    model.load_state_dict(initial)
+    del warm, initial, held_out
 
-    training = Training(model, settings, in_bf16)
+    training = Training(forward, model, settings, in_bf16)
     target = settings["target"]
     begin = time.perf_counter()
     samples, held_out = Samples(settings["data"]["train"][0]), Samples(settings["data"]["eval"][0])
     order = random.permutation(len(samples.lengths))
     next_evaluation, evaluating, reached, value, number = target["start_eval_at_sample"], 0.0, False, 0.0, 0
-    while not reached and number < settings["schedule"]["training_steps"]:
+    last = settings["schedule"]["training_steps"] if target["max_steps"] == "auto" else target["max_steps"]
+    while not reached and number < last:
         number += 1
         chosen = order.take(range((number - 1) * global_batch, number * global_batch), mode="wrap")
         step = training.step(samples, chosen, number)
@@ -192,7 +202,7 @@ def main():
         if number * global_batch >= next_evaluation:
             next_evaluation += target["eval_interval_samples"]
             evaluation_begin = time.perf_counter()
-            value = accuracy(model, held_out, 8, in_bf16)
+            value = accuracy(forward, model, held_out, EVALUATED_AT_ONCE, in_bf16)
             evaluating += time.perf_counter() - evaluation_begin
             reached = value >= target["masked_lm_accuracy"]
             print(f"{number * global_batch} samples: {value:.4f}", file=sys.stderr)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Time to the quickstart's target on this processor: `strata train` and PyTorch (transformers, SDPA, bf16 autocast, fused AdamW, heads at
-# masked positions alone, micro-batches sorted by length) in turns, from the same checkpoint and HDF5 files with the same schedule, batch,
+# Time to the quickstart's target on this processor: `strata train` and PyTorch (transformers, SDPA, torch.compile, bf16 autocast, fused AdamW,
+# heads at masked positions alone, micro-batches sorted by length) in turns, from the same checkpoint and HDF5 files with the same schedule, batch,
 # seeds, evaluations, number of threads and rule for weights that the checkpoint lacks. Strata clips buckets, PyTorch the global norm;
 # Strata's batches are stratified by length.
 #   bench/peers/quickstart_vs_pytorch.sh [--target ACCURACY] [--seeds N,N,...] [--ranks N] [--threads N] [--precision bf16|fp32]
-#                                        [--micro-batch N]
+#                                        [--micro-batch N] [--variant compiled|eager]
 #                                        [--strata PROGRAM] [--python PROGRAM] [--data FOLDER] [--set KEY=VALUE]... [--json] [--output FILE]
 # --target: masked-LM accuracy that ends a run (0.33). --seeds: a run of each program for each seed (1).
 # --ranks: Strata's (2). --threads: of all ranks together, and PyTorch's (all processors). --precision: of both (bf16).
-# --micro-batch: samples that PyTorch computes at once (2, the fastest of 1, 2, 4 and 8 for the quickstart on two cores).
+# --micro-batch: samples that PyTorch computes at once (4). --variant: whether PyTorch compiles, before the clock starts (compiled).
 # --strata: default build/release/cli/strata. --data: what scripts/prepare_quickstart_data.sh made (data-cache).
 # --python: one that has torch, transformers, h5py and yaml; without it, a venv in ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch is used,
 # and made from PyPI where it is absent (6 GB of disk). --json: print the numbers as JSON. --output: write that JSON there, too.
@@ -17,7 +17,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
-target=0.33 seeds=1 ranks=2 threads=$(nproc) precision=bf16 micro_batch=2 strata=$root/build/release/cli/strata python= data=$root/data-cache
+target=0.33 seeds=1 ranks=2 threads=$(nproc) precision=bf16 micro_batch=4 variant=compiled strata=$root/build/release/cli/strata python= data=$root/data-cache
 output= json=false overrides=()
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -31,7 +31,7 @@ while [[ $# -gt 0 ]]; do
       [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
       micro_batch=$2
       shift 2 ;;
-    --target | --seeds | --ranks | --threads | --precision | --strata | --python | --data | --output)
+    --target | --seeds | --ranks | --threads | --precision | --variant | --strata | --python | --data | --output)
       [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"
       shift 2 ;;
@@ -48,6 +48,7 @@ done
 [[ $target =~ ^(0?\.[0-9]+|1(\.0*)?)$ ]] || give_up "--target $target: expected a fraction above 0, at most 1"
 [[ $seeds =~ ^[0-9]+(,[0-9]+)*$ ]] || give_up "--seeds $seeds: expected numbers with commas between them, such as 1,2,3"
 [[ $precision == bf16 || $precision == fp32 ]] || give_up "--precision $precision: expected bf16 or fp32"
+[[ $variant == compiled || $variant == eager ]] || give_up "--variant $variant: expected compiled or eager"
 [[ -x $strata ]] || give_up "no $strata; build it first: cmake --preset release && cmake --build --preset release"
 strata=$(realpath "$strata")
 for file in minilm/config.json minilm/vocab.txt minilm/model.safetensors quickstart/train.hdf5 quickstart/eval.hdf5; do
@@ -84,12 +85,12 @@ for seed in ${seeds//,/ }; do
   [[ -n $settings ]] || { cat "$work/strata.$seed.err" >&2; give_up "strata train left no settings"; }
   echo "seed $seed: PyTorch" >&2
   run "pytorch.$seed" "${pytorch_memory[@]}" "$python" "$root/bench/peers/pytorch_train.py" "$settings" "$seed" \
-    --threads "$threads" --ranks "$ranks" --micro-batch "$micro_batch"
+    --threads "$threads" --ranks "$ranks" --micro-batch "$micro_batch" --variant "$variant"
 done
 
-"$python" - "$work" "$seeds" "$threads" "$ranks" "$target" "$precision" "$output" "$json" << 'PY'
+"$python" - "$work" "$seeds" "$threads" "$ranks" "$target" "$precision" "$variant" "$output" "$json" << 'PY'
 import json, pathlib, statistics, sys
-work, seeds, threads, ranks, target, precision, output, as_json = sys.argv[1:]
+work, seeds, threads, ranks, target, precision, variant, output, as_json = sys.argv[1:]
 
 
 def read(name, seed):
@@ -104,14 +105,14 @@ torch = read("pytorch", seeds.split(",")[0])["torch"]
 median = {name: statistics.median(run["seconds"] for run in of) for name, of in runs.items()}
 per_sample = {name: statistics.median(run["seconds"] / run["samples"] for run in of) for name, of in runs.items()}
 reached = all(run["reached_target"] for of in runs.values() for run in of)
-result = {"target": float(target), "precision": precision, "threads": int(threads), "ranks": int(ranks), "torch": torch, "runs": runs,
+result = {"target": float(target), "precision": precision, "threads": int(threads), "ranks": int(ranks), "torch": torch, "variant": variant, "runs": runs,
           "median_seconds": median, "reached_target": reached,
           "ratio": median["pytorch"] / median["strata"] if reached else None,
           "ratio_per_sample": per_sample["pytorch"] / per_sample["strata"]}
 if as_json == "true":
     print(json.dumps(result, indent=2))
 else:
-    print(f"target {target}, {precision}, {threads} threads; Strata on {ranks} ranks, PyTorch {torch}")
+    print(f"target {target}, {precision}, {threads} threads; Strata on {ranks} ranks, PyTorch {torch}, {variant}")
     print(f"{'':<10}{'seed':>8}{'seconds':>10}{'samples':>9}{'accuracy':>10}")
     for name, of in runs.items():
         for run in of:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What bench/peers/cpu_vs_pytorch.sh and quickstart_vs_pytorch.sh run, with which settings, what they print and refuse, beside
-# programs that are scripts: no PyTorch is needed.
+# What bench/peers/cpu_vs_pytorch.sh, quickstart_vs_pytorch.sh and pytorch_follows_strata.sh run, with which settings, what they
+# print and refuse, beside programs that are scripts: no PyTorch is needed.
 # Usage: tests/scripts/peers_test.sh
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -123,14 +123,20 @@ if command -v mpirun >/dev/null; then
   peers --strata "$work/strata" --python "$work/venv/bin/python" --data "$work/data" --ranks 1 --threads 1 --seeds 4,5
   expect "quickstart: succeeds" test $? -eq 0
   expect "quickstart: each seed is trained from" called 'run.seed=5'
-  expect "quickstart: PyTorch has the same threads" called 'result_0.yaml 5 --threads 1 --ranks 1 --micro-batch 2'
+  expect "quickstart: PyTorch has the same threads" called 'result_0.yaml 5 --threads 1 --ranks 1 --micro-batch 4 --variant compiled'
   expect "quickstart: the ratio of medians" said "PyTorch's time over Strata's, medians: 3.00"
 fi
 refused 'needs KEY=VALUE' --set seed
 refused 'expected a number' --micro-batch 0
+refused 'expected compiled or eager' --variant fast
 refused 'expected a fraction' --target 2
 refused 'not a multiple' --threads 3 --ranks 2
 refused 'expected bf16 or fp32' --precision fp8
 refused 'expected numbers' --seeds one
+
+script=pytorch_follows_strata.sh
+refused 'expected a number' --steps none
+refused 'expected strata or transformers' --heads anew
+refused 'prepare_quickstart_data.sh makes it' --data "$work/nothing" --strata "$work/strata"
 
 [[ $failures -eq 0 ]] || { cat "$work/out"; exit 1; }
