@@ -10,8 +10,8 @@
 # --tokens: of a step (2048). --length: tokens of every sequence, for example 512; default MLPerf's mix.
 # --steps: measured in each process (8). --turns: processes of each (3).
 # --precision: of GEMMs and attention (bf16). --isa: holds all programs and their libraries to an instruction set, named as by
-# STRATA_CPU_ISA; without it each uses what it finds. torch.compile, whose compiler takes what the processor has, is left out then. PyTorch's MKL cannot be
-# held to less than AVX2 on AMD: with portable its GEMMs are no peak, and its steps have more instructions than Strata's.
+# STRATA_CPU_ISA; without it each uses what it finds. torch.compile, whose compiler takes what the processor has, is left out then.
+# PyTorch's MKL cannot be held to less than AVX2 on AMD: with portable its GEMMs are no peak, and its steps have more instructions.
 # --threads: default all processors. --strata: default build/release/cli/strata.
 # --venv: where PyTorch and transformers are, or are installed from PyPI where they are absent (6 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch. --output: also write the numbers there, as JSON.

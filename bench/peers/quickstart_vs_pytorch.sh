@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Time to the quickstart's target on this processor: `strata train` and PyTorch (transformers, SDPA, torch.compile, bf16 autocast, fused AdamW,
-# heads at masked positions alone, micro-batches sorted by length) in turns, from the same checkpoint and HDF5 files with the same schedule, batch,
-# seeds, evaluations, number of threads and rule for weights that the checkpoint lacks. Strata clips buckets, PyTorch the global norm;
-# Strata's batches are stratified by length.
+# Time to the quickstart's target on this processor: `strata train` and PyTorch (transformers, SDPA, torch.compile, bf16 autocast,
+# fused AdamW, heads at masked positions alone, micro-batches sorted by length) in turns, from the same checkpoint and HDF5 files with
+# the same schedule, batch, seeds, evaluations, number of threads and rule for weights that the checkpoint lacks. Strata clips buckets,
+# PyTorch the global norm; Strata's batches are stratified by length.
 #   bench/peers/quickstart_vs_pytorch.sh [--target ACCURACY] [--seeds N,N,...] [--ranks N] [--threads N] [--precision bf16|fp32]
 #                                        [--micro-batch N] [--variant compiled|eager]
 #                                        [--strata PROGRAM] [--python PROGRAM] [--data FOLDER] [--set KEY=VALUE]... [--json] [--output FILE]
@@ -17,8 +17,8 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
-target=0.33 seeds=1 ranks=2 threads=$(nproc) precision=bf16 micro_batch=4 variant=compiled strata=$root/build/release/cli/strata python= data=$root/data-cache
-output= json=false overrides=()
+target=0.33 seeds=1 ranks=2 threads=$(nproc) precision=bf16 micro_batch=4 variant=compiled
+strata=$root/build/release/cli/strata python= data=$root/data-cache output= json=false overrides=()
 while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
