@@ -133,11 +133,11 @@ if command -v mpirun >/dev/null; then
 fi
 refused 'needs KEY=VALUE' --set seed
 refused 'expected a number' --micro-batch 0
-refused 'expected compiled or eager' --variant fast
-refused 'expected a fraction' --target 2
+refused 'expected compiled or eager' --threads 2 --variant fast
+refused 'expected a fraction' --threads 2 --target 2
 refused 'not a multiple' --threads 3 --ranks 2
-refused 'expected bf16 or fp32' --precision fp8
-refused 'expected numbers' --seeds one
+refused 'expected bf16 or fp32' --threads 2 --precision fp8
+refused 'expected numbers' --threads 2 --seeds one
 
 script=pytorch_follows_strata.sh
 refused 'expected a number' --steps none
