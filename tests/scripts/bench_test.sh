@@ -8,15 +8,7 @@ command -v git >/dev/null || { echo "git is missing"; exit 77; }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failures=0
-expect() {  # WHAT CONDITION...
-  local what=$1
-  shift
-  if ! "$@"; then
-    printf 'FAILED: %s (%s)\n' "$what" "$*" >&2
-    failures=$((failures + 1))
-  fi
-}
+source "$root/tests/scripts/expect.sh"
 tree=$work/tree
 commit() { git -C "$tree" add -A && git -C "$tree" -c user.name=a -c user.email=b commit -q -m "$1"; }
 bench() { "$tree/scripts/bench.sh" "$@" >"$work/out" 2>"$work/err"; }

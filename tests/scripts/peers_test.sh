@@ -6,15 +6,7 @@ set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-failures=0
-expect() {  # WHAT CONDITION...
-  local what=$1
-  shift
-  if ! "$@"; then
-    printf 'FAILED: %s (%s)\n' "$what" "$*" >&2
-    failures=$((failures + 1))
-  fi
-}
+source "$root/tests/scripts/expect.sh"
 said() { grep -qF -- "$1" "$work/out"; }
 called() { grep -qF -- "$1" "$work/calls"; }
 not() { ! "$@"; }

@@ -7,15 +7,7 @@ source "$root/scripts/run_once.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 folder=$work/runs/some
-failures=0
-expect() {  # WHAT CONDITION...
-  local what=$1
-  shift
-  if ! "$@"; then
-    printf 'FAILED: %s (%s)\n' "$what" "$*" >&2
-    failures=$((failures + 1))
-  fi
-}
+source "$root/tests/scripts/expect.sh"
 # train REACHED CODE: as 'strata train --json' with this result.
 train() {
   echo "log" >"$folder/result_0.txt"
