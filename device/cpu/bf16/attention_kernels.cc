@@ -183,28 +183,15 @@ template <int kPairs>
 #pragma GCC unroll 4
     for (__m512& sum : sums_of_row) sum = _mm512_setzero_ps();
   }
-  const auto multiply = [&](int j) __attribute__((always_inline)) {
-    __m512bh columns[kTileRegisters];
-#pragma GCC unroll 4
-    for (int v = 0; v < kTileRegisters; ++v) {
-      columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(keys + j * kGroup + v * kWords));
-    }
-#pragma GCC unroll 4
-    for (int r = 0; r < kMaskedRows; ++r) {
-      const auto element =
-          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(query[r * query_row + j])));
-#pragma GCC unroll 4
-      for (int v = 0; v < kTileRegisters; ++v) {
-        sums[r][v] = _mm512_dpbf16_ps(sums[r][v], element, columns[v]);
-      }
-    }
-  };
   KeptColumns random;
   const auto step = [&]<int kStep>(std::integral_constant<int, kStep>)
       __attribute__((always_inline)) {
     constexpr int r = kStep / kSteps, round = kStep % kSteps;
     if constexpr (round == 0) random = KeptColumns(sample_id, row + r, column);
-    if constexpr (kStep * kPairs % kAllSteps < kPairs) multiply(kStep * kPairs / kAllSteps);
+    if constexpr (kStep * kPairs % kAllSteps < kPairs) {
+      constexpr int j = kStep * kPairs / kAllSteps;
+      add_products(query + j, query_row, keys + j * kGroup, sums);
+    }
     if constexpr (round < kDropoutRounds) {
       random.run_round(dropout, round);
     } else {

@@ -57,6 +57,25 @@ struct Out {
                       reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(sum)));
 }
 
+// sums += the products of one pair of each of R rows of the left operand, from a[r * a_row], and of
+// V registers of the right one's columns.
+template <int R, int V>
+[[gnu::always_inline]] inline void add_products(const Pair* a, int64_t a_row, const Pair* b,
+                                                __m512 (&sums)[R][V]) {
+  __m512bh columns[V];
+#pragma GCC unroll 4
+  for (int v = 0; v < V; ++v) {
+    columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + v * kWords));
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < R; ++r) {
+    const auto element =
+        reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[r * a_row])));
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], element, columns[v]);
+  }
+}
+
 // R rows of V registers of a product, which begins with `initial`, or with zeros. Its arguments are
 // numbers, not structs: the compiler would copy those through memory in other pieces than they were
 // written in, and wait for them.
@@ -79,18 +98,7 @@ template <int R, int V, typename Initial, typename T>
     }
   }
   for (int64_t j = 0; j < pairs; ++j) {
-    __m512bh columns[V];
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      columns[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + v * kWords));
-    }
-#pragma GCC unroll 12
-    for (int r = 0; r < R; ++r) {
-      const auto element =
-          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[r * a_row])));
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sums[r][v] = _mm512_dpbf16_ps(sums[r][v], element, columns[v]);
-    }
+    add_products(a, a_row, b, sums);
     a += a_pair;
     b += b_row;
   }
