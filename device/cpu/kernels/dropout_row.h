@@ -2,6 +2,9 @@
 // abreast.
 #pragma once
 
+#include <algorithm>
+#include <array>
+
 #include "device/cpu/kernels/math.h"
 
 #ifdef __AVX512BW__
@@ -15,19 +18,12 @@ namespace {
 
 // What all random numbers of a dropout start from.
 struct DropoutKeys {
-  uint64_t rounds[kDropoutRounds][2];
+  std::array<uint64_t, 2 * kDropoutRounds> rounds;  // of each word its own 64-bit lane
   __m512i threshold;
 
   explicit DropoutKeys(const Dropout& dropout)
       : threshold(_mm512_set1_epi16(static_cast<int16_t>(dropout.threshold()))) {
-    const uint64_t key = dropout.key();
-    auto key0 = static_cast<uint32_t>(key), key1 = static_cast<uint32_t>(key >> 32);
-    for (auto& keys : rounds) {
-      keys[0] = key0;
-      keys[1] = key1;
-      key0 += 0x9E3779B9u;
-      key1 += 0xBB67AE85u;
-    }
+    std::ranges::copy(dropout_round_keys(dropout.key()), rounds.begin());
   }
 };
 
@@ -51,7 +47,7 @@ class KeptColumns {
   [[gnu::always_inline]] void run_round(const DropoutKeys& keys, int round) {
     constexpr int kXor = 0x96;  // of all three
     const auto key = [&](int word) {
-      return _mm512_set1_epi64(static_cast<int64_t>(keys.rounds[round][word]));
+      return _mm512_set1_epi64(static_cast<int64_t>(keys.rounds[2 * round + word]));
     };
     const __m512i product0 = _mm512_mul_epu32(c0_, _mm512_set1_epi64(0xD2511F53));
     const __m512i product1 = _mm512_mul_epu32(c2_, _mm512_set1_epi64(0xCD9E8D57));
