@@ -164,28 +164,12 @@ class LineParser {
     return read_time(time, event.time_ms) == nullptr;
   }
 
-  // By size first: most lines have other fields, too.
   static void store_field(std::string_view name, std::string_view span, std::string_view& time,
                           std::string_view& key, Event& event) {
-    const auto is = [&](const auto& known) {
-      return std::memcmp(name.data(), known, sizeof known - 1) == 0;
-    };
-    switch (name.size()) {
-      case 3:
-        if (is("key")) key = span;
-        break;
-      case 5:
-        if (is("value")) event.value = span;
-        break;
-      case 7:
-        if (is("time_ms")) time = span;
-        break;
-      case 8:
-        if (is("metadata")) event.metadata = span;
-        break;
-      default:
-        break;
-    }
+    if (name == "time_ms") time = span;
+    if (name == "key") key = span;
+    if (name == "value") event.value = span;
+    if (name == "metadata") event.metadata = span;
   }
 
   // The format of round 0.6: ` seconds key: json`.
