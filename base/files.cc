@@ -210,24 +210,27 @@ std::string read_file(const fs::path& path, uint64_t most_bytes) {
     throw ReadError(
         fmt::format("{}: its {} bytes do not fit in memory", path.string(), status.st_size));
   }
+  // Up to `most` bytes; none: the end.
+  const auto read_some = [&](char* to, size_t most) {
+    for (;;) {
+      const ssize_t count = ::read(file.get(), to, most);
+      if (count >= 0) return static_cast<size_t>(count);
+      if (errno != EINTR) give_up("read");
+    }
+  };
   size_t size = 0;
   while (size < bytes.size()) {
-    const ssize_t count = ::read(file.get(), bytes.data() + size, bytes.size() - size);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) give_up("read");
+    const size_t count = read_some(bytes.data() + size, bytes.size() - size);
     if (count == 0) break;
-    size += static_cast<size_t>(count);
+    size += count;
   }
   bytes.resize(size);
   char buffer[1 << 16];
-  for (;;) {
-    const ssize_t count = ::read(file.get(), buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) give_up("read");
-    if (count == 0) return bytes;
-    bytes.append(buffer, static_cast<size_t>(count));
+  while (const size_t count = read_some(buffer, sizeof buffer)) {
+    bytes.append(buffer, count);
     refuse_larger(bytes.size());  // it may have grown, or have said nothing of its size
   }
+  return bytes;
 }
 
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
