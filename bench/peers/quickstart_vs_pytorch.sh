@@ -27,13 +27,10 @@ while [[ $# -gt 0 ]]; do
       [[ $# -ge 2 && $2 == *=* ]] || { echo "--set needs KEY=VALUE; see --help" >&2; exit 2; }
       overrides+=(--set "$2")
       shift 2 ;;
-    --micro-batch)
+    --target | --seeds | --ranks | --threads | --precision | --micro-batch | --variant | --strata | --python | --data | --output)
       [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
-      micro_batch=$2
-      shift 2 ;;
-    --target | --seeds | --ranks | --threads | --precision | --variant | --strata | --python | --data | --output)
-      [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
-      printf -v "${1#--}" %s "$2"
+      option=${1#--}
+      printf -v "${option//-/_}" %s "$2"
       shift 2 ;;
     *) echo "unknown option $1; see --help" >&2; exit 2 ;;
   esac
@@ -105,8 +102,8 @@ torch = read("pytorch", seeds.split(",")[0])["torch"]
 median = {name: statistics.median(run["seconds"] for run in of) for name, of in runs.items()}
 per_sample = {name: statistics.median(run["seconds"] / run["samples"] for run in of) for name, of in runs.items()}
 reached = all(run["reached_target"] for of in runs.values() for run in of)
-result = {"target": float(target), "precision": precision, "threads": int(threads), "ranks": int(ranks), "torch": torch, "variant": variant, "runs": runs,
-          "median_seconds": median, "reached_target": reached,
+result = {"target": float(target), "precision": precision, "threads": int(threads), "ranks": int(ranks), "torch": torch,
+          "variant": variant, "runs": runs, "median_seconds": median, "reached_target": reached,
           "ratio": median["pytorch"] / median["strata"] if reached else None,
           "ratio_per_sample": per_sample["pytorch"] / per_sample["strata"]}
 if as_json == "true":
