@@ -15,11 +15,11 @@ std::unique_ptr<Collectives> make_nccl_collectives(const RankGroup&, void*) {
 
 #else
 
-#include <dlfcn.h>
 #include <nccl.h>
 
-#include <cstring>
 #include <exception>
+
+#include "device/cuda/host/shared_library.h"
 
 namespace strata::device::cuda {
 namespace {
@@ -53,33 +53,21 @@ class Nccl {
 
  private:
   Nccl() {
-    constexpr char kLibrary[] = "libnccl.so.2";
-    void* library = ::dlopen(kLibrary, RTLD_NOW);
-    if (!library) {
-      fail(
-          "several ranks on GPUs need NCCL: {}; install libnccl2 or put its folder in "
-          "LD_LIBRARY_PATH",
-          ::dlerror());
-    }
-    const auto find = [&](auto& function, const char* name) {
-      void* symbol = ::dlsym(library, name);
-      if (!symbol) fail("{}: has no {}; version 2 of NCCL is needed", kLibrary, name);
-      std::memcpy(&function, &symbol, sizeof symbol);
-    };
-    find(error_string, "ncclGetErrorString");
-    find(get_unique_id, "ncclGetUniqueId");
-    find(init_rank, "ncclCommInitRank");
-    find(destroy, "ncclCommDestroy");
-    find(abort, "ncclCommAbort");
-    find(group_start, "ncclGroupStart");
-    find(group_end, "ncclGroupEnd");
-    find(all_reduce, "ncclAllReduce");
-    find(reduce_scatter, "ncclReduceScatter");
-    find(reduce, "ncclReduce");
-    find(all_gather, "ncclAllGather");
-    find(broadcast, "ncclBroadcast");
-    find(send, "ncclSend");
-    find(receive, "ncclRecv");
+    const SharedLibrary library({"libnccl.so.2"}, "several ranks on GPUs need NCCL");
+    library.find(error_string, "ncclGetErrorString");
+    library.find(get_unique_id, "ncclGetUniqueId");
+    library.find(init_rank, "ncclCommInitRank");
+    library.find(destroy, "ncclCommDestroy");
+    library.find(abort, "ncclCommAbort");
+    library.find(group_start, "ncclGroupStart");
+    library.find(group_end, "ncclGroupEnd");
+    library.find(all_reduce, "ncclAllReduce");
+    library.find(reduce_scatter, "ncclReduceScatter");
+    library.find(reduce, "ncclReduce");
+    library.find(all_gather, "ncclAllGather");
+    library.find(broadcast, "ncclBroadcast");
+    library.find(send, "ncclSend");
+    library.find(receive, "ncclRecv");
   }
 };
 
