@@ -91,10 +91,20 @@ Golden::Comparison Golden::compare(const Parameter& parameter, const double* gra
     return result;
   }
   std::vector<double> rows(parameter.rows), cols(parameter.cols);
+  std::vector<double> row_squares(parameter.rows), col_squares(parameter.cols);
   for (int64_t i = 0; i < parameter.rows; ++i) {
     for (int64_t j = 0; j < parameter.cols; ++j) {
-      rows[i] += gradient[i * parameter.cols + j] * probe(j);
-      cols[j] += gradient[i * parameter.cols + j] * probe(i);
+      const double of_row = gradient[i * parameter.cols + j] * probe(j);
+      const double of_col = gradient[i * parameter.cols + j] * probe(i);
+      rows[i] += of_row;
+      cols[j] += of_col;
+      row_squares[i] += of_row * of_row;
+      col_squares[j] += of_col * of_col;
+    }
+  }
+  for (const std::vector<double>* squares : {&row_squares, &col_squares}) {
+    for (const double square : *squares) {
+      result.largest = std::max(result.largest, std::sqrt(square));
     }
   }
   check(parameter.hugging_face + ".rows", rows);

@@ -26,7 +26,8 @@ struct Golden {
 
   // Largest difference between a parameter's gradient and the golden one, and the largest golden
   // value, and sums of squares: of the vector itself, or of the matrix's products with the script's
-  // probe vectors.
+  // probe vectors. A product is a sum whose terms may cancel, while their errors hardly do: the
+  // root of its terms' squares counts as a value, too.
   struct Comparison {
     double difference = 0;
     double largest = 0;
