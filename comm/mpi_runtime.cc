@@ -56,6 +56,12 @@ std::vector<std::vector<int>> gather(const std::vector<int>& mine, MPI_Comm rank
   return of_ranks;
 }
 
+[[noreturn]] void end_job(int exit_code) {
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::abort();
+}
+
 }  // namespace
 
 // Ends the process, by a thread, where it lives for longer than `seconds`.
@@ -118,7 +124,7 @@ void MpiRuntime::has_started() { watch_.reset(); }
 
 MpiRuntime::~MpiRuntime() {
   if (size_ > 1 && std::uncaught_exceptions() > exceptions_at_start_) {
-    abort("stopped by an error", 2);
+    end_after_first("stopped by an error");
   }
   // A rank that exits with an error has the launcher kill the others, which are past this by then.
   std::fflush(nullptr);
@@ -127,9 +133,13 @@ MpiRuntime::~MpiRuntime() {
 
 void MpiRuntime::abort(std::string_view message, int exit_code) const {
   print_to_stderr("strata: rank {}: {}\n", rank_, message);
-  std::fflush(nullptr);
-  MPI_Abort(MPI_COMM_WORLD, exit_code);
-  std::abort();
+  end_job(exit_code);
+}
+
+void MpiRuntime::end_after_first(std::string_view message) const {
+  print_to_stderr("strata: rank {}: {}\n", rank_, message);
+  if (rank_ != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+  end_job(2);
 }
 
 }  // namespace strata::comm

@@ -45,21 +45,24 @@ class MpiRuntime {
   [[noreturn]] void abort(std::string_view message, int exit_code) const;
 
   // Runs `body` and returns what it returns. Where it throws and there are other ranks, they are
-  // ended with exit code 2; alone, the exception goes on to the caller.
+  // ended with exit code 2, after a second unless this is the first: that one keeps the files, and
+  // may be about to tidy them for the same reason. Alone, the exception goes on to the caller.
   template <typename Body>
   auto run(Body&& body) const -> decltype(body()) {
     if (size_ == 1) return std::forward<Body>(body)();
     try {
       return std::forward<Body>(body)();
     } catch (const std::exception& error) {
-      abort(message_of(error), 2);
+      end_after_first(message_of(error));
     } catch (...) {
-      abort("unknown exception", 2);
+      end_after_first("unknown exception");
     }
   }
 
  private:
   class StartWatch;
+
+  [[noreturn]] void end_after_first(std::string_view message) const;
 
   std::unique_ptr<StartWatch> watch_;  // until has_started()
   int rank_ = 0;

@@ -1,5 +1,6 @@
 // A job of two or more ranks in which rank 1 fails while the others wait in an all-reduce.
 // Usage: failing_job throw|unwind|kill|hang|stray|device
+//        failing_job everywhere: every rank fails, the first after a while
 //        failing_job absent: rank 1 stops before MPI starts
 //        failing_job affinities: does not fail; rank 1 may use one processor, rank 0 tells
 #include <fmt/ranges.h>
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -17,7 +19,17 @@
 
 namespace {
 
+// What the first rank does with its files before an error leaves it.
+struct Tidying {
+  ~Tidying() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    fmt::print("tidied\n");
+  }
+};
+
 void work(int rank, const std::string& how) {
+  std::optional<Tidying> tidying;
+  if (how == "everywhere" && rank == 0) tidying.emplace();
   const auto communicator = strata::comm::make_mpi_communicator();
   const auto other = communicator->duplicate();
   communicator->barrier();
@@ -36,7 +48,7 @@ void work(int rank, const std::string& how) {
     }
     std::this_thread::sleep_for(std::chrono::hours(1));
   }
-  if (rank == 1) strata::fail("shard 7 is unreadable");
+  if (rank == 1 || how == "everywhere") strata::fail("shard 7 is unreadable");
   float value = 1;
   communicator->all_reduce_sum(&value, 1, strata::device::DType::kF32);
 }
@@ -62,7 +74,7 @@ int main(int, char** arguments) {
   if (how == "absent" && strata::comm::launched_rank() == 1) std::raise(SIGSTOP);
   try {
     const strata::comm::MpiRuntime mpi(how == "absent" ? 2 : 0);
-    if (how == "throw") {
+    if (how == "throw" || how == "everywhere") {
       mpi.run([&] { work(mpi.rank(), how); });
     } else {
       work(mpi.rank(), how);

@@ -41,6 +41,15 @@ TEST(MpiRuntime, AnExceptionOnOneRankEndsTheJobWithItsMessage) {
       << result.output;
 }
 
+// What one rank finds wrong the first may, too.
+TEST(MpiRuntime, TheFirstRankTidiesItsFilesBeforeOthersEndTheJob) {
+  const JobResult result = run_failing_job("everywhere");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("tidied"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("strata: rank 0: shard 7 is unreadable"), std::string::npos)
+      << result.output;
+}
+
 TEST(MpiRuntime, AnExceptionThatPassesItEndsTheJob) {
   const JobResult result = run_failing_job("unwind");
   EXPECT_EQ(result.exit_code, 2) << result.output;
