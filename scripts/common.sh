@@ -73,3 +73,27 @@ build() {
   rm -f "$root/build-$preset.log"
   (cd "$root" && cmake --build --preset "$preset" --target "$target")
 }
+
+# run_tests PRESET [CTEST OPTION...]: runs the tests that build/PRESET has, as many at a time as there are processors, which
+# leaves build/PRESET/results.xml. Fails where one failed, and adds what failed to failed_tests.
+failed_tests=()
+run_tests() {
+  local preset=$1 results=$root/build/$1/results.xml before=${#failed_tests[@]} test
+  shift
+  say "tests (preset $preset)"
+  rm -f "$results"
+  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$processors" --output-junit "$results" "$@") &&
+    return 0
+  while IFS= read -r test; do
+    failed_tests+=("$preset: $test")
+  done < <(sed -nE 's/^.*<testcase name="([^"]*)".* status="fail".*$/\1/p' "$results" 2>/dev/null)
+  [[ ${#failed_tests[@]} -gt $before ]] || failed_tests+=("$preset: ctest itself")
+  return 1
+}
+
+# Names them once more at the end, below what the other presets' tests printed.
+say_failed_tests() {
+  [[ ${#failed_tests[@]} -gt 0 ]] || return 0
+  say "failed:"
+  printf '  %s\n' "${failed_tests[@]}"
+}

@@ -25,9 +25,8 @@ for preset in "${presets[@]}"; do
   build "$preset" "${targets[0]}" -DSTRATA_CUDA=OFF
   say "building ${targets[*]:1} (preset $preset)"
   (cd "$root" && cmake --build --preset "$preset" --target "${targets[@]:1}")
-  say "tests (preset $preset)"
   names=$(IFS='|' && echo "${suites[*]}")
-  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$processors" \
-    --tests-regex "^($names)/" --exclude-regex '/(mpi_ranks_|UnicodeVersion|Published)') || status=1
+  run_tests "$preset" --tests-regex "^($names)/" --exclude-regex '/(mpi_ranks_|UnicodeVersion|Published)' || status=1
 done
+say_failed_tests
 exit $status

@@ -45,10 +45,11 @@ for preset in "${presets[@]}"; do
     "$root/scripts/prepare_quickstart_data.sh" "$root/build/release/cli/strata" ||
       say "quickstart data could not be made; tests that read it are skipped"
   fi
-  say "tests (preset $preset)"
-  results=$root/build/$preset/results.xml
-  (cd "$root" && ctest --test-dir "build/$preset" --output-on-failure --parallel "$processors" \
-    --output-junit "$results") || status=1
-  "$root/scripts/check_skipped.sh" "$results" || status=1
+  run_tests "$preset" || status=1
+  if ! "$root/scripts/check_skipped.sh" "$root/build/$preset/results.xml"; then
+    failed_tests+=("$preset: scripts/check_skipped.sh")
+    status=1
+  fi
 done
+say_failed_tests
 exit $status
