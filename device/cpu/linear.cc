@@ -1,7 +1,9 @@
 // Linear layers: GEMMs over blocks of rows, each followed at once by its activation. Scratch: 0
 // and 1 for rows that are no whole unit, 2 for sums, 5 to 7 for what enters or leaves in FP8.
 #include <cstring>
+#include <type_traits>
 
+#include "device/cpu/bf16/gelu.h"
 #include "device/cpu/bf16/gemm.h"
 #include "device/cpu/float8.h"
 #include "device/cpu/matmul.h"
@@ -15,14 +17,45 @@ struct Part {
   int64_t row, rows, column, columns;
 };
 
-// Calls work(offset, count) for all of `part` of a matrix whose rows are `row_size` long, piece by
-// piece that lie together.
+// Calls work(offset, matrix part) for some rows of `part` on each thread, of a matrix whose rows
+// are `row_size` long.
 template <typename Work>
-void for_each_piece(int threads, const Part& part, int64_t row_size, const Work& work) {
+void for_each_share(int threads, const Part& part, int64_t row_size, const Work& work) {
   parallel_ranges(threads, part.rows, [&](int64_t begin, int64_t end, int) {
-    const int64_t first = (part.row + begin) * row_size + part.column;
-    if (part.columns == row_size) return work(first, (end - begin) * row_size);
-    for (int64_t i = 0; i < end - begin; ++i) work(first + i * row_size, part.columns);
+    work((part.row + begin) * row_size + part.column,
+         MatrixPart{end - begin, part.columns, row_size});
+  });
+}
+
+// Calls work(offset, count) for all of `part`, piece by piece that lie together.
+template <typename Work>
+void for_each_piece(const MatrixPart& part, const Work& work) {
+  if (part.columns == part.stride) return work(0, part.rows * part.columns);
+  for (int64_t row = 0; row < part.rows; ++row) work(row * part.stride, part.columns);
+}
+
+template <typename T>
+void activate_part(const Context& context, Activation activation, const MatrixPart& part,
+                   const T* pre_activation, T* y) {
+  if constexpr (std::is_same_v<T, uint16_t>) {
+    if (bf16_gelu_takes(activation)) return bf16_gelu_forward(activation, part, pre_activation, y);
+  }
+  for_each_piece(part, [&](int64_t offset, int64_t count) {
+    context.typed<T>().activation_forward(activation, count, pre_activation + offset, y + offset);
+  });
+}
+
+template <typename T>
+void activate_part_backward(const Context& context, Activation activation, const MatrixPart& part,
+                            const T* dy, const T* pre_activation, T* dx) {
+  if constexpr (std::is_same_v<T, uint16_t>) {
+    if (bf16_gelu_takes(activation)) {
+      return bf16_gelu_backward(activation, part, dy, pre_activation, dx);
+    }
+  }
+  for_each_piece(part, [&](int64_t offset, int64_t count) {
+    context.typed<T>().activation_backward(activation, count, dy + offset, pre_activation + offset,
+                                           dx + offset);
   });
 }
 
@@ -86,9 +119,8 @@ void Operations<T>::linear_forward(const Context& context, const LinearForward& 
   const T* x = operand<T>(context, op.x, 7);
   multiply_rows(context, op.x.rows, call, x, pre_activation, [&](const Part& part, int threads) {
     if (!activate) return;
-    for_each_piece(threads, part, out, [&](int64_t offset, int64_t count) {
-      context.typed<T>().activation_forward(op.activation, count, pre_activation + offset,
-                                            y + offset);
+    for_each_share(threads, part, out, [&](int64_t offset, const MatrixPart& share) {
+      activate_part(context, op.activation, share, pre_activation + offset, y + offset);
     });
   });
   write_copy<T>(context, output, op.y_float8);
@@ -107,9 +139,9 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
   const T* dy = operand<T>(context, op.dy, 7);
   multiply_rows(context, op.dy.rows, call, dy, dx, [&](const Part& part, int threads) {
     if (op.activation == Activation::kNone) return;
-    for_each_piece(threads, part, in, [&](int64_t offset, int64_t count) {
-      context.typed<T>().activation_backward(op.activation, count, dx + offset,
-                                             op.pre_activation.as<T>() + offset, dx + offset);
+    for_each_share(threads, part, in, [&](int64_t offset, const MatrixPart& share) {
+      activate_part_backward(context, op.activation, share, dx + offset,
+                             op.pre_activation.as<T>() + offset, dx + offset);
     });
   });
   write_copy<T>(context, output, op.dx_float8);
@@ -160,9 +192,9 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
 template <typename T>
 void Operations<T>::activation_backward(const Context& context, const ActivationBackward& op) {
   parallel_ranges(context.threads, op.dy.size(), [&](int64_t begin, int64_t end, int) {
-    context.typed<T>().activation_backward(op.activation, end - begin, op.dy.as<T>() + begin,
-                                           op.pre_activation.as<T>() + begin,
-                                           op.dx.as<T>() + begin);
+    activate_part_backward(context, op.activation, {1, end - begin, end - begin},
+                           op.dy.as<T>() + begin, op.pre_activation.as<T>() + begin,
+                           op.dx.as<T>() + begin);
   });
 }
 
