@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "device/cpu/bf16/gemm.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/operations.h"
 
@@ -38,26 +39,31 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
   for (int64_t begin = 0; begin < op.x.rows; begin += kRowBlock) {
     const int64_t rows = std::min(kRowBlock, op.x.rows - begin);
     const bool accumulate = op.accumulate || begin > 0;
-    // bf16 GEMMs are compiled for whole units of rows: the extra ones are zero.
-    const int64_t padded = kCompiledMatmul<T> ? round_up(rows, kRowUnit) : rows;
+    MatmulCall forward{.transpose_b = true,
+                       .m = rows,
+                       .n = classes,
+                       .k = hidden,
+                       .a = op.x.as<T>() + begin * hidden,
+                       .lda = hidden,
+                       .b = op.weight.data,
+                       .ldb = hidden,
+                       .ldc = classes,
+                       .bias = op.bias.data,
+                       .input_dtype = dtype_of<T>(),
+                       .output_dtype = DType::kF32};
+    // The gradients are products of logits, whose rows are then pairs.
+    const bool by_bf16_gemm = bf16_gemm_takes(forward) && classes % 2 == 0;
+    // oneDNN's bf16 GEMMs are compiled for whole units of rows: the extra ones are zero.
+    const int64_t padded = kCompiledMatmul<T> && !by_bf16_gemm ? round_up(rows, kRowUnit) : rows;
     const T* x = op.x.as<T>() + begin * hidden;
     if (padded != rows) {
       x = padded_copy(x, rows, padded, hidden, context.scratch[0]);
     }
     float* logits = context.scratch[1].get<float>(padded * classes);
-    matmul({.transpose_b = true,
-            .m = padded,
-            .n = classes,
-            .k = hidden,
-            .a = x,
-            .lda = hidden,
-            .b = op.weight.data,
-            .ldb = hidden,
-            .c = logits,
-            .ldc = classes,
-            .bias = op.bias.data,
-            .input_dtype = dtype_of<T>(),
-            .output_dtype = DType::kF32});
+    forward.m = padded;
+    forward.a = x;
+    forward.c = logits;
+    matmul(forward);
     T* d_logits = nullptr;
     if (backward) {
       if constexpr (sizeof(T) == 4) {
@@ -84,19 +90,24 @@ void Operations<T>::classifier_loss(const Context& context, const ClassifierLoss
             .input_dtype = dtype_of<T>(),
             .output_dtype = dtype_of<T>()});
     if (d_x_rows != d_x) std::memcpy(d_x, d_x_rows, static_cast<size_t>(rows * hidden) * sizeof(T));
-    matmul({.transpose_a = true,
-            .m = classes,
-            .n = hidden,
-            .k = padded,
-            .a = d_logits,
-            .lda = classes,
-            .b = x,
-            .ldb = hidden,
-            .c = op.d_weight.data,
-            .ldc = hidden,
-            .accumulate = accumulate,
-            .input_dtype = dtype_of<T>(),
-            .output_dtype = DType::kF32});
+    const MatmulCall weight_gradient{.transpose_a = true,
+                                     .m = classes,
+                                     .n = hidden,
+                                     .k = padded,
+                                     .a = d_logits,
+                                     .lda = classes,
+                                     .b = x,
+                                     .ldb = hidden,
+                                     .c = op.d_weight.data,
+                                     .ldc = hidden,
+                                     .accumulate = accumulate,
+                                     .input_dtype = dtype_of<T>(),
+                                     .output_dtype = DType::kF32};
+    if (by_bf16_gemm) {
+      bf16_gemm(weight_gradient, context.threads, {}, op.d_bias.as<float>());
+      continue;
+    }
+    matmul(weight_gradient);
     parallel_sums(context, rows, classes, 4, accumulate, op.d_bias.as<float>(),
                   [&](int64_t first, int64_t last, float* sums) {
                     context.typed<T>().column_sums(last - first, classes,
