@@ -60,10 +60,11 @@ void activate_part_backward(const Context& context, Activation activation, const
 }
 
 // out[rows, n] = in[rows, k] op(weight) + bias (+ out), part by part; after(part, threads) follows
-// each, and may use so many threads.
+// each, and may use so many threads. It reads its part of `also_read`, which lies as out does;
+// null: nothing.
 template <typename T, typename After>
 void multiply_rows(const Context& context, int64_t rows, MatmulCall call, const T* in, T* out,
-                   const After& after) {
+                   const T* also_read, const After& after) {
   call.lda = call.k;
   call.ldc = call.n;
   call.input_dtype = call.output_dtype = dtype_of<T>();
@@ -71,10 +72,13 @@ void multiply_rows(const Context& context, int64_t rows, MatmulCall call, const 
   call.a = in;
   call.c = out;
   if (bf16_gemm_takes(call)) {
-    bf16_gemm(call, context.threads,
-              [&](int64_t row, int64_t rows_of_part, int64_t column, int64_t columns) {
-                after(Part{row, rows_of_part, column, columns}, 1);
-              });
+    const auto after_part = [&](int64_t row, int64_t rows_of_part, int64_t column,
+                                int64_t columns) {
+      after(Part{row, rows_of_part, column, columns}, 1);
+    };
+    if constexpr (std::is_same_v<T, uint16_t>) {
+      bf16_gemm(call, context.threads, {after_part, also_read});
+    }
     return;
   }
   const auto block = [&](int64_t begin, int64_t count) {
@@ -117,12 +121,14 @@ void Operations<T>::linear_forward(const Context& context, const LinearForward& 
                         .ldb = op.weight.cols,
                         .bias = op.bias.data};
   const T* x = operand<T>(context, op.x, 7);
-  multiply_rows(context, op.x.rows, call, x, pre_activation, [&](const Part& part, int threads) {
-    if (!activate) return;
-    for_each_share(threads, part, out, [&](int64_t offset, const MatrixPart& share) {
-      activate_part(context, op.activation, share, pre_activation + offset, y + offset);
-    });
-  });
+  multiply_rows(context, op.x.rows, call, x, pre_activation, static_cast<const T*>(nullptr),
+                [&](const Part& part, int threads) {
+                  if (!activate) return;
+                  for_each_share(threads, part, out, [&](int64_t offset, const MatrixPart& share) {
+                    activate_part(context, op.activation, share, pre_activation + offset,
+                                  y + offset);
+                  });
+                });
   write_copy<T>(context, output, op.y_float8);
 }
 
@@ -137,13 +143,16 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
                         .ldb = in,
                         .accumulate = op.accumulate};
   const T* dy = operand<T>(context, op.dy, 7);
-  multiply_rows(context, op.dy.rows, call, dy, dx, [&](const Part& part, int threads) {
-    if (op.activation == Activation::kNone) return;
-    for_each_share(threads, part, in, [&](int64_t offset, const MatrixPart& share) {
-      activate_part_backward(context, op.activation, share, dx + offset,
-                             op.pre_activation.as<T>() + offset, dx + offset);
-    });
-  });
+  const bool activate = op.activation != Activation::kNone;
+  const T* pre_activation = activate ? op.pre_activation.as<T>() : nullptr;
+  multiply_rows(context, op.dy.rows, call, dy, dx, pre_activation,
+                [&](const Part& part, int threads) {
+                  if (!activate) return;
+                  for_each_share(threads, part, in, [&](int64_t offset, const MatrixPart& share) {
+                    activate_part_backward(context, op.activation, share, dx + offset,
+                                           pre_activation + offset, dx + offset);
+                  });
+                });
   write_copy<T>(context, output, op.dx_float8);
 }
 

@@ -68,6 +68,14 @@ PanelValues initial_of(const MatmulCall& call, const Slice& slice, int64_t row, 
   return {.bf16 = bf16_at(call.c, offset), .row = call.ldc};
 }
 
+// Asks for a part of a matrix whose rows are `stride` apart.
+void prefetch(const uint16_t* part, int64_t rows, int64_t columns, int64_t stride) {
+  constexpr int64_t kLine = 32;  // numbers
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t c = 0; c < columns; c += kLine) __builtin_prefetch(part + row * stride + c, 0, 2);
+  }
+}
+
 // `rows` of the panel of columns from `column` on. `left`: packed, of `rows` and those after it.
 void multiply_rows_of_panel(const MatmulCall& call, const Slice& slice, const uint32_t* left,
                             int64_t column, const Rows& rows, const AfterPart& after) {
@@ -93,8 +101,12 @@ void multiply_rows_of_panel(const MatmulCall& call, const Slice& slice, const ui
     } else {
       panel.bf16 = static_cast<uint16_t*>(call.c) + row * call.ldc + column;
     }
+    const bool complete = slice.first + slice.count == call.k;
+    if (complete && after.reads != nullptr) {
+      prefetch(after.reads + row * call.ldc + column, panel.rows, columns, call.ldc);
+    }
     multiply_panel(panel);
-    if (after && slice.first + slice.count == call.k) after(row, panel.rows, column, columns);
+    if (complete && after.call) after.call(row, panel.rows, column, columns);
   }
 }
 
@@ -113,12 +125,13 @@ void widened(const MatmulCall& call, int threads, const AfterPart& after) {
   wide.c = sums;
   wide.ldc = call.n;
   wide.output_dtype = DType::kF32;
-  bf16_gemm(wide, threads, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+  const auto round = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
     for (int64_t i = row; i < row + rows; ++i) {
       kernels.f32_to_bf16(columns, 1.0f, sums + i * call.n + column, c + i * call.ldc + column);
     }
-    if (after) after(row, rows, column, columns);
-  });
+    if (after.call) after.call(row, rows, column, columns);
+  };
+  bf16_gemm(wide, threads, {.call = round});
 }
 
 }  // namespace

@@ -12,9 +12,14 @@ namespace strata::device::cpu {
 // and alignment suit it.
 bool bf16_gemm_takes(const MatmulCall& call);
 
-// after(row, rows, column, columns): that part of c is complete. Called on the thread that computed
-// it, while it is in that core's cache.
-using AfterPart = std::function<void(int64_t, int64_t, int64_t, int64_t)>;
+// What follows a part of c, on the thread that computed it, while it is in that core's cache.
+struct AfterPart {
+  // (row, rows, column, columns): that part is complete.
+  std::function<void(int64_t, int64_t, int64_t, int64_t)> call;
+  // A bf16 matrix that lies as c does, of which `call` reads that part: it is fetched meanwhile.
+  // Null: none.
+  const uint16_t* reads = nullptr;
+};
 
 // As matmul(). The order in which an element is summed depends on k alone. b is packed in panels of
 // 64 columns; a is packed where it is transposed, else read in place. At most 4096 terms are summed

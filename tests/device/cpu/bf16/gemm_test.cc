@@ -103,7 +103,7 @@ class Bf16Gemm : public testing::Test {
     };
     const bool sums_columns = test.transpose_a && test.f32;
     std::vector<float> column_sums(static_cast<size_t>(test.m) + 1, 0.5f);
-    bf16_gemm(call, test.threads, tell, sums_columns ? column_sums.data() : nullptr);
+    bf16_gemm(call, test.threads, {tell}, sums_columns ? column_sums.data() : nullptr);
     for (int64_t i = 0; sums_columns && i < test.m; ++i) {
       double wanted = test.accumulate ? 0.5 : 0, size = wanted;
       for (int64_t l = 0; l < test.k; ++l) {
