@@ -7,6 +7,7 @@
 
 namespace strata::comm {
 
+using device::GradientClip;
 using device::Stream;
 using device::Tensor;
 
@@ -71,17 +72,30 @@ void BucketArithmetic::local_norm(int bucket) {
 
 Tensor BucketArithmetic::clip_and_cast(int bucket, void* staging) {
   const Tensor data = reduce_buffer(bucket, staging);
-  if (options_.clip == ClipMode::kBeforeAllReduce) {
-    clip(bucket, clip_norm_squared(), options_.max_norm * loss_scale_, data);
-  } else if (options_.clip == ClipMode::kBucketBeforeAllReduce) {
+  if (options_.clip == ClipMode::kBucketBeforeAllReduce) {
     backend_.fill_zero(Stream::kReduce, norm_squared(bucket), sizeof(double));
     add_norm(gradients(buckets_[bucket]), norm_squared(bucket));
-    clip(bucket, norm_squared(bucket),
-         options_.max_norm * loss_scale_ / std::sqrt(static_cast<float>(all_buckets_)), data);
+  }
+  if (clips_own() && !alone()) {
+    // In one pass with the cast, where there is one.
+    const GradientClip own = own_clip(bucket);
+    backend_.clip_to_norm(Stream::kReduce, {.x = gradients(buckets_[bucket]),
+                                            .norm_squared = own.norm_squared,
+                                            .max_norm = own.max_norm,
+                                            .destination = converts() ? data : Tensor()});
   } else if (converts()) {
     backend_.convert(Stream::kReduce, {.source = gradients(buckets_[bucket]), .destination = data});
   }
   return data;
+}
+
+GradientClip BucketArithmetic::own_clip(int bucket) const {
+  if (options_.clip == ClipMode::kBeforeAllReduce) {
+    return {.norm_squared = clip_norm_squared(), .max_norm = options_.max_norm * loss_scale_};
+  }
+  return {
+      .norm_squared = norm_squared(bucket),
+      .max_norm = options_.max_norm * loss_scale_ / std::sqrt(static_cast<float>(all_buckets_))};
 }
 
 // Each rank norms its own shard; adding the norms gives every rank the same bits, however its
@@ -135,12 +149,15 @@ std::vector<double> BucketArithmetic::read_norms() {
 ReducedGradients BucketArithmetic::reduced(int bucket) const {
   const auto ranks = static_cast<float>(communicator_.size());
   const Range range = updated_range(bucket);
-  ReducedGradients reduced{.range = range, .clip = {.scale = 1.0f / ranks / loss_scale_}};
+  GradientClip clip;
   if (options_.clip == ClipMode::kAfterAllReduce) {
-    reduced.clip.norm_squared = clip_norm_squared();
-    reduced.clip.max_norm = options_.max_norm * ranks * loss_scale_;
+    clip = {.norm_squared = clip_norm_squared(),
+            .max_norm = options_.max_norm * ranks * loss_scale_};
+  } else if (clips_own() && alone()) {
+    clip = own_clip(bucket);
   }
-  return reduced;
+  clip.scale = 1.0f / ranks / loss_scale_;
+  return {.range = range, .clip = clip};
 }
 
 Tensor BucketArithmetic::gathered_weights(int bucket) const {
@@ -186,15 +203,6 @@ Range BucketArithmetic::updated_range(int bucket) const {
 void BucketArithmetic::add_norm(const Tensor& x, double* norm_squared) {
   if (x.size() == 0) return;
   backend_.l2_norm_squared(Stream::kReduce, {.x = x, .norm_squared = norm_squared});
-}
-
-// In one pass with the cast, where there is one.
-void BucketArithmetic::clip(int bucket, double* norm_squared, float max_norm,
-                            const Tensor& reduce_buffer) {
-  backend_.clip_to_norm(Stream::kReduce, {.x = gradients(buckets_[bucket]),
-                                          .norm_squared = norm_squared,
-                                          .max_norm = max_norm,
-                                          .destination = converts() ? reduce_buffer : Tensor()});
 }
 
 }  // namespace strata::comm

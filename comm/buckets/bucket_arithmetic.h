@@ -34,6 +34,11 @@ class BucketArithmetic {
   // Whether gradients are reduced in another dtype than the arena's, in memory of `staging_bytes`.
   bool converts() const { return !alone() && options_.reduce_dtype != gradients_.memory().dtype; }
   size_t staging_bytes() const;
+  // Whether it is a rank's own gradients, or its buckets of them, that are clipped.
+  bool clips_own() const {
+    return options_.clip == ClipMode::kBeforeAllReduce ||
+           options_.clip == ClipMode::kBucketBeforeAllReduce;
+  }
 
   // Between steps: see GradientBuckets.
   void scale_loss(float scale) { loss_scale_ = scale; }
@@ -41,8 +46,8 @@ class BucketArithmetic {
   // Adds a bucket to this rank's own norm: all of them before the first clip_and_cast.
   // kBeforeAllReduce only.
   void local_norm(int bucket);
-  // Clips as the mode says; casts to the reduced dtype into `staging` where that is another.
-  // Returns the bucket's reduce buffer.
+  // Takes the bucket's norm and clips as the mode says, but of one rank, whose update clips; casts
+  // to the reduced dtype into `staging` where that is another. Returns the bucket's reduce buffer.
   device::Tensor clip_and_cast(int bucket, void* staging);
   // Casts back what was reduced, or takes it to gradient_shards; after the last round, adds this
   // rank's shard of it to the global norm, if that clips, unless the bucket is of LateRows' table.
@@ -79,7 +84,7 @@ class BucketArithmetic {
   double* norm_of_sums() const;
   std::vector<double> read_norms();  // waits for Stream::kReduce
   void add_norm(const device::Tensor& x, double* norm_squared);
-  void clip(int bucket, double* norm_squared, float max_norm, const device::Tensor& reduce_buffer);
+  device::GradientClip own_clip(int bucket) const;  // where clips_own()
 
   device::Backend& backend_;
   const Communicator& communicator_;

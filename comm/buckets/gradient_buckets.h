@@ -88,7 +88,8 @@ struct DeferredUpdate {
 // the caller of finish_step issues), one runs the reductions, one gathers weights where the state
 // is sharded. Idle threads sleep. "In device memory": the caller issues everything
 // on streams, and the host waits for nothing (see device/collectives.h). One rank sends and
-// converts nothing. Buckets are reduced in the same order on every rank.
+// converts nothing, its updates clip, and in host memory it needs no threads. Buckets are reduced
+// in the same order on every rank.
 class GradientBuckets {
  public:
   // Called once a step for every bucket, in the order of buckets() (those of LateRows' table last),

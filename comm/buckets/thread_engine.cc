@@ -197,9 +197,7 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
       cast_back_(arithmetic_.buckets().size()) {
   communicator_->accumulate(options.accumulation);
   if (options.late_rows.table.size() > 0) {
-    const bool clips_own =
-        clip_ == ClipMode::kBeforeAllReduce || clip_ == ClipMode::kBucketBeforeAllReduce;
-    if (clips_own || sharded()) {
+    if (arithmetic_.clips_own() || sharded()) {
       fail("late rows need gradients that are reduced whole before they are clipped");
     }
     rows_.emplace(backend, *communicator_, elements_of(gradients, options.late_rows.table),
@@ -209,9 +207,11 @@ ThreadEngine::ThreadEngine(device::Backend& backend, Communicator& communicator,
     staging_.emplace_back(backend, arithmetic_.staging_bytes());
   }
   try {
-    device_thread_ = std::thread([this] { guard([this] { device_loop(); }); });
-    if (!alone() || parts_)
+    // One rank has nothing to send beside backward, whose threads others would only hold up.
+    if (!alone() || parts_) {
+      device_thread_ = std::thread([this] { guard([this] { device_loop(); }); });
       reduce_thread_ = std::thread([this] { guard([this] { reduce_loop(); }); });
+    }
     if (gathers()) gather_thread_ = std::thread([this] { guard([this] { gather_loop(); }); });
   } catch (const std::exception& error) {  // no further thread, or no memory for one
     stop();
