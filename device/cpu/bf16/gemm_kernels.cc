@@ -32,10 +32,13 @@ void add_pairs(__m512i pairs, __mmask16 mask, float* sums) {
                        reinterpret_cast<__m512bh>(ones)));
 }
 
-// A panel's two cache lines.
-void prefetch_row(const uint16_t* row) {
-  _mm_prefetch(reinterpret_cast<const char*>(row), _MM_HINT_T0);
-  _mm_prefetch(reinterpret_cast<const char*>(row + kPanelColumns / 2), _MM_HINT_T0);
+// Asks for `count` numbers, or what lies in their place.
+template <int64_t count>
+void prefetch_columns(const uint16_t* row) {
+  constexpr int64_t kLine = 32;  // numbers
+  for (int64_t c = 0; c < count; c += kLine) {
+    _mm_prefetch(reinterpret_cast<const char*>(row + c), _MM_HINT_T0);
+  }
 }
 
 template <typename Initial, typename T>
@@ -84,8 +87,8 @@ void pack_right_operand(bool transposed, int64_t k, int64_t n, const uint16_t* b
   constexpr int64_t kAhead = 16;  // rows may lie a page apart, where the processor fetches none
   for (int64_t i = 0; i < k; i += 2, to += kPanelColumns) {
     const uint16_t* row = b + i * stride;
-    prefetch_row(b + std::min(i + kAhead, k - 1) * stride);
-    prefetch_row(b + std::min(i + kAhead + 1, k - 1) * stride);
+    prefetch_columns<kPanelColumns>(b + std::min(i + kAhead, k - 1) * stride);
+    prefetch_columns<kPanelColumns>(b + std::min(i + kAhead + 1, k - 1) * stride);
     for (int64_t c = 0; c < n; c += kWords) {
       _mm512_storeu_si512(to + c, pairs_of_rows(row + c, stride, i + 1 < k, first_of_16(n - c)));
     }
@@ -100,6 +103,12 @@ void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, 
   constexpr int64_t kReadTogether = 8;  // of which kPackedRows count
   alignas(64) uint32_t block[kPairs][kColumns + kReadTogether] = {};
   const int64_t group = (k + 1) / 2 * kPackedRows;
+  // Of row l: the columns after these, or of a later row the first ones.
+  const auto ask_for_next = [&](int64_t l, int64_t column) {
+    const bool ends = column + kColumns >= m;
+    const int64_t row = std::min(ends ? l + 2 * kPairs : l, k - 1);
+    prefetch_columns<kColumns>(a + row * stride + (ends ? 0 : column + kColumns));
+  };
   for (int64_t first = 0; first < k; first += 2 * kPairs) {
     const int64_t pairs = std::min(kPairs, (k - first + 1) / 2);
     for (int64_t i = 0; i < m; i += kColumns) {
@@ -107,6 +116,8 @@ void pack_left_operand(int64_t k, int64_t m, const uint16_t* a, int64_t stride, 
       for (int64_t j = 0; j < pairs; ++j) {
         const int64_t l = first + 2 * j;
         const uint16_t* row = a + l * stride + i;
+        ask_for_next(l, i);
+        ask_for_next(l + 1, i);
         for (int64_t c = 0; c < columns; c += kWords) {
           const __mmask16 mask = first_of_16(columns - c);
           const __m512i numbers = pairs_of_rows(row + c, stride, l + 1 < k, mask);
