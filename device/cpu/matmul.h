@@ -1,4 +1,4 @@
-// GEMMs on the CPU, through oneDNN.
+// GEMMs on the CPU, through oneDNN or by kernels of our own.
 #pragma once
 
 #include <string>
@@ -8,9 +8,10 @@
 namespace strata::device::cpu {
 
 // f32 runs oneDNN's sgemm, for any shape. f16 does so, too, widened to f32; what is stored in f16
-// is rounded once, as processors without arithmetic in f16 must. bf16 runs a primitive compiled for
-// exactly this shape and kept, so callers keep the set of shapes small (see RowBlocks). Uses the
-// calling thread's OpenMP threads; may be called from several threads at once.
+// is rounded once, as processors without arithmetic in f16 must. bf16 runs bf16_gemm() where that
+// takes the call, else a oneDNN primitive compiled for exactly this shape and kept, so callers keep
+// the set of shapes small (see for_each_row_block()). Uses the calling thread's OpenMP threads; may
+// be called from several threads at once.
 void matmul(const MatmulCall& call);
 
 // Whether those of storage type T are compiled for their shape, so that rows come in whole units.

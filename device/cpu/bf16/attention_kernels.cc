@@ -15,8 +15,8 @@ constexpr int64_t kForwardBlock = 48;
 constexpr int64_t kBackwardBlock = 96;
 constexpr int64_t kScored = 12;
 
-// Keys whose weights lie together, where they are the rows of a left operand: tiles, and an odd
-// number of cache lines, which share no few sets of the cache.
+// Keys side by side in a row of packed probabilities and score gradients (left operands): whole
+// tiles, and three cache lines, an odd number, so that rows spread over the cache's sets.
 constexpr int64_t kKeyGroup = 48;
 
 // Columns of scores that are exponentiated together, so that few of them wait for each other.
@@ -47,7 +47,7 @@ struct Sizes {
   int64_t n, d;
   int64_t keys;       // n, rounded up to whole registers
   int64_t row;        // of scores: n, rounded up to kColumns
-  int64_t key_pairs;  // that count
+  int64_t key_pairs;  // pairs of neighbouring keys, (n + 1) / 2
   int64_t packed;     // pairs of keys transposed, in whole groups
   int64_t weights;    // pairs of a block's weights, by groups of keys
 
@@ -166,10 +166,10 @@ void find_kept(const AttentionHead& head, const Sizes& size, int64_t first, int6
   }
 }
 
-// Scores of kMaskedRows queries from `query` on and kColumns keys, kPairs of numbers each, and
-// kept[i * kept_row]: which of those keys dropout keeps of query i, a bit each. Random numbers are
-// integers, which wait for no product: they are found a step at a time between the products, which
-// leave registers for them, as a tile of more rows would not.
+// Scores (nothing is masked in them) of kMaskedRows queries from `query` on and kColumns keys,
+// kPairs of numbers each, and kept[i * kept_row]: bit c, whether dropout keeps key column + c of
+// query i. Random numbers are integers, which wait for no product: they are found a step at a time
+// between the products, which leave registers for them, as a tile of more rows would not.
 constexpr int kMaskedRows = 4;
 template <int kPairs>
 [[gnu::noinline]] void masked_scores(const Pair* query, int64_t query_row, const Pair* keys,
@@ -350,7 +350,8 @@ struct RowConstants {
 RowConstants row_constants(const AttentionHead& head, const AttentionHeadGradients& gradients,
                            const Factors& factors, int64_t query, const uint64_t* kept) {
   if (query >= head.length) return {_mm512_setzero_ps(), _mm512_setzero_ps(), nullptr, false};
-  // Of probabilities times factors.kept, and of their gradients divided by it.
+  // offset: 2^(score * factor + offset) is the probability times keep_scale. delta: -delta times
+  // the score factor, divided by keep_scale.
   return {_mm512_set1_ps(factors.log2_kept -
                          kLog2E * head.log_sum_exp[query * head.log_sum_exp_stride]),
           _mm512_set1_ps(-gradients.delta[query] / factors.kept * factors.scores),
@@ -363,13 +364,15 @@ RowConstants row_constants(const AttentionHead& head, const AttentionHeadGradien
   return _mm512_permutexvar_epi16(order, rows);
 }
 
-// In memory of a block's weights, of the first pair of queries: of key c, a multiple of 16.
+// Where key c (a multiple of 16) of a block's first pair of queries lies in probabilities and
+// d_scores; each further pair lies kKeyGroup on.
 int64_t place_of_weights(int64_t c) {
   return c / kKeyGroup * (kBackwardBlock / 2 * kKeyGroup) + c % kKeyGroup;
 }
 
-// Of queries `query` and the next, if there is one, whose scores lie one below the other: pairs of
-// probabilities, dropped out, and of score gradients [keys], and the latter's rows.
+// For `query` and, where it exists, query + 1, whose rows of scores are size.row apart: writes
+// pairs of both queries' probabilities after dropout and of gradients of their raw scores, at
+// place_of_weights(), and these gradients also as rows.
 void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradients& gradients,
                            const Factors& factors, int64_t query, const Sizes& size,
                            const uint64_t* kept, const float* scores, const float* d_probabilities,

@@ -1,5 +1,5 @@
-// Self-attention of one head of one sequence in bf16, one block of queries at a time, so that the
-// scores stay in the second-level cache.
+// Self-attention of one head of one sequence in bf16: the scores of 12 queries at a time, which
+// stay in the first-level cache, and the probabilities of 48 (forward) or 96 (backward).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct AttentionHead {
   int64_t log_sum_exp_stride = 0;
 };
 
-// Gradients of a head. Rows of d_context are `d_context_stride` elements apart, those of d_query,
-// d_key and d_value `d_stride`.
+// Gradients of a head, all [length, d]. Rows of d_context are `d_context_stride` elements apart, an
+// even number; those of d_query, d_key and d_value, which are overwritten, `d_stride`.
 struct AttentionHeadGradients {
   const uint16_t* d_context = nullptr;
   int64_t d_context_stride = 0;
@@ -30,7 +30,8 @@ struct AttentionHeadGradients {
   int64_t d_stride = 0;
 };
 
-// `scratch`: as many bytes as the first two say, 64-byte aligned, used by no other thread.
+// `forward` writes context [length, d], rows `context_stride` apart. `scratch`: as many bytes as
+// the first two say, 64-byte aligned, used by no other thread.
 struct Bf16Attention {
   int64_t (*forward_scratch)(int64_t length, int64_t d);
   int64_t (*backward_scratch)(int64_t length, int64_t d);

@@ -8,12 +8,13 @@
 namespace strata::device::cpu {
 namespace {
 
-// Of k: its panel of b, 512 KB, stays in the second-level cache.
+// Terms summed in registers: a packed panel of b has at most 512 KB and stays in the second-level
+// cache.
 constexpr int64_t kMostSummed = 4096;
-// That a part has, of one panel: whole tiles.
+// Rows of c in one multiply_panel(): whole tiles.
 constexpr int64_t kPartRows = 96;
-// Of c, whose rows of a's transpose are packed together: 4 MB for 2048 summed numbers, which every
-// panel reads again.
+// Rows of c for which a transposed a is packed at once: 4 MB for 2048 terms, read again for every
+// panel.
 constexpr int64_t kMostPackedRows = 11 * kPartRows;
 static_assert(kPartRows % kPackedRows == 0);
 
@@ -110,7 +111,7 @@ void multiply_rows_of_panel(const MatmulCall& call, const Slice& slice, const ui
   }
 }
 
-// Of sums that do not end in registers: in f32, then rounded.
+// bf16 output of more than kMostSummed terms: computed in f32, then rounded.
 void widened(const MatmulCall& call, int threads, const AfterPart& after) {
   static PerThread<Scratch> scratch;
   float* sums = scratch.get().get<float>(call.m * call.n);

@@ -12,7 +12,8 @@ namespace strata::device::cpu {
 // and alignment suit it.
 bool bf16_gemm_takes(const MatmulCall& call);
 
-// What follows a part of c, on the thread that computed it, while it is in that core's cache.
+// What follows a part of c, on the thread that computed it, while it is in that core's cache: on
+// several threads at once.
 struct AfterPart {
   // (row, rows, column, columns): that part is complete.
   std::function<void(int64_t, int64_t, int64_t, int64_t)> call;
@@ -21,10 +22,10 @@ struct AfterPart {
   const uint16_t* reads = nullptr;
 };
 
-// As matmul(). The order in which an element is summed depends on k alone. b is packed in panels of
-// 64 columns; a is packed where it is transposed, else read in place. At most 4096 terms are summed
-// in registers before they go to memory. column_sums [m], f32, where a is transposed and c is f32:
-// those of a, added to or written as c is, since packing reads all of a.
+// As matmul(), for calls that bf16_gemm_takes(). The order in which an element is summed depends on
+// k alone; every 4096 terms the sums go through memory. b is packed in panels of 64 columns; a is
+// packed where it is transposed, else read in place. column_sums [m], f32, or null: the sums of a's
+// columns, written, or added where call.accumulate; only where a is transposed and c is f32.
 void bf16_gemm(const MatmulCall& call, int threads, const AfterPart& after = {},
                float* column_sums = nullptr);
 

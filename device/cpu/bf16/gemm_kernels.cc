@@ -7,7 +7,7 @@ namespace {
 
 static_assert(kPanelColumns == kGroup && kPackedRows == kTileRows);
 
-// The first n of 16 or 32 columns.
+// The mask of the first n of 16 columns; n may be negative or above 16.
 __mmask16 first_of_16(int64_t n) {
   return n >= 16 ? __mmask16{0xffff} : static_cast<__mmask16>((1u << std::max<int64_t>(n, 0)) - 1);
 }

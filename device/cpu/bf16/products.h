@@ -19,8 +19,8 @@ using Pair [[gnu::may_alias]] = uint32_t;
 constexpr int kWords = 16;  // f32 numbers, or pairs, in a register
 // Of a product in registers: 24 sums, 4 registers of the right operand, 1 of the left.
 constexpr int kTileRows = 6, kTileRegisters = 4;
-// Where the right operand has so few registers, a tile needs more rows for as many sums, since each
-// waits for the one before.
+// With at most two registers of columns, six rows have too few independent sums to hide the latency
+// of vdpbf16ps; twelve have as many as a full tile.
 constexpr int kTallTileRows = 12, kTallTileRegisters = 2;
 
 // The left operand [rows, pairs], six rows at a time: element (i, j) at
@@ -76,14 +76,14 @@ template <int R, int V>
   }
 }
 
-// R rows of V registers of a product, which begins with `initial`, or with zeros. Its arguments are
-// numbers, not structs: the compiler would copy those through memory in other pieces than they were
-// written in, and wait for them.
+// R rows of V registers of a product, which begins with `initial`, or with zeros. Takes scalars,
+// not structs: those would be copied through the stack in other widths than they were stored, and
+// store forwarding would fail.
 template <int R, int V, typename Initial, typename T>
 [[gnu::noinline]] void tile(const Pair* a, int64_t a_row, int64_t a_pair, const Pair* b,
                             int64_t b_row, int64_t pairs, const Initial* initial,
                             int64_t initial_row, T* out, int64_t out_row) {
-  // Unrolled before the compiler decides what lies in memory: the sums would, at either end.
+  // Unrolled here, or the compiler keeps sums in memory in the first and the last loop.
   __m512 sums[R][V];
 #pragma GCC unroll 12
   for (int r = 0; r < R; ++r) {
@@ -143,7 +143,7 @@ inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& le
     const int64_t most = in_place && registers <= kTallTileRegisters ? kTallTileRows : kTileRows;
     int64_t tiles = (rows + most - 1) / most;
     for (int64_t i = 0, some; i < rows; i += some, --tiles) {
-      // Tiles of like height where they may be: low ones wait for their sums.
+      // Tiles of nearly equal height: short ones do not hide the latency of their sums.
       some = in_place ? (rows - i + tiles - 1) / tiles : std::min(rows - i, most);
       kTiles<Initial, T>[static_cast<size_t>(some - 1)][registers - 1].multiply(
           in_place ? left.data + i * left.row : left.data + i / kTileRows * left.tile, left.row,
@@ -161,7 +161,7 @@ inline void product(int64_t rows, int64_t columns, int64_t pairs, const Left& le
 
 // ---- Right operands, packed
 
-// Of 16 bf16 numbers each: the pairs of both rows, first and second half.
+// Sixteen pairs of two rows of bf16 numbers: the earlier row's in the lower halves of the words.
 [[gnu::always_inline]] inline __m512i pairs_of(__m256i earlier, __m256i later) {
   return _mm512_or_si512(_mm512_cvtepu16_epi32(earlier),
                          _mm512_slli_epi32(_mm512_cvtepu16_epi32(later), 16));

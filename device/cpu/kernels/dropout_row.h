@@ -1,5 +1,5 @@
-// Dropout factors of a whole row at once: the Philox stream of device/dropout.h, 16 counters
-// abreast.
+// Dropout factors of a whole row at once: the Philox stream of device/dropout.h, 8 counters abreast
+// with AVX-512, else 16.
 #pragma once
 
 #include <algorithm>
@@ -99,8 +99,8 @@ template <int kGroups, typename Take>
   for (int i = 0; i < kGroups; ++i) take(base + i * kKeptTogether, groups[i].bits(keys));
 }
 
-// Calls take(c, kept) for every 64 columns from c on, a bit each, up to the next multiple of
-// kKeptTogether.
+// Calls take(c, kept) for c = 0, 64, 128, ... below `columns`. Bit i of kept: column c + i is kept.
+// The bits from `columns` on mean nothing.
 template <typename Take>
 inline void for_each_kept(const DropoutKeys& keys, uint64_t sample_id, uint32_t row,
                           int64_t columns, const Take& take) {
@@ -113,7 +113,7 @@ inline void for_each_kept(const DropoutKeys& keys, uint64_t sample_id, uint32_t 
   }
 }
 
-// factors[c] = 0 or keep_scale for c < columns; writes up to the next multiple of 128.
+// factors[c] = 0 or keep_scale for c < columns; writes up to the next multiple of 64.
 inline void dropout_row(const Dropout& dropout, uint64_t sample_id, uint32_t row, int64_t columns,
                         float* __restrict factors) {
   const __m512 keep = _mm512_set1_ps(dropout.keep_scale());

@@ -1,5 +1,5 @@
 // Branch-free elementary functions that compilers vectorise, and loads and stores of all storage
-// types. Included once per instruction set: everything is in an unnamed namespace, so that the
+// types. Compiled for several instruction sets: everything is in an unnamed namespace, so that the
 // linker never picks another instruction set's copy. `ivdep` marks loops that may run in place,
 // element by element.
 #pragma once
@@ -50,15 +50,15 @@ inline float exp_in_range(float x) {
   return std::bit_cast<float>(std::bit_cast<int32_t>(p) + (static_cast<int32_t>(whole) << 23));
 }
 
-// Inputs below -87 give 1e-38 (as good as 0 in a softmax), above 88 the largest power.
+// Inputs are clamped to [-87, 88]: below, the result is 1.6e-38 (as good as 0 in a softmax).
 inline float fast_exp(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;
   return exp_in_range(x);
 }
 
-// The same where x is not above 0 (but by rounding), with one integer minimum: the lower a negative
-// number, the greater its bits. A NaN may be lost.
+// fast_exp for x <= 0, or above it only by rounding. Clamps with one unsigned minimum, since the
+// bits of negative floats grow as they fall. A NaN whose sign is set gives exp(-87).
 inline float fast_exp_of_negative(float x) {
   constexpr auto kLeast = std::bit_cast<uint32_t>(-87.0f);
   const auto bits = std::bit_cast<uint32_t>(x);
@@ -68,7 +68,8 @@ inline float fast_exp_of_negative(float x) {
 inline float fast_tanh(float x) { return 1.0f - 2.0f / (fast_exp(2.0f * x) + 1.0f); }
 
 // The standard normal distribution function and density. Abramowitz & Stegun 7.1.26, error
-// below 1.5e-7. A NaN may be lost.
+// below 1.5e-7. A NaN whose sign is set gives a density near 0, any NaN a distribution function of
+// NaN.
 struct Normal {
   float cumulative;
   float density;
