@@ -1,5 +1,5 @@
-// The functions of cuBLASLt that are used, as calls of the library, which the first of them loads.
-// What emulates a GPU in the tests has functions of its own in place of this source.
+// cuBLASLt's functions under their own names: each forwards to the library, which the first call
+// loads. The tests' emulated GPU is linked in place of this file.
 
 #include <cublasLt.h>
 #include <fmt/format.h>

@@ -11,9 +11,9 @@ namespace strata::device::cuda {
 // Stays loaded to the end of the process.
 class SharedLibrary {
  public:
-  // Of `files`, names or paths, the first that can be loaded. Throws Error where none can: what
-  // needs it, as in "several ranks on GPUs need NCCL", why the first cannot be loaded, and where
-  // it is looked for.
+  // Loads the first of `files` (names or paths) that can be loaded. Throws Error where none can;
+  // its message is `need`, such as "several ranks on GPUs need NCCL", then why the first cannot be
+  // loaded and what to do.
   SharedLibrary(const std::vector<std::string>& files, const std::string& need);
 
   // The function of that name. Throws Error where the library has none.
