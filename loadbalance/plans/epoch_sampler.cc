@@ -22,13 +22,13 @@ void EpochSampler::deal(std::span<uint32_t> hand) {
       moved_.reset();  // all numbers have been dealt, in the order that deck_ holds
     }
     const size_t count = std::min<size_t>(hand.size(), remaining());
-    deal_from_this_round(hand.first(count));
+    deal_from_this_epoch(hand.first(count));
     hand = hand.subspan(count);
   }
 }
 
 // Places are drawn some numbers ahead, so that memory fetches them all at once.
-void EpochSampler::deal_from_this_round(std::span<uint32_t> hand) {
+void EpochSampler::deal_from_this_epoch(std::span<uint32_t> hand) {
   std::array<uint32_t, 32> places;
   while (!hand.empty()) {
     const auto count = static_cast<uint32_t>(std::min(hand.size(), places.size()));

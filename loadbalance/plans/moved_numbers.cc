@@ -9,9 +9,9 @@ namespace strata::loadbalance {
 namespace {
 
 constexpr size_t kLeastSlots = size_t{1} << 15;
-// Where more than so many parts of 16 are taken, of the slots of places that are left, a new table
-// is made, of which at most half as many are. Until it has all entries, an eighth as many more may
-// come as the old one has slots.
+// A new table is made where more than kMostTaken / 16 of the slots of places not taken yet are
+// used. It is so large that at most half that share is. Each exchange empties kMovedACall slots of
+// the old one, so at most an eighth as many entries as it has slots come meanwhile.
 constexpr size_t kMostTaken = 10;
 constexpr size_t kMovedACall = 8;  // slots of the old table
 // An entry of the old table that is there no more; others are looked for beyond it.

@@ -1,4 +1,5 @@
-// The numbers of a deck that are not at their own place, where these are few.
+// A shuffled order (a deck) of the numbers below `count`, kept as the few that have moved. A place
+// here is a position in the deck, not a sample's place in data::SampleIndex.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +52,8 @@ class MovedNumbers {
 
   uint32_t count_, next_ = 0;  // of the places; the first that is not taken
   Table table_, old_;          // old_: what table_ replaces, until all entries have moved
-  size_t moved_ = 0;           // slots of old_ that have
-  bool wrapped_ = false;       // a place ahead of them may have an entry in table_
+  size_t moved_ = 0;           // slots [0, moved_) of old_ have been emptied into table_
+  bool wrapped_ = false;       // table_ may have an entry whose home in old_ is at moved_ or beyond
   size_t size_ = 0;            // entries of both
 };
 
