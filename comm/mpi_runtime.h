@@ -11,8 +11,8 @@
 
 namespace strata::comm {
 
-// Whether a launcher (mpirun, srun) started this process as one of several: without one, MPI need
-// not be started at all and make_single_communicator serves.
+// Whether a launcher (mpirun, srun) started this process, even alone. Without one, MPI need not be
+// started at all and make_single_communicator serves.
 bool launched_by_mpi();
 // This process's rank before MPI is started, as its launcher tells it; alone, or where it does not
 // tell, 0.
@@ -23,9 +23,9 @@ int launched_rank();
 // job, since the other ranks would wait for ever.
 class MpiRuntime {
  public:
-  // Throws Error where the MPI library cannot serve several threads. Where it takes longer than
-  // `start_seconds` until has_started() is called, as where a rank hangs before that, this process
-  // ends with exit code 2, upon which the launcher ends the others; 0: it may take for ever.
+  // Throws Error where the MPI library cannot serve several threads. If has_started() is not called
+  // within `start_seconds`, as where another rank hangs, the process exits with code 2 and the
+  // launcher ends the others. 0: no limit.
   explicit MpiRuntime(double start_seconds = 0);
   ~MpiRuntime();
   MpiRuntime(const MpiRuntime&) = delete;
@@ -41,12 +41,12 @@ class MpiRuntime {
   // The processors that each of them may run on, as its launcher left them.
   const std::vector<std::vector<int>>& local_affinities() const { return local_affinities_; }
 
-  // Prints "rank R: message" and ends all ranks at once with this exit code.
+  // Prints "strata: rank R: message" to stderr and ends all ranks at once with this exit code.
   [[noreturn]] void abort(std::string_view message, int exit_code) const;
 
-  // Runs `body` and returns what it returns. Where it throws and there are other ranks, they are
-  // ended with exit code 2, after a second unless this is the first: that one keeps the files, and
-  // may be about to tidy them for the same reason. Alone, the exception goes on to the caller.
+  // Runs `body` and returns what it returns. Where it throws, a single rank passes the exception
+  // on; of several, the rank prints it and ends the job with exit code 2, every rank but 0 a second
+  // later, so that rank 0, which keeps the files, can tidy them.
   template <typename Body>
   auto run(Body&& body) const -> decltype(body()) {
     if (size_ == 1) return std::forward<Body>(body)();

@@ -38,7 +38,7 @@ struct StepResult {
   double learning_rate = 0;
   int64_t tokens = 0;       // of this rank
   double seconds = 0;       // of this rank, the wait for data included
-  double imbalance = 1;     // the costliest rank's samples over the mean, as the plan counts cost
+  double imbalance = 1;     // cost of the costliest rank over the mean (PlanOptions::cost)
   double data_seconds = 0;  // waiting for the loader, which is a batch ahead
   comm::StepTimes reduce;
   // See GradientBuckets; where there are losses, and the step was not skipped.
@@ -122,10 +122,13 @@ class Trainer {
     int64_t masked = 0, sequences = 0, tokens = 0;
     double imbalance = 1;
   };
-  GlobalBatch plan_step();  // the next one; its own samples into loader_places_
+  // Plans the next step, on the loader's thread; leaves this replica's places in loader_places_.
+  GlobalBatch plan_step();
+  // Takes the step planned first: what scales its losses, and its imbalance.
   bert::TrainingStep next_global_batch(double& imbalance);
   double upload_next();  // seconds of waiting for it
   bool next_samples(std::vector<uint32_t>& samples);
+  // This replica's part of a global batch.
   std::span<const uint32_t> local_places(std::span<const uint32_t> global) const;
 
   bert::Model& model_;
@@ -138,7 +141,8 @@ class Trainer {
   int64_t global_batch_;
   int64_t loss_interval_;
   optim::ScheduleOptions learning_rate_schedule_;
-  loadbalance::PlanOptions plan_;  // of the ranks that the run began on
+  // What step_plan_ is made from; its ranks are those that the run began on.
+  loadbalance::PlanOptions plan_;
   int64_t step_ = 0;
   bool uploaded_first_ = false;  // the first micro-batch; later ones are uploaded a step ahead
   Timeline* timeline_ = nullptr;
