@@ -1,6 +1,6 @@
-// A validating JSON scanner over bytes in memory. It accepts exactly what Python's json.loads
-// accepts of a Latin-1 text, because the official checker reads logs so: NaN and Infinity are
-// values, integers may have any length (to 4300 digits), control characters inside strings are
+// A validating JSON scanner over bytes in memory. Up to a depth of kMaxJsonDepth it accepts what
+// Python's json.loads accepts of a Latin-1 text, because the official checker reads logs so: NaN
+// and Infinity are values, integers have at most 4300 digits, control characters inside strings are
 // errors.
 #pragma once
 
@@ -40,9 +40,10 @@ class JsonScanner {
     at_ += kBytes;
     return true;
   }
-  // `at` must be '"'. The span without quotes is stored in `content`; `plain` is false where it
-  // holds escapes or bytes above 127 and so needs decode_json_string.
+  // The next byte must be '"'. The span without quotes is stored in `content`; `plain` is false
+  // where it holds escapes or bytes above 127 and so needs decode_json_string.
   bool skip_string(std::string_view& content, bool& plain);
+  // `depth`: the lists and objects that this value is inside of.
   bool skip_value(int depth = 0);
   // As skip_value, and stores the value's span.
   bool skip_value(std::string_view& span, int depth = 0);

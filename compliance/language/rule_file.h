@@ -14,7 +14,7 @@
 
 namespace strata::compliance {
 
-// Of a file with all that it includes. Published rules have 25 KiB.
+// Bytes of a rule file with all that it includes. The published ones have 25 KiB.
 inline constexpr size_t kMaxRuleFileBytes = 1u << 20;
 
 // How often a key must occur.
@@ -42,16 +42,18 @@ struct KeyRule {
   std::optional<RuleCode> first_check;
   std::optional<RuleCode> at_least_one_check;
 
-  RuleUses uses;           // of all its code
-  bool runs_once = false;  // PRE, CHECK and POST: for the first event of the key alone
+  RuleUses uses;  // of all its code
+  // PRE, CHECK and POST run for the key's first event only; true of names that contain
+  // "submission_", as in the official checker.
+  bool runs_once = false;
 
   bool has_code() const {
     return pre || !checks.empty() || post || first_check || at_least_one_check;
   }
 };
 
-// Places of names, which outlive it. Every event of a log is looked up in every file, so this knows
-// no more than that.
+// A hash table from key names to their index in RuleFile::keys. Keeps views of the names, which
+// must outlive it. Small, as every event of a log is looked up in every file.
 class KeyTable {
  public:
   // `name` is not in it yet.

@@ -1,4 +1,5 @@
-// What a fragment may look at of the event it runs for, so that no more of the event is built.
+// Which parts of an event a fragment may read, so that no other part is built for it. `v`: the
+// event's dict; `ll`: its line, with attributes such as key and timestamp.
 #pragma once
 
 #include "compliance/language/rule_tree.h"
@@ -6,9 +7,9 @@
 namespace strata::compliance {
 
 struct RuleUses {
-  bool line = false;   // `ll`
+  bool line = false;   // `ll`, any attribute
   bool value = false;  // v['value']
-  bool whole = false;  // anything else of `v`, also through `ll`
+  bool whole = false;  // more of `v`, ll.value, or `ll` as a whole
 };
 
 // Adds what `fragment` may look at.

@@ -44,8 +44,9 @@ class PythonRandom {
 
   bool chance(double probability) { return uniform() < probability; }
 
-  // shuffle(items): swaps item i - 1 with item below(i), from the last on. What below() would draw
-  // again is swapped with itself: whether it must cannot be predicted.
+  // shuffle(items), fewer than 2^32: swaps item i - 1 with item below(i), from the last on. A draw
+  // that below() would reject swaps item i - 1 with itself: cheaper than a branch that cannot be
+  // predicted.
   template <typename Item>
   void shuffle(std::span<Item> items) {
     for (size_t i = items.size(); i > 1;) {

@@ -15,10 +15,11 @@
 
 namespace strata::data {
 
-// Remembers the pieces of words seen before, so keep one for each thread.
+// Keeps the pieces of up to 262,144 words seen before, so keep one for each thread. `vocabulary`
+// must outlive it.
 class WordPiece {
  public:
-  // Longer words, in code points, are unknown.
+  // A longer word, in code points, becomes [UNK].
   static constexpr size_t kLongestWord = 200;
 
   explicit WordPiece(const Vocabulary& vocabulary, UnicodeVersion unicode = kNewestUnicode)
