@@ -1,8 +1,9 @@
 """BERT pretraining steps in PyTorch: transformers' BertForPreTraining, SDPA, bf16 autocast, clip_grad_norm_, fused
 AdamW, over sequences padded to the model's 512 positions. Prints JSON.
 Usage: pytorch_step.py MODEL LENGTHS.json VARIANT [--device cuda|cpu] [--steps N] [--sorted] [--masked-only] [--precision bf16|fp32]
---sorted: all batches' sequences dealt anew to as many batches by length, each padded to its longest.
---masked-only: the masked-LM head at masked positions alone, where transformers' own model has it at all. --precision: bf16.
+--sorted: all sequences dealt anew to as many batches by length, each padded to its longest, rounded up to a multiple of 8.
+--masked-only: the masked-LM head at masked positions alone; transformers' own model computes it at every position.
+--precision: default bf16.
 MODEL: bert-large or a config.json. LENGTHS.json: a list of batches, each a list of lengths. VARIANT: eager, compiled."""
 import argparse
 import json
@@ -90,6 +91,10 @@ if options.sorted:
     in_order = iter(sorted(length for lengths in all_lengths for length in lengths))
     all_lengths = [[next(in_order) for _ in lengths] for lengths in all_lengths]
 batches = [make_batch(lengths, config) for lengths in all_lengths]
+if options.variant == "compiled" and options.masked_only and len({where.size(1) for _, where in batches}) > 1:
+    # Compiled once for any number of masked positions, not for the first batch's and then again.
+    for _, where in batches:
+        torch._dynamo.maybe_mark_dynamic(where, 1)
 
 
 def step(batch, where):
