@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Whole training steps on this processor, Adam included, on MLPerf's lengths or on sequences of one: `strata bench step`
+# Whole training steps on this processor, Adam included, on MLPerf's lengths or on sequences of one length: `strata bench step`
 # against PyTorch (transformers, SDPA, bf16 autocast, fused AdamW, its heads at masked positions alone; eager and torch.compile;
 # sequences padded to 512, and sorted by length and padded to the longest of their batch), in turns over the same sequences with the
-# same number of threads. What counts is tokens a second, without padding. The peak is the highest of both programs' square GEMMs and,
-# where libxsmm is installed (Debian's libxsmm-dev), those of its batch-reduce kernels.
+# same number of threads. What counts is tokens a second, without padding: Strata's over its median step, PyTorch's over the sum of
+# its steps, since batches sorted by length differ in time. The peak is the highest of both programs' square GEMMs and, where libxsmm
+# is installed (Debian's libxsmm-dev), those of its batch-reduce kernels.
 #   bench/peers/cpu_vs_pytorch.sh [--model MODEL] [--tokens N] [--length N] [--steps N] [--turns N] [--threads N]
 #                                 [--precision bf16|fp32] [--isa portable|avx2|avx512] [--strata PROGRAM] [--venv DIR] [--output FILE]
 # --model: bert-large (default; 12 GB of memory), minilm (the quickstart's) or a model's config.json.
@@ -121,7 +122,7 @@ for name, rate in sorted(rates.items(), key=lambda item: -item[1]):
     flops = rate * flops_per_token
     print(f"{name:<28}{rate:>10.0f}{flops / 1e9:>10.0f}{100 * flops / peak:>8.0f}%{rates['strata'] / rate:>16.2f}")
 print("matrix peaks, GFLOP/s: " + ", ".join(f"{name} {value / 1e9:.0f}" for name, value in sorted(peaks.items(), key=lambda item: -item[1]))
-      + f"; ratio to the fastest of PyTorch's: {rates['strata'] / max(rates[n] for n in rivals):.2f}")
+      + f"; Strata over the fastest of PyTorch's: {rates['strata'] / max(rates[n] for n in rivals):.2f}")
 if isa == "portable":
     print("PyTorch's MKL may have used AVX2 all the same; its GEMMs count for no peak")
 if output:

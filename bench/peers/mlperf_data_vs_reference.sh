@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # MLPerf's pretraining samples of a text, in turns: create_pretraining_data.py of the MLCommons reference, and `strata data
-# mlperf` with one thread and with all. Checks that all samples are the same, and prints medians, ratios and bytes.
+# mlperf` with one thread and with all. Checks that one thread's samples are the reference's, and prints medians, ratios and
+# bytes.
 #   bench/peers/mlperf_data_vs_reference.sh FOLDER [--text FILE] [--vocab FILE] [--turns N] [--strata PROGRAM] [--venv DIR]
 # FOLDER: retired_benchmarks/bert of a clone of https://github.com/mlcommons/training.
 # --text: default data-cache/kjv.txt, --vocab: data-cache/minilm/vocab.txt (scripts/prepare_quickstart_data.sh makes both).

@@ -55,6 +55,6 @@ print(f"strata           norm {milliseconds(seconds, 'norm'):.1f} ms + update {m
 print(f"PyTorch {torch.__version__}  clip {milliseconds(pytorch, 'clip'):.1f} ms +"
       f" AdamW {milliseconds(pytorch, 'update'):.1f} ms + bf16 copy {milliseconds(pytorch, 'copy'):.1f} ms:"
       f" {total:.1f} ms")
-print(f"ratio: {total / both:.2f}; of the update alone, without either norm: "
+print(f"PyTorch's time over Strata's: {total / both:.2f}; of the update alone, without either norm: "
       f"{(total - milliseconds(pytorch, 'clip')) / milliseconds(seconds, 'update'):.2f}")
 PY

@@ -8,8 +8,10 @@
 # Usage: bench/peers/slow_ethernet.sh [--config FILE] [--gbits LIST] [--accumulation LIST] [--steps N]
 #                               [--tokens N] [--measure WHAT] [--only SECTIONS] [--sleep GFLOPS]
 #                               [--strata PROGRAM] [-- KEY=VALUE...]
+#   --config FILE        default scripts/configs/quickstart.yaml
 #   --gbits LIST         speeds; default 1,10
 #   --accumulation LIST  micro-batches a step in the weak-scaling table; default 1,4,16; '' leaves it out
+#   --steps N            measured steps; default 7
 #   --tokens N           tokens a micro-batch, in place of the configuration's sequences
 #   --measure WHAT       overlap or schedule; default overlap
 #   --only SECTIONS      of strata bench schedule: data_parallel, pipelines, sharding, modules

@@ -13,6 +13,6 @@ make_venv() {
 }
 
 # What PyTorch starts with on processors: glibc's malloc that keeps memory and takes it in huge pages (2.35 or later), as PyTorch's guide
-# to tuning advises other allocators for: a step of the quickstart takes a fifth less time.
+# to tuning advises other allocators for: a step of the quickstart takes a sixth less time.
 pytorch_tunables=glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:glibc.malloc.top_pad=268435456
 pytorch_memory=(env "GLIBC_TUNABLES=${GLIBC_TUNABLES-$pytorch_tunables}")

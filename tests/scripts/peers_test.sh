@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What bench/peers/cpu_vs_pytorch.sh, quickstart_vs_pytorch.sh and pytorch_follows_strata.sh run, with which settings, what they
-# print and refuse, beside programs that are scripts: no PyTorch is needed.
+# What the scripts of bench/peers run, with which settings, what they print and refuse, beside programs that are scripts: no PyTorch,
+# GPU, official checker or published logs are needed.
 # Usage: tests/scripts/peers_test.sh
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -25,12 +25,18 @@ mkdir -p "$work/venv/bin"
 program "$work/strata" <<'SH'
 [[ $1 != train ]] || exec "$(dirname "$0")/strata_train" "$@"
 echo '{"model_flops_per_step": 2e9, "tokens_per_step": 20, "tokens_per_second": 3000, "device": "cpu",
-       "matrix_peak_flops_per_second": 4e11, "lengths": [[12, 8]]}'
+       "matrix_peak_flops_per_second": 4e11, "lengths": [[12, 8]], "sequences_per_step": 2, "sequences_per_second": 60,
+       "model_flops_per_second": 1e11, "parameters": 100, "seconds": {"norm": 1e-3, "update": 3e-3, "norm_and_update": 4e-3},
+       "operations": [{"operation": "attention_forward", "flops": 1, "bytes": 1, "seconds": 1e-3},
+                      {"operation": "attention_backward", "flops": 1, "bytes": 1, "seconds": 2e-3}]}'
 SH
 program "$work/venv/bin/python" <<'SH'
 case $1 in
   -c | -) [[ $2 == import* ]] || exec python3 "$@" ;;
-  *pytorch_step.py) echo '{"torch": "9", "tokens_per_second": 1000, "matrix_peak_flops_per_second": 3e11}' ;;
+  *pytorch_step.py) echo '{"torch": "9", "tokens_per_second": 1000, "matrix_peak_flops_per_second": 3e11,
+                           "sequences_per_second": 20, "copy_peak_bytes_per_second": 1e11}' ;;
+  *pytorch_attention.py) echo '[]' ;;
+  *pytorch_optimizer.py) echo '{"parameters": 100, "clip": 2e-3, "update": 5e-3, "copy": 1e-3, "total": 8e-3}' ;;
   *pytorch_train.py) echo '{"torch": "9", "seed": '"$3"', "seconds": 90, "samples": 528, "accuracy": 0.34, "reached_target": true}' ;;
 esac
 SH
@@ -69,7 +75,7 @@ expect "held to nothing" called '[     ]'
 expect "PyTorch keeps memory in huge pages" grep -q 'pytorch_step.py.*glibc.malloc.hugetlb=1' "$work/calls"
 expect "the highest peak counts" said 'matrix peaks, GFLOP/s: libxsmm 600, strata 400, pytorch 300'
 expect "of which Strata has half" grep -qE '^strata +3000 +300 +50%' "$work/out"
-expect "Strata is thrice as fast" said "ratio to the fastest of PyTorch's: 3.00"
+expect "Strata is thrice as fast" said "Strata over the fastest of PyTorch's: 3.00"
 
 steps --precision fp32 --isa avx2 --output "$work/result.json"
 expect "fp32 in AVX2 is compared" test $? -eq 0
@@ -85,7 +91,7 @@ sys.exit(found['matrix_peaks'] != {'strata': 4e11, 'libxsmm': 6e11, 'pytorch': 3
 
 steps --precision fp32 --isa portable
 expect "portable programs are compared" test $? -eq 0
-expect "PyTorch's GEMMs, which may not be held to that, are no peak" said 'matrix peaks, GFLOP/s: libxsmm 600, strata 400; ratio'
+expect "PyTorch's GEMMs, which may not be held to that, are no peak" said 'matrix peaks, GFLOP/s: libxsmm 600, strata 400; Strata over'
 expect "which is said" said 'may have used AVX2'
 
 CXX=false peers --strata "$work/strata" --venv "$work/venv" --turns 1
@@ -135,5 +141,93 @@ script=pytorch_follows_strata.sh
 refused 'expected a number' --steps none
 refused 'expected strata or transformers' --heads anew
 refused 'prepare_quickstart_data.sh makes it' --data "$work/nothing" --strata "$work/strata"
+
+script=gpu_vs_pytorch.sh
+peers --help
+expect "GPU: --help explains --device" said '[--device cuda|cpu]'
+STRATA_BIN=$work peers --python "$work/venv/bin/python" --device cpu --turns 1 --steps 4 --output "$work/gpu.json"
+expect "GPU: steps are compared" test $? -eq 0
+for variant in eager compiled; do
+  expect "GPU: $variant heads at masked positions alone" called "$variant --device cpu --masked-only --steps 4"
+done
+expect "GPU: nothing is missing" not said missing
+expect "GPU: Strata is thrice as fast" said "Strata over the faster of PyTorch's: 3.00"
+refused 'needs a value' --device
+refused 'unknown option --fast' --fast
+
+script=gpu_follows_cpu.sh
+peers --help
+expect "follows: --help says when it passes" said 'less than half of another seed'
+# A tree of its own, with a text. Losses of the device differ by 0.1 from those of the processor, another seed's by LOSS - 5.
+mkdir -p "$work/tree"/{bench/peers,scripts,data-cache/minilm,bin}
+cp "$root/bench/peers/$script" "$work/tree/bench/peers"
+cp "$root/scripts"/{common,limited_steps}.sh "$work/tree/scripts"
+touch "$work/tree/data-cache"/{kjv.txt,minilm/vocab.txt}
+cat >"$work/tree/bin/strata" <<'SH'
+#!/usr/bin/env bash
+[[ $1 == train ]] || exit 0
+for argument; do [[ $argument != run.output=* ]] || output=${argument#*=}; done
+mkdir -p "$output"
+case ${output##*/} in cpu) loss=5 ;; device) loss=5.1 ;; *) loss=$LOSS ;; esac
+echo "{\"masked_lm_loss\": $loss, \"next_sentence_loss\": 1}" >"$output/result_0.steps.jsonl"
+echo ':::MLLOG {"key": "eval_accuracy", "value": 0.3}' >"$output/result_0.txt"
+exit 1  # the target is out of reach
+SH
+chmod +x "$work/tree/bin/strata"
+follows() {
+  LOSS=$1 STRATA_BIN=$work/tree/bin "$work/tree/bench/peers/$script" --device cpu --output "$work/follows.json" >"$work/out" 2>&1
+}
+follows 6
+expect "follows: passes where another seed differs more" test $? -eq 0
+expect "follows: by how much the device differs" said "losses of cpu bf16 differ from cpu fp32's by 0.1000 in the mean, 0.1000 at most"
+expect "follows: and another seed" said 'those of another seed by 1.0000 in the mean'
+follows 5.15
+expect "follows: does not where another seed differs hardly more" test $? -eq 1
+
+script=optimizer_vs_pytorch.sh
+mkdir "$work/modules"
+echo '__version__ = "9"' >"$work/modules/torch.py"
+PYTHONPATH=$work/modules peers --strata "$work/strata" --venv "$work/venv" --threads 2 --turns 1
+expect "optimizer: succeeds" test $? -eq 0
+expect "optimizer: Strata takes half the time" said "PyTorch's time over Strata's: 2.00; of the update alone, without either norm: 2.00"
+
+script=compliance_vs_official.sh
+peers --help
+expect "compliance: --help succeeds" test $? -eq 0
+expect "compliance: --help names the arguments" said '[STRATA [PYTHON]]'
+refused "no $work/nothing" "$work/nothing"
+refused 'unknown option --fast' --fast
+if command -v xz >/dev/null; then
+  # 500 logs of two rounds.
+  mkdir -p "$work/published/data/published_logs" "$work/rounds"/{v1.1,v2.0}
+  touch "$work/rounds"/{v1.1,v2.0}/log.txt
+  for version in v1.1 v2.0; do
+    tar -C "$work/rounds" -cJf "$work/published/data/published_logs/$version.tar.xz" "$version"
+  done
+  {
+    printf 'log\truleset\n'
+    for ((i = 0; i < 4500; ++i)); do printf 'v2.0/log.txt\t2.0.0\n'; done
+  } >"$work/published/data/published_logs/expected_verdicts.tsv"
+  program "$work/checker" <<'SH'
+for argument; do [[ $argument != *log.txt ]] || echo "passed $argument"; done
+SH
+  program "$work/official" <<'SH'
+[[ $1 == official.py ]] && echo "$OFFICIAL" || echo /package
+SH
+  OFFICIAL='500 0 9000' STRATA_SHARED=$work/published peers "$work/checker" "$work/official"
+  expect "compliance: passes where Strata is fast enough" test $? -eq 0
+  expect "compliance: by the package's rules, on one thread" called 'check log --threads 1 --rules /package v2.0/log.txt'
+  expect "compliance: which ratio it is" said "strata's logs a second over the official checker's: "
+  OFFICIAL='500 1 9000' STRATA_SHARED=$work/published peers "$work/checker" "$work/official"
+  expect "compliance: fails where the official checker fails another" test $? -eq 1
+  OFFICIAL='499 0 9000' STRATA_SHARED=$work/published peers "$work/checker" "$work/official"
+  expect "compliance: fails where it judges fewer" test $? -eq 1
+fi
+
+for script in mlperf_data_vs_reference.sh slow_ethernet.sh; do
+  peers --help
+  expect "$script: --help succeeds" test $? -eq 0
+done
+expect "ethernet: --help has the default of --steps" said 'measured steps; default 7'
 
 [[ $failures -eq 0 ]] || { cat "$work/out"; exit 1; }
