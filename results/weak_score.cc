@@ -16,9 +16,10 @@ namespace strata::results {
 namespace {
 
 // What int() makes of a logged number or text.
-std::optional<int64_t> logged_integer(std::string_view json) {
-  const bool text = json.size() > 1 && json.front() == '"';
-  const auto digits = mllog::python_int(std::string(text ? json.substr(1, json.size() - 2) : json));
+std::optional<int64_t> logged_integer(std::string_view value) {
+  const bool text = value.size() > 1 && value.front() == '"';
+  const auto digits =
+      mllog::python_int(std::string(text ? value.substr(1, value.size() - 2) : value));
   if (!digits) return std::nullopt;
   int64_t number = 0;
   const char* end = digits->data() + digits->size();

@@ -75,9 +75,9 @@ TEST(RankOrderSum, OfOneChunkHasTheBitsOfARow) {
   sum_in_rank_order(parts.data(), 37, 5, DType::kBF16, chunk.data(), {true, 37});
   sum_in_rank_order(parts.data(), 37, 5, DType::kBF16, pairs.data(), {true, 2});
   const auto bits = [](const std::vector<BFloat16>& values) {
-    std::vector<uint16_t> bits;
-    for (const BFloat16 value : values) bits.push_back(value.bits);
-    return bits;
+    std::vector<uint16_t> all;
+    for (const BFloat16 value : values) all.push_back(value.bits);
+    return all;
   };
   EXPECT_EQ(bits(row), bits(chunk));
   EXPECT_NE(bits(row), bits(pairs));
