@@ -61,7 +61,7 @@ for folder in "$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib
   [[ ! -d $folder ]] || LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$folder
 done
 if ! problem=$("$here/bin/strata" --version 2>&1); then
-  printf '%s\n' "bin/strata does not start: it needs CUDA's libraries and $built_with or newer; here is $here_is" \
+  printf '%s\n' "bin/strata does not start: it needs $built_with or newer; here is $here_is" \
     "$problem" >&2
   exit 2
 fi
