@@ -1,5 +1,6 @@
 // GELU and its derivative of bf16 matrices, by piecewise polynomials: a few instructions an
-// element, where the exponential of the normal distribution takes many. Denormals count as 0.
+// element, where the exponential of the normal distribution takes many. Denormals count as 0, and
+// an infinity gives a NaN.
 #pragma once
 
 #include <cstdint>
