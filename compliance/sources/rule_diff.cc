@@ -62,9 +62,10 @@ std::vector<FieldChange> compare(Fields before, Fields after) {
   }
   std::vector<FieldChange> changes;
   for (const auto& [name, text] : before) {
+    const std::string its_kind = kind(name);
     const auto partner = std::find_if(after.begin(), after.end(),
-                                      [&](const auto& b) { return kind(b.first) == kind(name); });
-    changes.push_back({kind(name), text, partner == after.end() ? "" : partner->second});
+                                      [&](const auto& b) { return kind(b.first) == its_kind; });
+    changes.push_back({its_kind, text, partner == after.end() ? "" : partner->second});
     if (partner != after.end()) after.erase(partner);
   }
   for (const auto& [name, text] : after) changes.push_back({kind(name), "", text});
