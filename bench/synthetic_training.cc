@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "bert/flops.h"
+#include "comm/end_job_on_error.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "loadbalance/sample.h"
 #include "training/batches/synthetic_batch.h"
@@ -184,9 +185,14 @@ SyntheticTraining::Step SyntheticTraining::timed_step(size_t batch, comm::Gradie
   return result;
 }
 
-// `times` null: not timed.
-SyntheticTraining::Step SyntheticTraining::run(size_t number, comm::GradientBuckets& buckets,
+SyntheticTraining::Step SyntheticTraining::run(size_t batch, comm::GradientBuckets& buckets,
                                                training::ComputeTimes* times) {
+  return comm::end_job_on_error(ranks_.communicator,
+                                [&] { return train_on(batch, buckets, times); });
+}
+
+SyntheticTraining::Step SyntheticTraining::train_on(size_t number, comm::GradientBuckets& buckets,
+                                                    training::ComputeTimes* times) {
   int64_t masked = 0, sequences = 0, tokens = 0;
   for (const data::PackedBatch& micro_batch : batches_[number]) {
     masked += std::ssize(micro_batch.masked_ids);

@@ -98,7 +98,9 @@ class SyntheticTraining {
   int64_t rounded_tokens(size_t batch) const;
 
  private:
+  // `times` null: not timed.
   Step run(size_t batch, comm::GradientBuckets& buckets, training::ComputeTimes* times);
+  Step train_on(size_t batch, comm::GradientBuckets& buckets, training::ComputeTimes* times);
 
   bert::BertConfig bert_;
   int64_t accumulation_;

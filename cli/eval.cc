@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/options/config_options.h"
 #include "cli/ranks.h"
+#include "comm/end_job_on_error.h"
 #include "training/evaluation.h"
 
 namespace strata::cli {
@@ -63,7 +64,8 @@ void evaluate(const EvalOptions& options, const training::Ranks& ranks) {
       }));
   training::Evaluator evaluator(model, *source, config.data.eval_samples, config.batch.micro_batch,
                                 ranks.communicator);
-  const bert::Losses losses = evaluator.evaluate();
+  const bert::Losses losses =
+      comm::end_job_on_error(ranks.communicator, [&] { return evaluator.evaluate(); });
   if (ranks.first()) print(losses, evaluator.samples(), options.json);
 }
 

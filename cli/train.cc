@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/options/config_options.h"
 #include "cli/ranks.h"
+#include "comm/end_job_on_error.h"
 #include "harness/time_to_train.h"
 #include "training/bert_system.h"
 #include "training/dry_run.h"
@@ -95,8 +96,10 @@ int train(const TrainOptions& options) {
     }
     ranks.communicator.end_job_after(config.run.stall_seconds);
     training::BertSystem system(config, ranks);
-    const auto results = harness::time_to_train(config, system, existing_results(options),
-                                                keeper ? &*keeper : nullptr);
+    const auto results = comm::end_job_on_error(ranks.communicator, [&] {
+      return harness::time_to_train(config, system, existing_results(options),
+                                    keeper ? &*keeper : nullptr);
+    });
     if (ranks.first()) print(results, options.json);
     const bool all =
         std::all_of(results.begin(), results.end(), [](const auto& r) { return r.reached_target; });

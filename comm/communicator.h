@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,10 @@ class Communicator {
   // it was duplicated from or another duplicate, ends the job with exit code 2 and a message that
   // names the operation and the ranks that do and do not wait in it. 0, as at first: never.
   virtual void end_job_after(double /*stall_seconds*/) {}
+  // For a rank that cannot go on: prints "strata: rank R: message" and ends the job with exit code
+  // 2. Every rank but 0 first waits a second, so that rank 0, which keeps the files, can tidy them.
+  // Never returns; a single rank throws Error.
+  virtual void end_job(std::string_view message);
   // Looks after the host's waits for a device whose collectives connect these ranks: one that takes
   // longer ends the job in the same way.
   // Null: nobody watches.

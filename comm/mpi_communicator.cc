@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "comm/communicator.h"
 #include "comm/mpi_messages.h"
+#include "comm/mpi_runtime.h"
 #include "comm/rank_order_sum.h"
 #include "comm/stall_watch.h"
 
@@ -73,6 +74,7 @@ class MpiCommunicator final : public Communicator {
   void accumulate(const Accumulation& accumulation) override { accumulation_ = accumulation; }
 
   void end_job_after(double stall_seconds) override { stall_->set_limit(stall_seconds); }
+  void end_job(std::string_view message) override { end_mpi_job(message); }
   std::shared_ptr<device::HostWaits> device_waits() override {
     return {stall_, &stall_->device_waits()};
   }

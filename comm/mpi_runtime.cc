@@ -124,7 +124,7 @@ void MpiRuntime::has_started() { watch_.reset(); }
 
 MpiRuntime::~MpiRuntime() {
   if (size_ > 1 && std::uncaught_exceptions() > exceptions_at_start_) {
-    end_after_first("stopped by an error");
+    end_mpi_job("stopped by an error");
   }
   // A rank that exits with an error has the launcher kill the others, which are past this by then.
   std::fflush(nullptr);
@@ -136,9 +136,11 @@ void MpiRuntime::abort(std::string_view message, int exit_code) const {
   end_job(exit_code);
 }
 
-void MpiRuntime::end_after_first(std::string_view message) const {
-  print_to_stderr("strata: rank {}: {}\n", rank_, message);
-  if (rank_ != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+void end_mpi_job(std::string_view message) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  print_to_stderr("strata: rank {}: {}\n", rank, message);
+  if (rank != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
   end_job(2);
 }
 

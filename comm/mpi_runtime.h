@@ -18,6 +18,10 @@ bool launched_by_mpi();
 // tell, 0.
 int launched_rank();
 
+// For a rank that cannot go on: prints "strata: rank R: message" and ends the job with exit code 2.
+// Every rank but 0 first waits a second, so that rank 0, which keeps the files, can tidy them.
+[[noreturn]] void end_mpi_job(std::string_view message);
+
 // MPI_Init_thread(MPI_THREAD_MULTIPLE) and MPI_Finalize. One per process, made by the main thread
 // and destroyed after every MPI communicator. Destroyed by an exception on its way out, it ends the
 // job, since the other ranks would wait for ever.
@@ -53,16 +57,14 @@ class MpiRuntime {
     try {
       return std::forward<Body>(body)();
     } catch (const std::exception& error) {
-      end_after_first(message_of(error));
+      end_mpi_job(message_of(error));
     } catch (...) {
-      end_after_first("unknown exception");
+      end_mpi_job("unknown exception");
     }
   }
 
  private:
   class StartWatch;
-
-  [[noreturn]] void end_after_first(std::string_view message) const;
 
   std::unique_ptr<StartWatch> watch_;  // until has_started()
   int rank_ = 0;

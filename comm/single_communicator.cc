@@ -22,6 +22,7 @@ class SingleCommunicator final : public Communicator {
 }  // namespace
 
 std::unique_ptr<Communicator> Communicator::split(int) { fail("these ranks cannot be split"); }
+void Communicator::end_job(std::string_view message) { fail("{}", message); }
 std::unique_ptr<Messages> Communicator::make_messages() {
   fail("these ranks send each other no messages");
 }

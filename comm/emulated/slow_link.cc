@@ -36,6 +36,7 @@ class SlowLink final : public Communicator {
   void barrier() override { inner_->barrier(); }
   void accumulate(const Accumulation& accumulation) override { inner_->accumulate(accumulation); }
   void end_job_after(double stall_seconds) override { inner_->end_job_after(stall_seconds); }
+  void end_job(std::string_view message) override { inner_->end_job(message); }
   std::shared_ptr<device::HostWaits> device_waits() override { return inner_->device_waits(); }
   Traffic* traffic() override { return inner_->traffic(); }
   std::vector<std::pair<std::string, std::string>> library_versions() const override {
