@@ -50,10 +50,15 @@ std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator
   if (communicator.size() == 1 || !backend.has_collectives()) {
     return make_staged_collectives(communicator, backend, stream);
   }
-  const device::RankGroup group{
-      communicator.rank(), communicator.size(),
-      [&](void* data, size_t bytes) { communicator.broadcast(data, bytes, 0); },
-      communicator.device_waits()};
+  const device::RankGroup group{.rank = communicator.rank(),
+                                .size = communicator.size(),
+                                .all_gather =
+                                    [&](void* data, size_t bytes) {
+                                      const auto words =
+                                          static_cast<int64_t>(bytes / 2) * communicator.size();
+                                      communicator.all_gather(data, words, device::DType::kF16);
+                                    },
+                                .waits = communicator.device_waits()};
   auto own = backend.make_collectives(group, stream);
   if (!communicator.traffic()) return own;
   return std::make_unique<CountedCollectives>(std::move(own), communicator);

@@ -98,28 +98,65 @@ device::HostWaits& StallWatch::device_waits() {
 }
 
 DeviceWaits::DeviceWaits(StallWatch& stall)
-    : stall_(stall), thread_([this](const std::stop_token& stop) {
-        constexpr std::chrono::milliseconds kBetweenChecks(50);
-        std::unique_lock lock(mutex_);
-        while (!stop.stop_requested()) {
-          stopped_.wait_for(lock, stop, kBetweenChecks, [] { return false; });
-          for (auto& wait : waits_) {
-            if (wait) stall_.check(*wait);
-          }
-        }
-      }) {}
+    : stall_(stall), thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
-int DeviceWaits::begin() {
-  const std::lock_guard lock(mutex_);
-  const auto free = std::ranges::find_if(waits_, [](const auto& wait) { return !wait; });
-  if (free == waits_.end()) return -1;
-  free->emplace(StallWatch::Wait{"the collectives of its device"});
-  return static_cast<int>(free - waits_.begin());
+int DeviceWaits::begin(const char* operation) {
+  for (size_t i = 0; i < kSlots; ++i) {
+    const char* none = nullptr;
+    if (slots_[i].operation.compare_exchange_strong(none, operation)) {
+      ++slots_[i].begun;
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
 }
 
 void DeviceWaits::end(int wait) {
+  if (wait >= 0) slots_[static_cast<size_t>(wait)].operation = nullptr;
+}
+
+int DeviceWaits::add_check(std::function<std::string()> error) {
   const std::lock_guard lock(mutex_);
-  if (wait >= 0) waits_[static_cast<size_t>(wait)].reset();
+  checks_.emplace(++next_check_, std::move(error));
+  return next_check_;
+}
+
+void DeviceWaits::remove_check(int check) {
+  const std::lock_guard lock(mutex_);
+  checks_.erase(check);
+}
+
+void DeviceWaits::watch(const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds kBetweenChecks(50);
+  struct Watched {
+    uint64_t begun = 0;  // the number of the wait
+    StallWatch::Wait wait = {};
+  };
+  std::array<Watched, kSlots> watched;
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    stopped_.wait_for(lock, stop, kBetweenChecks, [] { return false; });
+    for (const auto& [number, error] : checks_) {
+      const std::string text = error();
+      if (!text.empty()) stall_.end_job_with(text);
+    }
+    for (size_t i = 0; i < kSlots; ++i) {
+      const char* const operation = slots_[i].operation;
+      if (!operation) continue;
+      const uint64_t begun = slots_[i].begun;
+      if (watched[i].begun != begun) watched[i] = {.begun = begun};
+      watched[i].wait.operation = operation;
+      stall_.check(watched[i].wait);
+    }
+  }
+}
+
+void StallWatch::end_job_with(const std::string& error) {
+  const std::lock_guard lock(mutex_);  // for good: another thread of this rank has nothing to add
+  print_to_stderr("strata: rank {}: {}\n", rank_, error);
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+  std::abort();
 }
 
 void StallWatch::end_job(const char* operation, double limit) {

@@ -8,9 +8,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -40,7 +41,7 @@ class StallWatch {
   // One wait of one thread. A check that comes late does not count in full: the process itself was
   // stopped, or did not get to run.
   struct Wait {
-    const char* operation;
+    const char* operation = nullptr;
     Clock::time_point checked = Clock::now();
     Clock::duration waited = Clock::duration::zero();
   };
@@ -58,6 +59,8 @@ class StallWatch {
 
   // Waits for a device, in which no thread can check; from the first call on one of its own does.
   device::HostWaits& device_waits();
+  // Prints "strata: rank R: error" and ends the job with exit code 2.
+  [[noreturn]] void end_job_with(const std::string& error);
 
  private:
   [[noreturn]] void end_job(const char* operation, double limit);
@@ -74,19 +77,33 @@ class StallWatch {
   std::unique_ptr<DeviceWaits> device_waits_;
 };
 
-// Checks now and then, by a thread, the waits of others.
+// A thread checks the waits of all others every 50 ms. A wait that begins takes no lock: every
+// operation on a device may be one.
 class DeviceWaits final : public device::HostWaits {
  public:
   explicit DeviceWaits(StallWatch& stall);
-  int begin() override;
+  int begin(const char* operation) override;
   void end(int wait) override;
+  int add_check(std::function<std::string()> error) override;
+  void remove_check(int check) override;
 
  private:
+  // A thread's wait, or one inside of it.
+  struct Slot {
+    std::atomic<const char*> operation = nullptr;  // null: the slot is free
+    std::atomic<uint64_t> begun = 0;               // how many waits have had this slot
+  };
+  static constexpr size_t kSlots = 16;  // further waits at the same time are not watched
+
+  void watch(const std::stop_token& stop);
+
   StallWatch& stall_;
-  std::mutex mutex_;
+  std::array<Slot, kSlots> slots_;
+  std::mutex mutex_;  // of what follows
   std::condition_variable_any stopped_;
-  std::array<std::optional<StallWatch::Wait>, 8> waits_;  // more at once are not watched
-  std::jthread thread_;
+  std::map<int, std::function<std::string()>> checks_;
+  int next_check_ = 0;
+  std::jthread thread_;  // the last member, as it uses the others
 };
 
 // Waits for `request`, and in the end for no longer than `stall` says, without holding a core that

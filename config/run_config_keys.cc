@@ -65,8 +65,8 @@ ConfigSection run_section() {
            "How long ranks may wait for each other, in seconds. A collective that takes longer, or "
            "MPI's start, ends "
            "the job with exit code 2 and names the operation and the ranks that do not come to it; "
-           "the log ends with `aborted`. Of GPUs' collectives (NCCL) only that the host waits too "
-           "long is known. 0: for ever."),
+           "the log ends with `aborted`. A collective of GPUs (NCCL) that never ends is noticed "
+           "when the host waits for its GPU. 0: for ever."),
        key("notes", get, &S::notes, Text{}, "Free text for the system description.")});
 }
 

@@ -83,6 +83,12 @@ class Backend {
   virtual void release(void* memory) = 0;
   // In all of its Buffers (device/buffer.h), now.
   int64_t buffer_bytes() const { return buffer_bytes_; }
+  // Optional: the device's own memory, in bytes. Absent: graphs are captured without a look at it.
+  struct Memory {
+    int64_t free;
+    int64_t total;
+  };
+  virtual std::optional<Memory> device_memory() { return {}; }
   // Optional: 64-byte aligned host memory that copies to and from the device need not be waited
   // for.
   virtual void* allocate_host(size_t bytes);
@@ -109,7 +115,9 @@ class Backend {
   // Captures what `issue` issues on kCompute, and on streams that it makes wait for kCompute,
   // instead of running it. `issue` joins those streams to kCompute again, waits for no point
   // recorded before, and does not synchronize; all of it has run before with the same shapes. Null
-  // where the device cannot do this: then nothing is issued.
+  // where the device cannot do this: then nothing is issued. Throws OutOfDeviceMemory
+  // (device/out_of_device_memory.h) if there is no memory for the graph, after `issue` has
+  // returned.
   virtual std::unique_ptr<CapturedGraph> capture(const std::function<void()>& issue);
   // Inside `issue`, once all streams are joined: instead of being called now, `call` is called at
   // this place of every launch, for what must not be captured. Elsewhere just calls it.

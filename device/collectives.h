@@ -5,25 +5,35 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "device/dtype.h"
 
 namespace strata::device {
 
-// Is told when a thread of the host begins to wait for a device whose work may wait for other
-// ranks, so that somebody looks at the time meanwhile.
+// Watches host threads that wait for a device whose work may itself wait for other ranks, so that
+// the job ends with a message if a wait never ends. Any thread may call.
 class HostWaits {
  public:
   virtual ~HostWaits() = default;
-  // Returns the number that end() takes. Any thread.
-  virtual int begin() = 0;
+
+  // A wait begins; the message says "rank R waits in <operation>". `operation` is a string literal.
+  // Returns the number that end() takes.
+  virtual int begin(const char* operation) = 0;
   virtual void end(int wait) = 0;
+
+  // From now on a thread calls `error` several times a second. As soon as it returns a text that is
+  // not empty, the job ends with that message. Returns the number that remove_check() takes.
+  virtual int add_check(std::function<std::string()> error) = 0;
+  // Returns once the check is not being called and never will be again.
+  virtual void remove_check(int check) = 0;
 };
 
-// One of them, while it lives. `waits` may be null.
+// One wait, from construction to destruction. `waits` may be null: nobody watches.
 class HostWait {
  public:
-  explicit HostWait(HostWaits* waits) : waits_(waits), wait_(waits ? waits->begin() : 0) {}
+  HostWait(HostWaits* waits, const char* operation)
+      : waits_(waits), wait_(waits ? waits->begin(operation) : 0) {}
   ~HostWait() {
     if (waits_) waits_->end(wait_);
   }
@@ -39,9 +49,13 @@ class HostWait {
 struct RankGroup {
   int rank = 0;
   int size = 1;
-  // Gives every rank what rank 0 has in `data`, host memory; all ranks call together.
-  std::function<void(void* data, size_t bytes)> broadcast;
-  // Told of every synchronize() from now on. Null: nobody is.
+  // `data` has `bytes` of host memory for every rank, in rank order. Gives every rank's own part to
+  // all; all ranks call together. `bytes` is even.
+  std::function<void(void* data, size_t bytes)> all_gather;
+  // Set by the backend: this rank's device, for messages.
+  std::string device = {};
+  // From now on told of every call of the backend in which the host may wait for the device.
+  // Null: nobody watches.
   std::shared_ptr<HostWaits> waits;
 };
 

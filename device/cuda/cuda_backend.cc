@@ -1,6 +1,7 @@
 #include "device/cuda/cuda_backend.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,9 +18,16 @@
 #include "device/cuda/runtime/operations.h"
 #include "device/cuda/runtime/store.h"
 #include "device/dispatching_backend.h"
+#include "device/out_of_device_memory.h"
 
 namespace strata::device::cuda {
 namespace {
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
 
 // A stream with the points recorded in it, its scratch and its GEMMs.
 class StreamState {
@@ -73,16 +81,21 @@ template <typename T>
 class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
  public:
   // The GPU is the calling thread's.
-  CudaBackend(int device, const cudaDeviceProp& properties, const KernelChoices& choices)
+  CudaBackend(int device, const cudaDeviceProp& properties, std::string address,
+              const KernelChoices& choices)
       : device_(device),
         properties_(properties),
-        // Only plain attention computes in f32 and f16.
-        attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
-                   properties),
+        address_(std::move(address)),
         // Reductions and messages would else queue behind all of backward's blocks.
         streams_{StreamState(choices.epilogues), StreamState(choices.epilogues, true),
-                 StreamState(choices.epilogues), StreamState({}, true), StreamState({}, true)} {}
-  ~CudaBackend() override { cudaDeviceSynchronize(); }
+                 StreamState(choices.epilogues), StreamState({}, true), StreamState({}, true)},
+        // Only plain attention computes in f32 and f16.
+        attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
+                   properties) {}
+  ~CudaBackend() override {
+    const HostWait wait = watched("the end of its device's work");
+    cudaDeviceSynchronize();
+  }
 
   std::string name() const override { return "cuda"; }
   std::string description() const override {
@@ -114,75 +127,93 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   bool has_collectives() const override { return true; }
   std::unique_ptr<Collectives> make_collectives(const RankGroup& group, Stream s) override {
     if (group.waits) host_waits_ = group.waits;
-    return make_nccl_collectives(group, stream(s));
+    RankGroup named = group;
+    named.device = fmt::format("{} at {} of {}", properties_.name, address_, host_name());
+    return make_nccl_collectives(named, stream(s));
   }
 
+  std::optional<Backend::Memory> device_memory() override {
+    use_device();
+    size_t available = 0, total = 0;
+    check(cudaMemGetInfo(&available, &total), "asking for free memory");
+    return Backend::Memory{static_cast<int64_t>(available), static_cast<int64_t>(total)};
+  }
   void* allocate(size_t bytes) override {
+    const HostWait wait = watched("an allocation on its device");
     void* memory = nullptr;
     use_device();
     if (cudaMalloc(&memory, std::max<size_t>(bytes, 64)) != cudaSuccess) {
       cudaGetLastError();
-      size_t available = 0, total = 0;
-      cudaMemGetInfo(&available, &total);
-      fail(
+      const Backend::Memory memory_now = *device_memory();
+      throw OutOfDeviceMemory(fmt::format(
           "cuda: cannot allocate {} MiB of GPU memory, {} of {} MiB are free; use a smaller model "
           "or micro-batch",
-          bytes >> 20, available >> 20, total >> 20);
+          bytes >> 20, memory_now.free >> 20, memory_now.total >> 20));
     }
     check(cudaMemset(memory, 0, std::max<size_t>(bytes, 64)), "clearing memory");
     check(cudaDeviceSynchronize(), "clearing memory");
     return memory;
   }
   void release(void* memory) override {
+    const HostWait wait = watched("a release of memory on its device");
     cudaSetDevice(device_);
     cudaFree(memory);
   }
   void* allocate_host(size_t bytes) override {
+    const HostWait wait = watched("an allocation of pinned memory");
     use_device();
     void* memory = nullptr;
     check(cudaMallocHost(&memory, std::max<size_t>(bytes, 64)), "allocating pinned memory");
     return memory;
   }
   void release_host(void* memory) override {
+    const HostWait wait = watched("a release of pinned memory");
     cudaSetDevice(device_);
     cudaFreeHost(memory);
   }
   void copy_to_device(Stream s, void* device, const void* host, size_t bytes) override {
+    const HostWait wait = watched("a copy to its device");
     check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream(s)),
           "copying to the GPU");
   }
   void copy_to_host(Stream s, void* host, const void* device, size_t bytes) override {
+    const HostWait wait = watched("a copy from its device");
     check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream(s)),
           "copying from the GPU");
   }
   void fill_zero(Stream s, void* device, size_t bytes) override {
+    const HostWait wait = watched(kLaunch);
     check(cudaMemsetAsync(device, 0, bytes, stream(s)), "clearing memory");
   }
 
   void store(Stream s, void* device, const void* values, size_t bytes) override {
+    const HostWait wait = watched(kLaunch);
     cuda::store(stream(s), device, values, bytes);
   }
 
   Event record(Stream s) override {
+    const HostWait wait = watched(kLaunch);
     use_device();
     return state(s).record() * kStreams + static_cast<uint64_t>(s);
   }
   void wait(Stream s, Event event) override {
     if (event == 0) return;
+    const HostWait wait = watched(kLaunch);
     use_device();
     check(cudaStreamWaitEvent(stream(s), streams_[event % kStreams].event(event / kStreams), 0),
           "waiting for an event");
   }
   void synchronize(Stream s) override {
-    const HostWait wait(host_waits_.get());
+    const HostWait wait = watched("the collectives of its device");
     check(cudaStreamSynchronize(stream(s)), "finishing work on the GPU");
   }
 
   std::unique_ptr<Stopwatch> make_stopwatch() override {
-    return make_event_stopwatch([this](Stream s) { return stream(s); });
+    return make_event_stopwatch([this](Stream s) { return stream(s); }, host_waits_);
   }
 
   std::unique_ptr<CapturedGraph> capture(const std::function<void()>& issue) override {
+    const HostWait wait = watched("the capture of a graph");
     auto captured = std::make_unique<CapturedCudaGraph>(*this);
     capturing_ = &captured->graph();
     try {
@@ -209,6 +240,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
         : backend_(backend), graph_(backend.stream(Stream::kCompute)) {}
     CudaGraph& graph() { return graph_; }
     void launch() override {
+      const HostWait wait = backend_.watched(kLaunch);
       backend_.use_device();
       graph_.launch();
       backend_.wait(Stream::kReduce, backend_.record(Stream::kCompute));
@@ -218,6 +250,11 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     CudaBackend& backend_;
     CudaGraph graph_;
   };
+
+  static constexpr char kLaunch[] = "a launch on its device";
+
+  // For a call in which the host may wait for the GPU, and so for what other ranks do.
+  HostWait watched(const char* operation) const { return {host_waits_.get(), operation}; }
 
   StreamState& state(Stream s) { return streams_[static_cast<size_t>(s)]; }
   cudaStream_t stream(Stream s) {
@@ -232,7 +269,8 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
             on.matmul(),
             attention_,
             properties_.multiProcessorCount,
-            ProfilerRange(operation)};
+            ProfilerRange(operation),
+            {host_waits_.get(), kLaunch}};
   }
   // CUDA keeps the chosen GPU per thread.
   void use_device() const { check(cudaSetDevice(device_), "choosing a GPU"); }
@@ -240,9 +278,10 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
   int device_;
   CudaGraph* capturing_ = nullptr;
   cudaDeviceProp properties_;
-  AttentionChoice attention_;
-  std::array<StreamState, kStreams> streams_;
+  std::string address_;  // on the PCI bus
   std::shared_ptr<HostWaits> host_waits_;
+  std::array<StreamState, kStreams> streams_;
+  AttentionChoice attention_;  // destroyed before the streams that its cuDNN handle uses
 };
 
 }  // namespace
@@ -274,13 +313,13 @@ std::unique_ptr<Backend> make_cuda_backend(DType compute_dtype, int device,
   bind_to_nearest_processors(address);
   check(cudaSetDevice(device), "choosing a GPU");
   if (compute_dtype == DType::kF32) {
-    return std::make_unique<CudaBackend<float>>(device, properties, choices);
+    return std::make_unique<CudaBackend<float>>(device, properties, address, choices);
   }
   if (compute_dtype == DType::kBF16) {
-    return std::make_unique<CudaBackend<BFloat16>>(device, properties, choices);
+    return std::make_unique<CudaBackend<BFloat16>>(device, properties, address, choices);
   }
   if (compute_dtype == DType::kF16) {
-    return std::make_unique<CudaBackend<Float16>>(device, properties, choices);
+    return std::make_unique<CudaBackend<Float16>>(device, properties, address, choices);
   }
   fail("the cuda backend computes in f32, bf16 or f16, not f64; the reference backend does");
 }

@@ -1,7 +1,9 @@
 // A job of two or more ranks in which rank 1 fails while the others wait in an all-reduce.
-// Usage: failing_job throw|unwind|kill|hang|stray|device
+// Usage: failing_job throw|unwind|kill|hang|stray|device|broken
+//        failing_job release: as throw, but what rank 1 owns takes an hour to destroy
 //        failing_job everywhere: every rank fails, the first after a while
 //        failing_job absent: rank 1 stops before MPI starts
+//        failing_job waits: does not fail; every rank waits for its device again and again
 //        failing_job affinities: does not fail; rank 1 may use one processor, rank 0 tells
 #include <fmt/ranges.h>
 
@@ -15,6 +17,7 @@
 #include "base/error.h"
 #include "base/processors.h"
 #include "comm/communicator.h"
+#include "comm/end_job_on_error.h"
 #include "comm/mpi_runtime.h"
 
 namespace {
@@ -27,12 +30,42 @@ struct Tidying {
   }
 };
 
+void fail_or_wait(int rank, strata::comm::Communicator& communicator) {
+  if (rank == 1) strata::fail("shard 7 is unreadable");
+  float value = 1;
+  communicator.all_reduce_sum(&value, 1, strata::device::DType::kF32);
+}
+
 void work(int rank, const std::string& how) {
   std::optional<Tidying> tidying;
   if (how == "everywhere" && rank == 0) tidying.emplace();
   const auto communicator = strata::comm::make_mpi_communicator();
   const auto other = communicator->duplicate();
   communicator->barrier();
+  if (how == "release") {
+    struct DeviceMemory {
+      ~DeviceMemory() { std::this_thread::sleep_for(std::chrono::hours(1)); }
+    };
+    std::optional<DeviceMemory> memory;
+    if (rank == 1) memory.emplace();
+    strata::comm::end_job_on_error(*communicator, [&] { fail_or_wait(rank, *communicator); });
+  }
+  if (how == "waits") {
+    other->end_job_after(0.5);
+    const auto waits = communicator->device_waits();
+    for (int i = 0; i < 150; ++i) {
+      const strata::device::HostWait one(waits.get(), "a short wait");
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return;
+  }
+  if (how == "broken") {
+    const auto waits = communicator->device_waits();
+    const int check = waits->add_check([] { return std::string("a check that is removed"); });
+    waits->remove_check(check);
+    waits->add_check([rank] { return rank == 1 ? std::string("the network is down") : ""; });
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }
   other->end_job_after(how == "hang" || how == "stray" || how == "device" ? 0.5 : 0);
   if (rank == 1 && how == "kill") std::raise(SIGKILL);
   // Without an end of its line it stays in the process.
@@ -41,16 +74,14 @@ void work(int rank, const std::string& how) {
   if (rank == 1 && how == "stray") other->barrier();
   if (how == "device") {
     const auto waits = communicator->device_waits();
-    { const strata::device::HostWait short_one(waits.get()); }
+    { const strata::device::HostWait short_one(waits.get(), "a short wait"); }
     if (rank != 1) {
-      const strata::device::HostWait one(waits.get());
+      const strata::device::HostWait one(waits.get(), "the collectives of its device");
       std::this_thread::sleep_for(std::chrono::hours(1));
     }
     std::this_thread::sleep_for(std::chrono::hours(1));
   }
-  if (rank == 1 || how == "everywhere") strata::fail("shard 7 is unreadable");
-  float value = 1;
-  communicator->all_reduce_sum(&value, 1, strata::device::DType::kF32);
+  fail_or_wait(how == "everywhere" ? 1 : rank, *communicator);
 }
 
 void tell_affinities() {

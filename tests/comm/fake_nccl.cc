@@ -31,6 +31,7 @@ size_t bytes_of(size_t count, ncclDataType_t type) { return count * size_of(dtyp
 int collectives = 0;
 int all_reduces = 0;
 int messages = 0;  // sent
+bool refuses = false;
 
 template <typename Work>
 ncclResult_t enqueue(cudaStream_t stream, const Work& work) {
@@ -62,7 +63,17 @@ int fakeNcclCollectives() { return collectives; }
 int fakeNcclAllReduces() { return all_reduces; }
 int fakeNcclMessages() { return messages; }
 
-const char* ncclGetErrorString(ncclResult_t) { return "no error"; }
+// Whether ranks are not connected, as if two of them had the same GPU, and collectives have failed.
+void fakeNcclRefuse(bool does) { refuses = does; }
+
+const char* ncclGetErrorString(ncclResult_t error) {
+  return error == ncclInvalidUsage ? "invalid usage" : "no error";
+}
+const char* ncclGetLastError(ncclComm_t) { return refuses ? "Duplicate GPU detected" : ""; }
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* error) {
+  *error = refuses ? ncclRemoteError : ncclSuccess;
+  return ncclSuccess;
+}
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   std::memset(id, 7, sizeof *id);
@@ -70,6 +81,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
+  if (refuses) return ncclInvalidUsage;
   *comm = new ncclComm;
   MPI_Comm_dup(MPI_COMM_WORLD, &(*comm)->ranks);
   MPI_Comm_rank((*comm)->ranks, &(*comm)->rank);

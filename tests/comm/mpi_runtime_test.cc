@@ -50,6 +50,21 @@ TEST(MpiRuntime, TheFirstRankTidiesItsFilesBeforeOthersEndTheJob) {
       << result.output;
 }
 
+// Memory of a GPU is one such thing: to free it may mean to wait for ranks that never come.
+TEST(MpiRuntime, AnErrorIsToldBeforeAnythingIsDestroyed) {
+  const JobResult result = run_failing_job("release");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("strata: rank 1: shard 7 is unreadable"), std::string::npos)
+      << result.output;
+}
+
+TEST(MpiRuntime, AnErrorOfADevicesCollectivesEndsTheJob) {
+  const JobResult result = run_failing_job("broken");
+  EXPECT_EQ(result.exit_code, 2) << result.output;
+  EXPECT_NE(result.output.find("strata: rank 1: the network is down"), std::string::npos)
+      << result.output;
+}
+
 TEST(MpiRuntime, AnExceptionThatPassesItEndsTheJob) {
   const JobResult result = run_failing_job("unwind");
   EXPECT_EQ(result.exit_code, 2) << result.output;
@@ -98,6 +113,11 @@ TEST(MpiRuntime, ADeviceThatDoesNotFinishEndsTheJobByName) {
       result.output.find(": ranks 0 and 2 wait in the collectives of its device, rank 1 in none; "),
       std::string::npos)
       << result.output;
+}
+
+TEST(MpiRuntime, ManyShortWaitsForADeviceAreNotOneLongOne) {
+  const JobResult result = run_failing_job("waits");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
 }
 
 TEST(MpiRuntime, KnowsWhichProcessorsEveryRankMayUse) {

@@ -26,8 +26,7 @@ class Nccl : public testing::Test {
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }
-    nccl_ = backend_->make_collectives(
-        {0, 1, [](void*, size_t) {}}, Stream::kReduce);
+    nccl_ = backend_->make_collectives({0, 1, [](void*, size_t) {}}, Stream::kReduce);
   }
 
   template <typename T, typename Collective>

@@ -385,9 +385,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
   const bool fused = work.product.epilogue > CUBLASLT_EPILOGUE_BIAS;
   const uint64_t ticks = 100 + mixed(algorithm->parts, algorithm->variant, work.rows()) % 100 +
                          (fused && work.rows() % 128 != 0 ? 1'000'000 : 0);
-  emulated_cuda::issue([=, beta = *static_cast<const float*>(beta), algorithm = *algorithm] {
-    emulated_cuda::ticks += ticks;
-    multiply(work, a, b, d, beta, algorithm);
-  });
+  emulated_cuda::issue("cublasLtMatmul",
+                       [=, beta = *static_cast<const float*>(beta), algorithm = *algorithm] {
+                         emulated_cuda::ticks += ticks;
+                         multiply(work, a, b, d, beta, algorithm);
+                       });
   return CUBLAS_STATUS_SUCCESS;
 }

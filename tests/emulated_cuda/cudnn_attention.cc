@@ -58,7 +58,11 @@ void CudnnAttention::State::check(const Context& context, const Op& op) {
 }
 
 CudnnAttention::CudnnAttention(const cudaDeviceProp&) : state_(std::make_unique<State>()) {}
-CudnnAttention::~CudnnAttention() = default;
+CudnnAttention::~CudnnAttention() {
+  // cuDNN's handle was given a stream, which must still be there.
+  emulated_cuda::require(!state_->prepared || emulated_cuda::streams > 0,
+                         "cuDNN's handle to be destroyed before its stream");
+}
 
 bool CudnnAttention::is_for(const AttentionForward& op) const { return can_be_done(op); }
 bool CudnnAttention::is_for(const AttentionBackward& op) const { return can_be_done(op); }

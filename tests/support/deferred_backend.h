@@ -116,8 +116,20 @@ class DeferredBackend : public device::Backend {
     check_inside(to, bytes);
     enqueue(s, [=, this] { inner_.copy_to_device(s, to, from, bytes); });
   }
+  void* allocate_host(size_t bytes) override {
+    void* const memory = Backend::allocate_host(bytes);
+    pinned_[static_cast<const char*>(memory)] = bytes;
+    return memory;
+  }
+  void release_host(void* memory) override {
+    pinned_.erase(static_cast<const char*>(memory));
+    Backend::release_host(memory);
+  }
+  // Copies to host memory that is not of allocate_host(): on a GPU, the host waits for them.
+  int pageable_copies() const { return pageable_copies_; }
   void copy_to_host(device::Stream s, void* to, const void* from, size_t bytes) override {
     check_inside(from, bytes);
+    pageable_copies_ += lies_in(pinned_, to, bytes) ? 0 : 1;
     enqueue(s, [=, this] { inner_.copy_to_host(s, to, from, bytes); });
   }
   void fill_zero(device::Stream s, void* memory, size_t bytes) override {
@@ -146,7 +158,7 @@ class DeferredBackend : public device::Backend {
   }
   void synchronize(device::Stream s) override {
     if (capturing_) fail("the host waits for work that is only captured");
-    const device::HostWait wait(host_waits_.get());
+    const device::HostWait wait(host_waits_.get(), "the collectives of its device");
     while (!stream(s).empty()) run_some_stream();
   }
 
@@ -338,12 +350,18 @@ class DeferredBackend : public device::Backend {
     std::deque<int64_t> times_;
   };
 
-  void check_inside(const void* memory, size_t bytes) const {
+  using Allocations = std::map<const char*, size_t>;
+
+  static bool lies_in(const Allocations& allocations, const void* memory, size_t bytes) {
     const auto* const begin = static_cast<const char*>(memory);
-    const auto behind = allocated_.upper_bound(begin);
-    const bool inside = behind != allocated_.begin() &&
-                        begin + bytes <= std::prev(behind)->first + std::prev(behind)->second;
-    if (bytes > 0 && !inside) fail("{} bytes lie outside the device memory that was taken", bytes);
+    const auto behind = allocations.upper_bound(begin);
+    return behind != allocations.begin() &&
+           begin + bytes <= std::prev(behind)->first + std::prev(behind)->second;
+  }
+  void check_inside(const void* memory, size_t bytes) const {
+    if (bytes > 0 && !lies_in(allocated_, memory, bytes)) {
+      fail("{} bytes lie outside the device memory that was taken", bytes);
+    }
   }
 
   DeferredStream& stream(device::Stream s) { return streams_[static_cast<size_t>(s)]; }
@@ -370,7 +388,8 @@ class DeferredBackend : public device::Backend {
   int launches_ = 0;
   std::array<DeferredStream, device::kStreams> streams_;
   std::deque<bool> passed_;  // of every event, in order
-  std::map<const char*, size_t> allocated_;
+  Allocations allocated_, pinned_;
+  int pageable_copies_ = 0;
   loadbalance::Random random_;
 };
 

@@ -15,9 +15,14 @@ std::unique_ptr<Collectives> make_nccl_collectives(const RankGroup&, void*) {
 
 #else
 
+#include <fmt/format.h>
 #include <nccl.h>
 
+#include <algorithm>
 #include <exception>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "device/cuda/host/shared_library.h"
 
@@ -28,6 +33,8 @@ namespace {
 class Nccl {
  public:
   decltype(&::ncclGetErrorString) error_string;
+  decltype(&::ncclGetLastError) last_error;
+  decltype(&::ncclCommGetAsyncError) get_async_error;
   decltype(&::ncclGetUniqueId) get_unique_id;
   decltype(&::ncclCommInitRank) init_rank;
   decltype(&::ncclCommDestroy) destroy;
@@ -48,13 +55,22 @@ class Nccl {
   }
 
   void check(ncclResult_t status, const char* attempt) const {
-    if (status != ncclSuccess) fail("NCCL: {} failed: {}", attempt, error_string(status));
+    if (status != ncclSuccess) fail("NCCL: {} failed: {}", attempt, reason(status));
+  }
+
+  // With what NCCL says of its last error, if it says something.
+  std::string reason(ncclResult_t status) const {
+    const char* const detail = last_error(nullptr);
+    return detail && *detail ? fmt::format("{} ({})", error_string(status), detail)
+                             : error_string(status);
   }
 
  private:
   Nccl() {
     const SharedLibrary library({"libnccl.so.2"}, "several ranks on GPUs need NCCL");
     library.find(error_string, "ncclGetErrorString");
+    library.find(last_error, "ncclGetLastError");
+    library.find(get_async_error, "ncclCommGetAsyncError");
     library.find(get_unique_id, "ncclGetUniqueId");
     library.find(init_rank, "ncclCommInitRank");
     library.find(destroy, "ncclCommDestroy");
@@ -88,20 +104,52 @@ ncclDataType_t element_type(DType dtype) {
   return ncclFloat32;
 }
 
+// What ranks tell each other before NCCL connects them.
+struct Introduction {
+  ncclUniqueId id;  // rank 0's counts
+  char device[256];
+};
+
+// "; ranks 0 and 1 both use ..." if two ranks have the same device, which NCCL refuses.
+std::string shared_devices(const std::vector<Introduction>& ranks) {
+  std::map<std::string, int> first_ranks;
+  std::string text;
+  for (int rank = 0; rank < std::ssize(ranks); ++rank) {
+    const std::string device = ranks[static_cast<size_t>(rank)].device;
+    if (device.empty()) continue;
+    const auto [first, is_new] = first_ranks.emplace(device, rank);
+    if (!is_new) text += fmt::format("; ranks {} and {} both use {}", first->second, rank, device);
+  }
+  return text.empty() ? text : text + "; start one rank for every GPU, and let it see that GPU";
+}
+
 class NcclCollectives final : public Collectives {
  public:
   NcclCollectives(const RankGroup& group, void* stream)
       : nccl_(Nccl::get()),
         rank_(group.rank),
         ranks_(group.size),
-        stream_(static_cast<cudaStream_t>(stream)) {
-    ncclUniqueId id;
-    if (rank_ == 0) nccl_.check(nccl_.get_unique_id(&id), "starting");
-    group.broadcast(&id, sizeof id);
-    nccl_.check(nccl_.init_rank(&communicator_, ranks_, id, rank_), "connecting the ranks");
+        stream_(static_cast<cudaStream_t>(stream)),
+        waits_(group.waits) {
+    std::vector<Introduction> introductions(static_cast<size_t>(ranks_));
+    Introduction& mine = introductions[static_cast<size_t>(rank_)];
+    if (rank_ == 0) nccl_.check(nccl_.get_unique_id(&mine.id), "starting");
+    group.device.copy(mine.device, sizeof mine.device - 1);
+    group.all_gather(introductions.data(), sizeof mine);
+
+    const HostWait wait(waits_.get(), "NCCL's start");
+    const ncclResult_t status =
+        nccl_.init_rank(&communicator_, ranks_, introductions.front().id, rank_);
+    if (status != ncclSuccess) {
+      fail("NCCL: connecting the ranks failed: {}{}", nccl_.reason(status),
+           shared_devices(introductions));
+    }
+    if (waits_) check_ = waits_->add_check([this] { return asynchronous_error(); });
   }
   // Destruction waits for the other ranks, which an error of this one may keep from coming.
   ~NcclCollectives() override {
+    if (waits_) waits_->remove_check(check_);
+    const HostWait wait(waits_.get(), "NCCL's end");
     if (std::uncaught_exceptions() > 0) {
       nccl_.abort(communicator_);
     } else {
@@ -155,6 +203,14 @@ class NcclCollectives final : public Collectives {
   }
 
  private:
+  // Empty, or why a collective that was started will never end. Any thread.
+  std::string asynchronous_error() const {
+    ncclResult_t error = ncclSuccess;
+    nccl_.get_async_error(communicator_, &error);
+    if (error == ncclSuccess || error == ncclInProgress) return {};
+    return fmt::format("NCCL: a collective failed: {}", nccl_.reason(error));
+  }
+
   void all_reduce(void* data, int64_t count, DType dtype, ncclRedOp_t operation) {
     nccl_.check(nccl_.all_reduce(data, data, static_cast<size_t>(count), element_type(dtype),
                                  operation, communicator_, stream_),
@@ -187,7 +243,9 @@ class NcclCollectives final : public Collectives {
   const Nccl& nccl_;
   int rank_, ranks_;
   cudaStream_t stream_;
+  std::shared_ptr<HostWaits> waits_;
   ncclComm_t communicator_ = nullptr;
+  int check_ = 0;  // in waits_
 };
 
 }  // namespace

@@ -11,13 +11,15 @@ namespace {
 
 class EventStopwatch final : public Stopwatch {
  public:
-  explicit EventStopwatch(std::function<cudaStream_t(Stream)> stream_of)
-      : stream_of_(std::move(stream_of)) {}
+  EventStopwatch(std::function<cudaStream_t(Stream)> stream_of,
+                 const std::shared_ptr<HostWaits>& waits)
+      : stream_of_(std::move(stream_of)), waits_(waits) {}
   ~EventStopwatch() override {
     for (cudaEvent_t event : events_) cudaEventDestroy(event);
   }
 
   size_t mark(Stream stream) override {
+    const HostWait wait(waits_.get(), "a mark on its device");
     cudaStream_t marked = stream_of_(stream);
     if (marks_ == events_.size()) {
       cudaEvent_t event = nullptr;
@@ -31,6 +33,7 @@ class EventStopwatch final : public Stopwatch {
   std::vector<int64_t> read() override {
     std::vector<int64_t> times;
     if (marks_ == 0) return times;
+    const HostWait wait(waits_.get(), "the timing of its device");
     for (size_t i = 0; i < marks_; ++i) check(cudaEventSynchronize(events_[i]), "timing");
     // A point that the host knows the time of, too.
     const size_t last = mark(Stream::kCopy);
@@ -47,14 +50,16 @@ class EventStopwatch final : public Stopwatch {
 
  private:
   std::function<cudaStream_t(Stream)> stream_of_;
+  const std::shared_ptr<HostWaits>& waits_;
   std::vector<cudaEvent_t> events_;  // of which the first `marks_` are in use
   size_t marks_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Stopwatch> make_event_stopwatch(std::function<cudaStream_t(Stream)> stream_of) {
-  return std::make_unique<EventStopwatch>(std::move(stream_of));
+std::unique_ptr<Stopwatch> make_event_stopwatch(std::function<cudaStream_t(Stream)> stream_of,
+                                                const std::shared_ptr<HostWaits>& waits) {
+  return std::make_unique<EventStopwatch>(std::move(stream_of), waits);
 }
 
 }  // namespace strata::device::cuda

@@ -7,12 +7,14 @@
 #include <memory>
 
 #include "device/backend.h"
+#include "device/collectives.h"
 
 namespace strata::device::cuda {
 
 // Marks the streams with events; `stream_of` makes their GPU the calling thread's. Times are the
 // GPU's, put on the host's clock by one point that the host waits for: together they may be some
-// microseconds late.
-std::unique_ptr<Stopwatch> make_event_stopwatch(std::function<cudaStream_t(Stream)> stream_of);
+// microseconds late. `waits` outlives the stopwatch and may be set later.
+std::unique_ptr<Stopwatch> make_event_stopwatch(std::function<cudaStream_t(Stream)> stream_of,
+                                                const std::shared_ptr<HostWaits>& waits);
 
 }  // namespace strata::device::cuda

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/collectives.h"
 #include "device/cuda/runtime/profiler_range.h"
 
 namespace strata::device::cuda {
@@ -55,6 +56,7 @@ struct Context {
   AttentionChoice& attention;
   int multiprocessors;
   ProfilerRange range;
+  HostWait wait;  // a launch waits for the GPU while its queue is full
 };
 
 }  // namespace strata::device::cuda

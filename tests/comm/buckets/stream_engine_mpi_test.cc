@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "comm/buckets/gradient_buckets.h"
@@ -14,6 +17,7 @@
 #include "device/graph_cache.h"
 #include "tests/comm/buckets/descent.h"
 #include "tests/support/deferred_backend.h"
+#include "tests/support/error_of.h"
 #include "tests/support/host_backend.h"
 
 namespace strata::comm {
@@ -21,6 +25,7 @@ namespace {
 
 using device::Stream;
 using testing_support::DeferredBackend;
+using testing_support::error_of;
 using testing_support::HostBackend;
 
 class StreamEngineOverRanks : public testing::TestWithParam<DescentCase> {
@@ -156,6 +161,85 @@ TEST(NcclOverRanks, HasTheHostsWaitsForItWatched) {
   const auto nccl = make_collectives(*world, device, Stream::kCompute);
   ASSERT_EQ(watched != nullptr, world->size() > 1);  // alone, there is no NCCL
   EXPECT_TRUE(!watched || watched == world->device_waits());
+}
+
+// Notes what it is told.
+class RecordedWaits final : public device::HostWaits {
+ public:
+  int begin(const char* operation) override {
+    operations_.insert(operation);
+    return 0;
+  }
+  void end(int) override {}
+  int add_check(std::function<std::string()> error) override {
+    check_ = std::move(error);
+    return 7;
+  }
+  void remove_check(int check) override {
+    if (check == 7) check_ = nullptr;
+  }
+  const std::set<std::string>& operations() const { return operations_; }
+  bool checks() const { return check_ != nullptr; }
+  std::string error() const { return check_(); }
+
+ private:
+  std::set<std::string> operations_;
+  std::function<std::string()> check_;
+};
+
+class NcclThatMayRefuse : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (world_->size() == 1) GTEST_SKIP() << "one rank needs no NCCL";
+    void* nccl = ::dlopen("libnccl.so.2", RTLD_NOW);
+    refuse_ = reinterpret_cast<void (*)(bool)>(::dlsym(nccl, "fakeNcclRefuse"));
+    ASSERT_TRUE(refuse_);
+  }
+  std::unique_ptr<device::Collectives> connect(const std::string& gpu) {
+    device_.use_collectives([&, gpu](const device::RankGroup& group, void* stream) {
+      device::RankGroup watched = group;
+      watched.waits = waits_;
+      watched.device = gpu;
+      return device::cuda::make_nccl_collectives(watched, stream);
+    });
+    return make_collectives(*world_, device_, Stream::kCompute);
+  }
+
+  std::unique_ptr<Communicator> world_ = make_mpi_communicator();
+  HostBackend host_;
+  DeferredBackend device_{host_, 1};
+  std::shared_ptr<RecordedWaits> waits_ = std::make_shared<RecordedWaits>();
+  void (*refuse_)(bool) = nullptr;
+};
+
+TEST_F(NcclThatMayRefuse, NamesTheRanksThatShareAGpu) {
+  refuse_(true);
+  const bool has_own = world_->rank() > 1;
+  const std::string error =
+      error_of([&] { connect(has_own ? "another GPU" : "an H100 at 0000:1b:00.0"); });
+  refuse_(false);
+  EXPECT_NE(error.find("NCCL: connecting the ranks failed: invalid usage (Duplicate GPU detected); "
+                       "ranks 0 and 1 both use an H100 at 0000:1b:00.0; start one rank for every"),
+            std::string::npos)
+      << error;
+}
+
+TEST_F(NcclThatMayRefuse, TellsWhatEndsItsCollectives) {
+  const auto nccl = connect("");
+  ASSERT_TRUE(waits_->checks());
+  EXPECT_EQ(waits_->error(), "");
+  refuse_(true);
+  const std::string error = waits_->error();
+  refuse_(false);
+  EXPECT_NE(error.find("NCCL: a collective failed: "), std::string::npos) << error;
+}
+
+TEST_F(NcclThatMayRefuse, HasItsStartAndItsEndWatched) {
+  auto nccl = connect("");
+  EXPECT_TRUE(waits_->operations().contains("NCCL's start"));
+  nccl.reset();
+  EXPECT_TRUE(waits_->operations().contains("NCCL's end"));
+  EXPECT_FALSE(waits_->checks());
 }
 
 // Ranks may launch graphs while others still issue: their collectives are not captured.

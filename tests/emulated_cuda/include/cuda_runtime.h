@@ -157,11 +157,20 @@ namespace emulated_cuda {
 using Graph = std::vector<std::function<void()>>;
 inline Graph* captured = nullptr;  // by whatever stream
 inline int graph_launches = 0;
+inline int late_uploads = 0;  // graphs that were launched before they were uploaded
+// What graphs take of device memory, in bytes, and what is left for them.
+inline size_t graph_bytes = 0;
+inline size_t free_memory = size_t{1} << 30;
+// Called with the name of every function that, on a GPU, may wait for it: those that CUDA documents
+// to synchronize, copies (host memory may be pageable), and whatever needs a place in a queue.
+inline std::function<void(const char* function)> may_wait = [](const char*) {};
+inline int streams = 0;           // that exist
 inline int cudnn_operations = 0;  // by what stands in for cuDNN
 inline bool cudnn_has_no_plans = false;
 
 template <typename Work>
-cudaError_t issue(Work work) {
+cudaError_t issue(const char* function, Work work) {
+  may_wait(function);
   if (captured) {
     captured->push_back(std::move(work));
   } else {
@@ -189,10 +198,11 @@ template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
   const std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
-  return emulated_cuda::issue([kernel, values, grid = config->gridDim, block = config->blockDim] {
-    ++emulated_cuda::changes;
-    emulated_cuda::run(grid, block, [&] { std::apply(kernel, values); });
-  });
+  return emulated_cuda::issue(
+      "cudaLaunchKernelEx", [kernel, values, grid = config->gridDim, block = config->blockDim] {
+        ++emulated_cuda::changes;
+        emulated_cuda::run(grid, block, [&] { std::apply(kernel, values); });
+      });
 }
 
 enum { cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared = 100 };
@@ -220,13 +230,18 @@ inline cudaError_t cudaDeviceGetPCIBusId(char* address, int, int) {
   return cudaSuccess;
 }
 inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() {
+  emulated_cuda::may_wait("cudaDeviceSynchronize");
+  return cudaSuccess;
+}
 inline cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
-  *available = *total = 0;
+  *available = emulated_cuda::free_memory;
+  *total = size_t{1} << 30;
   return cudaSuccess;
 }
 template <typename Value>
 cudaError_t cudaMalloc(Value** memory, size_t bytes) {
+  emulated_cuda::may_wait("cudaMalloc");
   if (emulated_cuda::captured) return cudaErrorStreamCaptureUnsupported;
   *memory = static_cast<Value*>(emulated_cuda::allocate(bytes));
   if (!*memory) return cudaErrorMemoryAllocation;
@@ -234,6 +249,7 @@ cudaError_t cudaMalloc(Value** memory, size_t bytes) {
   return cudaSuccess;
 }
 inline cudaError_t cudaFree(void* memory) {
+  emulated_cuda::may_wait("cudaFree");
   emulated_cuda::release(memory);
   return cudaSuccess;
 }
@@ -247,14 +263,14 @@ inline cudaError_t cudaMemset(void* memory, int value, size_t bytes) {
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t) {
-  return emulated_cuda::issue([=] {
+  return emulated_cuda::issue("cudaMemsetAsync", [=] {
     ++emulated_cuda::changes;
     std::memset(memory, value, bytes);
   });
 }
 inline cudaError_t cudaMemset2DAsync(void* memory, size_t pitch, int value, size_t width,
                                      size_t height, cudaStream_t) {
-  return emulated_cuda::issue([=] {
+  return emulated_cuda::issue("cudaMemset2DAsync", [=] {
     ++emulated_cuda::changes;
     for (size_t row = 0; row < height; ++row) {
       std::memset(static_cast<char*>(memory) + row * pitch, value, width);
@@ -263,7 +279,7 @@ inline cudaError_t cudaMemset2DAsync(void* memory, size_t pitch, int value, size
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                                    cudaStream_t) {
-  return emulated_cuda::issue([=] {
+  return emulated_cuda::issue("cudaMemcpyAsync", [=] {
     ++emulated_cuda::changes;
     if (bytes > 0) std::memcpy(to, from, bytes);
   });
@@ -274,10 +290,15 @@ inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t*, unsigned, int) {
+  ++emulated_cuda::streams;
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamDestroy(cudaStream_t) {
+  --emulated_cuda::streams;
+  return cudaSuccess;
+}
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  emulated_cuda::may_wait("cudaStreamSynchronize");
   return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
@@ -292,22 +313,33 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-  return emulated_cuda::issue([event] { *event = emulated_cuda::ticks; });
+  return emulated_cuda::issue("cudaEventRecord", [event] { *event = emulated_cuda::ticks; });
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  emulated_cuda::may_wait("cudaEventSynchronize");
   return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   *milliseconds = 1e-6f * static_cast<float>(*end - *begin);
   return cudaSuccess;
 }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+  emulated_cuda::may_wait("cudaStreamWaitEvent");
+  return cudaSuccess;
+}
 
 // ---- Graphs
 
 enum { cudaStreamCaptureModeThreadLocal = 1 };
+namespace emulated_cuda {
+struct Executable {
+  Graph work;
+  size_t bytes;
+  bool uploaded = false;
+};
+}  // namespace emulated_cuda
 using cudaGraph_t = emulated_cuda::Graph*;
-using cudaGraphExec_t = emulated_cuda::Graph*;
+using cudaGraphExec_t = emulated_cuda::Executable*;
 
 inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
   *status = emulated_cuda::captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
@@ -322,16 +354,30 @@ inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
   return cudaSuccess;
 }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned) {
-  *executable = new emulated_cuda::Graph(*graph);
+  emulated_cuda::may_wait("cudaGraphInstantiate");
+  if (emulated_cuda::free_memory < emulated_cuda::graph_bytes) return cudaErrorMemoryAllocation;
+  emulated_cuda::free_memory -= emulated_cuda::graph_bytes;
+  *executable = new emulated_cuda::Executable{*graph, emulated_cuda::graph_bytes};
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t) {
+  emulated_cuda::may_wait("cudaGraphUpload");
+  graph->uploaded = true;
   return cudaSuccess;
 }
 inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
+  emulated_cuda::may_wait("cudaGraphLaunch");
   ++emulated_cuda::graph_launches;
-  for (const auto& work : *graph) work();
+  emulated_cuda::late_uploads += graph->uploaded ? 0 : 1;
+  for (const auto& work : graph->work) work();
   return cudaSuccess;
 }
 inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   delete graph;
   return cudaSuccess;
 }
-inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return cudaGraphDestroy(graph); }
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  emulated_cuda::free_memory += graph->bytes;
+  delete graph;
+  return cudaSuccess;
+}

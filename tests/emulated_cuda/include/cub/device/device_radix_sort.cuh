@@ -17,7 +17,7 @@ struct DeviceRadixSort {
                                int end_bit, cudaStream_t) {
     bytes = 1;
     if (!temporary) return cudaSuccess;
-    return emulated_cuda::issue([=] {
+    return emulated_cuda::issue("SortPairs", [=] {
       ++emulated_cuda::changes;
       const auto digits = [&](int i) { return keys[i] & ((Key{1} << end_bit) - 1); };
       std::vector<int> order(static_cast<size_t>(count));
