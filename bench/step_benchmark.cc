@@ -76,6 +76,7 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
           .update = median(update),
           .memory = training.parameter_memory(),
           .bytes_sent = bytes_sent,
+          .graphs = training.captured_graphs(),
           .peak_flops_per_second = sums[3],
           .peak_size = peak.size()};
 }

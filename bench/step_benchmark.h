@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "device/graph_cache.h"
 #include "training/ranks/parameter_memory.h"
 #include "training/setup.h"
 
@@ -35,6 +36,7 @@ struct StepBenchmark {
   double update = 0;                          // optimizer, beside backward too
   training::ParameterMemory memory;           // bytes of this rank's parameters
   int64_t bytes_sent = 0;                     // a step, by this rank, in collectives
+  device::GraphCache::Captured graphs;        // device.graphs: of this rank
   double peak_flops_per_second = 0;  // of all ranks' GEMMs at once, measured between the steps
   int64_t peak_size = 0;             // rows and columns of these GEMMs
 

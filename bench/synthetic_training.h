@@ -90,6 +90,7 @@ class SyntheticTraining {
     return training::parameter_memory(*model_, *optimizer_);
   }
   bool knows_phases() const { return !walker_->captures_graphs(); }
+  device::GraphCache::Captured captured_graphs() const { return walker_->captured_graphs(); }
   size_t batches() const { return batches_.size(); }
   // [micro-batches][sequences] tokens, of this rank.
   const std::vector<std::vector<int32_t>>& lengths(size_t batch) const { return lengths_[batch]; }

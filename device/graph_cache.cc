@@ -1,6 +1,9 @@
 #include "device/graph_cache.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "device/out_of_device_memory.h"
 
 namespace strata::device {
 
@@ -13,7 +16,8 @@ void GraphCache::run(const Key& key, const std::function<void()>& issue) {
   if (known->second) {
     ++launched_;
   } else {
-    known->second = captured(issue);
+    known->second = try_to_capture(issue);
+    if (!known->second) return issue();
   }
   known->second->launch();
 }
@@ -24,13 +28,29 @@ bool GraphCache::capture(const Key& key, const std::function<void()>& issue) {
     if (graphs_.size() >= most_) return false;
     known = graphs_.emplace(key, nullptr).first;
   }
-  if (!known->second) known->second = captured(issue);
-  return true;
+  if (!known->second) known->second = try_to_capture(issue);
+  return known->second != nullptr;
 }
 
-std::unique_ptr<CapturedGraph> GraphCache::captured(const std::function<void()>& issue) {
-  auto graph = backend_.capture(issue);
+std::unique_ptr<CapturedGraph> GraphCache::try_to_capture(const std::function<void()>& issue) {
+  if (captured_.free_at_stop) return nullptr;
+  const std::optional<Backend::Memory> before = backend_.device_memory();
+  if (before && before->free < std::min(kMostReserved, before->total / 16)) {
+    captured_.free_at_stop = before->free;
+    return nullptr;
+  }
+  std::unique_ptr<CapturedGraph> graph;
+  try {
+    graph = backend_.capture(issue);
+  } catch (const OutOfDeviceMemory&) {
+    captured_.free_at_stop = before ? before->free : 0;
+    return nullptr;
+  }
   if (!graph) fail("the {} backend captures no graphs", backend_.name());
+  ++captured_.graphs;
+  if (before) {
+    captured_.bytes += std::max<int64_t>(before->free - backend_.device_memory()->free, 0);
+  }
   return graph;
 }
 

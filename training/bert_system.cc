@@ -81,6 +81,16 @@ void BertSystem::warm_up(const harness::Say& say) {
     say(fmt::format("warm-up: {} micro-batches tried, {} shapes captured, {:.1f} s", warm.tried,
                     warm.captured, warm.seconds));
   }
+  if (warm.graphs.graphs > 0) {
+    say(fmt::format("graphs: {}, with {} MiB of device memory", warm.graphs.graphs,
+                    warm.graphs.bytes >> 20));
+  }
+  if (warm.graphs.free_at_stop) {
+    say(
+        fmt::format("graphs: no more are captured, as {} MiB of device memory are free; a smaller "
+                    "batch.micro_batch leaves more",
+                    *warm.graphs.free_at_stop >> 20));
+  }
 }
 
 // Ranks share the work of reading every byte.

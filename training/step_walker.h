@@ -47,6 +47,9 @@ class StepWalker {
     return delay_step_ > 0 ? delayed_segments_ : segments_;
   }
   bool captures_graphs() const { return graphs_ != nullptr; }
+  device::GraphCache::Captured captured_graphs() const {
+    return graphs_ ? graphs_->captured() : device::GraphCache::Captured();
+  }
 
   // The micro-batch of a segment that begins one: the uploaded batch becomes it (see Model::begin).
   void begin(const Segment& segment, const bert::TrainingStep& step);

@@ -68,6 +68,7 @@ class Trainer {
   // run, in a step that begins like this. Returns whether there was room; see device::GraphCache.
   bool capture_graphs(const data::PackedBatch& batch, const bert::TrainingStep& scale);
   bool captures_graphs() const { return walker_.captures_graphs(); }
+  device::GraphCache::Captured captured_graphs() const { return walker_.captured_graphs(); }
   // Has `visit` called with each of this rank's micro-batches in the first `steps` steps on data of
   // these classes: the step, from 1, and the samples.
   void visit_micro_batches(

@@ -141,6 +141,7 @@ WarmUp warm_up(const config::RunConfig& config, bert::Model& model,
     preparation.dry_run_step(batch_of_many_lengths(model, step, steps));
   }
   if (trainer.captures_graphs()) result.captured = preparation.capture_graphs();
+  result.graphs = trainer.captured_graphs();
   model.take_losses();
   model.take_evaluation_losses();
   model.set_weights(weights);

@@ -5,6 +5,7 @@
 
 #include "bert/model/model.h"
 #include "config/run_config.h"
+#include "device/graph_cache.h"
 #include "training/trainer.h"
 
 namespace strata::training {
@@ -12,6 +13,7 @@ namespace strata::training {
 struct WarmUp {
   int tried = 0;     // micro-batches that the device was autotuned on
   int captured = 0;  // shapes of micro-batches whose graphs are launched from the first step on
+  device::GraphCache::Captured graphs;  // of these shapes: several a shape
   double seconds = 0;
 };
 

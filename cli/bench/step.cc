@@ -33,7 +33,7 @@ void print_json(const bench::StepBenchmark& b) {
                     {"reduce", b.reduce},
                     {"update", b.update}});
   }
-  const nlohmann::ordered_json result = {
+  nlohmann::ordered_json result = {
       {"version", kJsonVersion},
       {"device", b.device},
       {"ranks", b.ranks},
@@ -52,6 +52,9 @@ void print_json(const bench::StepBenchmark& b) {
         {"state", b.memory.state}}},
       {"seconds", seconds},
       {"lengths", b.lengths}};
+  if (!b.knows_phases) {
+    result["graphs"] = {{"captured", b.graphs.graphs}, {"bytes", b.graphs.bytes}};
+  }
   fmt::print("{}\n", result.dump(2));
 }
 
@@ -71,7 +74,8 @@ void print_table(const bench::StepBenchmark& b) {
     phase("reduce", b.reduce, "   all of it, beside backward");
     phase("update", b.update, "   all of it, beside backward");
   } else {
-    fmt::print("  launched as captured graphs: phases are not known\n");
+    fmt::print("  launched as captured graphs: phases are not known; {} graphs take {:.1f} MB\n",
+               b.graphs.graphs, static_cast<double>(b.graphs.bytes) / 1e6);
   }
   const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
   fmt::print("sent            {:10.1f} MB   by this rank, in collectives\n",

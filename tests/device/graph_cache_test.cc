@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "device/buffer.h"
+#include "device/out_of_device_memory.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/host_backend.h"
 
@@ -125,6 +126,68 @@ TEST_F(GraphCacheTest, WorkThatCannotBePartOfAGraphIsRefused) {
             }),
             "");
   EXPECT_THROW(backend_.wait(Stream::kCopy, captured), Error);
+}
+
+// A device with memory for graphs of 10 bytes each.
+class SmallDevice : public testing_support::DeferredBackend {
+ public:
+  SmallDevice(Backend& inner, int64_t free, int64_t total = 1600)
+      : DeferredBackend(inner, 1), memory_{free, total} {}
+  std::optional<Memory> device_memory() override { return memory_; }
+  std::unique_ptr<CapturedGraph> capture(const std::function<void()>& issue) override {
+    auto graph = DeferredBackend::capture(issue);
+    if (memory_.free < kGraph) throw OutOfDeviceMemory("no room for a graph");
+    memory_.free -= kGraph;
+    return graph;
+  }
+
+ private:
+  static constexpr int64_t kGraph = 10;
+  Memory memory_;
+};
+
+// Runs each of four keys three times, each adding 1; what is not captured is issued.
+int sum_of_four_keys(SmallDevice& device, GraphCache& graphs) {
+  int sum = 0;
+  for (int i = 0; i < 12; ++i) {
+    graphs.run({i % 4}, [&] { device.enqueue(Stream::kCompute, [&sum] { ++sum; }); });
+  }
+  device.synchronize(Stream::kCompute);
+  return sum;
+}
+
+TEST_F(GraphCacheTest, CapturingStopsBeforeASixteenthOfMemoryIsLeft) {
+  SmallDevice device(host_, 119);
+  GraphCache graphs(device);
+  EXPECT_EQ(sum_of_four_keys(device, graphs), 12);
+  EXPECT_EQ(graphs.captured().graphs, 2);
+  EXPECT_EQ(graphs.captured().bytes, 20);
+  EXPECT_EQ(graphs.captured().free_at_stop, 99);
+  EXPECT_FALSE(graphs.capture({9}, [] {}));
+}
+
+TEST_F(GraphCacheTest, ALargeDeviceReservesTwoGigabytes) {
+  constexpr int64_t kGiB = int64_t{1} << 30;
+  SmallDevice device(host_, 2 * kGiB + 15, 80 * kGiB);
+  GraphCache graphs(device);
+  EXPECT_EQ(sum_of_four_keys(device, graphs), 12);
+  EXPECT_EQ(graphs.captured().graphs, 2);
+}
+
+TEST_F(GraphCacheTest, WorkThatFindsNoMemoryForItsGraphIsIssuedInstead) {
+  SmallDevice device(host_, 25, 160);
+  GraphCache graphs(device);
+  EXPECT_EQ(sum_of_four_keys(device, graphs), 12);
+  EXPECT_EQ(graphs.captured().graphs, 2);
+  EXPECT_EQ(graphs.captured().free_at_stop, 5);
+}
+
+TEST_F(GraphCacheTest, ADeviceThatDoesNotTellItsMemoryIsCapturedWithoutALookAtIt) {
+  GraphCache graphs(backend_);
+  for (int i = 1; i <= 3; ++i) run(graphs, 3, i);
+  EXPECT_EQ(graphs.captured().graphs, 1);
+  EXPECT_EQ(graphs.captured().bytes, 0);
+  EXPECT_EQ(graphs.captured().free_at_stop, std::nullopt);
 }
 
 TEST_F(GraphCacheTest, ADeviceThatKeepsNothingIsAnError) {

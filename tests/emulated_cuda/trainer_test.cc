@@ -87,6 +87,38 @@ TEST_P(CudaTrainer, WarmUpRecordsAllSteps) {
   EXPECT_EQ(history.weights, on_gpu(config()).weights);
 }
 
+TEST_P(CudaTrainer, CapturedGraphsAreOnTheGpuBeforeTheyAreLaunched) {
+  config::RunConfig launched = config();
+  launched.device.graphs = true;
+  emulated_cuda::graph_launches = emulated_cuda::late_uploads = 0;
+  on_gpu(launched);
+  EXPECT_GT(emulated_cuda::graph_launches, 0);
+  EXPECT_EQ(emulated_cuda::late_uploads, 0);
+}
+
+TEST_P(CudaTrainer, StepsWithoutMemoryForTheirGraphsHaveTheSameBits) {
+  config::RunConfig launched = config();
+  launched.device.graphs = true;
+  const bert::HostWeights expected = on_gpu(config()).weights;
+  constexpr size_t kReserve = 64 << 20;
+  struct Room {
+    size_t free, graph_bytes;
+    bool has_graphs;
+  };
+  for (const Room& room : {Room{kReserve + 50, 100, true}, Room{kReserve - 1, 100, false},
+                           Room{kReserve + 50, 2 * kReserve, false}}) {
+    const size_t before = std::exchange(emulated_cuda::free_memory, room.free);
+    emulated_cuda::graph_bytes = room.graph_bytes;
+    emulated_cuda::graph_launches = 0;
+    const TrainingHistory history = on_gpu(launched);
+    emulated_cuda::graph_bytes = 0;
+    EXPECT_EQ(std::exchange(emulated_cuda::free_memory, before), room.free)
+        << "graphs are not released";
+    EXPECT_EQ(emulated_cuda::graph_launches > 0, room.has_graphs);
+    EXPECT_EQ(history.weights, expected);
+  }
+}
+
 TEST_P(CudaTrainer, LearnsWhatTheProcessorLearns) {
   const auto cpu = device::make_backend({.name = "cpu", .compute_dtype = device::DType::kF32});
   const TrainingHistory expected = train(config(), *cpu, *communicator_, *source_, 7, kSteps);

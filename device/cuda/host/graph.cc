@@ -1,9 +1,14 @@
 #include "device/cuda/host/graph.h"
 
+#include <utility>
+
+#include "device/out_of_device_memory.h"
+
 namespace strata::device::cuda {
 
 CudaGraph::~CudaGraph() {
   for (const Part& part : parts_) {
+    if (part.captured) cudaGraphDestroy(part.captured);
     if (part.graph) cudaGraphExecDestroy(part.graph);
   }
 }
@@ -20,11 +25,12 @@ void CudaGraph::capture(const std::function<void()>& issue) {
     throw;
   }
   end_graph();
+  instantiate();
 }
 
 void CudaGraph::outside_capture(const std::function<void()>& call) {
   end_graph();
-  parts_.push_back({nullptr, call});
+  parts_.push_back({.call = call});
   begin_graph();
 }
 
@@ -46,11 +52,21 @@ void CudaGraph::begin_graph() {
 void CudaGraph::end_graph() {
   cudaGraph_t captured = nullptr;
   check(cudaStreamEndCapture(stream_, &captured), "ending a graph");
-  cudaGraphExec_t graph = nullptr;
-  const cudaError_t status = cudaGraphInstantiate(&graph, captured, 0);
-  cudaGraphDestroy(captured);
-  check(status, "preparing a graph");
-  parts_.push_back({graph, {}});
+  parts_.push_back({.captured = captured});
+}
+
+void CudaGraph::instantiate() {
+  for (Part& part : parts_) {
+    if (!part.captured) continue;
+    cudaError_t status = cudaGraphInstantiate(&part.graph, part.captured, 0);
+    cudaGraphDestroy(std::exchange(part.captured, nullptr));
+    if (status == cudaSuccess) status = cudaGraphUpload(part.graph, stream_);
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw OutOfDeviceMemory("cuda: preparing a graph failed: no GPU memory is left");
+    }
+    check(status, "preparing a graph");
+  }
 }
 
 }  // namespace strata::device::cuda

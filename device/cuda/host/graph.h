@@ -17,7 +17,9 @@ class CudaGraph {
   CudaGraph& operator=(const CudaGraph&) = delete;
 
   // Captures what `issue` gives the stream, and the streams that it makes wait for it; none of it
-  // runs. Throws Error where something in it cannot be part of a graph. Once.
+  // runs. Then takes the memory that the graphs need on the GPU, so that their first launch is as
+  // fast as later ones. Throws OutOfDeviceMemory if there is too little, after `issue` has
+  // returned; throws Error if something in it cannot be part of a graph. Once.
   void capture(const std::function<void()>& issue);
   // While `issue` runs: goes on in another graph after `call`.
   void outside_capture(const std::function<void()>& call);
@@ -27,9 +29,12 @@ class CudaGraph {
  private:
   void begin_graph();
   void end_graph();
+  void instantiate();
 
+  // Either a graph or a call.
   struct Part {
-    cudaGraphExec_t graph = nullptr;  // or
+    cudaGraph_t captured = nullptr;  // until it is instantiated
+    cudaGraphExec_t graph = nullptr;
     std::function<void()> call;
   };
   cudaStream_t stream_;
