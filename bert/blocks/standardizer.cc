@@ -23,7 +23,8 @@ Standardizer::Standardizer(device::Backend& backend, const BertConfig& config,
       axis_(axis),
       mean_(backend, statistics_bytes(backend, config, capacity)),
       slope_(backend, statistics_bytes(backend, config, capacity)),
-      totals_(backend, sizeof(LossTotals)) {}
+      totals_(backend, sizeof(LossTotals)),
+      host_totals_(backend, sizeof(LossTotals)) {}
 
 device::StandardizationGradient Standardizer::gradient(const MicroBatch& micro_batch, RowsOf rows,
                                                        device::ConstTensor x) {
@@ -51,11 +52,11 @@ device::StandardizationGradient Standardizer::gradient(const MicroBatch& micro_b
 }
 
 LossTotals Standardizer::take_totals() {
-  LossTotals totals;
-  backend_.copy_to_host(kCompute, &totals, totals_.data(), sizeof totals);
+  const auto* const totals = host_totals_.as<LossTotals>();
+  backend_.copy_to_host(kCompute, host_totals_.as<LossTotals>(), totals_.data(), totals_.bytes());
   backend_.synchronize(kCompute);
-  backend_.fill_zero(kCompute, totals_.data(), sizeof totals);
-  return totals;
+  backend_.fill_zero(kCompute, totals_.data(), totals_.bytes());
+  return *totals;
 }
 
 }  // namespace strata::bert

@@ -31,6 +31,7 @@ class Standardizer {
   device::StandardizationAxis axis_;
   device::Buffer mean_, slope_;  // [H] or [rows] master dtype
   device::Buffer totals_;
+  device::HostBuffer host_totals_;  // the same, for take_totals()
 };
 
 }  // namespace strata::bert

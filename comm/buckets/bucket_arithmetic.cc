@@ -32,7 +32,8 @@ BucketArithmetic::BucketArithmetic(device::Backend& backend, const Communicator&
       buckets_(make_buckets(boundaries, options)),
       table_buckets_(count_in(options.late_rows.table, buckets_)),
       all_buckets_(std::ssize(buckets_)),
-      norms_(backend, (buckets_.size() + 2) * sizeof(double)) {
+      norms_(backend, (buckets_.size() + 2) * sizeof(double)),
+      host_norms_(backend, norms_.bytes()) {
   if (boundaries.back() != gradients.size()) {
     fail("bucket boundaries end at {}, the gradients at {}", boundaries.back(), gradients.size());
   }
@@ -140,10 +141,10 @@ bool BucketArithmetic::overflowed() {
 }
 
 std::vector<double> BucketArithmetic::read_norms() {
-  std::vector<double> norms(norms_.bytes() / sizeof(double));
-  backend_.copy_to_host(Stream::kReduce, norms.data(), norms_.data(), norms_.bytes());
+  const double* const norms = host_norms_.as<double>();
+  backend_.copy_to_host(Stream::kReduce, host_norms_.as<double>(), norms_.data(), norms_.bytes());
   backend_.synchronize(Stream::kReduce);
-  return norms;
+  return {norms, norms + norms_.bytes() / sizeof(double)};
 }
 
 ReducedGradients BucketArithmetic::reduced(int bucket) const {

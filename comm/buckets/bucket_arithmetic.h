@@ -92,8 +92,9 @@ class BucketArithmetic {
   BucketOptions options_;
   std::vector<Range> buckets_;
   int table_buckets_;
-  int64_t all_buckets_;   // of all parts of the model
-  device::Buffer norms_;  // [K + 2] doubles: of every bucket, of all, of the checked sums
+  int64_t all_buckets_;            // of all parts of the model
+  device::Buffer norms_;           // [K + 2] doubles: of every bucket, of all, of the checked sums
+  device::HostBuffer host_norms_;  // the same, for read_norms()
   float loss_scale_ = 1;
   std::optional<device::FlatSum> sum_;  // with several rounds
 };

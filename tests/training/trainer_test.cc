@@ -93,6 +93,22 @@ TEST_P(TrainerModes, ADeviceMayLagBehindTheHost) {
   }
 }
 
+// A GPU's host waits in such a copy, where nobody notices that the wait never ends.
+TEST_P(TrainerModes, StepsCopyLossesAndNormsToPinnedMemory) {
+  config::RunConfig config = mode_config();
+  config.log.loss_interval_steps = 1;
+  const auto cpu = make_backend(config);
+  const auto pageable_copies = [&](int steps) {
+    testing_support::DeferredBackend deferred(*cpu, 1);
+    const TrainingHistory history = train(config, deferred, *communicator_, *source_, 7, steps);
+    EXPECT_TRUE(history.steps.back().losses);
+    return deferred.pageable_copies();
+  };
+  const int of_the_end = pageable_copies(1);  // of the weights
+  EXPECT_GT(of_the_end, 0);
+  EXPECT_EQ(pageable_copies(4), of_the_end);
+}
+
 TEST_P(TrainerModes, EveryOrderOfWorkHasTheSameBits) {
   config::RunConfig config = mode_config();
   config.batch.micro_batch = 4;

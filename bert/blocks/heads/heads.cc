@@ -17,7 +17,8 @@ Heads::Heads(const BlockContext& context, const ParameterLayout& layout, int ind
       norm_(context, layout.final_norm),
       masked_lm_(context, layout),
       next_sentence_(context, layout),
-      totals_(context.backend, 2 * kHeads * sizeof(LossTotals)) {}
+      totals_(context.backend, 2 * kHeads * sizeof(LossTotals)),
+      host_totals_(context.backend, kHeads * sizeof(LossTotals)) {}
 
 std::unique_ptr<BlockActivations> Heads::make_activations() const {
   auto saved = std::make_unique<Saved>();
@@ -60,10 +61,10 @@ void Heads::backward(const MicroBatch& micro_batch, const Activations& activatio
 }
 
 Losses Heads::take_losses(bool training) {
-  LossTotals sums[kHeads];
-  context_.backend.copy_to_host(kCompute, sums, totals(training), sizeof sums);
+  auto* const sums = host_totals_.as<LossTotals>();
+  context_.backend.copy_to_host(kCompute, sums, totals(training), host_totals_.bytes());
   context_.backend.synchronize(kCompute);
-  context_.backend.fill_zero(kCompute, totals(training), sizeof sums);
+  context_.backend.fill_zero(kCompute, totals(training), host_totals_.bytes());
   return {.masked_lm = sums[0], .next_sentence = sums[1]};
 }
 

@@ -40,6 +40,7 @@ class Heads final : public Block {
   MaskedLmHead masked_lm_;
   NextSentenceHead next_sentence_;
   device::Buffer totals_;
+  device::HostBuffer host_totals_;  // [2] LossTotals, for take_losses()
 };
 
 }  // namespace strata::bert
