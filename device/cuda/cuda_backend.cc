@@ -91,7 +91,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
                  StreamState(choices.epilogues), StreamState({}, true), StreamState({}, true)},
         // Only plain attention computes in f32 and f16.
         attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
-                   properties) {}
+                   properties, choices.attention_compared_from) {}
   ~CudaBackend() override {
     const HostWait wait = watched("the end of its device's work");
     cudaDeviceSynchronize();

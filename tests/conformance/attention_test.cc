@@ -64,25 +64,30 @@ TEST_P(Attention, Forward) {
   });
 }
 
+// Backward of what `reference` attends to forward, with outputs rounded to the backend's dtypes.
+void expect_backward_conforms(Backend& backend, const Packed& batch, const Heads& shape,
+                              const Dropout& dropout, const HostMatrix& qkv) {
+  const HostMatrix d_context = Inputs(backend, 2).compute(batch.tokens(), shape.hidden);
+  auto saved = run_on_reference(forward(batch, shape, dropout, qkv));
+  const HostMatrix context = rounded(saved["context"], backend.compute_dtype());
+  const HostMatrix log_sum_exp = rounded(saved["log_sum_exp"], backend.master_dtype());
+  expect_conforms(backend, [&](Bench& bench) {
+    AttentionBackward op;
+    op.qkv = bench.compute(qkv);
+    op.context = bench.compute(context);
+    op.d_context = bench.compute(d_context);
+    op.log_sum_exp = bench.master(log_sum_exp);
+    op.sequences = bench.sequences(batch);
+    op.heads = shape.heads;
+    op.dropout = bench.in_memory(dropout);
+    op.d_qkv = bench.compute_output("d_qkv", batch.tokens(), 3 * shape.hidden);
+    bench.backend().attention_backward(Stream::kCompute, op);
+  });
+}
+
 TEST_P(Attention, Backward) {
   for_every_case([&](const Packed& batch, const Heads& shape, const Dropout& dropout) {
-    const HostMatrix qkv = random_qkv(batch, shape);
-    const HostMatrix d_context = Inputs(backend(), 2).compute(batch.tokens(), shape.hidden);
-    auto saved = run_on_reference(forward(batch, shape, dropout, qkv));
-    const HostMatrix context = rounded(saved["context"], backend().compute_dtype());
-    const HostMatrix log_sum_exp = rounded(saved["log_sum_exp"], backend().master_dtype());
-    expect_conforms(backend(), [&](Bench& bench) {
-      AttentionBackward op;
-      op.qkv = bench.compute(qkv);
-      op.context = bench.compute(context);
-      op.d_context = bench.compute(d_context);
-      op.log_sum_exp = bench.master(log_sum_exp);
-      op.sequences = bench.sequences(batch);
-      op.heads = shape.heads;
-      op.dropout = bench.in_memory(dropout);
-      op.d_qkv = bench.compute_output("d_qkv", batch.tokens(), 3 * shape.hidden);
-      bench.backend().attention_backward(Stream::kCompute, op);
-    });
+    expect_backward_conforms(backend(), batch, shape, dropout, random_qkv(batch, shape));
   });
 }
 
@@ -97,6 +102,32 @@ TEST_P(Attention, LargeScoresDoNotOverflow) {
   const auto& scores = results.at("log_sum_exp").values;
   ASSERT_GT(*std::max_element(scores.begin(), scores.end()), 100);
   expect_conforms(backend(), forward(batch, shape, Dropout{}, qkv));
+}
+
+// Every score is about -100: its exponential is 0 in f32 unless it is relative to its row's. Scores
+// are exact in f32 and bf16.
+TEST_P(Attention, SmallScoresDoNotVanish) {
+  const Packed batch({130, 3});
+  const Heads shape{128, 2};
+  const int64_t head_size = shape.hidden / shape.heads;
+  HostMatrix qkv = random_qkv(batch, shape);
+  for (double& value : qkv.values) value = std::round(8 * value) / 8;
+  for (int64_t row = 0; row < qkv.rows; ++row) {
+    for (int64_t head = 0; head < shape.heads; ++head) {
+      // Their product, over the root of the head's size, is -98.
+      double* query = &qkv.values[static_cast<size_t>(row * qkv.cols + head * head_size)];
+      query[0] = 28;
+      query[shape.hidden] = -28;
+    }
+  }
+  const auto results = run_on_reference(forward(batch, shape, Dropout{}, qkv));
+  const auto& sums = results.at("log_sum_exp").values;
+  ASSERT_LT(*std::max_element(sums.begin(), sums.end()), -85);
+  for (const float probability : {0.0f, 0.1f}) {
+    const Dropout dropout = dropout_of(probability);
+    expect_conforms(backend(), forward(batch, shape, dropout, qkv));
+    expect_backward_conforms(backend(), batch, shape, dropout, qkv);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(tested_attention()),

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "device/cuda/attention/attention.h"
+#include "device/cuda/attention/cudnn_workspace.h"
 #include "device/cuda/attention/packed_offsets.h"
 #include "device/cuda/runtime/autotune.h"
 
@@ -14,9 +15,10 @@ namespace strata::device::cuda {
 struct CudnnAttention::State {
   const void* prepared = nullptr;  // the queries of the operation that was prepared last
   Scratch memory[4];
+  CudnnWorkspace workspace;
 
   template <typename Op>
-  void prepare(const Context& context, const Op& op);
+  bool prepare(const Context& context, const Op& op);
   template <typename Op>
   void check(const Context& context, const Op& op);
 };
@@ -33,9 +35,10 @@ bool can_be_done(const AttentionBackward& op) {
 }  // namespace
 
 template <typename Op>
-void CudnnAttention::State::prepare(const Context& context, const Op& op) {
+bool CudnnAttention::State::prepare(const Context& context, const Op& op) {
   if (emulated_cuda::cudnn_has_no_plans || is_captured(context.stream)) fail("cuDNN has no plan");
   prepared = op.qkv.data;
+  return workspace.reserve(context, emulated_cuda::cudnn_workspace_bytes);
 }
 
 template <typename Op>
@@ -67,11 +70,11 @@ CudnnAttention::~CudnnAttention() {
 bool CudnnAttention::is_for(const AttentionForward& op) const { return can_be_done(op); }
 bool CudnnAttention::is_for(const AttentionBackward& op) const { return can_be_done(op); }
 
-void CudnnAttention::prepare(const Context& context, const AttentionForward& op) {
-  state_->prepare(context, op);
+bool CudnnAttention::prepare(const Context& context, const AttentionForward& op) {
+  return state_->prepare(context, op);
 }
-void CudnnAttention::prepare(const Context& context, const AttentionBackward& op) {
-  state_->prepare(context, op);
+bool CudnnAttention::prepare(const Context& context, const AttentionBackward& op) {
+  return state_->prepare(context, op);
 }
 void CudnnAttention::forward(const Context& context, const AttentionForward& op) {
   state_->check(context, op);

@@ -33,11 +33,11 @@ int column_of(int lane, int i) { return lane % 4 * 2 + i % 2; }
 // sums [16, kColumns] += left [16, 16] right [16, kColumns], a term after the other.
 template <int kColumns>
 void add_products(float (&sums)[kRows][kColumns], const float (&left)[kRows][kTerms],
-                  const float (&right)[kTerms][kColumns]) {
+                  const float (&right)[kTerms][kColumns], int terms) {
   for (int row = 0; row < kRows; ++row) {
     float line[kColumns];
     for (int column = 0; column < kColumns; ++column) line[column] = sums[row][column];
-    for (int k = 0; k < kTerms; ++k) {
+    for (int k = 0; k < terms; ++k) {
       for (int column = 0; column < kColumns; ++column) {
         line[column] += left[row][k] * right[k][column];
       }
@@ -72,6 +72,7 @@ void gather_described(float (&right)[kTerms][kColumns], uint64_t descriptor, boo
 
 template <int kColumns>
 void multiply_columns(const emulated_cuda::WarpValues<const emulated_cuda::Product*>& all) {
+  ++emulated_cuda::wgmma_products;
   const emulated_cuda::Product& first = *all.of(0);
   for (int lane = 0; lane < kWarpSize; ++lane) {
     const emulated_cuda::Product& product = *all.of(lane);
@@ -92,7 +93,7 @@ void multiply_columns(const emulated_cuda::WarpValues<const emulated_cuda::Produ
     }
   };
   if (first.adds) for_each_sum([](float c, float& sum) { sum = c; });
-  add_products(sums, left, right);
+  add_products(sums, left, right, emulated_cuda::wgmma_is_wrong ? kTerms - 1 : kTerms);
   for_each_sum([](float& c, float sum) { c = sum; });
 }
 
@@ -101,6 +102,7 @@ void multiply_columns(const emulated_cuda::WarpValues<const emulated_cuda::Produ
 namespace strata::device::cuda::emulated {
 
 void multiply_16x8x16(const ::emulated_cuda::WarpValues<Operands>& all) {
+  ++::emulated_cuda::mma_products;
   float left[kRows][kTerms], right[kTerms][8], sums[kRows][8];
   gather_left(left, [&](int lane) -> const uint32_t(&)[4] { return all.of(lane).a; });
   for (int lane = 0; lane < kWarpSize; ++lane) {
@@ -109,7 +111,7 @@ void multiply_16x8x16(const ::emulated_cuda::WarpValues<Operands>& all) {
       sums[row_of(lane, i)][column_of(lane, i)] = all.of(lane).c[i];
     }
   }
-  add_products(sums, left, right);
+  add_products(sums, left, right, emulated_cuda::mma_is_wrong ? kTerms - 1 : kTerms);
   for (int lane = 0; lane < kWarpSize; ++lane) {
     for (int i = 0; i < 4; ++i) all.of(lane).c[i] = sums[row_of(lane, i)][column_of(lane, i)];
   }

@@ -1,9 +1,16 @@
 #include "device/cuda/attention/attention.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <exception>
+#include <limits>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "base/error.h"
+#include "device/cuda/attention/difference.h"
 #include "device/cuda/gemm/float8.h"
 #include "device/cuda/runtime/alignment.h"
 #include "device/cuda/runtime/autotune.h"
@@ -12,18 +19,66 @@
 namespace strata::device::cuda {
 namespace {
 
-// By any but plain.
+// bf16, without FP8 copies where the kernel is kPlain.
 void run(AttentionKernel kernel, const Context& context, const AttentionForward& op) {
-  if (kernel == AttentionKernel::kMma) return mma_attention_forward(context, op);
-  if (kernel == AttentionKernel::kWgmma) return wgmma_attention_forward(context, op);
-  context.attention.cudnn().forward(context, op);
+  switch (kernel) {
+    case AttentionKernel::kMma:
+      return mma_attention_forward(context, op);
+    case AttentionKernel::kWgmma:
+      return wgmma_attention_forward(context, op);
+    case AttentionKernel::kCudnn:
+      return context.attention.cudnn().forward(context, op);
+    default:
+      return plain_attention_forward<BFloat16>(context, op);
+  }
 }
 
 void run(AttentionKernel kernel, const Context& context, const AttentionBackward& op) {
-  if (kernel == AttentionKernel::kMma) return mma_attention_backward(context, op);
-  if (kernel == AttentionKernel::kWgmma) return wgmma_attention_backward(context, op);
-  context.attention.cudnn().backward(context, op);
+  switch (kernel) {
+    case AttentionKernel::kMma:
+      return mma_attention_backward(context, op);
+    case AttentionKernel::kWgmma:
+      return wgmma_attention_backward(context, op);
+    case AttentionKernel::kCudnn:
+      return context.attention.cudnn().backward(context, op);
+    default:
+      return plain_attention_backward<BFloat16>(context, op);
+  }
 }
+
+const char* name_of(AttentionKernel kernel) {
+  switch (kernel) {
+    case AttentionKernel::kMma:
+      return "mma";
+    case AttentionKernel::kWgmma:
+      return "wgmma";
+    case AttentionKernel::kCudnn:
+      return "cuDNN";
+    default:
+      return "plain";
+  }
+}
+
+// At least the floating-point operations of an operation's GEMMs: two forward and five backward, in
+// sequences of one length, which have the fewest.
+double flops_of(const AttentionForward& op) {
+  const auto tokens = static_cast<double>(op.context.rows);
+  return 4 * tokens * tokens / std::max(op.sequences.count, 1) *
+         static_cast<double>(op.context.cols);
+}
+double flops_of(const AttentionBackward& op) {
+  const auto tokens = static_cast<double>(op.context.rows);
+  return 10 * tokens * tokens / std::max(op.sequences.count, 1) *
+         static_cast<double>(op.context.cols);
+}
+
+// A part of the results: columns of a tensor.
+struct Result {
+  const char* name;
+  ConstTensor tensor;
+  int64_t first_column, columns;
+  bool is_logarithm = false;
+};
 
 // An operation that writes elsewhere, to be tried.
 template <typename Op>
@@ -36,6 +91,10 @@ struct Trial<AttentionForward> {
     op.log_sum_exp.data = log_sum_exp.get<float>(op.log_sum_exp.size());
     op.context_float8 = {};
   }
+  std::array<Result, 2> results() const {
+    return {{{"context", op.context, 0, op.context.cols},
+             {"log_sum_exp", op.log_sum_exp, 0, op.log_sum_exp.cols, true}}};
+  }
   Scratch context, log_sum_exp;
   AttentionForward op;
 };
@@ -46,17 +105,106 @@ struct Trial<AttentionBackward> {
     op.d_qkv.data = d_qkv.get<BFloat16>(op.d_qkv.size());
     op.d_qkv_float8 = {};
   }
+  std::array<Result, 3> results() const {
+    const int64_t hidden = op.context.cols;
+    return {{{"query gradient", op.d_qkv, 0, hidden},
+             {"key gradient", op.d_qkv, hidden, hidden},
+             {"value gradient", op.d_qkv, 2 * hidden, hidden}}};
+  }
   Scratch d_qkv;
   AttentionBackward op;
 };
 
 // Where others are about as fast, all processes choose alike, and have the same bits.
 constexpr float kClearly = 0.95f;
+// Results of right kernels differ by less than this share of the largest: the conformance suite
+// allows each 1 % from exact results. Logarithms of sums differ by less than this.
+constexpr float kRounding = 1.0f / 32;
+// Gradients that are this much smaller than others may be nothing but rounding, as a query's is
+// whose sequence has one token.
+constexpr float kSmall = 1.0f / 64;
+
+// Kernels' results on one operation's inputs, against those of a kernel that is believed: mma until
+// another disagrees, then plain attention, which has judged mma.
+template <typename Op>
+class Judge {
+ public:
+  // Throws Error if GPU memory has no room for two copies of the results.
+  Judge(const Context& context, const Op& op) : context_(context), first_(op), second_(op) {}
+
+  // Before anything else.
+  void believe_mma() { run(believed_, context_, believed_results_->op); }
+
+  const Op& trial() const { return trial_->op; }
+  // Whether results can be told apart: plain attention's, if it was asked, are finite.
+  bool can_tell() const { return can_tell_; }
+  bool mma_is_right() const { return mma_is_right_; }
+
+  // Says on the standard error if not.
+  bool is_right(AttentionKernel kernel) {
+    run(kernel, context_, trial_->op);
+    if (agrees(kernel, believed_ == AttentionKernel::kPlain)) return true;
+    if (believed_ == AttentionKernel::kPlain || !ask_plain()) return false;
+    run(kernel, context_, trial_->op);
+    return agrees(kernel, true);
+  }
+
+ private:
+  // Believes plain attention from now on, which judges mma.
+  bool ask_plain() {
+    try {
+      run(AttentionKernel::kPlain, context_, trial_->op);
+    } catch (const Error& error) {
+      print_to_stderr("cuda: attention kernels disagree, mma is used: {}\n", error.what());
+      return false;
+    }
+    std::swap(believed_results_, trial_);
+    believed_ = AttentionKernel::kPlain;
+    mma_is_right_ = agrees(AttentionKernel::kMma, true);
+    return true;
+  }
+
+  bool agrees(AttentionKernel kernel, bool says_so) {
+    const auto believed = believed_results_->results(), tried = trial_->results();
+    std::array<Difference, std::tuple_size_v<decltype(tried)>> differences;
+    float largest = 0.0f;
+    for (size_t i = 0; i < tried.size(); ++i) {
+      differences[i] = difference_of(context_, believed[i].tensor, tried[i].tensor,
+                                     tried[i].first_column, tried[i].columns);
+      if (!tried[i].is_logarithm) largest = std::max(largest, differences[i].largest_value);
+    }
+    for (size_t i = 0; i < tried.size(); ++i) {
+      const Difference& difference = differences[i];
+      const float bound =
+          kRounding *
+          (tried[i].is_logarithm ? 1.0f : std::max(difference.largest_value, kSmall * largest));
+      if (difference.largest <= bound) continue;  // not if it is NaN
+      if (!std::isfinite(difference.largest_value)) {
+        if (believed_ == AttentionKernel::kPlain) can_tell_ = false;
+      } else if (says_so) {
+        print_to_stderr(
+            "cuda: attention by {} is left out: its {} differs by up to {:.3g} from that by {}, "
+            "whose largest is {:.3g}; strata's conformance tests of Attention show more\n",
+            name_of(kernel), tried[i].name, difference.largest, name_of(believed_),
+            difference.largest_value);
+      }
+      return false;
+    }
+    return true;
+  }
+
+  const Context& context_;
+  Trial<Op> first_, second_;
+  Trial<Op>*believed_results_ = &first_, *trial_ = &second_;
+  AttentionKernel believed_ = AttentionKernel::kMma;
+  bool mma_is_right_ = true, can_tell_ = true;
+};
 
 }  // namespace
 
-AttentionChoice::AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& gpu)
-    : wanted_(wanted), gpu_(gpu) {
+AttentionChoice::AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& gpu,
+                                 double compared_from)
+    : wanted_(wanted), gpu_(gpu), compared_from_(compared_from) {
   if (wanted == AttentionKernel::kWgmma && gpu.major != 9) {
     fail("cuda: {} has no wgmma instructions, compute capability 9.0 has; choose another attention",
          gpu.name);
@@ -76,12 +224,11 @@ bool AttentionChoice::cudnn_takes(const Context& context, const Op& op) {
   }
   if (!cudnn_ || !cudnn_->is_for(op)) return false;
   try {
-    cudnn_->prepare(context, op);
+    return cudnn_->prepare(context, op);
   } catch (const Error&) {
     if (wanted_ == AttentionKernel::kCudnn) throw;
     return false;
   }
-  return true;
 }
 
 template <typename Op>
@@ -97,7 +244,7 @@ AttentionKernel AttentionChoice::choose(const Context& context, const Op& op, bo
   }
   if (wanted_ == AttentionKernel::kCudnn && cudnn_takes(context, op)) return wanted_;
   std::optional<Found>& known = found[head_size == 64][op.dropout.probability > 0.0f];
-  if (!is_captured(context.stream) &&
+  if (flops_of(op) >= compared_from_ && !is_captured(context.stream) &&
       (!known || (!known->cudnn_is_faster && cudnn_takes(context, op)))) {
     known = fastest(context, op);
   }
@@ -112,27 +259,46 @@ AttentionChoice::Found AttentionChoice::fastest(const Context& context, const Op
   const bool has_wgmma_here = has_wgmma(op.context.cols / op.heads);
   const bool has_cudnn_here = cudnn_takes(context, op);
   Found found{.of_ours = AttentionKernel::kMma};
+  if (has_cudnn_here) found.cudnn_is_faster = false;
   if (!has_wgmma_here && !has_cudnn_here) return found;
-  const Trial<Op> trial(op);
+  std::optional<Judge<Op>> judge;
+  try {
+    judge.emplace(context, op);
+  } catch (const Error& error) {
+    print_to_stderr("cuda: attention is by mma, without a comparison: {}\n", error.what());
+    return found;
+  }
+  judge->believe_mma();
+  bool takes_wgmma = has_wgmma_here && judge->is_right(AttentionKernel::kWgmma);
+  bool takes_cudnn = false;
+  if (has_cudnn_here) {
+    try {
+      takes_cudnn = judge->is_right(AttentionKernel::kCudnn);
+    } catch (const std::exception&) {  // it cannot after all
+    }
+  }
+  if (!judge->can_tell()) return found;
+  // It agreed with mma.
+  if (takes_wgmma && !judge->mma_is_right()) takes_wgmma = judge->is_right(AttentionKernel::kWgmma);
+
   const auto time = [&](AttentionKernel kernel) {
-    run(kernel, context, trial.op);
-    return milliseconds(context.stream, [&] { run(kernel, context, trial.op); });
+    run(kernel, context, judge->trial());
+    return milliseconds(context.stream, [&] { run(kernel, context, judge->trial()); });
   };
-  float ours = time(AttentionKernel::kMma);
-  if (has_wgmma_here) {
+  float ours = std::numeric_limits<float>::infinity();
+  found.of_ours = AttentionKernel::kPlain;
+  if (judge->mma_is_right()) {
+    ours = time(AttentionKernel::kMma);
+    found.of_ours = AttentionKernel::kMma;
+  }
+  if (takes_wgmma) {
     const float of_wgmma = time(AttentionKernel::kWgmma);
     if (ours >= kClearly * of_wgmma) {
       found.of_ours = AttentionKernel::kWgmma;
       ours = of_wgmma;
     }
   }
-  if (has_cudnn_here) {
-    try {
-      found.cudnn_is_faster = time(AttentionKernel::kCudnn) < kClearly * ours;
-    } catch (const std::exception&) {
-      found.cudnn_is_faster = false;  // it cannot after all
-    }
-  }
+  if (takes_cudnn) found.cudnn_is_faster = time(AttentionKernel::kCudnn) < kClearly * ours;
   return found;
 }
 

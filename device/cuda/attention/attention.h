@@ -28,23 +28,30 @@ void mma_attention_backward(const Context& context, const AttentionBackward& op)
 void wgmma_attention_forward(const Context& context, const AttentionForward& op);
 void wgmma_attention_backward(const Context& context, const AttentionBackward& op);
 
-// Which of them, or cuDNN's, a GPU's bf16 attention is computed by: what was asked for, or what was
-// found to be fastest.
+// Chooses the kernel of a GPU's bf16 attention: the wanted one, or, for kFastest, the fastest of
+// mma, wgmma and cuDNN's whose results agree. The first call of a kind (head size, dropout or not,
+// forward or backward) with enough work runs all of them on its inputs and waits for them.
+//
+// Results must be mma's up to rounding. If they are not, plain attention judges both. A kernel
+// whose results are wrong is left out, which is said on the standard error, and if all are wrong,
+// plain attention is chosen. Calls with less work never decide: they use what was chosen before, or
+// else mma.
 class AttentionChoice {
  public:
-  // Throws Error for what the GPU cannot do.
-  AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& gpu);
+  // `compared_from`: floating-point operations from which on kernels are compared. Throws Error
+  // where the GPU cannot run `wanted`.
+  AttentionChoice(AttentionKernel wanted, const cudaDeviceProp& gpu, double compared_from);
 
-  // Of plain, mma, wgmma and cudnn. The first call of its kind tries what there is, and waits for
-  // it. Throws Error where cuDNN was asked for and cannot compute what it is for.
+  // Returns kPlain, kMma, kWgmma or kCudnn. Throws Error where cuDNN was asked for and has no plan
+  // for an operation that it is for.
   AttentionKernel operator()(const Context& context, const AttentionForward& op);
   AttentionKernel operator()(const Context& context, const AttentionBackward& op);
-  // After it was chosen.
+  // After kCudnn was chosen.
   CudnnAttention& cudnn() { return *cudnn_; }
 
  private:
   struct Found {
-    AttentionKernel of_ours;              // mma or wgmma
+    AttentionKernel of_ours;              // plain, mma or wgmma
     std::optional<bool> cudnn_is_faster;  // absent: not tried
   };
   // Heads of 32 and 64, without and with dropout.
@@ -54,13 +61,14 @@ class AttentionChoice {
   AttentionKernel choose(const Context& context, const Op& op, bool aligned, FoundByKind& found);
   template <typename Op>
   Found fastest(const Context& context, const Op& op);
-  // Whether cuDNN is there and has a plan for this.
+  // Whether cuDNN is there and has a plan, and memory, for this.
   template <typename Op>
   bool cudnn_takes(const Context& context, const Op& op);
   bool has_wgmma(int64_t head_size) const { return gpu_.major == 9 && head_size == 64; }
 
   AttentionKernel wanted_;
   cudaDeviceProp gpu_;
+  double compared_from_;
   std::unique_ptr<CudnnAttention> cudnn_;  // loaded when it might first serve
   bool cudnn_is_missing_ = false;
   FoundByKind forward_, backward_;

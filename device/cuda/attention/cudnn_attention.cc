@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "device/cuda/attention/cudnn_graphs.h"
+#include "device/cuda/attention/cudnn_workspace.h"
 #include "device/cuda/attention/packed_offsets.h"
 #include "device/cuda/runtime/autotune.h"
 
@@ -63,18 +64,20 @@ struct CudnnAttention::State {
   struct Plan {
     std::unique_ptr<CudnnGraph> graph;  // or
     std::string problem;
+    int64_t workspace_bytes = 0;
   };
   using Plans = std::map<CudnnShape, Plan>;
   using Describe = void (*)(CudnnGraph&, const CudnnShape&);
   using Memory = std::unordered_map<int64_t, void*>;
 
-  void prepare(const Context& context, const CudnnShape& shape, Plans& plans, Describe describe);
+  bool prepare(const Context& context, const CudnnShape& shape, Plans& plans, Describe describe);
   template <typename Op>
   void run(const Context& context, const Op& op, const Plans& plans, Memory memory);
 
   int sm_version = 0;
   cudnnHandle_t handle = nullptr;
   Plans forward, backward;
+  CudnnWorkspace workspace;
 };
 
 CudnnAttention::CudnnAttention(const cudaDeviceProp& gpu) : state_(std::make_unique<State>()) {
@@ -93,7 +96,7 @@ CudnnAttention::~CudnnAttention() {
   if (state_->handle) fe::detail::destroy_handle(state_->handle);
 }
 
-void CudnnAttention::State::prepare(const Context& context, const CudnnShape& shape, Plans& plans,
+bool CudnnAttention::State::prepare(const Context& context, const CudnnShape& shape, Plans& plans,
                                     Describe describe) {
   auto known = plans.find(shape);
   if (known == plans.end()) {
@@ -107,12 +110,15 @@ void CudnnAttention::State::prepare(const Context& context, const CudnnShape& sh
       describe(*graph, shape);
       find_plans(*graph, handle);
       check(graph->build_plans(), "preparing attention");
+      check(graph->get_workspace_size(known->second.workspace_bytes),
+            "asking for attention's workspace");
       known->second.graph = std::move(graph);
     } catch (const std::exception& error) {
       known->second.problem = error.what();
     }
   }
   if (!known->second.graph) fail("{}", known->second.problem);
+  return workspace.reserve(context, known->second.workspace_bytes);
 }
 
 template <typename Op>
@@ -137,27 +143,25 @@ void CudnnAttention::State::run(const Context& context, const Op& op, const Plan
   memory[kContext] = pointer_of(op.context);
   memory[kStatistics] = pointer_of(op.log_sum_exp);
 
-  CudnnGraph& graph = *plans.at(shape_of(op)).graph;
+  const Plan& plan = plans.at(shape_of(op));
+  void* place = context.scratch[1].get<char>(plan.workspace_bytes);
   with_errors([&] {
-    int64_t bytes = 0;
-    check(graph.get_workspace_size(bytes), "asking for attention's workspace");
-    void* workspace = context.scratch[1].get<char>(bytes);
     if (fe::detail::set_stream(handle, context.stream) != CUDNN_STATUS_SUCCESS) {
       fail("cuda: cuDNN does not take a stream");
     }
-    check(graph.execute(handle, memory, workspace), "attention");
+    check(plan.graph->execute(handle, memory, place), "attention");
   });
 }
 
 bool CudnnAttention::is_for(const AttentionForward& op) const { return is_for_cudnn(op); }
 bool CudnnAttention::is_for(const AttentionBackward& op) const { return is_for_cudnn(op); }
 
-void CudnnAttention::prepare(const Context& context, const AttentionForward& op) {
-  state_->prepare(context, shape_of(op), state_->forward, describe_forward);
+bool CudnnAttention::prepare(const Context& context, const AttentionForward& op) {
+  return state_->prepare(context, shape_of(op), state_->forward, describe_forward);
 }
 
-void CudnnAttention::prepare(const Context& context, const AttentionBackward& op) {
-  state_->prepare(context, shape_of(op), state_->backward, describe_backward);
+bool CudnnAttention::prepare(const Context& context, const AttentionBackward& op) {
+  return state_->prepare(context, shape_of(op), state_->backward, describe_backward);
 }
 
 void CudnnAttention::forward(const Context& context, const AttentionForward& op) {

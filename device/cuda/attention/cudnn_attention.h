@@ -20,10 +20,12 @@ class CudnnAttention {
   // 8 bits, and without empty sequences unless its version computes them.
   bool is_for(const AttentionForward& op) const;
   bool is_for(const AttentionBackward& op) const;
-  // Makes a plan for what is for cuDNN, unless there is one, which takes a third of a second.
-  // Throws Error where cuDNN has none, or now is no time to make one, since a graph is recorded.
-  void prepare(const Context& context, const AttentionForward& op);
-  void prepare(const Context& context, const AttentionBackward& op);
+  // Makes a plan for an operation that is for cuDNN, unless there is one, which takes a third of a
+  // second, and allocates its workspace in context.scratch[1]. Returns false, after saying so once,
+  // if GPU memory has no room for the workspace. Throws Error where cuDNN has no plan, or none can
+  // be made now because a graph is recorded.
+  bool prepare(const Context& context, const AttentionForward& op);
+  bool prepare(const Context& context, const AttentionBackward& op);
 
   // What was prepared. The same bits every time. Throws Error where cuDNN fails.
   void forward(const Context& context, const AttentionForward& op);

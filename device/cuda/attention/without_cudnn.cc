@@ -15,8 +15,8 @@ CudnnAttention::~CudnnAttention() = default;
 
 bool CudnnAttention::is_for(const AttentionForward&) const { return false; }
 bool CudnnAttention::is_for(const AttentionBackward&) const { return false; }
-void CudnnAttention::prepare(const Context&, const AttentionForward&) {}
-void CudnnAttention::prepare(const Context&, const AttentionBackward&) {}
+bool CudnnAttention::prepare(const Context&, const AttentionForward&) { return false; }
+bool CudnnAttention::prepare(const Context&, const AttentionBackward&) { return false; }
 void CudnnAttention::forward(const Context&, const AttentionForward&) {}
 void CudnnAttention::backward(const Context&, const AttentionBackward&) {}
 

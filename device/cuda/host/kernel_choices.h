@@ -17,6 +17,9 @@ enum class FusedEpilogues : uint8_t { kFastest, kAlways, kNever };
 struct KernelChoices {
   AttentionKernel attention = AttentionKernel::kFastest;
   FusedEpilogues epilogues = FusedEpilogues::kFastest;
+  // kFastest compares kernels on work of at least this many floating-point operations: the times of
+  // less say little about the batches that matter. No option; tests change it.
+  double attention_compared_from = 1e9;
 };
 
 // Of the options `attention` and `epilogues`, whose values are the enumerators' names in lower case

@@ -57,6 +57,9 @@ struct Product {
 void begin_products();
 void multiply_later(const Product& product);
 void finish_products();
+// Called before the running thread's accesses by instructions that move more than a variable. Does
+// nothing; programs that count accesses have another.
+void note_access(const void* memory, size_t bytes);
 // Of shared memory, which has less than 256 KiB: 18 bits.
 uint32_t shared_address(const void* pointer);
 const void* shared_memory(uint32_t address);
@@ -167,6 +170,9 @@ inline std::function<void(const char* function)> may_wait = [](const char*) {};
 inline int streams = 0;           // that exist
 inline int cudnn_operations = 0;  // by what stands in for cuDNN
 inline bool cudnn_has_no_plans = false;
+inline int64_t cudnn_workspace_bytes = 0;
+// Makes products of `mma` or `wgmma` lose their last term.
+inline bool mma_is_wrong = false, wgmma_is_wrong = false;
 
 template <typename Work>
 cudaError_t issue(const char* function, Work work) {

@@ -8,12 +8,14 @@ namespace strata::device::cuda {
 
 namespace emulated {
 
-inline uint32_t two_of(const uint16_t* first, const uint16_t* second) {
+// Its accesses are those of the instruction, which are noted as such.
+[[gnu::no_sanitize_thread]] inline uint32_t two_of(const uint16_t* first, const uint16_t* second) {
   return uint32_t{*first} | uint32_t{*second} << 16;
 }
 
 template <bool kTransposed>
 void load_four(uint32_t (&matrices)[4], const uint16_t* row) {
+  ::emulated_cuda::note_access(row, 16);
   const ::emulated_cuda::WarpValues<const uint16_t*> rows(row);
   const int major = ::emulated_cuda::lane() / 4, minor = ::emulated_cuda::lane() % 4 * 2;
   for (int m = 0; m < 4; ++m) {
@@ -39,6 +41,8 @@ inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint
 
 template <int kBytes>
 void copy_later(void* to, const void* from, bool there) {
+  ::emulated_cuda::note_access(to, kBytes);
+  if (there) ::emulated_cuda::note_access(from, kBytes);
   ::emulated_cuda::copy_later(to, from, there ? kBytes : 0, there ? 0 : kBytes);
 }
 

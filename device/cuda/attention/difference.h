@@ -1,0 +1,19 @@
+// How far the results of two kernels are apart.
+#pragma once
+
+#include "device/cuda/runtime/runtime.h"
+#include "device/tensor.h"
+
+namespace strata::device::cuda {
+
+struct Difference {
+  float largest = 0.0f;        // max |a - b|; NaN if any difference is
+  float largest_value = 0.0f;  // max |a|; NaN if any is
+};
+
+// Compares columns [first_column, first_column + columns) of a and b [rows, cols], f32 or bf16, in
+// device memory. Waits for the stream.
+Difference difference_of(const Context& context, const ConstTensor& a, const ConstTensor& b,
+                         int64_t first_column, int64_t columns);
+
+}  // namespace strata::device::cuda
