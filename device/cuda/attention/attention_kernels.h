@@ -315,55 +315,79 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
 
 inline constexpr int kBackwardBlocks = 3;  // that a multiprocessor is to have registers for
 
-// What scores of a query are made gradients with, [T, heads]. Zeros, of queries beyond a sequence's
-// end, do no harm: everything else of theirs is 0.
+// What scores of a query are made gradients with. Zeros, of queries beyond a sequence's end, do no
+// harm: everything else of theirs is 0.
 struct alignas(8) QueryStatistics {
   float shift;        // -log_sum_exp log2(e)
   float minus_delta;  // -(context . d_context) / keep_scale
 };
 
-// A thread takes 8 units of a head of a query.
-template <int kSize>
-__global__ void __launch_bounds__(kAttentionThreads)
-    attention_statistics_kernel(AttentionBackward op, QueryStatistics* statistics) {
-  constexpr int kThreadsAHead = kSize / 8;
-  const int64_t thread = int64_t{blockIdx.x} * kAttentionThreads + threadIdx.x,
-                pair = thread / kThreadsAHead;
-  const bool there = pair < op.context.rows * op.heads;
-  float sum = 0.0f;
-  if (there) {
-    float context[8], d_context[8];
-    load(op.context.as<BFloat16>() + thread * 8, context);
-    load(op.d_context.as<BFloat16>() + thread * 8, d_context);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) sum += context[i] * d_context[i];
-  }
-#pragma unroll
-  for (int distance = 1; distance < kThreadsAHead; distance *= 2) {
-    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
-  }
-  if (there && lane() % kThreadsAHead == 0) {
-    statistics[pair] = {-op.log_sum_exp.as<float>()[pair] * kLog2E,
-                        -sum / keep_scale_of(op.dropout)};
-  }
-}
-
-// Which probabilities dropout keeps, of every head, query and 8 keys a byte, written by the first
-// kernel for the second.
-struct KeptMap {
-  uint8_t* masks;  // [heads, T, width]: bit key % 8 of mask key / 8
+// What the first kernel writes for the second, with a head's queries side by side, as they are
+// read.
+struct ForKeys {
+  QueryStatistics* statistics;  // [heads, T]
+  // Which probabilities dropout keeps: [heads, groups of 32 keys, T], key % 32 by bit.
+  uint32_t* kept;
   int64_t tokens;
-  int width;  // a multiple of 8
+  int groups;  // of the longest sequence, a multiple of 2
 
-  __device__ uint8_t* of(const Head& head, int query) const {
-    return masks + (head.index * tokens + head.first + query) * width;
+  __device__ QueryStatistics* statistics_of(const Head& head, int query) const {
+    return statistics + head.index * tokens + head.first + query;
   }
+  __device__ uint32_t* kept_of(const Head& head, int group, int query) const {
+    return kept + (int64_t{head.index} * groups + group) * tokens + head.first + query;
+  }
+};
+
+// This warp's rows of a block's context, for their products with its gradient. A row is read by
+// four threads, 16 bytes at a time: those that read together read whole sectors here, and different
+// banks of the gradient in shared memory.
+template <int kSize>
+class ContextRows {
+ public:
+  // Rows [0, rows) begin at `context`; rows beyond are as the last.
+  __device__ ContextRows(const BFloat16* context, int stride, int rows) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = smaller(warp() * kWarpRows + row_of(2 * half), rows - 1);
+#pragma unroll
+      for (int i = 0; i < kPacks; ++i) {
+        packs_[half][i] =
+            *reinterpret_cast<const Pack<uint32_t, 4>*>(context + row * stride + chunk(i) * 8);
+      }
+    }
+  }
+
+  // Of the row of elements 2 half and on, all of its four threads.
+  __device__ float times(const SharedTile<kSize, OwnLayout>& gradient, int half) const {
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < kPacks; ++i) {
+      const auto other = *reinterpret_cast<const Pack<uint32_t, 4>*>(
+          gradient.at(warp() * kWarpRows + row_of(2 * half), chunk(i)));
+#pragma unroll
+      for (int word = 0; word < 4; ++word) {
+        float a[2], b[2];
+        unpack(BFloat16{}, packs_[half][i].values[word], a[0], a[1]);
+        unpack(BFloat16{}, other.values[word], b[0], b[1]);
+        sum += a[0] * b[0];
+        sum += a[1] * b[1];
+      }
+    }
+    return row_group_sum(sum);
+  }
+
+ private:
+  static constexpr int kPacks = kSize / 32;
+  static __device__ int chunk(int i) { return kPacks == 1 ? lane() % 4 : lane() % 8 ^ 4 * i; }
+
+  Pack<uint32_t, 4> packs_[2][kPacks];
 };
 
 // A block a tile of queries: d_query.
 template <typename Gemm>
 __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
-    query_gradient_kernel(AttentionBackward op, const QueryStatistics* statistics, KeptMap kept) {
+    query_gradient_kernel(AttentionBackward op, ForKeys for_keys) {
   if constexpr (!Gemm::kCompiled) return stop_without_products();
   using Tile = typename Gemm::Tile;
   constexpr int kSize = Tile::kSize;
@@ -383,6 +407,8 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
                            rows);
   values[1].own().load_later(
       d_context + head.in_context<kSize>(first_query) + Tile::part(head.hidden), head.hidden, rows);
+  const ContextRows<kSize> contexts(op.context.as<BFloat16>() + head.in_context<kSize>(first_query),
+                                    head.hidden, rows);
   const HeadDropout dropout(op.dropout, head, round_keys);
   Gemm::wait_for_tiles();
   __syncthreads();
@@ -391,13 +417,22 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
   d_contexts.load(values[1].own());
 
   const float scale = kLog2E * rsqrtf(static_cast<float>(kSize));
+  const float minus_keep = -1.0f / dropout.keep_scale;
   QueryStatistics of_rows[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = warp() * kWarpRows + row_of(2 * half);
-    of_rows[half] = statistics[head.statistic(op.heads, first_query + smaller(row, rows - 1))];
+    const float log_sum_exp =
+        op.log_sum_exp.as<float>()[head.statistic(op.heads, first_query + smaller(row, rows - 1))];
+    of_rows[half] = {-log_sum_exp * kLog2E, minus_keep * contexts.times(values[1].own(), half)};
+    if (lane() % 4 == 0 && row < rows) {
+      *for_keys.statistics_of(head, first_query + row) = of_rows[half];
+    }
   }
-  uint8_t* const kept_here = kept.of(head, first_query + warp() * kWarpRows + row_of(0));
+  // This thread's byte of its first row's masks.
+  uint8_t* kept_here = reinterpret_cast<uint8_t*>(for_keys.kept_of(
+                           head, 0, first_query + warp() * kWarpRows + row_of(0))) +
+                       lane() % 4;
   Accumulator<kSize / 8> d_query = {};
   const Gemm gemm;
   int stage = 0;
@@ -411,9 +446,9 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
                                   Accumulator<kPart>& d_scores) {
       drop<kPart>(dropout, first_query + warp() * kWarpRows, first_key + 8 * part, d_scores,
-                  [&](int half, int block, uint32_t mask) {
+                  [&](int half, int, uint32_t mask) {
                     if (warp() * kWarpRows + row_of(2 * half) < rows) {
-                      kept_here[half * 8 * kept.width + block] = static_cast<uint8_t>(mask);
+                      kept_here[half * 8 * 4] = static_cast<uint8_t>(mask);
                     }
                   });
       hide_beyond<kPart>(keys_here - 8 * part, scores);
@@ -425,6 +460,8 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
           d_scores[t][i] = p * (d_scores[t][i] + of_rows[i / 2].minus_delta);
         }
       }
+      static_assert(kPart == 4);
+      kept_here += for_keys.tokens * 4;  // the next 32 keys'
     };
 #pragma unroll Gemm::kQueryUnroll
     for (int part = 0; part < kTile / 8 && 8 * part < keys_here; part += kPart) {
@@ -461,32 +498,25 @@ __device__ inline float unless_cleared(float x, uint32_t mask, uint32_t bit) {
 #endif
 }
 
-// The masks of 64 queries and 64 keys.
-struct KeptTile {
-  alignas(8) uint8_t masks[kTile][8];
-
-  // Of this warp's 16 keys.
-  __device__ uint32_t of_warp(int query) const {
-    return *reinterpret_cast<const uint16_t*>(masks[query] + 2 * warp());
-  }
-};
-
-// Of a tile's queries; those of neighbours are read together.
+// Of a tile's queries, in the order in which they are columns: a thread's two are neighbours, and
+// those that are read together lie in different banks.
 struct alignas(16) SharedStatistics {
-  QueryStatistics of_queries[kTile];
+  QueryStatistics of_columns[kTile];
+};
+struct alignas(8) SharedMasks {
+  uint32_t of_columns[2][kTile];  // of 32 keys each
 };
 
 // A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
 template <typename Gemm>
 __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
-    key_value_gradient_kernel(AttentionBackward op, const QueryStatistics* statistics,
-                              KeptMap kept) {
+    key_value_gradient_kernel(AttentionBackward op, ForKeys for_keys) {
   if constexpr (!Gemm::kCompiled) return stop_without_products();
   using Tile = typename Gemm::Tile;
   constexpr int kSize = Tile::kSize;
   __shared__ Tile queries[2], d_contexts[2];
   __shared__ SharedStatistics shared_statistics[2];
-  __shared__ KeptTile kept_tiles[2];
+  __shared__ SharedMasks shared_masks[2];
   const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
   const int first_key = static_cast<int>(blockIdx.x) * kTile;
   if (first_key >= head.length) return;
@@ -496,23 +526,27 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
   const bool idle = uniform_warp() * kWarpRows >= rows;
   const bool drops = op.dropout.probability > 0.0f;
   const float keep_scale = keep_scale_of(op.dropout);
-  const int query_of_thread = static_cast<int>(threadIdx.x), part_of_qkv = Tile::part(stride);
+  const int part_of_qkv = Tile::part(stride);
   const BFloat16* next_queries = qkv + head.in_qkv<kSize>(0, kQuery) + part_of_qkv;
   const BFloat16* next_d_contexts = d_context + head.in_context<kSize>(0) + Tile::part(head.hidden);
-  const QueryStatistics* next_statistics = statistics + head.statistic(op.heads, query_of_thread);
-  const uint8_t* next_kept = kept.of(head, query_of_thread) + first_key / 8;
+  // A thread copies one query's masks of 32 keys, and half of them its statistics.
+  const int column = static_cast<int>(threadIdx.x) % kTile,
+            group = static_cast<int>(threadIdx.x) / kTile, query_of_thread = row_of_column(column);
+  const QueryStatistics* next_statistics = for_keys.statistics_of(head, query_of_thread);
+  const uint32_t* next_kept = for_keys.kept_of(head, first_key / 32 + group, query_of_thread);
   const auto load_next = [&](int stage, int queries_here) {
     queries[stage].load_later(next_queries, stride, queries_here);
     d_contexts[stage].load_later(next_d_contexts, head.hidden, queries_here);
     next_queries += kTile * stride;
     next_d_contexts += kTile * head.hidden;
-    if (query_of_thread >= kTile) return;
     const bool there = query_of_thread < queries_here;
-    copy_later<8>(&shared_statistics[stage].of_queries[query_of_thread], next_statistics, there);
-    next_statistics += kTile * op.heads;
+    if (group == 0) {
+      copy_later<8>(&shared_statistics[stage].of_columns[column], next_statistics, there);
+    }
+    next_statistics += kTile;
     if (drops) {
-      copy_later<8>(kept_tiles[stage].masks[query_of_thread], next_kept, there);
-      next_kept += kTile * kept.width;
+      copy_later<4>(&shared_masks[stage].of_columns[group][column], next_kept, there);
+      next_kept += kTile;
     }
   };
   load_next(0, head.length);
@@ -522,8 +556,9 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
                                  rows);
   Gemm::wait_for_tiles();
   __syncthreads();
-  // Of this thread's rows in KeptTile::of_warp.
-  const uint32_t bits[2] = {1u << lane() / 4, 256u << lane() / 4};
+  // Of this thread's rows in masks of 32 keys.
+  const uint32_t first_bit = 1u << (warp() % 2 * kWarpRows + lane() / 4),
+                 bits[2] = {first_bit, first_bit << 8};
   LeftRows<kSize> keys, values;
   keys.load(queries[1].own());
   values.load(d_contexts[1].own());
@@ -538,24 +573,28 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     const int queries_here = head.length - first_query;
     const bool more = queries_here > kTile;
     if (more) load_next(stage ^ 1, queries_here - kTile);
+    int masks_at = stage * int{sizeof(SharedMasks)} + (warp() / 2 * kTile + column_of(0, 0)) * 4;
+#ifdef __CUDA_ARCH__
+    asm("" : "+r"(masks_at));  // else it is computed anew wherever it is used
+#endif
     constexpr int kPart = Gemm::kKeyPart;
     const auto to_gradients = [&](int part, Accumulator<kPart>& scores,
                                   Accumulator<kPart>& d_scores) {
 #pragma unroll
       for (int t = 0; t < kPart; ++t) {
         // This thread's two queries, one after the other.
-        const int query = tile_row_of(part + t, 0);
+        const int two = column_of(part + t, 0);
         const auto of_two =
-            *reinterpret_cast<const Pack<float, 4>*>(shared_statistics[stage].of_queries + query);
-        uint32_t masks[2] = {0xffffffffu, 0xffffffffu};
+            *reinterpret_cast<const Pack<float, 4>*>(shared_statistics[stage].of_columns + two);
+        Pack<uint32_t, 2> masks = {{0xffffffffu, 0xffffffffu}};
         if (drops) {
-#pragma unroll
-          for (int i = 0; i < 2; ++i) masks[i] = kept_tiles[stage].of_warp(query + i);
+          masks = *reinterpret_cast<const Pack<uint32_t, 2>*>(
+              reinterpret_cast<const char*>(shared_masks) + masks_at + 32 * (part + t));
         }
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const float p = exp2_approximately(fmaf(scores[t][i], scale, of_two.values[i % 2 * 2]));
-          const float kept_p = unless_cleared(p, masks[i % 2], bits[i / 2]);
+          const float kept_p = unless_cleared(p, masks.values[i % 2], bits[i / 2]);
           d_scores[t][i] = fmaf(kept_p, d_scores[t][i], p * of_two.values[i % 2 * 2 + 1]);
           scores[t][i] = kept_p;
         }
@@ -616,20 +655,16 @@ void launch_attention_forward(const Context& context, const AttentionForward& op
 template <typename Gemm>
 void launch_attention_backward(const Context& context, const AttentionBackward& op) {
   static const SharedMemoryFirst once(query_gradient_kernel<Gemm>, key_value_gradient_kernel<Gemm>);
-  constexpr int kSize = Gemm::Tile::kSize;
   const dim3 tiles = tiles_of(op.sequences, op.heads);
-  const int64_t pairs = op.context.rows * op.heads;
-  auto* statistics = context.scratch[0].get<QueryStatistics>(pairs);
-  KeptMap kept{.tokens = op.context.rows, .width = static_cast<int>(tiles.x) * (kTile / 8)};
+  ForKeys for_keys{.statistics = context.scratch[0].get<QueryStatistics>(op.log_sum_exp.size()),
+                   .kept = nullptr,
+                   .tokens = op.context.rows,
+                   .groups = static_cast<int>(tiles.x) * (kTile / 32)};
   if (op.dropout.probability > 0.0f) {
-    kept.masks = context.scratch[2].get<uint8_t>(op.heads * kept.tokens * kept.width);
+    for_keys.kept = context.scratch[2].get<uint32_t>(op.heads * for_keys.tokens * for_keys.groups);
   }
-  launch(context.stream, ceil_div(pairs * kSize / 8, kAttentionThreads), kAttentionThreads,
-         attention_statistics_kernel<kSize>, op, statistics);
-  launch(context.stream, tiles, kAttentionThreads, query_gradient_kernel<Gemm>, op, statistics,
-         kept);
-  launch(context.stream, tiles, kAttentionThreads, key_value_gradient_kernel<Gemm>, op, statistics,
-         kept);
+  launch(context.stream, tiles, kAttentionThreads, query_gradient_kernel<Gemm>, op, for_keys);
+  launch(context.stream, tiles, kAttentionThreads, key_value_gradient_kernel<Gemm>, op, for_keys);
 }
 
 }  // namespace strata::device::cuda

@@ -29,6 +29,11 @@ __device__ inline int tile_row_of(int t, int i) {
   return t / 4 * 32 + lane() % 4 * 8 + t % 4 * 2 + i % 2;
 }
 
+// The row of the tile that is a column.
+__device__ inline int row_of_column(int column) {
+  return column / 32 * 32 + column / 2 % 4 * 8 + column / 8 % 4 * 2 + column % 2;
+}
+
 // For a block's own rows: in their order, any eight neighbours in different banks.
 template <int kChunks>
 struct OwnLayout {

@@ -21,11 +21,11 @@ __device__ inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Starts a copy of 8 or 16 bytes to shared memory; of zeros where there is nothing at `from`, which
-// is then not read.
+// Starts a copy of 4, 8 or 16 bytes to shared memory; of zeros where there is nothing at `from`,
+// which is then not read.
 template <int kBytes>
 __device__ inline void copy_later(void* to, const void* from, bool there) {
-  static_assert(kBytes == 8 || kBytes == 16);
+  static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16);
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
   const auto global = __cvta_generic_to_global(from);
   const int bytes = there ? kBytes : 0;
@@ -35,9 +35,9 @@ __device__ inline void copy_later(void* to, const void* from, bool there) {
                  : "r"(address), "l"(global), "r"(bytes)
                  : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
                  :
-                 : "r"(address), "l"(global), "r"(bytes)
+                 : "r"(address), "l"(global), "n"(kBytes), "r"(bytes)
                  : "memory");
   }
 }
