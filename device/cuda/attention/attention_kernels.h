@@ -204,6 +204,8 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
   const int rows = smaller(kTile, head.length - first_query);
   // But for copying tiles, and multiplying them where warps do so together.
   const bool idle = uniform_warp() * kWarpRows >= rows;
+  Gemm::require_alignment(keys[0]);
+  Gemm::require_alignment(values[0]);
   KeysAndValues<Tile> others(qkv, head);
   others.load_next(keys[0], values[0], head.length);
   // The block's own rows pass through the memory of what comes second.
@@ -401,6 +403,8 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
   const int rows = smaller(kTile, head.length - first_query);
   // But for copying tiles, and multiplying them where warps do so together.
   const bool idle = uniform_warp() * kWarpRows >= rows;
+  Gemm::require_alignment(keys[0]);
+  Gemm::require_alignment(values[0]);
   KeysAndValues<Tile> others(qkv, head);
   others.load_next(keys[0], values[0], head.length);
   keys[1].own().load_later(qkv + head.in_qkv<kSize>(first_query, kQuery) + part_of_qkv, stride,
@@ -549,6 +553,8 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
       next_kept += kTile;
     }
   };
+  Gemm::require_alignment(queries[0]);
+  Gemm::require_alignment(d_contexts[0]);
   load_next(0, head.length);
   queries[1].own().load_later(qkv + head.in_qkv<kSize>(first_key, kKey) + part_of_qkv, stride,
                               rows);

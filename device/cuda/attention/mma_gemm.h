@@ -27,6 +27,7 @@ class MmaGemm {
   using Tile = SharedTile<kSize, MmaLayout>;
 
   static __device__ void wait_for_tiles() { wait_for_copies(); }
+  static __device__ void require_alignment(const Tile&) {}
 
   // c [16, 8 kColumns] = left [16, kSize] times the rows of `right` that are columns [8 first,
   // 8 first + 8 kColumns), transposed.

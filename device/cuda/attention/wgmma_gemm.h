@@ -33,6 +33,15 @@ class WgmmaGemm {
     publish_to_products();
   }
 
+  // Stops the kernel if a tile does not begin where the instructions' swizzle does.
+  static __device__ void require_alignment(const Tile& tile) {
+#ifdef __CUDA_ARCH__
+    uint32_t address = shared_address(tile.values);
+    keep_in_place(address);  // else the compiler believes the declaration
+    if (address % WgmmaLayout<kSize / 8>::kAlignment != 0) __trap();
+#endif
+  }
+
   template <int kColumns>
   __device__ void multiply_transposed(const LeftRows<kSize>& left, const Tile& right, int first,
                                       Accumulator<kColumns>& c) const {
