@@ -130,6 +130,17 @@ TEST_P(Attention, SmallScoresDoNotVanish) {
   }
 }
 
+TEST_P(Attention, ManySequencesOfDifferentLengths) {
+  std::vector<int32_t> lengths;
+  for (int32_t i = 0; i < 70; ++i) lengths.push_back(1 + i * 7 % 11);
+  lengths[40] = 200;
+  const Packed batch(lengths);
+  const Heads shape{64, 1};
+  const HostMatrix qkv = random_qkv(batch, shape);
+  expect_conforms(backend(), forward(batch, shape, dropout_of(0.1f), qkv));
+  expect_backward_conforms(backend(), batch, shape, dropout_of(0.1f), qkv);
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(tested_attention()),
                          name_of_backend);
 

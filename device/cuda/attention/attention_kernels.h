@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "device/cuda/attention/attention.h"
+#include "device/cuda/attention/attention_blocks.h"
 #include "device/cuda/attention/attention_tile.h"
 #include "device/cuda/gemm/float8_writer.h"
 #include "device/cuda/runtime/approximations.h"
@@ -16,6 +17,9 @@ namespace strata::device::cuda {
 inline constexpr float kLn2 = 0.693147180559945309f;
 // How many powers of two a score may exceed what its row's exponentials are relative to.
 inline constexpr float kMostGrowth = 8.0f;
+
+// Blocks that a multiprocessor is to have registers for.
+inline constexpr int kBlocksAtOnce = 3;
 
 enum QkvPart { kQuery = 0, kKey = 1, kValue = 2 };
 
@@ -78,16 +82,8 @@ __device__ inline float row_group_max(float x) {
   return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-// A block's place: x counts tiles of queries (or keys), y heads, z sequences. Many have nothing to
-// do where sequences are shorter than the longest.
-__device__ inline Head head_of_block(const Sequences& sequences, int hidden) {
-  return {sequences, static_cast<int>(blockIdx.z), static_cast<int>(blockIdx.y), hidden};
-}
-
 // warp(), which compilers do not know to be the same for all of its threads.
 __device__ inline int uniform_warp() { return __shfl_sync(0xffffffffu, warp(), 0); }
-
-__device__ inline int smaller(int a, int b) { return a < b ? a : b; }
 
 // Makes probabilities of keys from `keys` on 0. kColumns: a multiple of 4.
 template <int kColumns>
@@ -190,14 +186,17 @@ __device__ inline void stop_without_products() {
 // ---- Forward
 
 template <typename Gemm>
-__global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(AttentionForward op) {
+__global__ void __launch_bounds__(kAttentionThreads)
+    attention_forward_kernel(AttentionForward op, bool side_by_side) {
   if constexpr (!Gemm::kCompiled) return stop_without_products();
   using Tile = typename Gemm::Tile;
   constexpr int kSize = Tile::kSize;
   __shared__ Tile keys[2], values[2];  // a tile in use, and the next one on its way
   __shared__ DropoutRoundKeys round_keys;
-  const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
-  const int first_query = static_cast<int>(blockIdx.x) * kTile;
+  const TileOfBlock tile(op.sequences, side_by_side);
+  const Head head(op.sequences, tile.sequence, static_cast<int>(blockIdx.y),
+                  static_cast<int>(op.context.cols));
+  const int first_query = tile.first_row;
   if (first_query >= head.length) return;
   const auto* qkv = op.qkv.as<BFloat16>();
   const int stride = 3 * head.hidden, part_of_qkv = Tile::part(stride);
@@ -315,8 +314,6 @@ __global__ void __launch_bounds__(kAttentionThreads) attention_forward_kernel(At
 // 1 / sqrt(size), where p is its probability and d what the context's gradient makes that of the
 // probability, 0 where dropout drops it: keep_scale p (d - delta / keep_scale).
 
-inline constexpr int kBackwardBlocks = 3;  // that a multiprocessor is to have registers for
-
 // What scores of a query are made gradients with. Zeros, of queries beyond a sequence's end, do no
 // harm: everything else of theirs is 0.
 struct alignas(8) QueryStatistics {
@@ -388,15 +385,17 @@ class ContextRows {
 
 // A block a tile of queries: d_query.
 template <typename Gemm>
-__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
-    query_gradient_kernel(AttentionBackward op, ForKeys for_keys) {
+__global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
+    query_gradient_kernel(AttentionBackward op, ForKeys for_keys, bool side_by_side) {
   if constexpr (!Gemm::kCompiled) return stop_without_products();
   using Tile = typename Gemm::Tile;
   constexpr int kSize = Tile::kSize;
   __shared__ Tile keys[2], values[2];
   __shared__ DropoutRoundKeys round_keys;
-  const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
-  const int first_query = static_cast<int>(blockIdx.x) * kTile;
+  const TileOfBlock tile(op.sequences, side_by_side);
+  const Head head(op.sequences, tile.sequence, static_cast<int>(blockIdx.y),
+                  static_cast<int>(op.context.cols));
+  const int first_query = tile.first_row;
   if (first_query >= head.length) return;
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int stride = 3 * head.hidden, part_of_qkv = Tile::part(stride);
@@ -513,16 +512,18 @@ struct alignas(8) SharedMasks {
 
 // A block a tile of keys: d_key and d_value. Everything is transposed: rows are keys.
 template <typename Gemm>
-__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
-    key_value_gradient_kernel(AttentionBackward op, ForKeys for_keys) {
+__global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
+    key_value_gradient_kernel(AttentionBackward op, ForKeys for_keys, bool side_by_side) {
   if constexpr (!Gemm::kCompiled) return stop_without_products();
   using Tile = typename Gemm::Tile;
   constexpr int kSize = Tile::kSize;
   __shared__ Tile queries[2], d_contexts[2];
   __shared__ SharedStatistics shared_statistics[2];
   __shared__ SharedMasks shared_masks[2];
-  const Head head = head_of_block(op.sequences, static_cast<int>(op.context.cols));
-  const int first_key = static_cast<int>(blockIdx.x) * kTile;
+  const TileOfBlock tile(op.sequences, side_by_side);
+  const Head head(op.sequences, tile.sequence, static_cast<int>(blockIdx.y),
+                  static_cast<int>(op.context.cols));
+  const int first_key = tile.first_row;
   if (first_key >= head.length) return;
   const auto *qkv = op.qkv.as<BFloat16>(), *d_context = op.d_context.as<BFloat16>();
   const int stride = 3 * head.hidden;
@@ -632,12 +633,6 @@ __global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
 
 // ---- What a backend calls, with Gemm for its heads' size
 
-inline dim3 tiles_of(const Sequences& sequences, int32_t heads) {
-  require(sequences.count < 65536, "the cuda backend takes micro-batches of up to 65535 sequences");
-  return {static_cast<unsigned>(ceil_div(sequences.max_length, kTile)),
-          static_cast<unsigned>(heads), static_cast<unsigned>(sequences.count)};
-}
-
 // Has a multiprocessor's memory be shared memory, not cache, where these kernels run: what they
 // read passes through there, of as many blocks as there are registers for.
 class SharedMemoryFirst {
@@ -654,23 +649,27 @@ class SharedMemoryFirst {
 template <typename Gemm>
 void launch_attention_forward(const Context& context, const AttentionForward& op) {
   static const SharedMemoryFirst once(attention_forward_kernel<Gemm>);
-  launch(context.stream, tiles_of(op.sequences, op.heads), kAttentionThreads,
-         attention_forward_kernel<Gemm>, op);
+  const Blocks blocks = blocks_of(op.sequences, op.heads, op.context.rows);
+  launch(context.stream, blocks.grid, kAttentionThreads, attention_forward_kernel<Gemm>, op,
+         blocks.side_by_side);
 }
 
 template <typename Gemm>
 void launch_attention_backward(const Context& context, const AttentionBackward& op) {
   static const SharedMemoryFirst once(query_gradient_kernel<Gemm>, key_value_gradient_kernel<Gemm>);
-  const dim3 tiles = tiles_of(op.sequences, op.heads);
-  ForKeys for_keys{.statistics = context.scratch[0].get<QueryStatistics>(op.log_sum_exp.size()),
-                   .kept = nullptr,
-                   .tokens = op.context.rows,
-                   .groups = static_cast<int>(tiles.x) * (kTile / 32)};
+  const Blocks blocks = blocks_of(op.sequences, op.heads, op.context.rows);
+  ForKeys for_keys{
+      .statistics = context.scratch[0].get<QueryStatistics>(op.log_sum_exp.size()),
+      .kept = nullptr,
+      .tokens = op.context.rows,
+      .groups = static_cast<int>(ceil_div(op.sequences.max_length, kTile)) * (kTile / 32)};
   if (op.dropout.probability > 0.0f) {
     for_keys.kept = context.scratch[2].get<uint32_t>(op.heads * for_keys.tokens * for_keys.groups);
   }
-  launch(context.stream, tiles, kAttentionThreads, query_gradient_kernel<Gemm>, op, for_keys);
-  launch(context.stream, tiles, kAttentionThreads, key_value_gradient_kernel<Gemm>, op, for_keys);
+  launch(context.stream, blocks.grid, kAttentionThreads, query_gradient_kernel<Gemm>, op, for_keys,
+         blocks.side_by_side);
+  launch(context.stream, blocks.grid, kAttentionThreads, key_value_gradient_kernel<Gemm>, op,
+         for_keys, blocks.side_by_side);
 }
 
 }  // namespace strata::device::cuda

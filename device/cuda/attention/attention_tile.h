@@ -2,12 +2,11 @@
 // GEMMs: 16 rows a warp.
 #pragma once
 
+#include "device/cuda/attention/attention_blocks.h"
 #include "device/cuda/gemm/tensor_cores.h"
 
 namespace strata::device::cuda {
 
-inline constexpr int kAttentionThreads = 128;
-inline constexpr int kTile = 64;
 inline constexpr int kWarpRows = 16;
 
 // A warp's [16, 8 kColumns] accumulator, element i of columns [8 t, 8 t + 8) in [t][i]: 16 rows of

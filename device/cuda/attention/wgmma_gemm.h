@@ -34,7 +34,7 @@ class WgmmaGemm {
   }
 
   // Stops the kernel if a tile does not begin where the instructions' swizzle does.
-  static __device__ void require_alignment(const Tile& tile) {
+  static __device__ void require_alignment([[maybe_unused]] const Tile& tile) {
 #ifdef __CUDA_ARCH__
     uint32_t address = shared_address(tile.values);
     keep_in_place(address);  // else the compiler believes the declaration
