@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "device/cuda/cuda_backend.h"
 #include "tests/conformance/bench.h"
+#include "tests/emulated_cuda/cudnn_attention.h"
 #include "tests/emulated_cuda/tensor_cores.h"
 #include "tests/training/small_training.h"
 
@@ -91,7 +92,8 @@ using cuda::AttentionKernel;
 class AttentionChoice : public testing::Test {
  protected:
   ~AttentionChoice() override {
-    emulated_cuda::mma_is_wrong = emulated_cuda::wgmma_is_wrong = false;
+    emulated_cuda::mma_is_wrong = emulated_cuda::wgmma_is_wrong = emulated_cuda::cudnn_is_wrong =
+        false;
   }
 
   struct Kernels {
@@ -106,14 +108,15 @@ class AttentionChoice : public testing::Test {
   }
 
   // Attends inside sequences of these lengths, one head each. Returns what ran.
-  static Kernels attend(Backend& gpu, const std::vector<int32_t>& lengths) {
+  static Kernels attend(Backend& gpu, const std::vector<int32_t>& lengths, float dropped = 0.1f) {
     const Packed batch(lengths);
     Inputs inputs(gpu, 1);
     const HostMatrix qkv = inputs.compute(batch.tokens(), 3 * 64, 1.7),
                      d_context = inputs.compute(batch.tokens(), 64),
                      context = inputs.compute(batch.tokens(), 64),
                      log_sum_exp = inputs.master(batch.tokens(), 1, 1, 5);
-    const Dropout dropout{0.1f, dropout_step_key(1, 2), dropout_place(3, DropoutSite::kAttention)};
+    const Dropout dropout{dropped, dropout_step_key(1, 2),
+                          dropout_place(3, DropoutSite::kAttention)};
     const int64_t mma_before = emulated_cuda::mma_products,
                   wgmma_before = emulated_cuda::wgmma_products;
     run_on(gpu, [&](Bench& bench) {
@@ -174,6 +177,24 @@ TEST_F(AttentionChoice, PlainAttentionSaysWhichOfTwoIsWrong) {
   EXPECT_EQ(chosen(said), kOnlyWgmma);
   EXPECT_NE(said.find("attention by mma is left out"), std::string::npos) << said;
   EXPECT_EQ(said.find("attention by wgmma is left out"), std::string::npos) << said;
+}
+
+TEST_F(AttentionChoice, CudnnIsLeftOutIfItIsWrong) {
+  const auto gpu = backend();
+  emulated_cuda::cudnn_is_wrong = true;
+  emulated_cuda::cudnn_operations = 0;
+  testing::internal::CaptureStderr();
+  attend(*gpu, {70, 3}, 0.0f);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("attention by cuDNN is left out: its context differs"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("attention by cuDNN is left out: its query gradient differs"),
+            std::string::npos)
+      << said;
+  EXPECT_GT(emulated_cuda::cudnn_operations, 0);
+  emulated_cuda::cudnn_operations = 0;
+  EXPECT_EQ(attend(*gpu, {70, 3}, 0.0f), kOnlyWgmma);
+  EXPECT_EQ(emulated_cuda::cudnn_operations, 0);
 }
 
 TEST_F(AttentionChoice, LittleWorkDecidesNothing) {

@@ -9,6 +9,7 @@
 #include "device/cuda/attention/cudnn_workspace.h"
 #include "device/cuda/attention/packed_offsets.h"
 #include "device/cuda/runtime/autotune.h"
+#include "tests/emulated_cuda/cudnn_attention.h"
 
 namespace strata::device::cuda {
 
@@ -24,6 +25,12 @@ struct CudnnAttention::State {
 };
 
 namespace {
+
+template <typename Op>
+Op as_computed(Op op) {
+  if (emulated_cuda::cudnn_is_wrong) op.dropout.probability = 0.5f;
+  return op;
+}
 
 bool can_be_done(const AttentionForward& op) {
   return op.dropout.probability == 0.0f && !op.context_float8;
@@ -78,11 +85,11 @@ bool CudnnAttention::prepare(const Context& context, const AttentionBackward& op
 }
 void CudnnAttention::forward(const Context& context, const AttentionForward& op) {
   state_->check(context, op);
-  plain_attention_forward<BFloat16>(context, op);
+  plain_attention_forward<BFloat16>(context, as_computed(op));
 }
 void CudnnAttention::backward(const Context& context, const AttentionBackward& op) {
   state_->check(context, op);
-  plain_attention_backward<BFloat16>(context, op);
+  plain_attention_backward<BFloat16>(context, as_computed(op));
 }
 
 }  // namespace strata::device::cuda
