@@ -24,7 +24,7 @@ struct Range {
 Range device_memory;
 size_t allocated = 0;
 
-// What a warp's threads access by one instruction.
+// An instruction's accesses by the threads of a warp.
 struct Request {
   size_t bytes = 0;                                 // a thread
   std::array<uintptr_t, kWarpSize> addresses = {};  // 0: not by this thread
@@ -36,7 +36,7 @@ struct Counting {
   unsigned block = 0;
   std::vector<std::pair<Range, std::string>> names;
   std::vector<CountsByMemory> launches;
-  // Of the running block: by warp, instruction, and how often the thread has come there.
+  // The running block's, by warp, instruction, and how often the thread has come there.
   std::map<std::tuple<unsigned, const void*, int64_t>, Request> requests;
   std::map<std::pair<unsigned, const void*>, int64_t> times;  // by thread, instruction
 };
@@ -78,7 +78,7 @@ std::string name_of(uintptr_t address, size_t bytes) {
   return "scratch " + std::to_string(bytes);
 }
 
-// Of 4-byte words in a bank, those that are the same are passed once.
+// A wavefront passes one word of 4 bytes from each bank, to all threads that want it.
 int64_t wavefronts_of(const Request& request, int first, int last) {
   std::array<std::set<uintptr_t>, 32> words;
   for (int lane = first; lane < last; ++lane) {
@@ -190,7 +190,7 @@ void release(void*) {}
 
 }  // namespace emulated_cuda
 
-// What the compiler has instrumented code call before an access.
+// Instrumented code calls these before an access.
 extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}

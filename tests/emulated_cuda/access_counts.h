@@ -20,7 +20,7 @@ struct AccessCounts {
   int64_t sectors = 0, fewest = 0;
 };
 
-// What was accessed: "shared 16" for 16 bytes a thread of shared memory, the name of a range of
+// Counts by name: "shared 16" for 16 bytes a thread of shared memory, the name of a range of
 // device memory, or "scratch 16" where it has none.
 using CountsByMemory = std::map<std::string, AccessCounts>;
 

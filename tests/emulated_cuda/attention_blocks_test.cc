@@ -1,4 +1,4 @@
-// Which tiles attention's blocks take. Prints how many have none.
+// Tests which tiles attention's blocks take. Prints how many have none.
 #include "device/cuda/attention/attention_blocks.h"
 
 #include <fmt/format.h>

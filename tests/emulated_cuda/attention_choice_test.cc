@@ -1,4 +1,4 @@
-// Which kernel computes attention.
+// Tests which kernel computes attention.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +88,7 @@ namespace {
 
 using cuda::AttentionKernel;
 
-// Which kernels compute attention in heads of 64, forward and backward.
+// Sees which kernels compute attention in heads of 64, forward and backward.
 class AttentionChoice : public testing::Test {
  protected:
   ~AttentionChoice() override {
@@ -142,7 +142,7 @@ class AttentionChoice : public testing::Test {
     return {emulated_cuda::mma_products > mma_before, emulated_cuda::wgmma_products > wgmma_before};
   }
 
-  // What is chosen when all kernels are compared, and said about it.
+  // Returns what is chosen when all kernels are compared; `said`: the messages.
   static Kernels chosen(std::string& said) {
     const std::vector<int32_t> lengths = {70, 3, 64};
     const auto gpu = backend();

@@ -1,4 +1,4 @@
-// What stands in for cuDNN, as tests change it.
+// Settings of the stand-in for cuDNN.
 #pragma once
 
 namespace emulated_cuda {

@@ -1,4 +1,4 @@
-// Which tile of which sequence a block of attention takes.
+// Blocks of attention, and the tile of a sequence that each takes.
 #pragma once
 
 #include "device/backend.h"

@@ -314,18 +314,18 @@ __global__ void __launch_bounds__(kAttentionThreads)
 // 1 / sqrt(size), where p is its probability and d what the context's gradient makes that of the
 // probability, 0 where dropout drops it: keep_scale p (d - delta / keep_scale).
 
-// What scores of a query are made gradients with. Zeros, of queries beyond a sequence's end, do no
-// harm: everything else of theirs is 0.
+// Turns a query's scores into their gradients. Zeros do no harm for queries beyond a sequence's
+// end: everything else of theirs is 0.
 struct alignas(8) QueryStatistics {
   float shift;        // -log_sum_exp log2(e)
   float minus_delta;  // -(context . d_context) / keep_scale
 };
 
-// What the first kernel writes for the second, with a head's queries side by side, as they are
-// read.
+// Memory that the first kernel writes for the second, with a head's queries side by side, as they
+// are read.
 struct ForKeys {
   QueryStatistics* statistics;  // [heads, T]
-  // Which probabilities dropout keeps: [heads, groups of 32 keys, T], key % 32 by bit.
+  // Probabilities that dropout keeps: [heads, groups of 32 keys, T], key % 32 by bit.
   uint32_t* kept;
   int64_t tokens;
   int groups;  // of the longest sequence, a multiple of 2
@@ -357,7 +357,7 @@ class ContextRows {
     }
   }
 
-  // Of the row of elements 2 half and on, all of its four threads.
+  // Returns the sum over the row of elements 2 half and on to its four threads.
   __device__ float times(const SharedTile<kSize, OwnLayout>& gradient, int half) const {
     float sum = 0.0f;
 #pragma unroll
@@ -501,7 +501,7 @@ __device__ inline float unless_cleared(float x, uint32_t mask, uint32_t bit) {
 #endif
 }
 
-// Of a tile's queries, in the order in which they are columns: a thread's two are neighbours, and
+// A tile's queries in the order in which they are columns: a thread's two are neighbours, and
 // those that are read together lie in different banks.
 struct alignas(16) SharedStatistics {
   QueryStatistics of_columns[kTile];
@@ -563,7 +563,7 @@ __global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
                                  rows);
   Gemm::wait_for_tiles();
   __syncthreads();
-  // Of this thread's rows in masks of 32 keys.
+  // The bits of this thread's rows in masks of 32 keys.
   const uint32_t first_bit = 1u << (warp() % 2 * kWarpRows + lane() / 4),
                  bits[2] = {first_bit, first_bit << 8};
   LeftRows<kSize> keys, values;
