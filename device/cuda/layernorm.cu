@@ -25,20 +25,21 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(ResidualLayerNormF
 }
 
 template <typename T, bool kNormalizes, typename Shape>
-__global__ void __launch_bounds__(kRowThreads)
+__global__ void __launch_bounds__(kRowThreads, kBackwardBlocks)
     backward_kernel(ResidualLayerNormBackward op, float* parts) {
   const int columns = static_cast<int>(op.dy.cols);
   LayerNormGradients<Shape> sums;
   Float8Writer<E5M2> copy(op.d_x_float8);
-  for (int64_t row = int64_t{blockIdx.x} * kRowsPerBlock + warp(); row < op.dy.rows;
-       row += int64_t{gridDim.x} * kRowsPerBlock) {
-    const int64_t offset = row * columns;
+  const int rows = static_cast<int>(op.dy.rows);
+  for (int row = static_cast<int>(blockIdx.x) * kRowsPerBlock + warp(); row < rows;
+       row += static_cast<int>(gridDim.x) * kRowsPerBlock) {
+    const int64_t offset = int64_t{row} * columns;
     RowPart<Shape> dz;
     load_row<Shape>(op.dy.as<T>() + offset, columns, dz);
     row_backward<T, kNormalizes>(op, row, columns, dz, sums);
     if (op.d_sum) add_row<Shape>(op.d_sum.as<T>() + offset, columns, dz);
     if (op.d_residual) store_row<Shape>(op.d_residual.as<T>() + offset, columns, dz);
-    drop_row<Shape>(op.dropout, op.sequences, static_cast<int>(row), columns, dz);
+    drop_row<Shape>(op.dropout, op.sequences, row, columns, dz);
     scale_row<Shape>(op.scale, dz);
     if (op.d_x) store_row<Shape>(op.d_x.as<T>() + offset, columns, dz);
     write_row<Shape>(copy, offset, columns, dz);

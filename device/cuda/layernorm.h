@@ -9,7 +9,8 @@ namespace strata::device::cuda {
 
 inline constexpr int kRowThreads = 128;
 inline constexpr int kRowsPerBlock = kRowThreads / kWarpSize;
-// Blocks of a backward kernel that a multiprocessor has registers for.
+// Blocks of a backward kernel that a multiprocessor holds: the kernels are bound to it, and
+// kernel_resources.sh judges their registers by it.
 inline constexpr int kBackwardBlocks = 3;
 
 // z, a batch row, becomes (z - mean) / stddev; keeps it in normalized [T, H] and 1 / stddev in
