@@ -24,13 +24,13 @@ namespace {
 // A stream with the points recorded in it, its scratch and its GEMMs.
 class StreamState {
  public:
-  // `first`: its kernels go before other streams'. Without `epilogues` it has no GEMMs.
-  explicit StreamState(std::optional<FusedEpilogues> epilogues, bool first = false)
+  // `first`: its kernels go before other streams'. Without `gemms` it has none.
+  explicit StreamState(const std::optional<MatmulOptions>& gemms, bool first = false)
       : stream_(make_stream(first)) {
     for (cudaEvent_t& event : events_) {
       check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
     }
-    if (epilogues) matmul_ = std::make_unique<Matmul>(stream_, *epilogues);
+    if (gemms) matmul_ = std::make_unique<Matmul>(stream_, *gemms);
   }
   ~StreamState() {
     matmul_.reset();
@@ -80,8 +80,10 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
         attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
                    properties),
         // Reductions and messages would else queue behind all of backward's blocks.
-        streams_{StreamState(choices.epilogues), StreamState(choices.epilogues, true),
-                 StreamState(choices.epilogues), StreamState({}, true), StreamState({}, true)} {}
+        streams_{StreamState(MatmulOptions{choices.epilogues}),
+                 StreamState(MatmulOptions{choices.epilogues}, true),
+                 StreamState(MatmulOptions{choices.epilogues}), StreamState({}, true),
+                 StreamState({}, true)} {}
   ~CudaBackend() override { cudaDeviceSynchronize(); }
 
   std::string name() const override { return "cuda"; }

@@ -117,6 +117,11 @@ inline int __any_sync(unsigned, int condition) {
   for (int lane = 0; lane < 32; ++lane) any |= conditions.of(lane) != 0;
   return any;
 }
+// Of a GPU of 1 GHz. Whoever asks again and again waits.
+inline long long clock64() {
+  emulated_cuda::ticks += 100;
+  return static_cast<long long>(emulated_cuda::ticks);
+}
 inline int __float_as_int(float x) {
   int bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -160,11 +165,19 @@ inline int graph_launches = 0;
 inline int cudnn_operations = 0;  // by what stands in for cuDNN
 inline bool cudnn_has_no_plans = false;
 
+// What a launch takes the host, which goes on while the GPU works, and when the last one was done.
+inline uint64_t launch_ticks = 0;
+inline constinit thread_local uint64_t host_ticks = 0;
+
 template <typename Work>
 cudaError_t issue(Work work) {
   if (captured) {
     captured->push_back(std::move(work));
   } else {
+    if (launch_ticks > 0) {
+      host_ticks += launch_ticks;
+      if (ticks < host_ticks) ticks = host_ticks;
+    }
     work();
   }
   return cudaSuccess;
@@ -295,6 +308,7 @@ inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
   return emulated_cuda::issue([event] { *event = emulated_cuda::ticks; });
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  emulated_cuda::host_ticks = emulated_cuda::ticks;
   return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
