@@ -69,6 +69,18 @@ class StreamState {
   std::array<Scratch, Context::kScratchSlots> scratch_;
 };
 
+MatmulOptions gemms(const KernelChoices& choices, const cudaDeviceProp& gpu) {
+  MatmulOptions options{.epilogues = choices.epilogues};
+  if (const int left = choices.communication_multiprocessors; left > 0) {
+    options.multiprocessors = gpu.multiProcessorCount - left;
+    if (options.multiprocessors <= 0) {
+      fail("cuda: device.options.communication_multiprocessors {}: {} has {} in all; leave fewer",
+           left, gpu.name, gpu.multiProcessorCount);
+    }
+  }
+  return options;
+}
+
 template <typename T>
 class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
  public:
@@ -80,10 +92,10 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
         attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
                    properties),
         // Reductions and messages would else queue behind all of backward's blocks.
-        streams_{StreamState(MatmulOptions{choices.epilogues}),
-                 StreamState(MatmulOptions{choices.epilogues}, true),
-                 StreamState(MatmulOptions{choices.epilogues}), StreamState({}, true),
-                 StreamState({}, true)} {}
+        streams_{
+            StreamState(gemms(choices, properties)), StreamState(gemms(choices, properties), true),
+            StreamState(gemms(choices, properties)), StreamState({}, true), StreamState({}, true)} {
+  }
   ~CudaBackend() override { cudaDeviceSynchronize(); }
 
   std::string name() const override { return "cuda"; }

@@ -190,6 +190,8 @@ TEST_F(MatmulChoice, TakesAsManyMultiprocessorsAsItIsToldTo) {
     Matmul matmul(nullptr, {.multiprocessors = multiprocessors});
     EXPECT_EQ(algorithm_for(matmul, 128).multiprocessors, multiprocessors);
   }
+  // The emulated GPU has one.
+  EXPECT_THROW(make_cuda_backend(DType::kBF16, 0, {.communication_multiprocessors = 1}), Error);
 }
 
 }  // namespace

@@ -17,10 +17,12 @@ enum class FusedEpilogues : uint8_t { kFastest, kAlways, kNever };
 struct KernelChoices {
   AttentionKernel attention = AttentionKernel::kFastest;
   FusedEpilogues epilogues = FusedEpilogues::kFastest;
+  // That GEMMs leave to kernels of other streams, those of NCCL.
+  int communication_multiprocessors = 0;
 };
 
-// Of the options `attention` and `epilogues`, whose values are the enumerators' names in lower case
-// (checked by BackendKind::check_option).
+// From the options `attention` and `epilogues`, whose values are the enumerators' names in lower
+// case, and `communication_multiprocessors`, a number (checked by BackendKind::check_option).
 KernelChoices kernel_choices(const std::map<std::string, std::string>& options);
 
 }  // namespace strata::device::cuda
