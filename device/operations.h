@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 #include "device/dropout.h"
 #include "device/step_value.h"
@@ -425,6 +426,30 @@ struct LambApply {
   Tensor compute_weights;            // [n] compute dtype; absent where compute reads the weights
   ConstTensor directions;            // [n] master dtype: the gradients' memory
   const LambNorms* norms = nullptr;  // device memory
+  StepValue<float> learning_rate;
+};
+
+// A tensor's part of a flat range that LAMB takes at once.
+struct LambPart {
+  int64_t size = 0;
+  LambNorms* norms = nullptr;  // device memory; null: the tensor does not decay
+  bool first = false;          // of the tensor's parts in this step: its norms are overwritten
+};
+
+// LambDirection of every part of a flat range that decays, as its tensor's, and AdamUpdate without
+// weight decay, which is LAMB with a trust ratio of 1, of the others.
+struct LambDirections {
+  AdamUpdate adam;                  // of the whole range
+  Tensor directions;                // the memory of adam.gradients
+  std::span<const LambPart> parts;  // host memory; they fill the range
+};
+
+// LambApply to every part of a flat range that decays, with its tensor's norms.
+struct LambApplies {
+  Tensor weights;                   // [n] master dtype
+  Tensor compute_weights;           // [n] compute dtype; absent where compute reads the weights
+  ConstTensor directions;           // [n] master dtype
+  std::span<const LambPart> parts;  // host memory; they fill the range
   StepValue<float> learning_rate;
 };
 

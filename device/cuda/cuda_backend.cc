@@ -121,6 +121,12 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
             {"cuBLASLt", cublaslt_version()}};
   }
   bool has_lamb() const override { return true; }
+  void lamb_directions(Stream s, const LambDirections& op) override {
+    Operations<T>::lamb_directions(on(s, "lamb_directions"), op);
+  }
+  void lamb_applies(Stream s, const LambApplies& op) override {
+    Operations<T>::lamb_applies(on(s, "lamb_applies"), op);
+  }
   bool has_madgrad() const override { return true; }
   bool has_acclip() const override { return true; }
   bool has_pre_norm() const override { return true; }

@@ -16,6 +16,8 @@ struct FlatOperations {
   static void adam_update(const Context&, const AdamUpdate&);
   static void lamb_direction(const Context&, const LambDirection&);
   static void lamb_apply(const Context&, const LambApply&);
+  static void lamb_directions(const Context&, const LambDirections&);
+  static void lamb_applies(const Context&, const LambApplies&);
   static void madgrad_update(const Context&, const MadgradUpdate&);
   static void acclip_update(const Context&, const AcClipUpdate&);
   static void float8_update(const Context&, const Float8Update&);

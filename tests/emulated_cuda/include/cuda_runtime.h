@@ -21,6 +21,7 @@
 #define __device__
 #define __shared__ static thread_local
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
@@ -162,6 +163,7 @@ namespace emulated_cuda {
 using Graph = std::vector<std::function<void()>>;
 inline Graph* captured = nullptr;  // by whatever stream
 inline int graph_launches = 0;
+inline int kernel_launches = 0;   // those that ran
 inline int cudnn_operations = 0;  // by what stands in for cuDNN
 inline bool cudnn_has_no_plans = false;
 
@@ -204,6 +206,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   const std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
   return emulated_cuda::issue([kernel, values, grid = config->gridDim, block = config->blockDim] {
     ++emulated_cuda::changes;
+    ++emulated_cuda::kernel_launches;
     emulated_cuda::run(grid, block, [&] { std::apply(kernel, values); });
   });
 }
