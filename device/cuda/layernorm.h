@@ -188,8 +188,9 @@ inline int64_t backward_blocks(const Context& context, int64_t rows) {
 template <typename Op>
 void layernorm_gradients(const Context& context, const float* parts, int64_t blocks, const Op& op) {
   const int64_t columns = op.d_gamma.size();
-  sum_parts(context, parts, blocks, columns, 2 * columns,
-            {op.d_gamma.template as<float>(), op.accumulate}, op.d_beta.template as<float>());
+  sum_parts(context, parts, blocks, columns,
+            {{op.d_gamma.template as<float>(), op.accumulate},
+             {op.d_beta.template as<float>(), op.accumulate}});
 }
 
 }  // namespace strata::device::cuda

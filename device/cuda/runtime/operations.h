@@ -30,8 +30,10 @@ struct Operations : FlatOperations {
   static void linear_weight_gradient(const Context&, const LinearWeightGradient&);
   static void activation_forward(const Context&, Activation, const ConstTensor& pre_activation,
                                  const Tensor& y, const Float8Copy& y_float8);
+  // With `sums`, uses scratch slot `slot`.
   static void activation_backward(const Context&, const ActivationBackward&,
-                                  const Float8Copy& dx_float8 = {});
+                                  const Float8Copy& dx_float8 = {}, const ColumnSums& sums = {},
+                                  int slot = 0);
   static void attention_forward(const Context&, const AttentionForward&);
   static void attention_backward(const Context&, const AttentionBackward&);
   static void residual_layernorm_forward(const Context&, const ResidualLayerNormForward&);
