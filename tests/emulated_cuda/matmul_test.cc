@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "device/buffer.h"
 #include "device/cuda/cuda_backend.h"
+#include "device/cuda/host/kernel_choices.h"
 
 namespace strata::device::cuda {
 namespace {
@@ -190,8 +191,11 @@ TEST_F(MatmulChoice, TakesAsManyMultiprocessorsAsItIsToldTo) {
     Matmul matmul(nullptr, {.multiprocessors = multiprocessors});
     EXPECT_EQ(algorithm_for(matmul, 128).multiprocessors, multiprocessors);
   }
-  // The emulated GPU has one.
-  EXPECT_THROW(make_cuda_backend(DType::kBF16, 0, {.communication_multiprocessors = 1}), Error);
+  EXPECT_EQ(kernel_choices({}).communication_multiprocessors, 0);
+  const KernelChoices choices = kernel_choices({{"communication_multiprocessors", "1"}});
+  EXPECT_EQ(choices.communication_multiprocessors, 1);
+  // The emulated GPU has one in all.
+  EXPECT_THROW(make_cuda_backend(DType::kBF16, 0, choices), Error);
 }
 
 }  // namespace
