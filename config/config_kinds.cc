@@ -103,6 +103,9 @@ std::string BackendOptionValues::meanings() const {
         list += fmt::format("{} `{}`: {}", &option.values.front().name == &name ? "" : ";", name,
                             meaning);
       }
+      if (option.values.empty()) {
+        list += fmt::format(" A whole number from 0, the default, to {}", option.most);
+      }
       list += '.';
     }
   }

@@ -57,6 +57,55 @@ void Backend::lamb_apply(Stream, const LambApply&) {
   fail("the {} backend has no LAMB; use optimizer.name adam", name());
 }
 
+void Backend::lamb_directions(Stream stream, const LambDirections& op) {
+  const AdamUpdate& all = op.adam;
+  int64_t begin = 0;
+  for (const LambPart& part : op.parts) {
+    const Range range{begin, begin + part.size};
+    begin = range.end;
+    AdamUpdate adam = all;
+    adam.weights = elements_of(all.weights, range);
+    adam.compute_weights = elements_of(all.compute_weights, range);
+    adam.gradients = elements_of(op.directions, range);
+    adam.first_moment = elements_of(all.first_moment, range);
+    adam.second_moment = elements_of(all.second_moment, range);
+    if (!part.norms) {
+      adam.weight_decay = 0;
+      adam_update(stream, adam);
+      continue;
+    }
+    if (part.first) fill_zero(stream, part.norms, sizeof(LambNorms));
+    lamb_direction(stream, {.weights = adam.weights,
+                            .gradients = elements_of(op.directions, range),
+                            .first_moment = adam.first_moment,
+                            .second_moment = adam.second_moment,
+                            .corrections = adam.corrections,
+                            .beta1 = adam.beta1,
+                            .beta2 = adam.beta2,
+                            .epsilon = adam.epsilon,
+                            .weight_decay = adam.weight_decay,
+                            .clip = adam.clip,
+                            .norms = part.norms});
+  }
+}
+
+void Backend::lamb_applies(Stream stream, const LambApplies& op) {
+  const ConstTensor& all = op.directions;
+  int64_t begin = 0;
+  for (const LambPart& part : op.parts) {
+    const Range range{begin, begin + part.size};
+    begin = range.end;
+    if (!part.norms) continue;
+    const char* directions =
+        all.as<char>() + range.begin * static_cast<int64_t>(size_of(all.dtype));
+    lamb_apply(stream, {.weights = elements_of(op.weights, range),
+                        .compute_weights = elements_of(op.compute_weights, range),
+                        .directions = ConstTensor(directions, all.dtype, 1, part.size),
+                        .norms = part.norms,
+                        .learning_rate = op.learning_rate});
+  }
+}
+
 void Backend::madgrad_update(Stream, const MadgradUpdate&) {
   fail("the {} backend has no MADGRAD; use optimizer.name adam", name());
 }

@@ -161,6 +161,9 @@ class Backend {
   virtual bool has_lamb() const { return false; }
   virtual void lamb_direction(Stream, const LambDirection&);
   virtual void lamb_apply(Stream, const LambApply&);
+  // Optional again: the same for many tensors at once. The defaults take one after another.
+  virtual void lamb_directions(Stream, const LambDirections&);
+  virtual void lamb_applies(Stream, const LambApplies&);
   // optimizer.name: madgrad, acclip.
   virtual bool has_madgrad() const { return false; }
   virtual void madgrad_update(Stream, const MadgradUpdate&);

@@ -11,12 +11,26 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 #include "device/dropout.h"
 #include "device/step_value.h"
 #include "device/tensor.h"
 
 namespace strata::device {
+
+// The sums over T of an output [T, n] that is the gradient of y = x weight^T + bias: the gradient
+// of the bias. An operation that has the output in its hands may add it up, which saves
+// LinearWeightGradient a pass over it.
+struct ColumnSums {
+  Tensor sums;  // [n] master dtype; absent: not wanted
+  bool accumulate = false;
+  // On the host, false before: set as the operation is issued if it computes the sums. Optional for
+  // backends; the same for the same shapes. Sums may be of numbers before they are rounded.
+  bool* done = nullptr;
+
+  STRATA_HOST_DEVICE explicit operator bool() const { return static_cast<bool>(sums); }
+};
 
 enum class Activation : uint8_t { kNone, kGelu /* exact, erf */, kGeluTanh, kTanh };
 
@@ -43,6 +57,7 @@ struct LinearDataGradient {
   bool accumulate = false;                    // only with kNone, and without dx_float8
   Tensor dx;  // [T, in]; only its shape where dx_float8 has data: not stored
   Float8Copy dx_float8;
+  ColumnSums dx_sums;  // only with an activation
 };
 
 // d_weight = dy^T x, d_bias = column sums of dy; or += where `accumulate`.
@@ -51,7 +66,7 @@ struct LinearWeightGradient {
   ConstTensor dy;  // [T, out]
   bool accumulate = false;
   Tensor d_weight;  // [out, in] master dtype
-  Tensor d_bias;    // [out] master dtype
+  Tensor d_bias;    // [out] master dtype; absent where the backend has it by ColumnSums
 };
 
 // dx = dy * activation'(pre_activation); dx may be dy.
@@ -136,6 +151,7 @@ struct ResidualLayerNormBackward {
   // Of the two one may be d_sum; they never have the same memory.
   Tensor d_x;  // [T, H] gradient of x; only its shape where d_x_float8 has data: not stored
   Float8Copy d_x_float8;
+  ColumnSums d_x_sums;
   Tensor d_residual;        // [T, H] gradient of the residual, absent: none
   bool accumulate = false;  // into d_gamma and d_beta
   Tensor d_gamma;           // [H] master dtype
@@ -425,6 +441,30 @@ struct LambApply {
   Tensor compute_weights;            // [n] compute dtype; absent where compute reads the weights
   ConstTensor directions;            // [n] master dtype: the gradients' memory
   const LambNorms* norms = nullptr;  // device memory
+  StepValue<float> learning_rate;
+};
+
+// A tensor's part of a flat range that LAMB takes at once.
+struct LambPart {
+  int64_t size = 0;
+  LambNorms* norms = nullptr;  // device memory; null: the tensor does not decay
+  bool first = false;          // of the tensor's parts in this step: its norms are overwritten
+};
+
+// LambDirection of every part of a flat range that decays, as its tensor's, and AdamUpdate without
+// weight decay, which is LAMB with a trust ratio of 1, of the others.
+struct LambDirections {
+  AdamUpdate adam;                  // of the whole range
+  Tensor directions;                // the memory of adam.gradients
+  std::span<const LambPart> parts;  // host memory; they fill the range
+};
+
+// LambApply to every part of a flat range that decays, with its tensor's norms.
+struct LambApplies {
+  Tensor weights;                   // [n] master dtype
+  Tensor compute_weights;           // [n] compute dtype; absent where compute reads the weights
+  ConstTensor directions;           // [n] master dtype
+  std::span<const LambPart> parts;  // host memory; they fill the range
   StepValue<float> learning_rate;
 };
 

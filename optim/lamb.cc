@@ -1,5 +1,5 @@
-// LAMB, tensor by tensor: a range's direction is computed as soon as its gradients come, and takes
-// their place; a tensor is updated when the last of its ranges has come, from whichever rank.
+// LAMB: a range's directions are computed as soon as its gradients come, and take their place; a
+// tensor is updated when the last of its ranges has come, from whichever rank.
 #include "device/buffer.h"
 #include "optim/moments.h"
 #include "optim/segments.h"
@@ -13,6 +13,8 @@ using device::Stream;
 struct LambSegment : Segment {
   LambNorms* norms = nullptr;  // device memory
   int64_t pending = 0;         // elements whose direction this step has yet to compute
+
+  LambNorms* norms_of_part() const { return decay ? norms : nullptr; }
 };
 
 // Whoever says when a tensor's directions are complete.
@@ -34,47 +36,70 @@ class Lamb : public Optimizer {
   }
 
   void update(Stream stream, const Range& range, const device::GradientClip& clip) override {
+    Pass pass;
+    const auto issue = [&] {
+      if (pass.parts.empty()) return;
+      backend_.lamb_directions(stream,
+                               {.adam = moments_.adam_update(pass.range, true, clip),
+                                .directions = elements_of(moments_.arena().gradients, pass.range),
+                                .parts = pass.parts});
+      pass = {};
+    };
     for_each_part(segments_, range, [&](LambSegment& segment, const Range& part) {
-      const device::AdamUpdate adam = moments_.adam_update(part, segment.decay, clip);
-      if (segment.decay) {
-        add_part(stream, segment, part, adam);
-      } else {
-        backend_.adam_update(stream, adam);  // trust ratio 1
-      }
+      if (!continues(pass, part)) issue();
+      pass.add(part, segment.norms_of_part(), take_part(segment, part.size()));
     });
+    issue();
+    take_directions(stream, range);
   }
 
   std::vector<device::StateTensor> state() override { return moments_.state(); }
 
  protected:
-  // Of the arena elements `part`, whose Adam's update would be `adam`.
-  virtual void add_part(Stream stream, LambSegment& segment, const Range& part,
-                        const device::AdamUpdate& adam) = 0;
+  // Parts that follow each other in the arena.
+  struct Pass {
+    Range range;
+    std::vector<device::LambPart> parts;
 
-  void compute_direction(Stream stream, const LambSegment& segment, const Range& part,
-                         const device::AdamUpdate& adam) {
-    const device::Tensor gradients = elements_of(moments_.arena().gradients, part);
-    backend_.lamb_direction(stream, {.weights = adam.weights,
-                                     .gradients = gradients,
-                                     .first_moment = adam.first_moment,
-                                     .second_moment = adam.second_moment,
-                                     .corrections = adam.corrections,
-                                     .beta1 = adam.beta1,
-                                     .beta2 = adam.beta2,
-                                     .epsilon = adam.epsilon,
-                                     .weight_decay = adam.weight_decay,
-                                     .clip = adam.clip,
-                                     .norms = segment.norms});
+    void add(const Range& part, LambNorms* norms, bool first) {
+      if (parts.empty()) range.begin = part.begin;
+      range.end = part.end;
+      parts.push_back({part.size(), norms, first});
+    }
+  };
+
+  // Whether this is a tensor's first part, whose norms are overwritten.
+  virtual bool take_part(LambSegment& segment, int64_t size) = 0;
+  // All directions of the arena elements `range` are there.
+  virtual void take_directions(Stream stream, const Range& range) = 0;
+
+  // Whether a pass can go on with a part, which may have memory elsewhere.
+  bool continues(const Pass& pass, const Range& part) const {
+    if (pass.parts.empty()) return true;
+    const ParameterArena& arena = moments_.arena();
+    const Range both{pass.range.begin, part.end};
+    const auto together = [&](const device::Arena& of) { return !of || of.place_of(both) >= 0; };
+    return pass.range.end == part.begin && together(arena.weights) && together(arena.gradients) &&
+           together(arena.compute_weights);
   }
 
-  // Of the arena elements `part`, which lie in the segment.
-  void apply(Stream stream, const LambSegment& segment, const Range& part) {
+  // Issues the pass and empties it.
+  void apply(Stream stream, Pass& pass) {
+    // Tensors that do not decay, after the last that does.
+    while (!pass.parts.empty() && !pass.parts.back().norms) {
+      pass.range.end -= pass.parts.back().size;
+      pass.parts.pop_back();
+    }
     const ParameterArena& arena = moments_.arena();
-    backend_.lamb_apply(stream, {.weights = elements_of(arena.weights, part),
-                                 .compute_weights = elements_of(arena.compute_weights, part),
-                                 .directions = elements_of(arena.gradients, part),
-                                 .norms = segment.norms,
-                                 .learning_rate = moments_.learning_rate()});
+    if (!pass.parts.empty()) {
+      backend_.lamb_applies(stream,
+                            {.weights = elements_of(arena.weights, pass.range),
+                             .compute_weights = elements_of(arena.compute_weights, pass.range),
+                             .directions = elements_of(arena.gradients, pass.range),
+                             .parts = pass.parts,
+                             .learning_rate = moments_.learning_rate()});
+    }
+    pass = {};
   }
 
   device::Backend& backend_;
@@ -89,16 +114,24 @@ class WholeLamb final : public Lamb {
   using Lamb::Lamb;
 
  private:
-  void add_part(Stream stream, LambSegment& segment, const Range& part,
-                const device::AdamUpdate& adam) override {
-    if (segment.pending == segment.size) {
-      backend_.fill_zero(stream, segment.norms, sizeof(LambNorms));
-    }
-    compute_direction(stream, segment, part, adam);
-    segment.pending -= part.size();
-    if (segment.pending > 0) return;
-    apply(stream, segment, {segment.offset, segment.offset + segment.size});
-    segment.pending = segment.size;
+  bool take_part(LambSegment& segment, int64_t size) override {
+    const bool first = segment.pending == segment.size;
+    segment.pending -= size;
+    return first;
+  }
+
+  // Updates the tensors whose last part this was.
+  void take_directions(Stream stream, const Range& range) override {
+    Pass pass;
+    for_each_part(segments_, range, [&](LambSegment& segment, const Range&) {
+      if (segment.pending > 0) return;
+      segment.pending = segment.size;
+      const Range whole{segment.offset, segment.offset + segment.size};
+      if (!segment.decay && pass.parts.empty()) return;
+      if (!continues(pass, whole)) apply(stream, pass);
+      pass.add(whole, segment.norms_of_part(), false);
+    });
+    apply(stream, pass);
   }
 };
 
@@ -118,16 +151,18 @@ class ShardedLamb final : public Lamb {
   }
 
   void finish(Stream stream, const Range& range) override {
+    Pass pass;
     for_each_part(segments_, range, [&](LambSegment& segment, const Range& part) {
-      if (segment.decay) apply(stream, segment, part);
+      if (!segment.decay && pass.parts.empty()) return;
+      if (!continues(pass, part)) apply(stream, pass);
+      pass.add(part, segment.norms_of_part(), false);
     });
+    apply(stream, pass);
   }
 
  private:
-  void add_part(Stream stream, LambSegment& segment, const Range& part,
-                const device::AdamUpdate& adam) override {
-    compute_direction(stream, segment, part, adam);
-  }
+  bool take_part(LambSegment&, int64_t) override { return false; }
+  void take_directions(Stream, const Range&) override {}
 };
 
 }  // namespace

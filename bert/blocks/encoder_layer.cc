@@ -108,34 +108,41 @@ void EncoderLayer::backward(const MicroBatch& micro_batch, const Activations& ac
   const Tensor d_context = context_.activation(workspace.d_context, t, h);
   const Tensor d_query_key_value = context_.activation(workspace.d_query_key_value, t, 3 * h);
 
+  bool output_bias = false, intermediate_bias = false, attention_output_bias = false;
   const device::Float8Copy output_dy = output_.dy_copy(micro_batch);
   output_norm_.backward(micro_batch, saved.output_norm,
                         {.dy = d_hidden,
                          .d_x = stored(d_sublayer, output_dy),
                          .d_x_float8 = output_dy,
+                         .d_x_sums = output_.bias_sums(micro_batch, output_bias),
                          .d_residual = d_attended});
   output_.weight_gradient(micro_batch, saved.output, context_.activation(saved.intermediate, t, i),
-                          d_sublayer);
+                          d_sublayer, output_bias);
   const device::Float8Copy intermediate_dy = intermediate_.dy_copy(micro_batch);
   output_.data_gradient(micro_batch,
                         {.dy = d_sublayer,
                          .activation = context_.config.activation,
                          .pre_activation = context_.activation(saved.intermediate_pre, t, i),
                          .dx = stored(d_intermediate, intermediate_dy),
-                         .dx_float8 = intermediate_dy});
-  intermediate_.weight_gradient(micro_batch, saved.intermediate_linear, attended, d_intermediate);
+                         .dx_float8 = intermediate_dy,
+                         .dx_sums = intermediate_.bias_sums(micro_batch, intermediate_bias)});
+  intermediate_.weight_gradient(micro_batch, saved.intermediate_linear, attended, d_intermediate,
+                                intermediate_bias);
   intermediate_.data_gradient(micro_batch,
                               {.dy = d_intermediate, .accumulate = true, .dx = d_attended});
   micro_batch.at_halfway();
 
   const device::Float8Copy attention_output_dy = attention_output_.dy_copy(micro_batch);
-  attention_norm_.backward(micro_batch, saved.attention_norm,
-                           {.dy = d_attended,
-                            .d_x = stored(d_sublayer, attention_output_dy),
-                            .d_x_float8 = attention_output_dy,
-                            .d_residual = d_hidden});
+  attention_norm_.backward(
+      micro_batch, saved.attention_norm,
+      {.dy = d_attended,
+       .d_x = stored(d_sublayer, attention_output_dy),
+       .d_x_float8 = attention_output_dy,
+       .d_x_sums = attention_output_.bias_sums(micro_batch, attention_output_bias),
+       .d_residual = d_hidden});
   attention_output_.weight_gradient(micro_batch, saved.attention_output,
-                                    attention_.context(micro_batch, saved.attention), d_sublayer);
+                                    attention_.context(micro_batch, saved.attention), d_sublayer,
+                                    attention_output_bias);
   attention_output_.data_gradient(micro_batch, {.dy = d_sublayer, .dx = d_context});
   const device::Float8Copy query_key_value_dy = query_key_value_.dy_copy(micro_batch);
   attention_.backward(micro_batch, saved.attention, d_context,

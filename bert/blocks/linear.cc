@@ -65,14 +65,18 @@ void Linear::forward(const MicroBatch& micro_batch, const Saved& saved,
   context_.backend.linear_forward(kCompute, op);
 }
 
+device::ColumnSums Linear::bias_sums(const MicroBatch& micro_batch, bool& done) const {
+  return {context_.parameters.gradient(place_.bias), micro_batch.accumulate, &done};
+}
+
 void Linear::weight_gradient(const MicroBatch& micro_batch, const Saved& saved, ConstTensor x,
-                             ConstTensor dy) const {
-  context_.backend.linear_weight_gradient(kCompute,
-                                          {.x = operand(x, x_copy(micro_batch, saved)),
-                                           .dy = operand(dy, dy_copy(micro_batch)),
-                                           .accumulate = micro_batch.accumulate,
-                                           .d_weight = context_.parameters.gradient(place_.weight),
-                                           .d_bias = context_.parameters.gradient(place_.bias)});
+                             ConstTensor dy, bool bias_is_done) const {
+  context_.backend.linear_weight_gradient(
+      kCompute, {.x = operand(x, x_copy(micro_batch, saved)),
+                 .dy = operand(dy, dy_copy(micro_batch)),
+                 .accumulate = micro_batch.accumulate,
+                 .d_weight = context_.parameters.gradient(place_.weight),
+                 .d_bias = bias_is_done ? Tensor() : context_.parameters.gradient(place_.bias)});
 }
 
 void Linear::data_gradient(const MicroBatch& micro_batch, device::LinearDataGradient op) const {

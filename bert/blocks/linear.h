@@ -34,9 +34,12 @@ class Linear {
 
   // `op`: x, y and, where there is one, the activation; weight and bias are filled in.
   void forward(const MicroBatch& micro_batch, const Saved& saved, device::LinearForward op) const;
-  // Of weight and bias.
+  // Where whoever computes dy also adds up the bias's gradient, if the backend does: then sets
+  // `done`, which weight_gradient is to be told.
+  device::ColumnSums bias_sums(const MicroBatch& micro_batch, bool& done) const;
+  // Of the weight, and of the bias unless its gradient is there.
   void weight_gradient(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor x,
-                       device::ConstTensor dy) const;
+                       device::ConstTensor dy, bool bias_is_done = false) const;
   // `op`: dy, dx and, where x came from one, the activation; the weight is filled in.
   void data_gradient(const MicroBatch& micro_batch, device::LinearDataGradient op) const;
 

@@ -100,6 +100,7 @@ void PreNormLayer::backward(const MicroBatch& micro_batch, const Activations& ac
   const Tensor d_context = context_.activation(workspace.d_context, t, h);
   const Tensor d_query_key_value = context_.activation(workspace.d_query_key_value, t, 3 * h);
 
+  bool intermediate_bias = false, attention_output_bias = false;
   context_.backend.residual_add_backward(
       kCompute,
       {.dy = d_stream,
@@ -113,21 +114,25 @@ void PreNormLayer::backward(const MicroBatch& micro_batch, const Activations& ac
                         {.dy = d_sublayer,
                          .activation = context_.config.activation,
                          .pre_activation = context_.activation(saved.intermediate_pre, t, i),
-                         .dx = d_intermediate});
+                         .dx = d_intermediate,
+                         .dx_sums = intermediate_.bias_sums(micro_batch, intermediate_bias)});
   intermediate_.weight_gradient(micro_batch, saved.intermediate_linear,
-                                context_.activation(saved.intermediate_input, t, h),
-                                d_intermediate);
+                                context_.activation(saved.intermediate_input, t, h), d_intermediate,
+                                intermediate_bias);
   intermediate_.data_gradient(micro_batch, {.dy = d_intermediate, .dx = d_normed});
   micro_batch.at_halfway();
 
-  output_norm_.backward(micro_batch, saved.output_norm,
-                        {.dy = d_normed,
-                         .d_sum = d_stream,
-                         .scale = scale,
-                         .d_x = d_sublayer,
-                         .d_residual = d_stream});
+  output_norm_.backward(
+      micro_batch, saved.output_norm,
+      {.dy = d_normed,
+       .d_sum = d_stream,
+       .scale = scale,
+       .d_x = d_sublayer,
+       .d_x_sums = attention_output_.bias_sums(micro_batch, attention_output_bias),
+       .d_residual = d_stream});
   attention_output_.weight_gradient(micro_batch, saved.attention_output,
-                                    attention_.context(micro_batch, saved.attention), d_sublayer);
+                                    attention_.context(micro_batch, saved.attention), d_sublayer,
+                                    attention_output_bias);
   attention_output_.data_gradient(micro_batch, {.dy = d_sublayer, .dx = d_context});
   attention_.backward(micro_batch, saved.attention, d_context, d_query_key_value, {});
   query_key_value_.weight_gradient(micro_batch, saved.query_key_value,

@@ -1,4 +1,5 @@
 // Activations and their derivatives.
+#include "device/cuda/gemm/column_sums.h"
 #include "device/cuda/gemm/float8_writer.h"
 #include "device/cuda/runtime/approximations.h"
 #include "device/cuda/runtime/flat.h"
@@ -78,6 +79,50 @@ __global__ void __launch_bounds__(kFlatThreads)
   copy.finish();
 }
 
+// The same of a matrix [rows, columns], whose column sums blocks leave in parts [row blocks,
+// columns], as SumsGrid has it: a lane takes V columns, a warp every eighth row, and the warps'
+// sums are added in order.
+template <typename Function, int V, typename T>
+__global__ void __launch_bounds__(kFlatThreads)
+    backward_and_sum_kernel(const T* dy, const T* pre_activation, T* dx, Float8Copy dx_float8,
+                            int64_t rows, int64_t columns, SumsGrid grid, float* parts) {
+  constexpr int kWarps = kFlatThreads / kWarpSize;
+  __shared__ float of_warps[kWarps][kWarpSize * V];
+  Float8Writer<E5M2> copy(dx_float8);
+  const int64_t row_block = blockIdx.x / grid.column_blocks;
+  const int64_t first_column = blockIdx.x % grid.column_blocks * kWarpSize * V;
+  const int64_t column = first_column + lane() * V;
+  const int64_t begin = row_block * grid.rows_per_block;
+  const int64_t end = begin + grid.rows_per_block < rows ? begin + grid.rows_per_block : rows;
+  float sums[V] = {};
+  if (column < columns) {
+#pragma unroll 2
+    for (int64_t row = begin + warp(); row < end; row += kWarps) {
+      const int64_t i = row * columns + column;
+      float d[V], x[V];
+      load(dy + i, d);
+      load(pre_activation + i, x);
+#pragma unroll
+      for (int j = 0; j < V; ++j) {
+        d[j] *= Function::derivative(x[j]);
+        sums[j] += d[j];
+      }
+      if (dx) store(dx + i, d);
+      copy.write(i, d);
+    }
+  }
+  copy.finish();
+#pragma unroll
+  for (int i = 0; i < V; ++i) of_warps[warp()][lane() * V + i] = sums[i];
+  __syncthreads();
+  const int i = static_cast<int>(threadIdx.x);
+  if (i >= kWarpSize * V || first_column + i >= columns) return;
+  float sum = 0.0f;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) sum += of_warps[w][i];
+  parts[row_block * columns + first_column + i] = sum;
+}
+
 Float8Copy part_of_copy(Float8Copy copy, int64_t begin) {
   copy.data.data = part_of(copy.data.as<uint8_t>(), begin);
   return copy;
@@ -116,10 +161,26 @@ void Operations<T>::activation_forward(const Context& context, Activation activa
 
 template <typename T>
 void Operations<T>::activation_backward(const Context& context, const ActivationBackward& op,
-                                        const Float8Copy& dx_float8) {
+                                        const Float8Copy& dx_float8, const ColumnSums& sums,
+                                        int slot) {
   const ConstTensor& pre_activation =
       op.activation == Activation::kNone ? op.dy : op.pre_activation;
   with_function(op.activation, [&](auto function) {
+    if (sums) {
+      constexpr int V = kVector<T>;
+      const int64_t rows = op.dx.rows, columns = op.dx.cols;
+      const bool aligned = rows_are_aligned(columns, V, op.dy.data, pre_activation.data, op.dx.data,
+                                            dx_float8.data.data);
+      const SumsGrid grid(rows, columns, kWarpSize * (aligned ? V : 1));
+      float* parts = context.scratch[slot].get<float>(grid.row_blocks * columns);
+      launch(context.stream, grid.blocks(), kFlatThreads,
+             aligned ? backward_and_sum_kernel<decltype(function), V, T>
+                     : backward_and_sum_kernel<decltype(function), 1, T>,
+             op.dy.as<T>(), pre_activation.as<T>(), op.dx.as<T>(), dx_float8, rows, columns, grid,
+             parts);
+      return sum_parts(context, parts, grid.row_blocks, columns,
+                       {{sums.sums.as<float>(), sums.accumulate}});
+    }
     for_flat_parts<T>(
         op.dx.size(), are_aligned(op.dy.data, pre_activation.data, op.dx.data, dx_float8.data.data),
         [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
@@ -137,13 +198,13 @@ template void Operations<BFloat16>::activation_forward(const Context&, Activatio
                                                        const ConstTensor&, const Tensor&,
                                                        const Float8Copy&);
 template void Operations<float>::activation_backward(const Context&, const ActivationBackward&,
-                                                     const Float8Copy&);
+                                                     const Float8Copy&, const ColumnSums&, int);
 template void Operations<BFloat16>::activation_backward(const Context&, const ActivationBackward&,
-                                                        const Float8Copy&);
+                                                        const Float8Copy&, const ColumnSums&, int);
 template void Operations<Float16>::activation_forward(const Context&, Activation,
                                                       const ConstTensor&, const Tensor&,
                                                       const Float8Copy&);
 template void Operations<Float16>::activation_backward(const Context&, const ActivationBackward&,
-                                                       const Float8Copy&);
+                                                       const Float8Copy&, const ColumnSums&, int);
 
 }  // namespace strata::device::cuda

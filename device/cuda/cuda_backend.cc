@@ -32,13 +32,13 @@ std::string host_name() {
 // A stream with the points recorded in it, its scratch and its GEMMs.
 class StreamState {
  public:
-  // `first`: its kernels go before other streams'. Without `epilogues` it has no GEMMs.
-  explicit StreamState(std::optional<FusedEpilogues> epilogues, bool first = false)
+  // `first`: its kernels go before other streams'. Without `gemms` it has none.
+  explicit StreamState(const std::optional<MatmulOptions>& gemms, bool first = false)
       : stream_(make_stream(first)) {
     for (cudaEvent_t& event : events_) {
       check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
     }
-    if (epilogues) matmul_ = std::make_unique<Matmul>(stream_, *epilogues);
+    if (gemms) matmul_ = std::make_unique<Matmul>(stream_, *gemms);
   }
   ~StreamState() {
     matmul_.reset();
@@ -77,6 +77,18 @@ class StreamState {
   std::array<Scratch, Context::kScratchSlots> scratch_;
 };
 
+MatmulOptions gemms(const KernelChoices& choices, const cudaDeviceProp& gpu) {
+  MatmulOptions options{.epilogues = choices.epilogues};
+  if (const int left = choices.communication_multiprocessors; left > 0) {
+    options.multiprocessors = gpu.multiProcessorCount - left;
+    if (options.multiprocessors <= 0) {
+      fail("cuda: device.options.communication_multiprocessors {}: {} has {} in all; leave fewer",
+           left, gpu.name, gpu.multiProcessorCount);
+    }
+  }
+  return options;
+}
+
 template <typename T>
 class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
  public:
@@ -87,8 +99,9 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
         properties_(properties),
         address_(std::move(address)),
         // Reductions and messages would else queue behind all of backward's blocks.
-        streams_{StreamState(choices.epilogues), StreamState(choices.epilogues, true),
-                 StreamState(choices.epilogues), StreamState({}, true), StreamState({}, true)},
+        streams_{
+            StreamState(gemms(choices, properties)), StreamState(gemms(choices, properties), true),
+            StreamState(gemms(choices, properties)), StreamState({}, true), StreamState({}, true)},
         // Only plain attention computes in f32 and f16.
         attention_(std::is_same_v<T, BFloat16> ? choices.attention : AttentionKernel::kPlain,
                    properties, choices.attention_compared_from) {}
@@ -120,6 +133,12 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
             {"cuBLASLt", cublaslt_version()}};
   }
   bool has_lamb() const override { return true; }
+  void lamb_directions(Stream s, const LambDirections& op) override {
+    Operations<T>::lamb_directions(on(s, "lamb_directions"), op);
+  }
+  void lamb_applies(Stream s, const LambApplies& op) override {
+    Operations<T>::lamb_applies(on(s, "lamb_applies"), op);
+  }
   bool has_madgrad() const override { return true; }
   bool has_acclip() const override { return true; }
   bool has_pre_norm() const override { return true; }

@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(EmbeddingsForward 
 
 // Leaves the gradient of every row's sum of embeddings in d_sum [T, H].
 template <typename T, bool kNormalizes, typename Shape>
-__global__ void __launch_bounds__(kRowThreads)
+__global__ void __launch_bounds__(kRowThreads, kBackwardBlocks)
     backward_kernel(EmbeddingsBackward op, float* d_sum, float* parts) {
   const int columns = static_cast<int>(op.dy.cols);
   LayerNormGradients<Shape> sums;

@@ -24,27 +24,73 @@ __global__ void __launch_bounds__(kRowThreads) forward_kernel(ResidualLayerNormF
   copy.finish();
 }
 
+// Column sums of rows, in shared memory, as registers are all taken. Every thread has its own
+// columns of its warp's rows: threads that access packs together meet all banks.
+template <typename Shape>
+struct ColumnSumsOfWarps {
+  static constexpr int kPack = Shape::V < 4 ? Shape::V : 4, kPacks = Shape::kValues / kPack;
+  using Values = Pack<float, kPack>;
+  Values (&of_warps)[kRowsPerBlock][kPacks][kWarpSize];
+
+  __device__ void clear() {
+    for (int i = 0; i < kPacks; ++i) of_warps[warp()][i][lane()] = {};
+  }
+  __device__ void add(int columns, const RowPart<Shape>& row) {
+    for_each_pack<Shape>(columns, [&](int step, int) {
+#pragma unroll
+      for (int i = 0; i < Shape::V; i += kPack) {
+        Values& sums = of_warps[warp()][(step * Shape::V + i) / kPack][lane()];
+        Values values = sums;
+#pragma unroll
+        for (int j = 0; j < kPack; ++j) values.values[j] += row[step][i + j];
+        sums = values;
+      }
+    });
+  }
+  // Leaves the block's sums, the warps' in order, in parts [columns].
+  __device__ void write(int columns, float* parts) {
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x); i < columns; i += kRowThreads) {
+      const int step = i / (kWarpSize * Shape::V), of_lane = i / Shape::V % kWarpSize;
+      const int value = step * Shape::V + i % Shape::V;
+      float sum = 0.0f;
+      for (int w = 0; w < kRowsPerBlock; ++w) {
+        sum += of_warps[w][value / kPack][of_lane].values[value % kPack];
+      }
+      parts[i] = sum;
+    }
+  }
+};
+
 template <typename T, bool kNormalizes, typename Shape>
-__global__ void __launch_bounds__(kRowThreads)
+__global__ void __launch_bounds__(kRowThreads, kBackwardBlocks)
     backward_kernel(ResidualLayerNormBackward op, float* parts) {
   const int columns = static_cast<int>(op.dy.cols);
+  using SumsOfX = ColumnSumsOfWarps<Shape>;
+  __shared__ typename SumsOfX::Values of_warps[kRowsPerBlock][SumsOfX::kPacks][kWarpSize];
+  SumsOfX sums_of_x{of_warps};
+  if (op.d_x_sums) sums_of_x.clear();
   LayerNormGradients<Shape> sums;
   Float8Writer<E5M2> copy(op.d_x_float8);
-  for (int64_t row = int64_t{blockIdx.x} * kRowsPerBlock + warp(); row < op.dy.rows;
-       row += int64_t{gridDim.x} * kRowsPerBlock) {
-    const int64_t offset = row * columns;
+  const int rows = static_cast<int>(op.dy.rows);
+  for (int row = static_cast<int>(blockIdx.x) * kRowsPerBlock + warp(); row < rows;
+       row += static_cast<int>(gridDim.x) * kRowsPerBlock) {
+    const int64_t offset = int64_t{row} * columns;
     RowPart<Shape> dz;
     load_row<Shape>(op.dy.as<T>() + offset, columns, dz);
     row_backward<T, kNormalizes>(op, row, columns, dz, sums);
     if (op.d_sum) add_row<Shape>(op.d_sum.as<T>() + offset, columns, dz);
     if (op.d_residual) store_row<Shape>(op.d_residual.as<T>() + offset, columns, dz);
-    drop_row<Shape>(op.dropout, op.sequences, static_cast<int>(row), columns, dz);
+    drop_row<Shape>(op.dropout, op.sequences, row, columns, dz);
     scale_row<Shape>(op.scale, dz);
+    if (op.d_x_sums) sums_of_x.add(columns, dz);
     if (op.d_x) store_row<Shape>(op.d_x.as<T>() + offset, columns, dz);
     write_row<Shape>(copy, offset, columns, dz);
   }
   copy.finish();
-  sums.write(columns, parts + int64_t{blockIdx.x} * 2 * columns);
+  parts += int64_t{blockIdx.x} * (op.d_x_sums ? 3 : 2) * columns;
+  sums.write(columns, parts);
+  if (op.d_x_sums) sums_of_x.write(columns, parts + 2 * columns);
 }
 
 template <typename T, typename Shape>
@@ -96,7 +142,7 @@ template <typename T>
 void Operations<T>::residual_layernorm_backward(const Context& context,
                                                 const ResidualLayerNormBackward& op) {
   const int64_t columns = op.dy.cols, blocks = backward_blocks(context, op.dy.rows);
-  float* parts = context.scratch[0].get<float>(blocks * 2 * columns);
+  float* parts = context.scratch[0].get<float>(blocks * 3 * columns);
   const bool aligned =
       rows_are_aligned(columns, kVector<T>, op.dy.data, op.d_sum.data, op.normalized.data,
                        op.gamma.data, op.standardization.mean.data, op.standardization.slope.data,
@@ -108,7 +154,12 @@ void Operations<T>::residual_layernorm_backward(const Context& context,
            op.normalize ? backward_kernel<T, true, Shape> : backward_kernel<T, false, Shape>, op,
            parts);
   });
-  layernorm_gradients(context, parts, blocks, op);
+  if (!op.d_x_sums) return layernorm_gradients(context, parts, blocks, op);
+  sum_parts(context, parts, blocks, columns,
+            {{op.d_gamma.as<float>(), op.accumulate},
+             {op.d_beta.as<float>(), op.accumulate},
+             {op.d_x_sums.sums.as<float>(), op.d_x_sums.accumulate}});
+  *op.d_x_sums.done = true;
 }
 
 template <typename T>

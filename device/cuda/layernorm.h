@@ -9,7 +9,8 @@ namespace strata::device::cuda {
 
 inline constexpr int kRowThreads = 128;
 inline constexpr int kRowsPerBlock = kRowThreads / kWarpSize;
-// Blocks of a backward kernel that a multiprocessor has registers for.
+// Blocks of a backward kernel that a multiprocessor holds: the kernels are bound to it, and
+// kernel_resources.sh judges their registers by it.
 inline constexpr int kBackwardBlocks = 3;
 
 // z, a batch row, becomes (z - mean) / stddev; keeps it in normalized [T, H] and 1 / stddev in
@@ -187,8 +188,9 @@ inline int64_t backward_blocks(const Context& context, int64_t rows) {
 template <typename Op>
 void layernorm_gradients(const Context& context, const float* parts, int64_t blocks, const Op& op) {
   const int64_t columns = op.d_gamma.size();
-  sum_parts(context, parts, blocks, columns, 2 * columns,
-            {op.d_gamma.template as<float>(), op.accumulate}, op.d_beta.template as<float>());
+  sum_parts(context, parts, blocks, columns,
+            {{op.d_gamma.template as<float>(), op.accumulate},
+             {op.d_beta.template as<float>(), op.accumulate}});
 }
 
 }  // namespace strata::device::cuda

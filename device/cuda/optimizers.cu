@@ -1,4 +1,6 @@
 // The optimizers over flat ranges, one pass each, LAMB's two halves included.
+#include <algorithm>
+#include <span>
 #include <type_traits>
 
 #include "device/cuda/runtime/flat.h"
@@ -71,94 +73,178 @@ void update(const Context& context, const Op& op) {
 }
 
 constexpr int64_t kLambBlock = 4096;  // elements a block takes: its sums are added in order
-
 constexpr int kLambPack = kVector<float>;
 
-// The first `count` of a pack's elements, and zeros; kWide: in one access where that are all.
-template <bool kWide>
-__device__ inline void load_first(const float* from, int64_t count, float (&x)[kLambPack]) {
-  if (kWide && count >= kLambPack) return load(from, x);
+// Parts of a flat range, blocks of each.
+struct LambTable {
+  static constexpr int kMost = 64;
+
+  int count = 0;
+  int blocks[kMost + 1] = {};      // the first of each part, and the number of all
+  int64_t begins[kMost + 1] = {};  // elements
+  LambNorms* norms[kMost] = {};
+  uint64_t first = 0;  // a bit for every part whose norms are overwritten
+
+  // The part that a block is of.
+  __device__ int part_of(int block) const {
+    int begin = 0, end = count;
+    while (end - begin > 1) {
+      const int middle = (begin + end) / 2;
+      (blocks[middle] <= block ? begin : end) = middle;
+    }
+    return begin;
+  }
+};
+
+// The first `count` of a pack's elements, and zeros; `wide`: in one access where that are all.
+template <typename T>
+__device__ inline void load_first(bool wide, const T* from, int64_t count, float (&x)[kLambPack]) {
+  if (wide && count >= kLambPack) return load(from, x);
 #pragma unroll
   for (int i = 0; i < kLambPack; ++i) x[i] = i < count ? from[i] : 0.0f;
 }
-template <bool kWide>
-__device__ inline void store_first(float* to, int64_t count, const float (&x)[kLambPack]) {
-  if (kWide && count >= kLambPack) return store(to, x);
+template <typename T>
+__device__ inline void store_first(bool wide, T* to, int64_t count, const float (&x)[kLambPack]) {
+  if (wide && count >= kLambPack) return store(to, x);
 #pragma unroll
   for (int i = 0; i < kLambPack; ++i) {
-    if (i < count) to[i] = x[i];
+    if (i >= count) break;
+    const float one[1] = {x[i]};
+    store(to + i, one);
   }
 }
 
-// The order of sums is the same for both.
-template <bool kWide>
+__device__ inline bool are_wide(const void* pointer, size_t bytes) {
+  return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
+}
+
+// A block takes kLambBlock elements of one part; the order of its sums is the same for whatever
+// alignment. Of parts that decay it leaves the norms' sums in parts[block].
+template <typename Compute>
 __global__ void __launch_bounds__(kFlatThreads)
-    lamb_direction_kernel(LambDirection op, int64_t count, LambNorms* parts) {
-  const GradientMoments moments(op, factor_of(op.clip));
-  const auto* weights = op.weights.as<float>();
-  auto* gradients = op.gradients.as<float>();
-  auto* first_moment = op.first_moment.as<float>();
-  auto* second_moment = op.second_moment.as<float>();
-  const int64_t begin = static_cast<int64_t>(blockIdx.x) * kLambBlock;
-  const int64_t end = begin + kLambBlock < count ? begin + kLambBlock : count;
+    lamb_directions_kernel(const __grid_constant__ AdamUpdate op, Compute* compute_weights,
+                           float* directions, const __grid_constant__ LambTable table,
+                           LambNorms* parts) {
+  const int block = static_cast<int>(blockIdx.x), part = table.part_of(block);
+  const bool decays = table.norms[part] != nullptr;
+  GradientMoments moments(op, factor_of(op.clip));
+  if (!decays) moments.weight_decay = 0.0f;
+  const float rate = decays ? 0.0f : op.learning_rate.now();
+  const int64_t begin = table.begins[part] + int64_t{block - table.blocks[part]} * kLambBlock;
+  const int64_t left = table.begins[part + 1] - begin;
+  const int count = static_cast<int>(left < kLambBlock ? left : kLambBlock);
+  float* weights = op.weights.as<float>() + begin;
+  float* first_moment = op.first_moment.as<float>() + begin;
+  float* second_moment = op.second_moment.as<float>() + begin;
+  directions += begin;
+  if (compute_weights) compute_weights += begin;
+  const bool wide = are_wide(weights, 16) && are_wide(first_moment, 16) &&
+                    are_wide(second_moment, 16) && are_wide(directions, 16) &&
+                    are_wide(compute_weights, sizeof(Compute) * kLambPack);
   double of_weights = 0.0, of_direction = 0.0;
-  for (int64_t i = begin + threadIdx.x * kLambPack; i < end; i += kFlatThreads * kLambPack) {
+  for (int i = static_cast<int>(threadIdx.x) * kLambPack; i < count;
+       i += kFlatThreads * kLambPack) {
     float w[kLambPack], g[kLambPack], m[kLambPack], v[kLambPack];
-    load_first<kWide>(weights + i, end - i, w);
-    load_first<kWide>(gradients + i, end - i, g);
-    load_first<kWide>(first_moment + i, end - i, m);
-    load_first<kWide>(second_moment + i, end - i, v);
+    load_first(wide, weights + i, count - i, w);
+    load_first(wide, directions + i, count - i, g);
+    load_first(wide, first_moment + i, count - i, m);
+    load_first(wide, second_moment + i, count - i, v);
 #pragma unroll
     for (int j = 0; j < kLambPack; ++j) {
       const float u = moments.update(w[j], g[j], m[j], v[j]);
       g[j] = u;
       of_weights += static_cast<double>(w[j]) * w[j];
       of_direction += static_cast<double>(u) * u;
+      w[j] -= rate * u;
     }
-    store_first<kWide>(gradients + i, end - i, g);
-    store_first<kWide>(first_moment + i, end - i, m);
-    store_first<kWide>(second_moment + i, end - i, v);
+    if (decays) {
+      store_first(wide, directions + i, count - i, g);
+    } else {
+      store_first(wide, weights + i, count - i, w);
+      if (compute_weights) store_first(wide, compute_weights + i, count - i, w);
+    }
+    store_first(wide, first_moment + i, count - i, m);
+    store_first(wide, second_moment + i, count - i, v);
   }
+  if (!decays) return;
   of_weights = block_sum<kFlatThreads>(of_weights);
   of_direction = block_sum<kFlatThreads>(of_direction);
   if (threadIdx.x == 0) {
-    parts[blockIdx.x].weights = of_weights;
-    parts[blockIdx.x].direction = of_direction;
+    parts[block].weights = of_weights;
+    parts[block].direction = of_direction;
   }
 }
 
-// One block.
+// A block a part.
 __global__ void __launch_bounds__(kFlatThreads)
-    add_norms_kernel(const LambNorms* parts, int64_t count, LambNorms* norms) {
+    add_norms_kernel(const __grid_constant__ LambTable table, const LambNorms* parts) {
+  const int part = static_cast<int>(blockIdx.x);
+  LambNorms* norms = table.norms[part];
+  if (!norms) return;
   double of_weights = 0.0, of_direction = 0.0;
-  for (int64_t i = threadIdx.x; i < count; i += kFlatThreads) {
+  for (int i = table.blocks[part] + static_cast<int>(threadIdx.x); i < table.blocks[part + 1];
+       i += kFlatThreads) {
     of_weights += parts[i].weights;
     of_direction += parts[i].direction;
   }
   of_weights = block_sum<kFlatThreads>(of_weights);
   of_direction = block_sum<kFlatThreads>(of_direction);
-  if (threadIdx.x == 0) {
-    norms->weights += of_weights;
-    norms->direction += of_direction;
+  if (threadIdx.x > 0) return;
+  const bool first = (table.first >> part & 1) != 0;
+  norms->weights = (first ? 0.0 : norms->weights) + of_weights;
+  norms->direction = (first ? 0.0 : norms->direction) + of_direction;
+}
+
+template <typename Compute>
+__global__ void __launch_bounds__(kFlatThreads)
+    lamb_applies_kernel(float* weights, const float* directions, Compute* compute_weights,
+                        StepValue<float> learning_rate, const __grid_constant__ LambTable table) {
+  const int block = static_cast<int>(blockIdx.x), part = table.part_of(block);
+  const auto rate = static_cast<float>(learning_rate.now() * table.norms[part]->trust_ratio());
+  const int64_t begin = table.begins[part] + int64_t{block - table.blocks[part]} * kLambBlock;
+  const int64_t left = table.begins[part + 1] - begin;
+  const int count = static_cast<int>(left < kLambBlock ? left : kLambBlock);
+  weights += begin;
+  directions += begin;
+  if (compute_weights) compute_weights += begin;
+  const bool wide = are_wide(weights, 16) && are_wide(directions, 16) &&
+                    are_wide(compute_weights, sizeof(Compute) * kLambPack);
+#pragma unroll 4
+  for (int i = static_cast<int>(threadIdx.x) * kLambPack; i < count;
+       i += kFlatThreads * kLambPack) {
+    float w[kLambPack], u[kLambPack];
+    load_first(wide, weights + i, count - i, w);
+    load_first(wide, directions + i, count - i, u);
+#pragma unroll
+    for (int j = 0; j < kLambPack; ++j) w[j] -= rate * u[j];
+    store_first(wide, weights + i, count - i, w);
+    if (compute_weights) store_first(wide, compute_weights + i, count - i, w);
   }
 }
 
-template <int V, typename Compute>
-__global__ void __launch_bounds__(kFlatThreads)
-    lamb_apply_kernel(float* weights, const float* directions, Compute* compute_weights,
-                      int64_t count, const LambNorms* norms, StepValue<float> learning_rate) {
-  const int64_t i = flat_index<V>();
-  if (i >= count) return;
-  const auto rate = static_cast<float>(learning_rate.now() * norms->trust_ratio());
-  float w[V], u[V];
-  load(weights + i, w);
-  load(directions + i, u);
-#pragma unroll
-  for (int j = 0; j < V; ++j) {
-    w[j] -= rate * u[j];
+// Calls launch_parts(table) for as many parts at a time as a kernel takes; `every`: parts without
+// norms have blocks, too.
+template <typename LaunchParts>
+void for_each_table(std::span<const LambPart> parts, bool every, const LaunchParts& launch_parts) {
+  int64_t begin = 0;
+  while (!parts.empty()) {
+    LambTable table;
+    const size_t count = std::min<size_t>(parts.size(), LambTable::kMost);
+    for (; table.count < static_cast<int>(count); ++table.count) {
+      const int i = table.count;
+      const LambPart& part = parts[static_cast<size_t>(i)];
+      const bool takes_blocks = every || part.norms;
+      table.begins[i] = begin;
+      table.norms[i] = part.norms;
+      table.first |= uint64_t{part.first} << i;
+      table.blocks[i + 1] =
+          table.blocks[i] + static_cast<int>(takes_blocks ? ceil_div(part.size, kLambBlock) : 0);
+      begin += part.size;
+      table.begins[i + 1] = begin;
+    }
+    launch_parts(table);
+    parts = parts.subspan(count);
   }
-  store(weights + i, w);
-  if (compute_weights) store(compute_weights + i, w);
 }
 
 }  // namespace
@@ -175,28 +261,57 @@ void FlatOperations::acclip_update(const Context& context, const AcClipUpdate& o
   with_rule_of(op, [&](auto rule) { update<typename decltype(rule)::type>(context, op); });
 }
 
+void FlatOperations::lamb_directions(const Context& context, const LambDirections& op) {
+  for_each_table(op.parts, true, [&](const LambTable& table) {
+    const int blocks = table.blocks[table.count];
+    auto* parts = context.scratch[0].get<LambNorms>(blocks);
+    with_compute_weights(op.adam.compute_weights, [&](auto* compute) {
+      launch(context.stream, blocks, kFlatThreads,
+             lamb_directions_kernel<std::remove_pointer_t<decltype(compute)>>, op.adam, compute,
+             op.directions.as<float>(), table, parts);
+    });
+    const bool any = std::any_of(table.norms, table.norms + table.count,
+                                 [](const LambNorms* norms) { return norms != nullptr; });
+    launch(context.stream, any ? table.count : 0, kFlatThreads, add_norms_kernel, table, parts);
+  });
+}
+
 void FlatOperations::lamb_direction(const Context& context, const LambDirection& op) {
-  const int64_t count = op.weights.size(), blocks = ceil_div(count, kLambBlock);
-  auto* parts = context.scratch[0].get<LambNorms>(blocks);
-  const bool wide =
-      are_aligned(op.weights.data, op.gradients.data, op.first_moment.data, op.second_moment.data);
-  launch(context.stream, blocks, kFlatThreads,
-         wide ? lamb_direction_kernel<true> : lamb_direction_kernel<false>, op, count, parts);
-  launch(context.stream, 1, kFlatThreads, add_norms_kernel, parts, blocks, op.norms);
+  const LambPart whole{op.weights.size(), op.norms};
+  lamb_directions(context, {.adam = {.weights = {const_cast<void*>(op.weights.data),
+                                                 op.weights.dtype, 1, op.weights.size()},
+                                     .compute_weights = {},
+                                     .gradients = op.gradients,
+                                     .first_moment = op.first_moment,
+                                     .second_moment = op.second_moment,
+                                     .learning_rate = {},
+                                     .corrections = op.corrections,
+                                     .beta1 = op.beta1,
+                                     .beta2 = op.beta2,
+                                     .epsilon = op.epsilon,
+                                     .weight_decay = op.weight_decay,
+                                     .clip = op.clip},
+                            .directions = op.gradients,
+                            .parts = {&whole, 1}});
+}
+
+void FlatOperations::lamb_applies(const Context& context, const LambApplies& op) {
+  for_each_table(op.parts, false, [&](const LambTable& table) {
+    with_compute_weights(op.compute_weights, [&](auto* compute) {
+      launch(context.stream, table.blocks[table.count], kFlatThreads,
+             lamb_applies_kernel<std::remove_pointer_t<decltype(compute)>>, op.weights.as<float>(),
+             op.directions.as<float>(), compute, op.learning_rate, table);
+    });
+  });
 }
 
 void FlatOperations::lamb_apply(const Context& context, const LambApply& op) {
-  with_compute_weights(op.compute_weights, [&](auto* compute) {
-    using Compute = std::remove_pointer_t<decltype(compute)>;
-    for_flat_parts(
-        op.weights.size(),
-        are_aligned(op.weights.data, op.directions.data) && suits_packs<Compute>(compute),
-        [&](auto width, int64_t begin, int64_t count, int64_t blocks) {
-          launch(context.stream, blocks, kFlatThreads, lamb_apply_kernel<width(), Compute>,
-                 op.weights.as<float>() + begin, op.directions.as<float>() + begin,
-                 part_of(compute, begin), count, op.norms, op.learning_rate);
-        });
-  });
+  const LambPart whole{op.weights.size(), const_cast<LambNorms*>(op.norms)};
+  lamb_applies(context, {.weights = op.weights,
+                         .compute_weights = op.compute_weights,
+                         .directions = op.directions,
+                         .parts = {&whole, 1},
+                         .learning_rate = op.learning_rate});
 }
 
 }  // namespace strata::device::cuda

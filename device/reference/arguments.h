@@ -61,4 +61,21 @@ class Arguments {
   const char* operation_;
 };
 
+// Where an operation adds up an output's columns, if that is wanted.
+class Sums {
+ public:
+  Sums(const Arguments& arguments, const char* name, const ColumnSums& sums, int64_t columns) {
+    if (!sums) return;
+    sums_ = arguments.vector(name, sums.sums, columns);
+    if (!sums.accumulate) clear(sums_);
+    *sums.done = true;
+  }
+  void add(int64_t column, double x) const {
+    if (sums_.data) sums_[column] += x;
+  }
+
+ private:
+  Matrix sums_;
+};
+
 }  // namespace strata::device::reference

@@ -113,6 +113,7 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
   const Matrix d_beta = arguments.vector("d_beta", op.d_beta, hidden);
   if (!op.accumulate) clear(d_gamma), clear(d_beta);
   const TokenDropout dropout(arguments, op.dropout, op.sequences, tokens);
+  const Sums sums(arguments, "d_x_sums", op.d_x_sums, hidden);
 
   std::vector<double> d_normalized(hidden);
   for (int64_t t = 0; t < tokens; ++t) {
@@ -128,6 +129,7 @@ void residual_layernorm_backward(const ResidualLayerNormBackward& op) {
       d_sum[h] += standardization.at(t, h, normalized(t, h));
       if (op.d_sum) d_sum[h] += other(t, h);
       d_x(t, h) = op.scale * dropout.factor(t, h) * d_sum[h];
+      sums.add(h, d_x(t, h));
       if (op.d_residual) d_residual(t, h) = d_sum[h];
     }
   }

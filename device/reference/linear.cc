@@ -39,16 +39,19 @@ void linear_data_gradient(const LinearDataGradient& op) {
   const bool activated = op.activation != Activation::kNone;
   arguments.require(!(activated && op.accumulate), "accumulate comes without an activation");
   arguments.require(!(op.dx_float8 && op.accumulate), "accumulate comes without dx_float8");
+  arguments.require(activated || !op.dx_sums, "dx_sums comes with an activation");
   ConstMatrix pre_activation;
   if (activated) {
     pre_activation = arguments.matrix("pre_activation", op.pre_activation, tokens, in);
   }
+  const Sums sums(arguments, "dx_sums", op.dx_sums, in);
   for (int64_t t = 0; t < tokens; ++t) {
     for (int64_t i = 0; i < in; ++i) {
       double sum = 0;
       for (int64_t o = 0; o < out; ++o) sum += dy(t, o) * weight(o, i);
       if (activated) sum *= activation_derivative(op.activation, pre_activation(t, i));
       dx(t, i) = op.accumulate ? dx(t, i) + sum : sum;
+      sums.add(i, sum);
     }
   }
   output.copy();
@@ -60,12 +63,13 @@ void linear_weight_gradient(const LinearWeightGradient& op) {
   const Operand x(arguments, "x", op.x, tokens, in, DType::kE4M3);
   const Operand dy(arguments, "dy", op.dy, tokens, out, DType::kE5M2);
   const Matrix d_weight = arguments.matrix("d_weight", op.d_weight, out, in);
-  const Matrix d_bias = arguments.vector("d_bias", op.d_bias, out);
+  Matrix d_bias;
+  if (op.d_bias) d_bias = arguments.vector("d_bias", op.d_bias, out);
   if (!op.accumulate) clear(d_weight), clear(d_bias);
   for (int64_t t = 0; t < tokens; ++t) {
     for (int64_t o = 0; o < out; ++o) {
       for (int64_t i = 0; i < in; ++i) d_weight(o, i) += dy(t, o) * x(t, i);
-      d_bias[o] += dy(t, o);
+      if (op.d_bias) d_bias[o] += dy(t, o);
     }
   }
 }

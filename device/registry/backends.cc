@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "device/cpu/cpu_backend.h"
@@ -54,13 +55,22 @@ BackendOption epilogues_option() {
                      {"never", "kernels of their own"}}};
 }
 
+BackendOption communication_multiprocessors_option() {
+  return {.name = "communication_multiprocessors",
+          .meaning =
+              "How many of a GPU's multiprocessors GEMMs leave to NCCL's kernels, which reduce "
+              "gradients beside backward. Applies to all GEMMs of the run.",
+          .most = 64};
+}
+
 BackendKind cuda_kind() {
-  BackendKind cuda{.name = "cuda",
-                   .meaning = "an NVIDIA GPU; builds with the CUDA toolkit",
-                   .compute_dtypes = {DType::kF32, DType::kBF16, DType::kF16},
-                   .float8_tokens = 16,
-                   .captures_graphs = true,
-                   .options = {attention_option(), epilogues_option()}};
+  BackendKind cuda{
+      .name = "cuda",
+      .meaning = "an NVIDIA GPU; builds with the CUDA toolkit",
+      .compute_dtypes = {DType::kF32, DType::kBF16, DType::kF16},
+      .float8_tokens = 16,
+      .captures_graphs = true,
+      .options = {attention_option(), epilogues_option(), communication_multiprocessors_option()}};
 #ifdef STRATA_CUDA
   cuda.make = [](const BackendOptions& options) {
     return cuda::make_cuda_backend(options.compute_dtype, options.device,
@@ -96,6 +106,16 @@ void BackendKind::check_option(const std::string& option, const std::string& val
     fail("the {} backend has no option {}{}", name, option,
          options.empty() ? "; it has none at all"
                          : fmt::format("; it has {}", fmt::join(names_of(options), ", ")));
+  }
+  if (found->values.empty()) {
+    int number = 0;
+    const char* end = value.data() + value.size();
+    const auto [rest, error] = std::from_chars(value.data(), end, number);
+    if (error != std::errc() || rest != end || number < 0 || number > found->most) {
+      fail("{} is no value of {}, which takes whole numbers from 0 to {}", value, option,
+           found->most);
+    }
+    return;
   }
   const std::vector<std::string_view> values = names_of(found->values);
   if (std::ranges::find(values, value) == values.end()) {

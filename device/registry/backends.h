@@ -25,15 +25,17 @@ struct BackendOptions {
   OptionValues options;
 };
 
-// A choice that only one backend offers (device.options in configurations).
+// A choice that only one backend offers (device.options in configurations): one of `values`, or a
+// whole number where there are none.
 struct BackendOption {
   struct Value {
     const char* name;
     const char* meaning;
   };
   const char* name;
-  const char* meaning;        // for people, a sentence
-  std::vector<Value> values;  // the first is the default
+  const char* meaning;             // for people, a sentence
+  std::vector<Value> values = {};  // the first is the default
+  int most = 0;                    // of a number, from 0, which is the default
 };
 
 // An entry of the table of backends: what can be said of one before it is made.
@@ -51,7 +53,7 @@ struct BackendKind {
 
   bool computes_in(DType dtype) const;
   std::string dtypes() const;  // "f32, bf16"
-  // Throws Error where there is no such option, or none of its values has that name.
+  // Throws Error where there is no such option, or it cannot have that value.
   void check_option(const std::string& option, const std::string& value) const;
 };
 

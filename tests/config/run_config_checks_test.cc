@@ -365,11 +365,22 @@ TEST(RunConfigChecks, OptionsAreTheBackendsOwn) {
   config.device.options = {{"attention", "mma"}, {"epilogue", "never"}};
   EXPECT_EQ(conflict_of(config),
             "<device.options>: device.options: the cuda backend has no option epilogue; it has "
-            "attention, epilogues");
+            "attention, epilogues, communication_multiprocessors");
   config.device.options = {{"attention", "flash"}};
   EXPECT_EQ(conflict_of(config),
             "<device.options>: device.options: flash is none of the values of attention: fastest, "
             "plain, mma, wgmma, cudnn");
+  for (const char* number : {"0", "16", "64"}) {
+    config.device.options = {{"communication_multiprocessors", number}};
+    EXPECT_EQ(conflict_of(config), "") << number;
+  }
+  for (const char* number : {"65", "-1", "8x", "some", "99999999999999999999"}) {
+    config.device.options = {{"communication_multiprocessors", number}};
+    EXPECT_EQ(conflict_of(config),
+              fmt::format("<device.options>: device.options: {} is no value of "
+                          "communication_multiprocessors, which takes whole numbers from 0 to 64",
+                          number));
+  }
 }
 
 TEST(RunConfigChecks, GpusMultiplySixteenTokensAtATimeInFloat8) {

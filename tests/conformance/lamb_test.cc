@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <vector>
+
 #include "tests/conformance/backends.h"
 #include "tests/conformance/update_inputs.h"
 
@@ -90,6 +93,100 @@ TEST_P(Lamb, ApplyScalesTheDirectionByTheTrustRatio) {
             bench.backend().lamb_apply(Stream::kCompute, op);
           },
           JudgedBy::kOutputDType);
+    }
+  }
+}
+
+// Tensors of a range one after another, every third of which does not decay, and the last of which
+// was begun before.
+struct RangeOfTensors {
+  explicit RangeOfTensors(std::vector<int64_t> sizes_) : sizes(std::move(sizes_)) {}
+  int64_t total() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{0}); }
+  static bool decays(size_t tensor) { return tensor % 3 != 1; }
+  std::vector<LambPart> parts(LambNorms* norms) const {
+    std::vector<LambPart> parts;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      parts.push_back({sizes[i], decays(i) ? norms + i : nullptr, i + 1 < sizes.size()});
+    }
+    return parts;
+  }
+  std::vector<int64_t> sizes;
+};
+
+std::vector<RangeOfTensors> ranges_of_tensors() {
+  std::vector<int64_t> many;
+  for (int64_t i = 0; i < 150; ++i) many.push_back(i % 7 == 0 ? 4096 + i : 4 * i + 1);
+  return {RangeOfTensors({1000}), RangeOfTensors({4099, 7, 1, 8192, 2, 70001, 128, 64, 32}),
+          RangeOfTensors({4, 8, 4096, 16}), RangeOfTensors(many)};
+}
+
+TEST_P(Lamb, DirectionsOfManyTensorsAreThoseOfEach) {
+  for (const RangeOfTensors& range : ranges_of_tensors()) {
+    const UpdateInputs state(backend(), range.total());
+    for (const int64_t begin : {0, 1, 4}) {
+      SCOPED_TRACE(fmt::format("{} tensors from {} on", range.sizes.size(), begin));
+      const auto directions = [&](Bench& bench) {
+        const auto all = state.place<LambDirection>(bench);
+        std::vector<double> norms(2 * range.sizes.size(), 3.0);
+        const auto count = static_cast<int64_t>(norms.size());
+        auto parts = range.parts(reinterpret_cast<LambNorms*>(
+            bench.inout("norms", {1, count, norms}, DType::kF64).data));
+        parts.front().size -= begin;
+        const Range taken{begin, range.total()};
+        LambDirections op;
+        op.directions = elements_of(all.gradients, taken);
+        op.adam.weights = elements_of(bench.master_inout("weights", state.weights), taken);
+        if (backend().compute_dtype() != backend().master_dtype()) {
+          op.adam.compute_weights =
+              elements_of(bench.compute_inout("compute_weights", state.weights), taken);
+        }
+        op.adam.gradients = op.directions;
+        op.adam.first_moment = elements_of(all.first_moment, taken);
+        op.adam.second_moment = elements_of(all.second_moment, taken);
+        op.adam.learning_rate = bench.in_memory(0.01f);
+        op.adam.corrections = bench.in_memory(bias_corrections(all.beta1, all.beta2, 2));
+        op.adam.beta1 = all.beta1;
+        op.adam.beta2 = all.beta2;
+        op.adam.epsilon = all.epsilon;
+        op.adam.weight_decay = all.weight_decay;
+        op.adam.clip = all.clip;
+        op.parts = parts;
+        bench.backend().lamb_directions(Stream::kCompute, op);
+      };
+      expect_conforms(backend(), directions);
+    }
+  }
+}
+
+TEST_P(Lamb, ManyTensorsAreUpdatedEachByItsTrustRatio) {
+  for (const RangeOfTensors& range : ranges_of_tensors()) {
+    const UpdateInputs state(backend(), range.total());
+    for (const int64_t begin : {0, 1, 4}) {
+      SCOPED_TRACE(fmt::format("{} tensors from {} on", range.sizes.size(), begin));
+      expect_conforms(backend(), [&](Bench& bench) {
+        std::vector<double> norms;
+        for (size_t i = 0; i < 2 * range.sizes.size(); ++i) {
+          norms.push_back(static_cast<double>(i % 11));
+        }
+        const auto count = static_cast<int64_t>(norms.size());
+        auto parts = range.parts(reinterpret_cast<LambNorms*>(
+            bench.inout("norms", {1, count, norms}, DType::kF64).data));
+        parts.front().size -= begin;
+        const Range taken{begin, range.total()};
+        const ConstTensor all = bench.master(state.gradients);
+        LambApplies op;
+        op.weights = elements_of(bench.master_inout("weights", state.weights), taken);
+        if (backend().compute_dtype() != backend().master_dtype()) {
+          op.compute_weights =
+              elements_of(bench.compute_inout("compute_weights", state.weights), taken);
+        }
+        op.directions =
+            ConstTensor(all.as<char>() + begin * static_cast<int64_t>(size_of(all.dtype)),
+                        all.dtype, 1, taken.size());
+        op.parts = parts;
+        op.learning_rate = bench.in_memory(0.01f);
+        bench.backend().lamb_applies(Stream::kCompute, op);
+      });
     }
   }
 }

@@ -104,6 +104,38 @@ TEST_P(ResidualLayerNorm, Backward) {
   });
 }
 
+TEST_P(ResidualLayerNorm, BackwardMayAddUpTheColumnsOfTheSublayersGradient) {
+  for_every_case([&](const Case& c) {
+    if (IsSkipped()) return;
+    const Values values(backend(), c);
+    auto saved = run_on_reference(forward(c, values, true));
+    const HostMatrix normalized = rounded(saved["normalized"], backend().compute_dtype());
+    const HostMatrix inverse_stddev = rounded(saved["inverse_stddev"], backend().master_dtype());
+    for (const bool accumulate : {false, true}) {
+      SCOPED_TRACE(accumulate ? "added" : "written");
+      bool done = false;
+      const auto backward = [&](Bench& bench) {
+        ResidualLayerNormBackward op;
+        op.dy = bench.compute(values.dy);
+        op.normalized = bench.compute(normalized);
+        op.inverse_stddev = bench.master(inverse_stddev);
+        op.gamma = bench.compute(values.gamma);
+        op.dropout = bench.in_memory(c.dropout);
+        if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
+        op.d_x = bench.compute_output("d_x", c.tokens(), c.hidden);
+        op.d_x_sums = {bench.gradient("d_x_sums", values.d_beta, accumulate), accumulate, &done};
+        op.accumulate = !accumulate;
+        op.d_gamma = bench.gradient("d_gamma", values.d_gamma, !accumulate);
+        op.d_beta = bench.gradient("d_beta", values.d_beta, !accumulate);
+        bench.backend().residual_layernorm_backward(Stream::kCompute, op);
+      };
+      run_on(backend(), backward);
+      if (!done) GTEST_SKIP() << "this backend leaves it to linear_weight_gradient";
+      expect_conforms(backend(), backward);
+    }
+  });
+}
+
 // What pre-LN adds: the sum kept, another part of its gradient, the sublayer scaled.
 class PreNorm : public ResidualLayerNorm {
  protected:

@@ -77,6 +77,49 @@ TEST_P(Linear, DataGradient) {
   }
 }
 
+// Which a backend may do, and then need not as it computes the weight's gradient.
+TEST_P(Linear, TheBiassGradientMayBeAddedUpWithTheDataGradient) {
+  for (const LinearShape& shape : kLinearShapes) {
+    Inputs inputs(backend(), 2);
+    const HostMatrix dy = inputs.compute(shape.tokens, shape.out);
+    const HostMatrix weight = inputs.compute(shape.out, shape.in);
+    const HostMatrix pre = inputs.compute(shape.tokens, shape.in, 4);
+    const HostMatrix x = inputs.compute(shape.tokens, shape.out);
+    const HostMatrix before = inputs.master(1, shape.in, 10);
+    for (const Activation activation : kActivations) {
+      if (activation == Activation::kNone) continue;
+      for (const bool accumulate : {false, true}) {
+        SCOPED_TRACE(fmt::format("{}, activation {}, {}", describe(shape),
+                                 static_cast<int>(activation), accumulate ? "added" : "written"));
+        bool done = false;
+        const auto data_gradient = [&](Bench& bench) {
+          LinearDataGradient op;
+          op.dy = bench.compute(dy);
+          op.weight = bench.compute(weight);
+          op.activation = activation;
+          op.pre_activation = bench.compute(pre);
+          op.dx = bench.compute_output("dx", shape.tokens, shape.in);
+          bool summed = false;
+          op.dx_sums = {bench.gradient("dx_sums", before, accumulate), accumulate, &summed};
+          bench.backend().linear_data_gradient(Stream::kCompute, op);
+          done = summed;
+        };
+        run_on(backend(), data_gradient);
+        if (!done && activation == Activation::kGeluTanh) continue;  // it is the GEMM's epilogue
+        if (!done) GTEST_SKIP() << "this backend leaves it to linear_weight_gradient";
+        expect_conforms(backend(), data_gradient);
+        expect_conforms(backend(), [&](Bench& bench) {
+          LinearWeightGradient op;
+          op.x = bench.compute(x);
+          op.dy = bench.compute(dy);
+          op.d_weight = bench.master_output("d_weight", shape.out, shape.out);
+          bench.backend().linear_weight_gradient(Stream::kCompute, op);
+        });
+      }
+    }
+  }
+}
+
 TEST_P(Linear, DataGradientAccumulates) {
   for (const LinearShape& shape : kLinearShapes) {
     SCOPED_TRACE(describe(shape));

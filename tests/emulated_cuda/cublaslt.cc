@@ -28,6 +28,7 @@ struct EmulatedProduct {
   int8_t fast_accumulation = 0;
   const float* a_scale = nullptr;
   const float* b_scale = nullptr;
+  int32_t multiprocessors = 0;
 
   bool operator==(const EmulatedProduct&) const = default;
 };
@@ -279,6 +280,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
       return take(product->a_scale, bytes, size);
     case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
       return take(product->b_scale, bytes, size);
+    case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET:
+      return take(product->multiprocessors, bytes, size);
   }
   return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -316,7 +319,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
   }
 }
 
-// Of every third shape those that split k come first and fill the list.
+// Of every third shape those that split k come first and fill the list. As newer versions do, it
+// refuses to work while a graph is captured.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
@@ -324,6 +328,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulHeuristicResult_t* results,
                                               int* found) {
   *found = 0;
+  if (emulated_cuda::captured) return CUBLAS_STATUS_EXECUTION_FAILED;
   const Described work{*product, *a, *b, *d};
   if (!work.is_consistent()) return CUBLAS_STATUS_INVALID_VALUE;
   if (!work.is_supported()) return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -348,6 +353,7 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t pr
                                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
                                        const cublasLtMatmulAlgo_t* algorithm,
                                        cublasLtMatmulHeuristicResult_t* result) {
+  if (emulated_cuda::captured) return CUBLAS_STATUS_EXECUTION_FAILED;
   const Described work{*product, *a, *b, *d};
   result->workspaceSize = 0;
   return work.is_consistent() && work.is_supported() && suits(work, *algorithm)
@@ -383,11 +389,18 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
   if (is_refused(work, *algorithm)) return CUBLAS_STATUS_NOT_SUPPORTED;
   // Not every algorithm is the fastest everywhere, nor does an epilogue always pay.
   const bool fused = work.product.epilogue > CUBLASLT_EPILOGUE_BIAS;
-  const uint64_t ticks = 100 + mixed(algorithm->parts, algorithm->variant, work.rows()) % 100 +
-                         (fused && work.rows() % 128 != 0 ? 1'000'000 : 0);
+  const emulated_cuda::Gemm gemm{algorithm->parts,        algorithm->variant, work.rows(),
+                                 work.columns(),          work.terms(),       fused,
+                                 product->multiprocessors};
+  const uint64_t ticks = emulated_cuda::gemm_ticks
+                             ? emulated_cuda::gemm_ticks(gemm)
+                             : 100 +
+                                   mixed(algorithm->parts, algorithm->variant, work.rows()) % 100 +
+                                   (fused && work.rows() % 128 != 0 ? 1'000'000 : 0);
   emulated_cuda::issue("cublasLtMatmul",
                        [=, beta = *static_cast<const float*>(beta), algorithm = *algorithm] {
                          emulated_cuda::ticks += ticks;
+                         emulated_cuda::last_gemm = gemm;
                          multiply(work, a, b, d, beta, algorithm);
                        });
   return CUBLAS_STATUS_SUCCESS;

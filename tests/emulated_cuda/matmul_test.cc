@@ -1,13 +1,17 @@
 // What one backend remembers of products must serve the next ones, too.
 #include "device/cuda/gemm/matmul.h"
 
+#include <cublasLt.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <vector>
 
+#include "base/error.h"
 #include "device/buffer.h"
 #include "device/cuda/cuda_backend.h"
+#include "device/cuda/host/kernel_choices.h"
 
 namespace strata::device::cuda {
 namespace {
@@ -67,6 +71,131 @@ TEST(Matmul, AlignedProductsMayBecomeMisaligned) {
 TEST(Matmul, TermsBeyondAMultipleOf64Count) {
   const auto backend = make_cuda_backend(DType::kBF16, 0);
   for (int64_t in = 60; in <= 140; ++in) expect_exact(*backend, {3, 8, in, 0});
+}
+
+// GEMMs whose times the test says.
+class MatmulChoice : public testing::Test {
+ protected:
+  static constexpr int64_t kMostRows = 2048, kOut = 8, kIn = 16;
+  static constexpr uint64_t kUnit = 1'000'000;  // ticks, of which clocks and kernels take few
+
+  void TearDown() override { emulated_cuda::gemm_ticks = nullptr; }
+
+  static MatmulCall weight_gradient(int64_t rows) {
+    static std::vector<BFloat16> dy(kMostRows * kOut), x(kMostRows * kIn);
+    static std::vector<float> d_weight(kOut * kIn);
+    return {.transpose_a = true,
+            .m = kOut,
+            .n = kIn,
+            .k = rows,
+            .a = dy.data(),
+            .lda = kOut,
+            .b = x.data(),
+            .ldb = kIn,
+            .c = d_weight.data(),
+            .ldc = kIn,
+            .input_dtype = DType::kBF16,
+            .output_dtype = DType::kF32};
+  }
+  // The algorithm of a weight gradient over so many rows.
+  static emulated_cuda::Gemm algorithm_for(Matmul& matmul, int64_t rows) {
+    matmul(weight_gradient(rows));
+    return emulated_cuda::last_gemm;
+  }
+  // Of algorithms that do not split k, by number, in the order in which cuBLASLt offers them;
+  // others take for ever.
+  static void set_times(std::array<uint64_t, 3> hundredths) {
+    emulated_cuda::gemm_ticks = [=](const emulated_cuda::Gemm& gemm) {
+      return (gemm.parts > 1 ? 1000 : hundredths.at(static_cast<size_t>(gemm.variant))) * kUnit;
+    };
+  }
+  static int32_t variant_of(std::array<uint64_t, 3> hundredths) {
+    set_times(hundredths);
+    Matmul matmul(nullptr, {});
+    return algorithm_for(matmul, 128).variant;
+  }
+};
+
+TEST_F(MatmulChoice, IsTheFirstOfferedThatNoneIsClearlyFasterThan) {
+  EXPECT_EQ(variant_of({100, 98, 99}), 0);
+  EXPECT_EQ(variant_of({100, 96, 99}), 1);
+  EXPECT_EQ(variant_of({100, 90, 89}), 1);
+  EXPECT_EQ(variant_of({100, 95, 80}), 2);
+}
+
+// Over 65 rows no algorithm that splits them into more than one part may be used, as it could leave
+// the last row out.
+TEST_F(MatmulChoice, DoesNotDependOnTheNumberOfRowsThatCameFirst) {
+  emulated_cuda::gemm_ticks = [](const emulated_cuda::Gemm& gemm) {
+    return gemm.parts > 1 ? kUnit : (9 - static_cast<uint64_t>(gemm.variant)) * kUnit;
+  };
+  for (const int64_t first : {1000, 1024, 577, 65}) {
+    Matmul matmul(nullptr, {});
+    algorithm_for(matmul, first);
+    EXPECT_EQ(algorithm_for(matmul, 640).parts, 17) << first;
+    EXPECT_EQ(algorithm_for(matmul, 600).parts, 17) << "24 rows are left, in " << first;
+    EXPECT_EQ(algorithm_for(matmul, 577).parts, 1) << first;
+    EXPECT_EQ(algorithm_for(matmul, 577).variant, 2) << "the fastest of one part, " << first;
+  }
+}
+
+TEST_F(MatmulChoice, HasAnEpilogueWhereThatIsClearlyFaster) {
+  const auto has_epilogue = [](uint64_t with_epilogue) {
+    emulated_cuda::gemm_ticks = [=](const emulated_cuda::Gemm& gemm) {
+      return (gemm.has_epilogue ? with_epilogue : 100) * kUnit;
+    };
+    std::vector<float> sums(kOut);
+    Matmul matmul(nullptr, {});
+    return matmul(weight_gradient(128),
+                  {.kind = MatmulEpilogue::Kind::kColumnSums, .column_sums = sums.data()},
+                  [&](const MatmulCall& call, const MatmulEpilogue&) { matmul(call); });
+  };
+  EXPECT_TRUE(has_epilogue(90));
+  EXPECT_FALSE(has_epilogue(98));
+  EXPECT_FALSE(has_epilogue(101));
+}
+
+// cuBLASLt is not asked for algorithms while a graph is captured, however many other GEMMs came
+// since the captured one ran.
+TEST_F(MatmulChoice, OfTheFirstKindsIsKeptForGraphs) {
+  emulated_cuda::gemm_ticks = [](const emulated_cuda::Gemm&) { return kUnit; };
+  Matmul matmul(nullptr, {});
+  std::vector<float> a(64 * 64), b(64 * 64), c(64 * 64);
+  const auto multiply = [&](int64_t m, int64_t n, int64_t k) {
+    matmul({.m = m,
+            .n = n,
+            .k = k,
+            .a = a.data(),
+            .lda = 64,
+            .b = b.data(),
+            .ldb = 64,
+            .c = c.data(),
+            .ldc = 64});
+  };
+  for (int64_t k = 1; k <= 12; ++k) {
+    for (int64_t n = 1; n <= 40; ++n) {
+      for (int64_t m = 1; m <= 45; ++m) multiply(m, n, k);
+    }
+  }
+  cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeThreadLocal);
+  EXPECT_NO_THROW(multiply(1, 1, 1));
+  EXPECT_NO_THROW(multiply(45, 40, 8));
+  cudaGraph_t graph = nullptr;
+  cudaStreamEndCapture(nullptr, &graph);
+  EXPECT_EQ(graph->size(), 2u);
+  cudaGraphDestroy(graph);
+}
+
+TEST_F(MatmulChoice, TakesAsManyMultiprocessorsAsItIsToldTo) {
+  for (const int multiprocessors : {0, 116}) {
+    Matmul matmul(nullptr, {.multiprocessors = multiprocessors});
+    EXPECT_EQ(algorithm_for(matmul, 128).multiprocessors, multiprocessors);
+  }
+  EXPECT_EQ(kernel_choices({}).communication_multiprocessors, 0);
+  const KernelChoices choices = kernel_choices({{"communication_multiprocessors", "1"}});
+  EXPECT_EQ(choices.communication_multiprocessors, 1);
+  // The emulated GPU has one in all.
+  EXPECT_THROW(make_cuda_backend(DType::kBF16, 0, choices), Error);
 }
 
 }  // namespace

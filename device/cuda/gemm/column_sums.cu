@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "device/cuda/gemm/column_sums.h"
 #include "device/cuda/runtime/kernel.h"
@@ -43,17 +44,19 @@ __global__ void __launch_bounds__(kThreads)
   parts[row_block * columns + first_column + i] = sum;
 }
 
-// A block adds up the rows of 32 columns, in the same manner.
+struct SumsOutputs {
+  static constexpr int kMost = 3;
+  SumsOutput of[kMost];
+};
+
+// A block adds up the rows of 32 columns, in the same manner; y counts outputs.
 __global__ void __launch_bounds__(kThreads)
-    sum_parts_kernel(const float* parts, int64_t rows, int64_t columns, int64_t column_blocks,
-                     int64_t stride, SumsOutput output, float* next_sums) {
+    sum_parts_kernel(const float* parts, int64_t rows, int64_t columns, int64_t stride,
+                     const __grid_constant__ SumsOutputs outputs) {
   __shared__ float of_warps[kWarps][kWarpSize];
-  int64_t column_block = blockIdx.x;
-  if (column_block >= column_blocks) {
-    column_block -= column_blocks;
-    parts += columns;
-    output.sums = next_sums;
-  }
+  const int64_t column_block = blockIdx.x;
+  const SumsOutput& output = outputs.of[blockIdx.y];
+  parts += blockIdx.y * columns;
   const int64_t column = column_block * kWarpSize + lane();
   float sum = 0.0f;
   if (column < columns) {
@@ -72,29 +75,34 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
+SumsGrid::SumsGrid(int64_t rows, int64_t columns, int64_t columns_per_block)
+    : column_blocks(ceil_div(columns, columns_per_block)),
+      rows_per_block(
+          std::max(kFewestRows, ceil_div(rows, std::max<int64_t>(kBlocks / column_blocks, 1)))),
+      row_blocks(ceil_div(rows, rows_per_block)) {}
+
 template <typename T>
 void sum_columns(const Context& context, const T* x, int64_t rows, int64_t columns, int64_t stride,
                  const SumsOutput& output, int slot) {
   constexpr int V = kVector<T>;
   const bool aligned = rows_are_aligned(columns, V, x) && stride % V == 0;
-  const int64_t column_blocks = ceil_div(columns, kWarpSize * (aligned ? V : 1));
-  const int64_t rows_per_block =
-      std::max(kFewestRows, ceil_div(rows, std::max<int64_t>(kBlocks / column_blocks, 1)));
-  const int64_t row_blocks = ceil_div(rows, rows_per_block);
-  float* parts = context.scratch[slot].get<float>(row_blocks * columns);
-  if (rows > 0) {
-    launch(context.stream, row_blocks * column_blocks, kThreads,
-           aligned ? part_sums_kernel<V, T> : part_sums_kernel<1, T>, x, rows, columns, stride,
-           column_blocks, rows_per_block, parts);
-  }
-  sum_parts(context, parts, row_blocks, columns, columns, output);
+  const SumsGrid grid(rows, columns, kWarpSize * (aligned ? V : 1));
+  float* parts = context.scratch[slot].get<float>(grid.row_blocks * columns);
+  launch(context.stream, grid.blocks(), kThreads,
+         aligned ? part_sums_kernel<V, T> : part_sums_kernel<1, T>, x, rows, columns, stride,
+         grid.column_blocks, grid.rows_per_block, parts);
+  sum_parts(context, parts, grid.row_blocks, columns, {output});
 }
 
 void sum_parts(const Context& context, const float* parts, int64_t rows, int64_t columns,
-               int64_t stride, const SumsOutput& output, float* next_sums) {
-  const int64_t blocks = ceil_div(columns, kWarpSize);
-  launch(context.stream, next_sums ? 2 * blocks : blocks, kThreads, sum_parts_kernel, parts, rows,
-         columns, blocks, stride, output, next_sums);
+               std::initializer_list<SumsOutput> outputs) {
+  SumsOutputs all;
+  require(outputs.size() <= std::size(all.of), "a kernel leaves three rows of sums at most");
+  std::copy(outputs.begin(), outputs.end(), all.of);
+  const dim3 blocks(static_cast<unsigned>(ceil_div(columns, kWarpSize)),
+                    static_cast<unsigned>(outputs.size()));
+  launch(context.stream, blocks, kThreads, sum_parts_kernel, parts, rows, columns,
+         static_cast<int64_t>(outputs.size()) * columns, all);
 }
 
 template void sum_columns(const Context&, const float*, int64_t, int64_t, int64_t,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "device/cuda/runtime/runtime.h"
 
@@ -13,15 +14,26 @@ struct SumsOutput {
   bool accumulate = false;
 };
 
+// How the blocks of a kernel that passes over rows leave sums of columns: block number b takes
+// rows_per_block rows, from (b / column_blocks) * rows_per_block on, of columns_per_block
+// neighbouring columns, from (b % column_blocks) * columns_per_block on.
+struct SumsGrid {
+  int64_t column_blocks, rows_per_block, row_blocks;
+
+  // Follows from the shape alone, as the order of sums does.
+  SumsGrid(int64_t rows, int64_t columns, int64_t columns_per_block);
+  int64_t blocks() const { return column_blocks * row_blocks; }
+};
+
 // The column sums of x [rows, columns], whose rows are `stride` elements apart. T: float or
 // BFloat16 or Float16. Uses scratch slot `slot`.
 template <typename T>
 void sum_columns(const Context& context, const T* x, int64_t rows, int64_t columns, int64_t stride,
                  const SumsOutput& output, int slot);
 
-// The same for the few rows of `parts` [rows, columns] that a kernel has left in scratch; and,
-// where `next_sums` is given, of the `columns` after those into that.
+// The same for the few rows of `parts` that a kernel has left in scratch: up to three matrices
+// [rows, columns] side by side, one for each output.
 void sum_parts(const Context& context, const float* parts, int64_t rows, int64_t columns,
-               int64_t stride, const SumsOutput& output, float* next_sums = nullptr);
+               std::initializer_list<SumsOutput> outputs);
 
 }  // namespace strata::device::cuda

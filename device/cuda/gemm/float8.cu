@@ -176,7 +176,7 @@ void transpose_and_sum_float8(const Context& context, const ConstTensor& x, uint
                               const SumsOutput& output, int slot) {
   float* parts = context.scratch[slot].get<float>(row_tiles_of(x) * x.cols);
   transpose(context, x, codes, x.scale + 1, parts);
-  sum_parts(context, parts, row_tiles_of(x), x.cols, x.cols, output);
+  sum_parts(context, parts, row_tiles_of(x), x.cols, {output});
 }
 
 template <typename T>

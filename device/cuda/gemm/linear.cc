@@ -109,10 +109,13 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
     const Tensor dy = into_place(gemm);
     Tensor dx = op.dx;
     dx.data = gemm.c;
+    // A trial must leave the gradients alone.
+    const bool sums = op.dx_sums && gemm.c == call.c;
     activation_backward(
         context,
         {.activation = op.activation, .dy = dy, .pre_activation = op.pre_activation, .dx = dx},
-        op.dx_float8);
+        op.dx_float8, sums ? op.dx_sums : ColumnSums(), kSums);
+    if (sums) *op.dx_sums.done = true;
   };
   const MatmulEpilogue gradient{.kind = MatmulEpilogue::Kind::kGeluGradient,
                                 .pre_activation = const_cast<void*>(op.pre_activation.data)};
@@ -142,7 +145,11 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
   const SumsOutput d_bias{op.d_bias.as<float>(), op.accumulate};
   if (is_float8(op.dy.dtype) && op.dy.rows > 0) {
     auto* dy_transposed = context.scratch[kFirst].get<uint8_t>(op.dy.size());
-    transpose_and_sum_float8(context, op.dy, dy_transposed, d_bias, kSums);
+    if (op.d_bias) {
+      transpose_and_sum_float8(context, op.dy, dy_transposed, d_bias, kSums);
+    } else {
+      transpose_float8(context, op.dy, dy_transposed);
+    }
     MatmulCall gemm = call;
     gemm.a = dy_transposed;
     gemm.b = transposed(context, op.x, kSecond);
@@ -154,6 +161,7 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
                           .b_factor = op.x.scale + 1});
     return;
   }
+  if (!op.d_bias) return context.matmul(call);
   // cuBLASLt does not add to the sums that it finds.
   float* sums = op.accumulate ? context.scratch[kSums].get<float>(out) : d_bias.sums;
   const auto separately = [&](const MatmulCall& gemm, const MatmulEpilogue& epilogue) {
@@ -165,7 +173,7 @@ void Operations<T>::linear_weight_gradient(const Context& context, const LinearW
   };
   const bool fused = context.matmul(
       call, {.kind = MatmulEpilogue::Kind::kColumnSums, .column_sums = sums}, separately);
-  if (fused && op.accumulate) sum_parts(context, sums, 1, out, out, d_bias);
+  if (fused && op.accumulate) sum_parts(context, sums, 1, out, {d_bias});
 }
 
 template void Operations<float>::linear_forward(const Context&, const LinearForward&);

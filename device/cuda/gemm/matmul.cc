@@ -3,10 +3,11 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -88,6 +89,7 @@ struct Work {
   MatmulCall call;
   MatmulEpilogue epilogue;
   std::optional<Float8Operands> float8;
+  int32_t multiprocessors = 0;  // that the GEMM is to take; 0: all
 
   cudaDataType_t a_type() const {
     return float8 ? cuda_type(float8->a) : cuda_type(call.input_dtype);
@@ -97,20 +99,38 @@ struct Work {
   }
 };
 
+// How many parts an algorithm splits k into.
+int32_t parts_of(const cublasLtMatmulAlgo_t& algorithm) {
+  int32_t parts = 1;
+  size_t written = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoConfigGetAttribute(
+      &algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written);
+  return status == CUBLAS_STATUS_SUCCESS ? parts : 1;
+}
+
+// What cuBLASLt's algorithms divide k into.
+constexpr int64_t kBlockOfK = 64;
+
 // cuBLASLt's GEMMs of 16-bit numbers that are split along k into more parts than k exceeds a
 // multiple of 64 by may leave these last terms out (versions 12.8 to 13.1 on compute capability
 // 9.0; measured in facebookexperimental/triton, pull request 2767).
 bool may_lose_terms(const cublasLtMatmulAlgo_t& algorithm, const Work& work) {
-  constexpr int64_t kBlock = 64;
-  if (work.float8 || size_of(work.call.input_dtype) != 2) return false;
-  int32_t parts = 1;
-  size_t written = 0;
-  if (cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts,
-                                           sizeof parts, &written) != CUBLAS_STATUS_SUCCESS) {
-    return false;
-  }
-  const int64_t left = work.call.k % kBlock;
-  return left != 0 && parts > left;
+  const int64_t left = work.call.k % kBlockOfK;
+  return left != 0 && !work.float8 && size_of(work.call.input_dtype) == 2 &&
+         parts_of(algorithm) > left;
+}
+
+// Whether the rows of a batch, whose number varies, are what the GEMM adds up over: in weight
+// gradients.
+bool adds_up_rows(const Work& work) { return work.call.transpose_a && !work.float8; }
+
+// The work that is measured for a neighbourhood: where k varies, with k rounded down to whole
+// blocks. Else the first k would decide which algorithms may lose terms, and are then missing for
+// all others.
+Work measured_for(const Work& work) {
+  Work measured = work;
+  if (adds_up_rows(work) && work.call.k > kBlockOfK) measured.call.k -= work.call.k % kBlockOfK;
+  return measured;
 }
 
 class Problem {
@@ -125,6 +145,9 @@ class Problem {
     if (call.bias) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(call.input_dtype));
     if (work.epilogue.column_sums) set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F);
     if (work.epilogue.pre_activation) set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, call.ldc);
+    if (work.multiprocessors > 0) {
+      set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, work.multiprocessors);
+    }
     if (work.float8) {
       // Sums of products of activations may lose a little; those of gradients may not.
       const int8_t fast = work.float8->a == Float8Operands::Format::kE4M3 ? 1 : 0;
@@ -150,13 +173,17 @@ class Problem {
     std::vector<cublasLtMatmulAlgo_t> algorithms = candidates(handle, work, reductions);
     const size_t lossy = std::erase_if(
         algorithms, [&](const auto& algorithm) { return may_lose_terms(algorithm, work); });
-    if (lossy > 0) {
-      // Maybe none is left: those that split nothing.
+    // Maybe none is left, or none that suits every k.
+    const bool k_varies = size_of(work.call.input_dtype) == 2 && adds_up_rows(work);
+    const bool has_whole = std::any_of(algorithms.begin(), algorithms.end(), is_whole);
+    if (lossy > 0 || (k_varies && !has_whole)) {
       const auto whole = candidates(handle, work, CUBLASLT_REDUCTION_SCHEME_NONE);
       algorithms.insert(algorithms.end(), whole.begin(), whole.end());
     }
     return algorithms;
   }
+
+  static bool is_whole(const cublasLtMatmulAlgo_t& algorithm) { return parts_of(algorithm) == 1; }
 
   bool suits(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,
              const Work& work) const {
@@ -243,7 +270,7 @@ class Problem {
 // Everything but the pointers, of which only the alignment counts, and whether they are there.
 using Kind = std::tuple<bool, bool, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t,
                         uint32_t, uint32_t, uint32_t, uint32_t, bool, bool, cudaDataType_t,
-                        cudaDataType_t, DType, MatmulEpilogue::Kind, bool>;
+                        cudaDataType_t, DType, MatmulEpilogue::Kind, bool, int32_t>;
 
 Kind kind_of(const Work& work, int64_t m, int64_t k) {
   const MatmulCall& call = work.call;
@@ -266,7 +293,8 @@ Kind kind_of(const Work& work, int64_t m, int64_t k) {
           work.b_type(),
           call.output_dtype,
           work.epilogue.kind,
-          work.epilogue.pre_activation != nullptr};
+          work.epilogue.pre_activation != nullptr,
+          work.multiprocessors};
 }
 
 Kind kind_of(const Work& work) { return kind_of(work, work.call.m, work.call.k); }
@@ -279,8 +307,8 @@ Kind neighbourhood_of(const Work& work) {
     return (rows + kRowsTriedTogether - 1) / kRowsTriedTogether * kRowsTriedTogether;
   };
   if (work.float8) return kind_of(work, rounded(work.call.m), rounded(work.call.k));
-  return work.call.transpose_a ? kind_of(work, work.call.m, rounded(work.call.k))
-                               : kind_of(work, rounded(work.call.m), work.call.k);
+  return adds_up_rows(work) ? kind_of(work, work.call.m, rounded(work.call.k))
+                            : kind_of(work, rounded(work.call.m), work.call.k);
 }
 
 // How GEMMs of one kind are run.
@@ -291,10 +319,19 @@ struct Plan {
   std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: cuBLASLt has none
 };
 
-// All GEMMs of the steps that a run may capture, and more.
-constexpr size_t kMostPlans = size_t{1} << 14;
+// Plans that are kept: those of all steps that a run may capture, which are the first that it sees
+// (device::GraphCache), and more. As such a step is captured, cuBLASLt must not be asked for an
+// algorithm again.
+constexpr size_t kMostKept = size_t{1} << 14;
+// Plans of other work, which are forgotten together.
+constexpr size_t kMostPassing = size_t{1} << 12;
 
-constexpr float kNever = std::numeric_limits<float>::infinity();
+// What is fastest in a neighbourhood.
+struct Winners {
+  cublasLtMatmulAlgo_t fastest;
+  // The fastest of those that do not split k, for work that the other does not suit.
+  std::optional<cublasLtMatmulAlgo_t> whole;
+};
 
 // Memory to write to in a trial, in place of what the work would write to.
 struct TrialOutputs {
@@ -318,7 +355,7 @@ struct TrialOutputs {
 }  // namespace
 
 struct Matmul::State {
-  State(cudaStream_t stream_, FusedEpilogues epilogues_) : stream(stream_), epilogues(epilogues_) {
+  State(cudaStream_t stream_, const MatmulOptions& options_) : stream(stream_), options(options_) {
     check(cublasLtCreate(&handle), "starting cuBLASLt");
     cuda::check(cudaMalloc(&workspace, kWorkspaceBytes), "allocating cuBLASLt's workspace");
   }
@@ -328,9 +365,11 @@ struct Matmul::State {
   }
 
   Plan& plan_of(const Work& work);
-  std::optional<cublasLtMatmulAlgo_t> algorithm_of(Problem& problem, const Work& work);
+  std::optional<cublasLtMatmulAlgo_t> algorithm_of(const Problem& problem, const Work& work);
   std::optional<cublasLtMatmulAlgo_t> favourite(const Problem& problem, const Work& work) const;
-  std::optional<cublasLtMatmulAlgo_t> fastest(Problem& problem, const Work& work);
+  std::optional<Winners> winners(const Work& work);
+  void measure(Problem& problem, const Work& trial,
+               std::span<const cublasLtMatmulAlgo_t> candidates, std::span<float> times);
   cublasStatus_t run(Problem& problem, const Work& work, const cublasLtMatmulAlgo_t& algorithm) {
     return problem.run(handle, stream, workspace, work, algorithm);
   }
@@ -339,13 +378,13 @@ struct Matmul::State {
   bool is_fused(const Work& work, const Separately& separately);
 
   cudaStream_t stream;
-  FusedEpilogues epilogues;
+  MatmulOptions options;
   cublasLtHandle_t handle = nullptr;
   void* workspace = nullptr;
   // Of neighbourhoods.
-  std::map<Kind, cublasLtMatmulAlgo_t> chosen;
+  std::map<Kind, Winners> chosen;
   std::map<Kind, bool> fused;
-  std::map<Kind, Plan> plans;
+  std::map<Kind, Plan> kept, passing;
 };
 
 void Matmul::State::run(const Work& work) {
@@ -376,8 +415,11 @@ void Matmul::State::run(Plan& plan, const Work& work) {
 // A step has one kind of GEMM in every layer: only the first layer's is described anew.
 Plan& Matmul::State::plan_of(const Work& work) {
   const Kind kind = kind_of(work);
-  if (const auto known = plans.find(kind); known != plans.end()) return known->second;
-  if (plans.size() >= kMostPlans && !is_captured(stream)) plans.clear();
+  for (auto* plans : {&kept, &passing}) {
+    if (const auto known = plans->find(kind); known != plans->end()) return known->second;
+  }
+  if (passing.size() >= kMostPassing && !is_captured(stream)) passing.clear();
+  auto& plans = kept.size() < kMostKept ? kept : passing;
   const auto added = plans.try_emplace(kind, work).first;
   try {
     added->second.algorithm = algorithm_of(added->second.problem, work);
@@ -388,18 +430,21 @@ Plan& Matmul::State::plan_of(const Work& work) {
   return added->second;
 }
 
-std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(Problem& problem,
+std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(const Problem& problem,
                                                                 const Work& work) {
   const Kind neighbourhood = neighbourhood_of(work);
   auto known = chosen.find(neighbourhood);
   if (known == chosen.end()) {
     if (is_captured(stream)) return favourite(problem, work);  // nothing can be measured
-    const auto winner = fastest(problem, work);
-    if (!winner) return {};  // a neighbour may have one
-    known = chosen.emplace(neighbourhood, *winner).first;
+    const auto found = winners(work);
+    if (!found) return {};  // a neighbour may have one
+    known = chosen.emplace(neighbourhood, *found).first;
   }
   // An algorithm may not suit every number of rows of its neighbourhood.
-  return problem.suits(handle, known->second, work) ? known->second : favourite(problem, work);
+  const auto& [fastest, whole] = known->second;
+  if (problem.suits(handle, fastest, work)) return fastest;
+  if (whole && problem.suits(handle, *whole, work)) return whole;
+  return favourite(problem, work);
 }
 
 std::optional<cublasLtMatmulAlgo_t> Matmul::State::favourite(const Problem& problem,
@@ -408,65 +453,90 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::favourite(const Problem& prob
   return candidates.empty() ? std::nullopt : std::optional(candidates.front());
 }
 
-// Tries the candidates on the work's inputs and outputs of their own, all of them twice: the first
-// may find the device at rest.
-std::optional<cublasLtMatmulAlgo_t> Matmul::State::fastest(Problem& problem, const Work& work) {
-  const auto candidates = problem.candidates(handle, work);
+// Tries the candidates on the work's inputs and outputs of their own.
+std::optional<Winners> Matmul::State::winners(const Work& work) {
+  const Work measured = measured_for(work);
+  Problem problem(measured);
+  const auto candidates = problem.candidates(handle, measured);
+  std::vector<float> times(candidates.size(), kNever);
   TrialOutputs outputs;
-  const Work trial = outputs.in_place_of(work);
-  float best = kNever;
-  std::optional<cublasLtMatmulAlgo_t> winner;
-  for (int pass = 0; pass < 2; ++pass) {
-    for (const cublasLtMatmulAlgo_t& candidate : candidates) {
-      if (run(problem, trial, candidate) != CUBLAS_STATUS_SUCCESS) continue;
-      const float time =
-          milliseconds(stream, [&] { check(run(problem, trial, candidate), "trying a GEMM"); });
-      if (time < best) {
-        best = time;
-        winner = candidate;
-      }
-    }
+  measure(problem, outputs.in_place_of(measured), candidates, times);
+  const auto fastest = first_of_fastest(times);
+  if (!fastest) return {};
+  Winners found{candidates[*fastest], {}};
+  if (Problem::is_whole(found.fastest)) return found;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (!Problem::is_whole(candidates[i])) times[i] = kNever;
   }
-  return winner;
+  if (const auto whole = first_of_fastest(times)) found.whole = candidates[*whole];
+  return found;
 }
 
-// Whether work is faster with its epilogue in the gemm.
+// The least of a candidate's two times, as the first may find the device at rest; a candidate that
+// is far from the best is tried once.
+void Matmul::State::measure(Problem& problem, const Work& trial,
+                            std::span<const cublasLtMatmulAlgo_t> candidates,
+                            std::span<float> times) {
+  constexpr float kFar = 1.25f;
+  float bound = kNever;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (times[i] > bound || run(problem, trial, candidates[i]) != CUBLAS_STATUS_SUCCESS) continue;
+      const float time =
+          milliseconds(stream, [&] { check(run(problem, trial, candidates[i]), "trying a GEMM"); });
+      times[i] = std::min(times[i], time);
+    }
+    for (const float time : times) bound = std::min(bound, kFar * time);
+  }
+}
+
+// Whether work is clearly faster with its epilogue in the GEMM: the least of two times each, in
+// turns.
 bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
   const Kind neighbourhood = neighbourhood_of(work);
   if (const auto known = fused.find(neighbourhood); known != fused.end()) {
     return known->second && plan_of(work).algorithm.has_value();
   }
-  if (epilogues == FusedEpilogues::kNever || is_captured(stream)) return false;
+  if (options.epilogues == FusedEpilogues::kNever || is_captured(stream)) return false;
   bool faster = false;
+  const Work measured = measured_for(work);
   TrialOutputs outputs;
-  const Work trial = outputs.in_place_of(work);
-  if (Plan& plan = plan_of(work);
+  const Work trial = outputs.in_place_of(measured);
+  if (Plan& plan = plan_of(measured);
       plan.algorithm && run(plan.problem, trial, *plan.algorithm) == CUBLAS_STATUS_SUCCESS) {
-    separately(trial.call, trial.epilogue);
-    // Asked for anew: GEMMs of `separately` may have made plans be forgotten.
-    const float in_one = milliseconds(stream, [&] { run(plan_of(work), trial); });
-    faster = epilogues == FusedEpilogues::kAlways ||
-             in_one < milliseconds(
-                          stream, [&] { separately(trial.call, trial.epilogue); });
+    faster = options.epilogues == FusedEpilogues::kAlways;
+    if (!faster) {
+      separately(trial.call, trial.epilogue);
+      float in_one = kNever, apart = kNever;
+      for (int turn = 0; turn < 2; ++turn) {
+        // Asked for anew: GEMMs of `separately` may have made plans be forgotten.
+        in_one = std::min(in_one, milliseconds(stream, [&] { run(plan_of(measured), trial); }));
+        apart =
+            std::min(apart, milliseconds(stream, [&] { separately(trial.call, trial.epilogue); }));
+      }
+      faster = is_clearly_faster(in_one, apart);
+    }
   }
   fused.emplace(neighbourhood, faster);
   return faster;
 }
 
-Matmul::Matmul(cudaStream_t stream, FusedEpilogues epilogues)
-    : state_(std::make_unique<State>(stream, epilogues)) {}
+Matmul::Matmul(cudaStream_t stream, const MatmulOptions& options)
+    : state_(std::make_unique<State>(stream, options)) {}
 
 Matmul::~Matmul() = default;
 
-void Matmul::operator()(const MatmulCall& call) { state_->run({call, {}, {}}); }
+void Matmul::operator()(const MatmulCall& call) {
+  state_->run({call, {}, {}, state_->options.multiprocessors});
+}
 
 void Matmul::operator()(const MatmulCall& call, const Float8Operands& operands) {
-  state_->run({call, {}, operands});
+  state_->run({call, {}, operands, state_->options.multiprocessors});
 }
 
 bool Matmul::operator()(const MatmulCall& call, const MatmulEpilogue& epilogue,
                         const Separately& separately) {
-  const Work work{call, epilogue, {}};
+  const Work work{call, epilogue, {}, state_->options.multiprocessors};
   const bool possible =
       call.m > 0 && call.n > 0 && call.k > 0 && call.input_dtype == DType::kBF16 &&
       call.lda % 8 == 0 && call.ldb % 8 == 0 && call.ldc % 8 == 0 &&

@@ -37,14 +37,19 @@ struct Float8Operands {
 // Numbers of rows that round up to the same multiple of this share what is measured.
 inline constexpr int64_t kRowsTriedTogether = 1024;
 
+struct MatmulOptions {
+  FusedEpilogues epilogues = FusedEpilogues::kFastest;
+  int multiprocessors = 0;  // that GEMMs are to take; 0: all
+};
+
 // GEMMs on one stream, f32 without tf32 or bf16, accumulated in f32; a bias only where output
 // and inputs have the same dtype. The first GEMM of a kind tries cuBLASLt's candidates on the
-// device and waits for it; later ones of the kind use the fastest. Kinds: everything but the
-// pointers, with the number of rows that varies from batch to batch rounded up. Descriptions of
-// GEMMs are kept, too.
+// device and waits for it; later ones of the kind use the first of them that no other is clearly
+// faster than. Kinds: everything but the pointers, with the number of rows that varies from batch
+// to batch rounded up. Descriptions of GEMMs are kept, too.
 class Matmul {
  public:
-  Matmul(cudaStream_t stream, FusedEpilogues epilogues);
+  Matmul(cudaStream_t stream, const MatmulOptions& options);
   ~Matmul();
 
   void operator()(const MatmulCall& call);
@@ -53,8 +58,9 @@ class Matmul {
   void operator()(const MatmulCall& call, const Float8Operands& operands);
 
   // The GEMM with its epilogue, or what does the same: `separately` of a call and an epilogue
-  // that differ from these at most in where they write. The first time for a kind of GEMM tries
-  // both, unless one was asked for; without cuBLASLt's support, on misaligned memory and where
+  // that differ from these in where they write, and in a smaller k of weight gradients, at most.
+  // The first time for a kind of GEMM tries both, unless one was asked for, and has an epilogue
+  // where that is clearly faster; without cuBLASLt's support, on misaligned memory and where
   // nothing can be tried, as a graph is captured, it is `separately`. Returns whether it was the
   // GEMM with its epilogue.
   using Separately = std::function<void(const MatmulCall&, const MatmulEpilogue&)>;

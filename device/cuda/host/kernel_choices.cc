@@ -1,6 +1,7 @@
 #include "device/cuda/host/kernel_choices.h"
 
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace strata::device::cuda {
@@ -22,8 +23,10 @@ KernelChoices kernel_choices(const std::map<std::string, std::string>& options) 
   constexpr std::array<std::string_view, 5> kAttention = {"fastest", "plain", "mma", "wgmma",
                                                           "cudnn"};
   constexpr std::array<std::string_view, 3> kEpilogues = {"fastest", "always", "never"};
+  const auto left = options.find("communication_multiprocessors");
   return {.attention = choice<AttentionKernel>(options, "attention", kAttention),
-          .epilogues = choice<FusedEpilogues>(options, "epilogues", kEpilogues)};
+          .epilogues = choice<FusedEpilogues>(options, "epilogues", kEpilogues),
+          .communication_multiprocessors = left == options.end() ? 0 : std::stoi(left->second)};
 }
 
 }  // namespace strata::device::cuda

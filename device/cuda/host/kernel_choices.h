@@ -20,10 +20,12 @@ struct KernelChoices {
   // kFastest compares kernels on work of at least this many floating-point operations: the times of
   // less say little about the batches that matter. No option; tests change it.
   double attention_compared_from = 1e9;
+  // That GEMMs leave to kernels of other streams, those of NCCL.
+  int communication_multiprocessors = 0;
 };
 
-// Of the options `attention` and `epilogues`, whose values are the enumerators' names in lower case
-// (checked by BackendKind::check_option).
+// From the options `attention` and `epilogues`, whose values are the enumerators' names in lower
+// case, and `communication_multiprocessors`, a number (checked by BackendKind::check_option).
 KernelChoices kernel_choices(const std::map<std::string, std::string>& options);
 
 }  // namespace strata::device::cuda

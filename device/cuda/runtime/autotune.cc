@@ -1,5 +1,10 @@
 #include "device/cuda/runtime/autotune.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "device/cuda/runtime/delay.h"
+
 namespace strata::device::cuda {
 namespace {
 
@@ -26,6 +31,17 @@ class Mark {
   cudaEvent_t event_ = nullptr;
 };
 
+// What a launch takes the host at most, as far as such are measured: two kernels or a GEMM.
+constexpr int kLaunchMicroseconds = 10;
+
+float milliseconds(cudaStream_t stream, const std::function<void()>& issue, int runs) {
+  delay(stream, kLaunchMicroseconds * runs);
+  const Mark begin(stream);
+  for (int i = 0; i < runs; ++i) issue();
+  const Mark end(stream);
+  return end.milliseconds_since(begin) / static_cast<float>(runs);
+}
+
 }  // namespace
 
 bool is_captured(cudaStream_t stream) {
@@ -35,11 +51,25 @@ bool is_captured(cudaStream_t stream) {
 }
 
 float milliseconds(cudaStream_t stream, const std::function<void()>& issue) {
-  constexpr int kRuns = 3;
-  const Mark begin(stream);
-  for (int i = 0; i < kRuns; ++i) issue();
-  const Mark end(stream);
-  return end.milliseconds_since(begin) / kRuns;
+  constexpr int kFewest = 3, kMost = 20;
+  constexpr float kEnough = 1.0f;  // milliseconds of all runs
+  const float time = milliseconds(stream, issue, kFewest);
+  if (time * kFewest >= kEnough) return time;
+  return milliseconds(stream, issue,
+                      static_cast<int>(std::min<float>(kMost, std::ceil(kEnough / time))));
+}
+
+bool is_clearly_faster(float time, float other) {
+  constexpr float kClearly = 0.97f;
+  return time < kClearly * other;
+}
+
+std::optional<size_t> first_of_fastest(std::span<const float> times) {
+  const auto best = std::min_element(times.begin(), times.end());
+  if (best == times.end() || *best == kNever) return {};
+  const auto first = std::find_if(times.begin(), times.end(),
+                                  [&](float time) { return !is_clearly_faster(*best, time); });
+  return static_cast<size_t>(first - times.begin());
 }
 
 }  // namespace strata::device::cuda

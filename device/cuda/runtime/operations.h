@@ -16,6 +16,8 @@ struct FlatOperations {
   static void adam_update(const Context&, const AdamUpdate&);
   static void lamb_direction(const Context&, const LambDirection&);
   static void lamb_apply(const Context&, const LambApply&);
+  static void lamb_directions(const Context&, const LambDirections&);
+  static void lamb_applies(const Context&, const LambApplies&);
   static void madgrad_update(const Context&, const MadgradUpdate&);
   static void acclip_update(const Context&, const AcClipUpdate&);
   static void float8_update(const Context&, const Float8Update&);
@@ -28,8 +30,10 @@ struct Operations : FlatOperations {
   static void linear_weight_gradient(const Context&, const LinearWeightGradient&);
   static void activation_forward(const Context&, Activation, const ConstTensor& pre_activation,
                                  const Tensor& y, const Float8Copy& y_float8);
+  // With `sums`, uses scratch slot `slot`.
   static void activation_backward(const Context&, const ActivationBackward&,
-                                  const Float8Copy& dx_float8 = {});
+                                  const Float8Copy& dx_float8 = {}, const ColumnSums& sums = {},
+                                  int slot = 0);
   static void attention_forward(const Context&, const AttentionForward&);
   static void attention_backward(const Context&, const AttentionBackward&);
   static void residual_layernorm_forward(const Context&, const ResidualLayerNormForward&);

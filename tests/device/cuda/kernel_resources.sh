@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Reads what the compiler said of one CUDA source's kernels for A100 and H100 (cmake/keep_ptxas_report.sh): no kernel
 # may keep anything in local memory (spills, or arrays with an index that is not known), products that could go on by
-# themselves must not be waited for one by one, and attention must use tensor cores.
-# Usage: kernel_resources.sh NVCC ROOT SOURCE BUILD [ARCHITECTURE:INSTRUCTION...]
+# themselves must not be waited for one by one, and attention must use tensor cores. Where the launch code counts on
+# several blocks a multiprocessor, the kernel's registers must leave room for them.
+# Usage: kernel_resources.sh NVCC ROOT SOURCE BUILD [ARCHITECTURE:INSTRUCTION | KERNEL=FILE:THREADS:BLOCKS]...
 #   SOURCE       below ROOT
 #   BUILD        folder of the library that it is part of
 #   INSTRUCTION  one that the code for ARCHITECTURE must have, for example 80:mma.sync
+#   KERNEL       a function's name without namespaces, of whose blocks of THREADS threads a multiprocessor must hold
+#                BLOCKS: names of `constexpr int` constants in FILE, below ROOT, which the launch code uses, too
 set -euo pipefail
 nvcc=$1 root=$2 source=$3 build=$4
 shift 4
@@ -23,7 +26,43 @@ for architecture in 80 90a; do
     }' "$report" || status=1
 done
 if grep 'Potential Performance Loss' "$report"; then status=1; fi
+
+# The value of a constant `constexpr int NAME = VALUE;` of a file.
+constant() {
+  sed -n "s/.*constexpr int $2 = \([0-9]*\);.*/\1/p" "$1"
+}
+
+# Prints kernels of that name whose registers are too many for so many blocks. A multiprocessor has four files of 16384
+# registers, each for every fourth warp, and gives a warp's threads a multiple of 8.
+check_residency() {
+  local kernel=$1 threads=$2 blocks=$3
+  [[ $threads && $blocks ]] || { echo "$kernel: no such constants"; return 1; }
+  awk -v named="${#kernel}$kernel" -v threads="$threads" -v blocks="$blocks" '
+    /Compiling entry function/ { split($0, part, "\047"); name = part[2]; architecture = part[4] }
+    /Used [0-9]+ registers/ && index(name, named) {
+      ++judged
+      match($0, /Used [0-9]+/)
+      registers = substr($0, RSTART + 5, RLENGTH - 5)
+      room = 4 * int(16384 / (32 * 8 * int((registers + 7) / 8)))
+      if (blocks * threads / 32 > room) {
+        print architecture ": " name ": " registers " registers leave room for " room " warps, not for " blocks \
+              " blocks of " threads " threads"
+        bad = 1
+      }
+    }
+    END {
+      print named ": " judged + 0 " kernels judged for " blocks " blocks of " threads " threads"
+      exit bad || judged == 0
+    }' "$report"
+}
+
 for expected in "$@"; do
+  if [[ $expected == *=* ]]; then
+    IFS=: read -r file threads blocks <<< "${expected#*=}"
+    check_residency "${expected%%=*}" "$(constant "$root/$file" "$threads")" "$(constant "$root/$file" "$blocks")" ||
+      status=1
+    continue
+  fi
   architecture=${expected%%:*} instruction=${expected#*:}
   # Not into a pipe to grep -q, which would end the compiler early.
   code=$("$nvcc" -std=c++20 --expt-relaxed-constexpr -I"$root" -arch="sm_$architecture" -ptx -o - "$root/$source")

@@ -13,6 +13,7 @@ enum cudaDataType_t {
 enum cublasStatus_t {
   CUBLAS_STATUS_SUCCESS = 0,
   CUBLAS_STATUS_INVALID_VALUE = 7,
+  CUBLAS_STATUS_EXECUTION_FAILED = 13,
   CUBLAS_STATUS_NOT_SUPPORTED = 15
 };
 enum cublasComputeType_t { CUBLAS_COMPUTE_32F = 68 };
@@ -40,7 +41,8 @@ enum cublasLtMatmulDescAttributes_t {
   CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
   CUBLASLT_MATMUL_DESC_FAST_ACCUM,
   CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
-  CUBLASLT_MATMUL_DESC_B_SCALE_POINTER
+  CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+  CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET
 };
 enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -67,6 +69,21 @@ struct cublasLtMatmulHeuristicResult_t {
   size_t workspaceSize = 0;
   cublasStatus_t state = CUBLAS_STATUS_SUCCESS;
 };
+
+namespace emulated_cuda {
+
+// A GEMM as it runs: C [rows, columns], column-major, by an algorithm.
+struct Gemm {
+  int32_t parts = 1, variant = 0;
+  int64_t rows = 0, columns = 0, terms = 0;
+  bool has_epilogue = false;    // more than a bias
+  int32_t multiprocessors = 0;  // that it is to take; 0: all
+};
+inline Gemm last_gemm;
+// How long GEMMs take; none: by chance, but the same for the same GEMM.
+inline std::function<uint64_t(const Gemm&)> gemm_ticks;
+
+}  // namespace emulated_cuda
 
 const char* cublasLtGetStatusString(cublasStatus_t);
 inline size_t cublasLtGetVersion() { return 0; }

@@ -21,6 +21,7 @@
 #define __device__
 #define __shared__ static thread_local
 #define __launch_bounds__(...)
+#define __grid_constant__
 
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
@@ -120,6 +121,11 @@ inline int __any_sync(unsigned, int condition) {
   for (int lane = 0; lane < 32; ++lane) any |= conditions.of(lane) != 0;
   return any;
 }
+// Of a GPU of 1 GHz. Whoever asks again and again waits.
+inline long long clock64() {
+  emulated_cuda::ticks += 100;
+  return static_cast<long long>(emulated_cuda::ticks);
+}
 inline int __float_as_int(float x) {
   int bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -168,11 +174,16 @@ inline size_t free_memory = size_t{1} << 30;
 // to synchronize, copies (host memory may be pageable), and whatever needs a place in a queue.
 inline std::function<void(const char* function)> may_wait = [](const char*) {};
 inline int streams = 0;           // that exist
+inline int kernel_launches = 0;   // those that ran
 inline int cudnn_operations = 0;  // by what stands in for cuDNN
 inline bool cudnn_has_no_plans = false;
 inline int64_t cudnn_workspace_bytes = 0;
 // Makes products of `mma` or `wgmma` lose their last term.
 inline bool mma_is_wrong = false, wgmma_is_wrong = false;
+
+// What a launch takes the host, which goes on while the GPU works, and when the last one was done.
+inline uint64_t launch_ticks = 0;
+inline constinit thread_local uint64_t host_ticks = 0;
 
 template <typename Work>
 cudaError_t issue(const char* function, Work work) {
@@ -180,6 +191,10 @@ cudaError_t issue(const char* function, Work work) {
   if (captured) {
     captured->push_back(std::move(work));
   } else {
+    if (launch_ticks > 0) {
+      host_ticks += launch_ticks;
+      if (ticks < host_ticks) ticks = host_ticks;
+    }
     work();
   }
   return cudaSuccess;
@@ -207,6 +222,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   return emulated_cuda::issue(
       "cudaLaunchKernelEx", [kernel, values, grid = config->gridDim, block = config->blockDim] {
         ++emulated_cuda::changes;
+        ++emulated_cuda::kernel_launches;
         emulated_cuda::run(grid, block, [&] { std::apply(kernel, values); });
       });
 }
@@ -323,6 +339,7 @@ inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
   emulated_cuda::may_wait("cudaEventSynchronize");
+  emulated_cuda::host_ticks = emulated_cuda::ticks;
   return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
