@@ -116,14 +116,6 @@ ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDat
   });
 }
 
-ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t,
-                        int root, ncclComm_t comm, cudaStream_t stream) {
-  return enqueue(stream, [=] {
-    const std::vector<char> all = sum(*comm, from, count, type);
-    if (comm->rank == root) std::memcpy(to, all.data(), all.size());
-  });
-}
-
 ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream) {
   return enqueue(stream, [=] {

@@ -36,7 +36,6 @@ class Nccl {
   decltype(&::ncclGroupEnd) group_end;
   decltype(&::ncclAllReduce) all_reduce;
   decltype(&::ncclReduceScatter) reduce_scatter;
-  decltype(&::ncclReduce) reduce;
   decltype(&::ncclAllGather) all_gather;
   decltype(&::ncclBroadcast) broadcast;
   decltype(&::ncclSend) send;
@@ -63,7 +62,6 @@ class Nccl {
     library.find(group_end, "ncclGroupEnd");
     library.find(all_reduce, "ncclAllReduce");
     library.find(reduce_scatter, "ncclReduceScatter");
-    library.find(reduce, "ncclReduce");
     library.find(all_gather, "ncclAllGather");
     library.find(broadcast, "ncclBroadcast");
     library.find(send, "ncclSend");
@@ -117,33 +115,31 @@ class NcclCollectives final : public Collectives {
   }
 
   void reduce_scatter_sum(void* data, int64_t count, DType dtype) override {
-    constexpr char kAttempt[] = "a reduce-scatter";
-    if (count % ranks_ == 0) {
-      const Part mine = part(data, count, rank_, dtype);
-      nccl_.check(nccl_.reduce_scatter(data, mine.data, mine.count, element_type(dtype), ncclSum,
-                                       communicator_, stream_),
-                  kAttempt);
-      return;
-    }
-    for_every_shard(data, count, dtype, kAttempt, [&](const Part& shard, int owner) {
-      return nccl_.reduce(shard.data, shard.data, shard.count, element_type(dtype), ncclSum, owner,
-                          communicator_, stream_);
-    });
+    const Shards shards = shards_of(data, count, dtype);
+    grouped(
+        shards, "a reduce-scatter",
+        [&] {
+          return nccl_.reduce_scatter(data, shards.mine, shards.each, element_type(dtype), ncclSum,
+                                      communicator_, stream_);
+        },
+        [&] {  // of all ranks: NCCL reduces to one rank in a ring alone, to all also by trees
+          return nccl_.all_reduce(shards.rest, shards.rest, shards.left, element_type(dtype),
+                                  ncclSum, communicator_, stream_);
+        });
   }
 
   void all_gather(void* data, int64_t count, DType dtype) override {
-    constexpr char kAttempt[] = "an all-gather";
-    if (count % ranks_ == 0) {
-      const Part mine = part(data, count, rank_, dtype);
-      nccl_.check(nccl_.all_gather(mine.data, data, mine.count, element_type(dtype), communicator_,
-                                   stream_),
-                  kAttempt);
-      return;
-    }
-    for_every_shard(data, count, dtype, kAttempt, [&](const Part& shard, int owner) {
-      return nccl_.broadcast(shard.data, shard.data, shard.count, element_type(dtype), owner,
-                             communicator_, stream_);
-    });
+    const Shards shards = shards_of(data, count, dtype);
+    grouped(
+        shards, "an all-gather",
+        [&] {
+          return nccl_.all_gather(shards.mine, data, shards.each, element_type(dtype),
+                                  communicator_, stream_);
+        },
+        [&] {
+          return nccl_.broadcast(shards.rest, shards.rest, shards.left, element_type(dtype),
+                                 ranks_ - 1, communicator_, stream_);
+        });
   }
 
   bool has_messages() const override { return true; }
@@ -161,27 +157,31 @@ class NcclCollectives final : public Collectives {
                 "an all-reduce");
   }
 
-  // A rank's shard of some data.
-  struct Part {
-    char* data;
-    size_t count;
+  // See shard_of: `each` elements a rank, and what the last rank has beyond them.
+  struct Shards {
+    char* mine;
+    size_t each;
+    char* rest;
+    size_t left;
   };
-  Part part(void* data, int64_t count, int rank, DType dtype) const {
-    const Range shard = shard_of(count, rank, ranks_);
-    return {static_cast<char*>(data) + shard.begin * static_cast<int64_t>(size_of(dtype)),
-            static_cast<size_t>(shard.size())};
+  Shards shards_of(void* data, int64_t count, DType dtype) const {
+    const auto address = [&](int64_t element) {
+      return static_cast<char*>(data) + element * static_cast<int64_t>(size_of(dtype));
+    };
+    const int64_t each = shard_of(count, 0, ranks_).size();
+    return {address(each * rank_), static_cast<size_t>(each), address(each * ranks_),
+            static_cast<size_t>(count - each * ranks_)};
   }
 
-  // NCCL's own collectives want shards of one size; others go as one group.
-  template <typename Collective>
-  void for_every_shard(void* data, int64_t count, DType dtype, const char* attempt,
-                       const Collective& collective) {
-    nccl_.check(nccl_.group_start(), attempt);
-    for (int owner = 0; owner < ranks_; ++owner) {
-      const Part shard = part(data, count, owner, dtype);
-      if (shard.count > 0) nccl_.check(collective(shard, owner), attempt);
-    }
-    nccl_.check(nccl_.group_end(), attempt);
+  // Equal shards go by one collective; what is left goes with them, in one launch.
+  template <typename OfShards, typename OfRest>
+  void grouped(const Shards& shards, const char* attempt, const OfShards& of_shards,
+               const OfRest& of_rest) {
+    const bool both = shards.each > 0 && shards.left > 0;
+    if (both) nccl_.check(nccl_.group_start(), attempt);
+    if (shards.each > 0) nccl_.check(of_shards(), attempt);
+    if (shards.left > 0) nccl_.check(of_rest(), attempt);
+    if (both) nccl_.check(nccl_.group_end(), attempt);
   }
 
   const Nccl& nccl_;
