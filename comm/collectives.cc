@@ -46,14 +46,14 @@ class CountedCollectives final : public device::Collectives {
 
 std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator,
                                                       device::Backend& backend,
-                                                      device::Stream stream) {
+                                                      device::Stream stream, int max_ctas) {
   if (communicator.size() == 1 || !backend.has_collectives()) {
     return make_staged_collectives(communicator, backend, stream);
   }
   const device::RankGroup group{
       communicator.rank(), communicator.size(),
       [&](void* data, size_t bytes) { communicator.broadcast(data, bytes, 0); },
-      communicator.device_waits()};
+      communicator.device_waits(), max_ctas};
   auto own = backend.make_collectives(group, stream);
   if (!communicator.traffic()) return own;
   return std::make_unique<CountedCollectives>(std::move(own), communicator);

@@ -43,6 +43,8 @@ struct RankGroup {
   std::function<void(void* data, size_t bytes)> broadcast;
   // Told of every synchronize() from now on. Null: nobody is.
   std::shared_ptr<HostWaits> waits;
+  // Thread blocks (CTAs) of a GPU that a collective takes at most. 0: the library chooses.
+  int max_ctas = 0;
 };
 
 // What they do is part of a stream: it comes after everything issued there before and ahead of

@@ -31,6 +31,7 @@ size_t bytes_of(size_t count, ncclDataType_t type) { return count * size_of(dtyp
 int collectives = 0;
 int all_reduces = 0;
 int messages = 0;  // sent
+int max_ctas = 0;  // of the communicator made last; 0: it was not told
 
 template <typename Work>
 ncclResult_t enqueue(cudaStream_t stream, const Work& work) {
@@ -61,6 +62,8 @@ extern "C" {
 int fakeNcclCollectives() { return collectives; }
 int fakeNcclAllReduces() { return all_reduces; }
 int fakeNcclMessages() { return messages; }
+// The limit of thread blocks that the last communicator was made with, or 0.
+int fakeNcclMaxCtas() { return max_ctas; }
 
 const char* ncclGetErrorString(ncclResult_t) { return "no error"; }
 
@@ -70,12 +73,24 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
+  max_ctas = 0;
   *comm = new ncclComm;
   MPI_Comm_dup(MPI_COMM_WORLD, &(*comm)->ranks);
   MPI_Comm_rank((*comm)->ranks, &(*comm)->rank);
   MPI_Comm_size((*comm)->ranks, &(*comm)->size);
   const bool right = id.internal[0] == 7 && (*comm)->rank == rank && (*comm)->size == ranks;
   return right ? ncclSuccess : ncclInvalidArgument;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+  const ncclConfig_t defaults = NCCL_CONFIG_INITIALIZER;
+  const bool initialized = config->size == defaults.size && config->magic == defaults.magic &&
+                           config->blocking == defaults.blocking;
+  if (!initialized) return ncclInvalidArgument;
+  const ncclResult_t made = ncclCommInitRank(comm, ranks, id, rank);
+  max_ctas = config->maxCTAs;
+  return made;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {

@@ -290,6 +290,14 @@ TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
   EXPECT_GE(files, 5);
 }
 
+TEST_F(RunConfigTest, NcclsThreadBlocksAreItsOwnChoiceUnlessLimited) {
+  EXPECT_EQ(load(kSmallest).reduce.nccl_max_ctas, std::nullopt);
+  EXPECT_EQ(load(kSmallest, {"reduce.nccl_max_ctas=16"}).reduce.nccl_max_ctas, 16);
+  EXPECT_EQ(load(kSmallest, {"reduce.nccl_max_ctas=auto"}).reduce.nccl_max_ctas, std::nullopt);
+  EXPECT_NE(error_of(kSmallest, {"reduce.nccl_max_ctas=0"}).find("reduce.nccl_max_ctas"),
+            std::string::npos);
+}
+
 TEST_F(RunConfigTest, OptionsOfABackendMayBeSetOneByOne) {
   const std::string yaml = kSmallest + std::string("device:\n  backend: cuda\n");
   const device::OptionValues both = {{"attention", "mma"}, {"epilogues", "never"}};

@@ -30,6 +30,7 @@ class Nccl {
   decltype(&::ncclGetErrorString) error_string;
   decltype(&::ncclGetUniqueId) get_unique_id;
   decltype(&::ncclCommInitRank) init_rank;
+  decltype(&::ncclCommInitRankConfig) init_rank_config;
   decltype(&::ncclCommDestroy) destroy;
   decltype(&::ncclCommAbort) abort;
   decltype(&::ncclGroupStart) group_start;
@@ -56,6 +57,7 @@ class Nccl {
     library.find(error_string, "ncclGetErrorString");
     library.find(get_unique_id, "ncclGetUniqueId");
     library.find(init_rank, "ncclCommInitRank");
+    library.find(init_rank_config, "ncclCommInitRankConfig");
     library.find(destroy, "ncclCommDestroy");
     library.find(abort, "ncclCommAbort");
     library.find(group_start, "ncclGroupStart");
@@ -96,7 +98,7 @@ class NcclCollectives final : public Collectives {
     ncclUniqueId id;
     if (rank_ == 0) nccl_.check(nccl_.get_unique_id(&id), "starting");
     group.broadcast(&id, sizeof id);
-    nccl_.check(nccl_.init_rank(&communicator_, ranks_, id, rank_), "connecting the ranks");
+    nccl_.check(connect(id, group.max_ctas), "connecting the ranks");
   }
   // Destruction waits for the other ranks, which an error of this one may keep from coming.
   ~NcclCollectives() override {
@@ -151,6 +153,13 @@ class NcclCollectives final : public Collectives {
   }
 
  private:
+  ncclResult_t connect(const ncclUniqueId& id, int max_ctas) {
+    if (max_ctas == 0) return nccl_.init_rank(&communicator_, ranks_, id, rank_);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.maxCTAs = max_ctas;
+    return nccl_.init_rank_config(&communicator_, ranks_, id, rank_, &config);
+  }
+
   void all_reduce(void* data, int64_t count, DType dtype, ncclRedOp_t operation) {
     nccl_.check(nccl_.all_reduce(data, data, static_cast<size_t>(count), element_type(dtype),
                                  operation, communicator_, stream_),

@@ -202,6 +202,23 @@ TEST(NcclOverRanks, HalvesOfAnAllReduceAreTwoCollectivesAtMost) {
   }
 }
 
+TEST(NcclOverRanks, ReducesByAtMostSoManyThreadBlocks) {
+  const auto world = make_mpi_communicator();
+  if (world->size() == 1) GTEST_SKIP() << "alone, there is no NCCL";
+  HostBackend host;
+  DeferredBackend device(host, 1);
+  device.use_collectives(device::cuda::make_nccl_collectives);
+  const device::Buffer gradients(device, kGradients * sizeof(float));
+  const auto limit_with = [&](const BucketOptions& options) {
+    const GradientBuckets buckets(device, *world,
+                                  device::Tensor{gradients.data(), DType::kF32, 1, kGradients},
+                                  kBoundaries, options, [](const ReducedGradients&) {});
+    return fake_nccl("fakeNcclMaxCtas");
+  };
+  EXPECT_EQ(limit_with({.max_ctas = 12}), 12);
+  EXPECT_EQ(limit_with({}), 0);
+}
+
 TEST(NcclOverRanks, HasTheHostsWaitsForItWatched) {
   const auto world = make_mpi_communicator();
   HostBackend host;
