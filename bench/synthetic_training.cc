@@ -149,7 +149,8 @@ SyntheticTraining::SyntheticTraining(const config::RunConfig& config,
   }
   model_ = std::make_unique<bert::Model>(
       bert_, *backend_, capacity, training::model_options(config, bert_, ranks.communicator));
-  model_->set_weights(bert::random_weights(model_->layout(), 1));
+  model_->set_weights(bert::random_weights(
+      model_->layout(), 1, static_cast<unsigned>(training::thread_count(config, ranks.local))));
   optimizer_ = training::make_optimizer(config, *backend_, *model_, stages_->replicas());
   amax_agreement_.emplace(*model_, ranks.communicator);
   times_.emplace(*backend_);

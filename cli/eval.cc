@@ -58,10 +58,10 @@ void evaluate(const EvalOptions& options, const training::Ranks& ranks) {
   const auto source = training::open_data(config.data.eval, config.data, bert);
   bert::Model model(bert, *backend, training::capacity_of(*source, config.batch.micro_batch));
   const uint64_t seed = config.run.seed.value_or(0);  // of what the checkpoint lacks
-  model.set_weights(
-      training::make_weights(config, model.layout(), seed, [&](const std::string& line) {
-        if (ranks.first()) print_to_stderr("{}\n", line);
-      }));
+  const auto describe = [&](const std::string& line) {
+    if (ranks.first()) print_to_stderr("{}\n", line);
+  };
+  model.set_weights(training::make_weights(config, model.layout(), seed, describe, ranks.local));
   training::Evaluator evaluator(model, *source, config.data.eval_samples, config.batch.micro_batch,
                                 ranks.communicator);
   const bert::Losses losses =

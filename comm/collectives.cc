@@ -46,7 +46,7 @@ class CountedCollectives final : public device::Collectives {
 
 std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator,
                                                       device::Backend& backend,
-                                                      device::Stream stream) {
+                                                      device::Stream stream, int max_ctas) {
   if (communicator.size() == 1 || !backend.has_collectives()) {
     return make_staged_collectives(communicator, backend, stream);
   }
@@ -58,7 +58,8 @@ std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator
                                           static_cast<int64_t>(bytes / 2) * communicator.size();
                                       communicator.all_gather(data, words, device::DType::kF16);
                                     },
-                                .waits = communicator.device_waits()};
+                                .waits = communicator.device_waits(),
+                                .max_ctas = max_ctas};
   auto own = backend.make_collectives(group, stream);
   if (!communicator.traffic()) return own;
   return std::make_unique<CountedCollectives>(std::move(own), communicator);

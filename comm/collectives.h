@@ -11,10 +11,10 @@ namespace strata::comm {
 
 // The fastest there are for `backend`: its own where there are several ranks, else through the
 // host. All ranks of `communicator` call together; it and `backend` outlive the result. Throws
-// Error where the backend's own cannot be made.
+// Error where the backend's own cannot be made. `max_ctas`: see device::RankGroup.
 std::unique_ptr<device::Collectives> make_collectives(Communicator& communicator,
                                                       device::Backend& backend,
-                                                      device::Stream stream);
+                                                      device::Stream stream, int max_ctas = 0);
 
 // For any backend: copies to the host, where `communicator` does the work, and back; the host
 // waits.

@@ -11,8 +11,8 @@
 namespace strata::comm {
 
 // Bytes that a rank sends in a reduce-scatter of `count` elements: every other rank its shard; in
-// an all-gather: its own shard to every other rank. Where `ranks` divides `count`, both are (ranks
-// - 1) / ranks of the data, as in a ring.
+// an all-gather: its own shard to every other rank. With equal shards, both are (ranks - 1) / ranks
+// of the data, as in a ring.
 inline int64_t reduce_scatter_bytes(int64_t count, device::DType dtype, int rank, int ranks) {
   const Range own = shard_of(count, rank, ranks);
   return (count - own.size()) * static_cast<int64_t>(size_of(dtype));

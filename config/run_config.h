@@ -172,6 +172,7 @@ struct ReduceConfig {
   double bucket_megabytes = 25.0;  // of the reduced dtype, 1e6 bytes
   bool early_words = false;
   bool half_layers = false;
+  std::optional<int> nccl_max_ctas;  // absent: NCCL's choice
 };
 
 struct TargetConfig {

@@ -349,7 +349,11 @@ ConfigSection reduce_section() {
        key("half_layers", get, &S::half_layers, Flag{},
            "Reduce the gradients of a layer's feed-forward matrices, two thirds of it, while its "
            "backward goes on with the attention: worth while with buckets of half a layer. Not "
-           "with optimizer.sharded gradients or all.")});
+           "with optimizer.sharded gradients or all."),
+       key("nccl_max_ctas", get, &S::nccl_max_ctas, Maybe{Integer<int>{1, 64}, "auto"},
+           "Thread blocks that NCCL reduces and gathers with at most (its maxCTAs). Each takes a "
+           "multiprocessor from the backward that it runs beside; too few do not fill the "
+           "network. Backends without NCCL ignore it. `auto`: as many as NCCL chooses.")});
 }
 
 ConfigSection target_section() {

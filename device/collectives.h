@@ -57,6 +57,8 @@ struct RankGroup {
   // From now on told of every call of the backend in which the host may wait for the device.
   // Null: nobody watches.
   std::shared_ptr<HostWaits> waits;
+  // Thread blocks (CTAs) of a GPU that a collective takes at most. 0: the library chooses.
+  int max_ctas = 0;
 };
 
 // What they do is part of a stream: it comes after everything issued there before and ahead of

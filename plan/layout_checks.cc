@@ -44,6 +44,11 @@ std::optional<std::string> refusal(const ModelShape& shape, int64_t ranks, doubl
       return "--early-words: is not built for --stages and --sharded";
     }
   }
+  if (layout.bucket_bytes > 0 &&
+      (layout.early_words || layout.stages > 1 || layout.sharding >= Sharding::kGradients)) {
+    return "--bucket-megabytes: is not predicted with --early-words, --stages, or --sharded "
+           "gradients or all";
+  }
   if (layout.sharding >= Sharding::kGradients && layout.clip == Clip::kBeforeAllReduce) {
     return fmt::format(
         "--sharded {}: reduces gradients before a rank has all of its own, whose norm --clip "

@@ -155,6 +155,24 @@ double exposed_of_shards(const ModelShape& shape, const StepInput& input, double
   return seconds + (waits ? halves.gather : 0) - samples * (1 + recomputed(shape, layout));
 }
 
+// Where gradients are sent in buckets, each as an all-reduce of its own.
+double exposed_of_buckets(const ModelShape& shape, const StepInput& input, double backward) {
+  const Layout& layout = input.layout;
+  std::vector<double> seconds, before_end;
+  double all = 0;
+  for (const Bucket& bucket : gradient_buckets(shape, layout.bucket_bytes)) {
+    seconds.push_back(all_reduce_seconds(*input.network, bucket.bytes, replicas(input)));
+    before_end.push_back(bucket.backward_left * backward);
+    all += seconds.back();
+  }
+  if (layout.clip == Clip::kBeforeAllReduce) return all;
+  if (layout.clip == Clip::kAfterAllReduce && layout.sharding != Sharding::kNone) {
+    for (double& each : seconds) each /= 2;  // the other half is gathered in the end
+    return exposed_communication(seconds, before_end) + all / 2;
+  }
+  return exposed_communication(seconds, before_end);
+}
+
 double exposed_on_network(const ModelShape& shape, const StepInput& input, double samples) {
   const Layout& layout = input.layout;
   if (layout.sharding >= Sharding::kGradients) return exposed_of_shards(shape, input, samples);
@@ -169,6 +187,7 @@ double exposed_on_network(const ModelShape& shape, const StepInput& input, doubl
   }
   backward = std::max(0.0, backward);
   const int64_t layers = shape.layers / layout.stages;
+  if (layout.bucket_bytes > 0) return exposed_of_buckets(shape, input, backward);
   const auto exposed = [&](double seconds) {
     return exposed_communication(pieces_of(shape, input, seconds), layers, backward);
   };
@@ -220,6 +239,28 @@ std::string_view name_of(Clip clip) {
   constexpr std::array<std::string_view, 4> kNames = {"none", "after_allreduce", "before_allreduce",
                                                       "bucket_before_allreduce"};
   return kNames[static_cast<size_t>(clip)];
+}
+
+std::vector<Bucket> gradient_buckets(const ModelShape& shape, double bucket_bytes) {
+  std::vector<Bucket> buckets;
+  double open = 0;
+  const auto close = [&](double left) {
+    const double parts = std::max(1.0, std::floor(open / bucket_bytes));
+    buckets.insert(buckets.end(), static_cast<size_t>(parts), {open / parts, left});
+    open = 0;
+  };
+  const double words = shape.tail * shape.parameters;
+  const double layers = count(shape.layers) * shape.layer_parameters;
+  // Heads come first; what is neither theirs nor a layer's comes with the words.
+  const double heads = std::max(0.0, shape.parameters - layers - words);
+  open = heads * shape.gradient_bytes;
+  for (int64_t layer = shape.layers; layer-- > 0;) {
+    open += shape.layer_parameters * shape.gradient_bytes;
+    if (open >= bucket_bytes) close(count(layer) / count(shape.layers));
+  }
+  open += words * shape.gradient_bytes;
+  close(0);
+  return buckets;
 }
 
 std::string_view StepTime::binding() const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/calibration.h"
 #include "plan/step_forms.h"
@@ -41,6 +42,9 @@ struct Layout {
   Clip clip = Clip::kBucketBeforeAllReduce;
   bool recompute = false;    // layers go forward again before their backward
   bool early_words = false;  // the heads' part of the word embeddings' gradient is sent first
+  // Gradients are sent in buckets of about so much (see gradient_buckets). 0: layer by layer, and
+  // what a message costs counts once.
+  double bucket_bytes = 0;
   // Modules of Ouroboros, on one rank fewer. Delayed: the backwards of all modules run at once.
   int64_t modules = 1;
   bool delayed = false;
@@ -68,6 +72,15 @@ struct StepTime {
   // The name of the largest term, which binds.
   std::string_view binding() const;
 };
+
+// Gradients that are sent together.
+struct Bucket {
+  double bytes = 0;
+  double backward_left = 0;  // the share of backward that comes after they are complete
+};
+// The gradients of one rank's whole model in the order of backward, in buckets as
+// comm::make_buckets joins and cuts them: heads, layers, word embeddings.
+std::vector<Bucket> gradient_buckets(const ModelShape& shape, double bucket_bytes);
 
 // Stages each have their share of the constant, which is launches of layers and the update of
 // parameters. The closed forms' sources are in step_forms.h and docs/plan.md.

@@ -69,7 +69,7 @@ BertSystem::Run::Run(BertSystem& system, uint64_t seed, const harness::RunFiles&
 void BertSystem::prepare(uint64_t seed, const harness::RunFiles& files, const harness::Say& say) {
   run_.reset();
   weights_ = {};  // before there are new ones
-  weights_ = make_weights(config_, whole_, seed, say);
+  weights_ = make_weights(config_, whole_, seed, say, ranks_.local);
   if (model_->stage().count > 1) weights_ = weights_of_stage(*model_, weights_);
   model_->set_weights(weights_);
   run_.emplace(*this, seed, files);

@@ -61,8 +61,8 @@ class Checks {
   void check_model() {
     const bert::ParameterLayout layout(*bert_);
     fact("model: {:.1f} million parameters", static_cast<double>(layout.size) / 1e6);
-    make_weights(config_, layout, 0,
-                 [this](const std::string& line) { result_.facts.push_back(line); });
+    const auto describe = [this](const std::string& line) { result_.facts.push_back(line); };
+    make_weights(config_, layout, 0, describe, ranks_.local);
     if (!backend_) return;
     make_model(config_, *bert_, *backend_, ranks_.communicator);
     fact("memory is there for micro-batches of {} tokens", capacity_of(config_, *bert_).tokens);

@@ -156,9 +156,9 @@ std::unique_ptr<comm::WeightGatherer> make_weight_gatherer(const config::RunConf
                                                            const bert::Model& model) {
   const bert::ParameterStore& parameters = model.parameters();
   if (!parameters.shards_weights()) return nullptr;
-  return comm::make_weight_gatherer(backend, communicator, parameters.compute_weights(),
-                                    parameters.read_weights(),
-                                    gradient_buckets(config, model.layout()));
+  return comm::make_weight_gatherer(
+      backend, communicator, parameters.compute_weights(), parameters.read_weights(),
+      gradient_buckets(config, model.layout()), config.reduce.nccl_max_ctas.value_or(0));
 }
 
 loadbalance::PlanOptions plan_options(const config::RunConfig& config, int ranks, uint64_t seed) {
@@ -210,7 +210,8 @@ comm::BucketOptions bucket_options(const config::RunConfig& config) {
           .reduce_dtype = reduce_dtype(config.reduce.dtype),
           .accumulation = accumulation(config.reduce),
           .bucket_bytes = static_cast<int64_t>(config.reduce.bucket_megabytes * 1e6),
-          .scaled_loss = config.model.precision == config::Precision::kFp16};
+          .scaled_loss = config.model.precision == config::Precision::kFp16,
+          .max_ctas = config.reduce.nccl_max_ctas.value_or(0)};
 }
 
 comm::BucketOptions bucket_options(const config::RunConfig& config, const bert::Model& model,

@@ -208,12 +208,14 @@ bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapaci
 
 bert::HostWeights make_weights(const config::RunConfig& config, const bert::ParameterLayout& layout,
                                uint64_t seed,
-                               const std::function<void(const std::string&)>& describe) {
+                               const std::function<void(const std::string&)>& describe,
+                               const LocalRank& local) {
+  const auto threads = static_cast<unsigned>(thread_count(config, local));
   if (!config.model.checkpoint) {
     describe("weights: random (model.checkpoint is not set)");
-    return bert::random_weights(layout, seed);
+    return bert::random_weights(layout, seed, threads);
   }
-  bert::LoadedWeights loaded = bert::load_weights(layout, *config.model.checkpoint, seed);
+  bert::LoadedWeights loaded = bert::load_weights(layout, *config.model.checkpoint, seed, threads);
   describe(fmt::format("weights: {}", config.model.checkpoint->string()));
   if (!loaded.initialised.empty()) {
     describe(fmt::format("weights: the file lacks, so they start anew: {}",

@@ -86,10 +86,11 @@ std::unique_ptr<bert::Model> make_model(const config::RunConfig& config,
 // The larger of the two in every respect.
 bert::BatchCapacity larger(const bert::BatchCapacity& a, const bert::BatchCapacity& b);
 
-// model.checkpoint, or random weights. `describe` receives lines for people: what was read, what
-// the file lacks and how that starts.
+// model.checkpoint, or random weights, drawn on as many threads as the rank has. `describe`
+// receives lines for people: what was read, what the file lacks and how that starts.
 bert::HostWeights make_weights(const config::RunConfig& config, const bert::ParameterLayout& layout,
                                uint64_t seed,
-                               const std::function<void(const std::string&)>& describe);
+                               const std::function<void(const std::string&)>& describe,
+                               const LocalRank& local = {});
 
 }  // namespace strata::training

@@ -12,9 +12,9 @@ namespace {
 int run(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  for (const auto add :
-       {add_attention, add_layernorm, add_cross_entropy, add_adam, add_lamb, add_bucket_clip,
-        add_planner, add_log_scan, add_rules, add_wordpiece, add_instances, add_hdf5_read}) {
+  for (const auto add : {add_attention, add_layernorm, add_cross_entropy, add_adam, add_lamb,
+                         add_bucket_clip, add_planner, add_random_weights, add_log_scan, add_rules,
+                         add_wordpiece, add_instances, add_hdf5_read}) {
     add();
   }
   benchmark::RunSpecifiedBenchmarks();

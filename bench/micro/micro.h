@@ -25,6 +25,7 @@ void add_lamb();
 void add_layernorm();
 void add_log_scan();
 void add_planner();
+void add_random_weights();
 void add_rules();
 void add_wordpiece();
 

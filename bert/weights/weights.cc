@@ -1,45 +1,69 @@
 #include "bert/weights/weights.h"
 
 #include <fmt/ranges.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <numbers>
 #include <set>
+#include <span>
 
 #include "base/error.h"
+#include "base/parallel.h"
+#include "base/range.h"
+#include "bert/weights/normal_draws.h"
 #include "bert/weights/safetensors.h"
 #include "bert/weights/tensorflow_checkpoint.h"
-#include "device/dropout.h"
 
 namespace strata::bert {
 namespace {
 
-// Uniform in (0, 1), from a counter.
-double uniform(uint64_t key, uint64_t counter) {
-  return (static_cast<double>(splitmix64(key ^ splitmix64(counter)) >> 11) + 0.5) * 0x1p-53;
-}
-
-// Box-Muller; values beyond two deviations are drawn again from the next counters.
-float truncated_normal(uint64_t key, uint64_t element) {
-  for (uint64_t draw = 0;; ++draw) {
-    const uint64_t counter = (element << 16) + 2 * draw;
-    const double value = std::sqrt(-2.0 * std::log(uniform(key, counter))) *
-                         std::cos(2.0 * std::numbers::pi * uniform(key, counter + 1));
-    if (std::abs(value) <= 2.0) return static_cast<float>(0.02 * value);
-  }
-}
-
 bool is_gain(const Parameter& p) { return p.name.ends_with("/gamma"); }
 
-void initialise(const Parameter& p, uint64_t seed, HostWeights& weights) {
-  float* values = weights.data() + p.offset;
-  for (int64_t i = 0; i < p.size(); ++i) {
-    values[i] = p.decay      ? truncated_normal(seed, static_cast<uint64_t>(p.offset + i))
-                : is_gain(p) ? 1.0f
-                             : 0.0f;
+// The elements of `p` that lie in `range` of the arena.
+void initialise(const Parameter& p, const Range& range, uint64_t seed, HostWeights& weights) {
+  const int64_t begin = std::max(p.offset, range.begin);
+  const int64_t end = std::min(p.offset + p.size(), range.end);
+  if (begin >= end) return;
+  const std::span values(weights.data() + begin, weights.data() + end);
+  if (p.decay) {
+    draw_normals(seed, static_cast<uint64_t>(begin), values);
+  } else {
+    std::ranges::fill(values, is_gain(p) ? 1.0f : 0.0f);
   }
+}
+
+// Zeros. The kernel clears new pages, which takes most of the time, on all threads where it can.
+HostWeights zeros(int64_t size, unsigned threads) {
+  HostWeights weights;
+  weights.reserve(static_cast<size_t>(size));
+#ifdef MADV_POPULATE_WRITE
+  constexpr size_t kPart = size_t{64} << 20;  // bytes
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<uintptr_t>(weights.data());
+  const size_t begin = (address + page - 1) / page * page;
+  const size_t end = (address + weights.capacity() * sizeof(float)) / page * page;
+  if (begin < end) {
+    parallel_for((end - begin + kPart - 1) / kPart, threads, [&](size_t part) {
+      const size_t at = begin + part * kPart;
+      // Linux 5.14. Older ones refuse: pages are then cleared as they are written.
+      ::madvise(reinterpret_cast<void*>(at), std::min(kPart, end - at), MADV_POPULATE_WRITE);
+    });
+  }
+#endif
+  weights.resize(static_cast<size_t>(size));
+  return weights;
+}
+
+void initialise(std::span<const Parameter> parameters, uint64_t seed, unsigned threads,
+                HostWeights& weights) {
+  constexpr size_t kPart = size_t{1} << 18;  // elements: about a millisecond
+  parallel_for((weights.size() + kPart - 1) / kPart, threads, [&](size_t part) {
+    const auto begin = static_cast<int64_t>(part * kPart);
+    const Range range{begin, begin + static_cast<int64_t>(kPart)};
+    for (const Parameter& p : parameters) initialise(p, range, seed, weights);
+  });
 }
 
 bool may_be_missing(const Parameter& p) {
@@ -159,17 +183,17 @@ WeightFile open_weights(const std::filesystem::path& path) {
 
 }  // namespace
 
-HostWeights random_weights(const ParameterLayout& layout, uint64_t seed) {
-  HostWeights weights(static_cast<size_t>(layout.size), 0.0f);
-  for (const Parameter& p : layout.all) initialise(p, seed, weights);
+HostWeights random_weights(const ParameterLayout& layout, uint64_t seed, unsigned threads) {
+  HostWeights weights = zeros(layout.size, threads);
+  initialise(layout.all, seed, threads, weights);
   return weights;
 }
 
 LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
-                           uint64_t seed) {
+                           uint64_t seed, unsigned threads) {
   const WeightFile file = open_weights(path);
   const std::map<std::string, StoredTensor>& tensors = file.tensors->tensors();
-  LoadedWeights loaded{HostWeights(static_cast<size_t>(layout.size), 0.0f), {}, {}};
+  LoadedWeights loaded{zeros(layout.size, threads), {}, {}};
   std::set<std::string> used;
   for (const Parameter& p : layout.all) {
     std::string stored;
@@ -186,7 +210,7 @@ LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem:
             path.string(), names.front());
       }
       loaded.initialised.push_back(p.name);
-      initialise(p, seed, loaded.values);
+      initialise(std::span(&p, 1), seed, threads, loaded.values);
       continue;
     }
     const std::vector<int64_t> shape = tensors.at(stored).shape, wanted = file.shape_of(p);

@@ -11,8 +11,9 @@
 namespace strata::bert {
 
 // Matrices and embeddings normal with standard deviation 0.02, cut at two deviations; biases 0;
-// LayerNorm gains 1 (the BERT reference). The same seed gives the same bits everywhere.
-HostWeights random_weights(const ParameterLayout& layout, uint64_t seed);
+// LayerNorm gains 1 (the BERT reference). The same seed gives the same bits everywhere, on any
+// number of `threads` (0: see thread_count in base/parallel.h).
+HostWeights random_weights(const ParameterLayout& layout, uint64_t seed, unsigned threads = 0);
 
 struct LoadedWeights {
   HostWeights values;
@@ -26,7 +27,7 @@ struct LoadedWeights {
 // the identity, the rest as in random_weights. Throws Error naming file and tensor where an encoder
 // tensor is missing or a shape differs.
 LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
-                           uint64_t seed);
+                           uint64_t seed, unsigned threads = 0);
 
 // Writes a file that transformers' BertForPreTraining loads.
 void save_weights(const ParameterLayout& layout, const HostWeights& weights,

@@ -50,6 +50,7 @@ struct PlanLayoutOptions {
   std::string model;  // a config.json; empty: BERT-large
   double mean_tokens = 0;
   plan::Layout layout;
+  double bucket_megabytes = 0;
   std::string clip{plan::name_of(plan::Clip::kBucketBeforeAllReduce)},
       order = "micro_batch", sharded = "none", activations = "keep", pipeline = "modular";
 
@@ -65,6 +66,7 @@ struct PlanLayoutOptions {
     result.clip = value_of(kClips, clip);
     result.order = value_of(kOrders, order);
     result.sharding = value_of(kShardings, sharded);
+    result.bucket_bytes = bucket_megabytes * 1e6;
     result.recompute = activations == "recompute";
     result.modular = result.stages > 1 && pipeline == "modular";
     return result;
@@ -103,6 +105,11 @@ inline void add_layout_options(CLI::App& command, PlanLayoutOptions& options) {
       ->check(CLI::Range(1, 1 << 10))
       ->capture_default_str();
   add("--pipeline", options.pipeline, {"contiguous", "modular"}, "parallel.pipeline");
+  command
+      .add_option("--bucket-megabytes", options.bucket_megabytes,
+                  "reduce.bucket_megabytes: each bucket costs the network's seconds of a message "
+                  "(default: they count once). Counts with --network")
+      ->check(number_within(0.001, 1e6));
   command.add_flag("--early-words", options.layout.early_words,
                    "reduce.early_words. Words are counted as if drawn evenly: at most so many");
 }

@@ -52,6 +52,7 @@ struct BucketOptions {
   // Whether gradients are of a scaled loss (GradientBuckets::scale_loss), so that they may
   // overflow: ranks then agree, after the last bucket and ahead of all updates, on whether one did.
   bool scaled_loss = false;
+  int max_ctas = 0;  // of the reductions: see device::RankGroup
 };
 
 // The buckets of these options in the order in which they are reduced (see bucket_ranges.h for

@@ -33,7 +33,7 @@ class StreamEngine final : public BucketEngine {
         readiness_(arithmetic_.buckets(), arithmetic_.rounds()),
         cast_back_(arithmetic_.buckets().size()) {
     if (!arithmetic_.alone()) {
-      collectives_ = make_collectives(*communicator_, backend, Stream::kReduce);
+      collectives_ = make_collectives(*communicator_, backend, Stream::kReduce, options.max_ctas);
       connect(options.reduce_dtype, options.gathered_weights.dtype);
     }
     if (options.accumulation.in_bf16) {

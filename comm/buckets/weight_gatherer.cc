@@ -144,10 +144,10 @@ class ThreadGatherer final : public WeightGatherer {
 
 class StreamGatherer final : public WeightGatherer {
  public:
-  StreamGatherer(device::Backend& backend, Communicator& communicator, Parts parts)
+  StreamGatherer(device::Backend& backend, Communicator& communicator, Parts parts, int max_ctas)
       : backend_(backend),
         communicator_(communicator.duplicate()),
-        collectives_(make_collectives(*communicator_, backend, Stream::kReduce)),
+        collectives_(make_collectives(*communicator_, backend, Stream::kReduce, max_ctas)),
         parts_(std::move(parts)),
         gathered_(parts_.size()),
         pending_(parts_.size()) {
@@ -233,16 +233,14 @@ class StreamGatherer final : public WeightGatherer {
 
 }  // namespace
 
-std::unique_ptr<WeightGatherer> make_weight_gatherer(device::Backend& backend,
-                                                     Communicator& communicator,
-                                                     const device::Arena& shards,
-                                                     const device::Arena& units,
-                                                     const std::vector<Range>& buckets) {
+std::unique_ptr<WeightGatherer> make_weight_gatherer(
+    device::Backend& backend, Communicator& communicator, const device::Arena& shards,
+    const device::Arena& units, const std::vector<Range>& buckets, int max_ctas) {
   Parts parts = parts_of(communicator, shards, units, buckets);
   if (backend.memory_is_host()) {
     return std::make_unique<ThreadGatherer>(backend, communicator, std::move(parts));
   }
-  return std::make_unique<StreamGatherer>(backend, communicator, std::move(parts));
+  return std::make_unique<StreamGatherer>(backend, communicator, std::move(parts), max_ctas);
 }
 
 }  // namespace strata::comm

@@ -35,11 +35,9 @@ class WeightGatherer {
 
 // `shards` [n, at least this rank's local shard of every bucket] go to all ranks' `units` [n], of
 // the same dtype; every bucket lies in one of them. `backend` and their memory outlive the result;
-// `communicator` is duplicated, so all ranks construct together.
-std::unique_ptr<WeightGatherer> make_weight_gatherer(device::Backend& backend,
-                                                     Communicator& communicator,
-                                                     const device::Arena& shards,
-                                                     const device::Arena& units,
-                                                     const std::vector<Range>& buckets);
+// `communicator` is duplicated, so all ranks construct together. `max_ctas`: see device::RankGroup.
+std::unique_ptr<WeightGatherer> make_weight_gatherer(
+    device::Backend& backend, Communicator& communicator, const device::Arena& shards,
+    const device::Arena& units, const std::vector<Range>& buckets, int max_ctas = 0);
 
 }  // namespace strata::comm

@@ -1,7 +1,10 @@
 #include "data/files/instance_file.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -26,8 +29,35 @@ constexpr std::array<std::pair<InstanceForm, std::string_view>, 4> kForms = {{
     {InstanceForm::kMlperfTfrecord, "mlperf-tfrecord"},
 }};
 
-// MLPerf's data sets have thousands of shards; a process may often open only a thousand files.
-constexpr size_t kMostOpenShards = 256;
+// Shards that a process keeps open at most: all 500 of MLPerf's training set where half of the
+// files that it may open (`ulimit -n`, often 1024) are as many; the rest is left to everything
+// else.
+size_t most_open_shards() {
+  constexpr size_t kMost = 512;
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMost / 2;
+  return std::min<rlim_t>(limit.rlim_cur / 2, kMost);
+}
+
+// The shards that a source has open, and all of the process.
+class OpenShards {
+ public:
+  OpenShards() = default;
+  ~OpenShards() { of_process_ -= of_source_; }
+  OpenShards(const OpenShards&) = delete;
+  OpenShards& operator=(const OpenShards&) = delete;
+
+  void opened() { ++of_source_, ++of_process_; }
+  void closed() { --of_source_, --of_process_; }
+  // Whether one of the source's must be closed before another is opened. A few may stay open beside
+  // those of a large source.
+  bool full() const { return of_process_ >= most_ && of_source_ >= std::max<size_t>(most_ / 8, 1); }
+
+ private:
+  static inline std::atomic<size_t> of_process_ = 0;
+  const size_t most_ = most_open_shards();
+  size_t of_source_ = 0;
+};
 
 std::vector<fs::path> list_files(std::span<const fs::path> paths) {
   std::vector<fs::path> files;
@@ -127,16 +157,16 @@ class ShardedSource : public InstanceSource {
     const std::lock_guard lock(mutex_);
     last_use_[file] = ++uses_;
     if (shards_[file]) return shards_[file];
-    if (open_shards_ == kMostOpenShards) {
+    if (open_shards_.full()) {
       size_t oldest = file;
       for (size_t i = 0; i < shards_.size(); ++i) {
         if (shards_[i] && shards_[i]->is_open() && last_use_[i] < last_use_[oldest]) oldest = i;
       }
       shards_[oldest].reset();
-      --open_shards_;
+      open_shards_.closed();
     }
     shards_[file] = open_shard(files_[file]);
-    if (shards_[file]->is_open()) ++open_shards_;
+    if (shards_[file]->is_open()) open_shards_.opened();
     return shards_[file];
   }
 
@@ -257,7 +287,7 @@ class ShardedSource : public InstanceSource {
   mutable std::vector<std::shared_ptr<const InstanceShard>> shards_;  // null while closed
   mutable std::vector<uint64_t> last_use_;
   mutable uint64_t uses_ = 0;
-  mutable size_t open_shards_ = 0;
+  mutable OpenShards open_shards_;
 };
 
 }  // namespace

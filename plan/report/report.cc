@@ -52,6 +52,9 @@ std::string layout_text(const Layout& layout) {
   }
   if (layout.recompute) text += ", recompute";
   if (layout.early_words) text += ", early words";
+  if (layout.bucket_bytes > 0) {
+    text += fmt::format(", buckets of {:g} MB", layout.bucket_bytes / 1e6);
+  }
   if (layout.clip != Layout{}.clip) text += fmt::format(", clip {}", name_of(layout.clip));
   if (layout.sharding != Sharding::kNone) {
     text += fmt::format(", sharded: {}", name_of(layout.sharding));
@@ -164,7 +167,8 @@ ordered_json to_json(const Prediction& prediction) {
             {"sharding", name_of(layout.sharding)},
             {"clip", name_of(layout.clip)},
             {"recompute", layout.recompute},
-            {"early_words", layout.early_words}}},
+            {"early_words", layout.early_words},
+            {"bucket_bytes", layout.bucket_bytes}}},
           {"imbalance", imbalance},
           {"step_seconds",
            {{"total", step.total()},

@@ -81,7 +81,7 @@ std::vector<int> TrainJobs::processors_of(int slot) const {
     return {};
   }
   const auto count = static_cast<int64_t>(all.size());
-  const Range share = shard_of(count, slot, options_.slots);
+  const Range share = even_part(count, slot, options_.slots);
   return {all.begin() + share.begin, all.begin() + share.end};
 }
 

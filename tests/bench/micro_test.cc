@@ -40,6 +40,7 @@ TEST(MicroBenchmarks, EachRunsAndCountsItsWork) {
       {"lamb_update", "bytes_per_second"},
       {"bucket_clip", "bytes_per_second"},
       {"plan_step", "items_per_second"},
+      {"random_weights", "items_per_second"},
       {"log_scan", "bytes_per_second"},
       {"rule_evaluation", "items_per_second"},
       {"rule_compilation", ""},

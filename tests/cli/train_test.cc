@@ -347,6 +347,30 @@ TEST_F(Train, ADryRunSaysWhatTheRunWouldBeAndLeavesNothing) {
   EXPECT_FALSE(fs::exists(path("out")));
 }
 
+// On the data and the model of this test.
+TEST_F(Train, TheConfigurationsForGpusPassADryRun) {
+  const ProcessResult shapes = strata({"data", "shapes", path("data/train.hdf5")});
+  ASSERT_EQ(shapes.exit_code, 0) << shapes.err;
+  write_file_atomically(path("train.shapes"), shapes.out);
+  for (const char* name : {"bert-large.yaml", "bert-large-1gpu.yaml", "bert-large-8gpu.yaml"}) {
+    SCOPED_TRACE(name);
+    std::vector<std::string> command = {"train", "--dry-run", "--config",
+                                        std::string(STRATA_SOURCE_DIR "/scripts/configs/") + name};
+    for (const std::string& setting :
+         {std::string("device.backend=cpu"), std::string("model.vocab=none"),
+          std::string("model.checkpoint=none"), std::string("batch.micro_batch=4"),
+          std::string("data.eval_samples=0"), std::string("batch.load_balance.strata=[16, 32, 48]"),
+          "model.config=" + path("model.json"), "data.train=" + path("data/train.hdf5"),
+          "data.eval=" + path("data/eval.hdf5"), "data.shapes=" + path("train.shapes"),
+          "run.output=" + path("out")}) {
+      command.insert(command.end(), {"--set", setting});
+    }
+    const ProcessResult checked = strata(command);
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+    EXPECT_NE(checked.out.find("nothing speaks against this run"), std::string::npos);
+  }
+}
+
 // Each is named, though any of them would end the run.
 TEST_F(Train, ADryRunNamesAllThatSpeaksAgainstTheRun) {
   const ProcessResult checked = strata(

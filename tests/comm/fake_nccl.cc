@@ -32,6 +32,7 @@ int collectives = 0;
 int all_reduces = 0;
 int messages = 0;  // sent
 bool refuses = false;
+int max_ctas = 0;  // of the communicator made last; 0: it was not told
 
 template <typename Work>
 ncclResult_t enqueue(cudaStream_t stream, const Work& work) {
@@ -62,6 +63,8 @@ extern "C" {
 int fakeNcclCollectives() { return collectives; }
 int fakeNcclAllReduces() { return all_reduces; }
 int fakeNcclMessages() { return messages; }
+// The limit of thread blocks that the last communicator was made with, or 0.
+int fakeNcclMaxCtas() { return max_ctas; }
 
 // Whether ranks are not connected, as if two of them had the same GPU, and collectives have failed.
 void fakeNcclRefuse(bool does) { refuses = does; }
@@ -82,12 +85,24 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
   if (refuses) return ncclInvalidUsage;
+  max_ctas = 0;
   *comm = new ncclComm;
   MPI_Comm_dup(MPI_COMM_WORLD, &(*comm)->ranks);
   MPI_Comm_rank((*comm)->ranks, &(*comm)->rank);
   MPI_Comm_size((*comm)->ranks, &(*comm)->size);
   const bool right = id.internal[0] == 7 && (*comm)->rank == rank && (*comm)->size == ranks;
   return right ? ncclSuccess : ncclInvalidArgument;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+  const ncclConfig_t defaults = NCCL_CONFIG_INITIALIZER;
+  const bool initialized = config->size == defaults.size && config->magic == defaults.magic &&
+                           config->blocking == defaults.blocking;
+  if (!initialized) return ncclInvalidArgument;
+  const ncclResult_t made = ncclCommInitRank(comm, ranks, id, rank);
+  max_ctas = config->maxCTAs;
+  return made;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
@@ -125,14 +140,6 @@ ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDat
     const std::vector<char> all = sum(*comm, from, count * ranks, type);
     const size_t slice = bytes_of(count, type);
     std::memcpy(to, all.data() + rank * slice, slice);
-  });
-}
-
-ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t,
-                        int root, ncclComm_t comm, cudaStream_t stream) {
-  return enqueue(stream, [=] {
-    const std::vector<char> all = sum(*comm, from, count, type);
-    if (comm->rank == root) std::memcpy(to, all.data(), all.size());
   });
 }
 

@@ -153,7 +153,7 @@ TEST(MpiCommunicator, CountsTheBytesThatARankSends) {
   const auto communicator = make_mpi_communicator();
   const auto duplicate = communicator->duplicate();
   const int64_t ranks = communicator->size();
-  std::vector<float> values(static_cast<size_t>(12 * ranks + 1));
+  std::vector<float> values(static_cast<size_t>(16 * ranks + 1));
   const auto sent = [&](Communicator& by, auto collective) {
     const int64_t before = communicator->traffic()->bytes();
     collective(by);
@@ -162,18 +162,19 @@ TEST(MpiCommunicator, CountsTheBytesThatARankSends) {
   const int64_t others = ranks - 1;
   EXPECT_EQ(sent(*communicator,
                  [&](Communicator& by) {
-                   by.reduce_scatter_sum(values.data(), 12 * ranks, DType::kF32);
+                   by.reduce_scatter_sum(values.data(), 16 * ranks, DType::kF32);
                  }),
-            others * 12 * 4);
+            others * 16 * 4);
   EXPECT_EQ(sent(*duplicate,
-                 [&](Communicator& by) { by.all_gather(values.data(), 12 * ranks, DType::kBF16); }),
-            others * 12 * 2);
-  // The ranks' shards differ by one element, what all of them send does not.
+                 [&](Communicator& by) { by.all_gather(values.data(), 16 * ranks, DType::kBF16); }),
+            others * 16 * 2);
+  // Shards are multiples of eight elements; the last rank also has the rest. What all of them send
+  // together is the same.
   int64_t total[] = {sent(*communicator, [&](Communicator& by) {
-    by.all_reduce_sum(values.data(), 12 * ranks + 1, DType::kF32);
+    by.all_reduce_sum(values.data(), 16 * ranks + 1, DType::kF32);
   })};
   communicator->all_reduce_sum(total);
-  EXPECT_EQ(total[0], 2 * others * (12 * ranks + 1) * 4);
+  EXPECT_EQ(total[0], 2 * others * (16 * ranks + 1) * 4);
 }
 
 TEST(MpiCommunicator, DuplicatesAreIndependent) {

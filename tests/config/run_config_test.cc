@@ -1,5 +1,6 @@
 #include "config/run_config.h"
 
+#include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "base/error.h"
@@ -288,6 +289,32 @@ TEST(RunConfigFiles, TheOnesInTheTreeAreValid) {
     ++files;
   }
   EXPECT_GE(files, 5);
+}
+
+// A GPU prepares shapes before the clock starts, and is not waited for every step.
+TEST(RunConfigFiles, ThoseForGpusAreComplete) {
+  struct File {
+    const char* name;
+    int ranks;
+    int64_t batch;
+  };
+  for (const File& file : {File{"bert-large-1gpu", 1, 448}, File{"bert-large-8gpu", 8, 448},
+                           File{"bert-large", 1024, 16'384}}) {
+    SCOPED_TRACE(file.name);
+    const RunConfig config =
+        load_run_config(fmt::format("{}/scripts/configs/{}.yaml", STRATA_SOURCE_DIR, file.name));
+    EXPECT_EQ(global_batch_size(config, file.ranks), file.batch);
+    EXPECT_TRUE(config.data.shapes.has_value());
+    EXPECT_EQ(config.log.loss_interval_steps, 10);
+  }
+}
+
+TEST_F(RunConfigTest, NcclsThreadBlocksAreItsOwnChoiceUnlessLimited) {
+  EXPECT_EQ(load(kSmallest).reduce.nccl_max_ctas, std::nullopt);
+  EXPECT_EQ(load(kSmallest, {"reduce.nccl_max_ctas=16"}).reduce.nccl_max_ctas, 16);
+  EXPECT_EQ(load(kSmallest, {"reduce.nccl_max_ctas=auto"}).reduce.nccl_max_ctas, std::nullopt);
+  EXPECT_NE(error_of(kSmallest, {"reduce.nccl_max_ctas=0"}).find("reduce.nccl_max_ctas"),
+            std::string::npos);
 }
 
 TEST_F(RunConfigTest, OptionsOfABackendMayBeSetOneByOne) {

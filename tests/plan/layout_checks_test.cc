@@ -18,6 +18,9 @@ TEST(LayoutChecks, RefusesWhatTheProgramRefusesByOption) {
       {{.sharding = Sharding::kGradients, .clip = Clip::kBeforeAllReduce}, "--sharded gradients"},
       {{.micro_batches = 2, .sharding = Sharding::kGradients}, "--sharded gradients"},
       {{.early_words = true}, "--early-words"},
+      {{.stages = 2, .micro_batches = 2, .bucket_bytes = 25e6}, "--bucket-megabytes"},
+      {{.sharding = Sharding::kAll, .bucket_bytes = 25e6}, "--bucket-megabytes"},
+      {{.clip = Clip::kNone, .early_words = true, .bucket_bytes = 25e6}, "--bucket-megabytes"},
       {{.sharding = Sharding::kState, .clip = Clip::kNone, .early_words = true}, "--early-words"}};
   for (const auto& [layout, reason] : refused) {
     const auto said = refusal({}, 8, 64, layout);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace strata::plan {
 namespace {
@@ -62,6 +64,41 @@ TEST_F(StepTimeOverANetwork, BackwardHidesCommunication) {
       << "what only the last block completes";
   EXPECT_NEAR(exposed({.recompute = true}), 1.8 - 0.9 * 0.03, 1e-12)
       << "forward goes beside it once more";
+}
+
+// As many as `strata bench overlap` counts in BERT-large's own layout.
+TEST(GradientBuckets, AreAsManyAsTheModelHas) {
+  const std::pair<double, size_t> cases[] = {{25e6, 26}, {50e6, 13}, {100e6, 7}, {150e6, 5}};
+  for (const auto& [bytes, buckets] : cases) {
+    const std::vector<Bucket> made = gradient_buckets({}, bytes);
+    EXPECT_EQ(made.size(), buckets) << bytes;
+    double sum = 0;
+    for (const Bucket& bucket : made) sum += bucket.bytes;
+    EXPECT_NEAR(sum, 2 * ModelShape{}.parameters, 1);
+    EXPECT_EQ(made.back().backward_left, 0);
+  }
+}
+
+// Ten layers of 90 KB and words of 100 KB, in buckets of 180 KB: five of two layers, then the
+// words.
+TEST_F(StepTimeOverANetwork, BucketsEachCostAMessage) {
+  shape_.layer_parameters = 4.5e4;
+  const Layout buckets{.bucket_bytes = 1.8e5};
+  // What is left when backward ends. Slow: all but the backward after the first bucket. Fast: what
+  // completes with the first layer, or after it.
+  EXPECT_NEAR(exposed(buckets), 1.8 - 0.8 * 0.02, 1e-12);
+  EXPECT_NEAR(exposed(buckets, 1e9), 0.28 * 1.8e-3, 1e-12);
+  const auto with_latency = [&](double seconds) {
+    return predict_step(machine(), shape_,
+                        {.ranks = 10,
+                         .nodes = 10,
+                         .batch = 100,
+                         .network = Link{seconds, 1e6},
+                         .layout = buckets})
+        .exposed;
+  };
+  // A tree of 10 ranks is 4 high: 8 messages a bucket.
+  EXPECT_NEAR(with_latency(1e-3) - with_latency(0), 6 * 8e-3, 1e-12);
 }
 
 TEST_F(StepTimeOverANetwork, AClipModeSaysWhenItBegins) {

@@ -1,5 +1,9 @@
 #include "training/options.h"
 
+#include <vector>
+
+#include "base/range.h"
+#include "bert/parameters.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "optim/optimizer.h"
 #include "tests/training/small_training.h"
@@ -72,6 +76,35 @@ TEST_F(Options, AllIsUpdatedButWhatIsHeld) {
       std::fill(expected.begin() + range.begin, expected.begin() + range.end, 0);
     }
     EXPECT_TRUE(optimizer.updates == expected) << held.size() << " ranges are held";
+  }
+}
+
+// NCCL exchanges equal shards by one collective, and fast if they are aligned to 16 bytes.
+TEST(BucketsOfBertLarge, HaveEqualAlignedShardsAtAnyNumberOfRanks) {
+  const bert::ParameterLayout layout(bert::load_bert_config("bert-large"));
+  config::RunConfig config;
+  config.reduce.dtype = config::ReduceDType::kBf16;
+  std::vector<int> ranks = {12, 24, 96, 768, 1000};
+  for (int power = 1; power <= 4096; power *= 2) ranks.push_back(power);
+  for (const double megabytes : {25.0, 125.0}) {
+    config.reduce.bucket_megabytes = megabytes;
+    for (const Range& bucket : gradient_buckets(config, layout)) {
+      for (const int count : ranks) {
+        SCOPED_TRACE(testing::Message() << bucket.size() << " elements, " << count << " ranks");
+        const int64_t each = shard_of(bucket.size(), 0, count).size();
+        int64_t end = 0;
+        for (int rank = 0; rank < count; ++rank) {
+          const Range shard = shard_of(bucket.size(), rank, count);
+          ASSERT_EQ(shard.begin, end);
+          ASSERT_EQ((bucket.begin + shard.begin) * 2 % 16, 0) << "rank " << rank;
+          if (rank + 1 < count) ASSERT_EQ(shard.size(), each) << "rank " << rank;
+          end = shard.end;
+        }
+        ASSERT_EQ(end, bucket.size());
+        // What is left for the last rank is next to nothing.
+        ASSERT_LT(bucket.size() - each * count, 8 * count);
+      }
+    }
   }
 }
 

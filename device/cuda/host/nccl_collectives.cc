@@ -37,13 +37,13 @@ class Nccl {
   decltype(&::ncclCommGetAsyncError) get_async_error;
   decltype(&::ncclGetUniqueId) get_unique_id;
   decltype(&::ncclCommInitRank) init_rank;
+  decltype(&::ncclCommInitRankConfig) init_rank_config;
   decltype(&::ncclCommDestroy) destroy;
   decltype(&::ncclCommAbort) abort;
   decltype(&::ncclGroupStart) group_start;
   decltype(&::ncclGroupEnd) group_end;
   decltype(&::ncclAllReduce) all_reduce;
   decltype(&::ncclReduceScatter) reduce_scatter;
-  decltype(&::ncclReduce) reduce;
   decltype(&::ncclAllGather) all_gather;
   decltype(&::ncclBroadcast) broadcast;
   decltype(&::ncclSend) send;
@@ -73,13 +73,13 @@ class Nccl {
     library.find(get_async_error, "ncclCommGetAsyncError");
     library.find(get_unique_id, "ncclGetUniqueId");
     library.find(init_rank, "ncclCommInitRank");
+    library.find(init_rank_config, "ncclCommInitRankConfig");
     library.find(destroy, "ncclCommDestroy");
     library.find(abort, "ncclCommAbort");
     library.find(group_start, "ncclGroupStart");
     library.find(group_end, "ncclGroupEnd");
     library.find(all_reduce, "ncclAllReduce");
     library.find(reduce_scatter, "ncclReduceScatter");
-    library.find(reduce, "ncclReduce");
     library.find(all_gather, "ncclAllGather");
     library.find(broadcast, "ncclBroadcast");
     library.find(send, "ncclSend");
@@ -138,8 +138,7 @@ class NcclCollectives final : public Collectives {
     group.all_gather(introductions.data(), sizeof mine);
 
     const HostWait wait(waits_.get(), "NCCL's start");
-    const ncclResult_t status =
-        nccl_.init_rank(&communicator_, ranks_, introductions.front().id, rank_);
+    const ncclResult_t status = connect(introductions.front().id, group.max_ctas);
     if (status != ncclSuccess) {
       fail("NCCL: connecting the ranks failed: {}{}", nccl_.reason(status),
            shared_devices(introductions));
@@ -165,33 +164,31 @@ class NcclCollectives final : public Collectives {
   }
 
   void reduce_scatter_sum(void* data, int64_t count, DType dtype) override {
-    constexpr char kAttempt[] = "a reduce-scatter";
-    if (count % ranks_ == 0) {
-      const Part mine = part(data, count, rank_, dtype);
-      nccl_.check(nccl_.reduce_scatter(data, mine.data, mine.count, element_type(dtype), ncclSum,
-                                       communicator_, stream_),
-                  kAttempt);
-      return;
-    }
-    for_every_shard(data, count, dtype, kAttempt, [&](const Part& shard, int owner) {
-      return nccl_.reduce(shard.data, shard.data, shard.count, element_type(dtype), ncclSum, owner,
-                          communicator_, stream_);
-    });
+    const Shards shards = shards_of(data, count, dtype);
+    grouped(
+        shards, "a reduce-scatter",
+        [&] {
+          return nccl_.reduce_scatter(data, shards.mine, shards.each, element_type(dtype), ncclSum,
+                                      communicator_, stream_);
+        },
+        [&] {  // of all ranks: NCCL reduces to one rank in a ring alone, to all also by trees
+          return nccl_.all_reduce(shards.rest, shards.rest, shards.left, element_type(dtype),
+                                  ncclSum, communicator_, stream_);
+        });
   }
 
   void all_gather(void* data, int64_t count, DType dtype) override {
-    constexpr char kAttempt[] = "an all-gather";
-    if (count % ranks_ == 0) {
-      const Part mine = part(data, count, rank_, dtype);
-      nccl_.check(nccl_.all_gather(mine.data, data, mine.count, element_type(dtype), communicator_,
-                                   stream_),
-                  kAttempt);
-      return;
-    }
-    for_every_shard(data, count, dtype, kAttempt, [&](const Part& shard, int owner) {
-      return nccl_.broadcast(shard.data, shard.data, shard.count, element_type(dtype), owner,
-                             communicator_, stream_);
-    });
+    const Shards shards = shards_of(data, count, dtype);
+    grouped(
+        shards, "an all-gather",
+        [&] {
+          return nccl_.all_gather(shards.mine, data, shards.each, element_type(dtype),
+                                  communicator_, stream_);
+        },
+        [&] {
+          return nccl_.broadcast(shards.rest, shards.rest, shards.left, element_type(dtype),
+                                 ranks_ - 1, communicator_, stream_);
+        });
   }
 
   bool has_messages() const override { return true; }
@@ -211,33 +208,44 @@ class NcclCollectives final : public Collectives {
     return fmt::format("NCCL: a collective failed: {}", nccl_.reason(error));
   }
 
+  ncclResult_t connect(const ncclUniqueId& id, int max_ctas) {
+    if (max_ctas == 0) return nccl_.init_rank(&communicator_, ranks_, id, rank_);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.maxCTAs = max_ctas;
+    return nccl_.init_rank_config(&communicator_, ranks_, id, rank_, &config);
+  }
+
   void all_reduce(void* data, int64_t count, DType dtype, ncclRedOp_t operation) {
     nccl_.check(nccl_.all_reduce(data, data, static_cast<size_t>(count), element_type(dtype),
                                  operation, communicator_, stream_),
                 "an all-reduce");
   }
 
-  // A rank's shard of some data.
-  struct Part {
-    char* data;
-    size_t count;
+  // See shard_of: `each` elements a rank, and what the last rank has beyond them.
+  struct Shards {
+    char* mine;
+    size_t each;
+    char* rest;
+    size_t left;
   };
-  Part part(void* data, int64_t count, int rank, DType dtype) const {
-    const Range shard = shard_of(count, rank, ranks_);
-    return {static_cast<char*>(data) + shard.begin * static_cast<int64_t>(size_of(dtype)),
-            static_cast<size_t>(shard.size())};
+  Shards shards_of(void* data, int64_t count, DType dtype) const {
+    const auto address = [&](int64_t element) {
+      return static_cast<char*>(data) + element * static_cast<int64_t>(size_of(dtype));
+    };
+    const int64_t each = shard_of(count, 0, ranks_).size();
+    return {address(each * rank_), static_cast<size_t>(each), address(each * ranks_),
+            static_cast<size_t>(count - each * ranks_)};
   }
 
-  // NCCL's own collectives want shards of one size; others go as one group.
-  template <typename Collective>
-  void for_every_shard(void* data, int64_t count, DType dtype, const char* attempt,
-                       const Collective& collective) {
-    nccl_.check(nccl_.group_start(), attempt);
-    for (int owner = 0; owner < ranks_; ++owner) {
-      const Part shard = part(data, count, owner, dtype);
-      if (shard.count > 0) nccl_.check(collective(shard, owner), attempt);
-    }
-    nccl_.check(nccl_.group_end(), attempt);
+  // Equal shards go by one collective; what is left goes with them, in one launch.
+  template <typename OfShards, typename OfRest>
+  void grouped(const Shards& shards, const char* attempt, const OfShards& of_shards,
+               const OfRest& of_rest) {
+    const bool both = shards.each > 0 && shards.left > 0;
+    if (both) nccl_.check(nccl_.group_start(), attempt);
+    if (shards.each > 0) nccl_.check(of_shards(), attempt);
+    if (shards.left > 0) nccl_.check(of_rest(), attempt);
+    if (both) nccl_.check(nccl_.group_end(), attempt);
   }
 
   const Nccl& nccl_;

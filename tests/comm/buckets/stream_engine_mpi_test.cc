@@ -4,12 +4,15 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "base/error.h"
+#include "base/range.h"
 #include "comm/buckets/gradient_buckets.h"
 #include "comm/collectives.h"
 #include "device/buffer.h"
@@ -23,6 +26,7 @@
 namespace strata::comm {
 namespace {
 
+using device::DType;
 using device::Stream;
 using testing_support::DeferredBackend;
 using testing_support::error_of;
@@ -112,14 +116,23 @@ TEST_P(StreamEngineOverRanks, StepsThatAreTimedHaveTheSameBits) {
   }
 }
 
+// What the stand-in for NCCL says by its function `name`.
+int fake_nccl(const char* name) {
+  void* const library = ::dlopen("libnccl.so.2", RTLD_NOW);
+  const auto function = reinterpret_cast<int (*)()>(::dlsym(library, name));
+  if (!function) throw Error(std::string("the library for NCCL has no ") + name);
+  return function();
+}
+
+bool has_rest(int64_t count, int ranks) {
+  return shard_of(count, ranks - 1, ranks).size() != shard_of(count, 0, ranks).size();
+}
+
 // Connections take long to make where there are many ranks.
 TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
   if (world_->size() == 1) GTEST_SKIP() << "one rank has nothing to exchange";
-  void* nccl = ::dlopen("libnccl.so.2", RTLD_NOW);
-  const auto collectives = reinterpret_cast<int (*)()>(::dlsym(nccl, "fakeNcclCollectives"));
-  const auto all_reduces = reinterpret_cast<int (*)()>(::dlsym(nccl, "fakeNcclAllReduces"));
-  ASSERT_TRUE(collectives && all_reduces);
-  const int before = collectives(), all_reduces_before = all_reduces();
+  const int before = fake_nccl("fakeNcclCollectives"),
+            all_reduces_before = fake_nccl("fakeNcclAllReduces");
   HostBackend host;
   DeferredBackend device(host, 1);
   device.use_collectives(device::cuda::make_nccl_collectives);
@@ -127,10 +140,14 @@ TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
                                       [](Stream, const std::function<void()>&) {});
   const DescentCase& c = GetParam();
   const int of_buckets = 2, of_norms = c.clip == ClipMode::kAfterAllReduce ? 1 : 0;
-  EXPECT_EQ(all_reduces() - all_reduces_before,
-            (c.sharded ? 0 : of_buckets) + of_norms + (c.deferred ? 1 : 0));
+  // What ranks cannot shard equally is reduced as a whole.
+  const auto sizes = std::ranges::minmax(on_streams.buckets().buckets(), {}, &Range::size);
+  const int of_rests = static_cast<int>(has_rest(sizes.min.size(), world_->size())) +
+                       static_cast<int>(has_rest(sizes.max.size(), world_->size()));
+  EXPECT_EQ(fake_nccl("fakeNcclAllReduces") - all_reduces_before,
+            (c.sharded ? of_rests : of_buckets) + of_norms + (c.deferred ? 1 : 0));
   // The halves of an all-reduce.
-  EXPECT_GE(collectives() - before, c.sharded ? 2 * of_buckets : of_buckets);
+  EXPECT_GE(fake_nccl("fakeNcclCollectives") - before, c.sharded ? 2 * of_buckets : of_buckets);
 }
 
 TEST(NcclOverRanks, FindsTheLargest) {
@@ -147,6 +164,63 @@ TEST(NcclOverRanks, FindsTheLargest) {
   device.synchronize(Stream::kCompute);
   EXPECT_EQ(values[0], static_cast<float>(world->size() - 1));
   EXPECT_EQ(values[1], -1);
+}
+
+// At any number of ranks: one of them for the equal shards, one for the rest.
+TEST(NcclOverRanks, HalvesOfAnAllReduceAreTwoCollectivesAtMost) {
+  const auto world = make_mpi_communicator();
+  const int rank = world->rank(), ranks = world->size();
+  if (ranks == 1) GTEST_SKIP() << "one rank has nothing to exchange";
+  HostBackend host;
+  DeferredBackend device(host, 1);
+  device.use_collectives(device::cuda::make_nccl_collectives);
+  const auto nccl = make_collectives(*world, device, Stream::kReduce);
+  for (const int64_t count : {1, 7, 8, 100, 8 * ranks, 8 * ranks + 1, 1000 * ranks, 100'003}) {
+    SCOPED_TRACE(count);
+    const device::Buffer memory(device, static_cast<size_t>(count) * sizeof(float));
+    auto* const values = memory.as<float>();
+    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(i + 1000 * rank);
+    const auto sum_of = [&](int64_t i) {
+      return static_cast<float>(i * ranks + 500 * ranks * (ranks - 1));
+    };
+    const int most = has_rest(count, ranks) ? 2 : 1;
+
+    int before = fake_nccl("fakeNcclCollectives");
+    nccl->reduce_scatter_sum(values, count, DType::kF32);
+    EXPECT_LE(fake_nccl("fakeNcclCollectives") - before, most);
+    device.synchronize(Stream::kReduce);
+    const Range mine = shard_of(count, rank, ranks);
+    for (int64_t i = 0; i < count; ++i) {
+      if (i >= mine.begin && i < mine.end) {
+        ASSERT_EQ(values[i], sum_of(i)) << i;
+      } else {
+        values[i] = -1;
+      }
+    }
+
+    before = fake_nccl("fakeNcclCollectives");
+    nccl->all_gather(values, count, DType::kF32);
+    EXPECT_LE(fake_nccl("fakeNcclCollectives") - before, most);
+    device.synchronize(Stream::kReduce);
+    for (int64_t i = 0; i < count; ++i) ASSERT_EQ(values[i], sum_of(i)) << i;
+  }
+}
+
+TEST(NcclOverRanks, ReducesByAtMostSoManyThreadBlocks) {
+  const auto world = make_mpi_communicator();
+  if (world->size() == 1) GTEST_SKIP() << "alone, there is no NCCL";
+  HostBackend host;
+  DeferredBackend device(host, 1);
+  device.use_collectives(device::cuda::make_nccl_collectives);
+  const device::Buffer gradients(device, kGradients * sizeof(float));
+  const auto limit_with = [&](const BucketOptions& options) {
+    const GradientBuckets buckets(device, *world,
+                                  device::Tensor{gradients.data(), DType::kF32, 1, kGradients},
+                                  kBoundaries, options, [](const ReducedGradients&) {});
+    return fake_nccl("fakeNcclMaxCtas");
+  };
+  EXPECT_EQ(limit_with({.max_ctas = 12}), 12);
+  EXPECT_EQ(limit_with({}), 0);
 }
 
 TEST(NcclOverRanks, HasTheHostsWaitsForItWatched) {

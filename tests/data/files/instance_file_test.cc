@@ -110,6 +110,48 @@ TEST_F(InstanceFile, MoreShardsThanFilesAProcessMayOpen) {
   }
 }
 
+size_t open_files_in(const std::filesystem::path& folder) {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const std::filesystem::path file = std::filesystem::read_symlink(entry.path(), error);
+    if (file.parent_path() == folder) ++count;
+  }
+  return count;
+}
+
+TEST_F(InstanceFile, AsManyShardsStayOpenAsTheProcessMayOpenFiles) {
+  const TemporaryDirectory shards, others;
+  write("one.hdf5", sample_instances(1));
+  const auto copy = [&](const TemporaryDirectory& to, int count) {
+    for (int i = 0; i < count; ++i) {
+      std::filesystem::copy_file(directory_ / "one.hdf5", to / fmt::format("part_{:05}.hdf5", i));
+    }
+  };
+  copy(shards, 530);
+  copy(others, 40);
+  rlimit before;
+  getrlimit(RLIMIT_NOFILE, &before);
+  if (before.rlim_max < 1030) GTEST_SKIP() << "this process may open few files";
+  const auto open_files = [&](rlim_t limit, size_t beside) {
+    const rlimit limited{limit, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &limited);
+    PackedBatch batch;
+    const auto source = open_instances(shards.path());
+    source->read(all_samples(*source), batch);
+    EXPECT_EQ(batch.sample_ids.size(), 530u);
+    const size_t first = open_files_in(shards.path());
+    // A second data set has few beside it.
+    const auto other = open_instances(others.path());
+    other->read(all_samples(*other), batch);
+    EXPECT_EQ(open_files_in(others.path()), beside);
+    setrlimit(RLIMIT_NOFILE, &before);
+    return first;
+  };
+  EXPECT_EQ(open_files(1030, 40), 512u);
+  EXPECT_EQ(open_files(200, 12), 100u);
+}
+
 TEST_F(InstanceFile, MissingAndEmptyDataSetsAreRefused) {
   EXPECT_TRUE(contains(error_of([&] { open_instances(directory_ / "none.hdf5"); }),
                        "none.hdf5: cannot open as HDF5"));
