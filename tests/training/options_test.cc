@@ -97,7 +97,9 @@ TEST(BucketsOfBertLarge, HaveEqualAlignedShardsAtAnyNumberOfRanks) {
           const Range shard = shard_of(bucket.size(), rank, count);
           ASSERT_EQ(shard.begin, end);
           ASSERT_EQ((bucket.begin + shard.begin) * 2 % 16, 0) << "rank " << rank;
-          if (rank + 1 < count) ASSERT_EQ(shard.size(), each) << "rank " << rank;
+          if (rank + 1 < count) {
+            ASSERT_EQ(shard.size(), each) << "rank " << rank;
+          }
           end = shard.end;
         }
         ASSERT_EQ(end, bucket.size());
