@@ -116,7 +116,7 @@ class Backend {
   // instead of running it. `issue` joins those streams to kCompute again, waits for no point
   // recorded before, and does not synchronize; all of it has run before with the same shapes. Null
   // where the device cannot do this: then nothing is issued. Throws OutOfDeviceMemory
-  // (device/out_of_device_memory.h) if there is no memory for the graph, after `issue` has
+  // (device/buffer.h) if there is no memory for the graph, after `issue` has
   // returned.
   virtual std::unique_ptr<CapturedGraph> capture(const std::function<void()>& issue);
   // Inside `issue`, once all streams are joined: instead of being called now, `call` is called at

@@ -1,12 +1,19 @@
-// Memory of a backend that is released with its owner.
+// Memory of a backend that is released with its owner, and the error of having too little. Apart
+// from device/backend.h, which CUDA's compiler reads: it cannot compile {fmt}.
 #pragma once
 
 #include <cstddef>
 #include <utility>
 
+#include "base/error.h"
 #include "device/backend.h"
 
 namespace strata::device {
+
+class OutOfDeviceMemory : public Error {
+ public:
+  using Error::Error;
+};
 
 // Device memory of `backend` that is released with its owner; movable.
 class Buffer {

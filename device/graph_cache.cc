@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "device/out_of_device_memory.h"
+#include "device/buffer.h"
 
 namespace strata::device {
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/buffer.h"
 #include "device/cuda/attention/attention.h"
 #include "device/cuda/gemm/matmul.h"
 #include "device/cuda/host/graph.h"
@@ -18,7 +19,6 @@
 #include "device/cuda/runtime/operations.h"
 #include "device/cuda/runtime/store.h"
 #include "device/dispatching_backend.h"
-#include "device/out_of_device_memory.h"
 
 namespace strata::device::cuda {
 namespace {

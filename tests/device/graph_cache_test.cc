@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "device/buffer.h"
-#include "device/out_of_device_memory.h"
 #include "tests/support/deferred_backend.h"
 #include "tests/support/host_backend.h"
 

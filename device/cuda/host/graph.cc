@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "device/out_of_device_memory.h"
+#include "device/buffer.h"
 
 namespace strata::device::cuda {
 
