@@ -17,9 +17,9 @@ done
 grep -q '^STRATA_NVCC:.*nvcc$' "$build/CMakeCache.txt" ||
   give_up "the release build has no CUDA backend: install the CUDA toolkit"
 
-# The build file's whole name keeps ninja from looking for changes of the build itself, which only CMake can tell.
-[[ $(ninja -C "$build" -f "$build/build.ninja" -n "${programs[@]}") == *'no work to do'* ]] ||
-  give_up "the release build is older than its sources: build it again"
+# What is older than its sources. Nothing else, but the name of the commit, takes any time.
+ninja -C "$build" "${programs[@]}" >"$build/gpu_bundle.log" 2>&1 ||
+  { tail -n 20 "$build/gpu_bundle.log" >&2; give_up "the release build failed"; }
 commit=$(git -C "$root" --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null) || commit=unknown
 
 rm -rf "$folder.unfinished"

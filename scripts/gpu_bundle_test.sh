@@ -44,7 +44,7 @@ say "--version"
 bare /bundle/run strata --version
 say "check log, of a log that lacks nearly everything"
 status=0
-bare /bundle/run strata check log /log.txt || status=$?
+bare /bundle/run strata check log /log.txt >"$work/said" || status=$?
 [[ $status -eq 1 ]] || give_up "check log ended with exit status $status"
 say "training steps on the processor"
 bare /bundle/run strata bench step --config /bundle/scripts/configs/tiny.yaml --set data.train=/tmp --set data.eval=/tmp --steps 2
