@@ -1,47 +1,75 @@
 #include "bench/step_benchmark.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "bench/devices/device_peaks.h"
+#include "bench/process_time.h"
 #include "bench/synthetic_training.h"
 #include "training/options.h"
 #include "training/trainer.h"
 
 namespace strata::bench {
+namespace {
+
+// Steps on a device before those that are measured. Libraries choose their algorithms when a batch
+// first comes. A graph is captured when a batch comes to a slot of the model for the second time,
+// so a round of all batches takes whole turns of the slots: batches find theirs again.
+void warm_up(SyntheticTraining& training, comm::GradientBuckets& buckets) {
+  constexpr int64_t kFewest = 4;
+  const auto batches = static_cast<int64_t>(training.batches());
+  const auto micro_batches = std::ssize(training.lengths(0));
+  const int slots = training.model().slots();
+  const auto whole_turns = [&](int64_t steps) {
+    while (steps * micro_batches % slots != 0) ++steps;
+    return steps;
+  };
+  // The first step in FP8 only looks at what later ones round.
+  if (training.model().in_float8()) {
+    for (int64_t i = 0; i < whole_turns(1); ++i) training.step(0, buckets);
+  }
+  const int64_t round = whole_turns(batches);
+  const int64_t rounds = std::max<int64_t>(training.knows_phases() ? 1 : 2,
+                                           (kFewest + round - 1) / round);
+  for (int64_t i = 0; i < rounds * round; ++i) {
+    training.step(static_cast<size_t>(std::min(i % round, batches - 1)), buckets);
+  }
+}
+
+}  // namespace
+
 StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchmarkOptions& options,
                               const training::Ranks& ranks) {
   training::check_undelayed(config);
-  constexpr int kUnmeasured = 2;
+  auto backend = training::make_backend(config, ranks.local);
+  const bool on_host = backend->memory_is_host();
+  const int unmeasured = on_host ? 2 : 0;
   SyntheticTraining training(config, {options.micro_batch_tokens, options.length},
-                             options.steps + kUnmeasured, ranks);
+                             options.steps + unmeasured, ranks, std::move(backend));
   const auto buckets = training.make_buckets(training.replicas(),
                                              training::bucket_options(config, training.model()));
-  const MatrixPeak peak(training.backend());
-  if (!training.backend().memory_is_host()) {
-    // Libraries choose their algorithms, and graphs are recorded, one in each of the model's slots.
-    constexpr int kTimes = 4;
-    for (int i = 0; i < kTimes * (options.steps + kUnmeasured); ++i) {
-      training.step(static_cast<size_t>(i / kTimes), *buckets);
-    }
-  }
+  if (!on_host) warm_up(training, *buckets);
 
   const comm::Traffic* traffic = ranks.communicator.traffic();
   const auto sent_so_far = [&] { return traffic ? traffic->bytes() : 0; };
   int64_t bytes_sent = 0;
   std::vector<std::vector<int32_t>> lengths;
   std::vector<double> step, forward, backward, waiting, wait, reduce, update, peaks;
-  double sequences = 0, tokens = 0, flops = 0;
-  for (int i = 0; i < options.steps + kUnmeasured; ++i) {
+  double sequences = 0, tokens = 0, flops = 0, start = 0;
+  std::optional<MatrixPeak> peak;
+  for (int i = 0; i < options.steps + unmeasured; ++i) {
     const auto number = static_cast<size_t>(i);
-    const bool on_host = training.backend().memory_is_host();
+    if (i == unmeasured) start = slowest(ranks, seconds_since_process_start());
     const int64_t sent_before = sent_so_far();
     SyntheticTraining::Step times =
         on_host ? training.timed_step(number, *buckets) : training.step(number, *buckets);
     bytes_sent = sent_so_far() - sent_before;
     const double whole = times.seconds;
     if (!on_host && training.knows_phases()) times = training.timed_step(number, *buckets);
-    const double peak_now = peak.flops_per_second();
-    if (i < kUnmeasured) continue;
+    if (i < unmeasured) continue;
+    if (!peak) peak.emplace(training.backend());  // it would hold up the first measured step
+    const double peak_now = peak->flops_per_second();
     step.push_back(whole);
     forward.push_back(times.compute.forward);
     backward.push_back(times.compute.backward);
@@ -67,6 +95,7 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
           .sequences = static_cast<int64_t>(sums[0] / steps + 0.5),
           .tokens = static_cast<int64_t>(sums[1] / steps + 0.5),
           .flops = sums[2] / steps,
+          .start = start,
           .step = median(step),
           .forward = median(forward),
           .backward = median(backward),
@@ -78,7 +107,7 @@ StepBenchmark benchmark_steps(const config::RunConfig& config, const StepBenchma
           .bytes_sent = bytes_sent,
           .graphs = training.captured_graphs(),
           .peak_flops_per_second = sums[3],
-          .peak_size = peak.size()};
+          .peak_size = peak->size()};
 }
 
 }  // namespace strata::bench

@@ -13,7 +13,7 @@
 namespace strata::bench {
 
 struct StepBenchmarkOptions {
-  int steps = 10;                  // measured, after two that are not
+  int steps = 10;                  // measured, after some that are not
   int64_t micro_batch_tokens = 0;  // 0: batch.micro_batch sequences, whatever their tokens
   int32_t length = 0;              // of every sequence; 0: MLPerf Wikipedia's mix
 };
@@ -27,6 +27,7 @@ struct StepBenchmark {
   int64_t sequences = 0;                      // a step, over all ranks
   int64_t tokens = 0;                         // a step, over all ranks
   double flops = 0;                           // model FLOPs a step, over all ranks
+  double start = 0;     // from the process's start to the first measured step, slowest rank
   double step = 0;                            // whole step, slowest rank
   double forward = 0;                         // upload, forward, losses and their gradients
   double backward = 0;                        // until the last gradient is ready

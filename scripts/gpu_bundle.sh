@@ -17,9 +17,9 @@ done
 grep -q '^STRATA_NVCC:.*nvcc$' "$build/CMakeCache.txt" ||
   give_up "the release build has no CUDA backend: install the CUDA toolkit"
 
-# The build file's whole name keeps ninja from looking for changes of the build itself, which only CMake can tell.
-[[ $(ninja -C "$build" -f "$build/build.ninja" -n "${programs[@]}") == *'no work to do'* ]] ||
-  give_up "the release build is older than its sources: build it again"
+# What is older than its sources. Nothing else, but the name of the commit, takes any time.
+ninja -C "$build" "${programs[@]}" >"$build/gpu_bundle.log" 2>&1 ||
+  { tail -n 20 "$build/gpu_bundle.log" >&2; give_up "the release build failed"; }
 commit=$(git -C "$root" --no-optional-locks describe --always --dirty --abbrev=12 2>/dev/null) || commit=unknown
 
 rm -rf "$folder.unfinished"
@@ -34,8 +34,8 @@ ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u | grep
 tar -C "$folder.unfinished" -czf "$folder.unfinished/programs.tar.gz" bin lib
 rm -r "$folder.unfinished"/{bin,lib}
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
-cp -r "$root/scripts/configs" "$root/scripts/gpu_check.sh" "$root/scripts/common.sh" \
-  "$root/scripts/limited_steps.sh" "$folder.unfinished/scripts/"
+cp -r "$root"/scripts/{configs,gpu_check.sh,gpu_check_report.py,cuda_libraries.sh,common.sh,limited_steps.sh,mpirun.sh} \
+  "$folder.unfinished/scripts/"
 cp "$root"/bench/peers/{gpu_vs_pytorch.sh,gpu_follows_cpu.sh,pytorch_step.py,pytorch_bert.py,pytorch_attention.py} "$folder.unfinished/bench/peers/"
 printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"
 # What bench/peers/gpu_follows_cpu.sh trains on.
@@ -53,13 +53,9 @@ here_is=$(getconf GNU_LIBC_VERSION 2>/dev/null || echo another C library)
 [[ -f $here/lib/unpacked ]] || { tar -C "$here" -xzf "$here/programs.tar.gz" && touch "$here/lib/unpacked"; }
 [[ ! -f $here/data-cache/kjv.txt.gz ]] || gunzip -f "$here/data-cache/kjv.txt.gz"
 export STRATA_OUTER_LIBRARY_PATH=${LD_LIBRARY_PATH:-} STRATA_SOURCE_DIR=$here STRATA_BIN=$here/bin
-cuda=/usr/local/cuda
 export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-LD_LIBRARY_PATH+=:$cuda/lib64:$cuda/lib:$cuda/targets/x86_64-linux/lib
-# CUDA's libraries may be PyTorch's.
-for folder in "$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)"/nvidia/*/lib; do
-  [[ ! -d $folder ]] || LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$folder
-done
+source "$here/scripts/cuda_libraries.sh"
+add_cuda_libraries
 if ! problem=$("$here/bin/strata" --version 2>&1); then
   printf '%s\n' "bin/strata does not start: it needs $built_with or newer; here is $here_is" \
     "$problem" >&2

@@ -1,137 +1,134 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in at most nine minutes: every operation and the whole model against their oracles,
-# bert-large's steps and each of its operations timed, attention by each implementation, NCCL, compute-sanitizer over
-# small shapes. Prints a table and writes it as JSON, after every step as far as it is known, and packs what the steps
-# printed beside it: gpu_check.json, gpu_check_logs.tgz.
-# Usage: scripts/gpu_check.sh [--output FILE] [--skip STEP,...]
-#   --output FILE     default bench/results/gpu_check.json
-#   --skip STEP,...   of: conformance (or one suite of it, conformance.Linear) model benchmark operations graphs fp8
-#                     small small_graphs operations_fp8 attention_mma attention_wgmma attention_ours_no_dropout
-#                     attention_cudnn_no_dropout nccl sanitizer races
-# Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 where a check fails.
+# Everything that needs a GPU: operations and models against their oracles, bert-large's steps and operations timed,
+# steps against PyTorch's, NCCL, compute-sanitizer. Prints a table and an answer to every question of docs/cuda.md.
+# In two calls, which together fit into a quarter of an hour of GPU time:
+#   scripts/gpu_check.sh --quick    at most 150 s: the suites most likely to fail, `bench step` in bf16, free memory
+#   scripts/gpu_check.sh --rest     at most 480 s: all the others; the table has the results of --quick, too
+# Usage: scripts/gpu_check.sh [--quick | --rest] [OPTION...]    default: both, one after the other
+#   --only STEP,...   these steps alone, whatever else was measured stays in the table: what failed, mended
+#   --skip STEP,...   all but these. A step's name, or its beginning up to a dot: conformance, conformance.Linear, pytorch
+#   --list            print the names of the steps and end
+#   --output FILE     default bench/results/gpu_check.json; written after every step, and beside it what the steps
+#                     printed: gpu_check_logs.tgz
+#   --ranks N         also steps of N ranks on N GPUs of this machine, by mpirun
+#   --config FILE     default scripts/configs/bert-large.yaml
+#   --tokens N        a micro-batch (24288: 96 sequences of MLPerf's lengths)
+#   --few-tokens N    a small one (768: the 3 sequences that a GPU of a thousand has)
+#   --steps N         that are measured, and rounds of operations (10)
+#   --python PYTHON   one with torch and transformers (python3)
+# Verdicts: passed; failed, which a step is, too, that hangs until its own time is over; not finished: compute-sanitizer,
+# operations or PyTorch were stopped, or a step had less than its own time left; not run; skipped, with the reason.
+# A suite that fails is run once more by itself with CUDA_LAUNCH_BLOCKING=1, so that a fault has its kernel's name.
+# Where an attention kernel fails, later steps use another.
+# Takes the programs from build/release, or from $STRATA_BIN (see scripts/gpu_bundle.sh). Exits 1 where a step failed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 source "$root/scripts/limited_steps.sh"
+source "$root/scripts/cuda_libraries.sh"
 
-output=$root/bench/results/gpu_check.json
-skip=
+parts=() only= skip= list= ranks=1 output=$root/bench/results/gpu_check.json python=python3
+config=$root/scripts/configs/bert-large.yaml tokens=24288 few_tokens=768 steps=10
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --output) output=$2; shift 2 ;;
-    --skip) skip=$2; shift 2 ;;
+    --quick | --rest) parts+=("${1#--}"); shift ;;
+    --list) list=yes; shift ;;
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --only | --skip | --output | --ranks | --config | --tokens | --few-tokens | --steps | --python)
+      [[ $# -ge 2 ]] || give_up "$1 wants a value; see --help"
+      name=${1#--}
+      printf -v "${name//-/_}" %s "$2"
+      shift 2 ;;
     *) give_up "unknown option $1; see --help" ;;
   esac
 done
-logs=${output%.json}_logs.tgz
-strata=${STRATA_BIN:-$root/build/release/cli}/strata
-conformance=${STRATA_BIN:-$root/build/release/tests/conformance}/test_conformance
-bert=${STRATA_BIN:-$root/build/release/tests/bert}/test_bert
-comm=${STRATA_BIN:-$root/build/release/tests/comm}/test_comm
+for number in "$ranks" "$tokens" "$few_tokens" "$steps"; do
+  [[ $number =~ ^[1-9][0-9]*$ ]] || give_up "expected a number, got $number; see --help"
+done
+[[ ${#parts[@]} -gt 0 ]] || parts=(quick rest)
+
+# ---- The steps, most valuable first
+
+quick_steps=(conformance.Linear conformance.Float8 conformance.Attention.cuda_bf16_{wgmma,mma}
+  conformance.Attention.cuda_bf16 conformance.ResidualLayerNorm conformance.Embeddings benchmark
+  conformance.Attention.cuda_{bf16_cudnn,bf16_plain,f32,f16})
+rest_steps=(model graphs fp8 small small_graphs pytorch operations epilogues_never epilogues_always attention_{mma,wgmma}
+  attention_{ours,cudnn}_no_dropout operations_fp8 conformance.{Classifier,Rows,Flat,Adam,Lamb,Madgrad,AcClip,PreNorm}
+  conformance.{Standardization,Memory,Capture,Concurrency} nccl ranks ranks_sharded ranks_graphs
+  sanitizer.Attention.cuda_bf16_{wgmma,mma} sanitizer.{ResidualLayerNorm,Embeddings,Classifier,Linear,Float8}
+  sanitizer.{Standardization,optimizers} sanitizer.Attention.cuda_bf16_plain
+  races.Attention.cuda_bf16_{mma,wgmma} races.{ResidualLayerNorm,Classifier,Linear,Float8} profile)
+if [[ -n $list ]]; then
+  printf '%s\n' "--quick:" "${quick_steps[@]/#/  }" "--rest:" "${rest_steps[@]/#/  }"
+  exit
+fi
+# chosen STEPS NAME: whether a list of step names has this one, or its beginning.
+chosen() {
+  local each
+  for each in ${1//,/ }; do
+    [[ $2 != "$each" && $2 != "$each".* ]] || return 0
+  done
+  return 1
+}
+for each in ${only//,/ } ${skip//,/ }; do
+  printf '%s\n' "${quick_steps[@]}" "${rest_steps[@]}" | grep -qE "^${each//./\\.}(\.|$)" ||
+    give_up "there is no step $each; see --list"
+done
+
+# ---- The machine
+
+programs=${STRATA_BIN:-}
+strata=${programs:-$root/build/release/cli}/strata
+conformance=${programs:-$root/build/release/tests/conformance}/test_conformance
+bert=${programs:-$root/build/release/tests/bert}/test_bert
+comm=${programs:-$root/build/release/tests/comm}/test_comm
 for program in "$strata" "$conformance" "$bert" "$comm"; do
   [[ -x $program ]] || give_up "$program is not there: build the release preset, or set STRATA_BIN"
 done
+[[ -f $config ]] || give_up "there is no $config"
 command -v python3 >/dev/null || give_up "there is no python3, which writes the table"
 command -v nvidia-smi >/dev/null || give_up "there is no nvidia-smi: this machine has no NVIDIA driver"
-gpu=$(timeout -k 10 60 nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
-  give_up "nvidia-smi failed, or took a minute: $gpu"
-[[ -n $gpu && $gpu != *'No devices were found'* ]] || give_up "nvidia-smi found no GPU${gpu:+: $gpu}"
-gpu=${gpu%%$'\n'*}
+gpus=$(timeout -k 10 60 nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
+  give_up "nvidia-smi failed, or took a minute: $gpus"
+[[ -n $gpus && $gpus != *'No devices were found'* ]] || give_up "nvidia-smi found no GPU${gpus:+: $gpus}"
+gpu=${gpus%%$'\n'*}
 capability=${gpu##*, }
+gpu_count=$(wc -l <<<"$gpus")
+# Tests run this script on an emulated GPU, which lacks other things than a machine with a real one.
+left_out=skipped
+[[ $gpu != *mulated* ]] || left_out="needs a GPU"
+add_cuda_libraries
+PATH=$PATH:/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer
 version=$(timeout -k 10 60 "$strata" --version 2>&1 | sed -n '1s/^strata //p;2s/^/, /p' | tr -d '\n') || true
 [[ ! -f $root/VERSION ]] || version+=", $(head -n 1 "$root/VERSION")"
 mkdir -p "$(dirname "$output")"
+logs=${output%.json}_logs.tgz
 work=$(mktemp -d)
-timeout -k 10 60 nvidia-smi >"$work/nvidia-smi.txt" 2>&1 || true
 say "$gpu; strata $version"
 
-# One process each, so that what breaks the GPU for one leaves the others.
-suites=(AcClip Adam Attention.cuda_f32 Attention.cuda_f16 Attention.cuda_bf16 Attention.cuda_bf16_plain Attention.cuda_bf16_mma
-  Attention.cuda_bf16_wgmma Attention.cuda_bf16_cudnn Classifier Concurrency Embeddings Flat Float8 Lamb
-  ResidualLayerNorm Linear Madgrad Memory Capture Rows Standardization)
+# What earlier calls found stays in the table, unless this is the first of two.
+machine="$gpu; $version; $(basename "$config"), $tokens and $few_tokens tokens"
+if [[ -f $logs ]] && [[ -n $only || ${parts[0]} == rest ]]; then
+  if ! tar -xzf "$logs" -C "$work" || [[ $(cat "$work/machine.txt") != "$machine" ]]; then
+    say "$logs is not used: it is of $(cat "$work/machine.txt" 2>/dev/null || echo "unknown origin")"
+    rm -rf "${work:?}"/*
+  fi
+fi
+echo "$machine" >"$work/machine.txt"
+printf '%s\n' "${quick_steps[@]}" "${rest_steps[@]}" >"$work/order.txt"
+timeout -k 10 60 nvidia-smi >"$work/nvidia-smi.txt" 2>&1 || true
+timeout -k 10 60 nvidia-smi --query-gpu=memory.free,memory.total --format=csv,noheader,nounits 2>/dev/null |
+  head -n 1 >"$work/memory.txt" || true
+
+# ---- How a step is run
 
 # report: writes what is known by now as JSON and prints it as a table. Fails where a step did.
-report() {
-  python3 - "$work" "$gpu" "$version" "$output" "${suites[@]}" <<'PY'
-import json, os, pathlib, sys
-work, gpu, version, output = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
-benchmarks = {"benchmark": "bench_step", "graphs": "bench_step_graphs", "fp8": "bench_step_fp8",
-              "small": "bench_step_small", "small_graphs": "bench_step_small_graphs",
-              "operations": "bench_operations", "operations_fp8": "bench_operations_fp8",
-              **{f"attention_{kernel}": f"bench_attention_{kernel}"
-                 for kernel in ("mma", "wgmma", "ours_no_dropout", "cudnn_no_dropout")}}
-def read(name):
-    path = work / name
-    return path.read_text(errors="replace").strip() if path.exists() else ""
-def bench(name):
-    text = read(f"{name}.txt")
-    try:
-        found = json.JSONDecoder().raw_decode(text, text.index("{\n"))[0]
-    except ValueError:
-        return None
-    found.pop("lengths", None)
-    return found
-steps, results = {}, {}
-for name in (*(f"conformance.{suite}" for suite in sys.argv[5:]), "model", *benchmarks, "nccl", "sanitizer", "races"):
-    seconds = read(f"{name}.seconds")
-    step = steps[name] = {"verdict": read(f"{name}.verdict") or "not run", "seconds": int(seconds) if seconds else None}
-    if name in benchmarks and step["verdict"] == "passed":
-        results[benchmarks[name]] = bench(name)
-        if results[benchmarks[name]] is None:
-            del results[benchmarks[name]]
-            step["verdict"] = "failed: no JSON"
-    if step["verdict"].startswith("failed"):
-        step["last_lines"] = read(f"{name}.txt").splitlines()[-60:]
-gpu, driver, capability = gpu.rsplit(", ", 2) if gpu.count(", ") >= 2 else (gpu, None, None)
-result = {"gpu": gpu, "driver": driver, "compute_capability": capability, "strata": version, "steps": steps, **results}
-unfinished = pathlib.Path(output + ".unfinished")
-unfinished.write_text(json.dumps(result, indent=2) + "\n")
-os.replace(unfinished, output)
-
-print(f"\n{'check':<42}{'seconds':>8}  verdict")
-for name, step in steps.items():
-    print(f"{name:<42}{step['seconds'] if step['seconds'] is not None else '-':>8}  {step['verdict']}")
-for key, what in (("bench_step", "issued"), ("bench_step_graphs", "replayed"), ("bench_step_fp8", "fp8"),
-                  ("bench_step_small", "issued"), ("bench_step_small_graphs", "replayed")):
-    if bench := result.get(key):
-        print(f"bert-large, {bench['sequences_per_step']:>3} sequences a step, {what:<9}"
-              f"{bench['sequences_per_second']:>8.0f} sequences/s, {1e3 * bench['seconds']['step']:.2f} ms a step, "
-              f"{100 * bench['share_of_matrix_peak']:.1f} % of the matrix peak in bf16")
-by_kernel = {}
-for kernel, key in {"fastest": "bench_operations", "mma": "bench_attention_mma", "wgmma": "bench_attention_wgmma",
-                    "ours without dropout": "bench_attention_ours_no_dropout",
-                    "cuDNN without dropout": "bench_attention_cudnn_no_dropout"}.items():
-    for o in result.get(key, {}).get("operations", []):
-        if o["operation"].startswith("attention_"):
-            by_kernel.setdefault(o["operation"], []).append(
-                f"{kernel} {1e3 * o['seconds']:.4f} ms {100 * o['share_of_peak']:.1f} %")
-for operation, times in by_kernel.items():
-    print(f"{operation + ':':<20}" + "   ".join(times))
-if "bench_operations" in result:
-    copy = result["bench_operations"]["copy_peak_bytes_per_second"]
-    together = sum(o["per_step"] * o["seconds"] for o in result["bench_operations"]["operations"])
-    if "bench_step" in result:
-        print(f"operations of a step take {1e3 * together:.2f} ms one by one, "
-              f"a step {1e3 * result['bench_step']['seconds']['step']:.2f} ms")
-    print(f"copy peak {copy / 1e9:.0f} GB/s; share of the peaks, operation by operation:")
-    in_fp8 = {(o["operation"], o["where"]): o for o in result.get("bench_operations_fp8", {}).get("operations", [])}
-    for o in result["bench_operations"]["operations"]:
-        name = o["operation"] + (f" ({o['where']})" if o["where"] else "")
-        fp8 = in_fp8.pop((o["operation"], o["where"]), None)
-        print(f"  {name:<62}{1e3 * o['seconds']:>9.4f} ms{100 * o['share_of_peak']:>7.1f} %"
-              + (f"{1e3 * fp8['seconds']:>9.4f} ms in fp8{100 * fp8['share_of_peak']:>7.1f} %" if fp8 else ""))
-    for (operation, where), o in in_fp8.items():
-        print(f"  {f'{operation} ({where})':<83}{1e3 * o['seconds']:>9.4f} ms in fp8{100 * o['share_of_peak']:>7.1f} %")
-print(f"written to {output}")
-sys.exit(any(step["verdict"].startswith("failed") for step in steps.values()))
-PY
-}
+report() { python3 "$root/scripts/gpu_check_report.py" "$work" "$gpu" "$version" "$output"; }
 
 # keep: what is to outlive this script, even if it is killed in the next step.
 keep() {
   local status=0
   report || status=$?
-  (cd "$work" && tar -czf - -- *.txt) >"$logs.unfinished" || true
+  (cd "$work" && tar -czf - -- *) >"$logs.unfinished" || true
   mv "$logs.unfinished" "$logs"
   return "$status"
 }
@@ -145,20 +142,41 @@ finish() {
 }
 report_at_end finish
 
-# What is still running then is ended: the table must come within nine minutes.
-deadline=525
+# wanted NAME: whether this call runs the step; says so in the table where --skip leaves it out.
+wanted() {
+  if [[ -n $only ]]; then
+    chosen "$only" "$1"
+  elif chosen "$skip" "$1"; then
+    echo "skipped: by --skip" >"$work/$1.verdict"
+    return 1
+  elif [[ $part == quick ]]; then
+    printf '%s\n' "${quick_steps[@]}" | grep -qxF -- "$1"
+  else
+    printf '%s\n' "${rest_steps[@]}" | grep -qxF -- "$1"
+  fi
+}
 
-# verdict_of FILE STATUS SECONDS: of a step that printed FILE. A skipped test counts as a failure: it hides a missing
-# GPU.
+# leave_out NAME REASON: not for this machine.
+leave_out() { ! wanted "$1" || echo "$left_out: ${2//$'\n'/ }" >"$work/$1.verdict"; }
+
+# verdict_of FILE STATUS SECONDS LIMIT OWN_LIMIT KIND: of a step that printed FILE and had LIMIT seconds. KIND is
+# check, or open where no own limit is a promise.
 verdict_of() {
   if grep -q '^=========.*Device not supported' "$1"; then
-    echo "skipped: compute-sanitizer does not support this machine"
+    echo "$left_out: compute-sanitizer does not support this machine"
+  elif grep -q ERR_NVGPUCTRPERM "$1"; then
+    echo "$left_out: the driver lets only administrators read the GPU's counters"
   elif [[ $2 -eq 124 || $2 -eq 137 ]]; then
-    echo "failed: killed after $3 s"
+    if [[ $6 == check && $4 -eq $5 ]]; then
+      echo "failed: hangs, killed after $3 s"
+    else
+      echo "not finished: stopped after $3 s"
+    fi
   elif [[ $2 -ne 0 ]]; then
     echo "failed: exit status $2"
   elif grep -q 'SKIPPED' "$1"; then
-    echo "failed: tests were skipped"
+    # A skipped test hides what is missing.
+    echo "failed: tests were skipped: $(grep -A 1 ': Skipped$' "$1" | sed -n 2p)"
   elif grep -q '^\[=*\] 0 tests from' "$1"; then
     echo "failed: there is no such test"
   else
@@ -166,20 +184,18 @@ verdict_of() {
   fi
 }
 
-# run_step NAME SECONDS COMMAND...: keeps its output and how it ended.
+# run_step NAME SECONDS KIND COMMAND...: keeps its output and how it ended.
 run_step() {
-  local name=$1 limit=$2 left=$((deadline - SECONDS)) begin=$SECONDS status=0 verdict
-  shift 2
-  if [[ ,$skip, == *,$name,* || ,$skip, == *,${name%%.*},* ]]; then
-    echo "skipped: by --skip, or not for this machine" >"$work/$name.verdict"
-    return
-  fi
-  ((left > 10)) || { echo "failed: the nine minutes were over" >"$work/$name.verdict"; return; }
+  local name=$1 limit=$2 own_limit=$2 kind=$3 left=$((deadline - SECONDS)) begin=$SECONDS status=0 verdict
+  shift 3
+  wanted "$name" || return 0
+  ((left > 5)) || { echo "not run: no time was left" >"$work/$name.verdict"; return 0; }
+  ((left > limit)) || limit=$left
   say "$name"
-  echo "failed: the script was ended" >"$work/$name.verdict"
-  limited $((left < limit ? left : limit)) "$@" >"$work/$name.txt" 2>&1 || status=$?
+  echo "not finished: the script was ended" >"$work/$name.verdict"
+  limited "$limit" "$@" >"$work/$name.txt" 2>&1 || status=$?
   echo $((SECONDS - begin)) >"$work/$name.seconds"
-  verdict=$(verdict_of "$work/$name.txt" "$status" $((SECONDS - begin)))
+  verdict=$(verdict_of "$work/$name.txt" "$status" $((SECONDS - begin)) "$limit" "$own_limit" "$kind")
   echo "$verdict" >"$work/$name.verdict"
   if [[ $verdict == failed* ]]; then
     grep -E 'Failure|FAILED|=========|cuda:|NCCL|error' "$work/$name.txt" | head -n 40 || true
@@ -190,77 +206,239 @@ run_step() {
   keep >/dev/null || true
 }
 
-# Tests that skip by right: of separate compute weights and of FP8 GEMMs for f32, and of the latter on GPUs
-# below 9.0, as of Hopper's instructions on others.
-skipping='*ComputeWeightsAreTheNewWeightsRounded/cuda_f32:*Float8*cuda_f32:*InFloat8*cuda_f32*'
-if awk -v capability="$capability" 'BEGIN { exit !(capability + 0 < 9) }'; then
-  skipping+=':*Float8*:*InFloat8*'
-  skip+=,conformance.Float8,fp8,operations_fp8
+# run_check NAME SECONDS COMMAND...: of GoogleTest. What fails is run once more, call by call.
+run_check() {
+  local name=$1 status=0
+  wanted "$name" || return 0
+  run_step "$name" "$2" check "${@:3}"
+  [[ $(cat "$work/$name.verdict") == failed:* ]] && ((deadline - SECONDS > 15)) || return 0
+  say "$name, once more with CUDA_LAUNCH_BLOCKING=1"
+  rm -f "$work/$name.cublaslt.txt"
+  limited $((deadline - SECONDS < 60 ? deadline - SECONDS : 60)) env CUDA_LAUNCH_BLOCKING=1 CUBLASLT_LOG_LEVEL=1 \
+    CUBLASLT_LOG_FILE="$work/$name.cublaslt.txt" "${@:3}" >"$work/$name.blocking.txt" 2>&1 || status=$?
+  grep -E 'Failure|FAILED|cuda:|NCCL|error' "$work/$name.blocking.txt" | head -n 20 || true
+  [[ ! -s $work/$name.cublaslt.txt ]] || head -n 10 "$work/$name.cublaslt.txt"
+  echo "exit status $status"
+}
+
+# ---- What this machine lacks
+
+# Tests that skip by design: separate compute weights are only for 16-bit types, FP8 only for bf16.
+skipping='*ComputeWeightsAreTheNewWeightsRounded/cuda_f32:*Float8*cuda_f32*:*Float8*cuda_f16*'
+major=${capability%%.*}
+hopper_only="it takes compute capability 9.0, here is $capability"
+if ((major < 9)); then
+  skipping+=':*Float8*'
 fi
-# cuDNN has no gradients with the same bits every time below 9.0, and the kernels only from 9.18.1 on.
-cudnn='import ctypes; library = ctypes.CDLL("libcudnn.so.9"); library.cudnnGetVersion.restype = ctypes.c_size_t
-assert library.cudnnGetVersion() >= 91801'
-if [[ $capability != 9.* ]] || ! python3 -c "$cudnn" 2>/dev/null; then
-  skipping+=':*cuda_bf16_cudnn'
-  skip+=,conformance.Attention.cuda_bf16_cudnn,attention_cudnn_no_dropout
-fi
-if [[ $capability != 9.* ]]; then
-  skipping+=':*cuda_bf16_wgmma'
-  skip+=,conformance.Attention.cuda_bf16_wgmma,attention_wgmma
-fi
-python3 -c 'import ctypes; ctypes.CDLL("libnccl.so.2")' 2>/dev/null || skip+=,nccl
-for suite in "${suites[@]}"; do
-  backend='cuda_*'
-  [[ $suite != *.* ]] || backend=${suite#*.}
-  run_step "conformance.$suite" 60 "$conformance" --gtest_brief=1 \
-    --gtest_filter="*/${suite%.*}.*/$backend-$skipping"
-done
-run_step model 60 "$bert" --gtest_brief=1 --gtest_filter="*GoldenModel*cuda*:*MlperfReference*cuda*-$skipping"
-# 96 samples of MLPerf's lengths, 253 tokens each, and the 3 that a GPU of a thousand would have; issued and launched.
-options=(--config "$root/scripts/configs/bert-large.yaml" --set device.backend=cuda --set data.train=/tmp
-  --set data.eval=/tmp --set model.vocab=none --set model.checkpoint=none --json)
+[[ $major -eq 9 ]] || skipping+=':*cuda_bf16_wgmma:*cuda_bf16_cudnn'
+cudnn_problem=$(python3 -c '
+import ctypes
+library = ctypes.CDLL("libcudnn.so.9")
+library.cudnnGetVersion.restype = ctypes.c_size_t
+version = library.cudnnGetVersion()
+assert version >= 91801, f"cuDNN {version} is older than 9.18.1"' 2>&1 | tail -n 1) || true
+[[ $major -eq 9 ]] || cudnn_problem=$hopper_only  # gradients with the same bits every time
+nccl_problem=$(python3 -c 'import ctypes; ctypes.CDLL("libnccl.so.2")' 2>&1 | tail -n 1) || true
+
+# ---- Which attention later steps use
+
+pinned=() pinned_test=()
+# pin_attention: sets these where a kernel failed, in this call or one before.
+pin_attention() {
+  local bad='' kernel
+  for kernel in "" _wgmma _mma _cudnn; do
+    ! grep -qs '^failed' "$work/conformance.Attention.cuda_bf16$kernel.verdict" || bad+=" cuda_bf16$kernel"
+  done
+  rm -f "$work/pinned.txt"
+  pinned=() pinned_test=()
+  [[ -n $bad ]] || return 0
+  for kernel in wgmma mma plain; do
+    [[ $(cat "$work/conformance.Attention.cuda_bf16_$kernel.verdict" 2>/dev/null) != passed ]] || break
+  done
+  echo "$kernel, as conformance of Attention failed for$bad" | tee "$work/pinned.txt"
+  pinned=(--set device.options.attention="$kernel")
+  pinned_test=(env STRATA_TEST_ATTENTION="$kernel")
+}
+
+# ---- The steps themselves
+
+conformance_of() {  # SUITE, or SUITE.BACKEND
+  local backend='cuda_*' pin=("${pinned_test[@]}")
+  [[ $1 != *.* ]] || backend=${1#*.}
+  [[ $1 != Attention* ]] || pin=()
+  run_check "conformance.$1" 60 "${pin[@]}" "$conformance" --gtest_brief=1 --gtest_filter="*/${1%.*}.*/$backend-$skipping"
+}
+
+model_options=(--config "$config" --set device.backend=cuda --set model.precision=bf16 --set data.train=/tmp
+  --set data.eval=/tmp --set model.vocab=none --set model.checkpoint=none --steps "$steps" --json)
 graphs=(--set device.graphs=true --set batch.round_tokens=64)
-step=("$strata" bench step "${options[@]}" --steps 20)
-operations=("$strata" bench operations "${options[@]}" --tokens 24288)
-run_step benchmark 90 "${step[@]}" --tokens 24288
-run_step operations 90 "${operations[@]}"
-run_step graphs 90 "${step[@]}" --tokens 24288 "${graphs[@]}"
-run_step fp8 90 "${step[@]}" --tokens 24288 "${graphs[@]}" --set model.precision=fp8
-run_step small 90 "${step[@]}" --tokens 768
-run_step small_graphs 90 "${step[@]}" --tokens 768 "${graphs[@]}"
-run_step operations_fp8 90 "${operations[@]}" --set model.precision=fp8 --set batch.round_tokens=64
-for kernel in mma wgmma; do
-  run_step "attention_$kernel" 60 "${operations[@]}" --only attention --set device.options.attention="$kernel"
-done
-# cuDNN's serves where nothing is dropped.
-cat >"$work/no_dropout.json" <<'JSON'
-{"vocab_size": 30522, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
- "intermediate_size": 4096, "max_position_embeddings": 512, "type_vocab_size": 2, "hidden_act": "gelu_new",
- "attention_probs_dropout_prob": 0}
-JSON
-without=("${operations[@]}" --only attention --set model.config="$work/no_dropout.json")
-[[ $capability == 9.* ]] && kernel=wgmma || kernel=mma
-run_step attention_ours_no_dropout 60 "${without[@]}" --set device.options.attention="$kernel"
-run_step attention_cudnn_no_dropout 60 "${without[@]}" --set device.options.attention=cudnn
-run_step nccl 60 "$comm" --gtest_brief=1 --gtest_filter='Nccl.*'
-# Last, as they take what time is left. Only our kernels: libraries' would take longer than all of them. What CUDA's
-# functions refuse is no fault: cuBLASLt tries what a GPU may not have.
-PATH=$PATH:/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer
-if command -v compute-sanitizer >/dev/null; then
-  help=$(timeout -k 10 60 compute-sanitizer --help 2>&1) || true
-  ours=()
-  if [[ $help == *--kernel-name* ]]; then
-    ours=(--kernel-name kns=strata)
-  elif [[ $help == *--kernel-regex* ]]; then
-    ours=(--kernel-regex kns=strata)
+bench_step() {  # NAME TOKENS [OPTION...]
+  run_step "$1" 90 check "$strata" bench step "${model_options[@]}" "${pinned[@]}" --tokens "$2" "${@:3}"
+}
+bench_operations() {  # NAME [OPTION...]
+  run_step "$1" 90 open "$strata" bench operations "${model_options[@]}" "${pinned[@]}" --tokens "$tokens" "${@:2}"
+}
+bench_attention() {  # NAME KERNEL [OPTION...]
+  if grep -qs '^failed' "$work/conformance.Attention.cuda_bf16_$2.verdict"; then
+    ! wanted "$1" || echo "skipped: conformance of this kernel failed" >"$work/$1.verdict"
+  else
+    run_step "$1" 60 open "$strata" bench operations "${model_options[@]}" --tokens "$tokens" --only attention \
+      --set device.options.attention="$2" "${@:3}"
   fi
-  memory='*/Adam.*/cuda_*:*/Madgrad.*/cuda_*:*/AcClip.*/cuda_*:*/Lamb.*/cuda_*:*/Linear.*/cuda_*:*/Float8.*/cuda_*:*/Rows.*/cuda_*:*/Capture.*/cuda_*'
-  run_step sanitizer 150 compute-sanitizer --report-api-errors no "${ours[@]}" --error-exitcode 1 "$conformance" \
-    --gtest_brief=1 --gtest_filter="$memory-$skipping"
-  shared='*/Attention.*/cuda_bf16_mma:*/Attention.*/cuda_bf16_wgmma:*/ResidualLayerNorm.*/cuda_*'
-  shared+=':*/Classifier.*/cuda_bf16:*/Linear.W*/cuda_bf16:*/Float8.*/cuda_bf16'
-  run_step races 150 compute-sanitizer --tool racecheck "${ours[@]}" --error-exitcode 1 "$conformance" \
-    --gtest_brief=1 --gtest_filter="$shared-$skipping"
-else
-  echo "skipped: there is no compute-sanitizer" | tee "$work/sanitizer.verdict" >"$work/races.verdict"
-fi
+}
+
+run_conformance() {  # a step of the lists
+  local suite=${1#conformance.}
+  case $suite in
+    Float8)
+      if ((major < 9)); then leave_out "$1" "$hopper_only"; return 0; fi ;;
+    Attention.cuda_bf16_wgmma)
+      if [[ $major -ne 9 ]]; then leave_out "$1" "$hopper_only"; return 0; fi ;;
+    Attention.cuda_bf16_cudnn)
+      if [[ -n $cudnn_problem ]]; then leave_out "$1" "$cudnn_problem"; return 0; fi ;;
+  esac
+  conformance_of "$suite"
+  [[ $suite != Attention* ]] || pin_attention
+}
+
+run_pytorch() {
+  local model left=$((deadline - SECONDS)) found=$work/pytorch.json problem
+  wanted pytorch || return 0
+  model=$(sed -n '/^model:/,/^[^ ]/{s/^ *config: *\([^ #]*\).*/\1/p}' "$config")
+  [[ $model != *.json || $model == /* ]] || model=$(dirname "$config")/$model
+  [[ -n $model ]] || { leave_out pytorch "$config does not name a model.config"; return 0; }
+  problem=$(LD_LIBRARY_PATH=$STRATA_OUTER_LIBRARY_PATH "$python" -c 'import torch, transformers' 2>&1 | tail -n 1) || true
+  [[ -z $problem ]] || { leave_out pytorch "$python: $problem"; return 0; }
+  ((left < 160)) || left=160
+  rm -f "$found"
+  run_step pytorch "$((left + 10))" open "$root/bench/peers/gpu_vs_pytorch.sh" --short --seconds "$left" --config "$config" \
+    --model "$model" --sequences $(((tokens + 252) / 253)) --steps "$steps" --python "$python" "${pinned[@]}" \
+    --output "$found"
+}
+
+run_ranks() {  # NAME [OPTION...]
+  local name=$1
+  shift
+  if ((ranks == 1)); then
+    leave_out "$name" "several GPUs are checked with --ranks N"
+  elif ((gpu_count < ranks)); then
+    leave_out "$name" "--ranks $ranks, but nvidia-smi shows $gpu_count GPU(s)"
+  elif ! command -v mpirun >/dev/null; then
+    leave_out "$name" "there is no mpirun"
+  elif [[ -n $nccl_problem ]]; then
+    leave_out "$name" "$nccl_problem"
+  else
+    run_step "$name" 90 check "$root/scripts/mpirun.sh" -n "$ranks" "$strata" bench step "${model_options[@]}" \
+      "${pinned[@]}" --tokens "$tokens" "$@"
+  fi
+}
+
+# sanitized NAME TOOL FILTER: few and small shapes. Only our kernels: libraries' would take longer than all of them.
+# What CUDA's functions refuse is no fault: cuBLASLt tries what a GPU may not have.
+sanitizer_options=()
+sanitized() {
+  wanted "$1" || return 0
+  command -v compute-sanitizer >/dev/null || { leave_out "$1" "there is no compute-sanitizer"; return 0; }
+  if [[ $1 == *wgmma && $major -ne 9 ]]; then leave_out "$1" "$hopper_only"; return 0; fi
+  if [[ $1 == *Float8 ]] && ((major < 9)); then leave_out "$1" "$hopper_only"; return 0; fi
+  if [[ ${#sanitizer_options[@]} -eq 0 ]]; then
+    local help
+    help=$(timeout -k 10 60 compute-sanitizer --help 2>&1) || true
+    sanitizer_options=(--error-exitcode 1)
+    if [[ $help == *--kernel-name* ]]; then
+      sanitizer_options+=(--kernel-name kns=strata)
+    elif [[ $help == *--kernel-regex* ]]; then
+      sanitizer_options+=(--kernel-regex kns=strata)
+    fi
+  fi
+  local options=(--tool "$2" "${sanitizer_options[@]}")
+  [[ $2 != memcheck ]] || options+=(--report-api-errors no)
+  run_step "$1" 60 open env STRATA_CONFORMANCE_SHAPES=few compute-sanitizer "${options[@]}" "$conformance" --gtest_brief=1 \
+    --gtest_filter="$3-$skipping"
+}
+
+run_sanitizer() {  # a step of the lists
+  local suite=${1#*.} tool=memcheck filter
+  [[ $1 == sanitizer.* ]] || tool=racecheck
+  case $suite in
+    Attention.*) filter="*/Attention.*/${suite#*.}" ;;
+    ResidualLayerNorm) filter="*/ResidualLayerNorm.*/cuda_bf16:*/PreNorm.*/cuda_bf16" ;;
+    Embeddings) filter="*/Embeddings.*/cuda_bf16:*/Rows.*/cuda_bf16" ;;
+    optimizers) filter='*/Adam.*/cuda_bf16:*/Madgrad.*/cuda_bf16:*/AcClip.*/cuda_bf16:*/Lamb.*/cuda_bf16:*/Capture.*/cuda_bf16' ;;
+    Linear) [[ $tool == memcheck ]] && filter='*/Linear.*/cuda_bf16*' || filter='*/Linear.W*/cuda_bf16' ;;
+    *) filter="*/$suite.*/cuda_bf16" ;;
+  esac
+  sanitized "$1" "$tool" "$filter"
+}
+
+# What bounds attention: by ncu's counters, a few of its kernels.
+run_profile() {
+  command -v ncu >/dev/null || { leave_out profile "there is no ncu"; return 0; }
+  run_step profile 60 open ncu --csv --page details --section SpeedOfLight --section SchedulerStats --section WarpStateStats \
+    --kernel-name regex:attention --launch-skip 4 --launch-count 4 "$strata" bench operations "${model_options[@]}" \
+    "${pinned[@]}" --tokens "$tokens" --only attention
+}
+
+run_named() {
+  case $1 in
+    conformance.*) run_conformance "$1" ;;
+    benchmark) bench_step "$1" "$tokens" ;;
+    model)
+      run_check model 60 "${pinned_test[@]}" "$bert" --gtest_brief=1 \
+        --gtest_filter="*GoldenModel*cuda*:*MlperfReference*cuda*:*PreNormModel*cuda*:*StandardizedModel*cuda*-$skipping" ;;
+    graphs) bench_step "$1" "$tokens" "${graphs[@]}" ;;
+    small) bench_step "$1" "$few_tokens" ;;
+    small_graphs) bench_step "$1" "$few_tokens" "${graphs[@]}" ;;
+    epilogues_*) bench_step "$1" "$tokens" --set device.options.epilogues="${1#*_}" ;;
+    fp8 | operations_fp8)
+      if ((major < 9)); then
+        leave_out "$1" "$hopper_only"
+      elif [[ $1 == fp8 ]]; then
+        bench_step "$1" "$tokens" "${graphs[@]}" --set model.precision=fp8
+      else
+        bench_operations "$1" --set model.precision=fp8 --set batch.round_tokens=64
+      fi ;;
+    operations) bench_operations "$1" ;;
+    pytorch) run_pytorch ;;
+    attention_mma) bench_attention "$1" mma ;;
+    attention_wgmma)
+      if [[ $major -eq 9 ]]; then bench_attention "$1" wgmma; else leave_out "$1" "$hopper_only"; fi ;;
+    # cuDNN's serves where nothing is dropped.
+    attention_ours_no_dropout)
+      if [[ $major -eq 9 ]] && ! grep -qs '^failed' "$work/conformance.Attention.cuda_bf16_wgmma.verdict"; then
+        bench_attention "$1" wgmma --set model.attention_dropout=0
+      else
+        bench_attention "$1" mma --set model.attention_dropout=0
+      fi ;;
+    attention_cudnn_no_dropout)
+      if [[ -n $cudnn_problem ]]; then
+        leave_out "$1" "$cudnn_problem"
+      else
+        bench_attention "$1" cudnn --set model.attention_dropout=0
+      fi ;;
+    nccl)
+      if [[ -n $nccl_problem ]]; then
+        leave_out nccl "$nccl_problem"
+      else
+        run_check nccl 60 "$comm" --gtest_brief=1 --gtest_filter='Nccl.*'
+      fi ;;
+    ranks) run_ranks "$1" ;;
+    ranks_sharded) run_ranks "$1" --set optimizer.sharded=state ;;
+    ranks_graphs) run_ranks "$1" "${graphs[@]}" ;;
+    sanitizer.* | races.*) run_sanitizer "$1" ;;
+    profile) run_profile ;;
+  esac
+}
+
+pin_attention
+for part in "${parts[@]}"; do
+  # What is still running then is ended: the table must come in time.
+  [[ $part == quick ]] && deadline=$((SECONDS + 138)) || deadline=$((SECONDS + 465))
+  [[ -z $only ]] || deadline=$((SECONDS + 560))
+  part_steps=("${rest_steps[@]}")
+  [[ $part != quick ]] || part_steps=("${quick_steps[@]}")
+  for name in "${part_steps[@]}"; do
+    run_named "$name"
+  done
+  [[ $part != quick || ${#parts[@]} -eq 1 ]] || report || true
+done

@@ -13,9 +13,10 @@ using device::DType;
 using device::Stream;
 using device::Tensor;
 
-constexpr int64_t kSmallestProduct = 512, kLargestProduct = 16384;
+constexpr int64_t kSmallestProduct = 64, kLargestProduct = 16384;
 constexpr double kLongEnough = 1e-2;
-constexpr int64_t kCopiedElements = int64_t{1} << 26;
+constexpr int64_t kFewestCopied = int64_t{1} << 20, kMostCopied = int64_t{1} << 26;
+constexpr double kLongestCopy = 3e-3;  // of the fewest: only an emulated device is as slow
 constexpr int kCopies = 8;
 
 }  // namespace
@@ -82,22 +83,31 @@ double MatrixPeak::flops_per_second() const {
   return 2.0 * size * size * size / seconds();
 }
 
-CopyPeak::CopyPeak(device::Backend& backend)
-    : backend_(backend),
-      from_(backend, kCopiedElements * size_of(backend.master_dtype())),
-      to_(backend, from_.bytes()) {
+CopyPeak::CopyPeak(device::Backend& backend) : backend_(backend) {
+  for (elements_ = kFewestCopied;; elements_ = kMostCopied) {
+    for (device::Buffer* buffer : {&from_, &to_}) {
+      *buffer = device::Buffer();
+      *buffer = device::Buffer(backend, elements_ * size_of(backend.master_dtype()));
+    }
+    seconds(1);
+    if (elements_ == kMostCopied || std::min(seconds(1), seconds(1)) > kLongestCopy) break;
+  }
   bytes_per_second();
 }
 
-double CopyPeak::bytes_per_second() const {
+double CopyPeak::seconds(int copies) const {
   const DType dtype = backend_.master_dtype();
   const auto begin = Clock::now();
-  for (int i = 0; i < kCopies; ++i) {
-    backend_.convert(Stream::kCompute, {.source = {from_.data(), dtype, 1, kCopiedElements},
-                                        .destination = {to_.data(), dtype, 1, kCopiedElements}});
+  for (int i = 0; i < copies; ++i) {
+    backend_.convert(Stream::kCompute, {.source = {from_.data(), dtype, 1, elements_},
+                                        .destination = {to_.data(), dtype, 1, elements_}});
   }
   backend_.synchronize(Stream::kCompute);
-  return kCopies * 2.0 * static_cast<double>(from_.bytes()) / seconds_since(begin);
+  return seconds_since(begin);
+}
+
+double CopyPeak::bytes_per_second() const {
+  return kCopies * 2.0 * static_cast<double>(from_.bytes()) / seconds(kCopies);
 }
 
 }  // namespace strata::bench

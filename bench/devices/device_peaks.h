@@ -26,7 +26,7 @@ class MatrixPeak {
   device::Buffer x_, weight_, y_;
 };
 
-// Copies in device memory, larger than caches.
+// Copies in device memory, larger than caches, but for an emulated device.
 class CopyPeak {
  public:
   explicit CopyPeak(device::Backend& backend);
@@ -35,7 +35,10 @@ class CopyPeak {
   double bytes_per_second() const;
 
  private:
+  double seconds(int copies) const;
+
   device::Backend& backend_;
+  int64_t elements_ = 0;
   device::Buffer from_, to_;
 };
 

@@ -1,31 +1,39 @@
 #!/usr/bin/env bash
 # Whole training steps of bert-large on one GPU, MLPerf's lengths, Adam included: `strata bench step` against PyTorch
-# (transformers, SDPA, bf16 autocast, fused AdamW, its masked-LM head at masked positions alone, as Strata's, sequences
-# padded to 512; eager and torch.compile, the faster counts), in turns over the same lengths, with the GPU's matrix and
-# copy peaks; beside them Strata's steps in fp8, `strata bench operations`, and attention by every kernel PyTorch has
-# for it. Takes less than ten minutes: starts nothing after 450 s and ends what takes longer than 150 s. Writes what
-# there is after every process, and what is missing and why.
-#   bench/peers/gpu_vs_pytorch.sh [--sequences N] [--steps N] [--turns N] [--model MODEL] [--python PYTHON] [--output FILE]
-#                                 [--device cuda|cpu]
+# (transformers, SDPA, bf16 autocast, fused AdamW, its masked-LM head at masked positions alone, as Strata's; sequences
+# padded to 512, or sorted by length and padded to the longest of a batch; eager and torch.compile; the fastest counts),
+# in turns over the same lengths, with the GPU's matrix and copy peaks; beside them Strata's steps in fp8,
+# `strata bench operations`, and attention by every kernel PyTorch has for it. Starts nothing in the last fifth of its
+# time and ends what takes longer than 150 s. Writes what there is after every process, and what is missing and why.
+#   bench/peers/gpu_vs_pytorch.sh [--sequences N] [--steps N] [--turns N] [--seconds N] [--short] [--model MODEL]
+#                     [--config FILE] [--set KEY=VALUE] [--python PYTHON] [--output FILE] [--device cuda|cpu]
 # --sequences: a step (96). --steps: measured in each process (10). --turns: processes of each (2).
-# --model: bert-large or a config.json. --python: one with torch and transformers (python3).
+# --seconds: how long all of it may take (570). --short: one turn of steps in bf16, PyTorch's attention; no more.
+# --model: bert-large or a config.json. --config: Strata's configuration, default scripts/configs/bert-large.yaml.
+# --set: a key of Strata's; may be repeated. --python: one with torch and transformers (python3).
 # --output: default bench/results/gpu_vs_pytorch.json. Programs come from build/release, or from $STRATA_BIN.
 # --device: default cuda; cpu is the same on the processor, to try the script. Exits 1 where Strata or PyTorch has no steps.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/scripts/limited_steps.sh"
-sequences=96 steps=10 turns=2 model=bert-large python=python3 output=$root/bench/results/gpu_vs_pytorch.json device=cuda
+sequences=96 steps=10 turns=2 seconds=570 short= model=bert-large config=$root/scripts/configs/bert-large.yaml settings=()
+python=python3 output=$root/bench/results/gpu_vs_pytorch.json device=cuda
 while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    --sequences | --steps | --turns | --model | --python | --output | --device)
+    --short) short=yes turns=1; shift ;;
+    --sequences | --steps | --turns | --seconds | --model | --config | --set | --python | --output | --device)
       [[ $# -ge 2 ]] || { echo "$1 needs a value; see --help" >&2; exit 2; }
+      [[ $1 != --set ]] || { settings+=(--set "$2"); shift 2; continue; }
       printf -v "${1#--}" %s "$2"
       shift 2 ;;
     *) echo "unknown option $1; see --help" >&2; exit 2 ;;
   esac
 done
 strata=${STRATA_BIN:-$root/build/release/cli}/strata
+for number in "$sequences" "$steps" "$turns" "$seconds"; do
+  [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "expected a number, got $number; see --help" >&2; exit 2; }
+done
 [[ -x $strata ]] || { echo "no $strata; build the release preset first, or set STRATA_BIN" >&2; exit 2; }
 # PyTorch finds its own libraries: not by the path that a bundle's `run` sets for Strata's.
 # Its allocator would else leave gaps that an 80 GB GPU lacks in eager steps.
@@ -60,7 +68,8 @@ def median(runs, key):
 def ratio(a, b):
     return a / b if a and b else None
 strata, fp8, operations, attention = load("strata.*"), load("fp8.*"), only("operations"), only("attention") or []
-pytorch = {variant: runs for variant in ("eager", "compiled") if (runs := load(f"pytorch.{variant}.*"))}
+pytorch = {variant: runs for variant in ("eager", "compiled", "eager_sorted", "compiled_sorted")
+           if (runs := load(f"pytorch.{variant}.*"))}
 for run in strata + fp8:
     del run["lengths"]
 every = [run for runs in pytorch.values() for run in runs]
@@ -87,9 +96,10 @@ if strata:
 if fp8:
     print(f"strata, fp8        {median(fp8, 'sequences_per_second'):10.2f} sequences/s")
 for variant in pytorch:
-    print(f"PyTorch {variant:<10} {rates[variant]:10.2f} sequences/s padded to 512")
+    print(f"PyTorch {variant:<16} {rates[variant]:10.2f} sequences/s padded to " +
+          ("the longest of a batch" if variant.endswith("_sorted") else "512"))
 if strata and pytorch:
-    print(f"Strata over the faster of PyTorch's: {rate / best:.2f}")
+    print(f"Strata over the fastest of PyTorch's: {rate / best:.2f}")
 if pytorch:
     print(f"matrix peak {matrix / 1e12:.1f} TFLOP/s, copy peak {copy / 1e9:.0f} GB/s (by PyTorch)")
 if operations and pytorch:
@@ -100,9 +110,10 @@ if operations:
     ours = {o["operation"]: o["seconds"] for o in operations["operations"]}
     attention = [{"kernel": "strata", "sequences": "packed", "forward_seconds": ours["attention_forward"],
                   "backward_seconds": ours["attention_backward"]}, *attention]
-print("attention of a layer, forward and backward: " + ("; ".join(
-    f"{a['kernel']} {a['sequences']} {1e3 * a['forward_seconds']:.3f} + {1e3 * a['backward_seconds']:.3f} ms"
-    for a in attention if "error" not in a) or "not measured"))
+if attention:
+    print("attention of a layer, forward and backward: " + ("; ".join(
+        f"{a['kernel']} {a['sequences']} {1e3 * a['forward_seconds']:.3f} + {1e3 * a['backward_seconds']:.3f} ms"
+        for a in attention if "error" not in a) or "not measured"))
 for name, lines in missing.items():
     print(f"missing: {name}, {lines[0] if lines else 'no reason known'}")
 print(f"written to {output}")
@@ -114,9 +125,9 @@ report_at_end report
 
 # attempt NAME COMMAND...: keeps what it prints in NAME.json or, where it fails, why in NAME.missing.
 attempt() {
-  local name=$1 left=$((570 - SECONDS)) begin=$SECONDS status=0
+  local name=$1 left=$((seconds - SECONDS)) begin=$SECONDS status=0
   shift
-  ((SECONDS < 450)) || { echo "not started: the time was over" > "$work/$name.missing"; return 1; }
+  ((5 * SECONDS < 4 * seconds)) || { echo "not started: the time was over" > "$work/$name.missing"; return 1; }
   echo "$name" >&2
   echo "the script was ended" > "$work/$name.missing"
   limited $((left < 150 ? left : 150)) "$@" > "$work/$name.output" 2> "$work/$name.err" || status=$?
@@ -130,7 +141,7 @@ attempt() {
   report > "$work/report" || true
   return "$status"
 }
-strata_options=(--config "$root/scripts/configs/bert-large.yaml" --set model.vocab=none --set model.checkpoint=none
+strata_options=(--config "$config" "${settings[@]}" --set model.vocab=none --set model.checkpoint=none
   --set data.train=/tmp --set data.eval=/tmp --set batch.micro_batch="$sequences" --json)
 on_device=("${strata_options[@]}" --set device.backend="$device" --set model.config="$model")
 # keep_lengths NAME: of its steps for PyTorch's, and of the first for PyTorch's attention.
@@ -151,17 +162,21 @@ for ((turn = 1; turn <= turns; ++turn)); do
   if attempt "strata.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps"; then
     keep_lengths "strata.$turn" || true
   fi
-  for variant in eager compiled; do
-    # What PyTorch cannot do here is left out of the comparison.
-    attempt "pytorch.$variant.$turn" "${pytorch[@]}" "$root/bench/peers/pytorch_step.py" "$model" "$work/lengths" "$variant" \
-      --device "$device" --masked-only --steps "$steps" || true
+  # What is likely to be the fastest first. What PyTorch cannot do here is left out of the comparison.
+  for variant in compiled_sorted eager_sorted eager compiled; do
+    sorted=()
+    [[ $variant != *_sorted ]] || sorted=(--sorted)
+    attempt "pytorch.$variant.$turn" "${pytorch[@]}" "$root/bench/peers/pytorch_step.py" "$model" "$work/lengths" \
+      "${variant%_sorted}" --device "$device" --masked-only --steps "$steps" "${sorted[@]}" || true
   done
-  attempt "fp8.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps" --set model.precision=fp8 \
-    --set batch.round_tokens=64 || true
+  [[ -n $short ]] || attempt "fp8.$turn" "$strata" bench step "${on_device[@]}" --steps "$steps" \
+    --set model.precision=fp8 --set batch.round_tokens=64 || true
   ((turn == 1)) || continue
   # Once, before the turns that only repeat.
   attention_lengths=$work/first_lengths
-  ! attempt operations "$strata" bench operations "${on_device[@]}" || attention_lengths=$work/operations.json
+  if [[ -z $short ]] && attempt operations "$strata" bench operations "${on_device[@]}"; then
+    attention_lengths=$work/operations.json
+  fi
   attempt attention "${pytorch[@]}" "$root/bench/peers/pytorch_attention.py" "$model" "$attention_lengths" \
     --device "$device" || true
 done

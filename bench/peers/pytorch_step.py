@@ -128,7 +128,9 @@ print(json.dumps({
     "variant": options.variant, "precision": options.precision, "torch": torch.__version__,
     "device": torch.cuda.get_device_name() if on_gpu else "cpu",
     "tokens_per_second": tokens / sum(times),
-    "seconds_per_step": statistics.median(times), "sequences_per_second": sequences / statistics.median(times),
+    "seconds_per_step": statistics.median(times),
+    # Sorted, steps differ in length.
+    "sequences_per_second": sequences / (statistics.mean if options.sorted else statistics.median)(times),
     "peak_memory_bytes": memory,
     "matrix_peak_flops_per_second": peak(lambda: a @ b, 2 * size**3),
     "copy_peak_bytes_per_second": peak(lambda: target.copy_(source), 2 * 4 * source.numel())}))

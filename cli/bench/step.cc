@@ -24,7 +24,7 @@ struct BenchStepOptions {
 };
 
 void print_json(const bench::StepBenchmark& b) {
-  nlohmann::ordered_json seconds = {{"step", b.step}};
+  nlohmann::ordered_json seconds = {{"start_to_first_measured_step", b.start}, {"step", b.step}};
   if (b.knows_phases) {
     seconds.update({{"forward", b.forward},
                     {"backward", b.backward},
@@ -60,6 +60,8 @@ void print_json(const bench::StepBenchmark& b) {
 
 void print_table(const bench::StepBenchmark& b) {
   fmt::print("{}, {} rank{}\n", b.device, b.ranks, b.ranks == 1 ? "" : "s");
+  fmt::print("start           {:10.1f} s    from the process's start to the first measured step\n",
+             b.start);
   fmt::print("step            {:10.1f} ms   {} sequences, {} tokens\n", b.step * 1e3, b.sequences,
              b.tokens);
   const auto phase = [&](const char* name, double seconds, const char* note) {

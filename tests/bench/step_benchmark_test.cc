@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "bert/flops.h"
 #include "tests/training/tiny_run.h"
 

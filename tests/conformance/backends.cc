@@ -1,6 +1,7 @@
 #include "tests/conformance/backends.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 
 namespace strata::device {
@@ -46,7 +47,12 @@ std::vector<BackendOptions> tested_linear() {
 }
 
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options) {
-  return make_backend(options);
+  BackendOptions chosen = options;
+  const char* attention = std::getenv("STRATA_TEST_ATTENTION");
+  if (attention && has_option(find_backend(options.name), "attention")) {
+    chosen.options.emplace("attention", attention);
+  }
+  return make_backend(chosen);
 }
 
 }  // namespace strata::device

@@ -19,6 +19,8 @@ std::vector<BackendOptions> tested_backends();
 // Those, and each of their implementations of attention, or with and without fused epilogues.
 std::vector<BackendOptions> tested_attention();
 std::vector<BackendOptions> tested_linear();
+// The environment may choose an implementation of attention where `options` choose none:
+// STRATA_TEST_ATTENTION=mma.
 std::unique_ptr<Backend> make_tested_backend(const BackendOptions& options);
 
 // `backends`, and the GPU backend `name` with each of its implementations of attention.

@@ -74,8 +74,10 @@ class Embeddings : public Conformance {
       check_shape(batch, 64, 100, check);
       check_shape(batch, 128, 1, check);
     }
-    check_shape(Packed({130, 7, 400, 1}), 384, 1000, check);
-    check_shape(Packed({37, 1}), 64, 30522, check);
+    if (!few_shapes()) {
+      check_shape(Packed({130, 7, 400, 1}), 384, 1000, check);
+      check_shape(Packed({37, 1}), 64, 30522, check);
+    }
     check_shape(Packed({37, 1}), 512, 100, check);
     check_shape(Packed({37, 1}), 1024, 100, check);
   }

@@ -53,6 +53,7 @@ class ResidualLayerNorm : public Conformance {
     for (const Packed& batch : packed_batches()) {
       for (const int64_t hidden : {64, 128, 384, 512, 1024}) {
         if (hidden > 384 && batch.max_length == 512) continue;  // the reference takes long
+        if (few_shapes() && hidden > 128 && hidden < 1024) continue;
         for (const bool residual : {false, true}) {
           for (const float probability : {0.0f, 0.1f}) {
             SCOPED_TRACE(fmt::format("{}, H {}, residual {}, dropout {}", batch.description(),

@@ -36,6 +36,7 @@ class Standardization : public Conformance {
     for (const Packed& batch : packed_batches()) {
       for (const int64_t hidden : {64, 128, 384, 512, 1024}) {
         if (hidden > 384 && batch.max_length == 512) continue;  // the reference takes long
+        if (few_shapes() && hidden > 128 && hidden < 1024) continue;
         const auto tokens = static_cast<int32_t>(batch.tokens());
         for (const auto axis : {StandardizationAxis::kUnit, StandardizationAxis::kToken}) {
           for (const int32_t rows : {tokens, tokens - tokens / 3, 0}) {

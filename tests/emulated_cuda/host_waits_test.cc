@@ -33,9 +33,13 @@ class CountingWaits final : public HostWaits {
 
 class CudaHostWaits : public testing::Test {
  protected:
-  // NCCL is not in the emulation, but the backend has been told of the waits by then.
+  // Ranks do not get as far as NCCL, but the backend has been told of the waits by then.
   CudaHostWaits() {
-    EXPECT_THROW(backend_->make_collectives({.waits = waits_}, Stream::kReduce), Error);
+    const RankGroup group{.rank = 1,
+                          .size = 2,
+                          .all_gather = [](void*, size_t) { fail("there is no other rank"); },
+                          .waits = waits_};
+    EXPECT_THROW(backend_->make_collectives(group, Stream::kReduce), Error);
     emulated_cuda::may_wait = [this](const char* function) {
       called_.insert(function);
       if (waits_->open() == 0) unwatched_.insert(function);

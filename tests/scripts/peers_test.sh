@@ -149,10 +149,20 @@ STRATA_BIN=$work peers --python "$work/venv/bin/python" --device cpu --turns 1 -
 expect "GPU: steps are compared" test $? -eq 0
 for variant in eager compiled; do
   expect "GPU: $variant heads at masked positions alone" called "$variant --device cpu --masked-only --steps 4"
+  expect "GPU: $variant with sequences sorted by length" called "$variant --device cpu --masked-only --steps 4 --sorted"
 done
 expect "GPU: nothing is missing" not said missing
-expect "GPU: Strata is thrice as fast" said "Strata over the faster of PyTorch's: 3.00"
+expect "GPU: Strata is thrice as fast" said "Strata over the fastest of PyTorch's: 3.00"
+expect "GPU: fp8 and operations are measured, too" called 'model.precision=fp8'
+STRATA_BIN=$work peers --python "$work/venv/bin/python" --device cpu --short --seconds 60 --steps 2 --model own.json \
+  --config own.yaml --set device.options.attention=mma --output "$work/gpu.json"
+expect "GPU: the short form compares steps" test $? -eq 0
+expect "GPU: in the configuration that was given" called 'bench step --config own.yaml --set device.options.attention=mma'
+expect "GPU: and nothing else" not grep -qE 'fp8|bench operations' "$work/calls"
+expect "GPU: but PyTorch's attention" called 'pytorch_attention.py own.json'
+expect "GPU: nothing is missing in the short form" not said missing
 refused 'needs a value' --device
+refused 'expected a number' --seconds soon
 refused 'unknown option --fast' --fast
 
 script=gpu_follows_cpu.sh

@@ -321,6 +321,7 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t) {
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
   emulated_cuda::may_wait("cudaStreamSynchronize");
+  ++emulated_cuda::changes;  // benchmarks time what is computed anew
   return emulated_cuda::captured ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 inline cudaError_t cudaEventCreate(cudaEvent_t* event) {

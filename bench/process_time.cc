@@ -1,0 +1,29 @@
+#include "bench/process_time.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <sstream>
+#include <string>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace strata::bench {
+
+double seconds_since_process_start() {
+  // proc(5): the 22nd field is the start in clock ticks after boot. The 2nd, the program's name in
+  // parentheses, may have spaces.
+  const std::string stat = read_file("/proc/self/stat");
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  std::string field;
+  for (int number = 3; number <= 22; ++number) fields >> field;
+  timespec now{};
+  if (!fields || clock_gettime(CLOCK_BOOTTIME, &now) != 0) {
+    fail("/proc/self/stat: does not tell when this process started");
+  }
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec) -
+         std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace strata::bench
