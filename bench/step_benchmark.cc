@@ -30,8 +30,8 @@ void warm_up(SyntheticTraining& training, comm::GradientBuckets& buckets) {
     for (int64_t i = 0; i < whole_turns(1); ++i) training.step(0, buckets);
   }
   const int64_t round = whole_turns(batches);
-  const int64_t rounds = std::max<int64_t>(training.knows_phases() ? 1 : 2,
-                                           (kFewest + round - 1) / round);
+  const int64_t rounds =
+      std::max<int64_t>(training.knows_phases() ? 1 : 2, (kFewest + round - 1) / round);
   for (int64_t i = 0; i < rounds * round; ++i) {
     training.step(static_cast<size_t>(std::min(i % round, batches - 1)), buckets);
   }

@@ -28,18 +28,18 @@ struct StepBenchmark {
   int64_t tokens = 0;                         // a step, over all ranks
   double flops = 0;                           // model FLOPs a step, over all ranks
   double start = 0;     // from the process's start to the first measured step, slowest rank
-  double step = 0;                            // whole step, slowest rank
-  double forward = 0;                         // upload, forward, losses and their gradients
-  double backward = 0;                        // until the last gradient is ready
-  double waiting = 0;                         // in between, for other stages
-  double wait = 0;                            // then, until every bucket is reduced and updated
-  double reduce = 0;                          // all-reduces, most of it beside backward
-  double update = 0;                          // optimizer, beside backward too
-  training::ParameterMemory memory;           // bytes of this rank's parameters
-  int64_t bytes_sent = 0;                     // a step, by this rank, in collectives
-  device::GraphCache::Captured graphs;        // device.graphs: of this rank
-  double peak_flops_per_second = 0;  // of all ranks' GEMMs at once, measured between the steps
-  int64_t peak_size = 0;             // rows and columns of these GEMMs
+  double step = 0;      // whole step, slowest rank
+  double forward = 0;   // upload, forward, losses and their gradients
+  double backward = 0;  // until the last gradient is ready
+  double waiting = 0;   // in between, for other stages
+  double wait = 0;      // then, until every bucket is reduced and updated
+  double reduce = 0;    // all-reduces, most of it beside backward
+  double update = 0;    // optimizer, beside backward too
+  training::ParameterMemory memory;     // bytes of this rank's parameters
+  int64_t bytes_sent = 0;               // a step, by this rank, in collectives
+  device::GraphCache::Captured graphs;  // device.graphs: of this rank
+  double peak_flops_per_second = 0;     // of all ranks' GEMMs at once, measured between the steps
+  int64_t peak_size = 0;                // rows and columns of these GEMMs
 
   double tokens_per_second() const { return static_cast<double>(tokens) / step; }
   double sequences_per_second() const { return static_cast<double>(sequences) / step; }

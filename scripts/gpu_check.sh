@@ -297,6 +297,7 @@ run_conformance() {  # a step of the lists
     Attention.cuda_bf16_cudnn)
       if [[ -n $cudnn_problem ]]; then leave_out "$1" "$cudnn_problem"; return 0; fi ;;
   esac
+  wanted "$1" || return 0
   conformance_of "$suite"
   [[ $suite != Attention* ]] || pin_attention
 }

@@ -80,11 +80,11 @@ expect "others are not" test "$(grep -c '^1' "$work/calls")" -eq 1
 expect "later steps use another" of_check "check['pinned_attention'].startswith('mma, ')"
 expect "which is said" grep -q '^attention of later steps *mma, as conformance of Attention failed for cuda_bf16_wgmma' "$work/out"
 expect "the wrong kernel is not timed" of_check "verdicts['attention_wgmma'] == 'skipped: conformance of this kernel failed'"
+rm "$work/bin"/{strata,test_bert}  # links
 cat >"$work/bin/test_bert" <<SHELL
 #!/usr/bin/env bash
 echo "model with \${STRATA_TEST_ATTENTION:-any}"
 SHELL
-rm "$work/bin/strata"
 cat >"$work/bin/strata" <<SHELL
 #!/usr/bin/env bash
 [[ \$1 == --version ]] && exec "$programs/strata" --version
