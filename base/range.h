@@ -14,7 +14,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// Part `part` of `count` elements that are cut as evenly as can be.
+// Returns part `part` of [0, count), cut into `parts` parts as evenly as possible.
 inline Range even_part(int64_t count, int part, int parts) {
   return {count * part / parts, count * (part + 1) / parts};
 }
@@ -22,9 +22,9 @@ inline Range even_part(int64_t count, int part, int parts) {
 // Shards are multiples of this, 16 bytes in 16-bit dtypes.
 inline constexpr int64_t kShardAlignment = 8;
 
-// The elements of `rank` where `count` elements are sharded: equally many for every rank, so that
-// one collective exchanges them at any number of ranks. The last rank also has the rest, fewer than
-// kShardAlignment * ranks elements.
+// Returns the shard of `rank`. All shards begin at multiples of kShardAlignment and have the same
+// size, so that one collective exchanges them at any number of ranks; only the last is longer, by
+// the rest of fewer than kShardAlignment * ranks elements. Requires 0 <= rank < ranks.
 inline Range shard_of(int64_t count, int rank, int ranks) {
   const int64_t each = count / ranks / kShardAlignment * kShardAlignment;
   return {each * rank, rank + 1 == ranks ? count : each * (rank + 1)};

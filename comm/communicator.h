@@ -70,9 +70,8 @@ class Communicator {
   // 2. Every rank but 0 first waits a second, so that rank 0, which keeps the files, can tidy them.
   // Never returns; a single rank throws Error.
   virtual void end_job(std::string_view message);
-  // Looks after the host's waits for a device whose collectives connect these ranks: one that takes
-  // longer ends the job in the same way.
-  // Null: nobody watches.
+  // Watches the host's waits for a device whose collectives connect these ranks. A wait longer than
+  // the limit of end_job_after() ends the job as a collective does. Null: nobody watches.
   virtual std::shared_ptr<device::HostWaits> device_waits() { return nullptr; }
   virtual std::unique_ptr<Communicator> duplicate() = 0;
   // The ranks that give the same color, in the order that they have here. All ranks call together.

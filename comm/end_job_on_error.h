@@ -9,9 +9,9 @@
 
 namespace strata::comm {
 
-// Runs `body` and returns what it returns. If it throws on one of several ranks, the job ends
-// before anything outside of `body` is destroyed: device memory that collectives use cannot be
-// released while other ranks do not come to them. A single rank passes the exception on.
+// Returns body(). If it throws a std::exception on one of several ranks, ends the job (see
+// Communicator::end_job) before anything outside `body` is destroyed: releasing device memory may
+// wait for a collective in which the other ranks wait. A single rank passes the exception on.
 template <typename Body>
 auto end_job_on_error(Communicator& communicator, Body&& body) -> decltype(body()) {
   if (communicator.size() == 1) return std::forward<Body>(body)();

@@ -103,16 +103,16 @@ DeviceWaits::DeviceWaits(StallWatch& stall)
 int DeviceWaits::begin(const char* operation) {
   for (size_t i = 0; i < kSlots; ++i) {
     const char* none = nullptr;
-    if (slots_[i].operation.compare_exchange_strong(none, operation)) {
-      ++slots_[i].begun;
-      return static_cast<int>(i);
-    }
+    if (slots_[i].operation.compare_exchange_strong(none, operation)) return static_cast<int>(i);
   }
   return -1;
 }
 
 void DeviceWaits::end(int wait) {
-  if (wait >= 0) slots_[static_cast<size_t>(wait)].operation = nullptr;
+  if (wait < 0) return;
+  Slot& slot = slots_[static_cast<size_t>(wait)];
+  ++slot.ended;  // before the slot is free: the next wait then has a number of its own
+  slot.operation = nullptr;
 }
 
 int DeviceWaits::add_check(std::function<std::string()> error) {
@@ -129,7 +129,7 @@ void DeviceWaits::remove_check(int check) {
 void DeviceWaits::watch(const std::stop_token& stop) {
   constexpr std::chrono::milliseconds kBetweenChecks(50);
   struct Watched {
-    uint64_t begun = 0;  // the number of the wait
+    uint64_t number = 0;  // how many waits ended in the slot before this one
     StallWatch::Wait wait = {};
   };
   std::array<Watched, kSlots> watched;
@@ -143,8 +143,8 @@ void DeviceWaits::watch(const std::stop_token& stop) {
     for (size_t i = 0; i < kSlots; ++i) {
       const char* const operation = slots_[i].operation;
       if (!operation) continue;
-      const uint64_t begun = slots_[i].begun;
-      if (watched[i].begun != begun) watched[i] = {.begun = begun};
+      const uint64_t number = slots_[i].ended;
+      if (watched[i].number != number) watched[i] = {.number = number};
       watched[i].wait.operation = operation;
       stall_.check(watched[i].wait);
     }

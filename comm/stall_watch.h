@@ -77,8 +77,8 @@ class StallWatch {
   std::unique_ptr<DeviceWaits> device_waits_;
 };
 
-// A thread checks the waits of all others every 50 ms. A wait that begins takes no lock: every
-// operation on a device may be one.
+// A thread that checks the waits of all other threads every 50 ms. begin() takes no lock because
+// every operation on a device calls it.
 class DeviceWaits final : public device::HostWaits {
  public:
   explicit DeviceWaits(StallWatch& stall);
@@ -91,7 +91,7 @@ class DeviceWaits final : public device::HostWaits {
   // A thread's wait, or one inside of it.
   struct Slot {
     std::atomic<const char*> operation = nullptr;  // null: the slot is free
-    std::atomic<uint64_t> begun = 0;               // how many waits have had this slot
+    std::atomic<uint64_t> ended = 0;               // how many waits have ended in this slot
   };
   static constexpr size_t kSlots = 16;  // further waits at the same time are not watched
 
@@ -99,7 +99,7 @@ class DeviceWaits final : public device::HostWaits {
 
   StallWatch& stall_;
   std::array<Slot, kSlots> slots_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards checks_ and next_check_
   std::condition_variable_any stopped_;
   std::map<int, std::function<std::string()>> checks_;
   int next_check_ = 0;

@@ -351,9 +351,9 @@ ConfigSection reduce_section() {
            "backward goes on with the attention: worth while with buckets of half a layer. Not "
            "with optimizer.sharded gradients or all."),
        key("nccl_max_ctas", get, &S::nccl_max_ctas, Maybe{Integer<int>{1, 64}, "auto"},
-           "Thread blocks that NCCL reduces and gathers with at most (its maxCTAs). Each takes a "
-           "multiprocessor from the backward that it runs beside; too few do not fill the "
-           "network. Backends without NCCL ignore it. `auto`: as many as NCCL chooses.")});
+           "The most thread blocks that NCCL may use for a reduction or gather (its maxCTAs). Each "
+           "takes a multiprocessor from backward, which runs at the same time; too few cannot use "
+           "the network fully. Backends without NCCL ignore it. `auto`: NCCL chooses.")});
 }
 
 ConfigSection target_section() {

@@ -78,12 +78,14 @@ class Backend {
   // Optional: whether the host may read and write device memory. Where it may, gradients are
   // reduced by threads of the host, else by work on streams; then there is an accelerator(), too.
   virtual bool memory_is_host() const { return true; }
-  // 64-byte aligned, zeroed device memory. Throws Error where there is not enough.
+  // Returns 64-byte aligned, zeroed device memory. Throws OutOfDeviceMemory (device/buffer.h) or
+  // another Error if there is not enough.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) = 0;
   // In all of its Buffers (device/buffer.h), now.
   int64_t buffer_bytes() const { return buffer_bytes_; }
-  // Optional: the device's own memory, in bytes. Absent: graphs are captured without a look at it.
+  // Optional: free and total device memory, in bytes. Without it, graphs are captured until
+  // capture() throws OutOfDeviceMemory.
   struct Memory {
     int64_t free;
     int64_t total;
@@ -161,7 +163,8 @@ class Backend {
   virtual bool has_lamb() const { return false; }
   virtual void lamb_direction(Stream, const LambDirection&);
   virtual void lamb_apply(Stream, const LambApply&);
-  // Optional again: the same for many tensors at once. The defaults take one after another.
+  // Optional even with has_lamb(): the same for many tensors at once. The defaults call the two
+  // functions above, and adam_update, for each tensor.
   virtual void lamb_directions(Stream, const LambDirections&);
   virtual void lamb_applies(Stream, const LambApplies&);
   // optimizer.name: madgrad, acclip.

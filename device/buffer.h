@@ -1,5 +1,5 @@
-// Memory of a backend that is released with its owner, and the error of having too little. Apart
-// from device/backend.h, which CUDA's compiler reads: it cannot compile {fmt}.
+// Buffers in a backend's memory, and the error if there is too little. They are not part of
+// device/backend.h because nvcc reads that file and cannot compile {fmt}.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 namespace strata::device {
 
+// Thrown by Backend::allocate() and Backend::capture().
 class OutOfDeviceMemory : public Error {
  public:
   using Error::Error;

@@ -17,13 +17,14 @@ class HostWaits {
  public:
   virtual ~HostWaits() = default;
 
-  // A wait begins; the message says "rank R waits in <operation>". `operation` is a string literal.
-  // Returns the number that end() takes.
+  // Begins a wait. Returns a number for end(). `operation` is a string literal, a noun phrase for
+  // the message "rank R waits in <operation>".
   virtual int begin(const char* operation) = 0;
   virtual void end(int wait) = 0;
 
-  // From now on a thread calls `error` several times a second. As soon as it returns a text that is
-  // not empty, the job ends with that message. Returns the number that remove_check() takes.
+  // Has a thread call `error` several times a second until remove_check(). A text that is not empty
+  // ends the job with it as the message. `error` must not wait. Returns a number for
+  // remove_check().
   virtual int add_check(std::function<std::string()> error) = 0;
   // Returns once the check is not being called and never will be again.
   virtual void remove_check(int check) = 0;
@@ -49,12 +50,12 @@ class HostWait {
 struct RankGroup {
   int rank = 0;
   int size = 1;
-  // `data` has `bytes` of host memory for every rank, in rank order. Gives every rank's own part to
-  // all; all ranks call together. `bytes` is even.
+  // `data` is host memory: `bytes` for every rank, in rank order. Gives every rank's part to all
+  // ranks. All ranks call together. `bytes` is a multiple of 16 (see shard_of in base/range.h).
   std::function<void(void* data, size_t bytes)> all_gather;
   // Set by the backend: this rank's device, for messages.
   std::string device = {};
-  // From now on told of every call of the backend in which the host may wait for the device.
+  // The backend reports to it every call in which the host may wait for the device, from now on.
   // Null: nobody watches.
   std::shared_ptr<HostWaits> waits;
   // Thread blocks (CTAs) of a GPU that a collective takes at most. 0: the library chooses.

@@ -27,7 +27,7 @@ class GraphCache {
   // device cannot capture.
   void run(const Key& key, const std::function<void()>& issue);
 
-  // Captures the work of a key right away, for every `run` to launch: as it is, it has run before.
+  // Captures the work of a key now, so that every run() launches it. The work has run before.
   // Returns whether it is captured now; it is not where `most` keys are known already or the
   // device's memory is short.
   bool capture(const Key& key, const std::function<void()>& issue);
@@ -41,7 +41,8 @@ class GraphCache {
   struct Captured {
     int64_t graphs = 0;
     int64_t bytes = 0;  // of device memory, as far as the device tells
-    // Free device memory when capturing stopped for want of it.
+    // Set when capturing has stopped for lack of memory: the bytes that were free, or 0 if the
+    // device does not tell.
     std::optional<int64_t> free_at_stop = {};
   };
   const Captured& captured() const { return captured_; }

@@ -19,14 +19,14 @@
 
 namespace strata::device {
 
-// The sums over T of an output [T, n] that is the gradient of y = x weight^T + bias: the gradient
-// of the bias. An operation that has the output in its hands may add it up, which saves
-// LinearWeightGradient a pass over it.
+// A bias gradient: the column sums of dy [T, n], where y = x weight^T + bias. An operation that
+// computes dy may also compute its sums. LinearWeightGradient then need not read dy for them.
 struct ColumnSums {
   Tensor sums;  // [n] master dtype; absent: not wanted
   bool accumulate = false;
-  // On the host, false before: set as the operation is issued if it computes the sums. Optional for
-  // backends; the same for the same shapes. Sums may be of numbers before they are rounded.
+  // Host memory, not null if `sums` is given, false before the call. A backend that computes the
+  // sums sets it while issuing; backends need not. The same shapes give the same answer. The sums
+  // may be of values before rounding.
   bool* done = nullptr;
 
   STRATA_HOST_DEVICE explicit operator bool() const { return static_cast<bool>(sums); }
@@ -66,7 +66,7 @@ struct LinearWeightGradient {
   ConstTensor dy;  // [T, out]
   bool accumulate = false;
   Tensor d_weight;  // [out, in] master dtype
-  Tensor d_bias;    // [out] master dtype; absent where the backend has it by ColumnSums
+  Tensor d_bias;    // [out] master dtype; absent if ColumnSums has computed it
 };
 
 // dx = dy * activation'(pre_activation); dx may be dy.
@@ -444,22 +444,22 @@ struct LambApply {
   StepValue<float> learning_rate;
 };
 
-// A tensor's part of a flat range that LAMB takes at once.
+// The part of one tensor in a flat range.
 struct LambPart {
   int64_t size = 0;
   LambNorms* norms = nullptr;  // device memory; null: the tensor does not decay
-  bool first = false;          // of the tensor's parts in this step: its norms are overwritten
+  bool first = false;          // the tensor's first part in this step: overwrites its norms
 };
 
-// LambDirection of every part of a flat range that decays, as its tensor's, and AdamUpdate without
-// weight decay, which is LAMB with a trust ratio of 1, of the others.
+// Applies LambDirection to every part with norms, and adds to those norms. Applies AdamUpdate
+// without weight decay to every part without norms: LAMB with a trust ratio of 1.
 struct LambDirections {
   AdamUpdate adam;                  // of the whole range
   Tensor directions;                // the memory of adam.gradients
   std::span<const LambPart> parts;  // host memory; they fill the range
 };
 
-// LambApply to every part of a flat range that decays, with its tensor's norms.
+// Applies LambApply to every part with norms, which are complete; skips the others.
 struct LambApplies {
   Tensor weights;                   // [n] master dtype
   Tensor compute_weights;           // [n] compute dtype; absent where compute reads the weights

@@ -1,5 +1,5 @@
-// LAMB: a range's directions are computed as soon as its gradients come, and take their place; a
-// tensor is updated when the last of its ranges has come, from whichever rank.
+// LAMB. A range's directions overwrite its gradients as soon as those are complete. A tensor is
+// updated when all its ranges, on every rank, have been taken.
 #include "device/buffer.h"
 #include "optim/moments.h"
 #include "optim/segments.h"
@@ -70,7 +70,7 @@ class Lamb : public Optimizer {
 
   // Whether this is a tensor's first part, whose norms are overwritten.
   virtual bool take_part(LambSegment& segment, int64_t size) = 0;
-  // All directions of the arena elements `range` are there.
+  // Called when the directions of the arena elements `range` have been issued.
   virtual void take_directions(Stream stream, const Range& range) = 0;
 
   // Whether a pass can go on with a part, which may have memory elsewhere.
@@ -85,7 +85,7 @@ class Lamb : public Optimizer {
 
   // Issues the pass and empties it.
   void apply(Stream stream, Pass& pass) {
-    // Tensors that do not decay, after the last that does.
+    // Drops the tensors without decay at the end: they need no update.
     while (!pass.parts.empty() && !pass.parts.back().norms) {
       pass.range.end -= pass.parts.back().size;
       pass.parts.pop_back();

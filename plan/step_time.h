@@ -42,8 +42,8 @@ struct Layout {
   Clip clip = Clip::kBucketBeforeAllReduce;
   bool recompute = false;    // layers go forward again before their backward
   bool early_words = false;  // the heads' part of the word embeddings' gradient is sent first
-  // Gradients are sent in buckets of about so much (see gradient_buckets). 0: layer by layer, and
-  // what a message costs counts once.
+  // Size of a gradient bucket, in bytes (see gradient_buckets). 0: gradients are sent layer by
+  // layer and the network's latency counts once a step.
   double bucket_bytes = 0;
   // Modules of Ouroboros, on one rank fewer. Delayed: the backwards of all modules run at once.
   int64_t modules = 1;
@@ -78,8 +78,8 @@ struct Bucket {
   double bytes = 0;
   double backward_left = 0;  // the share of backward that comes after they are complete
 };
-// The gradients of one rank's whole model in the order of backward, in buckets as
-// comm::make_buckets joins and cuts them: heads, layers, word embeddings.
+// Returns the buckets of the whole model's gradients in the order of backward (heads, layers, word
+// embeddings), joined and cut as by comm::make_buckets. Requires bucket_bytes > 0.
 std::vector<Bucket> gradient_buckets(const ModelShape& shape, double bucket_bytes);
 
 // Stages each have their share of the constant, which is launches of layers and the update of

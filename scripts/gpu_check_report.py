@@ -1,5 +1,5 @@
 """What scripts/gpu_check.sh knows by now: as JSON, as a table, and as an answer to every question of docs/cuda.md
-("What their first run must answer"). Exits 1 where a step failed.
+("The first run must answer these questions"). Exits 1 where a step failed.
 Usage: gpu_check_report.py FOLDER GPU VERSION OUTPUT
 FOLDER: NAME.verdict, NAME.seconds and NAME.txt of every step; order.txt: the steps' names. GPU: "name, driver, capability"."""
 import csv
@@ -294,7 +294,7 @@ if operations_of("operations"):
               + (f"{1e3 * fp8['seconds']:>9.4f} ms in fp8{100 * fp8['share_of_peak']:>7.1f} %" if fp8 else ""))
     for (operation, where), o in in_fp8.items():
         print(f"  {f'{operation} ({where})':<83}{1e3 * o['seconds']:>9.4f} ms in fp8{100 * o['share_of_peak']:>7.1f} %")
-print("\nanswers (docs/cuda.md, \"What their first run must answer\")")
+print("\nanswers (docs/cuda.md, \"The first run must answer these questions\")")
 for question, answer in answers.items():
     print(f"{question:<26} {answer}")
 print(f"written to {output}")

@@ -86,10 +86,10 @@ void BertSystem::warm_up(const harness::Say& say) {
                     warm.graphs.bytes >> 20));
   }
   if (warm.graphs.free_at_stop) {
-    say(
-        fmt::format("graphs: no more are captured, as {} MiB of device memory are free; a smaller "
-                    "batch.micro_batch leaves more",
-                    *warm.graphs.free_at_stop >> 20));
+    say(fmt::format(
+        "graphs: capturing has stopped because only {} MiB of device memory are free; a "
+        "smaller batch.micro_batch leaves more",
+        *warm.graphs.free_at_stop >> 20));
   }
 }
 

@@ -7,7 +7,7 @@
 namespace strata::bench::micro {
 namespace {
 
-// What every process draws before its first step; memory for the weights included.
+// Draws the weights that every process draws before its first step, allocation included.
 void random_weights(benchmark::State& state, const std::string& model) {
   const bert::ParameterLayout layout(bert::load_bert_config(model));
   const auto threads = static_cast<unsigned>(state.range(0));

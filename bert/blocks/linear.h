@@ -34,10 +34,10 @@ class Linear {
 
   // `op`: x, y and, where there is one, the activation; weight and bias are filled in.
   void forward(const MicroBatch& micro_batch, const Saved& saved, device::LinearForward op) const;
-  // Where whoever computes dy also adds up the bias's gradient, if the backend does: then sets
-  // `done`, which weight_gradient is to be told.
+  // Returns where the operation that computes dy may write the bias gradient. That operation sets
+  // `done`, which it keeps a pointer to, if it does. Pass `done` to weight_gradient.
   device::ColumnSums bias_sums(const MicroBatch& micro_batch, bool& done) const;
-  // Of the weight, and of the bias unless its gradient is there.
+  // Computes the weight's gradient, and the bias's unless `bias_is_done`.
   void weight_gradient(const MicroBatch& micro_batch, const Saved& saved, device::ConstTensor x,
                        device::ConstTensor dy, bool bias_is_done = false) const;
   // `op`: dy, dx and, where x came from one, the activation; the weight is filled in.

@@ -14,7 +14,7 @@ namespace {
 constexpr double kDeviation = 0.02;
 constexpr double kCut = 2.0;  // in deviations
 
-// Draw `draw` of an element has this counter and the next.
+// Returns the first of the two counters that attempt `draw` of an element uses.
 constexpr uint64_t counter_of(uint64_t element, uint64_t draw) {
   return (element << 16) + 2 * draw;
 }

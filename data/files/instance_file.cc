@@ -29,9 +29,8 @@ constexpr std::array<std::pair<InstanceForm, std::string_view>, 4> kForms = {{
     {InstanceForm::kMlperfTfrecord, "mlperf-tfrecord"},
 }};
 
-// Shards that a process keeps open at most: all 500 of MLPerf's training set where half of the
-// files that it may open (`ulimit -n`, often 1024) are as many; the rest is left to everything
-// else.
+// Returns how many shards a process keeps open at most: half of its limit of open files (`ulimit
+// -n`, often 1024), but no more than 512, enough for the 500 shards of MLPerf's training set.
 size_t most_open_shards() {
   constexpr size_t kMost = 512;
   rlimit limit;

@@ -75,12 +75,12 @@ void update(const Context& context, const Op& op) {
 constexpr int64_t kLambBlock = 4096;  // elements a block takes: its sums are added in order
 constexpr int kLambPack = kVector<float>;
 
-// Parts of a flat range, blocks of each.
+// Maps blocks to the parts of a flat range.
 struct LambTable {
   static constexpr int kMost = 64;
 
   int count = 0;
-  int blocks[kMost + 1] = {};      // the first of each part, and the number of all
+  int blocks[kMost + 1] = {};      // first block of each part; the last entry is their number
   int64_t begins[kMost + 1] = {};  // elements
   LambNorms* norms[kMost] = {};
   uint64_t first = 0;  // a bit for every part whose norms are overwritten
@@ -118,8 +118,8 @@ __device__ inline bool are_wide(const void* pointer, size_t bytes) {
   return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
 }
 
-// A block takes kLambBlock elements of one part; the order of its sums is the same for whatever
-// alignment. Of parts that decay it leaves the norms' sums in parts[block].
+// A block takes kLambBlock elements of one part. The order of its sums does not depend on
+// alignment. If the part decays, its share of the norms goes to parts[block].
 template <typename Compute>
 __global__ void __launch_bounds__(kFlatThreads)
     lamb_directions_kernel(const __grid_constant__ AdamUpdate op, Compute* compute_weights,
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(kFlatThreads)
   }
 }
 
-// A block a part.
+// One block for each part.
 __global__ void __launch_bounds__(kFlatThreads)
     add_norms_kernel(const __grid_constant__ LambTable table, const LambNorms* parts) {
   const int part = static_cast<int>(blockIdx.x);

@@ -112,8 +112,7 @@ void BackendKind::check_option(const std::string& option, const std::string& val
     const char* end = value.data() + value.size();
     const auto [rest, error] = std::from_chars(value.data(), end, number);
     if (error != std::errc() || rest != end || number < 0 || number > found->most) {
-      fail("{} is no value of {}, which takes whole numbers from 0 to {}", value, option,
-           found->most);
+      fail("{}: {} is not a whole number from 0 to {}", option, value, found->most);
     }
     return;
   }

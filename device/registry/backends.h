@@ -25,8 +25,8 @@ struct BackendOptions {
   OptionValues options;
 };
 
-// A choice that only one backend offers (device.options in configurations): one of `values`, or a
-// whole number where there are none.
+// A choice that only one backend offers (device.options in configurations): one of `values`, or, if
+// that is empty, a whole number from 0 to `most`.
 struct BackendOption {
   struct Value {
     const char* name;
@@ -35,7 +35,7 @@ struct BackendOption {
   const char* name;
   const char* meaning;             // for people, a sentence
   std::vector<Value> values = {};  // the first is the default
-  int most = 0;                    // of a number, from 0, which is the default
+  int most = 0;                    // without values: the largest number; the default is 0
 };
 
 // An entry of the table of backends: what can be said of one before it is made.

@@ -1,8 +1,9 @@
 // A job of two or more ranks in which rank 1 fails while the others wait in an all-reduce.
-// Usage: failing_job throw|unwind|kill|hang|stray|device|broken
+// Usage: failing_job throw|unwind|kill|hang|stray|device
 //        failing_job release: as throw, but what rank 1 owns takes an hour to destroy
 //        failing_job everywhere: every rank fails, the first after a while
 //        failing_job absent: rank 1 stops before MPI starts
+//        failing_job broken: rank 1's check of its device reports an error; nobody calls MPI
 //        failing_job waits: does not fail; every rank waits for its device again and again
 //        failing_job affinities: does not fail; rank 1 may use one processor, rank 0 tells
 #include <fmt/ranges.h>

@@ -377,8 +377,8 @@ TEST(RunConfigChecks, OptionsAreTheBackendsOwn) {
   for (const char* number : {"65", "-1", "8x", "some", "99999999999999999999"}) {
     config.device.options = {{"communication_multiprocessors", number}};
     EXPECT_EQ(conflict_of(config),
-              fmt::format("<device.options>: device.options: {} is no value of "
-                          "communication_multiprocessors, which takes whole numbers from 0 to 64",
+              fmt::format("<device.options>: device.options: communication_multiprocessors: {} is "
+                          "not a whole number from 0 to 64",
                           number));
   }
 }

@@ -79,8 +79,8 @@ TEST_P(Linear, DataGradient) {
   }
 }
 
-// Which a backend may do, and then need not as it computes the weight's gradient.
-TEST_P(Linear, TheBiassGradientMayBeAddedUpWithTheDataGradient) {
+// A backend may sum the bias gradient here and leave it out of the weight gradient.
+TEST_P(Linear, DataGradientMayAlsoComputeTheBiasGradient) {
   for (const LinearShape& shape : kLinearShapes) {
     Inputs inputs(backend(), 2);
     const HostMatrix dy = inputs.compute(shape.tokens, shape.out);

@@ -77,7 +77,7 @@ TEST(AttentionBlocks, EveryTileHasOneBlockHoweverLongSequencesAre) {
   }
 }
 
-TEST(AttentionBlocks, FewHaveNoTileWhereLengthsDiffer) {
+TEST(AttentionBlocks, FewBlocksAreIdleWhenLengthsDiffer) {
   std::ifstream file(STRATA_SOURCE_DIR "/bench/lengths/mlperf_wikipedia.txt");
   std::vector<int32_t> lengths;
   std::vector<double> weights;

@@ -153,7 +153,7 @@ class AttentionChoice : public testing::Test {
   }
 };
 
-TEST_F(AttentionChoice, ARightKernelThatIsFasterIsChosenInSilence) {
+TEST_F(AttentionChoice, ACorrectFasterKernelIsChosenWithoutAMessage) {
   std::string said;
   EXPECT_EQ(chosen(said), kOnlyWgmma);
   EXPECT_EQ(said, "");
@@ -197,7 +197,7 @@ TEST_F(AttentionChoice, CudnnIsLeftOutIfItIsWrong) {
   EXPECT_EQ(emulated_cuda::cudnn_operations, 0);
 }
 
-TEST_F(AttentionChoice, LittleWorkDecidesNothing) {
+TEST_F(AttentionChoice, SmallWorkDoesNotChooseAKernel) {
   const std::vector<int32_t> few = {70}, many = {128};
   const auto gpu = backend(4.0 * 64 * 128 * 128);
   EXPECT_EQ(attend(*gpu, few), kOnlyMma) << "compared nothing, and used mma";

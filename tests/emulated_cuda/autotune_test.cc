@@ -11,7 +11,7 @@ class Autotune : public testing::Test {
  protected:
   void TearDown() override { emulated_cuda::launch_ticks = 0; }
 
-  // Has the GPU work for so many ns.
+  // Gives the GPU work of `ticks` nanoseconds.
   void work(uint64_t ticks) {
     ++runs_;
     emulated_cuda::issue("a kernel", [=] { emulated_cuda::ticks += ticks; });
@@ -19,7 +19,7 @@ class Autotune : public testing::Test {
   int runs_ = 0;
 };
 
-TEST_F(Autotune, TimesHaveNoLaunchesInThem) {
+TEST_F(Autotune, TimesDoNotIncludeLaunchOverhead) {
   emulated_cuda::launch_ticks = 8000;
   EXPECT_FLOAT_EQ(milliseconds(nullptr, [&] { work(2000); }), 0.002f);
   EXPECT_FLOAT_EQ(milliseconds(nullptr, [&] { work(500'000); }), 0.5f);

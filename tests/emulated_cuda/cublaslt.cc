@@ -319,8 +319,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
   }
 }
 
-// Of every third shape those that split k come first and fill the list. As newer versions do, it
-// refuses to work while a graph is captured.
+// For every third shape, algorithms that split k come first and fill the list. Refuses to work
+// while a graph is captured, as newer versions of cuBLASLt do.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,

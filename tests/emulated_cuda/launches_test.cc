@@ -61,7 +61,7 @@ class BiasGradient : public testing::Test {
   std::vector<device::Buffer> buffers_;
 };
 
-TEST_F(BiasGradient, TakesNoKernelOfItsOwnWithLayerNorms) {
+TEST_F(BiasGradient, BeforeLayerNormNeedsNoKernelOfItsOwn) {
   bool done = false;
   device::ResidualLayerNormBackward op{.dy = activation(),
                                        .normalized = activation(),
@@ -77,7 +77,7 @@ TEST_F(BiasGradient, TakesNoKernelOfItsOwnWithLayerNorms) {
   EXPECT_TRUE(done);
 }
 
-TEST_F(BiasGradient, TakesNoPassOverTheRowsWithGelus) {
+TEST_F(BiasGradient, BeforeGeluNeedsNoPassOverTheRows) {
   bool done = false;
   device::LinearDataGradient op{.dy = activation(),
                                 .weight = tensor(DType::kBF16, kColumns),

@@ -73,7 +73,7 @@ TEST(Matmul, TermsBeyondAMultipleOf64Count) {
   for (int64_t in = 60; in <= 140; ++in) expect_exact(*backend, {3, 8, in, 0});
 }
 
-// GEMMs whose times the test says.
+// Sets the times that GEMMs take in the emulation.
 class MatmulChoice : public testing::Test {
  protected:
   static constexpr int64_t kMostRows = 2048, kOut = 8, kIn = 16;
@@ -102,8 +102,8 @@ class MatmulChoice : public testing::Test {
     matmul(weight_gradient(rows));
     return emulated_cuda::last_gemm;
   }
-  // Of algorithms that do not split k, by number, in the order in which cuBLASLt offers them;
-  // others take for ever.
+  // Sets the times of the algorithms that do not split k, in the order in which cuBLASLt offers
+  // them. Algorithms that split k take much longer.
   static void set_times(std::array<uint64_t, 3> hundredths) {
     emulated_cuda::gemm_ticks = [=](const emulated_cuda::Gemm& gemm) {
       return (gemm.parts > 1 ? 1000 : hundredths.at(static_cast<size_t>(gemm.variant))) * kUnit;
@@ -116,7 +116,7 @@ class MatmulChoice : public testing::Test {
   }
 };
 
-TEST_F(MatmulChoice, IsTheFirstOfferedThatNoneIsClearlyFasterThan) {
+TEST_F(MatmulChoice, KeepsCublasltsOrderUnlessAnotherAlgorithmIsClearlyFaster) {
   EXPECT_EQ(variant_of({100, 98, 99}), 0);
   EXPECT_EQ(variant_of({100, 96, 99}), 1);
   EXPECT_EQ(variant_of({100, 90, 89}), 1);
@@ -157,7 +157,7 @@ TEST_F(MatmulChoice, HasAnEpilogueWhereThatIsClearlyFaster) {
 
 // cuBLASLt is not asked for algorithms while a graph is captured, however many other GEMMs came
 // since the captured one ran.
-TEST_F(MatmulChoice, OfTheFirstKindsIsKeptForGraphs) {
+TEST_F(MatmulChoice, KeepsTheFirstPlansSoThatGraphsCanBeCapturedLater) {
   emulated_cuda::gemm_ticks = [](const emulated_cuda::Gemm&) { return kUnit; };
   Matmul matmul(nullptr, {});
   std::vector<float> a(64 * 64), b(64 * 64), c(64 * 64);
@@ -186,7 +186,7 @@ TEST_F(MatmulChoice, OfTheFirstKindsIsKeptForGraphs) {
   cudaGraphDestroy(graph);
 }
 
-TEST_F(MatmulChoice, TakesAsManyMultiprocessorsAsItIsToldTo) {
+TEST_F(MatmulChoice, LimitsGemmsToTheGivenMultiprocessors) {
   for (const int multiprocessors : {0, 116}) {
     Matmul matmul(nullptr, {.multiprocessors = multiprocessors});
     EXPECT_EQ(algorithm_for(matmul, 128).multiprocessors, multiprocessors);

@@ -84,8 +84,8 @@ TEST(GradientBuckets, AreAsManyAsTheModelHas) {
 TEST_F(StepTimeOverANetwork, BucketsEachCostAMessage) {
   shape_.layer_parameters = 4.5e4;
   const Layout buckets{.bucket_bytes = 1.8e5};
-  // What is left when backward ends. Slow: all but the backward after the first bucket. Fast: what
-  // completes with the first layer, or after it.
+  // Communication is exposed after backward. On the slow network it is all but the backward after
+  // the first bucket; on the fast one, the buckets that are complete with the first layer or later.
   EXPECT_NEAR(exposed(buckets), 1.8 - 0.8 * 0.02, 1e-12);
   EXPECT_NEAR(exposed(buckets, 1e9), 0.28 * 1.8e-3, 1e-12);
   const auto with_latency = [&](double seconds) {

@@ -103,7 +103,7 @@ TEST(BucketsOfBertLarge, HaveEqualAlignedShardsAtAnyNumberOfRanks) {
           end = shard.end;
         }
         ASSERT_EQ(end, bucket.size());
-        // What is left for the last rank is next to nothing.
+        // The last rank has next to nothing more than the others.
         ASSERT_LT(bucket.size() - each * count, 8 * count);
       }
     }

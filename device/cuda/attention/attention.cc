@@ -59,8 +59,8 @@ const char* name_of(AttentionKernel kernel) {
   }
 }
 
-// At least the floating-point operations of an operation's GEMMs: two forward and five backward, in
-// sequences of one length, which have the fewest.
+// A lower bound on the floating-point operations of the GEMMs, two forward and five backward: their
+// number if all sequences had the same length.
 double flops_of(const AttentionForward& op) {
   const auto tokens = static_cast<double>(op.context.rows);
   return 4 * tokens * tokens / std::max(op.sequences.count, 1) *
@@ -124,15 +124,15 @@ constexpr float kRounding = 1.0f / 32;
 // whose sequence has one token.
 constexpr float kSmall = 1.0f / 64;
 
-// Kernels' results on one operation's inputs, against those of a kernel that is believed: mma until
-// another disagrees, then plain attention, which has judged mma.
+// Compares kernels' results on one operation's inputs with those of a trusted kernel. That is mma
+// until another disagrees with it, then plain attention, with which mma is compared, too.
 template <typename Op>
 class Judge {
  public:
   // Throws Error if GPU memory has no room for two copies of the results.
   Judge(const Context& context, const Op& op) : context_(context), first_(op), second_(op) {}
 
-  // Before anything else.
+  // Computes the first trusted results. Call it first.
   void believe_mma() { run(believed_, context_, believed_results_->op); }
 
   const Op& trial() const { return trial_->op; }
@@ -140,7 +140,8 @@ class Judge {
   bool can_tell() const { return can_tell_; }
   bool mma_is_right() const { return mma_is_right_; }
 
-  // Says on the standard error if not.
+  // Returns whether the kernel's results agree with the trusted ones. Says so on the standard error
+  // if not.
   bool is_right(AttentionKernel kernel) {
     run(kernel, context_, trial_->op);
     if (agrees(kernel, believed_ == AttentionKernel::kPlain)) return true;
@@ -155,7 +156,10 @@ class Judge {
     try {
       run(AttentionKernel::kPlain, context_, trial_->op);
     } catch (const Error& error) {
-      print_to_stderr("cuda: attention kernels disagree, mma is used: {}\n", error.what());
+      print_to_stderr(
+          "cuda: attention kernels disagree, and plain attention could not be run to decide ({}); "
+          "using mma\n",
+          error.what());
       return false;
     }
     std::swap(believed_results_, trial_);
@@ -183,8 +187,8 @@ class Judge {
         if (believed_ == AttentionKernel::kPlain) can_tell_ = false;
       } else if (says_so) {
         print_to_stderr(
-            "cuda: attention by {} is left out: its {} differs by up to {:.3g} from that by {}, "
-            "whose largest is {:.3g}; strata's conformance tests of Attention show more\n",
+            "cuda: attention by {} is left out: its {} differs by up to {:.3g} from that of {}, "
+            "whose largest value is {:.3g}; the conformance tests of Attention show more\n",
             name_of(kernel), tried[i].name, difference.largest, name_of(believed_),
             difference.largest_value);
       }
@@ -265,7 +269,8 @@ AttentionChoice::Found AttentionChoice::fastest(const Context& context, const Op
   try {
     judge.emplace(context, op);
   } catch (const Error& error) {
-    print_to_stderr("cuda: attention is by mma, without a comparison: {}\n", error.what());
+    print_to_stderr("cuda: attention kernels could not be compared ({}); using mma\n",
+                    error.what());
     return found;
   }
   judge->believe_mma();
@@ -274,11 +279,11 @@ AttentionChoice::Found AttentionChoice::fastest(const Context& context, const Op
   if (has_cudnn_here) {
     try {
       takes_cudnn = judge->is_right(AttentionKernel::kCudnn);
-    } catch (const std::exception&) {  // it cannot after all
+    } catch (const std::exception&) {  // cuDNN failed although it had a plan
     }
   }
   if (!judge->can_tell()) return found;
-  // It agreed with mma.
+  // wgmma agreed with mma, which has turned out to be wrong.
   if (takes_wgmma && !judge->mma_is_right()) takes_wgmma = judge->is_right(AttentionKernel::kWgmma);
 
   const auto time = [&](AttentionKernel kernel) {

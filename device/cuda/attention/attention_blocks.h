@@ -20,12 +20,12 @@ __device__ inline int votes_of_warp(bool yes) {
 #endif
 }
 
-// Blocks are a tile of queries (or keys) of a head of a sequence: y counts heads. Either z counts
-// sequences and x tiles of the longest, or, where that leaves many without work, z is 1 and x
-// counts tiles of all sequences as if each were 63 tokens longer and they lay side by side: in
-// cu_seqlens[i] + 63 i and on, sequence i then has at least the multiples of 64 that its tiles
-// need, wherever it begins. The number of blocks does not depend on where sequences end, so that a
-// captured graph may be launched for others.
+// The grid of attention: a block takes one tile of queries (or keys) of one head of one sequence.
+// blockIdx.y is the head. If lengths are similar, z is the sequence and x its tile, with as many
+// tiles as the longest needs. If that would leave many blocks idle, z is 1 and x counts tiles of a
+// row in which sequence i begins at cu_seqlens[i] + 63 i. It is padded by 63 tokens there, so it
+// covers as many multiples of 64 as it has tiles, wherever it begins. The number of blocks depends
+// only on the count, tokens and longest sequence, so a captured graph serves other lengths.
 struct Blocks {
   dim3 grid;
   bool side_by_side;
@@ -41,7 +41,7 @@ struct TileOfBlock {
     if (!side_by_side) return;
     int first = 0;
     for (int count = sequences.count; count > 1;) {
-      // Threads ask about sequences `stride` apart; those that begin before the tile come first.
+      // The threads test sequences `stride` apart: the last that begins at or before the tile wins.
       const int stride = (count + kWarpSize - 1) / kWarpSize, step = lane() * stride;
       const int passed =
           votes_of_warp(step < count && begin_of(sequences, first + step) <= first_row) - 1;
@@ -63,7 +63,7 @@ inline Blocks blocks_of(const Sequences& sequences, int32_t heads, int64_t token
   const int64_t of_longest = ceil_div(sequences.max_length, kTile),
                 of_all = ceil_div(tokens + int64_t{kTile - 1} * sequences.count, kTile);
   const auto y = static_cast<unsigned>(heads);
-  // Finding its sequence takes a block about as long as a block without work takes.
+  // A block needs about as long to find its sequence as an idle block needs to end.
   if (4 * of_all < 3 * of_longest * sequences.count) {
     return {dim3(static_cast<unsigned>(of_all), y), true};
   }

@@ -18,7 +18,7 @@ inline constexpr float kLn2 = 0.693147180559945309f;
 // How many powers of two a score may exceed what its row's exponentials are relative to.
 inline constexpr float kMostGrowth = 8.0f;
 
-// Blocks that a multiprocessor is to have registers for.
+// Blocks of a kernel that fit on a multiprocessor at once (launch bound).
 inline constexpr int kBlocksAtOnce = 3;
 
 enum QkvPart { kQuery = 0, kKey = 1, kValue = 2 };
@@ -186,7 +186,7 @@ __device__ inline void stop_without_products() {
 // ---- Forward
 
 template <typename Gemm>
-__global__ void __launch_bounds__(kAttentionThreads)
+__global__ void __launch_bounds__(kAttentionThreads, kBlocksAtOnce)
     attention_forward_kernel(AttentionForward op, bool side_by_side) {
   if constexpr (!Gemm::kCompiled) return stop_without_products();
   using Tile = typename Gemm::Tile;
@@ -344,7 +344,7 @@ struct ForKeys {
 template <int kSize>
 class ContextRows {
  public:
-  // Rows [0, rows) begin at `context`; rows beyond are as the last.
+  // `context` points to the block's first row. Rows from `rows` on repeat the last one.
   __device__ ContextRows(const BFloat16* context, int stride, int rows) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {

@@ -20,10 +20,10 @@ class CudnnAttention {
   // 8 bits, and without empty sequences unless its version computes them.
   bool is_for(const AttentionForward& op) const;
   bool is_for(const AttentionBackward& op) const;
-  // Makes a plan for an operation that is for cuDNN, unless there is one, which takes a third of a
-  // second, and allocates its workspace in context.scratch[1]. Returns false, after saying so once,
-  // if GPU memory has no room for the workspace. Throws Error where cuDNN has no plan, or none can
-  // be made now because a graph is recorded.
+  // Makes a plan for an operation that is_for() accepts, unless there is one already, and allocates
+  // its workspace in context.scratch[1]. Making a plan takes a third of a second. Returns false if
+  // GPU memory has no room for the workspace; says so on the standard error once. Throws Error if
+  // cuDNN has no plan, or if a plan would have to be made while a graph is captured.
   bool prepare(const Context& context, const AttentionForward& op);
   bool prepare(const Context& context, const AttentionBackward& op);
 

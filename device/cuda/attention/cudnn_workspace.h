@@ -18,7 +18,7 @@ class CudnnWorkspace {
     try {
       context.scratch[1].get<char>(bytes);
       return true;
-    } catch (const Error& error) {
+    } catch (const OutOfDeviceMemory& error) {
       if (too_many_ == kNoLimit) {
         print_to_stderr(
             "cuda: cuDNN's attention wants {} MiB of workspace, for which there is no memory ({}); "

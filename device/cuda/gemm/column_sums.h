@@ -14,13 +14,14 @@ struct SumsOutput {
   bool accumulate = false;
 };
 
-// How the blocks of a kernel that passes over rows leave sums of columns: block number b takes
-// rows_per_block rows, from (b / column_blocks) * rows_per_block on, of columns_per_block
-// neighbouring columns, from (b % column_blocks) * columns_per_block on.
+// Divides a matrix among the blocks of a kernel that sums its columns. Block b takes rows_per_block
+// rows from (b / column_blocks) * rows_per_block on, and columns_per_block columns from
+// (b % column_blocks) * columns_per_block on. It writes its sums to row b / column_blocks of parts
+// [row_blocks, columns], which sum_parts adds up.
 struct SumsGrid {
   int64_t column_blocks, rows_per_block, row_blocks;
 
-  // Follows from the shape alone, as the order of sums does.
+  // Depends on the shape alone, so that sums are always added in the same order.
   SumsGrid(int64_t rows, int64_t columns, int64_t columns_per_block);
   int64_t blocks() const { return column_blocks * row_blocks; }
 };

@@ -109,7 +109,8 @@ void Operations<T>::linear_data_gradient(const Context& context, const LinearDat
     const Tensor dy = into_place(gemm);
     Tensor dx = op.dx;
     dx.data = gemm.c;
-    // A trial must leave the gradients alone.
+    // A trial must leave the gradients alone. It does not time the sums, which cost more beside the
+    // epilogue: there they take a pass of their own.
     const bool sums = op.dx_sums && gemm.c == call.c;
     activation_backward(
         context,

@@ -89,7 +89,7 @@ struct Work {
   MatmulCall call;
   MatmulEpilogue epilogue;
   std::optional<Float8Operands> float8;
-  int32_t multiprocessors = 0;  // that the GEMM is to take; 0: all
+  int32_t multiprocessors = 0;  // see MatmulOptions
 
   cudaDataType_t a_type() const {
     return float8 ? cuda_type(float8->a) : cuda_type(call.input_dtype);
@@ -108,7 +108,7 @@ int32_t parts_of(const cublasLtMatmulAlgo_t& algorithm) {
   return status == CUBLAS_STATUS_SUCCESS ? parts : 1;
 }
 
-// What cuBLASLt's algorithms divide k into.
+// The elements of k that cuBLASLt's algorithms take at a time.
 constexpr int64_t kBlockOfK = 64;
 
 // cuBLASLt's GEMMs of 16-bit numbers that are split along k into more parts than k exceeds a
@@ -120,8 +120,7 @@ bool may_lose_terms(const cublasLtMatmulAlgo_t& algorithm, const Work& work) {
          parts_of(algorithm) > left;
 }
 
-// Whether the rows of a batch, whose number varies, are what the GEMM adds up over: in weight
-// gradients.
+// Whether the GEMM sums over the rows of a batch (k varies from batch to batch): a weight gradient.
 bool adds_up_rows(const Work& work) { return work.call.transpose_a && !work.float8; }
 
 // The work that is measured for a neighbourhood: where k varies, with k rounded down to whole
@@ -173,7 +172,7 @@ class Problem {
     std::vector<cublasLtMatmulAlgo_t> algorithms = candidates(handle, work, reductions);
     const size_t lossy = std::erase_if(
         algorithms, [&](const auto& algorithm) { return may_lose_terms(algorithm, work); });
-    // Maybe none is left, or none that suits every k.
+    // There may be no candidate left, or none that suits every k.
     const bool k_varies = size_of(work.call.input_dtype) == 2 && adds_up_rows(work);
     const bool has_whole = std::any_of(algorithms.begin(), algorithms.end(), is_whole);
     if (lossy > 0 || (k_varies && !has_whole)) {
@@ -319,14 +318,14 @@ struct Plan {
   std::optional<cublasLtMatmulAlgo_t> algorithm;  // none: cuBLASLt has none
 };
 
-// Plans that are kept: those of all steps that a run may capture, which are the first that it sees
-// (device::GraphCache), and more. As such a step is captured, cuBLASLt must not be asked for an
-// algorithm again.
+// The first plans are kept for ever. They include those of all steps that may be captured, since a
+// run captures the first shapes it sees (device::GraphCache): cuBLASLt cannot be asked for an
+// algorithm during capture.
 constexpr size_t kMostKept = size_t{1} << 14;
-// Plans of other work, which are forgotten together.
+// Further plans; all of them are dropped when there are too many.
 constexpr size_t kMostPassing = size_t{1} << 12;
 
-// What is fastest in a neighbourhood.
+// The fastest algorithms in a neighbourhood.
 struct Winners {
   cublasLtMatmulAlgo_t fastest;
   // The fastest of those that do not split k, for work that the other does not suit.
@@ -472,8 +471,8 @@ std::optional<Winners> Matmul::State::winners(const Work& work) {
   return found;
 }
 
-// The least of a candidate's two times, as the first may find the device at rest; a candidate that
-// is far from the best is tried once.
+// Stores the smaller of two times for each candidate, because the GPU may be idle and slow at
+// first. A candidate far from the best is tried once.
 void Matmul::State::measure(Problem& problem, const Work& trial,
                             std::span<const cublasLtMatmulAlgo_t> candidates,
                             std::span<float> times) {
@@ -518,7 +517,7 @@ bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
     }
   }
   fused.emplace(neighbourhood, faster);
-  return faster;
+  return faster && plan_of(work).algorithm.has_value();
 }
 
 Matmul::Matmul(cudaStream_t stream, const MatmulOptions& options)

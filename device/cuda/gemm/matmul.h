@@ -39,7 +39,7 @@ inline constexpr int64_t kRowsTriedTogether = 1024;
 
 struct MatmulOptions {
   FusedEpilogues epilogues = FusedEpilogues::kFastest;
-  int multiprocessors = 0;  // that GEMMs are to take; 0: all
+  int multiprocessors = 0;  // the most that a GEMM's kernels may occupy; 0: all
 };
 
 // GEMMs on one stream, f32 without tf32 or bf16, accumulated in f32; a bias only where output

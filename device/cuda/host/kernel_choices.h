@@ -20,7 +20,7 @@ struct KernelChoices {
   // kFastest compares kernels on work of at least this many floating-point operations: the times of
   // less say little about the batches that matter. No option; tests change it.
   double attention_compared_from = 1e9;
-  // That GEMMs leave to kernels of other streams, those of NCCL.
+  // Multiprocessors that GEMMs leave free for NCCL's kernels.
   int communication_multiprocessors = 0;
 };
 

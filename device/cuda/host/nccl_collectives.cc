@@ -104,11 +104,12 @@ ncclDataType_t element_type(DType dtype) {
   return ncclFloat32;
 }
 
-// What ranks tell each other before NCCL connects them.
+// Ranks exchange these before NCCL connects them.
 struct Introduction {
   ncclUniqueId id;  // rank 0's counts
   char device[256];
 };
+static_assert(sizeof(Introduction) % 16 == 0);  // as RankGroup::all_gather wants
 
 // "; ranks 0 and 1 both use ..." if two ranks have the same device, which NCCL refuses.
 std::string shared_devices(const std::vector<Introduction>& ranks) {
@@ -193,13 +194,18 @@ class NcclCollectives final : public Collectives {
 
   bool has_messages() const override { return true; }
   void send(const void* data, size_t bytes, int to) override {
+    const HostWait wait(waits_.get(), kLaunch);
     nccl_.check(nccl_.send(data, bytes, ncclUint8, to, communicator_, stream_), "sending");
   }
   void receive(void* data, size_t bytes, int from) override {
+    const HostWait wait(waits_.get(), kLaunch);
     nccl_.check(nccl_.receive(data, bytes, ncclUint8, from, communicator_, stream_), "receiving");
   }
 
  private:
+  // NCCL may connect ranks in the first collective of a kind, and waits while the queue is full.
+  static constexpr char kLaunch[] = "a launch of NCCL";
+
   // Empty, or why a collective that was started will never end. Any thread.
   std::string asynchronous_error() const {
     ncclResult_t error = ncclSuccess;
@@ -216,6 +222,7 @@ class NcclCollectives final : public Collectives {
   }
 
   void all_reduce(void* data, int64_t count, DType dtype, ncclRedOp_t operation) {
+    const HostWait wait(waits_.get(), kLaunch);
     nccl_.check(nccl_.all_reduce(data, data, static_cast<size_t>(count), element_type(dtype),
                                  operation, communicator_, stream_),
                 "an all-reduce");
@@ -241,6 +248,7 @@ class NcclCollectives final : public Collectives {
   template <typename OfShards, typename OfRest>
   void grouped(const Shards& shards, const char* attempt, const OfShards& of_shards,
                const OfRest& of_rest) {
+    const HostWait wait(waits_.get(), kLaunch);
     const bool both = shards.each > 0 && shards.left > 0;
     if (both) nccl_.check(nccl_.group_start(), attempt);
     if (shards.each > 0) nccl_.check(of_shards(), attempt);

@@ -31,7 +31,7 @@ class Mark {
   cudaEvent_t event_ = nullptr;
 };
 
-// What a launch takes the host at most, as far as such are measured: two kernels or a GEMM.
+// Host time for issuing one run, at most: the work that is measured is a GEMM or two kernels.
 constexpr int kLaunchMicroseconds = 10;
 
 float milliseconds(cudaStream_t stream, const std::function<void()>& issue, int runs) {

@@ -1,12 +1,12 @@
-// Keeping the GPU busy.
+// Keeps a stream busy.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace strata::device::cuda {
 
-// Has the stream wait for about so many microseconds before it goes on, a little longer where the
-// GPU's clock is below 2 GHz.
+// Makes the stream wait for 2000 clock cycles per microsecond before it goes on: for `microseconds`
+// at 2 GHz, longer on a slower clock. Requires 0 <= microseconds <= 1'000'000.
 void delay(cudaStream_t stream, int microseconds);
 
 }  // namespace strata::device::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "device/buffer.h"
 
 namespace strata::device::cuda {
 
@@ -25,7 +26,13 @@ void* Scratch::bytes(size_t size) {
   // At least doubling, all that is left behind is no more than what is in use.
   const size_t wanted = std::max({size + size / 8, 2 * size_, size_t{4096}});
   void* memory = nullptr;
-  check(cudaMalloc(&memory, wanted), "allocating scratch memory");
+  const cudaError_t status = cudaMalloc(&memory, wanted);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw OutOfDeviceMemory(
+        "cuda: no GPU memory is left for scratch memory; use a smaller micro-batch");
+  }
+  check(status, "allocating scratch memory");
   memory_.push_back(memory);
   size_ = wanted;
   return memory;

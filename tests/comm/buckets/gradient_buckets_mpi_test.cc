@@ -214,7 +214,8 @@ TEST_P(GradientBucketsOverRanks, SharedOutStateGivesTheSameWeightsFromAShareOfTh
   }
   const int ranks = world_->size();
   EXPECT_EQ(whole.updates(), 3 * kGradients);
-  // Of every bucket as many elements as the other ranks, a multiple of eight; the last, the rest.
+  // A rank has as many elements of a bucket as the others, a multiple of eight; the last also has
+  // the rest.
   int64_t share = 0;
   for (const Range& bucket : whole.buckets()) {
     const int64_t each = bucket.size() / (8 * ranks) * 8;

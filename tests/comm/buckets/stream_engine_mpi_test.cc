@@ -116,7 +116,7 @@ TEST_P(StreamEngineOverRanks, StepsThatAreTimedHaveTheSameBits) {
   }
 }
 
-// What the stand-in for NCCL says by its function `name`.
+// Calls the function `name` of NCCL's stand-in.
 int fake_nccl(const char* name) {
   void* const library = ::dlopen("libnccl.so.2", RTLD_NOW);
   const auto function = reinterpret_cast<int (*)()>(::dlsym(library, name));
@@ -140,7 +140,7 @@ TEST_P(StreamEngineOverRanks, EveryKindOfCollectiveIsTriedBeforeTheFirstStep) {
                                       [](Stream, const std::function<void()>&) {});
   const DescentCase& c = GetParam();
   const int of_buckets = 2, of_norms = c.clip == ClipMode::kAfterAllReduce ? 1 : 0;
-  // What ranks cannot shard equally is reduced as a whole.
+  // The rest that ranks cannot shard equally is reduced as a whole.
   const auto sizes = std::ranges::minmax(on_streams.buckets().buckets(), {}, &Range::size);
   const int of_rests = static_cast<int>(has_rest(sizes.min.size(), world_->size())) +
                        static_cast<int>(has_rest(sizes.max.size(), world_->size()));

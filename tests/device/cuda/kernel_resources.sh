@@ -7,8 +7,8 @@
 #   SOURCE       below ROOT
 #   BUILD        folder of the library that it is part of
 #   INSTRUCTION  one that the code for ARCHITECTURE must have, for example 80:mma.sync
-#   KERNEL       a function's name without namespaces, of whose blocks of THREADS threads a multiprocessor must hold
-#                BLOCKS: names of `constexpr int` constants in FILE, below ROOT, which the launch code uses, too
+#   KERNEL       a function's name without namespaces. A multiprocessor must hold BLOCKS of its blocks of THREADS threads.
+#                THREADS and BLOCKS name `constexpr int` constants in FILE (below ROOT), which the launch code uses too
 set -euo pipefail
 nvcc=$1 root=$2 source=$3 build=$4
 shift 4
@@ -32,8 +32,8 @@ constant() {
   sed -n "s/.*constexpr int $2 = \([0-9]*\);.*/\1/p" "$1"
 }
 
-# Prints kernels of that name whose registers are too many for so many blocks. A multiprocessor has four files of 16384
-# registers, each for every fourth warp, and gives a warp's threads a multiple of 8.
+# check_residency KERNEL THREADS BLOCKS: fails and prints kernels that use too many registers. A multiprocessor has four
+# register files of 16384, one for every fourth warp. Registers per thread are rounded up to a multiple of 8.
 check_residency() {
   local kernel=$1 threads=$2 blocks=$3
   [[ $threads && $blocks ]] || { echo "$kernel: no such constants"; return 1; }

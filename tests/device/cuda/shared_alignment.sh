@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Reads from the code for H100 at which multiples of bytes kernels' shared memory begins: `wgmma` reads tiles by a pattern of
-# addresses, which alignment decides.
+# Checks the alignment of kernels' shared memory in the code for H100: `wgmma` reads tiles with an address swizzle that
+# requires it.
 # Usage: shared_alignment.sh NVCC ROOT SOURCE BYTES
 #   SOURCE  below ROOT
 #   BYTES   the alignment of shared memory, and of the tiles in it

@@ -121,7 +121,7 @@ inline int __any_sync(unsigned, int condition) {
   for (int lane = 0; lane < 32; ++lane) any |= conditions.of(lane) != 0;
   return any;
 }
-// Of a GPU of 1 GHz. Whoever asks again and again waits.
+// The clock of a GPU of 1 GHz. Each call takes time, so a loop that waits for it ends.
 inline long long clock64() {
   emulated_cuda::ticks += 100;
   return static_cast<long long>(emulated_cuda::ticks);
@@ -167,7 +167,7 @@ using Graph = std::vector<std::function<void()>>;
 inline Graph* captured = nullptr;  // by whatever stream
 inline int graph_launches = 0;
 inline int late_uploads = 0;  // graphs that were launched before they were uploaded
-// What graphs take of device memory, in bytes, and what is left for them.
+// Device memory that a graph takes, and that is free, in bytes.
 inline size_t graph_bytes = 0;
 inline size_t free_memory = size_t{1} << 30;
 // Called with the name of every function that, on a GPU, may wait for it: those that CUDA documents
@@ -181,7 +181,8 @@ inline int64_t cudnn_workspace_bytes = 0;
 // Makes products of `mma` or `wgmma` lose their last term.
 inline bool mma_is_wrong = false, wgmma_is_wrong = false;
 
-// What a launch takes the host, which goes on while the GPU works, and when the last one was done.
+// Time that a launch takes on the host, which goes on while the GPU works, and the time on the
+// host.
 inline uint64_t launch_ticks = 0;
 inline constinit thread_local uint64_t host_ticks = 0;
 
