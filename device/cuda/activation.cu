@@ -1,4 +1,5 @@
 // Activations and their derivatives.
+#include "device/cuda/gemm/block_column_sums.h"
 #include "device/cuda/gemm/column_sums.h"
 #include "device/cuda/gemm/float8_writer.h"
 #include "device/cuda/runtime/approximations.h"
@@ -112,15 +113,8 @@ __global__ void __launch_bounds__(kFlatThreads)
     }
   }
   copy.finish();
-#pragma unroll
-  for (int i = 0; i < V; ++i) of_warps[warp()][lane() * V + i] = sums[i];
-  __syncthreads();
-  const int i = static_cast<int>(threadIdx.x);
-  if (i >= kWarpSize * V || first_column + i >= columns) return;
-  float sum = 0.0f;
-#pragma unroll
-  for (int w = 0; w < kWarps; ++w) sum += of_warps[w][i];
-  parts[row_block * columns + first_column + i] = sum;
+  write_block_sums(of_warps, sums, columns - first_column,
+                   parts + row_block * columns + first_column);
 }
 
 Float8Copy part_of_copy(Float8Copy copy, int64_t begin) {

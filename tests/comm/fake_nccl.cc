@@ -1,32 +1,19 @@
 // Stands in for libnccl.so.2: the functions that are used, over MPI and host memory, as work of
 // DeferredStreams. Sums are taken in rank order, so that they have the bits of Communicator's.
 #include <mpi.h>
-#include <nccl.h>
 
 #include <cstring>
 #include <deque>
 #include <vector>
 
 #include "comm/rank_order_sum.h"
-#include "device/dtype.h"
+#include "tests/comm/nccl_types.h"
 #include "tests/support/deferred_backend.h"
-
-struct ncclComm {
-  MPI_Comm ranks;
-  int rank = 0;
-  int size = 1;
-};
 
 namespace {
 
-using strata::device::DType;
-
-DType dtype_of(ncclDataType_t type) {
-  if (type == ncclFloat16) return DType::kF16;
-  return type == ncclFloat64 ? DType::kF64 : type == ncclFloat32 ? DType::kF32 : DType::kBF16;
-}
-
-size_t bytes_of(size_t count, ncclDataType_t type) { return count * size_of(dtype_of(type)); }
+using strata::comm::bytes_of;
+using strata::comm::dtype_of;
 
 int collectives = 0;
 int all_reduces = 0;

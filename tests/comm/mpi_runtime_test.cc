@@ -34,11 +34,14 @@ JobResult run_failing_job(const std::string& how) {
   return {WEXITSTATUS(pclose(pipe)), output};
 }
 
-TEST(MpiRuntime, AnExceptionOnOneRankEndsTheJobWithItsMessage) {
-  const JobResult result = run_failing_job("throw");
+void expect_to_fail_with(const std::string& how, const std::string& message) {
+  const JobResult result = run_failing_job(how);
   EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find("strata: rank 1: shard 7 is unreadable"), std::string::npos)
-      << result.output;
+  EXPECT_NE(result.output.find(message), std::string::npos) << result.output;
+}
+
+TEST(MpiRuntime, AnExceptionOnOneRankEndsTheJobWithItsMessage) {
+  expect_to_fail_with("throw", "strata: rank 1: shard 7 is unreadable");
 }
 
 // What one rank finds wrong the first may, too.
@@ -52,24 +55,15 @@ TEST(MpiRuntime, TheFirstRankTidiesItsFilesBeforeOthersEndTheJob) {
 
 // Memory of a GPU is one such thing: to free it may mean to wait for ranks that never come.
 TEST(MpiRuntime, AnErrorIsToldBeforeAnythingIsDestroyed) {
-  const JobResult result = run_failing_job("release");
-  EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find("strata: rank 1: shard 7 is unreadable"), std::string::npos)
-      << result.output;
+  expect_to_fail_with("release", "strata: rank 1: shard 7 is unreadable");
 }
 
 TEST(MpiRuntime, AnErrorOfADevicesCollectivesEndsTheJob) {
-  const JobResult result = run_failing_job("broken");
-  EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find("strata: rank 1: the network is down"), std::string::npos)
-      << result.output;
+  expect_to_fail_with("broken", "strata: rank 1: the network is down");
 }
 
 TEST(MpiRuntime, AnExceptionThatPassesItEndsTheJob) {
-  const JobResult result = run_failing_job("unwind");
-  EXPECT_EQ(result.exit_code, 2) << result.output;
-  EXPECT_NE(result.output.find("strata: rank 1: stopped by an error"), std::string::npos)
-      << result.output;
+  expect_to_fail_with("unwind", "strata: rank 1: stopped by an error");
 }
 
 TEST(MpiRuntime, AKilledRankEndsTheJob) {

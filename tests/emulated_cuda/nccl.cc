@@ -1,30 +1,17 @@
 // Stands in for libnccl.so.2 beside the emulated GPU: the collectives that are used, over MPI and
 // host memory, finished when they return. A process that MPI did not launch is a single rank.
 #include <mpi.h>
-#include <nccl.h>
 
 #include <cstring>
 #include <vector>
 
 #include "comm/rank_order_sum.h"
-#include "device/dtype.h"
-
-struct ncclComm {
-  MPI_Comm ranks = MPI_COMM_NULL;  // null: a single rank
-  int rank = 0;
-  int size = 1;
-};
+#include "tests/comm/nccl_types.h"
 
 namespace {
 
-using strata::device::DType;
-
-DType dtype_of(ncclDataType_t type) {
-  if (type == ncclFloat16) return DType::kF16;
-  return type == ncclFloat64 ? DType::kF64 : type == ncclFloat32 ? DType::kF32 : DType::kBF16;
-}
-
-size_t bytes_of(size_t count, ncclDataType_t type) { return count * size_of(dtype_of(type)); }
+using strata::comm::bytes_of;
+using strata::comm::dtype_of;
 
 // Everybody's `bytes`, rank by rank.
 std::vector<char> gather(const ncclComm& comm, const void* from, size_t bytes) {
