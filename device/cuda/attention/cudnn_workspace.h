@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "device/buffer.h"
 #include "device/cuda/runtime/runtime.h"
 
 namespace strata::device::cuda {
