@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "bench/devices/device_peaks.h"
-#include "bench/process_time.h"
+#include "bench/machine/process_time.h"
 #include "bench/synthetic_training.h"
 #include "training/options.h"
 #include "training/trainer.h"

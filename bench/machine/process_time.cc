@@ -1,4 +1,4 @@
-#include "bench/process_time.h"
+#include "bench/machine/process_time.h"
 
 #include <time.h>
 #include <unistd.h>
