@@ -35,6 +35,7 @@ while [[ $# -gt 0 ]]; do
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
     --only | --skip | --output | --ranks | --config | --tokens | --few-tokens | --steps | --python)
       [[ $# -ge 2 ]] || give_up "$1 wants a value; see --help"
+      [[ $1 != --only || $2 == *[!\ ,]* ]] || give_up "--only wants names of steps; see --list"
       name=${1#--}
       printf -v "${name//-/_}" %s "$2"
       shift 2 ;;
@@ -87,9 +88,11 @@ done
 [[ -f $config ]] || give_up "there is no $config"
 command -v python3 >/dev/null || give_up "there is no python3, which writes the table"
 command -v nvidia-smi >/dev/null || give_up "there is no nvidia-smi: this machine has no NVIDIA driver"
-gpus=$(timeout -k 10 60 nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
-  give_up "nvidia-smi failed, or took a minute: $gpus"
+gpus=$(timeout -k 5 20 nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
+  give_up "nvidia-smi failed, or took 20 s: $gpus"
 [[ -n $gpus && $gpus != *'No devices were found'* ]] || give_up "nvidia-smi found no GPU${gpus:+: $gpus}"
+gpu_lines=$(grep -E ', [0-9]+\.[0-9]+[[:space:]]*$' <<<"$gpus") || give_up "nvidia-smi tells no compute capability: $gpus"
+gpus=$gpu_lines
 gpu=${gpus%%$'\n'*}
 capability=${gpu##*, }
 gpu_count=$(wc -l <<<"$gpus")
@@ -100,23 +103,29 @@ add_cuda_libraries
 PATH=$PATH:/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer
 version=$(timeout -k 10 60 "$strata" --version 2>&1 | sed -n '1s/^strata //p;2s/^/, /p' | tr -d '\n') || true
 [[ ! -f $root/VERSION ]] || version+=", $(head -n 1 "$root/VERSION")"
-mkdir -p "$(dirname "$output")"
+mkdir -p "$(dirname "$output")" || give_up "the folder of $output cannot be made"
+if [[ -d $output ]] || ! : 2>/dev/null >"$output.unfinished"; then give_up "$output cannot be written"; fi
+rm -f "$output.unfinished"
+exec 9>"$output.lock"
+flock -n 9 || give_up "another check writes $output"
 logs=${output%.json}_logs.tgz
 work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT  # until report_at_end
 say "$gpu; strata $version"
 
 # What earlier calls found stays in the table, unless this is the first of two.
-machine="$gpu; $version; $(basename "$config"), $tokens and $few_tokens tokens"
+machine="$gpu; $(basename "$config"), $tokens and $few_tokens tokens"
 if [[ -f $logs ]] && [[ -n $only || ${parts[0]} == rest ]]; then
-  if ! tar -xzf "$logs" -C "$work" || [[ $(cat "$work/machine.txt") != "$machine" ]]; then
-    say "$logs is not used: it is of $(cat "$work/machine.txt" 2>/dev/null || echo "unknown origin")"
+  if ! tar -xzC "$work" <"$logs" || [[ $(cat "$work/machine.txt") != "$machine" ]]; then
+    say "$logs is not used: it is of $(cat "$work/machine.txt" 2>/dev/null || echo "unknown origin"); it is kept as $logs.old"
+    cp -- "$logs" "$logs.old"
     rm -rf "${work:?}"/*
   fi
 fi
 echo "$machine" >"$work/machine.txt"
 printf '%s\n' "${quick_steps[@]}" "${rest_steps[@]}" >"$work/order.txt"
-timeout -k 10 60 nvidia-smi >"$work/nvidia-smi.txt" 2>&1 || true
-timeout -k 10 60 nvidia-smi --query-gpu=memory.free,memory.total --format=csv,noheader,nounits 2>/dev/null |
+timeout -k 5 20 nvidia-smi >"$work/nvidia-smi.txt" 2>&1 || true
+timeout -k 5 20 nvidia-smi --query-gpu=memory.free,memory.total --format=csv,noheader,nounits 2>/dev/null |
   head -n 1 >"$work/memory.txt" || true
 
 # ---- How a step is run
@@ -128,8 +137,12 @@ report() { python3 "$root/scripts/gpu_check_report.py" "$work" "$gpu" "$version"
 keep() {
   local status=0
   report || status=$?
-  (cd "$work" && tar -czf - -- *) >"$logs.unfinished" || true
-  mv "$logs.unfinished" "$logs"
+  if (cd "$work" && tar -czf - -- *) >"$logs.unfinished" || [[ $? -eq 1 ]]; then  # 1: a file grew meanwhile
+    mv "$logs.unfinished" "$logs"
+  else
+    rm -f "$logs.unfinished"
+    status=1
+  fi
   return "$status"
 }
 
@@ -137,6 +150,7 @@ keep() {
 finish() {
   local status=0
   keep || status=$?
+  rm -f "$output.lock"
   echo "what the steps printed is in $logs"
   return "$status"
 }
@@ -157,7 +171,11 @@ wanted() {
 }
 
 # leave_out NAME REASON: not for this machine.
-leave_out() { ! wanted "$1" || echo "$left_out: ${2//$'\n'/ }" >"$work/$1.verdict"; }
+leave_out() {
+  wanted "$1" || return 0
+  ran=yes
+  echo "$left_out: ${2//$'\n'/ }" >"$work/$1.verdict"
+}
 
 # verdict_of FILE STATUS SECONDS LIMIT OWN_LIMIT KIND: of a step that printed FILE and had LIMIT seconds. KIND is
 # check, or open where no own limit is a promise.
@@ -167,7 +185,9 @@ verdict_of() {
   elif grep -q ERR_NVGPUCTRPERM "$1"; then
     echo "$left_out: the driver lets only administrators read the GPU's counters"
   elif [[ $2 -eq 124 || $2 -eq 137 ]]; then
-    if [[ $6 == check && $4 -eq $5 ]]; then
+    if (($3 < $4 - 1)); then
+      echo "failed: exit status $2"
+    elif [[ $6 == check && $4 -eq $5 ]]; then
       echo "failed: hangs, killed after $3 s"
     else
       echo "not finished: stopped after $3 s"
@@ -189,19 +209,25 @@ run_step() {
   local name=$1 limit=$2 own_limit=$2 kind=$3 left=$((deadline - SECONDS)) begin=$SECONDS status=0 verdict
   shift 3
   wanted "$name" || return 0
-  ((left > 5)) || { echo "not run: no time was left" >"$work/$name.verdict"; return 0; }
+  if ((left <= 5)); then
+    # What an earlier call found stays.
+    [[ $(cat "$work/$name.verdict" 2>/dev/null) == passed ]] || echo "not run: no time was left" >"$work/$name.verdict"
+    return 0
+  fi
   ((left > limit)) || limit=$left
+  ran=yes
   say "$name"
+  rm -f "$work/$name".{blocking,cublaslt}.txt
   echo "not finished: the script was ended" >"$work/$name.verdict"
-  limited "$limit" "$@" >"$work/$name.txt" 2>&1 || status=$?
+  limited "$limit" "$@" >"$work/$name.txt" 2>&1 9>&- || status=$?
   echo $((SECONDS - begin)) >"$work/$name.seconds"
   verdict=$(verdict_of "$work/$name.txt" "$status" $((SECONDS - begin)) "$limit" "$own_limit" "$kind")
   echo "$verdict" >"$work/$name.verdict"
   if [[ $verdict == failed* ]]; then
-    grep -E 'Failure|FAILED|=========|cuda:|NCCL|error' "$work/$name.txt" | head -n 40 || true
+    grep -E 'Failure|FAILED|=========|cuda:|NCCL|error' "$work/$name.txt" | head -n 40 | cut -c -1000 || true
     echo ...
   fi
-  tail -n 15 "$work/$name.txt"
+  tail -n 15 "$work/$name.txt" | cut -c -1000
   echo "$verdict"
   keep >/dev/null || true
 }
@@ -215,7 +241,7 @@ run_check() {
   say "$name, once more with CUDA_LAUNCH_BLOCKING=1"
   rm -f "$work/$name.cublaslt.txt"
   limited $((deadline - SECONDS < 60 ? deadline - SECONDS : 60)) env CUDA_LAUNCH_BLOCKING=1 CUBLASLT_LOG_LEVEL=1 \
-    CUBLASLT_LOG_FILE="$work/$name.cublaslt.txt" "${@:3}" >"$work/$name.blocking.txt" 2>&1 || status=$?
+    CUBLASLT_LOG_FILE="$work/$name.cublaslt.txt" "${@:3}" >"$work/$name.blocking.txt" 2>&1 9>&- || status=$?
   grep -E 'Failure|FAILED|cuda:|NCCL|error' "$work/$name.blocking.txt" | head -n 20 || true
   [[ ! -s $work/$name.cublaslt.txt ]] || head -n 10 "$work/$name.cublaslt.txt"
   echo "exit status $status"
@@ -432,14 +458,18 @@ run_named() {
 }
 
 pin_attention
+ran=
+part_begin=0  # the first part's time begins with the script
 for part in "${parts[@]}"; do
   # What is still running then is ended: the table must come in time.
-  [[ $part == quick ]] && deadline=$((SECONDS + 138)) || deadline=$((SECONDS + 465))
-  [[ -z $only ]] || deadline=$((SECONDS + 560))
+  [[ $part == quick ]] && deadline=$((part_begin + 138)) || deadline=$((part_begin + 465))
+  [[ -z $only ]] || deadline=560
   part_steps=("${rest_steps[@]}")
   [[ $part != quick ]] || part_steps=("${quick_steps[@]}")
   for name in "${part_steps[@]}"; do
     run_named "$name"
   done
   [[ $part != quick || ${#parts[@]} -eq 1 ]] || report || true
+  part_begin=$SECONDS
 done
+[[ -z $only || -n $ran ]] || give_up "no step of --${parts[0]} is among --only $only; see --list"

@@ -9,6 +9,7 @@ import pathlib
 import re
 import sys
 
+sys.stdout.reconfigure(errors="backslashreplace")
 work, gpu, version, output = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
 LAST_LINES = 60
 STEPS = {"benchmark": "bench_step", "graphs": "bench_step_graphs", "fp8": "bench_step_fp8",
@@ -25,7 +26,12 @@ DESCRIPTIONS = {"benchmark": "issued", "graphs": "graphs", "fp8": "fp8, graphs",
 
 def read(name):
     path = work / name
-    return path.read_text(errors="replace").strip() if path.exists() else ""
+    return path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""
+
+
+def lines_of(name):
+    """Its lines, none of them endless."""
+    return [line[:1000] for line in read(name).splitlines()]
 
 
 def json_of(name):
@@ -53,8 +59,18 @@ def profile():
 
 def why_it_failed(name):
     """Lines of the run with CUDA_LAUNCH_BLOCKING=1, or else of the first."""
-    lines = (read(f"{name}.blocking.txt") or read(f"{name}.txt")).splitlines()
-    return next((line.strip() for line in lines if re.search(r"Failure|cuda:|NCCL|rror", line)), "see last_lines")
+    lines = lines_of(f"{name}.blocking.txt") or lines_of(f"{name}.txt")
+    return next((line.strip()[:300] for line in lines if re.search(r"Failure|cuda:|NCCL|rror", line)), "see last_lines")
+
+
+def is_whole(name, found):
+    """Whether a step's object has what is read from it below."""
+    if name in OPERATIONS:
+        return {"operations", "copy_peak_bytes_per_second"} <= found.keys()
+    seconds = found.get("seconds")
+    return isinstance(seconds, dict) and "step" in seconds and {
+        "sequences_per_step", "sequences_per_second", "share_of_matrix_peak",
+        "matrix_peak_flops_per_second"} <= found.keys()
 
 
 # ---- What there is
@@ -64,18 +80,21 @@ for name in read("order.txt").split():
     seconds = read(f"{name}.seconds")
     step = steps[name] = {"verdict": read(f"{name}.verdict") or "not run", "seconds": int(seconds) if seconds else None}
     if name in STEPS | OPERATIONS and step["verdict"] == "passed":
-        if found := json_of(name):
+        if (found := json_of(name)) and is_whole(name, found):
             results[(STEPS | OPERATIONS)[name]] = found
         else:
             step["verdict"] = "failed: no JSON"
     if step["verdict"].startswith("failed"):
-        step["last_lines"] = read(f"{name}.txt").splitlines()[-LAST_LINES:]
+        step["last_lines"] = lines_of(f"{name}.txt")[-LAST_LINES:]
         if (work / f"{name}.blocking.txt").exists():
-            step["last_lines_with_launch_blocking"] = read(f"{name}.blocking.txt").splitlines()[-LAST_LINES:]
+            step["last_lines_with_launch_blocking"] = lines_of(f"{name}.blocking.txt")[-LAST_LINES:]
         if (work / f"{name}.cublaslt.txt").exists():
-            step["cublaslt_log"] = read(f"{name}.cublaslt.txt").splitlines()[:LAST_LINES]
+            step["cublaslt_log"] = lines_of(f"{name}.cublaslt.txt")[:LAST_LINES]
 if (work / "pytorch.json").exists():
-    results["gpu_vs_pytorch"] = json.loads(read("pytorch.json"))
+    try:
+        results["gpu_vs_pytorch"] = json.loads(read("pytorch.json"))
+    except ValueError:
+        pass  # it was stopped while it wrote
 if kernels := profile():
     results["attention_profile"] = kernels
 gpu, driver, capability = gpu.rsplit(", ", 2) if gpu.count(", ") >= 2 else (gpu, None, None)
@@ -269,8 +288,12 @@ if pinned := read("pinned.txt"):
 result = {"gpu": gpu, "driver": driver, "compute_capability": capability, "strata": version, "memory_mib": memory,
           "pinned_attention": pinned or None, "steps": steps, "answers": answers, **results}
 unfinished = pathlib.Path(output + ".unfinished")
-unfinished.write_text(json.dumps(result, indent=2) + "\n")
-os.replace(unfinished, output)
+try:
+    unfinished.write_text(json.dumps(result, indent=2) + "\n")
+    os.replace(unfinished, output)
+except OSError:
+    unfinished.unlink(missing_ok=True)
+    raise
 
 print(f"\n{'step':<38}{'seconds':>8}  verdict")
 to_come = [name for name, step in steps.items() if step["verdict"] == "not run"]

@@ -11,13 +11,14 @@ report_at_end() {
   trap end_with_report EXIT
   trap 'exit 129' HUP
   trap 'exit 130' INT
+  trap 'exit 141' PIPE
   trap 'exit 143' TERM
 }
 
 end_with_report() {
   local status=$?
   trap - EXIT
-  trap '' HUP INT TERM
+  trap '' HUP INT PIPE TERM
   exec >&"$report_output" 2>&"$report_errors"  # a signal may have come while a step's output went elsewhere
   [[ -z $running ]] || kill "$running" 2>/dev/null || true
   "$at_end" || ((status)) || status=1

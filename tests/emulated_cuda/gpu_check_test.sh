@@ -15,7 +15,7 @@ export PATH=$machine:$PATH LD_LIBRARY_PATH=$programs${LD_LIBRARY_PATH:+:$LD_LIBR
 export STRATA_BIN=$programs STRATA_CONFORMANCE_SHAPES=few OMP_NUM_THREADS=1 CUDA_HOME=$work/none
 check() {
   "$root/scripts/gpu_check.sh" --config "$machine/small.yaml" --tokens 128 --few-tokens 64 --steps 2 \
-    --python "$machine/python" --output "$work/check.json" "$@" >"$work/out" 2>&1
+    --python "$machine/python" --output "${output:-$work/check.json}" "$@" >"$work/out" 2>&1
 }
 # of_check EXPRESSION: of Python, over `check`, what the script wrote.
 of_check() {
@@ -95,5 +95,30 @@ check --only model,small
 expect "in the second call, too, steps are told" sh -c "tar -xzOf '$work/check_logs.tgz' small.txt | grep -q 'device.options.attention=mma'"
 expect "tests are told" sh -c "tar -xzOf '$work/check_logs.tgz' model.txt | grep -q 'model with mma'"
 expect "a step without its JSON fails" of_check "verdicts['small'] == 'failed: no JSON'"
+
+# ---- Hostile surroundings
+
+cat >"$work/bin/strata" <<SHELL
+#!/usr/bin/env bash
+[[ \$1 == --version ]] && exec "$programs/strata" --version
+printf '{\n"x": 1}\n'
+head -c 2000000 /dev/zero | tr '\0' x
+SHELL
+check --only small,model
+expect "a step with another JSON fails" of_check "verdicts['small'] == 'failed: no JSON'"
+expect "later ones are in the table" of_check "verdicts['model'] == 'passed'"
+expect "endless lines are cut" test "$(stat -c %s "$work/check.json")" -lt 200000
+check --rest --only benchmark
+expect "a step of the other call is refused" test $? -eq 2
+check --only ' ,'
+expect "no step is refused" test $? -eq 2
+(flock 8; check --only small) 8>"$work/check.json.lock"
+expect "a second check at once is refused" said "another check writes"
+mkdir "$work/a:b"
+cp "$work"/check.json "$work"/check_logs.tgz "$work/a:b"
+output=$work/a:b/check.json check --only small
+expect "a colon in a path loses nothing" python3 -c "
+import json, sys
+sys.exit(json.load(open('$work/a:b/check.json'))['steps']['model']['verdict'] != 'passed')"
 
 [[ $failures -eq 0 ]] || { cat "$work/out"; exit 1; }
