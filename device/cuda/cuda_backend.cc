@@ -107,6 +107,7 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
                    properties, choices.attention_compared_from) {}
   ~CudaBackend() override {
     const HostWait wait = watched("the end of its device's work");
+    cudaSetDevice(device_);
     cudaDeviceSynchronize();
   }
 
@@ -161,7 +162,10 @@ class CudaBackend final : public DispatchingBackend<Operations<T>, Context> {
     const HostWait wait = watched("an allocation on its device");
     void* memory = nullptr;
     use_device();
-    if (cudaMalloc(&memory, std::max<size_t>(bytes, 64)) != cudaSuccess) {
+    const cudaError_t status = cudaMalloc(&memory, std::max<size_t>(bytes, 64));
+    if (status != cudaErrorMemoryAllocation) {
+      check(status, "allocating memory");
+    } else {
       cudaGetLastError();
       const Backend::Memory memory_now = *device_memory();
       throw OutOfDeviceMemory(fmt::format(

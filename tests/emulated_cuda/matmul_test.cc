@@ -116,6 +116,15 @@ class MatmulChoice : public testing::Test {
   }
 };
 
+TEST_F(MatmulChoice, WithoutMemoryForATrialIsCublasltsFirst) {
+  set_times({100, 50, 99});
+  Matmul matmul(nullptr, {});
+  emulated_cuda::failing_allocations = 1;
+  EXPECT_EQ(algorithm_for(matmul, 128).variant, 0);
+  EXPECT_EQ(emulated_cuda::failing_allocations, 0);
+  EXPECT_EQ(algorithm_for(matmul, 192).variant, 1) << "a later GEMM of the neighbourhood decides";
+}
+
 TEST_F(MatmulChoice, KeepsCublasltsOrderUnlessAnotherAlgorithmIsClearlyFaster) {
   EXPECT_EQ(variant_of({100, 98, 99}), 0);
   EXPECT_EQ(variant_of({100, 96, 99}), 1);

@@ -5,6 +5,8 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "device/buffer.h"
 #include "device/cuda/cuda_backend.h"
 #include "device/registry/backends.h"
 #include "tests/training/mlperf_reference_training.h"
@@ -152,6 +154,19 @@ TEST(CudaTraining, InFp16LearnsWhatTheProcessorLearnsAndSkipsWhatItSkips) {
     EXPECT_GE(skipped, 2);
     EXPECT_LE(skipped, kSteps / 2);
   }
+}
+
+// Else a graph cache would give up capturing, as if memory were short.
+TEST(CudaTraining, AnAllocationDuringCaptureIsNotALackOfMemory) {
+  const auto gpu = device::cuda::make_cuda_backend(device::DType::kF32, 0);
+  bool is_lack_of_memory = false;
+  try {
+    gpu->capture([&] { gpu->allocate(64); });
+    ADD_FAILURE() << "memory was allocated during capture";
+  } catch (const Error& error) {
+    is_lack_of_memory = dynamic_cast<const device::OutOfDeviceMemory*>(&error) != nullptr;
+  }
+  EXPECT_FALSE(is_lack_of_memory);
 }
 
 TEST(CudaTraining, FollowsMlperfsReference) {

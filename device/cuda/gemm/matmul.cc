@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/buffer.h"
 #include "device/cuda/runtime/alignment.h"
 #include "device/cuda/runtime/autotune.h"
 
@@ -435,9 +436,13 @@ std::optional<cublasLtMatmulAlgo_t> Matmul::State::algorithm_of(const Problem& p
   auto known = chosen.find(neighbourhood);
   if (known == chosen.end()) {
     if (is_captured(stream)) return favourite(problem, work);  // nothing can be measured
-    const auto found = winners(work);
-    if (!found) return {};  // a neighbour may have one
-    known = chosen.emplace(neighbourhood, *found).first;
+    try {
+      const auto found = winners(work);
+      if (!found) return {};  // a neighbour may have one
+      known = chosen.emplace(neighbourhood, *found).first;
+    } catch (const OutOfDeviceMemory&) {
+      return favourite(problem, work);  // there is no memory for a trial's outputs
+    }
   }
   // An algorithm may not suit every number of rows of its neighbourhood.
   const auto& [fastest, whole] = known->second;
@@ -500,7 +505,12 @@ bool Matmul::State::is_fused(const Work& work, const Separately& separately) {
   bool faster = false;
   const Work measured = measured_for(work);
   TrialOutputs outputs;
-  const Work trial = outputs.in_place_of(measured);
+  Work trial;
+  try {
+    trial = outputs.in_place_of(measured);
+  } catch (const OutOfDeviceMemory&) {
+    return false;
+  }
   if (Plan& plan = plan_of(measured);
       plan.algorithm && run(plan.problem, trial, *plan.algorithm) == CUBLAS_STATUS_SUCCESS) {
     faster = options.epilogues == FusedEpilogues::kAlways;

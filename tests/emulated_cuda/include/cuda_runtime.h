@@ -169,6 +169,7 @@ inline int graph_launches = 0;
 inline int late_uploads = 0;  // graphs that were launched before they were uploaded
 // Device memory that a graph takes, and that is free, in bytes.
 inline size_t graph_bytes = 0;
+inline int failing_allocations = 0;  // of the next ones
 inline size_t free_memory = size_t{1} << 30;
 // Called with the name of every function that, on a GPU, may wait for it: those that CUDA documents
 // to synchronize, copies (host memory may be pageable), and whatever needs a place in a queue.
@@ -266,6 +267,10 @@ template <typename Value>
 cudaError_t cudaMalloc(Value** memory, size_t bytes) {
   emulated_cuda::may_wait("cudaMalloc");
   if (emulated_cuda::captured) return cudaErrorStreamCaptureUnsupported;
+  if (emulated_cuda::failing_allocations > 0) {
+    --emulated_cuda::failing_allocations;
+    return cudaErrorMemoryAllocation;
+  }
   *memory = static_cast<Value*>(emulated_cuda::allocate(bytes));
   if (!*memory) return cudaErrorMemoryAllocation;
   ++emulated_cuda::changes;
