@@ -155,7 +155,7 @@ double exposed_of_shards(const ModelShape& shape, const StepInput& input, double
   return seconds + (waits ? halves.gather : 0) - samples * (1 + recomputed(shape, layout));
 }
 
-// Where gradients are sent in buckets, each as an all-reduce of its own.
+// The exposed seconds if gradients are sent in buckets, each as an all-reduce of its own.
 double exposed_of_buckets(const ModelShape& shape, const StepInput& input, double backward) {
   const Layout& layout = input.layout;
   std::vector<double> seconds, before_end;

@@ -61,7 +61,7 @@ class Arguments {
   const char* operation_;
 };
 
-// Where an operation adds up an output's columns, if that is wanted.
+// The optional column sums of an operation's output.
 class Sums {
  public:
   Sums(const Arguments& arguments, const char* name, const ColumnSums& sums, int64_t columns) {

@@ -21,7 +21,7 @@ struct Packed {
 };
 
 // One token; one sequence; 128 + 1; the shortest among the longest; a mixture; an empty one last.
-// With few_shapes(): one sequence, and the empty one last.
+// If few_shapes(), it returns only one sequence and a batch with the empty one last.
 std::vector<Packed> packed_batches();
 
 // Whether the environment asks for few and small shapes (STRATA_CONFORMANCE_SHAPES=few):

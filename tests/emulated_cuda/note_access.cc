@@ -1,4 +1,4 @@
-// By itself: programs that count accesses define another.
+// This file has nothing else, because programs that count accesses define the function anew.
 #include <cuda_runtime.h>
 
 namespace emulated_cuda {

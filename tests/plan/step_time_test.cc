@@ -66,7 +66,7 @@ TEST_F(StepTimeOverANetwork, BackwardHidesCommunication) {
       << "forward goes beside it once more";
 }
 
-// As many as `strata bench overlap` counts in BERT-large's own layout.
+// `strata bench overlap` counts as many in BERT-large's own layout.
 TEST(GradientBuckets, AreAsManyAsTheModelHas) {
   const std::pair<double, size_t> cases[] = {{25e6, 26}, {50e6, 13}, {100e6, 7}, {150e6, 5}};
   for (const auto& [bytes, buckets] : cases) {

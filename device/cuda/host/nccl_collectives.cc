@@ -58,7 +58,7 @@ class Nccl {
     if (status != ncclSuccess) fail("NCCL: {} failed: {}", attempt, reason(status));
   }
 
-  // With what NCCL says of its last error, if it says something.
+  // Returns the name of the error, and NCCL's own text of its last error if there is one.
   std::string reason(ncclResult_t status) const {
     const char* const detail = last_error(nullptr);
     return detail && *detail ? fmt::format("{} ({})", error_string(status), detail)

@@ -30,7 +30,7 @@ struct Operations : FlatOperations {
   static void linear_weight_gradient(const Context&, const LinearWeightGradient&);
   static void activation_forward(const Context&, Activation, const ConstTensor& pre_activation,
                                  const Tensor& y, const Float8Copy& y_float8);
-  // With `sums`, uses scratch slot `slot`.
+  // Uses scratch slot `slot` if `sums` is given.
   static void activation_backward(const Context&, const ActivationBackward&,
                                   const Float8Copy& dx_float8 = {}, const ColumnSums& sums = {},
                                   int slot = 0);
