@@ -316,6 +316,20 @@ std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment)
       checkpoints.string());
 }
 
+// The latest time, in milliseconds since 1970, that an interrupted run has logged. The log may have
+// been cut back to `point` before by a job that was interrupted at once; its copy has the rest.
+int64_t latest_logged_ms(const ResultTree& tree, int experiment, const ResumePoint& point) {
+  const std::filesystem::path log = tree.log(experiment);
+  int64_t latest = latest_time_ms(log);
+  for (const std::filesystem::path& path : list_directory(log.parent_path())) {
+    if (path.filename().string().starts_with(log.filename().string() + ".interrupted.") &&
+        begins_as_at(path, point)) {
+      latest = std::max(latest, latest_time_ms(path));
+    }
+  }
+  return latest;
+}
+
 // The log of an experiment that begins, or goes on at `point`; on the first rank.
 void open_log(std::optional<ExperimentLog>& log, const Benchmark& b, int experiment,
               const std::optional<ResumePoint>& point) {
@@ -324,12 +338,20 @@ void open_log(std::optional<ExperimentLog>& log, const Benchmark& b, int experim
     log.emplace(path, b.keeper);
     return;
   }
+  const int64_t earliest_ms = latest_logged_ms(b.tree, experiment, *point);
   const auto aside = rewind_log(b.tree, experiment, *point);
   b.say(
       fmt::format("result_{}: goes on after step {}, its last checkpoint; the log until the "
                   "interruption is {}",
                   experiment, point->step, aside.string()));
-  log.emplace(path, b.keeper, LogBegin::kResumed);
+  log.emplace(path, b.keeper, LogBegin::kResumed, earliest_ms);
+  if (const double behind_by = log->clock_behind_by(); behind_by > 0) {
+    b.say(
+        fmt::format("result_{}: warning: the machine's clock is {:.1f} s behind the last event of "
+                    "the interrupted log; the log goes on from that event, and the time in which "
+                    "nothing ran is not in the result",
+                    experiment, behind_by));
+  }
 }
 
 void log_initialization(const Benchmark& b, EventLog& events, uint64_t seed, bool cleared) {

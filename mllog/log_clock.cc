@@ -23,4 +23,11 @@ LogClock::LogClock(ReadClock wall, ReadClock steady)
       wall_begin_(wall_()),
       steady_begin_(steady_()) {}
 
+void LogClock::start_no_earlier_than(int64_t earliest_ms) {
+  const int64_t behind_by = earliest_ms - now();
+  if (behind_by <= 0) return;
+  wall_begin_ += behind_by;
+  moved_forward_by_ += behind_by;
+}
+
 }  // namespace strata::mllog

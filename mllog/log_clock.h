@@ -20,12 +20,18 @@ class LogClock {
 
   // Milliseconds since 1970.
   int64_t now() const { return wall_begin_ + (steady_() - steady_begin_); }
+  // Moves now() forward to `earliest_ms` if it is earlier, as in a log that another machine began
+  // or that was begun before the machine's clock was set back.
+  void start_no_earlier_than(int64_t earliest_ms);
+  // How many milliseconds start_no_earlier_than() has moved now() forward.
+  int64_t moved_forward_by() const { return moved_forward_by_; }
   // By how many milliseconds the wall clock has been set forward (negative: back) since the start.
-  int64_t wall_clock_set_by() const { return wall_() - now(); }
+  int64_t wall_clock_set_by() const { return wall_() - (now() - moved_forward_by_); }
 
  private:
   ReadClock wall_, steady_;
   int64_t wall_begin_, steady_begin_;
+  int64_t moved_forward_by_ = 0;
 };
 
 }  // namespace strata::mllog

@@ -58,5 +58,6 @@ inline constexpr char kEpochNum[] = "epoch_num";
 inline constexpr char kFirstEpochNum[] = "first_epoch_num";
 inline constexpr char kEpochCount[] = "epoch_count";
 inline constexpr char kRanks[] = "ranks";
+inline constexpr char kOffCadence[] = "off_cadence";  // ours: true in an evaluation out of turn
 
 }  // namespace strata::mllog::keys

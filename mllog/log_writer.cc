@@ -28,10 +28,21 @@ std::string_view without_root(std::string_view file, std::string_view root) {
   return file.starts_with(root) ? file.substr(root.size()) : file;
 }
 
-// Of the last event of a log of whole lines; 0 where there is none.
-int64_t last_time_ms_of(std::string text) {
+// The latest time of the events of a log of whole lines; 0 if it has none.
+int64_t latest_time_ms_of(std::string text) {
+  constexpr double kLatestTime = 1e15;  // later ones are damage, and may not fit an integer
+  double latest = 0;
   const EventLog log = EventLog::from_text(std::move(text), "");
-  return log.events().empty() ? 0 : static_cast<int64_t>(log.events().back().time_ms);
+  for (const Event& event : log.events()) {
+    if (event.time_ms < kLatestTime) latest = std::max(latest, event.time_ms);
+  }
+  return static_cast<int64_t>(latest);
+}
+
+std::string whole_lines_of(const std::filesystem::path& log) {
+  std::string text = read_file(log);
+  text.resize(text.rfind('\n') + 1);  // to nothing if there is no whole line
+  return text;
 }
 
 }  // namespace
@@ -52,14 +63,15 @@ LogWriter::LogWriter(std::filesystem::path path, LogWriterOptions options)
   reserve(kReservedAtOnce);
 }
 
-LogWriter LogWriter::reopen(std::filesystem::path path, LogWriterOptions options) {
-  std::string text = read_file(path);
-  text.resize(text.rfind('\n') + 1);  // to nothing where there is no whole line
+LogWriter LogWriter::reopen(std::filesystem::path path, LogWriterOptions options,
+                            int64_t earliest_ms) {
+  std::string text = whole_lines_of(path);
   LogWriter log;
   log.path_ = std::move(path);
   log.options_ = std::move(options);
   log.bytes_ = std::ssize(text);
-  log.last_time_ms_ = last_time_ms_of(std::move(text));
+  log.last_time_ms_ = latest_time_ms_of(std::move(text));
+  log.options_.clock.start_no_earlier_than(std::max(log.last_time_ms_, earliest_ms));
   log.fd_ = ::open(log.path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (log.fd_ < 0 || ::ftruncate(log.fd_, log.bytes_) != 0) {
     fail("{}: cannot go on with this log: {}", log.path_.string(), std::strerror(errno));
@@ -157,6 +169,10 @@ void LogWriter::write_line(std::string_view type, std::string_view key, const Ev
   fail(
       "{}: cannot write event '{}': {}; the log is whole up to the event before. Free space, or {}",
       path_.string(), key, std::strerror(reason), options_.advice);
+}
+
+int64_t latest_time_ms(const std::filesystem::path& log) {
+  return latest_time_ms_of(whole_lines_of(log));
 }
 
 }  // namespace strata::mllog

@@ -41,8 +41,11 @@ class LogWriter {
   // Makes the file and its directories. An existing file that is not empty is an Error: results are
   // never overwritten. Its times are the clock's, and never fall.
   explicit LogWriter(std::filesystem::path path, LogWriterOptions options = {});
-  // Goes on with the log of a process that is gone; takes away a line that it left unfinished.
-  static LogWriter reopen(std::filesystem::path path, LogWriterOptions options = {});
+  // Goes on with the log of a process that is gone; takes away a line that it left unfinished. The
+  // next event's time is the clock's, but no earlier than the log's last event and `earliest_ms`;
+  // clock().moved_forward_by() tells how far the machine's clock was behind.
+  static LogWriter reopen(std::filesystem::path path, LogWriterOptions options = {},
+                          int64_t earliest_ms = 0);
   ~LogWriter();
   LogWriter(LogWriter&& other) noexcept;
   LogWriter& operator=(LogWriter&& other) noexcept;
@@ -76,5 +79,9 @@ class LogWriter {
   int64_t reserved_ = 0;  // bytes of disk held for the log; 0: the file system cannot
   int64_t last_time_ms_ = 0;
 };
+
+// The latest time of the events of a log, in milliseconds since 1970; 0 if it has none. A last line
+// without its end does not count. Throws Error if the file cannot be read.
+int64_t latest_time_ms(const std::filesystem::path& log);
 
 }  // namespace strata::mllog

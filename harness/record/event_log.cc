@@ -20,8 +20,8 @@ EventLog make_log(std::filesystem::path path, LogClock clock) {
   return EventLog(std::move(path), options_with(std::move(clock)));
 }
 
-EventLog reopen_log(std::filesystem::path path) {
-  return EventLog::reopen(std::move(path), options_with({}));
+EventLog reopen_log(std::filesystem::path path, int64_t earliest_ms) {
+  return EventLog::reopen(std::move(path), options_with({}), earliest_ms);
 }
 
 }  // namespace strata::harness

@@ -28,8 +28,10 @@ int64_t run_start_of(const std::filesystem::path& log) {
 
 }  // namespace
 
-ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper, LogBegin begin)
-    : log_(begin == LogBegin::kNew ? make_log(std::move(path)) : reopen_log(std::move(path))),
+ExperimentLog::ExperimentLog(std::filesystem::path path, LogKeeper* keeper, LogBegin begin,
+                             int64_t earliest_ms)
+    : log_(begin == LogBegin::kNew ? make_log(std::move(path))
+                                   : reopen_log(std::move(path), earliest_ms)),
       keeper_(keeper) {
   if (begin == LogBegin::kResumed) {
     started_at_ms_ = run_start_of(log_.path());

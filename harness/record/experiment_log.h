@@ -26,9 +26,10 @@ class ExperimentLog {
  public:
   // A log that writes nothing and watches for nothing: for every rank but the first.
   ExperimentLog() = default;
-  // With a `keeper`, which outlives it, also a killed process leaves a log that is closed.
+  // With a `keeper`, which outlives it, also a killed process leaves a log that is closed. No event
+  // of a resumed log is earlier than `earliest_ms` (since 1970), whatever the machine's clock says.
   explicit ExperimentLog(std::filesystem::path path, LogKeeper* keeper = nullptr,
-                         LogBegin begin = LogBegin::kNew);
+                         LogBegin begin = LogBegin::kNew, int64_t earliest_ms = 0);
   // A run left by an exception ends its log as aborted; one that never started leaves no log, so
   // that it can be tried again.
   ~ExperimentLog();
@@ -46,6 +47,10 @@ class ExperimentLog {
   // Between run_start and run_stop, as the log has it.
   double logged_seconds() const {
     return static_cast<double>(stopped_at_ms_ - started_at_ms_) * 1e-3;
+  }
+  // How many seconds the machine's clock was behind the log's last event or `earliest_ms`.
+  double clock_behind_by() const {
+    return static_cast<double>(log_.clock().moved_forward_by()) * 1e-3;
   }
   // By how many seconds the machine's clock was set forward since the log began.
   double wall_clock_set_by() const {

@@ -21,6 +21,19 @@ TEST(LogClock, AWallClockThatIsSetChangesNoTime) {
   EXPECT_EQ(clock.wall_clock_set_by(), -3'600'010);
 }
 
+TEST(LogClock, StartsNoEarlierThanItIsTold) {
+  int64_t wall = 1'000'000, steady = 5'000;
+  LogClock clock([&] { return wall; }, [&] { return steady; });
+  clock.start_no_earlier_than(900'000);
+  EXPECT_EQ(clock.moved_forward_by(), 0) << "it is later already";
+  clock.start_no_earlier_than(4'600'000);
+  EXPECT_EQ(clock.moved_forward_by(), 3'600'000);
+  wall += 250;
+  steady += 250;
+  EXPECT_EQ(clock.now(), 4'600'250) << "time goes on";
+  EXPECT_EQ(clock.wall_clock_set_by(), 0) << "nobody has set the machine's clock";
+}
+
 TEST(LogClock, ByDefaultSaysWhatTimeItIs) {
   const LogClock clock;
   const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(

@@ -93,6 +93,54 @@ TEST_F(LogWriterTest, TimesNeverFall) {
   EXPECT_EQ(events[2]["time_ms"], 200);
 }
 
+// As where the clock of the machine that goes on is an hour behind.
+TEST_F(LogWriterTest, AReopenedLogGoesOnFromItsLastEventNotBefore) {
+  const auto clock = [](int64_t wall, const int64_t& now) {
+    return LogClock([wall] { return wall; }, [&now] { return now; });
+  };
+  int64_t now = 0;
+  {
+    LogWriter log(path_, {.clock = clock(10'000'000, now)});
+    log.start("a");
+  }
+  {
+    LogWriter log = LogWriter::reopen(path_, {.clock = clock(6'400'000, now)});
+    EXPECT_EQ(log.clock().moved_forward_by(), 3'600'000);
+    now = 8'000;
+    log.end("a");
+  }
+  now = 0;
+  {
+    LogWriter log = LogWriter::reopen(path_, {.clock = clock(6'400'000, now)}, 10'050'000);
+    now = 7;
+    log.start("b");
+  }
+  now = 0;
+  LogWriter log = LogWriter::reopen(path_, {.clock = clock(20'000'000, now)});
+  EXPECT_EQ(log.clock().moved_forward_by(), 0);
+  log.end("b");
+  const auto events = whole_events_of(path_);
+  EXPECT_EQ(events[0]["time_ms"], 10'000'000);
+  EXPECT_EQ(events[1]["time_ms"], 10'008'000) << "8 s of work are 8 s in the log";
+  EXPECT_EQ(events[2]["time_ms"], 10'050'007);
+  EXPECT_EQ(events[3]["time_ms"], 20'000'000);
+}
+
+TEST_F(LogWriterTest, TheLatestTimeIsOfWholeLinesAndOfTimesThatCanBe) {
+  write_file_atomically(path_, "");
+  EXPECT_EQ(latest_time_ms(path_), 0);
+  const auto line = [](const char* time) {
+    return fmt::format(
+        ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"POINT_IN_TIME\", "
+        "\"key\": \"a\", \"value\": 1, \"metadata\": {{\"file\": \"a\", \"lineno\": 1}}}}\n",
+        time);
+  };
+  std::filesystem::remove(path_);
+  write_file_atomically(path_, line("1000") + line("3000") + line("2000") + line("1e300") +
+                                   line("9000").substr(0, 40));
+  EXPECT_EQ(latest_time_ms(path_), 3000);
+}
+
 TEST_F(LogWriterTest, ADefaultLogWritesNothing) {
   LogWriter log;
   log.start("a");

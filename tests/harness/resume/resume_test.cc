@@ -1,9 +1,11 @@
 #include <algorithm>
-#include <fstream>
+#include <chrono>
+#include <thread>
 
 #include "base/crc32c.h"
 #include "harness/resume/checkpoints.h"
 #include "harness/resume/resume_point.h"
+#include "mllog/log_writer.h"
 #include "tests/harness/fake_training.h"
 #include "tests/support/error_of.h"
 #include "tests/support/oracle.h"
@@ -27,6 +29,27 @@ class Resume : public TimeToTrainTest {
   }
   std::filesystem::path part(int64_t step) const {
     return checkpoint_folder(tree().checkpoints(0), step) / "part";
+  }
+  // Adds `ms` to the times of a log's lines.
+  static void move_times(std::string& text, int64_t ms) {
+    for (size_t at = 0; (at = text.find("\"time_ms\": ", at)) != std::string::npos;) {
+      at += 11;
+      constexpr size_t kDigits = 13;
+      text.replace(at, kDigits, std::to_string(std::stoll(text.substr(at, kDigits)) + ms));
+    }
+  }
+  // The log and the checkpoints of a run that was interrupted at another time.
+  void move_log_by(int64_t ms) {
+    std::string text = read_file(tree().log(0));
+    move_times(text, ms);
+    write_file_atomically(tree().log(0), text);
+    for (const int64_t step : steps()) {  // which hold the log's checksum
+      const std::string whole = read_file(part(step));
+      const size_t space = whole.find(' ');
+      ResumePoint point = parse_note(whole.substr(space + 1)).value();
+      point.log_checksum = crc32c(text.substr(0, point.log_bytes));
+      write_file_atomically(part(step), whole.substr(0, space + 1) + to_note(point));
+    }
   }
   std::vector<int64_t> steps() const { return checkpoint_steps(tree().checkpoints(0)); }
   // Those of an uninterrupted run, whose checkpoints are not among them.
@@ -124,25 +147,56 @@ TEST_F(Resume, MayBeInterruptedAgain) {
 
 TEST_F(Resume, TheClockRunsThroughTheInterruption) {
   interrupt_at(8);
-  std::ifstream log(tree().log(0));
-  std::string text, line;
-  while (std::getline(log, line)) {
-    // As if the run had begun an hour ago.
-    const size_t at = line.find("\"time_ms\": ") + 11, digits = 13;
-    const int64_t time = std::stoll(line.substr(at, digits)) - 3'600'000;
-    text += line.replace(at, digits, std::to_string(time)) + "\n";
-  }
-  write_file_atomically(tree().log(0), text);
-  for (const int64_t step : steps()) {  // which hold the log's checksum
-    const std::string whole = read_file(part(step));
-    const size_t space = whole.find(' ');
-    ResumePoint point = parse_note(whole.substr(space + 1)).value();
-    point.log_checksum = crc32c(text.substr(0, point.log_bytes));
-    write_file_atomically(part(step), whole.substr(0, space + 1) + to_note(point));
-  }
+  move_log_by(-3'600'000);  // as if the run had begun an hour ago
   const auto results = run(ExistingResults::kResume);
   EXPECT_GE(results[0].seconds, 3600);
   EXPECT_LT(results[0].seconds, 3700);
+}
+
+// The machine's clock is an hour behind when the run goes on.
+TEST_F(Resume, WhereTheClockIsBehindTrainingIsTimedFromTheLastEventOn) {
+  interrupt_at(8);
+  move_log_by(3'600'000);
+  const int64_t before = mllog::latest_time_ms(tree().log(0));
+  system_.when_evaluated = [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
+  testing::internal::CaptureStderr();
+  const auto results = run(ExistingResults::kResume);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(results[0].reached_target);
+  EXPECT_GE(results[0].seconds, 0.3);
+  EXPECT_LT(results[0].seconds, 60);
+  const int64_t after = mllog::latest_time_ms(tree().log(0));
+  EXPECT_GE(after - before, 300);
+  EXPECT_LT(after - before, 60'000);
+  EXPECT_NE(said.find("the machine's clock is 3"), std::string::npos) << said;
+  EXPECT_NE(said.find("behind the last event of the interrupted log"), std::string::npos) << said;
+  EXPECT_EQ(said.find("was set by"), std::string::npos) << "nobody has set it: " << said;
+}
+
+// The job that cut the log back to its checkpoint ended before it logged anything.
+TEST_F(Resume, TheLastEventMayBeInACopyOfTheLog) {
+  interrupt_at(8);
+  move_log_by(3'600'000);
+  const std::string whole = read_file(tree().log(0));
+  const auto of_checkpoint = checkpoint_folder(tree().checkpoints(0), 6) / "part";
+  const std::string note = read_file(of_checkpoint);
+  const ResumePoint point = parse_note(note.substr(note.find(' ') + 1)).value();
+  // An hour passed between the checkpoint and the last event.
+  std::string tail = whole.substr(point.log_bytes);
+  move_times(tail, 3'600'000);
+  write_file_atomically(tree().log(0).string() + ".interrupted.1",
+                        whole.substr(0, point.log_bytes) + tail);
+  write_file_atomically(tree().log(0), whole.substr(0, point.log_bytes));
+  EXPECT_GE(run(ExistingResults::kResume)[0].seconds, 3600);
+}
+
+TEST_F(Resume, SaysWhereTheLogAndTheSteadyClockOfThisProcessTellDifferentTimes) {
+  interrupt_at(8);
+  move_log_by(-3'600'000);
+  testing::internal::CaptureStderr();
+  run(ExistingResults::kResume);
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("the steady clock"), std::string::npos)
+      << "the interruption is no difference";
 }
 
 TEST_F(Resume, ADamagedCheckpointIsPassedOver) {
