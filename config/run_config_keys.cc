@@ -277,7 +277,8 @@ ConfigSection optimizer_section() {
   return section(
       "optimizer", "How a gradient becomes an update.",
       {key("name", get, &S::name, Choice<OptimizerKind>{}, "Update rule."),
-       key("lr", get, &S::lr, Number::above(0), "Learning rate at the end of the warm-up."),
+       key("lr", get, &S::lr, Number::above(0),
+           "Learning rate from which `schedule` makes every step's."),
        key("beta1", get, &S::beta1, Number::below(0, 1),
            "Decay of the first moment; madgrad: the momentum of the weights."),
        key("beta2", get, &S::beta2, Number::below(0, 1),
@@ -303,14 +304,24 @@ ConfigSection schedule_section() {
   using S = ScheduleConfig;
   const auto get = [](auto& config) -> auto& { return config.schedule; };
   return section(
-      "schedule", "How the learning rate changes from step to step.",
-      {key("name", get, &S::name, Choice<ScheduleKind>{}, "Shape after the linear warm-up."),
+      "schedule",
+      "How the learning rate changes from step to step. While t - `start_warmup_step` < "
+      "`warmup_steps` the rate is `optimizer.lr` x (t - `start_warmup_step`) / `warmup_steps`. "
+      "After that it is `end_lr` + (`optimizer.lr` - `end_lr`) x (1 - D)^`power`, where `name` "
+      "says "
+      "what t and D are.",
+      {key("name", get, &S::name, Choice<ScheduleKind>{}, "How steps are counted."),
        key("warmup_steps", get, &S::warmup_steps, Integer<int64_t>{0, kTrillion},
-           "Steps from rate 0 to `optimizer.lr`."),
+           "Steps that the warm-up takes from rate 0 to `optimizer.lr`. 0: no warm-up."),
        key("start_warmup_step", get, &S::start_warmup_step, Integer<int64_t>{-kTrillion, kTrillion},
-           "Step at which the warm-up begins; negative: the first step is part of the way up."),
+           "The t at which the warm-up has rate 0; at most the first step's t. Negative: the first "
+           "step is part of the way up and the warm-up ends before t = `warmup_steps`; with "
+           "warmup_then_polynomial_decay D is negative until then, and the rate is above "
+           "`optimizer.lr` (with -16 of 82 steps, for 16 steps). 1 with "
+           "warmup_then_polynomial_decay: the first step has rate 0, and the decay has begun when "
+           "the warm-up ends, so `optimizer.lr` is not reached."),
        key("training_steps", get, &S::training_steps, Integer<int64_t>{1, kTrillion},
-           "Step at which the rate reaches `end_lr`, and stays there."),
+           "The t at which the rate reaches `end_lr`, and stays there."),
        key("end_lr", get, &S::end_lr, Number::at_least(0), "Learning rate after the decay."),
        key("power", get, &S::power, Number::above(0), "Power of the polynomial; 1: linear.")});
 }
@@ -370,10 +381,13 @@ ConfigSection target_section() {
            "floor(0.05 x (230.23 x global batch + 3000000) / 25000) x 25000."),
        key("start_eval_at_sample", get, &S::start_eval_at_sample, Integer<int64_t>{0, kTrillion},
            "Evaluations at fewer training samples are left out. Evaluation k comes after the first "
-           "step that reaches k intervals; untrained weights are not evaluated."),
+           "step that reaches k intervals; untrained weights are not evaluated. These evaluations "
+           "alone can make a run a success."),
        key("max_steps", get, &S::max_steps, Maybe{Integer<int64_t>{1, kTrillion}, "auto"},
-           "Steps after which a run that misses its target ends with status `aborted`. `auto`: "
-           "`schedule.training_steps`.")});
+           "Steps after which a run that misses its target ends with status `aborted`. A run whose "
+           "last step is between two evaluations is evaluated once more, so that its log has an "
+           "evaluation; the log marks that one with `off_cadence`, and the status is `aborted` "
+           "even if it reaches the target. `auto`: `schedule.training_steps`.")});
 }
 
 ConfigSection initialization_section() {

@@ -14,12 +14,6 @@
 namespace strata::harness {
 namespace {
 
-// Evaluations are numbered from 1; the first that is not left out, nor behind.
-int64_t next_evaluation(const config::TargetConfig& target, int64_t interval, int64_t samples) {
-  const int64_t first = (target.start_eval_at_sample + interval - 1) / interval;
-  return std::max({int64_t{1}, first, samples / interval + 1});
-}
-
 ProgressOptions progress_options(int64_t steps, const std::optional<ResumePoint>& resumed) {
   ProgressOptions options{.total_steps = steps, .may_end_earlier = true};
   if (resumed) options.done = {.step = resumed->step, .items = resumed->samples};
@@ -38,7 +32,7 @@ TimedRun::TimedRun(const config::RunConfig& config, SystemUnderTest& system, Exp
       seed_(seed),
       resumed_(resumed),
       max_steps_(max_steps(config)),
-      interval_(eval_interval_samples(config, system.ranks())),
+      global_batch_(std::max<int64_t>(global_batch_size(config, system.ranks()), 1)),
       progress_(system.rank() == 0 ? Progress(progress_options(max_steps_, resumed)) : Progress()) {
 }
 
@@ -51,19 +45,22 @@ ExperimentResult TimedRun::run() {
   progress_.begin_phase("");
   const auto begin_time = Clock::now();
   ExperimentResult result = begin();
+  const int64_t begin_ms = logged_ms();
   data_ = start_system();
   while (!result.reached_target && result.steps < max_steps_ && !diverged_) {
-    const int64_t next = next_evaluation(config_.target, interval_, result.samples);
-    train_until(next * interval_, result);
-    result.accuracy = evaluate(result.samples);
-    result.reached_target = result.accuracy >= config_.target.masked_lm_accuracy;
+    const int64_t next = next_evaluation(config_, system_.ranks(), result.samples);
+    train_until(next, result);
+    const bool on_cadence = result.samples >= next;
+    result.accuracy = evaluate(result.samples, on_cadence);
+    result.reached_target =
+        on_cadence && !diverged_ && result.accuracy >= config_.target.masked_lm_accuracy;
   }
   log_.write([&](EventLog& log) { log_run_samples(log, result.samples, data_.eval_samples); });
   log_.run_stop(result.reached_target, result.samples);
   seconds_ = seconds_since(begin_time);
   result.seconds = resumed_ ? log_.logged_seconds() : seconds_;
   progress_.finish();
-  if (system_.rank() == 0) check_clocks(result.seconds);
+  if (system_.rank() == 0) check_clocks(static_cast<double>(logged_ms() - begin_ms) * 1e-3);
   return result;
 }
 
@@ -136,9 +133,11 @@ void TimedRun::train_until(int64_t samples, ExperimentResult& result) {
 
 void TimedRun::begin_block(int64_t first, int64_t end) {
   block_ = first;
+  const int64_t last_step = std::min((end + global_batch_ - 1) / global_batch_, max_steps_);
+  const int64_t count = last_step * global_batch_ - first;
   log_.write([&](EventLog& log) {
     log.start(log_keys::kBlockStart,
-              {{log_keys::kFirstEpochNum, first}, {log_keys::kEpochCount, end - first}});
+              {{log_keys::kFirstEpochNum, first}, {log_keys::kEpochCount, count}});
     log.start(log_keys::kEpochStart, {{log_keys::kEpochNum, first}});
   });
 }
@@ -165,8 +164,9 @@ void TimedRun::take_checkpoint(const ExperimentResult& result) {
                                            .log_checksum = log_checksum}));
 }
 
-double TimedRun::evaluate(int64_t samples) {
-  const EventMetadata when{{log_keys::kEpochNum, samples}};
+double TimedRun::evaluate(int64_t samples, bool on_cadence) {
+  EventMetadata when{{log_keys::kEpochNum, samples}};
+  if (!on_cadence) when.push_back({log_keys::kOffCadence, true});
   progress_.begin_phase("evaluation");
   log_.write([&](EventLog& log) { log.start(log_keys::kEvalStart, when); });
   const double accuracy = system_.evaluate();
@@ -179,17 +179,30 @@ double TimedRun::evaluate(int64_t samples) {
   progress_.update(state_);
   say(fmt::format("step {}: accuracy {:.4f} (target {:.4f})", state_.step, accuracy,
                   config_.target.masked_lm_accuracy));
+  if (!on_cadence && accuracy >= config_.target.masked_lm_accuracy) {
+    say(
+        fmt::format("step {}: the run ends between two evaluations, so this accuracy does not "
+                    "count as reaching the target; see target.max_steps in docs/config.md",
+                    state_.step));
+  }
   return accuracy;
 }
 
-// The log's times and the result's seconds are read separately; they must tell the same.
-void TimedRun::check_clocks(double seconds) {
+int64_t TimedRun::logged_ms() {
+  int64_t ms = 0;
+  log_.write([&](EventLog& log) { ms = log.last_time_ms(); });
+  return ms;
+}
+
+// This process's share of the log, from its first event in the timed region to run_stop, must last
+// as long as on the steady clock, which is read separately.
+void TimedRun::check_clocks(double logged_seconds) {
   constexpr double kMostApart = 0.1, kMostSet = 0.5;  // seconds
-  if (std::abs(log_.logged_seconds() - seconds) > kMostApart) {
+  if (std::abs(logged_seconds - seconds_) > kMostApart) {
     say(
-        fmt::format("warning: between run_start and run_stop the log has {:.3f} s, the steady "
-                    "clock {:.3f} s; writing the log was slow",
-                    log_.logged_seconds(), seconds));
+        fmt::format("warning: between {} and run_stop the log has {:.3f} s, the steady clock "
+                    "{:.3f} s; writing the log was slow",
+                    resumed_ ? log_keys::kResumed : log_keys::kRunStart, logged_seconds, seconds_));
   }
   if (const double set_by = log_.wall_clock_set_by(); std::abs(set_by) > kMostSet) {
     say(

@@ -17,7 +17,8 @@ namespace strata::harness {
 
 // Blocks of training, each followed by an evaluation, until the target. Evaluation k comes after
 // the first step that reaches k intervals of samples, so that roundings to whole steps do not add
-// up.
+// up. A run that ends between two of them, at its last step or because the loss is not finite, is
+// evaluated once more, so that every log has an evaluation; that one never makes it a success.
 class TimedRun {
  public:
   // Where it goes on from, if from anywhere. All that is taken by reference must outlive it.
@@ -41,10 +42,12 @@ class TimedRun {
   ExperimentResult begin();
   DataFacts start_system();
   void train_until(int64_t samples, ExperimentResult& result);
+  // A block that trains until the first step that reaches `end` samples.
   void begin_block(int64_t first, int64_t end);
   void take_checkpoint(const ExperimentResult& result);
-  double evaluate(int64_t samples);
-  void check_clocks(double seconds);
+  double evaluate(int64_t samples, bool on_cadence);
+  int64_t logged_ms();  // the time of the log's last event; 0 on ranks without a log
+  void check_clocks(double logged_seconds);
 
   const config::RunConfig& config_;
   SystemUnderTest& system_;
@@ -54,7 +57,7 @@ class TimedRun {
   const std::optional<ResumePoint> resumed_;
   DataFacts data_;
   std::optional<int64_t> block_;  // where the open one began, in samples
-  const int64_t max_steps_, interval_;
+  const int64_t max_steps_, global_batch_;
   Progress progress_;
   ProgressState state_;
   double seconds_ = 0;

@@ -106,6 +106,7 @@ class TimeToTrainTest : public testing_support::TemporaryDirectory {
     config_.run.output = directory_ / "out";
     config_.run.system = "fake";
     config_.run.seed = 5;
+    config_.batch.micro_batch = 10;  // the samples that FakeSystem's steps have
     config_.target.masked_lm_accuracy = 0.08;
     config_.target.eval_interval_samples = 30;
     config_.target.max_steps = 50;

@@ -201,6 +201,59 @@ TEST_F(TimeToTrain, EndsAtTheStepLimitWithoutTheTarget) {
   EXPECT_NE(read_file(tree().log(0)).find("\"status\": \"aborted\""), std::string::npos);
 }
 
+// The evaluation at the step limit is in the log as what it is.
+TEST_F(TimeToTrain, AnEvaluationOffTheCadenceIsNoSuccess) {
+  for (const auto division : {config::Division::kOpen, config::Division::kClosed}) {
+    config_.run.output = directory_ / name_of(division);
+    config_.run.division = division;
+    system_.data = {directory_ / "data"};
+    write_file_atomically(directory_ / "data", "x");
+    config_.target.max_steps = 8;  // the target is reached there, and evaluations are after 3, 6, 9
+    std::vector<ExperimentResult> results;
+    const std::string text = said([&] { results = run(); });
+    EXPECT_FALSE(results[0].reached_target);
+    EXPECT_EQ(results[0].accuracy, 0.08);
+    EXPECT_NE(text.find("step 8: the run ends between two evaluations"), std::string::npos) << text;
+    const std::string log = read_file(tree().log(0));
+    EXPECT_NE(log.find("\"status\": \"aborted\""), std::string::npos);
+    EXPECT_NE(log.find("\"epoch_num\": 80, \"off_cadence\": true"), std::string::npos) << log;
+    EXPECT_EQ(log.find("\"epoch_num\": 60, \"off_cadence\""), std::string::npos) << log;
+  }
+}
+
+TEST_F(TimeToTrain, BeforeTheFirstEvaluationIsDueNothingIsASuccess) {
+  config_.target.start_eval_at_sample = 150;
+  config_.target.max_steps = 14;
+  EXPECT_FALSE(run()[0].reached_target) << "14 % at 140 samples";
+  config_.run.output = directory_ / "longer";
+  config_.target.max_steps = 15;
+  EXPECT_TRUE(run()[0].reached_target);
+}
+
+TEST_F(TimeToTrain, ADivergedRunIsNoSuccess) {
+  config_.target.masked_lm_accuracy = 0.03;
+  system_.diverges_at = 3;
+  EXPECT_FALSE(run()[0].reached_target);
+  EXPECT_NE(read_file(tree().log(0)).find("\"status\": \"aborted\""), std::string::npos);
+}
+
+// Steps of 10 samples, evaluations every 25: blocks end at 30, 50, 80, 100 and 120, the last step.
+TEST_F(TimeToTrain, ABlockStartSaysHowManySamplesTheBlockTrainsOn) {
+  config_.target.masked_lm_accuracy = 1;
+  config_.target.eval_interval_samples = 25;
+  config_.target.max_steps = 12;
+  run();
+  std::vector<int64_t> counts;
+  compliance::EventLog log(tree().log(0), compliance::LogFormat::kMllog);
+  log.visit([&](const compliance::Event& event) {
+    if (event.key == "block_start") {
+      counts.push_back(nlohmann::json::parse(std::string(event.metadata))["epoch_count"]);
+    }
+    return true;
+  });
+  EXPECT_EQ(counts, (std::vector<int64_t>{30, 20, 30, 20, 20}));
+}
+
 TEST_F(TimeToTrain, EndsWhereTheLossIsNoLongerANumber) {
   system_.diverges_at = 4;
   const auto results = run();
