@@ -335,6 +335,15 @@ std::vector<Conflict> find_conflicts(const RunConfig& config) {
         {"schedule.end_lr", fmt::format("{} is above optimizer.lr, {}; the rate would rise",
                                         config.schedule.end_lr, config.optimizer.lr)});
   }
+  const int64_t latest_start = optim::first_t(config.schedule.name);
+  if (config.schedule.start_warmup_step > latest_start) {
+    conflicts.push_back(
+        {"schedule.start_warmup_step",
+         fmt::format("{} is after the first step, so the first learning rates would be negative; "
+                     "with schedule.name {} use at most {}",
+                     config.schedule.start_warmup_step, name_of(config.schedule.name),
+                     latest_start)});
+  }
   if (config.schedule.training_steps <= config.schedule.warmup_steps) {
     conflicts.push_back(
         {"schedule.training_steps",

@@ -85,9 +85,13 @@ constexpr NamedChoice<Sharding> kShardings[] = {
      "and heads stay for the step (ZeRO stage 3)"}};
 constexpr NamedChoice<ScheduleKind> kSchedules[] = {
     {ScheduleKind::kWarmupThenPolynomialDecay, "warmup_then_polynomial_decay",
-     "the decay starts from the full rate where the warm-up ends"},
+     "the published open-division runs; the first step is t = 1, so with `start_warmup_step` 0 its "
+     "rate is `lr` / `warmup_steps`, not 0; the decay takes D from 0 at t = `warmup_steps` to 1 at "
+     "t = `training_steps`"},
     {ScheduleKind::kPolynomialDecay, "polynomial_decay",
-     "the decay runs from step 0, as in MLPerf's reference; the warm-up replaces its beginning"}};
+     "MLPerf's reference; the first step is t = 0, so with a warm-up from `start_warmup_step` 0 "
+     "its rate is 0; the decay takes D from 0 at t = 0 to 1 at t = `training_steps`, and the "
+     "warm-up replaces its beginning, so `lr` is not reached"}};
 constexpr NamedChoice<ClipMode> kClipModes[] = {
     {ClipMode::kNone, "none", "no clipping"},
     {ClipMode::kAfterAllReduce, "after_allreduce", "by the norm of the reduced gradient"},

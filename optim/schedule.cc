@@ -26,6 +26,10 @@ void check_schedule(const ScheduleOptions& options) {
   if (options.warmup_steps < 0) {
     fail("warmup_steps is {}: it must be at least 0", options.warmup_steps);
   }
+  if (options.start_warmup_step > first_t(options.schedule)) {
+    fail("start_warmup_step is {}: it must be at most {}, or the first learning rates are negative",
+         options.start_warmup_step, first_t(options.schedule));
+  }
   if (options.total_steps < 1)
     fail("total_steps is {}: it must be at least 1", options.total_steps);
   if (options.schedule == Schedule::kWarmupThenPolynomialDecay &&
@@ -40,7 +44,7 @@ void check_schedule(const ScheduleOptions& options) {
 
 double learning_rate(const ScheduleOptions& options, int64_t step) {
   const bool published = options.schedule == Schedule::kWarmupThenPolynomialDecay;
-  const int64_t t = published ? step : step - 1;
+  const int64_t t = step - 1 + first_t(options.schedule);
   const int64_t ramp = t - options.start_warmup_step;
   if (ramp < options.warmup_steps) {
     return options.base_learning_rate * static_cast<double>(ramp) /

@@ -19,11 +19,20 @@ struct ScheduleOptions {
   Schedule schedule = Schedule::kWarmupThenPolynomialDecay;
   double base_learning_rate = 0;
   double end_learning_rate = 0;
-  int64_t start_warmup_step = 0;  // may be negative: the ramp then starts above zero
-  int64_t warmup_steps = 0;       // 0: no ramp
-  int64_t total_steps = 1;        // the step at which the end rate is reached
+  // At most the first t: a later one would make rates negative. If it is negative the ramp starts
+  // above zero; the published schedule then leaves the ramp before t = warmup_steps, and its rates
+  // until then are above the base rate.
+  int64_t start_warmup_step = 0;
+  int64_t warmup_steps = 0;  // 0: no ramp
+  int64_t total_steps = 1;   // the step at which the end rate is reached
   double power = 1.0;
 };
+
+// The t of step 1, which is also the latest start_warmup_step: after a later one the ramp would
+// begin with negative rates.
+constexpr int64_t first_t(Schedule schedule) {
+  return schedule == Schedule::kWarmupThenPolynomialDecay ? 1 : 0;
+}
 
 // Throws Error where the options cannot make a schedule.
 void check_schedule(const ScheduleOptions& options);

@@ -43,6 +43,25 @@ TEST(RunConfigChecks, TheClosedDivisionClipsAsTheReferenceDoes) {
             "(run.division is closed); use micro_batch");
 }
 
+TEST(RunConfigChecks, AWarmUpThatStartsAfterTheFirstStepIsRefused) {
+  RunConfig config;
+  config.schedule.start_warmup_step = 1;
+  EXPECT_EQ(conflict_of(config), "");
+  config.schedule.start_warmup_step = 3;
+  EXPECT_EQ(conflict_of(config),
+            "<schedule.start_warmup_step>: schedule.start_warmup_step: 3 is after the first step, "
+            "so the first learning rates would be negative; with schedule.name "
+            "warmup_then_polynomial_decay use at most 1");
+  config.schedule.name = ScheduleKind::kPolynomialDecay;
+  config.schedule.start_warmup_step = 1;
+  EXPECT_EQ(conflict_of(config),
+            "<schedule.start_warmup_step>: schedule.start_warmup_step: 1 is after the first step, "
+            "so the first learning rates would be negative; with schedule.name polynomial_decay "
+            "use at most 0");
+  config.schedule.start_warmup_step = -16;
+  EXPECT_EQ(conflict_of(config), "");
+}
+
 TEST(RunConfigChecks, OrdersOfWorkThatCannotBeCombinedAreRefused) {
   RunConfig config;
   config.batch.accumulation_order = AccumulationOrder::kLayer;

@@ -54,6 +54,34 @@ TEST(Schedule, TheReferenceCountsFromZeroAndDecaysDuringTheRamp) {
   EXPECT_DOUBLE_EQ(learning_rate(options, 11), 0.0);
 }
 
+// Where the published ramp ends early the decay line is entered above the base rate.
+TEST(Schedule, APublishedRampThatStartsEarlyEndsAboveTheBaseRate) {
+  const ScheduleOptions options{Schedule::kWarmupThenPolynomialDecay, 1.0, 0.0, -16, 82, 179, 1.0};
+  EXPECT_LT(learning_rate(options, 65), 1.0);
+  for (int64_t step = 66; step < 82; ++step) EXPECT_GT(learning_rate(options, step), 1.0) << step;
+  EXPECT_DOUBLE_EQ(learning_rate(options, 66), 1 + 16.0 / 97);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 82), 1.0);
+}
+
+TEST(Schedule, APublishedRampFromStepOneStartsAtZeroAndMissesTheBaseRate) {
+  const ScheduleOptions options{Schedule::kWarmupThenPolynomialDecay, 0.01, 0.0, 1, 2, 20, 1.0};
+  EXPECT_DOUBLE_EQ(learning_rate(options, 1), 0);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 2), 0.005);
+  EXPECT_DOUBLE_EQ(learning_rate(options, 3), 0.01 * 17 / 18);
+}
+
+TEST(Schedule, ARampStartsAtTheFirstStepAtTheLatest) {
+  for (const auto schedule : {Schedule::kWarmupThenPolynomialDecay, Schedule::kPolynomialDecay}) {
+    for (const int64_t warmup : {0, 4}) {
+      ScheduleOptions options{schedule, 1e-3, 0.0, first_t(schedule), warmup, 50, 1.0};
+      EXPECT_NO_THROW(check_schedule(options));
+      for (int64_t step = 1; step < 60; ++step) EXPECT_GE(learning_rate(options, step), 0) << step;
+      ++options.start_warmup_step;
+      EXPECT_THROW(check_schedule(options), Error) << "warmup_steps " << warmup;
+    }
+  }
+}
+
 TEST(Schedule, ImpossibleOptionsAreNamed) {
   const auto message = [](const ScheduleOptions& options) {
     try {
