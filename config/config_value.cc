@@ -1,7 +1,9 @@
 #include "config/config_value.h"
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/error.h"
 
@@ -25,6 +27,46 @@ bool parse(const YAML::Node& node, T& value) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   return error == std::errc() && stop == end;
+}
+
+// The end of the path `name` that is not there, from its first missing part on; empty if all of it
+// is.
+std::string missing_end(const std::filesystem::path& base, const std::string& name) {
+  std::filesystem::path path = base, missing;
+  for (const std::filesystem::path& part : std::filesystem::path(name)) {
+    path /= part;
+    std::error_code ignored;
+    if (!missing.empty() ||
+        !std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
+      missing /= part;
+    }
+  }
+  return missing.string();
+}
+
+// Whether a shell would see a variable in it: $X or ${X.
+bool has_variable(std::string_view path) {
+  for (size_t at = path.find('$'); at != std::string_view::npos; at = path.find('$', at + 1)) {
+    const unsigned char next = at + 1 < path.size() ? path[at + 1] : ' ';
+    if (std::isalpha(next) || next == '_' || next == '{') return true;
+  }
+  return false;
+}
+
+// Whether a shell would take it for a pattern.
+bool is_pattern(std::string_view path) {
+  const size_t begin = path.find('[');
+  return path.find_first_of("*?") != std::string_view::npos ||
+         (begin != std::string_view::npos && path.find(']', begin) != std::string_view::npos);
+}
+
+std::string home_directory(const ConfigValue& value) {
+  const char* home = std::getenv("HOME");
+  if (!home || *home != '/') {
+    fail("{}: {}: '~' stands for the home directory, but HOME is not set; write the folder out",
+         value.source, value.key);
+  }
+  return home;
 }
 
 }  // namespace
@@ -61,8 +103,29 @@ bool ConfigValue::flag(std::string_view expected) const {
 }
 
 std::filesystem::path ConfigValue::path(std::string_view expected) const {
-  const std::string name = text(expected);
+  std::string name = text(expected);
   if (name.empty() || name.find('\0') != std::string::npos) reject(expected);
+  const std::string missing = missing_end(base, name);
+  if (name.front() == '~' && missing.starts_with('~')) {
+    if (name.size() > 1 && name[1] != '/') {
+      fail(
+          "{}: {}: {}: '~' before a name is not expanded; write the folder out, or ./{} for a file "
+          "of that name",
+          source, key, shown(node), name);
+    }
+    name = home_directory(*this) + name.substr(1);
+  } else if (has_variable(missing)) {
+    fail(
+        "{}: {}: {}: variables are not expanded; write the value out, or give it with --set, where "
+        "the shell expands it",
+        source, key, shown(node));
+  } else if (is_pattern(missing)) {
+    fail(
+        "{}: {}: {}: patterns are not expanded, and there is no file of that name; give the "
+        "folder, "
+        "or list the files",
+        source, key, shown(node));
+  }
   return (base / name).lexically_normal();
 }
 

@@ -28,6 +28,8 @@ struct ConfigValue {
   int64_t integer(std::string_view expected) const;
   double number(std::string_view expected) const;
   bool flag(std::string_view expected) const;
+  // An absolute path. `~` and `~/...` are below HOME; `~NAME`, `$X` and patterns are an Error,
+  // except where a file of that very name is there.
   std::filesystem::path path(std::string_view expected) const;
   // The elements of a list; a scalar is a list of one.
   std::vector<ConfigValue> list(std::string_view expected) const;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "config/run_config_keys.h"
@@ -86,6 +88,65 @@ TEST_F(RunConfigTest, AMeasuredCostIsResolvedWhenItIsRead) {
   EXPECT_EQ(again.batch.load_balance.group_ranks, 16);
   EXPECT_EQ(again.batch.load_balance.cost.linear, 3e-5);
   EXPECT_EQ(again.batch.load_balance.cost.quadratic, 1.5e-8);
+}
+
+TEST_F(RunConfigTest, ATildeInAPathIsTheHomeDirectory) {
+  const std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
+  ::setenv("HOME", "/home/someone", 1);
+  const RunConfig config = load(kSmallest, {"data.train=~/x.hdf5", "data.eval=[~/a, ~/b/c]",
+                                            "run.output=~/runs", "model.config=~/model.json"});
+  EXPECT_EQ(config.data.train, std::vector<std::filesystem::path>{"/home/someone/x.hdf5"});
+  EXPECT_EQ(config.data.eval,
+            (std::vector<std::filesystem::path>{"/home/someone/a", "/home/someone/b/c"}));
+  EXPECT_EQ(config.run.output, "/home/someone/runs");
+  EXPECT_EQ(config.model.config, "/home/someone/model.json");
+  ::unsetenv("HOME");
+  EXPECT_EQ(error_of(kSmallest, {"data.train=~/x.hdf5"}),
+            "--set: data.train: '~' stands for the home directory, but HOME is not set; write the "
+            "folder out");
+  if (!home.empty()) ::setenv("HOME", home.c_str(), 1);
+}
+
+TEST_F(RunConfigTest, PathsThatOnlyAShellWouldExpandAreRefusedByName) {
+  const std::string smallest = kSmallest;
+  for (const char* path : {"$DATA/x", "a/${DATA}/x", "x_$_y"}) {
+    EXPECT_EQ(error_of(smallest + "run: {output: \"" + path + "\"}\n"),
+              fmt::format("run.yaml:6: run.output: \"{}\": variables are not expanded; write the "
+                          "value out, or give it with --set, where the shell expands it",
+                          path));
+  }
+  for (const char* path : {"part-*", "data/x?.hdf5", "part-[0-9]", "../*/x"}) {
+    const std::string error = error_of(smallest, {std::string("data.eval=[/b, \"") + path + "\"]"});
+    EXPECT_EQ(error,
+              fmt::format("--set: data.eval: \"{}\": patterns are not expanded, and there is "
+                          "no file of that name; give the folder, or list the files",
+                          path));
+  }
+  EXPECT_NE(error_of(smallest, {"model.vocab=~other/vocab.txt"}).find("write the folder out"),
+            std::string::npos);
+}
+
+TEST_F(RunConfigTest, FilesWithNamesLikePatternsAreTaken) {
+  for (const char* name : {"$HOME", "part-*", "x?y", "[0-9]", "~", "~other"}) {
+    std::filesystem::create_directories(directory_ / name / "inside");
+    const std::string quoted = std::string("\"") + name + "/inside/new.hdf5\"";
+    const RunConfig config =
+        load("model: {config: tiny}\ndata: {train: " + quoted + ", eval: b}\n");
+    EXPECT_EQ(config.data.train[0], directory_ / name / "inside" / "new.hdf5");
+  }
+  EXPECT_EQ(load(kSmallest, {"run.output=\"cost 5$\""}).run.output,
+            std::filesystem::current_path() / "cost 5$");
+}
+
+TEST_F(RunConfigTest, TheFirstEvaluationIsAMultipleOfTheInterval) {
+  RunConfig config;
+  config.target.eval_interval_samples = 30;
+  EXPECT_EQ(next_evaluation(config, 1, 0), 30);
+  EXPECT_EQ(next_evaluation(config, 1, 29), 30);
+  EXPECT_EQ(next_evaluation(config, 1, 30), 60);
+  config.target.start_eval_at_sample = 61;
+  EXPECT_EQ(next_evaluation(config, 1, 0), 90);
+  EXPECT_EQ(next_evaluation(config, 1, 100), 120);
 }
 
 TEST_F(RunConfigTest, EveryLoadBalanceStrategyCanBeNamed) {
