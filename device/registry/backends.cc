@@ -77,6 +77,9 @@ BackendKind cuda_kind() {
                                    cuda::kernel_choices(options.options));
   };
 #endif
+  cuda.how_to_get =
+      "build Strata where the CUDA toolkit is (nvcc on the PATH, or CUDA_HOME set) with 'cmake "
+      "--preset release -DSTRATA_CUDA=ON && cmake --build --preset release', see docs/cuda.md";
   return cuda;
 }
 
@@ -122,6 +125,11 @@ void BackendKind::check_option(const std::string& option, const std::string& val
   }
 }
 
+void BackendKind::check_is_built() const {
+  if (make) return;
+  fail("backend {}: not in this build; {}, or choose another device.backend", name, how_to_get);
+}
+
 std::string BackendKind::dtypes() const {
   std::vector<const char*> names;
   for (const DType dtype : compute_dtypes) names.push_back(name_of(dtype));
@@ -144,7 +152,7 @@ const BackendKind& find_backend(std::string_view name) {
 
 std::unique_ptr<Backend> make_backend(const BackendOptions& options) {
   const BackendKind& kind = find_backend(options.name);
-  if (!kind.make) fail("backend {}: not in this build; choose another", kind.name);
+  kind.check_is_built();
   if (!kind.computes_in(options.compute_dtype)) {
     fail("backend {}: computes in {}, not in {}", kind.name, kind.dtypes(),
          name_of(options.compute_dtype));

@@ -50,9 +50,12 @@ struct BackendKind {
   bool captures_graphs = false;  // optional: device.graphs may ask for Backend::capture
   std::vector<BackendOption> options = {};                            // optional
   std::unique_ptr<Backend> (*make)(const BackendOptions&) = nullptr;  // null: not in this build
+  const char* how_to_get = "build Strata with it";                    // for people, if make is null
 
   bool computes_in(DType dtype) const;
   std::string dtypes() const;  // "f32, bf16"
+  // Throws Error, saying how to get it, if this build cannot make it.
+  void check_is_built() const;
   // Throws Error where there is no such option, or it cannot have that value.
   void check_option(const std::string& option, const std::string& value) const;
 };

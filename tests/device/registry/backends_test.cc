@@ -46,5 +46,16 @@ TEST(Backends, ComputeInSomeDTypes) {
             "backend cpu: computes in f32, bf16, f16, not in f64");
 }
 
+TEST(Backends, OneThatIsNotInThisBuildSaysHowToGetIt) {
+  BackendKind cuda = find_backend("cuda");
+  cuda.make = nullptr;
+  const std::string error = error_of([&] { cuda.check_is_built(); });
+  EXPECT_NE(error.find("backend cuda: not in this build; build Strata where the CUDA toolkit is"),
+            std::string::npos)
+      << error;
+  EXPECT_NE(error.find("docs/cuda.md"), std::string::npos) << error;
+  EXPECT_NO_THROW(find_backend("cpu").check_is_built());
+}
+
 }  // namespace
 }  // namespace strata::device
