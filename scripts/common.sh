@@ -61,10 +61,42 @@ fetch_cudnn_frontend() {
   fi
 }
 
+# refuse_moved_build FOLDER SOURCES: gives up if the build folder was configured for sources elsewhere, as after the
+# checkout was moved or copied; cmake would refuse it without saying what to remove.
+refuse_moved_build() {
+  local folder=$1 sources=$2 before
+  before=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null) || return 0
+  [[ -z $before || $before -ef $sources ]] ||
+    give_up "$folder was configured for the sources in $before; they are in $sources now. Remove it and start again:
+  rm -rf '$folder'"
+}
+
+# say_score RESULT TARGET LOG VERDICT: the end of the quickstart, from the JSON that 'strata train' printed. Fails unless
+# the target was reached and VERDICT is PASS.
+say_score() {
+  local result=$1 target=$2 log=$3 verdict=$4 name
+  local -A value=()
+  for name in seconds samples accuracy reached_target; do
+    value[$name]=$(sed -n "s/^ *\"$name\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$result")
+  done
+  printf '\n'
+  if [[ ${value[reached_target]} == true ]]; then
+    printf 'score     %.1f s to the target, %s samples (one run; MLPerf scores ten)\n' "${value[seconds]}" "${value[samples]}"
+  else
+    printf 'score     none: the target was not reached in %.1f s and %s samples\n' "${value[seconds]}" "${value[samples]}"
+  fi
+  printf 'accuracy  %.4f of masked tokens\n' "${value[accuracy]}"
+  printf 'target    %.4f, %s\n' "$target" "$([[ ${value[reached_target]} == true ]] && echo reached || echo 'not reached')"
+  printf 'log       %s\n' "$log"
+  printf 'check     %s\n' "$verdict"
+  [[ ${value[reached_target]} == true && $verdict == PASS ]]
+}
+
 # build PRESET TARGET [CMAKE OPTION...]: configures and builds into build/PRESET.
 build() {
   local preset=$1 target=$2
   shift 2
+  refuse_moved_build "$root/build/$preset" "$root"
   say "building $target (preset $preset)"
   (cd "$root" && cmake --preset "$preset" "$@" >"$root/build-$preset.log" 2>&1) || {
     cat "$root/build-$preset.log" >&2

@@ -32,18 +32,11 @@ if $again; then rm -f "$output/made_from.txt"; fi
 run_once "$output" "$(origin_of "$config" "${settings[@]}")" \
   "$root/scripts/mpirun.sh" -n 2 "$strata" train --config "$config" "${overrides[@]}" --json
 
-value() { sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}$/\1/p" "$result"; }
-log=$(value log)
+log=$(sed -n 's/^ *"log": "\(.*\)",\{0,1\}$/\1/p' "$result")
 target=$(sed -n 's/.*"key": "quality_target", "value": \([0-9.]*\).*/\1/p' "$log")
 say "checking and scoring"
 verdict=PASS
 "$strata" check log "$log" || verdict=FAIL
-"$strata" score "$output"
-
-printf '\n'
-printf 'score     %.1f s to the target, %s samples (one run; MLPerf scores ten)\n' "$(value seconds)" "$(value samples)"
-printf 'accuracy  %.4f of masked tokens\n' "$(value accuracy)"
-printf 'target    %.4f, %s\n' "$target" "$([[ $(value reached_target) == true ]] && echo reached || echo 'not reached')"
-printf 'log       %s\n' "$log"
-printf 'check     %s\n' "$verdict"
-[[ $(value reached_target) == true && $verdict == PASS ]]
+scored=yes
+"$strata" score "$output" || scored=no  # as where the target was not reached
+say_score "$result" "$target" "$log" "$verdict" && [[ $scored == yes ]]
