@@ -21,9 +21,14 @@ BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks,
       whole_(bert_),
       backend_(std::move(backend)) {
   check_stages(config, bert_, ranks.size());
+  check_model_paths(config.model);
   check_vocabulary(config, bert_);
   if (!backend_) backend_ = make_backend(config, ranks.local);
   check_data_paths(config.data);
+  for (const std::string& doubt : doubts_about(config, ranks.size())) {
+    if (config.run.division == config::Division::kClosed) fail("{}", doubt);
+    if (ranks.first()) print_to_stderr("strata: warning: {}\n", doubt);
+  }
   model_ = make_model(config, bert_, *backend_, ranks.communicator);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/files/sample_classes.h"
+#include "data/loading/shared_samples.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "training/evaluation.h"
 #include "training/options.h"
@@ -19,6 +20,8 @@ class Checks {
   Checks(const config::RunConfig& config, const Ranks& ranks) : config_(config), ranks_(ranks) {}
 
   DryRun run() {
+    // The same on all ranks, as is what one rank says of samples and checkpoints.
+    if (ranks_.first()) result_.problems = doubts_about(config_, ranks_.size());
     attempt([this] { bert_ = make_bert_config(config_); });
     attempt([this] { backend_ = make_backend(config_, ranks_.local); });
     if (backend_)
@@ -26,13 +29,14 @@ class Checks {
            ranks_.size() == 1 ? "" : "s");
     if (bert_) {
       const bool staged = attempt([this] { check_stages(config_, *bert_, ranks_.size()); });
-      attempt([this] { check_vocabulary(config_, *bert_); });
-      if (staged) attempt([this] { check_model(); });
-      attempt([this, staged] { check_training_data(staged); });
-      attempt([this] { check_evaluation_data(); });
+      if (attempt([this] { check_model_paths(config_.model); })) {
+        attempt([this] { check_vocabulary(config_, *bert_); });
+        if (staged) attempt([this] { check_model(); });
+      }
+      if (attempt([this] { check_data_paths(config_.data); })) check_data(staged);
     }
-    if (config_.data.shapes) attempt([this] { data::read_sample_classes(*config_.data.shapes); });
     const int64_t steps = max_steps(config_);
+    check_checkpoints(steps);
     fact("global batch: {} samples; at most {} steps, {} samples",
          global_batch_size(config_, ranks_.size()), steps,
          steps * global_batch_size(config_, ranks_.size()));
@@ -77,19 +81,62 @@ class Checks {
     return source;
   }
 
-  void check_training_data(bool dealt_to_ranks) {
-    const auto source = open_and_try(config_.data.train);
-    fact("training data: {} samples", source->size());
+  void check_data(bool dealt_to_ranks) {
+    std::unique_ptr<data::InstanceSource> train, eval;
+    attempt([&] { train = open_and_try(config_.data.train); });
+    attempt([&] { eval = open_and_try(config_.data.eval); });
+    if (train) attempt([&] { check_training_data(*train, dealt_to_ranks); });
+    int64_t evaluated = 0;
+    if (eval) {
+      attempt([&] { evaluated = evaluation_samples(config_.data.eval_samples, *eval); });
+      if (evaluated > 0) fact("evaluation data: {} of {} samples", evaluated, eval->size());
+    }
+    if (ranks_.first() && train && evaluated > 0) {
+      attempt([&] { check_nothing_is_shared(*train, *eval, evaluated); });
+    }
+    if (config_.data.shapes) attempt([&] { check_shapes(train.get()); });
+  }
+
+  void check_training_data(const data::InstanceSource& source, bool dealt_to_ranks) {
+    fact("training data: {} samples", source.size());
     if (!dealt_to_ranks) return;
     loadbalance::make_batch_plan(plan_options(config_, ranks_.size(), 0),
-                                 histogram_of(source->index().classes()))
+                                 histogram_of(source.index().classes()))
         ->next_step();
   }
 
-  void check_evaluation_data() {
-    const auto source = open_and_try(config_.data.eval);
-    fact("evaluation data: {} of {} samples",
-         evaluation_samples(config_.data.eval_samples, *source), source->size());
+  static void check_nothing_is_shared(const data::InstanceSource& train,
+                                      const data::InstanceSource& eval, int64_t evaluated) {
+    const data::SharedSamples found = data::find_shared_samples(train, eval, evaluated);
+    if (found.shared == 0) return;
+    fail(
+        "data.eval: {} of {} evaluation samples are among the {} training samples that were looked "
+        "at, the first is sample {} here and {} of data.train; evaluate on samples that are not "
+        "trained on",
+        found.shared, evaluated, found.compared, found.evaluation, found.train);
+  }
+
+  // `train` may be null.
+  void check_shapes(const data::InstanceSource* train) const {
+    const data::SampleClasses classes = data::read_sample_classes(*config_.data.shapes);
+    if (!train || data::to_text(classes) == data::to_text(train->index().classes())) return;
+    fail(
+        "data.shapes: {}: is of other samples ({}) than data.train has ({}); make it again with "
+        "'strata data shapes', or set it to none",
+        config_.data.shapes->string(), classes.samples(), train->size());
+  }
+
+  // A checkpoint is taken before a step, when the loss of the step before it has been read.
+  void check_checkpoints(int64_t steps) {
+    const auto& [every_steps, every_seconds] = config_.checkpoint;
+    if (!ranks_.first() || every_steps == 0 || every_seconds > 0) return;
+    const int64_t interval = config_.log.loss_interval_steps;
+    const int64_t first = (every_steps + interval - 1) / interval * interval;
+    if (first < steps) return;
+    result_.problems.push_back(fmt::format(
+        "checkpoint.every_steps: the first checkpoint is due after step {}, the run has "
+        "{} steps, so none is taken; lower it, or set it to 0",
+        first, steps));
   }
 
   const config::RunConfig& config_;

@@ -1,13 +1,19 @@
 #include "training/setup.h"
 
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/processors.h"
 #include "data/text/vocabulary.h"
 #include "device/registry/backends.h"
@@ -49,6 +55,59 @@ std::string first_of(const std::vector<std::string>& names) {
   std::string text = fmt::format("{}", fmt::join(shown, ", "));
   if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
   return text;
+}
+
+// A file by what it is, whatever its name.
+using FileId = std::pair<dev_t, ino_t>;
+
+// The files of a data set, each with the path that was given for it.
+std::vector<std::pair<std::filesystem::path, FileId>> files_of(
+    const std::vector<std::filesystem::path>& paths) {
+  std::vector<std::pair<std::filesystem::path, FileId>> files;
+  const auto add = [&](const std::filesystem::path& file) {
+    struct stat status;
+    if (::stat(file.c_str(), &status) == 0) {
+      files.emplace_back(file, FileId{status.st_dev, status.st_ino});
+    }
+  };
+  for (const std::filesystem::path& path : paths) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(path, ignored)) {
+      add(path);
+      continue;
+    }
+    for (const std::filesystem::path& file : list_directory(path, ignored)) {
+      if (data::is_named_as_data(file)) add(file);
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> doubts_about_files(const config::DataConfig& data) {
+  std::vector<std::string> doubts;
+  // The files of a key, in the order of their names, each once.
+  const auto distinct = [&](const char* key, const std::vector<std::filesystem::path>& paths) {
+    std::map<FileId, std::filesystem::path> seen;
+    for (const auto& [path, file] : files_of(paths)) {
+      const auto [before, is_new] = seen.try_emplace(file, path);
+      if (is_new) continue;
+      doubts.push_back(before->second == path
+                           ? fmt::format("{}: {}: is given twice; give it once", key, path.string())
+                           : fmt::format("{}: {}: is the same file as {}; give it once", key,
+                                         path.string(), before->second.string()));
+    }
+    return seen;
+  };
+  const auto train = distinct("data.train", data.train), eval = distinct("data.eval", data.eval);
+  for (const auto& [file, path] : eval) {
+    const auto trained = train.find(file);
+    if (trained == train.end()) continue;
+    doubts.push_back(fmt::format(
+        "data.eval: {}: data.train has this file, too ({}); evaluate on samples that are not "
+        "trained on",
+        path.string(), trained->second.string()));
+  }
+  return doubts;
 }
 
 RankProcessors processors_of(const LocalRank& local) {
@@ -138,16 +197,57 @@ std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
   return backend;
 }
 
+void check_model_paths(const config::ModelConfig& model) {
+  const auto check = [](const char* key, const std::filesystem::path& path,
+                        const std::filesystem::path& other) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored) || std::filesystem::exists(other, ignored)) return;
+    fail("{}: {}: no such file; correct the path (docs/mlperf.md says where MLPerf's files are)",
+         key, path.string());
+  };
+  if (model.vocab) check("model.vocab", *model.vocab, {});
+  if (model.checkpoint) {
+    // A TensorFlow checkpoint is given by its prefix.
+    check("model.checkpoint", *model.checkpoint, model.checkpoint->string() + ".index");
+  }
+}
+
 void check_data_paths(const config::DataConfig& data) {
-  const auto check = [](const char* key, const std::vector<std::filesystem::path>& paths) {
+  std::vector<std::string> problems;
+  const auto check = [&](const char* key, std::span<const std::filesystem::path> paths,
+                         const char* advice) {
     for (const std::filesystem::path& path : paths) {
       if (::access(path.c_str(), R_OK) == 0) continue;
-      fail("{}: {}: {}; 'strata data' makes data sets, docs/data.md tells more", key, path.string(),
-           std::strerror(errno));
+      problems.push_back(
+          errno == ENOENT
+              ? fmt::format("{}: {}: no such file or folder; {}", key, path.string(), advice)
+              : fmt::format("{}: {}: {}", key, path.string(), std::strerror(errno)));
     }
   };
-  check("data.train", data.train);
-  check("data.eval", data.eval);
+  constexpr char kMakeData[] =
+      "'strata data mlperf' makes MLPerf's data set (docs/mlperf.md), 'strata data prepare' one of "
+      "any text (docs/data.md)";
+  check("data.train", data.train, kMakeData);
+  check("data.eval", data.eval, kMakeData);
+  if (data.shapes) {
+    check("data.shapes", {&*data.shapes, 1},
+          "'strata data shapes' makes it from the training set, or set data.shapes to none");
+  }
+  if (!problems.empty()) fail("{}", fmt::join(problems, "\n"));
+}
+
+std::vector<std::string> doubts_about(const config::RunConfig& config, int ranks) {
+  std::vector<std::string> doubts = doubts_about_files(config.data);
+  const int64_t batch = global_batch_size(config, ranks), samples = max_steps(config) * batch;
+  if (batch == 0) return doubts;  // too few ranks for a model, which check_stages() tells
+  if (const int64_t first = next_evaluation(config, ranks, 0); first > samples) {
+    doubts.push_back(fmt::format(
+        "target: the first evaluation is due at {} samples, but the last of {} steps of {} samples "
+        "ends at {}, so the run cannot reach its target; lower target.eval_interval_samples or "
+        "target.start_eval_at_sample, or raise target.max_steps or the global batch (more ranks)",
+        first, max_steps(config), batch, samples));
+  }
+  return doubts;
 }
 
 std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesystem::path>& paths,

@@ -60,9 +60,17 @@ int thread_count(const config::RunConfig& config, const LocalRank& local = {});
 std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
                                               const LocalRank& local = {});
 
-// Throws Error where what data.train and data.eval name is not there or may not be read; opens and
-// reads nothing of it.
+// Throws Error, naming the key, if a file that model.* names is not there.
+void check_model_paths(const config::ModelConfig& model);
+
+// Throws Error where what data.train, data.eval and data.shapes name is not there or may not be
+// read; opens and reads nothing of it.
 void check_data_paths(const config::DataConfig& data);
+
+// Why a run with these settings would mean nothing, a sentence each: files that are given twice,
+// files that are both trained on and evaluated, no evaluation before the last step. Reads names of
+// files only; find_shared_samples() in data/ compares samples.
+std::vector<std::string> doubts_about(const config::RunConfig& config, int ranks);
 
 // Opens data.train or data.eval without reading samples. Throws Error where a sample has more
 // tokens or masked positions than the configuration and the model have room for.

@@ -200,6 +200,13 @@ File File::open(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     fail("{}: is a directory, an HDF5 file was expected", where);
   }
+  if (!std::filesystem::exists(path, ignored)) {
+    fail(
+        "{}: cannot open: No such file or directory; 'strata data prepare' makes such files, "
+        "'strata "
+        "data mlperf' those of MLPerf",
+        where);
+  }
   const Handle access = own(H5Pcreate(H5P_FILE_ACCESS), where, "make access properties");
   // Read-only file systems and many network file systems refuse the lock; nobody writes meanwhile.
   require(H5Pset_file_locking(access.get(), false, true), where, "set file locking");

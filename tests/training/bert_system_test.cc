@@ -73,6 +73,21 @@ TEST_F(BertSystemTest, EndsAtTheFirstEvaluationThatReachesTheTarget) {
   EXPECT_GT(results[0].accuracy, 0);
 }
 
+// In the open division a warning, so that speed can be measured.
+TEST_F(BertSystemTest, SettingsThatMeanNothingAreRefusedInTheClosedDivision) {
+  config_.data.eval = config_.data.train;
+  const Ranks ranks{*communicator_};
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(BertSystem(config_, ranks));
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("strata: warning: data.eval: "), std::string::npos) << said;
+  config_.run.division = config::Division::kClosed;
+  EXPECT_NE(testing_support::error_of([&] {
+              BertSystem(config_, ranks);
+            }).find("data.train has this file, too"),
+            std::string::npos);
+}
+
 // The weights, the data's order and dropout follow from the seed: warm-up leaves no trace.
 TEST_F(BertSystemTest, WarmUpStepsDoNotChangeTheRun) {
   config_.run.seed = 11;

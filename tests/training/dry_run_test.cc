@@ -12,12 +12,17 @@ namespace {
 class DryRunTest : public testing_support::TemporaryDirectory {
  protected:
   DryRunTest() {
+    data::Instances evaluated = counting_instances(10);
+    for (int32_t& id : evaluated.masked_ids) id = kSmallestWord;  // other samples
     write_small_data(directory_ / "data.hdf5", counting_instances(48));
+    write_small_data(directory_ / "eval.hdf5", evaluated);
     write_small_model(directory_ / "model.json");
     config_ = small_run();
     config_.model.config = directory_ / "model.json";
-    config_.data.train = config_.data.eval = {directory_ / "data.hdf5"};
+    config_.data.train = {directory_ / "data.hdf5"};
+    config_.data.eval = {directory_ / "eval.hdf5"};
     config_.target.max_steps = 6;
+    config_.target.eval_interval_samples = 16;
   }
 
   DryRun checked() { return dry_run(config_, Ranks{*communicator_}); }
@@ -35,7 +40,7 @@ TEST_F(DryRunTest, ARunThatCanBeMadeHasNoProblems) {
   EXPECT_EQ(run.problems, std::vector<std::string>());
   EXPECT_TRUE(any_has(run.facts, "memory is there")) << testing::PrintToString(run.facts);
   for (const char* part : {", 1 rank", "model: 0.0 million parameters", "training data: 48 samples",
-                           "evaluation data: 48 of 48 samples", "at most 6 steps"}) {
+                           "evaluation data: 10 of 10 samples", "at most 6 steps"}) {
     EXPECT_TRUE(any_has(run.facts, part)) << part << testing::PrintToString(run.facts);
   }
   EXPECT_FALSE(any_has(run.facts, ", 1 ranks"));
@@ -65,6 +70,101 @@ TEST_F(DryRunTest, ADeviceThatCannotHoldTheModelIsAProblem) {
   EXPECT_TRUE(any_has(run.problems, "has no FP8")) << run.problems[0];
   EXPECT_FALSE(any_has(run.facts, "memory is there"));
   EXPECT_TRUE(any_has(run.facts, "evaluation data: ")) << "the rest is checked all the same";
+}
+
+// The only problem is the expected one.
+#define EXPECT_PROBLEM(part)                                                                  \
+  do {                                                                                        \
+    const DryRun run = checked();                                                             \
+    EXPECT_EQ(run.problems.size(), 1u) << testing::PrintToString(run.problems);               \
+    EXPECT_TRUE(any_has(run.problems, part)) << part << testing::PrintToString(run.problems); \
+  } while (false)
+
+TEST_F(DryRunTest, SamplesThatAreTrainedOnAreNoEvaluationData) {
+  std::filesystem::copy(directory_ / "data.hdf5", directory_ / "copy.hdf5");
+  config_.data.eval = {directory_ / "copy.hdf5"};
+  EXPECT_PROBLEM("data.eval: 48 of 48 evaluation samples are among the 48 training samples");
+  data::Instances one = counting_instances(10);
+  for (size_t i = 0; i + 1 < one.masked_offsets.size() - 1; ++i) {
+    for (uint64_t at = one.masked_offsets[i]; at < one.masked_offsets[i + 1]; ++at) {
+      one.masked_ids[at] = kSmallestWord;
+    }
+  }
+  write_small_data(directory_ / "one.hdf5", one);
+  config_.data.eval = {directory_ / "one.hdf5"};
+  EXPECT_PROBLEM("data.eval: 1 of 10 evaluation samples");
+  config_.data.eval_samples = 9;
+  EXPECT_EQ(checked().problems, std::vector<std::string>()) << "it is not evaluated";
+}
+
+TEST_F(DryRunTest, AFileThatIsTrainedOnIsNoEvaluationDataByAnyName) {
+  std::filesystem::create_symlink(directory_ / "data.hdf5", directory_ / "link.hdf5");
+  std::filesystem::create_directory(directory_ / "folder");
+  std::filesystem::create_hard_link(directory_ / "data.hdf5", directory_ / "folder" / "a.hdf5");
+  for (const char* name : {"data.hdf5", "link.hdf5", "folder"}) {
+    config_.data.eval = {directory_ / name};
+    const DryRun run = checked();
+    EXPECT_TRUE(any_has(run.problems, ": data.train has this file, too (")) << name;
+  }
+}
+
+TEST_F(DryRunTest, AFileThatIsGivenTwiceIsAProblem) {
+  std::filesystem::create_symlink("data.hdf5", directory_ / "link.hdf5");
+  const auto twice = [&](const char* name) {
+    return std::vector{config_.data.train[0], directory_ / name};
+  };
+  const auto once = config_.data.train;
+  config_.data.train = twice("data.hdf5");
+  EXPECT_PROBLEM("data.hdf5: is given twice");
+  config_.data.train = once;
+  config_.data.train = twice("link.hdf5");
+  EXPECT_PROBLEM("link.hdf5: is the same file as ");
+  config_.data.train = once;
+  config_.data.eval.push_back(config_.data.eval[0]);
+  EXPECT_PROBLEM("data.eval: ");
+}
+
+TEST_F(DryRunTest, ARunThatEndsBeforeItsFirstEvaluationIsAProblem) {
+  config_.target.eval_interval_samples = 49;
+  EXPECT_PROBLEM(
+      "the first evaluation is due at 49 samples, but the last of 6 steps of 8 samples "
+      "ends at 48");
+  config_.target.eval_interval_samples = 48;
+  EXPECT_EQ(checked().problems, std::vector<std::string>());
+  config_.target.start_eval_at_sample = 49;
+  EXPECT_PROBLEM("the first evaluation is due at 96 samples");
+  config_.target = {.max_steps = 6};
+  EXPECT_PROBLEM("the first evaluation is due at 150000 samples");  // by MLPerf's formula
+}
+
+TEST_F(DryRunTest, CheckpointsThatAreNeverTakenAreAProblem) {
+  config_.checkpoint.every_steps = 6;
+  EXPECT_PROBLEM("checkpoint.every_steps: the first checkpoint is due after step 6");
+  config_.checkpoint.every_steps = 5;
+  EXPECT_EQ(checked().problems, std::vector<std::string>());
+  config_.log.loss_interval_steps = 10;
+  EXPECT_PROBLEM("due after step 10, the run has 6 steps");
+}
+
+TEST_F(DryRunTest, ShapesOfOtherSamplesAreAProblem) {
+  config_.data.shapes = write_small_shapes(*open_small(counting_instances(48)));
+  EXPECT_EQ(checked().problems, std::vector<std::string>());
+  config_.data.shapes = write_small_shapes(*open_small(counting_instances(46)));
+  EXPECT_PROBLEM("is of other samples (46) than data.train has (48)");
+}
+
+TEST_F(DryRunTest, WhatIsNotThereIsCalledMissingByItsKey) {
+  config_.data.train = {directory_ / "none.hdf5"};
+  EXPECT_PROBLEM("none.hdf5: no such file or folder; 'strata data mlperf' makes MLPerf's data set");
+  config_.data.train = {directory_ / "data.hdf5"};
+  config_.model.checkpoint = directory_ / "none.safetensors";
+  EXPECT_PROBLEM("model.checkpoint: ");
+  config_.model.checkpoint.reset();
+  config_.model.vocab = directory_ / "none.txt";
+  EXPECT_PROBLEM("none.txt: no such file");
+  config_.model.vocab.reset();
+  config_.data.shapes = directory_ / "none.shapes";
+  EXPECT_PROBLEM("data.shapes: ");
 }
 
 // More than a processor can address. Sanitizers end a process that asks for so much.
