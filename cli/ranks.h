@@ -12,16 +12,19 @@ namespace strata::cli {
 
 // Calls command(ranks) on every rank. A rank that throws ends the whole job with exit code 2, and
 // so does a start of MPI that takes longer than start_seconds() tells; 0: it may take for ever.
+// Throws Error if this process was started as one of several ranks that do not know of each other.
 template <typename Command>
 void on_all_ranks(
     const Command& command, const std::function<double()>& start_seconds = [] { return 0.0; }) {
   if (!comm::launched_by_mpi()) {
+    comm::check_launched_ranks(1);
     const auto alone = comm::make_single_communicator();
     command(training::Ranks{*alone});
     return;
   }
   comm::MpiRuntime runtime(start_seconds());
   runtime.run([&] {
+    comm::check_launched_ranks(runtime.size());
     const std::unique_ptr<comm::Communicator> communicator =
         runtime.size() > 1 ? comm::make_mpi_communicator() : comm::make_single_communicator();
     runtime.has_started();

@@ -132,7 +132,7 @@ void add_train_command(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "Print the results as JSON");
   command->add_flag("--dry-run", options->dry_run,
                     "Check configuration, device, weights and data, train nothing (exit 2: the run "
-                    "would fail)");
+                    "would fail, or its result would mean nothing)");
   command->add_flag("--describe-config", options->describe,
                     "Print every configuration key and stop");
   command->footer(

@@ -12,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -56,13 +58,85 @@ std::vector<std::vector<int>> gather(const std::vector<int>& mine, MPI_Comm rank
   return of_ranks;
 }
 
-[[noreturn]] void end_job(int exit_code) {
-  std::fflush(nullptr);
-  MPI_Abort(MPI_COMM_WORLD, exit_code);
-  std::abort();
+// A launcher's word on how many ranks it has started.
+struct LaunchedRanks {
+  int count = 1;
+  std::vector<const char*> variables;  // that say so
+  std::string remedy;
+};
+
+std::optional<int64_t> number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (!text) return std::nullopt;
+  char* end = nullptr;
+  const long long number = std::strtoll(text, &end, 10);
+  if (end == text || *end != '\0') return std::nullopt;
+  return number;
+}
+
+// Tasks of the Slurm step that this process is in; nullopt outside of one. A batch script has the
+// variables of its allocation, and in some versions a step number of its own.
+std::optional<LaunchedRanks> ranks_of_slurm_step() {
+  constexpr int64_t kFirstSpecialStep = 0xfffffff0;  // batch, interactive, external, pending
+  LaunchedRanks step{
+      .variables = {},
+      .remedy =
+          "start it with 'srun --mpi=pmix' (see 'srun --mpi=list'; Open MPI must be built with "
+          "PMIx), or with mpirun"};
+  if (const auto tasks = number_in("SLURM_STEP_NUM_TASKS")) {
+    step.variables.push_back("SLURM_STEP_NUM_TASKS");
+    step.count = static_cast<int>(*tasks);
+    return step;
+  }
+  auto number = number_in("SLURM_STEP_ID");
+  if (!number) number = number_in("SLURM_STEPID");
+  const bool in_step = (number && *number >= 0 && *number < kFirstSpecialStep) ||
+                       number_in("SLURM_PROCID").value_or(0) > 0;
+  if (!in_step) return std::nullopt;
+  for (const char* variable : {"SLURM_NTASKS", "SLURM_NPROCS"}) {
+    if (const auto tasks = number_in(variable)) {
+      step.variables.push_back(variable);
+      step.count = std::max(step.count, static_cast<int>(*tasks));
+    }
+  }
+  return step;
+}
+
+std::optional<LaunchedRanks> launched_ranks() {
+  for (const char* variable :
+       {"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"}) {
+    const auto ranks = number_in(variable);
+    if (!ranks) continue;
+    return LaunchedRanks{.count = static_cast<int>(*ranks),
+                         .variables = {variable},
+                         .remedy =
+                             "start it with the mpirun of the MPI library that this program "
+                             "uses, Open MPI, or with 'srun --mpi=pmix'"};
+  }
+  return ranks_of_slurm_step();
 }
 
 }  // namespace
+
+void check_launched_ranks(int size) {
+  const std::optional<LaunchedRanks> launched = launched_ranks();
+  if (!launched || launched->count <= size) return;
+  std::string unset;
+  for (const char* variable : launched->variables) unset += fmt::format(" -u {}", variable);
+  fail(
+      "this process was started as one of {} ranks ({}={}), but MPI knows of {}, so each would "
+      "work "
+      "alone; {}. If each is meant to work alone, start it with 'env{}'",
+      launched->count, launched->variables.front(), launched->count, size, launched->remedy, unset);
+}
+
+void abort_mpi_job(int rank, std::string_view message, std::chrono::milliseconds delay) {
+  print_to_stderr("strata: rank {}: {}\n", rank, message);
+  std::this_thread::sleep_for(delay);
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+  std::abort();
+}
 
 // Ends the process, by a thread, where it lives for longer than `seconds`.
 class MpiRuntime::StartWatch {
@@ -131,17 +205,10 @@ MpiRuntime::~MpiRuntime() {
   MPI_Finalize();
 }
 
-void MpiRuntime::abort(std::string_view message, int exit_code) const {
-  print_to_stderr("strata: rank {}: {}\n", rank_, message);
-  end_job(exit_code);
-}
-
 void end_mpi_job(std::string_view message) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  print_to_stderr("strata: rank {}: {}\n", rank, message);
-  if (rank != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
-  end_job(2);
+  abort_mpi_job(rank, message, std::chrono::seconds(rank == 0 ? 0 : 1));
 }
 
 }  // namespace strata::comm

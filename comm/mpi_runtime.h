@@ -1,6 +1,7 @@
 // MPI's start and end as one object, and a job that ends on every rank when one rank fails.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <string_view>
@@ -17,6 +18,18 @@ bool launched_by_mpi();
 // This process's rank before MPI is started, as its launcher tells it; alone, or where it does not
 // tell, 0.
 int launched_rank();
+
+// Throws Error if the launcher's variables say that this process is one of more ranks than `size`,
+// the number that MPI knows of (1 if MPI was not started): each would train alone. Reads
+// OMPI_COMM_WORLD_SIZE, MV2_COMM_WORLD_SIZE, PMI_SIZE, MPI_LOCALNRANKS and Slurm's variables; the
+// first that is set counts, since a launcher inside a Slurm step makes ranks of its own. A batch
+// script without srun is no step, whatever its allocation has.
+void check_launched_ranks(int size);
+
+// Prints "strata: rank R: message" to stderr, waits for `delay`, writes out what is buffered and
+// ends all ranks with exit code 2. `rank` is the caller's.
+[[noreturn]] void abort_mpi_job(int rank, std::string_view message,
+                                std::chrono::milliseconds delay = {});
 
 // For a rank that cannot go on: prints "strata: rank R: message" and ends the job with exit code 2.
 // Every rank but 0 first waits a second, so that rank 0, which keeps the files, can tidy them.
@@ -44,9 +57,6 @@ class MpiRuntime {
   int local_size() const { return local_size_; }
   // The processors that each of them may run on, as its launcher left them.
   const std::vector<std::vector<int>>& local_affinities() const { return local_affinities_; }
-
-  // Prints "strata: rank R: message" to stderr and ends all ranks at once with this exit code.
-  [[noreturn]] void abort(std::string_view message, int exit_code) const;
 
   // Runs `body` and returns what it returns. Where it throws, a single rank passes the exception
   // on; of several, the rank prints it and ends the job with exit code 2, every rank but 0 a second

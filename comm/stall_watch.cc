@@ -4,14 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <map>
 #include <optional>
 #include <thread>
 
-#include "base/error.h"
+#include "comm/mpi_runtime.h"
 
 namespace strata::comm {
 namespace {
@@ -153,10 +151,7 @@ void DeviceWaits::watch(const std::stop_token& stop) {
 
 void StallWatch::end_job_with(const std::string& error) {
   const std::lock_guard lock(mutex_);  // for good: another thread of this rank has nothing to add
-  print_to_stderr("strata: rank {}: {}\n", rank_, error);
-  std::fflush(nullptr);
-  MPI_Abort(MPI_COMM_WORLD, 2);
-  std::abort();
+  abort_mpi_job(rank_, error);
 }
 
 void StallWatch::end_job(const char* operation, double limit) {
@@ -169,10 +164,7 @@ void StallWatch::end_job(const char* operation, double limit) {
                                   [](const std::string& name) { return !name.empty(); });
   // The first speaks for all, unless it is gone by then.
   if (first - waits_in_.begin() != rank_) listen(std::chrono::seconds(3));
-  print_to_stderr("strata: rank {}: {}\n", rank_, stall_message(rank_, limit, waits_in_));
-  std::fflush(nullptr);
-  MPI_Abort(MPI_COMM_WORLD, 2);
-  std::abort();
+  abort_mpi_job(rank_, stall_message(rank_, limit, waits_in_));
 }
 
 // What is sent stays in memory until the process ends.

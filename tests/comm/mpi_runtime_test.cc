@@ -6,8 +6,11 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <map>
 #include <string>
 
+#include "base/error.h"
 #include "base/processors.h"
 
 namespace strata::comm {
@@ -124,6 +127,71 @@ TEST(MpiRuntime, KnowsWhichProcessorsEveryRankMayUse) {
 }
 
 TEST(MpiRuntime, ThisProcessWasStartedWithoutMpi) { EXPECT_FALSE(launched_by_mpi()); }
+
+using Variables = std::map<std::string, std::string>;
+
+// What check_launched_ranks(size) says where a launcher has set these variables.
+std::string said_of(const Variables& variables, int size = 1) {
+  const char* const all[] = {"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",  "PMI_SIZE",
+                             "MPI_LOCALNRANKS",      "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID",
+                             "SLURM_STEPID",         "SLURM_PROCID",         "SLURM_NTASKS",
+                             "SLURM_NPROCS"};
+  Variables before;
+  for (const char* name : all) {
+    if (const char* value = std::getenv(name)) before[name] = value;
+    ::unsetenv(name);
+  }
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  std::string said;
+  try {
+    check_launched_ranks(size);
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  for (const char* name : all) ::unsetenv(name);
+  for (const auto& [name, value] : before) ::setenv(name.c_str(), value.c_str(), 1);
+  return said;
+}
+
+TEST(LaunchedRanks, ThatDoNotKnowOfEachOtherAreAnError) {
+  const Variables launchers[] = {
+      // srun without PMIx, and what older versions set.
+      {{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}},
+      {{"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}},
+      {{"SLURM_STEPID", "2"}, {"SLURM_NPROCS", "4"}, {"SLURM_PROCID", "0"}},
+      {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "3"}},
+      // MPICH's or Intel's mpiexec, MVAPICH's, and a library that is not that of mpirun.
+      {{"PMI_SIZE", "4"}, {"PMI_RANK", "1"}},
+      {{"MPI_LOCALNRANKS", "4"}},
+      {{"MV2_COMM_WORLD_SIZE", "4"}},
+      {{"OMPI_COMM_WORLD_SIZE", "4"}}};
+  for (const Variables& variables : launchers) {
+    const std::string said = said_of(variables);
+    const std::string name = variables.begin()->first;
+    EXPECT_NE(said.find("one of 4 ranks ("), std::string::npos) << name << ": " << said;
+    EXPECT_NE(said.find("MPI knows of 1"), std::string::npos) << name << ": " << said;
+    EXPECT_NE(said.find("srun --mpi=pmix"), std::string::npos) << name << ": " << said;
+    EXPECT_NE(said.find("'env -u "), std::string::npos) << name << ": " << said;
+    EXPECT_EQ(said_of(variables, 4), "") << name;
+  }
+}
+
+TEST(LaunchedRanks, OneProcessInAnAllocationOfManyTasksMayWorkAlone) {
+  const Variables alone[] = {
+      {},
+      // A batch script, in old and new versions; a shell of salloc.
+      {{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}},
+      {{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_ID", "4294967291"}},
+      {{"SLURM_NTASKS", "8"}, {"SLURM_NPROCS", "8"}},
+      {{"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_ID", "0"}},
+      // mpirun's only rank inside a step, as that of its daemons.
+      {{"OMPI_COMM_WORLD_SIZE", "1"}, {"SLURM_STEP_NUM_TASKS", "3"}},
+      {{"SLURM_STEP_NUM_TASKS", "many"}}};
+  for (const Variables& variables : alone) {
+    EXPECT_EQ(said_of(variables), "") << (variables.empty() ? "" : variables.begin()->first);
+  }
+  EXPECT_EQ(said_of({{"SLURM_STEP_NUM_TASKS", "2"}}, 8), "") << "a component of a larger job";
+}
 
 }  // namespace
 }  // namespace strata::comm
