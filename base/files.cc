@@ -2,13 +2,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <new>
 #include <optional>
@@ -76,6 +79,45 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+// The process in "NAME.tmp.PID.N"; 0 if `name` is no such name, or not of `of` where that is given.
+pid_t writer_of(std::string_view name, std::string_view of) {
+  const size_t at = name.rfind(".tmp.");
+  if (at == name.npos || at == 0 || (!of.empty() && name.substr(0, at) != of)) return 0;
+  const std::string_view numbers = name.substr(at + 5);
+  const size_t dot = numbers.find('.');
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
+  };
+  if (dot == numbers.npos || !is_number(numbers.substr(0, dot)) ||
+      !is_number(numbers.substr(dot + 1))) {
+    return 0;
+  }
+  return static_cast<pid_t>(std::stol(std::string(numbers.substr(0, dot))));
+}
+
+// Whether nobody writes this temporary file any more. The writer may be of another machine.
+bool is_abandoned(const fs::path& path, pid_t writer) {
+  constexpr time_t kSecondsToLock = 60;  // far more than a writer takes from creating to locking
+  const FileDescriptor file(
+      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status;
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const bool gone = ::kill(writer, 0) != 0 && errno == ESRCH;
+  const bool old = ::time(nullptr) - status.st_mtime > kSecondsToLock;
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return gone || old;
+  return errno != EWOULDBLOCK && gone && old;  // a file system without locks
+}
+
+// Removes what killed writers have left beside `path`.
+void remove_leftovers_of(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path folder = path.parent_path();
+  for (const fs::path& other : list_directory(folder.empty() ? "." : folder, ignored)) {
+    const pid_t writer = writer_of(other.filename().native(), path.filename().native());
+    if (writer > 0 && is_abandoned(other, writer)) ::unlink(other.c_str());
+  }
+}
+
 // A name that no file has, opened for writing: neither a file nor a link that another has put there
 // is written to. -1, with errno, where that cannot be.
 int create_temporary(const fs::path& path, std::string& name) {
@@ -83,6 +125,7 @@ int create_temporary(const fs::path& path, std::string& name) {
   for (int i = 0; i < kTries; ++i) {
     name = fmt::format("{}.tmp.{}.{}", path.string(), ::getpid(), i);
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd >= 0) ::flock(fd, LOCK_SH | LOCK_NB);  // says that it is being written
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   return -1;
@@ -176,6 +219,23 @@ std::vector<fs::path> list_directory(const fs::path& directory, std::error_code&
   return paths;
 }
 
+void remove_leftovers(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::path& path : list_directory(folder, error)) {
+    if (fs::is_directory(fs::symlink_status(path, error))) {
+      remove_leftovers(path);
+    } else if (const pid_t writer = writer_of(path.filename().native(), "");
+               writer > 0 && is_abandoned(path, writer)) {
+      ::unlink(path.c_str());
+    }
+  }
+}
+
+bool is_taken(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
 std::string read_file(const fs::path& path, uint64_t most_bytes) {
   const auto refuse_other = [&](mode_t mode) {
     if (S_ISREG(mode)) return;
@@ -258,6 +318,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   }
   target_ = follow_links(path_);
   create_parents(target_);
+  remove_leftovers_of(target_);
   fd_ = create_temporary(target_, temporary_);
   if (fd_ < 0) fail("{}: cannot create: {}", path_.string(), std::strerror(errno));
 }

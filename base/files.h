@@ -46,12 +46,20 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
 // The same of a file that is not there yet; false, and nothing written, where something is.
 bool write_new_file(const std::filesystem::path& path, std::string_view bytes);
 
+// Removes the temporary files, NAME.tmp.PID.N, in `folder` and below that their writers have left:
+// processes that were killed. A process that still writes holds a lock on its file.
+void remove_leftovers(const std::filesystem::path& folder);
+
+// Whether something has this name, a link that leads nowhere included.
+bool is_taken(const std::filesystem::path& path);
+
 // Flushes to disk what has been written to the file, by whomever. Throws Error where it cannot be.
 void flush_file(const std::filesystem::path& path);
 
 // A file too large to hold in memory twice, written piece by piece to a new temporary one beside
 // it: under its own name it is either the old one or the whole new one. Errors are as of
 // write_file_atomically.
+// Removes the temporary files that killed writers of the same file have left.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

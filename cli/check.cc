@@ -17,6 +17,7 @@
 #include "base/parallel.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/options/outputs.h"
 #include "cli/options/rule_options.h"
 #include "cli/progress.h"
 #include "compliance/checks/check_log.h"
@@ -398,9 +399,8 @@ CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--quiet", options->quiet,
                     "Leave warnings out, but for those that --werror made errors");
-  command
-      ->add_option("--log-output,--log_output", options->log_output,
-                   "Also write what is printed to this file")
+  names_output(command->add_option("--log-output,--log_output", options->log_output,
+                                   "Also write what is printed to this file"))
       ->type_name("FILE");
   command->callback([options, &exit_code, run] { exit_code = run(*options); });
   return command;
@@ -419,10 +419,11 @@ void add_rules(CLI::App& command, CheckOptions& options) {
 }
 
 void add_formats(CLI::App& command, CheckOptions& options) {
-  command
-      .add_option("--sarif", options.sarif, "Also write the findings to this file as SARIF 2.1.0")
+  names_output(command.add_option("--sarif", options.sarif,
+                                  "Also write the findings to this file as SARIF 2.1.0"))
       ->type_name("FILE");
-  command.add_option("--junit", options.junit, "Also write the verdicts to this file as JUnit XML")
+  names_output(command.add_option("--junit", options.junit,
+                                  "Also write the verdicts to this file as JUnit XML"))
       ->type_name("FILE");
   command
       .add_flag("--github", options.github,

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
-#include "cli/refuse_to_replace.h"
+#include "cli/options/outputs.h"
 #include "cli/score_options.h"
 #include "compare/comparison_report.h"
 #include "compare/measurement_side.h"
@@ -27,7 +27,7 @@ struct CompareOptions {
   ScoreRules rules;
   std::vector<std::string> only;
   std::optional<std::string> fail_above;
-  std::string csv_file, json_file, markdown_file;
+  std::string csv_file, output;
   bool json = false, markdown = false;
 };
 
@@ -138,11 +138,6 @@ int judge(const std::vector<compare::Comparison>& comparisons,
 int compare_sides(const CompareOptions& options) {
   if (options.sides.size() < 2) fail("compare: name at least two sides, A and B");
   if (options.fail_above) parse_share(*options.fail_above);
-  for (const fs::path& side : options.sides) {
-    refuse_to_replace(side, options.csv_file, "side", "--csv");
-    refuse_to_replace(side, options.json_file, "side", "--json");
-    refuse_to_replace(side, options.markdown_file, "side", "--markdown");
-  }
   const bool results = holds_results(options.sides.front());
   for (size_t i = 1; i < options.sides.size(); ++i) {
     const fs::path& side = options.sides[i];
@@ -157,17 +152,10 @@ int compare_sides(const CompareOptions& options) {
       results ? compare_result_sides(options, names) : compare_measurement_sides(options, names);
   if (!options.csv_file.empty())
     write_output(options.csv_file, compare::comparison_csv(comparisons));
-  if (!options.json_file.empty())
-    write_output(options.json_file, compare::comparison_json(comparisons));
-  if (!options.markdown_file.empty())
-    write_output(options.markdown_file, compare::comparison_markdown(comparisons));
-  if (options.json && options.json_file.empty()) {
-    fmt::print("{}", compare::comparison_json(comparisons));
-  } else if (options.markdown && options.markdown_file.empty()) {
-    fmt::print("{}", compare::comparison_markdown(comparisons));
-  } else {
-    fmt::print("{}", compare::comparison_text(comparisons));
-  }
+  const std::string text = options.json       ? compare::comparison_json(comparisons)
+                           : options.markdown ? compare::comparison_markdown(comparisons)
+                                              : compare::comparison_text(comparisons);
+  print_or_write(options.output, text);
   return judge(comparisons, options.fail_above);
 }
 
@@ -193,23 +181,17 @@ void add_compare_command(CLI::App& app, int& exit_code) {
       ->expected(1)
       ->take_all();
   add_rule_options(*command, options->rules);
-  command->add_option("--csv", options->csv_file, "Also write the differences to this file as CSV");
-  const auto json = command->add_option("--json", options->json_file,
-                                        "Write them as JSON: to this file, or print them");
-  json->expected(0, 1);
-  const auto markdown = command->add_option("--markdown", options->markdown_file,
-                                            "Write them as Markdown: to this file, or print them");
-  markdown->expected(0, 1);
+  names_output(command->add_option("--csv", options->csv_file,
+                                   "Also write the differences to this file as CSV"));
+  const auto json = command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--markdown", options->markdown, "Print Markdown")->excludes(json);
+  add_output_option(*command, options->output);
   command->footer(
       "A difference is B's center over A's, less 1; the center of times to train is the score's "
       "(olympic)\nmean, else the mean. The interval is a bootstrap's, U and p are Mann and "
       "Whitney's, "
       "two-sided.");
-  command->callback([options, json, markdown, &exit_code] {
-    options->json = json->count() > 0;
-    options->markdown = markdown->count() > 0;
-    exit_code = compare_sides(*options);
-  });
+  command->callback([options, &exit_code] { exit_code = compare_sides(*options); });
 }
 
 }  // namespace strata::cli

@@ -10,6 +10,7 @@
 #include "base/json_version.h"
 #include "base/timing.h"
 #include "cli/commands.h"
+#include "cli/options/outputs.h"
 #include "data/files/compare.h"
 #include "data/files/convert.h"
 #include "data/files/instance_file.h"
@@ -237,7 +238,7 @@ void add_prepare(CLI::App& app) {
   prepare->add_option("--text", options.text, "UTF-8, a sentence a line, blank between documents")
       ->required();
   prepare->add_option("--vocab", options.vocabulary, "vocab.txt")->required();
-  prepare->add_option("--out", options.out, "output directory")->required();
+  names_output(prepare->add_option("--out", options.out, "output directory"))->required();
   auto* every = prepare->add_option("--eval-every", options.eval_every,
                                     "hold out every N-th document; 0 holds out none");
   prepare
@@ -296,7 +297,8 @@ void add_mlperf(CLI::App& app) {
   mlperf->add_option("--text", options.text, "directory of part-00000-of-00500 ... and eval.txt")
       ->required();
   mlperf->add_option("--vocab", options.vocabulary, "vocab.txt")->required();
-  mlperf->add_option("--out", options.out, "output directory: train/ and eval.hdf5")->required();
+  names_output(mlperf->add_option("--out", options.out, "output directory: train/ and eval.hdf5"))
+      ->required();
   mlperf->add_option("--format", settings->format, "packed, mlperf-fixed or mlperf-varlen")
       ->capture_default_str();
   mlperf->add_option("--threads", options.threads, "files made at once, 1 GB each; 0: one a core")
@@ -323,7 +325,7 @@ void add_convert(CLI::App& app) {
   CLI::App* convert = app.add_subcommand("convert", "Rewrite data files as one file of any form");
   convert->add_option("files", settings->from, "HDF5 or TFRecord files or directories of them")
       ->required();
-  convert->add_option("--out", settings->to, "output file")->required();
+  names_output(convert->add_option("--out", settings->to, "output file"))->required();
   convert->add_option("--format", settings->format, "packed, mlperf-fixed or mlperf-varlen")
       ->capture_default_str();
   convert->add_option("--vocab-size", settings->vocabulary_size, "token ids are below it")

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/options/outputs.h"
 #include "results/export/events_csv.h"
 #include "results/export/tensorboard.h"
 
@@ -46,7 +47,7 @@ void add_paths(CLI::App& command, ExportOptions& options, const char* output_hel
       .add_option("PATH", options.paths,
                   "Logs, folders of result_N.txt, systems, submitters or rounds")
       ->required();
-  command.add_option("-o,--output", options.output, output_help)->required();
+  names_output(command.add_option("-o,--output", options.output, output_help))->required();
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "cli/manual/unknown_command.h"
 #include "cli/manual/usage.h"
 #include "cli/manual/version.h"
+#include "cli/options/outputs.h"
 
 namespace {
 
@@ -100,6 +101,7 @@ int parse_and_run(int argc, char** argv) {
   strata::cli::add_report_command(app, exit_code);
   strata::cli::add_export_command(app, exit_code);
   strata::cli::add_manual_commands(app, exit_code);
+  strata::cli::guard_outputs(app);
   try {
     strata::cli::refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);

@@ -12,6 +12,7 @@
 #include "base/lines.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/options/outputs.h"
 #include "cli/score_options.h"
 #include "compliance/trees/merge.h"
 #include "compliance/trees/resubmission.h"
@@ -77,7 +78,7 @@ void add_merge_command(CLI::App& package) {
       ->add_option("DIR", options->sources,
                    "Submitters (folders with results/ and systems/), or folders of such")
       ->required();
-  command->add_option("-o,--output", options->output, "The new folder")->required();
+  names_output(command->add_option("-o,--output", options->output, "The new folder"))->required();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] {
     const auto report = compliance::merge_submitters(options->sources, options->output);

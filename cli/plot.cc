@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/json_version.h"
 #include "cli/commands.h"
-#include "cli/refuse_to_replace.h"
+#include "cli/options/outputs.h"
 #include "cli/score_options.h"
 #include "plan/report/plan_plot.h"
 #include "results/plots/gnuplot.h"
@@ -76,7 +76,7 @@ void add_curves_command(CLI::App& plot, int& exit_code) {
       ->add_option("PATH", options->paths,
                    "Logs, folders of result_N.txt, systems, submitters or rounds")
       ->required();
-  command->add_option("-o,--output", options->output, kOutput);
+  names_output(command->add_option("-o,--output", options->output, kOutput));
   command->add_option("--over", options->over, "What the accuracy is drawn over (minutes)")
       ->check(CLI::IsMember({"minutes", "samples"}));
   command->add_option(
@@ -116,7 +116,7 @@ void add_scores_command(CLI::App& plot, int& exit_code) {
       "Minutes to train of every system and its runs, and sequences a second of an accelerator");
   const auto options = std::make_shared<ScoresCommand>();
   add_score_options(*command, options->input);
-  command->add_option("-o,--output", options->output, kOutput)->required();
+  names_output(command->add_option("-o,--output", options->output, kOutput))->required();
   command->callback([options, &exit_code] { exit_code = plot_scores(*options); });
 }
 
@@ -240,7 +240,7 @@ void add_rcp_plot_command(CLI::App& plot, int& exit_code) {
                    "The points of this file, in the official format")
       ->type_name("FILE")
       ->excludes(rcp);
-  command->add_option("-o,--output", options->output, kOutput);
+  names_output(command->add_option("-o,--output", options->output, kOutput));
   command->add_flag("--unpruned", options->unpruned, "Points that others dominate, too");
   const auto interpolate = command->add_flag("--interpolate", options->interpolate,
                                              "Batch sizes between the points as well");
@@ -267,11 +267,8 @@ void add_plan_plot_command(CLI::App& plot) {
       "plan", "Predicted time over ranks, its terms stacked, and published results as points");
   const auto options = std::make_shared<PlanPlotCommand>();
   command->add_option("FILE", options->path, "What 'strata plan --json' printed")->required();
-  command->add_option("-o,--output", options->output, kOutput)->required();
-  command->callback([options] {
-    refuse_to_replace(options->path, options->output, "plan");
-    draw(plan::plot_plan(options->path), options->output, true);
-  });
+  names_output(command->add_option("-o,--output", options->output, kOutput))->required();
+  command->callback([options] { draw(plan::plot_plan(options->path), options->output, true); });
 }
 
 // ---- Searches
@@ -287,7 +284,7 @@ void add_search_plot_command(CLI::App& plot) {
       "search", "The trials of 'strata search': what was drawn for each, and what came of it");
   const auto options = std::make_shared<SearchPlotCommand>();
   command->add_option("DIR", options->folder, "The search's folder")->required();
-  command->add_option("-o,--output", options->output, kOutput)->required();
+  names_output(command->add_option("-o,--output", options->output, kOutput))->required();
   command->callback([options] {
     const search::SearchPlan plan = search::read_plan(options->folder);
     const search::TrialLog log(search::trial_log_in(options->folder));
@@ -309,7 +306,7 @@ void add_timeline_command(CLI::App& plot) {
       "timeline", "What ranks did when: log.timeline_steps of a run, --timeline of 'strata bench'");
   const auto options = std::make_shared<TimelineCommand>();
   command->add_option("FILE", options->path, "Chrome trace JSON")->required();
-  command->add_option("-o,--output", options->output, kOutput)->required();
+  names_output(command->add_option("-o,--output", options->output, kOutput))->required();
   command
       ->add_option(
           "--within", options->within,
@@ -319,7 +316,6 @@ void add_timeline_command(CLI::App& plot) {
       ->take_all();
   command->callback([options] {
     const results::TimelineTrace trace = results::read_timeline(options->path);
-    refuse_to_replace(options->path, options->output, "trace");
     draw(results::plot_timeline(trace, options->within), options->output, true);
   });
 }

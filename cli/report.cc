@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
-#include "cli/refuse_to_replace.h"
+#include "cli/options/outputs.h"
 #include "cli/score_options.h"
 #include "report/page.h"
 #include "report/runs/tree_state.h"
@@ -46,30 +46,14 @@ std::string names_of(const std::vector<fs::path>& paths) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-void refuse_to_replace_input(const ReportOptions& options, const report::ReportData& data) {
-  const std::string& output = options.output;
-  for (const fs::path& plan : options.page.plans) refuse_to_replace(plan, output, "plan");
-  for (const fs::path& file : options.page.measurements) {
-    refuse_to_replace(file, output, "measurement");
-  }
-  for (const report::ReportedFolder& folder : data.folders) {
-    const compliance::ResultFolder& of = folder.score.folder;
-    refuse_to_replace(of.path / "scaling.json", output, "factor of the score");
-    refuse_to_replace(of.submitter_path / "systems" / (of.system + ".json"), output,
-                      "system description");
-    for (fs::path file : of.logs) {
-      refuse_to_replace(file, output, "log");
-      refuse_to_replace(file.replace_extension(".yaml"), output, "configuration");
-      refuse_to_replace(file.replace_extension(".steps.jsonl"), output, "step trace");
-    }
-  }
-}
-
 int write_report(ReportOptions& options) {
+  std::vector<fs::path> read = options.input.directories;
+  for (const auto& more : {options.input.beside, options.page.plans, options.page.measurements})
+    read.insert(read.end(), more.begin(), more.end());
+  refuse_to_replace(read, options.output, "--output");  // which may be the default
   Progress progress("reading logs");
   options.input.progress = [&](size_t done, size_t total) { progress.update(done, total); };
   const report::ReportData data = report::read_report_data(options.input);
-  refuse_to_replace_input(options, data);
   write_output(options.output, report::make_page(data, options.page));
   if (!options.output.starts_with("/dev/")) {
     fmt::print("{}: {} result folders of {} systems\n", options.output, data.folders.size(),
@@ -120,8 +104,8 @@ void add_report_command(CLI::App& app, int& exit_code) {
       ->add_option("DIR", options->input.directories,
                    "Rounds, submitters, systems or folders of result_N.txt")
       ->required();
-  const auto output =
-      command->add_option("-o,--output", options->output, "File to write (default: report.html)");
+  const auto output = names_output(
+      command->add_option("-o,--output", options->output, "File to write (default: report.html)"));
   command
       ->add_option("--beside", options->input.beside,
                    "Published rounds, systems or folders to show beside these, in grey")

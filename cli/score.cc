@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/options/outputs.h"
 #include "cli/score_options.h"
 #include "results/score_report.h"
 #include "results/summary/summary.h"
@@ -19,7 +20,7 @@ namespace {
 struct Options {
   ScoreInput input;
   std::string csv_file;
-  std::string json_file;
+  std::string output;
   std::string summary_file;
   bool detailed = false;
   bool private_ids = false;
@@ -41,39 +42,39 @@ void write_summary(const Options& options, const std::vector<results::Score>& sc
   problems.insert(problems.end(), summary.left_out.begin(), summary.left_out.end());
 }
 
-// That of the first folder that has one.
-void print_ruleset(const std::vector<results::Score>& scores) {
+// Names that of the first folder that has one.
+std::string ruleset_text(const std::vector<results::Score>& scores) {
   for (const results::Score& score : scores) {
     if (score.ruleset.empty()) continue;
-    fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n", score.usage, score.ruleset,
-               score.ground);
-    return;
+    return fmt::format("ruleset: {} {} (from the {}; --ruleset overrides)\n", score.usage,
+                       score.ruleset, score.ground);
   }
+  return "";
 }
 
 // A line for each rule set that judged.
-void print_rules(const std::vector<results::Score>& scores) {
+std::string rules_text(const std::vector<results::Score>& scores) {
   std::set<std::string> rules;
   for (const results::Score& score : scores) {
     if (const auto judged_by = score.rules(); !judged_by.source.empty())
       rules.insert(judged_by.text());
   }
-  for (const std::string& one : rules) fmt::print("rules: {}\n", one);
-  fmt::print("\n");
+  std::string text;
+  for (const std::string& one : rules) text += fmt::format("rules: {}\n", one);
+  return text + "\n";
 }
 
 int score(const Options& options) {
   compliance::ListingProblems problems;
   const std::vector<results::Score> scores = read_scores(options.input, problems);
   if (!options.csv_file.empty()) write_output(options.csv_file, results::score_csv(scores));
-  if (!options.json_file.empty()) write_output(options.json_file, results::score_json(scores));
   if (!options.summary_file.empty()) write_summary(options, scores, problems);
-  if (options.json && options.json_file.empty()) {
-    fmt::print("{}", results::score_json(scores));
+  if (options.json) {
+    print_or_write(options.output, results::score_json(scores));
   } else {
-    if (options.input.rules.score.ruleset.empty()) print_ruleset(scores);
-    print_rules(scores);
-    fmt::print("{}", results::score_table(scores));
+    std::string text;
+    if (options.input.rules.score.ruleset.empty()) text += ruleset_text(scores);
+    print_or_write(options.output, text + rules_text(scores) + results::score_table(scores));
   }
   refuse(problems);
   return 0;
@@ -86,10 +87,10 @@ void add_score_command(CLI::App& app, int& exit_code) {
       app.add_subcommand("score", "Score result folders: time to train per system and benchmark");
   const auto options = std::make_shared<Options>();
   add_score_options(*command, options->input);
-  command->add_option("--csv", options->csv_file, "Also write the scores to this file as CSV");
-  const auto json = command->add_option("--json", options->json_file,
-                                        "Write the scores as JSON: to this file, or print them");
-  json->expected(0, 1);
+  names_output(
+      command->add_option("--csv", options->csv_file, "Also write the scores to this file as CSV"));
+  command->add_flag("--json", options->json, "Print JSON");
+  add_output_option(*command, options->output);
   command->add_flag("--scale", options->input.rules.score.scale,
                     "Multiply by the factor that the convergence check asks for, in place of "
                     "scaling.json's");
@@ -99,6 +100,7 @@ void add_score_command(CLI::App& app, int& exit_code) {
               "--summary", options->summary_file,
               "Also write the round's table as published, a row a system: .csv, .xlsx or .json")
           ->type_name("FILE");
+  names_output(summary);
   command
       ->add_flag("--detailed", options->detailed,
                  "With --summary: energy, batch size, samples to converge and RCP as well")
@@ -107,7 +109,7 @@ void add_score_command(CLI::App& app, int& exit_code) {
       ->add_flag("--private-ids,--generate_private_ids", options->private_ids,
                  "With --summary: write results/SYSTEM/privateid.json where there is none")
       ->needs(summary);
-  command->callback([options, json, &exit_code] {
+  command->callback([options, &exit_code] {
     const std::string& file = options->summary_file;
     if (file.ends_with(".xlsx") && results::workbook_library().empty()) {
       fail(
@@ -121,7 +123,6 @@ void add_score_command(CLI::App& app, int& exit_code) {
         what_is_at(file) != "a FIFO") {
       fail("--summary {}: name a file that ends in .csv, .xlsx or .json", file);
     }
-    options->json = json->count() > 0;
     exit_code = score(*options);
   });
 }

@@ -18,6 +18,7 @@
 #include "base/json_version.h"
 #include "base/timing.h"
 #include "cli/commands.h"
+#include "cli/options/outputs.h"
 #include "harness/host/interruption.h"
 #include "search/finalists.h"
 #include "search/jobs/runs_lock.h"
@@ -247,10 +248,9 @@ void add_search_command(CLI::App& app, int& exit_code) {
           "--space", options->space,
           "What to search: a YAML file, for example scripts/configs/search-quickstart.yaml")
       ->required();
-  command
-      ->add_option("--out", options->out,
-                   "The search's folder: trials.jsonl, every run's results, winner.yaml. A search "
-                   "that was stopped goes on there")
+  names_output(command->add_option("--out", options->out,
+                                   "The search's folder: trials.jsonl, every run's results, "
+                                   "winner.yaml. A search that was stopped goes on there"))
       ->required();
   command
       ->add_option(

@@ -13,7 +13,9 @@
 #include "harness/record/output_lock.h"
 #include "harness/record/run_description_events.h"
 #include "harness/resume/checkpoints.h"
+#include "harness/resume/lost_weights.h"
 #include "harness/resume/resume_point.h"
+#include "harness/resume/same_configuration.h"
 #include "harness/seed.h"
 #include "harness/timed_run.h"
 
@@ -29,6 +31,7 @@ struct Benchmark {
   std::optional<OutputLock> lock = {};         // of the first rank
   std::vector<ExperimentResult> results = {};  // that were there already
   std::vector<int> interrupted = {};           // experiments that may go on from a checkpoint
+  std::vector<int> lacking_weights = {};       // of results: to be written from a checkpoint
   bool on_other_ranks = false;                 // than those that began them; of the first rank
 
   bool first() const { return system.rank() == 0; }
@@ -37,19 +40,6 @@ struct Benchmark {
     if (first()) std::fprintf(stderr, "%s\n", line.c_str());
   }
 };
-
-// What may differ between results that lie together is the same here.
-config::RunConfig comparable(config::RunConfig config, bool on_other_ranks) {
-  config.run.experiments = 1;
-  config.run.stall_seconds = 0;
-  config.checkpoint = {};
-  if (on_other_ranks) {  // which may share global batches out otherwise
-    config.batch.micro_batch = config.batch.gradient_accumulation_steps = 1;
-    config.device.threads = {};
-    config.parallel = {};
-  }
-  return config;
-}
 
 bool can_be_resumed(const ResultTree& tree, int experiment) {
   return !checkpoint_steps(tree.checkpoints(experiment)).empty();
@@ -74,9 +64,11 @@ void check_found(const ResultTree& tree, const FoundResults& found, const config
   for (const int experiment : experiments) {
     const std::filesystem::path theirs = tree.config(experiment);
     if (!std::filesystem::exists(theirs)) continue;
-    const std::vector<std::string> differing =
-        config::differences(comparable(config::load_run_config(theirs), on_other_ranks),
-                            comparable(config, on_other_ranks));
+    const bool by_checkpoint = existing == ExistingResults::kResume &&
+                               std::ranges::count(found.interrupted, experiment) > 0 &&
+                               can_be_resumed(tree, experiment);
+    const std::vector<std::string> differing = configuration_differences(
+        config::load_run_config(theirs), config, {on_other_ranks, by_checkpoint});
     if (differing.empty()) continue;
     fail(
         "{}: is another configuration than is to be continued with ({}); give the same one, or "
@@ -116,15 +108,42 @@ std::optional<std::string> system_on_other_ranks(const ResultTree& tree, int exp
   return std::nullopt;
 }
 
+// Whether a run that ended could not write its weights, and may still be able to.
+bool lacks_weights(const Benchmark& b, int experiment) {
+  return b.config.log.save_checkpoint && !is_taken(b.tree.checkpoint(experiment)) &&
+         can_be_resumed(b.tree, experiment);
+}
+
 // A run that had ended was stopped before its last files were written.
-void tidy_ended(const Benchmark& b, int experiment) {
+void tidy_ended(Benchmark& b, int experiment, ExistingResults existing) {
   std::error_code ignored;
   if (!std::filesystem::exists(b.tree.checkpoints(experiment), ignored)) return;
-  const bool lacks_weights =
-      b.config.log.save_checkpoint && !std::filesystem::exists(b.tree.checkpoint(experiment));
-  b.say(fmt::format("result_{}: was stopped after its run had ended; its checkpoints are removed{}",
-                    experiment, lacks_weights ? ", its weights were not saved" : ""));
+  if (lacks_weights(b, experiment)) {
+    if (existing == ExistingResults::kResume) {
+      b.lacking_weights.push_back(experiment);
+    } else {
+      b.say(
+          fmt::format("result_{}: its weights are missing; --resume writes them from its last "
+                      "checkpoint, which stays",
+                      experiment));
+    }
+    return;
+  }
+  b.say(fmt::format("result_{}: was stopped after its run had ended; its checkpoints are removed",
+                    experiment));
   std::filesystem::remove_all(b.tree.checkpoints(experiment), ignored);
+}
+
+// The description that lies there stays if it is of this system: somebody may have added to it.
+void write_system_description(const Benchmark& b, const std::string& description) {
+  const std::filesystem::path path = b.tree.system_description();
+  if (!is_taken(path)) return write_file_atomically(path, description);
+  const std::string theirs = read_file(path);
+  if (describe_same_system(theirs, description)) return;
+  fail(
+      "{}: describes another system, or this one otherwise ({}); move it away, or choose another "
+      "run.output",
+      path.string(), fmt::join(differing_fields(theirs, description), ", "));
 }
 
 void say_set_aside(const Benchmark& b, int experiment) {
@@ -150,6 +169,8 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
   if (other) b.tree.system = *other;
   prepare_result_tree(b.tree);
   b.lock.emplace(b.tree.results());
+  remove_leftovers(b.tree.results());
+  remove_leftovers(b.tree.system_description().parent_path());
   FoundResults found = find_results(b.tree, experiments, existing);
   if (!found.empty()) {
     b.on_other_ranks =
@@ -158,22 +179,21 @@ void open_results(Benchmark& b, ExistingResults existing, const std::string& sys
     check_found(b.tree, found, b.config, existing, system_description, b.on_other_ranks);
     if (b.on_other_ranks) check_none_begins(b.tree, found, experiments);
   }
-  for (const ExperimentResult& result : found.results) tidy_ended(b, result.experiment);
-  for (int experiment = 0; experiment < experiments; ++experiment) {
-    if (can_be_resumed(b.tree, experiment) && !std::filesystem::exists(b.tree.log(experiment))) {
-      set_aside(b.tree, experiment);
-      b.say(
-          fmt::format("result_{}: has checkpoints without a log; they are set aside", experiment));
-    }
+  for (const ExperimentResult& result : found.results) tidy_ended(b, result.experiment, existing);
+  for (const int experiment : found.without_log) {
+    const auto aside = set_aside(b.tree, experiment);
+    b.say(fmt::format("result_{}: has files without a log; they are set aside, as {} would be",
+                      experiment, aside.string()));
   }
   for (const int experiment : found.interrupted) {
     if (existing == ExistingResults::kResume && can_be_resumed(b.tree, experiment)) {
+      refuse_links(b.tree, experiment);
       b.interrupted.push_back(experiment);
     } else {
       say_set_aside(b, experiment);
     }
   }
-  if (found.empty()) write_file_atomically(b.tree.system_description(), system_description);
+  if (found.empty()) write_system_description(b, system_description);
   b.results = std::move(found.results);
 }
 
@@ -211,6 +231,7 @@ Benchmark prepare(const config::RunConfig& config, SystemUnderTest& system,
   }
   share(b.results, system);
   share_values(b.interrupted, system);
+  share_values(b.lacking_weights, system);
   share_values(b.tree.system, system);
   if (!b.results.empty()) {
     b.say(fmt::format("results: {} of {} are there and kept, below {}", b.results.size(),
@@ -274,17 +295,19 @@ bool log_is_of(const Benchmark& b, int experiment, const ResumePoint& point) {
   return same;
 }
 
-// Of an interrupted experiment: the last checkpoint that is whole and of its log. Where the first
-// one was never finished the experiment begins anew, on the ranks that began it. Throws Error where
-// one that was finished is of no use: whether to lose what was trained is for the user to say.
-std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment) {
-  if (std::ranges::find(b.interrupted, experiment) == b.interrupted.end()) return std::nullopt;
-  const std::filesystem::path checkpoints = b.tree.checkpoints(experiment);
+// The steps of an experiment's checkpoints, the last first, on all ranks.
+std::vector<int64_t> shared_checkpoint_steps(const Benchmark& b, int experiment) {
   std::vector<int64_t> steps;
-  if (b.first()) steps = checkpoint_steps(checkpoints);
+  if (b.first()) steps = checkpoint_steps(b.tree.checkpoints(experiment));
   share_values(steps, b.system);
+  return steps;
+}
+
+// The last checkpoint that is whole and of the experiment's log, if there is one.
+std::optional<ResumePoint> last_whole_checkpoint(const Benchmark& b, int experiment,
+                                                 const std::vector<int64_t>& steps) {
   for (const int64_t step : steps) {
-    const std::filesystem::path folder = checkpoint_folder(checkpoints, step);
+    const std::filesystem::path folder = checkpoint_folder(b.tree.checkpoints(experiment), step);
     const auto facts =
         b.system.checkpoint_facts(folder, [&](const std::string& line) { b.say(line); });
     if (!facts) continue;
@@ -295,6 +318,17 @@ std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment)
       return point;
     }
   }
+  return std::nullopt;
+}
+
+// Where an interrupted experiment goes on. Where the first checkpoint was never finished the
+// experiment begins anew, on the ranks that began it. Throws Error where one that was finished is
+// of no use: whether to lose what was trained is for the user to say.
+std::optional<ResumePoint> find_resume_point(const Benchmark& b, int experiment) {
+  if (std::ranges::find(b.interrupted, experiment) == b.interrupted.end()) return std::nullopt;
+  const std::filesystem::path checkpoints = b.tree.checkpoints(experiment);
+  const std::vector<int64_t> steps = shared_checkpoint_steps(b, experiment);
+  if (const auto point = last_whole_checkpoint(b, experiment, steps)) return point;
   bool lost = std::ranges::any_of(
       steps, [&](int64_t step) { return is_marked_whole(checkpoint_folder(checkpoints, step)); });
   b.system.broadcast(&lost, sizeof lost);
@@ -371,6 +405,17 @@ void say_cost(const Checkpoints& checkpoints, const TimedRun& run, const Say& sa
                   100 * checkpoints.seconds() / run.seconds(), run.seconds()));
 }
 
+// Writes what the system keeps until the run has ended.
+void save(const Benchmark& b, int experiment) {
+  try {
+    b.system.save();
+  } catch (const Error& error) {
+    if (!b.first() || !can_be_resumed(b.tree, experiment)) throw;
+    fail("{}; the run has ended and its log is whole: free space, and --resume writes the weights",
+         error.what());
+  }
+}
+
 ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   const std::optional<ResumePoint> point = find_resume_point(b, experiment);
   const uint64_t seed = point ? point->seed : agreed_seed(b, experiment);
@@ -419,9 +464,37 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
   result.experiment = experiment;
   result.log = b.tree.log(experiment);
   say_cost(checkpoints, run, say);
-  b.system.save();
+  save(b, experiment);
   checkpoints.remove_all();
   return result;
+}
+
+// Writes the weights of a run that ended and could not.
+void write_weights_of(const Benchmark& b, const ExperimentResult& result) {
+  const int experiment = result.experiment;
+  const Say say = [&](const std::string& line) { b.say(line); };
+  int64_t last_step = result.steps;  // the first rank's
+  b.system.broadcast(&last_step, sizeof last_step);
+  const auto point = last_whole_checkpoint(b, experiment, shared_checkpoint_steps(b, experiment));
+  if (!point) {
+    say(
+        fmt::format("result_{}: its weights are missing, and no checkpoint in {} is usable; see "
+                    "the reasons above",
+                    experiment, b.tree.checkpoints(experiment).string()));
+    return;
+  }
+  say(
+      fmt::format("result_{}: its weights are missing; they are made from the checkpoint after "
+                  "step {} of {}",
+                  experiment, point->step, last_step));
+  const auto folder = checkpoint_folder(b.tree.checkpoints(experiment), point->step);
+  write_lost_weights(b.system, folder, *point, last_step, b.tree.checkpoint(experiment), say);
+  b.system.barrier();
+  if (!b.first()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(b.tree.checkpoints(experiment), ignored);
+  say(fmt::format("result_{}: its weights are {}", experiment,
+                  b.tree.checkpoint(experiment).string()));
 }
 
 }  // namespace
@@ -434,6 +507,8 @@ std::vector<ExperimentResult> time_to_train(const config::RunConfig& config,
   auto kept = benchmark.results.begin();
   for (int experiment = 0; experiment < config.run.experiments; ++experiment) {
     if (kept != benchmark.results.end() && kept->experiment == experiment) {
+      if (std::ranges::count(benchmark.lacking_weights, experiment) > 0)
+        write_weights_of(benchmark, *kept);
       results.push_back(*kept++);
       continue;
     }

@@ -140,6 +140,7 @@ std::string page_around(const PageInput& input, const std::string& navigation,
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; "
       "script-src {}; img-src data:; {}base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"generator\" content=\"Strata\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>",

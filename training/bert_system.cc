@@ -255,15 +255,27 @@ void BertSystem::warn_of_parts_elsewhere() const {
 
 void BertSystem::save() {
   Run& run = *run_;
-  if (!run.files.checkpoint.empty()) {
-    const bert::HostWeights weights = run.trainer.weights();
-    if (ranks_.first()) bert::save_weights(whole_, weights, run.files.checkpoint);
-  }
-  const bool recorded = run.resumed_after < config_.log.timeline_steps;
-  if (recorded && !run.files.timeline.empty()) run.timeline.write(run.files.timeline);
   run.trace.finish();
   run.tensorboard.finish();
+  std::string problems;
+  const auto attempt = [&](const auto& write) {  // one file that is lost takes no other with it
+    try {
+      write();
+    } catch (const Error& error) {
+      problems += fmt::format("{}{}", problems.empty() ? "" : "; ", error.what());
+    }
+  };
+  if (!run.files.checkpoint.empty()) {
+    const bert::HostWeights weights = run.trainer.weights();
+    attempt([&] {
+      if (ranks_.first()) bert::save_weights(whole_, weights, run.files.checkpoint);
+    });
+  }
+  const bool recorded = run.resumed_after < config_.log.timeline_steps;
+  if (recorded && !run.files.timeline.empty())
+    attempt([&] { run.timeline.write(run.files.timeline); });
   run_.reset();  // its loader reads no more, and no checkpoint is written
+  if (!problems.empty()) fail("{}", problems);
 }
 
 }  // namespace strata::training

@@ -1,7 +1,5 @@
 #include "training/step_trace.h"
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -12,12 +10,15 @@
 namespace strata::training {
 
 StepTrace::StepTrace(const std::filesystem::path& path, bool resumed) : path_(path) {
-  if (!path_.empty() && !resumed) open(std::ios::trunc);
+  if (!path_.empty() && !resumed)
+    file_ = harness::RecordFile(path_, harness::RecordFile::Begin::kEmpty);
 }
 
 void StepTrace::resume_after(int64_t step) {
   if (path_.empty()) return;
-  if (std::filesystem::exists(path_)) {
+  std::error_code ignored;
+  const auto status = std::filesystem::symlink_status(path_, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_symlink(status)) {
     std::istringstream lines(read_file(path_));
     std::string kept;
     for (std::string line; read_line(lines, line);) {
@@ -29,13 +30,7 @@ void StepTrace::resume_after(int64_t step) {
     }
     write_file_atomically(path_, kept);
   }
-  open(std::ios::app);
-}
-
-void StepTrace::open(std::ios::openmode mode) {
-  errno = 0;
-  file_.open(path_, std::ios::out | mode);
-  if (!file_) fail("{}: cannot write the step trace: {}", path_.string(), std::strerror(errno));
+  file_ = harness::RecordFile(path_, harness::RecordFile::Begin::kAtEnd);
 }
 
 void StepTrace::add(const StepResult& step) {
@@ -59,20 +54,7 @@ void StepTrace::add(const StepResult& step) {
                {"update_seconds", step.reduce.update_seconds}});
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
   if (step.loss_scale) line.update({{"loss_scale", *step.loss_scale}, {"skipped", step.skipped}});
-  file_ << line.dump() << '\n' << std::flush;
-}
-
-void StepTrace::flush() {
-  if (path_.empty()) return;
-  if (!file_.flush()) fail("{}: the step trace could not be written", path_.string());
-  flush_file(path_);
-}
-
-void StepTrace::finish() {
-  if (path_.empty()) return;
-  file_.close();
-  if (!file_)
-    fail("{}: the step trace could not be written whole; is the disk full?", path_.string());
+  file_.append(line.dump() + '\n', step.step);
 }
 
 }  // namespace strata::training

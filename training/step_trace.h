@@ -2,12 +2,13 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 
+#include "harness/record/record_file.h"
 #include "training/trainer.h"
 
 namespace strata::training {
 
+// A line that the disk has no room for is left out whole, and named on standard error.
 class StepTrace {
  public:
   // An empty path: nothing is written. `resumed`: the file of an interrupted run goes on with
@@ -16,19 +17,16 @@ class StepTrace {
   // Cuts off the lines of later steps. Where there is no file, it begins here.
   void resume_after(int64_t step);
 
-  // Appends step, losses, accuracy of the training batch, learning rate, tokens, the plan's imbalance
-  // and times.
+  // Appends step, losses, accuracy of the training batch, learning rate, tokens, the plan's
+  // imbalance and times.
   void add(const StepResult& step);
-  // To disk: what a checkpoint follows on.
-  void flush();
-  // Throws Error where lines could not be written.
-  void finish();
+  // To disk, before a checkpoint that is taken after these lines.
+  void flush() { file_.flush(); }
+  void finish() { file_.close(); }
 
  private:
-  void open(std::ios::openmode mode);
-
   std::filesystem::path path_;
-  std::ofstream file_;
+  harness::RecordFile file_;
 };
 
 }  // namespace strata::training

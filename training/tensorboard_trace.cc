@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "base/tensorboard/event_file.h"
@@ -26,34 +25,52 @@ TensorBoardTrace::TensorBoardTrace(std::filesystem::path folder, bool resumed)
 void TensorBoardTrace::resume_after(int64_t step) {
   if (folder_.empty()) return;
   open();
-  file_ << tensorboard_session(now_s(), step + 1) << std::flush;
+  beginning_ += tensorboard_session(now_s(), step + 1);
 }
 
-// TensorBoard reads a folder's files in the order of their names.
 void TensorBoardTrace::open() {
   std::error_code error;
+  if (std::filesystem::is_symlink(std::filesystem::symlink_status(folder_, error))) {
+    fail("{}: is a link, and nothing is written through links here; move it away",
+         folder_.string());
+  }
   std::filesystem::create_directories(folder_, error);
   if (error) {
     fail("{}: cannot make this directory for TensorBoard: {}", folder_.string(), error.message());
   }
-  const double now = now_s();
-  auto number = static_cast<int64_t>(now * 1000);
-  do {
-    path_ = folder_ / fmt::format("events.out.tfevents.{:014d}.strata", number++);
-  } while (std::filesystem::exists(path_, error));
-  errno = 0;
-  file_.open(path_, std::ios::out | std::ios::binary | std::ios::trunc);
-  if (!file_) fail("{}: cannot write for TensorBoard: {}", path_.string(), std::strerror(errno));
-  file_ << tensorboard_header(now) << std::flush;
+  beginning_ = tensorboard_header(now_s());
 }
 
-void TensorBoardTrace::add(const std::string& tag, int64_t step, double value) {
-  file_ << tensorboard_record({tag, step, now_s(), static_cast<float>(value)});
+// The file is made with its first record, so that a run that never began leaves an empty folder.
+// TensorBoard reads a folder's files in the order of their names.
+void TensorBoardTrace::write(std::string records, int64_t step) {
+  if (!file_.is_open()) {
+    auto number = static_cast<int64_t>(now_s() * 1000);
+    std::filesystem::path path;
+    std::error_code ignored;
+    do {
+      path = folder_ / fmt::format("events.out.tfevents.{:014d}.strata", number++);
+    } while (std::filesystem::exists(std::filesystem::symlink_status(path, ignored)));
+    try {
+      file_ = harness::RecordFile(path, harness::RecordFile::Begin::kEmpty);
+    } catch (const Error& error) {  // the disk may have room for it at the next step
+      if (!said_) print_to_stderr("\nstrata: step {} is missing: {}\n", step, error.what());
+      said_ = true;
+      return;
+    }
+  }
+  if (file_.append(beginning_ + records, step)) beginning_.clear();
+}
+
+void TensorBoardTrace::add(std::string& records, const std::string& tag, int64_t step,
+                           double value) {
+  records += tensorboard_record({tag, step, now_s(), static_cast<float>(value)});
 }
 
 void TensorBoardTrace::add(const StepResult& step) {
   if (folder_.empty()) return;
-  const auto put = [&](const char* tag, double value) { add(tag, step.step, value); };
+  std::string records;
+  const auto put = [&](const char* tag, double value) { add(records, tag, step.step, value); };
   if (step.losses) {
     put("training/masked_lm_loss", step.losses->masked_lm.mean());
     put("training/next_sentence_loss", step.losses->next_sentence.mean());
@@ -69,21 +86,14 @@ void TensorBoardTrace::add(const StepResult& step) {
   put("step/data_seconds", step.data_seconds);
   put("step/exposed_communication_seconds", step.reduce.exposed_communication_seconds);
   put("step/imbalance", step.imbalance);
-  file_ << std::flush;
+  write(std::move(records), step.step);
 }
 
 void TensorBoardTrace::add_evaluation(int64_t step, double masked_lm_accuracy) {
   if (folder_.empty()) return;
-  add("evaluation/masked_lm_accuracy", step, masked_lm_accuracy);
-  file_ << std::flush;
-}
-
-void TensorBoardTrace::finish() {
-  if (folder_.empty()) return;
-  file_.close();
-  if (!file_) {
-    fail("{}: could not be written whole for TensorBoard; is the disk full?", path_.string());
-  }
+  std::string records;
+  add(records, "evaluation/masked_lm_accuracy", step, masked_lm_accuracy);
+  write(std::move(records), step);
 }
 
 }  // namespace strata::training

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
+#include "harness/record/record_file.h"
 #include "training/trainer.h"
 
 namespace strata::training {
 
+// A step that the disk has no room for is left out whole, and named on standard error.
 class TensorBoardTrace {
  public:
   // A new event file in `folder`, which is made; an empty path: nothing is written. `resumed`: it
@@ -20,15 +21,17 @@ class TensorBoardTrace {
   // Losses, accuracy of the training batch, learning rate and times, over steps.
   void add(const StepResult& step);
   void add_evaluation(int64_t step, double masked_lm_accuracy);
-  // Throws Error where something could not be written.
-  void finish();
+  void finish() { file_.close(); }
 
  private:
   void open();
-  void add(const std::string& tag, int64_t step, double value);
+  void write(std::string records, int64_t step);
+  static void add(std::string& records, const std::string& tag, int64_t step, double value);
 
-  std::filesystem::path folder_, path_;
-  std::ofstream file_;
+  std::filesystem::path folder_;
+  harness::RecordFile file_;  // from the first record on
+  std::string beginning_;     // goes before the next record
+  bool said_ = false;         // that the file cannot be made
 };
 
 }  // namespace strata::training

@@ -8,6 +8,7 @@
 #include "bench/cost_benchmark.h"
 #include "cli/bench/bench.h"
 #include "cli/options/config_options.h"
+#include "cli/options/outputs.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 
@@ -57,6 +58,7 @@ void print_table(const bench::CostBenchmark& b) {
 
 void measure(const BenchCostOptions& options, const training::Ranks& ranks) {
   const auto config = options.run.load();
+  refuse_to_replace(files_read(config), options.out, "--out");
   Progress progress("measuring batches");
   bench::CostBenchmarkOptions benchmark = options.benchmark;
   if (ranks.first()) {
@@ -95,8 +97,9 @@ void add_bench_cost(CLI::App& bench) {
       ->add_option("--tokens", options->benchmark.micro_batch_tokens,
                    "Tokens a batch, in place of those of batch.micro_batch full sequences")
       ->check(CLI::Range(1, 1 << 24));
-  command->add_option("--out", options->out,
-                      "Write the result to this file, which batch.load_balance.cost can name");
+  names_output(
+      command->add_option("--out", options->out,
+                          "Write the result to this file, which batch.load_balance.cost can name"));
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
       [options] { on_all_ranks([&](const training::Ranks& ranks) { measure(*options, ranks); }); });

@@ -9,6 +9,7 @@
 #include "cli/bench/link_options.h"
 #include "cli/bench/step_options.h"
 #include "cli/options/config_options.h"
+#include "cli/options/outputs.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 
@@ -80,9 +81,9 @@ void add_bench_overlap(CLI::App& bench) {
       ->excludes(link.real_network)
       ->excludes(link.speed)
       ->capture_default_str();
-  command->add_option("--timeline", options->benchmark.timeline,
-                      "Write the last step of every mode as Chrome trace JSON, for "
-                      "ui.perfetto.dev");
+  names_output(command->add_option("--timeline", options->benchmark.timeline,
+                                   "Write the last step of every mode as Chrome trace JSON, for "
+                                   "ui.perfetto.dev"));
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Needs several ranks: scripts/mpirun.sh -n 2 strata bench overlap --config FILE\n"
@@ -99,7 +100,9 @@ void add_bench_overlap(CLI::App& bench) {
       if (ranks.first()) {
         benchmark.progress = [&](size_t done, size_t total) { progress.update(done, total); };
       }
-      const auto result = bench::benchmark_overlap(options->run.load(), benchmark, ranks);
+      const auto config = options->run.load();
+      refuse_to_replace(files_read(config), benchmark.timeline, "--timeline");
+      const auto result = bench::benchmark_overlap(config, benchmark, ranks);
       if (ranks.first()) options->json ? print_json(result) : print_table(result);
     });
   });

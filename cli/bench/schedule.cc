@@ -13,6 +13,7 @@
 #include "cli/bench/schedule_report.h"
 #include "cli/bench/step_options.h"
 #include "cli/options/config_options.h"
+#include "cli/options/outputs.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 
@@ -70,9 +71,9 @@ void add_bench_schedule(CLI::App& bench) {
       ->check(CLI::IsMember(kSections))
       ->type_name("SECTION,...");
   add_sleep_option(*command, options->sleeping_gigaflops);
-  command->add_option("--timeline", options->benchmark.timeline,
-                      "Write the last step of every order as Chrome trace JSON, for "
-                      "ui.perfetto.dev");
+  names_output(command->add_option("--timeline", options->benchmark.timeline,
+                                   "Write the last step of every order as Chrome trace JSON, for "
+                                   "ui.perfetto.dev"));
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(kScheduleColumns);
   command->callback([options] {
@@ -90,7 +91,9 @@ void add_bench_schedule(CLI::App& bench) {
           progress.update(section, done, total);
         };
       }
-      const auto result = bench::benchmark_schedules(options->run.load(), benchmark, ranks);
+      const auto config = options->run.load();
+      refuse_to_replace(files_read(config), benchmark.timeline, "--timeline");
+      const auto result = bench::benchmark_schedules(config, benchmark, ranks);
       if (!ranks.first()) return;
       if (options->json) {
         fmt::print("{}\n", to_json(result).dump(2));

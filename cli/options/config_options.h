@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,17 @@ struct ConfigOptions {
     }
   }
 };
+
+// The files that a command with this configuration may read.
+inline std::vector<std::filesystem::path> files_read(const config::RunConfig& config) {
+  std::vector<std::filesystem::path> files = config.data.train;
+  files.insert(files.end(), config.data.eval.begin(), config.data.eval.end());
+  files.emplace_back(config.model.config);
+  for (const auto& file : {config.model.vocab, config.model.checkpoint, config.data.shapes}) {
+    if (file) files.push_back(*file);
+  }
+  return files;
+}
 
 // `reads`: what of the file the command uses. `options` outlives the parsing. Returns --config.
 inline CLI::Option* add_config_options(CLI::App& command, ConfigOptions& options,

@@ -1,5 +1,6 @@
 #include "harness/record/result_tree.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +15,21 @@ std::filesystem::path result(const ResultTree& tree, int experiment, const char*
   return tree.results() / fmt::format("result_{}{}", experiment, ending);
 }
 
-// What a run writes before it has ended; the log last, which says that it was there.
+// All that a run writes; the log last, which says that it was there.
 std::vector<std::filesystem::path> files_of_run(const ResultTree& tree, int experiment) {
-  return {tree.step_trace(experiment), tree.tensorboard(experiment), tree.checkpoints(experiment),
-          tree.config(experiment), tree.log(experiment)};
+  return {tree.step_trace(experiment), tree.tensorboard(experiment), tree.timeline(experiment),
+          tree.checkpoint(experiment), tree.checkpoints(experiment), tree.config(experiment),
+          tree.log(experiment)};
+}
+
+// An empty file or folder can be written to without a loss; a link is not written through.
+bool holds_something(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(path, error);
+  if (!std::filesystem::exists(status)) return false;
+  const bool may_be_empty =
+      std::filesystem::is_regular_file(status) || std::filesystem::is_directory(status);
+  return !may_be_empty || !std::filesystem::is_empty(path, error);
 }
 
 std::filesystem::path aside(const std::filesystem::path& path, int number) {
@@ -28,14 +40,23 @@ std::filesystem::path aside(const std::filesystem::path& path, int number) {
 int free_number(const ResultTree& tree, int experiment) {
   const auto paths = files_of_run(tree, experiment);
   for (int number = 1;; ++number) {
-    const auto taken = [&](const auto& path) {
-      return std::filesystem::exists(aside(path, number));
-    };
+    const auto taken = [&](const auto& path) { return is_taken(aside(path, number)); };
     if (std::none_of(paths.begin(), paths.end(), taken)) return number;
   }
 }
 
+// A file without a name: nothing stays behind, whatever ends the process. Not every file system has
+// such files.
+bool takes_a_nameless_file(const std::filesystem::path& directory) {
+  const int fd = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  const bool written = ::write(fd, "x", 1) == 1 && ::fsync(fd) == 0;
+  ::close(fd);
+  return written;
+}
+
 void check_writable(const std::filesystem::path& directory) {
+  if (takes_a_nameless_file(directory)) return;
   const std::filesystem::path probe = directory / fmt::format(".probe.{}", ::getpid());
   try {
     write_file_atomically(probe, "x");
@@ -104,15 +125,22 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
   FoundResults found;
   for (int experiment = 0; experiment < experiments; ++experiment) {
     const std::filesystem::path log = tree.log(experiment);
-    std::error_code error;
-    if (!std::filesystem::exists(log, error)) continue;
     if (existing == ExistingResults::kRefuse) {
-      fail(
-          "{}: exists already; move it away, choose another run.output, or have the results that "
-          "are there kept with --continue",
-          log.string());
+      auto files = files_of_run(tree, experiment);
+      std::ranges::reverse(files);
+      for (const auto& file : files) {
+        if (!(file == log ? is_taken(file) : holds_something(file))) continue;
+        fail(
+            "{}: exists already; move it away, choose another run.output, or have the results that "
+            "are there kept with --continue",
+            file.string());
+      }
     }
-    if (const auto result = read_experiment_result(log, experiment)) {
+    std::error_code error;
+    if (!std::filesystem::exists(log, error)) {
+      const auto files = files_of_run(tree, experiment);
+      if (std::ranges::any_of(files, holds_something)) found.without_log.push_back(experiment);
+    } else if (const auto result = read_experiment_result(log, experiment)) {
       found.results.push_back(*result);
     } else {
       found.interrupted.push_back(experiment);
@@ -121,15 +149,23 @@ FoundResults find_results(const ResultTree& tree, int experiments, ExistingResul
   return found;
 }
 
+void refuse_links(const ResultTree& tree, int experiment) {
+  for (const auto& path : files_of_run(tree, experiment)) {
+    std::error_code error;
+    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) continue;
+    fail("{}: is a link, and results are not written through links; put the file in its place",
+         path.string());
+  }
+}
+
 std::filesystem::path set_aside(const ResultTree& tree, int experiment) {
   const int number = free_number(tree, experiment);
   for (const auto& path : files_of_run(tree, experiment)) {
-    if (!std::filesystem::exists(path)) continue;
+    if (!is_taken(path)) continue;
     std::error_code error;
     std::filesystem::rename(path, aside(path, number), error);
     if (error) {
-      fail("{}: its run was interrupted, and it cannot be renamed: {}", path.string(),
-           error.message());
+      fail("{}: cannot be renamed, which would keep it: {}", path.string(), error.message());
     }
   }
   return aside(tree.log(experiment), number);

@@ -40,16 +40,21 @@ void prepare_result_tree(const ResultTree& tree);
 struct FoundResults {
   std::vector<ExperimentResult> results;
   std::vector<int> interrupted;  // experiments whose log holds no result
+  std::vector<int> without_log;  // experiments that have other files, of an earlier run
 
   bool empty() const { return results.empty() && interrupted.empty(); }
 };
 
-// Throws Error where there are logs and they are refused, and as read_experiment_result does.
+// Throws Error as read_experiment_result does, and with kRefuse if any file of an experiment is
+// there, or a link in its place; an empty file or folder other than the log is none.
 FoundResults find_results(const ResultTree& tree, int experiments,
                           ExistingResults existing = ExistingResults::kRefuse);
 
-// Renames the log, configuration, step trace and checkpoints of an interrupted experiment, so that
-// it can be run again and no tool takes them for results. Returns the log's new path,
+// Throws Error if a link is in the place of one of the experiment's files.
+void refuse_links(const ResultTree& tree, int experiment);
+
+// Renames all files of an interrupted experiment, so that it can be run again and no tool takes
+// them for results. Returns the log's new path,
 // result_N.txt.interrupted.1 or, where that is taken, the next number. Throws Error where they
 // cannot be renamed.
 std::filesystem::path set_aside(const ResultTree& tree, int experiment);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -82,8 +81,13 @@ void Checkpoints::wait_for_last() {
   being_written_ = 0;
   if (system_.rank() != 0) return;
   if (!whole) return remove_folder(step);
-  std::ofstream(checkpoint_folder(folder_, step) / kWhole).flush();
   written_.push_back(step);
+  try {
+    write_file_atomically(checkpoint_folder(folder_, step) / kWhole, "");
+  } catch (const Error& error) {  // nothing is removed until the next one is marked
+    print_to_stderr("\nstrata: {}\n", error.what());
+    return;
+  }
   for (; written_.size() > kKept; written_.pop_front()) remove_folder(written_.front());
 }
 

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # What cannot be scored has no scores.
 score() { # TREE OUTPUT
-  (cd "$1" && "$STRATA" score --json "$2" "${options[@]}" -- "$RESULTS") >/dev/null 2>&1 || true
+  (cd "$1" && "$STRATA" score --json "${options[@]}" -- "$RESULTS") >"$2" 2>/dev/null || true
   [[ -s $2 ]] || echo '{"scores": []}' >"$2"
 }
 score . "$work/after.json"

@@ -80,7 +80,7 @@ COMMANDS = [
     Command("check-seeds", "check seeds " + PACKAGE),
     Command("check-system", "check system --ruleset 5.0.0 " + PACKAGE + "/systems/small.json"),
     Command("check-repo", "check repo " + PACKAGE, checks_folders=True),
-    Command("score", "score " + PACKAGE + " --csv {out}/scores.csv --json {out}/scores.json",
+    Command("score", "score " + PACKAGE + " --csv {out}/scores.csv --json --output {out}/scores.json",
             of_parts=True),
     Command("score-summary", "score " + PACKAGE + " --summary {out}/summary.csv --detailed",
             of_parts=True),

@@ -1,0 +1,32 @@
+// Options that name what a command writes. No output replaces a file that the command reads, or a
+// file of a result tree.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace strata::cli {
+
+// Marks `option` as the name of a file or a folder that its command writes. "-" is refused: a file
+// of that name is ./-, and standard output is /dev/stdout. Returns `option`.
+CLI::Option* names_output(CLI::Option* option);
+
+// --output of a command that prints: what it prints goes to that file. `file` outlives the parsing.
+void add_output_option(CLI::App& command, std::string& file);
+// Prints `text`, or writes it to `file` if that is not empty. Throws Error as write_output does.
+void print_or_write(const std::string& file, const std::string& text);
+
+// Has `root` check the outputs of the command that was given, before the command begins. Every
+// other option and argument whose value names a file or a folder counts as read.
+// Throws Error if an output is there already and
+// - is a file that is read, by whatever name, or what another output names;
+// - lies in a folder that is read, or in a result tree, and is no earlier output of this program.
+void guard_outputs(CLI::App& root);
+
+// The same check of one output against these files and folders, for what options do not name.
+void refuse_to_replace(const std::vector<std::filesystem::path>& read,
+                       const std::filesystem::path& output, const std::string& option);
+
+}  // namespace strata::cli

@@ -1,0 +1,45 @@
+// A file of records that grows while a run goes on, and survives a disk that is full for a moment.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace strata::harness {
+
+// Every record is in the file whole or not at all. A record that cannot be written is left out, and
+// the next one is tried again; once one can be written, or at the end, a line on standard error
+// says which steps are missing. One thread at a time may use it.
+class RecordFile {
+ public:
+  enum class Begin : uint8_t { kEmpty, kAtEnd };
+
+  RecordFile() = default;  // drops what is added
+  // Opens `path`, or makes it; kEmpty: and empties it. Throws Error if it cannot, or if a link is
+  // there.
+  RecordFile(std::filesystem::path path, Begin begin);
+  ~RecordFile() { close(); }
+  RecordFile(RecordFile&& other) noexcept { *this = std::move(other); }
+  RecordFile& operator=(RecordFile&& other) noexcept;
+
+  bool is_open() const { return fd_ >= 0; }
+  // Returns false if the record of this step is left out.
+  bool append(std::string_view record, int64_t step);
+  // To disk. A disk that cannot is named on standard error, and ends nothing.
+  void flush() noexcept;
+  void close() noexcept;
+
+ private:
+  void report() noexcept;
+
+  std::filesystem::path path_;
+  int fd_ = -1;
+  int64_t bytes_ = 0;
+  int64_t missing_ = 0, first_missing_ = 0, last_missing_ = 0;  // records; their steps
+  int reason_ = 0;                                              // errno
+  bool flush_failed_ = false;
+};
+
+}  // namespace strata::harness

@@ -1,0 +1,26 @@
+#include "harness/resume/lost_weights.h"
+
+#include "base/error.h"
+
+namespace strata::harness {
+
+void write_lost_weights(SystemUnderTest& system, const std::filesystem::path& folder,
+                        const ResumePoint& point, int64_t last_step,
+                        const std::filesystem::path& file, const Say& say) {
+  system.prepare(point.seed, {.checkpoint = file, .resumed = true}, say);
+  system.warm_up(say);
+  system.restore(folder);
+  system.barrier();
+  const DataFacts data = system.start();
+  if (data.train_samples != point.train_samples || data.eval_samples != point.eval_samples ||
+      data.checksum != point.data_checksum) {
+    fail(
+        "the data have changed since the run, on {} training and {} evaluation samples; give "
+        "data.train and data.eval as they were",
+        point.train_samples, point.eval_samples);
+  }
+  for (int64_t step = point.step; step < last_step;) step = system.train_step().step;
+  system.save();
+}
+
+}  // namespace strata::harness

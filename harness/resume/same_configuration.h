@@ -1,0 +1,25 @@
+// Whether results may lie beside those of another configuration: what may differ, and files that
+// were moved.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/run_config.h"
+
+namespace strata::harness {
+
+// What is compared of results that lie together.
+struct Comparison {
+  bool other_ranks = false;  // the run goes on on another number of ranks
+  // The run goes on from a checkpoint, which names its model and its data by their contents.
+  bool by_checkpoint = false;
+};
+
+// The keys that differ, a line each as config::differences writes it. Numbers of experiments, where
+// the results lie, and checkpoints may differ. So may the path of a file or a folder whose contents
+// are the same, or that was moved together with the results.
+std::vector<std::string> configuration_differences(config::RunConfig theirs, config::RunConfig ours,
+                                                   const Comparison& comparison);
+
+}  // namespace strata::harness

@@ -1,0 +1,231 @@
+// No output of any command replaces what the command reads or a file of a result tree.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "tests/cli/tools.h"
+
+namespace strata::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Output {
+  std::string command;
+  std::string option;
+  std::string words;  // the rest of the command; FILE and TREE are what it reads
+  std::string ending = "";
+};
+
+// A row an option that names what its command writes.
+const std::vector<Output> kOutputs = {
+    {"check log", "--log-output", "TREE"},
+    {"check log", "--sarif", "TREE"},
+    {"check log", "--junit", "TREE"},
+    {"check package", "--log-output", "TREE"},
+    {"check package", "--sarif", "TREE"},
+    {"check package", "--junit", "TREE"},
+    {"check round", "--log-output", "TREE"},
+    {"check round", "--sarif", "TREE"},
+    {"check round", "--junit", "TREE"},
+    {"check rcp", "--log-output", "TREE"},
+    {"check system", "--log-output", "FILE"},
+    {"check seeds", "--log-output", "TREE"},
+    {"check power", "--log-output", "TREE"},
+    {"check repo", "--log-output", "TREE"},
+    {"score", "--csv", "TREE"},
+    {"score", "--output", "TREE"},
+    {"score", "--summary", "TREE", ".csv"},
+    {"compare", "--csv", "TREE TREE"},
+    {"compare", "--output", "TREE TREE"},
+    {"export csv", "--output", "TREE"},
+    {"export tensorboard", "--output", "TREE"},
+    {"package merge", "--output", "TREE"},
+    {"plot curves", "--output", "TREE"},
+    {"plot scores", "--output", "TREE"},
+    {"plot rcp", "--output", "--custom-rcps FILE"},
+    {"plot plan", "--output", "FILE"},
+    {"plot timeline", "--output", "FILE"},
+    {"plot search", "--output", "TREE"},
+    {"report", "--output", "TREE"},
+    {"man", "--all", "score"},
+    {"data prepare", "--out", "--text FILE --vocab FILE"},
+    {"data mlperf", "--out", "--text TREE --vocab FILE"},
+    {"data convert", "--out", "FILE"},
+    {"search", "--out", "--space FILE"},
+    {"bench cost", "--out", "--config FILE"},
+    {"bench overlap", "--timeline", "--config FILE"},
+    {"bench schedule", "--timeline", "--config FILE"},
+};
+
+std::vector<std::string> words_in(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+class Outputs : public Tools {
+ protected:
+  Outputs() {
+    for (const char* file :
+         {"Acme/systems/good.json", "Acme/systems/csv.csv", "Acme/benchmarks/bert/README.md",
+          "Acme/results/good/bert/result_0.yaml", "Acme/results/good/bert/result_0.steps.jsonl",
+          "Acme/results/good/bert/result_0.timeline.json", "Acme/notes.csv", "file", "file.csv"}) {
+      folder_.write(file, std::string("these bytes stay: ") + file);
+    }
+    fs::create_symlink("file", path("linked_file"));
+    fs::create_symlink("file.csv", path("linked_file.csv"));
+    fs::create_symlink("../../file", path("Acme/systems/link"));
+  }
+
+  // The command with this output.
+  ProcessResult write(const Output& row, const std::string& output) {
+    std::vector<std::string> words = words_in(row.command);
+    for (std::string word : words_in(row.words)) {
+      if (word == "TREE") word = path("Acme");
+      if (word == "FILE") word = path("file" + row.ending);
+      words.push_back(word);
+    }
+    words.insert(words.end(), {row.option, output});
+    return strata(words);
+  }
+
+  std::map<std::string, std::string> contents() {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::recursive_directory_iterator(path())) {
+      const std::string name = entry.path().string();
+      all[name] = entry.is_symlink()        ? "-> " + fs::read_symlink(entry.path()).string()
+                  : entry.is_regular_file() ? read_file(entry.path())
+                                            : "folder";
+    }
+    return all;
+  }
+};
+
+// The commands that this program has, and their options.
+std::map<std::string, std::set<std::string>> commands_of(const fs::path& pages) {
+  std::map<std::string, std::set<std::string>> commands;
+  for (const fs::path& page : list_directory(pages)) {
+    const std::string text = std::regex_replace(read_file(page), std::regex(R"(\\(f[BIRP]|))"), "");
+    std::smatch name;
+    if (!std::regex_search(text, name, std::regex(R"(strata((?: [a-z-]+)*) \[OPTIONS\])")))
+      continue;
+    std::string command = name[1];
+    if (!command.empty()) command.erase(0, 1);
+    const std::regex option(R"((--[a-z][a-z_-]*)[^\n]* (?:TEXT|FILE)\b)");
+    for (std::sregex_iterator at(text.begin(), text.end(), option), end; at != end; ++at)
+      commands[command].insert((*at)[1]);
+    commands[command];
+  }
+  return commands;
+}
+
+TEST_F(Outputs, EveryOutputOptionOfEveryCommandIsInTheTable) {
+  ASSERT_EQ(strata({"man", "--all", path("pages")}).exit_code, 0);
+  const auto commands = commands_of(path("pages"));
+  ASSERT_GT(commands.size(), 20u);
+  size_t found = 0;
+  for (const auto& [command, options] : commands) {
+    for (const char* option : {"--output", "--out", "--csv", "--sarif", "--junit", "--log-output",
+                               "--summary", "--timeline", "--all", "--json", "--markdown"}) {
+      if (!options.contains(option)) continue;
+      ++found;
+      EXPECT_TRUE(std::ranges::any_of(
+          kOutputs,
+          [&](const Output& row) { return row.command == command && row.option == option; }))
+          << command << ' ' << option;
+    }
+  }
+  const auto in_table = std::ranges::count_if(
+      kOutputs, [&](const Output& row) { return commands.contains(row.command); });
+  EXPECT_EQ(found, in_table);
+}
+
+TEST_F(Outputs, NoneReplacesAnInputOrAFileOfAResultTree) {
+  const auto before = contents();
+  for (const Output& row : kOutputs) {
+    std::vector<std::string> names = {"file", "linked_file"};
+    if (row.words.find("FILE") == std::string::npos) names = {"Acme/systems/link"};
+    if (row.command == "man") names.clear();  // it reads nothing
+    for (const char* file :
+         {"Acme/systems/good.json", "Acme/benchmarks/bert/README.md",
+          "Acme/results/good/bert/result_0.txt", "Acme/results/good/bert/result_0.yaml",
+          "Acme/results/good/bert/result_0.steps.jsonl",
+          "Acme/results/good/bert/result_0.timeline.json"}) {
+      names.emplace_back(file);
+    }
+    if (!row.ending.empty()) {
+      for (std::string& name : names) {
+        if (name == "file" || name == "linked_file") name += row.ending;
+      }
+      names.emplace_back("Acme/systems/csv.csv");
+    }
+    if (row.words.find("TREE") != std::string::npos) names.emplace_back("Acme/notes.csv");
+    for (const std::string& name : names) {
+      const ProcessResult refused = write(row, path(name));
+      EXPECT_EQ(refused.exit_code, 2) << row.command << ' ' << row.option << ' ' << name;
+      EXPECT_NE(refused.err.find(row.option + " " + path(name) + ": is "), std::string::npos)
+          << row.command << ' ' << name << ": " << refused.err;
+    }
+  }
+  EXPECT_EQ(contents(), before);
+}
+
+TEST_F(Outputs, ADashIsNoNameOfAnOutput) {
+  for (const Output& row : kOutputs) {
+    const ProcessResult refused = write(row, "-");
+    EXPECT_EQ(refused.exit_code, 2) << row.command;
+    EXPECT_NE(refused.err.find("standard output is /dev/stdout"), std::string::npos)
+        << row.command << ' ' << row.option << ": " << refused.err;
+  }
+}
+
+TEST_F(Outputs, TwoOutputsOfACommandAreTwoFiles) {
+  const ProcessResult refused =
+      strata({"score", path("Acme"), "--csv", path("new"), "--output", path("new")});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("names this file, too"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(path("new")));
+}
+
+TEST_F(Outputs, AnEarlierOutputInTheTreeIsReplaced) {
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"report", path("Acme"), "-o", path("Acme/report.html")},
+           {"score", path("Acme"), "--csv", path("Acme/scores.csv")},
+           {"check", "log", path("Acme"), "--sarif", path("Acme/findings.sarif")},
+           {"check", "log", path("Acme"), "--junit", path("Acme/findings.xml")},
+           {"compare", path("Acme"), path("Acme"), "--csv", path("Acme/differences.csv")},
+           {"plot", "curves", path("Acme"), "-o", path("Acme/curves.gp")}}) {
+    for (int i = 0; i < 2; ++i) {
+      const ProcessResult result = strata(words);
+      EXPECT_EQ(result.err.find("is there already"), std::string::npos) << result.err;
+      EXPECT_TRUE(fs::exists(words.back())) << words.back() << ": " << result.err;
+    }
+  }
+}
+
+TEST_F(Outputs, AFlagThatPrintsTakesNoFile) {
+  const std::string a = folder_.write("a.json", R"({"step_seconds": 1})").string();
+  const std::string b = folder_.write("b.json", R"({"step_seconds": 2})").string();
+  for (const char* flag : {"--json", "--markdown"}) {
+    const ProcessResult printed = strata({"compare", flag, a, b, a});
+    EXPECT_EQ(printed.exit_code, 0) << printed.err;
+    const ProcessResult written = strata({"compare", flag, a, b, a, "-o", path("comparison")});
+    EXPECT_EQ(written.out, "");
+    EXPECT_EQ(read_file(path("comparison")), printed.out);
+  }
+  EXPECT_EQ(read_file(a), R"({"step_seconds": 1})");
+  const ProcessResult scores = strata({"score", "--json", path("Acme")});
+  EXPECT_EQ(scores.exit_code, 0) << scores.err;
+  EXPECT_EQ(scores.out.front(), '{');
+}
+
+}  // namespace
+}  // namespace strata::cli
