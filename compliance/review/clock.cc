@@ -14,9 +14,11 @@ constexpr double kPauseFactor = 2.5;
 constexpr double kPauseShare = 0.01;
 constexpr size_t kFewestTimes = 5;
 
-// minigo's evaluations are made of saved models when the run is over, by its rules.
+// minigo and Stable Diffusion may evaluate saved models when the run is over, by their rules; the
+// latter in any order.
 bool evaluates_after_the_run(const RunRecord& record) {
-  return record.said("benchmark") == "minigo";
+  const std::string_view benchmark = record.said("benchmark");
+  return benchmark == "minigo" || benchmark == "stable_diffusion";
 }
 
 double median_of(std::vector<double> values) {
@@ -32,10 +34,21 @@ struct Stretch {
   uint64_t offset = 0;  // of the event that ends it
 };
 
-// Evaluations within the run that make progress; where counts do not rise, or are not there, each
-// is one step.
+bool same_count(const Evaluation& a, const Evaluation& b) {
+  return a.count && a.count == b.count && a.unit == b.unit;
+}
+
+// Whether all evaluations have the same count, as if it were a constant of the log.
+bool is_constant(const std::vector<Evaluation>& evaluations) {
+  return std::ranges::all_of(
+      evaluations, [&](const Evaluation& one) { return same_count(one, evaluations.front()); });
+}
+
+// Evaluations within the run that make progress; where counts are all the same, or not there, each
+// is one step. None where counts fall.
 std::vector<Stretch> stretches_of(const RunRecord& record) {
   std::vector<const Evaluation*> inside;
+  const bool constant = is_constant(record.evaluations);
   bool counted = true;
   for (const Evaluation& evaluation : record.evaluations) {
     if (evaluation.time_ms < record.run_start->time_ms ||
@@ -43,14 +56,16 @@ std::vector<Stretch> stretches_of(const RunRecord& record) {
       continue;
     }
     // Several processes, or metrics, of one evaluation.
-    if (!inside.empty() && evaluation.count && evaluation.count == inside.back()->count &&
-        evaluation.time_ms - inside.back()->time_ms < kSlackMs) {
+    if (!inside.empty() && same_count(evaluation, *inside.back()) &&
+        (!constant || evaluation.time_ms - inside.back()->time_ms < kSlackMs)) {
       continue;
     }
-    if (!inside.empty() && !(evaluation.count > inside.back()->count)) counted = false;
+    if (!inside.empty() && evaluation.unit != inside.back()->unit) return {};
+    if (!inside.empty() && evaluation.count < inside.back()->count) return {};
     counted &= evaluation.count.has_value();
     inside.push_back(&evaluation);
   }
+  counted &= !constant;
   std::vector<Stretch> stretches;
   for (size_t i = 1; i < inside.size(); ++i) {
     stretches.push_back({inside[i]->time_ms - inside[i - 1]->time_ms,
@@ -109,6 +124,8 @@ void review_steps_back(const RunRecord& record, std::vector<Doubt>& doubts) {
   for (size_t i = 1; i < evaluations.size(); ++i) {
     const auto &before = evaluations[i - 1].count, &now = evaluations[i].count;
     if (!before || !now || *now >= *before) continue;
+    if (evaluations[i].unit != evaluations[i - 1].unit) continue;
+    if (evaluations[i].time_ms - evaluations[i - 1].time_ms <= kSlackMs) continue;
     doubts.push_back(
         {"review/clock/steps-back",
          fmt::format("this evaluation is after {}, the one before it in time after {}: did the run "

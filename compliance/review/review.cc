@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "base/text/printable.h"
 #include "compliance/review/clock.h"
+#include "compliance/review/described_system.h"
 #include "compliance/review/evaluation_schedule.h"
 
 namespace strata::compliance {
@@ -49,6 +52,31 @@ std::vector<Remark> merge_remarks(std::vector<std::vector<Remark>> logs) {
     if (logs.size() > 1) merged[place].text += fmt::format(" ({} of {} logs)", count, logs.size());
   }
   return merged;
+}
+
+void Placeholders::take(std::vector<Remark>& remarks, const std::string& folder) {
+  const auto kept = std::ranges::stable_partition(
+      remarks, [](const Remark& remark) { return remark.id != kPlaceholder; });
+  if (kept.empty()) return;
+  if (first_.empty()) {
+    first_.push_back(kept.front());
+    first_folder_ = folder;
+  }
+  if (folders_ == 0 || folder != last_folder_) ++folders_;
+  last_folder_ = folder;
+  remarks.erase(kept.begin(), kept.end());
+}
+
+std::vector<Remark> Placeholders::remark() const {
+  std::vector<Remark> remarks = first_;
+  for (Remark& remark : remarks) {
+    remark.text += folders_ == 1
+                       ? fmt::format(" (in {})", one_line(first_folder_))
+                       : fmt::format(" ({}, first in {})",
+                                     counted(static_cast<double>(folders_), "result folder"),
+                                     one_line(first_folder_));
+  }
+  return remarks;
 }
 
 }  // namespace strata::compliance

@@ -1,6 +1,8 @@
 // All checks of one log together, and what several logs have in common.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +21,19 @@ void review_verdict(const EventLog& log, bool strict, LogVerdict& verdict);
 
 // Of the remarks of each log the first of every id, with the number of logs that have one.
 std::vector<Remark> merge_remarks(std::vector<std::vector<Remark>> logs);
+
+// A submission's name that is missing in its logs is one remark, not one of each folder.
+class Placeholders {
+ public:
+  // Takes such remarks out of those of one result folder, which `folder` names.
+  void take(std::vector<Remark>& remarks, const std::string& folder);
+  // The remark, with the number of folders; empty where there was none.
+  std::vector<Remark> remark() const;
+
+ private:
+  std::vector<Remark> first_;  // at most one
+  std::string first_folder_, last_folder_;
+  size_t folders_ = 0;
+};
 
 }  // namespace strata::compliance

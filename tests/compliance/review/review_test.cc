@@ -9,6 +9,7 @@
 #include "compliance/formats/formats.h"
 #include "compliance/package/package.h"
 #include "compliance/package/report.h"
+#include "compliance/review/described_system.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/review/runs.h"
 
@@ -107,6 +108,41 @@ TEST(Review, OfAPackageIsAnErrorWhereStrict) {
   EXPECT_TRUE(check_acme(clean, true).passed()) << package_text(check_acme(clean, true));
 }
 
+TEST(Review, AMissingNameIsOneFindingOfASubmission) {
+  const TemporaryFolder folder;
+  write_acme(folder, "Acme");
+  for (const char* benchmark : {"bert", "ssd"}) {
+    for (int i = 0; i < 3; ++i) {
+      BertLog log = BertLog::passing("open");
+      log.set("submission_org", "\"Acme\"")
+          .set("submission_platform", "\"1xPLATFORM_PLACEHOLDER\"");
+      log.set("submission_benchmark", "\"" + std::string(benchmark) + "\"");
+      for (auto& event : log.events) event.time_ms += 60'000 * i;
+      folder.write(
+          std::string("Acme/results/other/") + benchmark + "/result_" + std::to_string(i) + ".txt",
+          log.text());
+    }
+  }
+  const PackageVerdict verdict = check_acme(folder);
+  size_t found = 0;
+  for (const FolderVerdict& one : verdict.folders) {
+    for (const Section& section : one.sections)
+      found += static_cast<size_t>(std::ranges::count(section.remarks, kPlaceholder, &Remark::id));
+    for (const LogVerdict& log : one.logs) EXPECT_EQ(ids_of(log.review), Ids{});
+  }
+  EXPECT_EQ(found, 0u);
+  const auto section = std::ranges::find(verdict.systems, "Review", &Section::title);
+  ASSERT_NE(section, verdict.systems.end());
+  ASSERT_EQ(section->warnings.size(), 1u);
+  EXPECT_NE(section->warnings[0].find("(2 result folders, first in results/other/bert)"),
+            std::string::npos)
+      << section->warnings[0];
+  EXPECT_TRUE(verdict.passed());
+  EXPECT_NE(round_text({verdict}).find("1 submission: review/system/placeholder, first in Acme"),
+            std::string::npos)
+      << round_text({verdict});
+}
+
 TEST(Review, FindsRunsBesideThoseSubmitted) {
   const TemporaryFolder folder;
   write_acme(folder, "Acme");
@@ -164,7 +200,7 @@ TEST(Review, PrintsNoControlCharactersOfALog) {
   write_acme(folder, "Bolt", "\\u001b[2J\\n::error::x" + std::string(1 << 18, 'a'));
   const std::string text = package_text(check_acme(folder));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(text.find("?[2J?::error::x"), std::string::npos) << text.substr(0, 3000);
+  EXPECT_NE(text.find(R"(\x1b[2J\x0a::error::x)"), std::string::npos) << text.substr(0, 3000);
   EXPECT_LT(text.size(), 20'000u);
 }
 
