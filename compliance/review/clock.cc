@@ -185,6 +185,54 @@ void review_order(const RunRecord& record, std::vector<Doubt>& doubts) {
   }
 }
 
+// What a time that is no date can be.
+std::string explain_time(double time_ms) {
+  constexpr double kYear2000 = 946'684'800, kYear2100 = 4'102'444'800;
+  const auto is_date = [&](double seconds) { return seconds >= kYear2000 && seconds < kYear2100; };
+  const std::string shown =
+      std::isfinite(time_ms) ? "time_ms is " + count_text(time_ms) : "time_ms is no number";
+  struct Unit {
+    const char* name;
+    double in_second;
+    const char* effect;
+  };
+  for (const Unit& unit : {Unit{"seconds", 1, "1,000 times too short"},
+                           Unit{"microseconds", 1e6, "1,000 times too long"},
+                           Unit{"nanoseconds", 1e9, "1,000,000 times too long"}}) {
+    if (is_date(time_ms / unit.in_second)) {
+      return fmt::format("{}, as if it counted {}: all durations come out {}", shown, unit.name,
+                         unit.effect);
+    }
+  }
+  constexpr double kMsPerYear = 31'556'952'000;
+  if (!std::isfinite(time_ms)) return shown;
+  return fmt::format("{}, which is {} 1970: the clock was not set, or its counter wrapped round",
+                     shown,
+                     time_ms < 0 ? duration_text(-time_ms) + " before"
+                                 : counted(std::floor(time_ms / kMsPerYear), "year") + " after");
+}
+
+void review_times(const RunRecord& record, std::vector<Doubt>& doubts) {
+  // Some logs count from their start, which is no mistake where all events do.
+  if (record.odd_times == 0 || record.small_times == record.times) return;
+  doubts.push_back(
+      {"review/clock/unit",
+       explain_time(record.odd_time.time_ms) +
+           (record.odd_times > 1 ? fmt::format(" ({} such events)",
+                                               count_text(static_cast<double>(record.odd_times)))
+                                 : ""),
+       record.odd_time.offset});
+}
+
+void review_disorder(const RunRecord& record, std::vector<Doubt>& doubts) {
+  const Disorder& disorder = record.disorder;
+  if (disorder.count == 0 || evaluates_after_the_run(record)) return;
+  doubts.push_back(
+      {"review/clock/disorder",
+       disorder.text + (disorder.count > 1 ? fmt::format(" ({} such events)", disorder.count) : ""),
+       disorder.offset});
+}
+
 }  // namespace
 
 std::vector<Doubt> review_clock(const RunRecord& record) {
@@ -206,8 +254,10 @@ std::vector<Doubt> review_clock(const RunRecord& record) {
              record.restarts > 1 ? fmt::format(" ({} such starts)", record.restarts) : ""),
          record.restarted.offset});
   }
+  review_times(record, doubts);
   review_order(record, doubts);
-  review_steps_back(record, doubts);
+  review_disorder(record, doubts);
+  if (record.disorder.count == 0) review_steps_back(record, doubts);
   if (!record.run_start || !record.run_stop ||
       record.run_stop->time_ms < record.run_start->time_ms) {
     return doubts;

@@ -22,6 +22,11 @@ namespace strata::compliance {
 // - review/clock/order: by their times init_start, init_stop, run_start and run_stop, or
 //   cache_clear and run_start, stand in another order than this.
 // - review/clock/apart: the log's first event is more than a day before init_start.
+// - review/clock/unit: times are no dates from 2000 to 2099, but would be in seconds, micro- or
+//   nanoseconds, or are of a clock that was not set or has wrapped round. Logs whose times all
+//   count from their start are passed over.
+// - review/clock/disorder: in a log of one process an end is earlier than its beginning, a block
+//   than the one above it, or an evaluation than one of less progress.
 std::vector<Doubt> review_clock(const RunRecord& record);
 
 }  // namespace strata::compliance

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <numeric>
 #include <set>
 #include <utility>
 #include <variant>
 
 #include "base/error.h"
+#include "compliance/checks/similar_keys.h"
 #include "mllog/json_scan.h"
 #include "mllog/log_value.h"
 
@@ -68,26 +68,6 @@ bool names_somebody(const std::string& word) {
       "system",      "systems",       "tech",        "technologies", "technology",
       "the",         "university"};
   return word.size() >= 3 && !kKinds.contains(word);
-}
-
-// How many letters have to be changed, added or left out to make one of the other; above `most`
-// any number beyond it.
-size_t letters_apart(std::string_view a, std::string_view b, size_t most) {
-  if (a.size() > b.size()) std::swap(a, b);
-  constexpr size_t kLongest = 200;
-  if (b.size() - a.size() > most || b.size() > kLongest) return most + 1;
-  std::vector<size_t> row(a.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t j = 1; j <= b.size(); ++j) {
-    size_t diagonal = row[0];
-    row[0] = j;
-    for (size_t i = 1; i <= a.size(); ++i) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[i];
-      row[i] = std::min({changed, row[i] + 1, row[i - 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 // Whether `name` is made of the first letters of `words`, with or without the small ones.

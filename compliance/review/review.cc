@@ -15,10 +15,41 @@
 
 namespace strata::compliance {
 
+namespace {
+
+// Events that are not read, since they stand in another's line or value.
+std::vector<Doubt> review_lines(const EventLog& log, const RunRecord& record) {
+  std::vector<Doubt> doubts;
+  const auto also = [](uint64_t count, const char* noun) {
+    return count > 1 ? fmt::format(" ({})", counted(static_cast<double>(count), noun)) : "";
+  };
+  if (log.crowded_line_count() > 0) {
+    const auto& first = log.crowded_lines().front();
+    doubts.push_back(
+        {"review/log/several-on-a-line",
+         fmt::format(
+             "several events stand on this line, of which the last alone is read, as by the "
+             "official checker; lost: {}{}",
+             one_line(first.lost, 400), also(log.crowded_line_count(), "such line")),
+         first.offset});
+  }
+  if (record.swallowings > 0) {
+    doubts.push_back(
+        {"review/log/swallowed",
+         fmt::format("this event holds what looks like another one, which is not read{}",
+                     also(record.swallowings, "such event")),
+         record.swallowing});
+  }
+  return doubts;
+}
+
+}  // namespace
+
 std::vector<Remark> review_log(const EventLog& log, const RunRecord& record,
                                std::string_view ruleset) {
   std::vector<Doubt> doubts = review_evaluations(record, ruleset);
   for (Doubt& doubt : review_clock(record)) doubts.push_back(std::move(doubt));
+  for (Doubt& doubt : review_lines(log, record)) doubts.push_back(std::move(doubt));
   return place(std::move(doubts), log);
 }
 

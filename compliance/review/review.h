@@ -12,7 +12,9 @@
 
 namespace strata::compliance {
 
-// The evaluation schedule and the clock.
+// The evaluation schedule and the clock; and ids
+// - review/log/several-on-a-line: events that are not read, since another follows on their line.
+// - review/log/swallowed: an event whose value or metadata hold what looks like another.
 std::vector<Remark> review_log(const EventLog& log, const RunRecord& record,
                                std::string_view ruleset);
 

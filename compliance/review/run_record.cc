@@ -50,12 +50,15 @@ class RecordReader {
   explicit RecordReader(RunRecord& record) : record_(record) {}
 
   void read(const Event& event) {
+    note_time(event);
+    note_swallowing(event);
     if (!std::isfinite(event.time_ms) || std::fabs(event.time_ms) > kLatestMs) return;
     const Moment now{event.time_ms, event.offset};
     if (!record_.first_event || now.time_ms < record_.first_event->time_ms)
       record_.first_event = now;
     note_silence(event, now);
     const std::string_view key = event.key;
+    note_order(key, now);
     if (key.starts_with(kSubmission)) {
       read_submission(event);
     } else if (key == "eval_accuracy" || key == "eval_error") {
@@ -100,9 +103,56 @@ class RecordReader {
       record_.restarts = 0;
       record_.restarted = {};
     }
+    if (run_starts_ > 1) record_.disorder = {};
   }
 
  private:
+  void note_time(const Event& event) {
+    constexpr double kYear2000Seconds = 946'684'800, kYear2100Seconds = 4'102'444'800;
+    const double time = event.time_ms;
+    ++record_.times;
+    if (time >= 1e3 * kYear2000Seconds && time < 1e3 * kYear2100Seconds) return;
+    if (time >= 0 && time < kYear2000Seconds) ++record_.small_times;
+    if (++record_.odd_times == 1) record_.odd_time = {time, event.offset};
+  }
+
+  void note_swallowing(const Event& event) {
+    for (const std::string_view part : {event.value, event.metadata}) {
+      if (part.find("\"time_ms") == part.npos || part.find("\"key") == part.npos) continue;
+      if (++record_.swallowings == 1) record_.swallowing = event.offset;
+      return;
+    }
+  }
+
+  void note_disorder(std::string_view early, double by_ms, std::string_view before,
+                     uint64_t offset) {
+    if (++record_.disorder.count > 1) return;
+    record_.disorder.text =
+        fmt::format("by its time this {} is {} before {}", early, duration_text(by_ms), before);
+    record_.disorder.offset = offset;
+  }
+
+  void note_order(std::string_view key, const Moment& now) {
+    constexpr double kSlackMs = 10, kApartMs = 1000;
+    const size_t bar = key.rfind('_');
+    const bool is_interval = key.starts_with("block_") || key.starts_with("epoch_") ||
+                             (key.starts_with("eval_") && key.size() < 11);
+    if (!is_interval) return;
+    const std::string name(key.substr(0, bar));
+    if (key.ends_with("_start")) {
+      const auto known = open_intervals_.find(name);
+      if (name == "block" && known != open_intervals_.end() &&
+          known->second - now.time_ms > kApartMs) {
+        note_disorder(key, known->second - now.time_ms, "the one above it", now.offset);
+      }
+      open_intervals_[name] = now.time_ms;
+    } else if (key.ends_with("_stop")) {
+      const auto known = open_intervals_.find(name);
+      if (known == open_intervals_.end() || known->second - now.time_ms <= kSlackMs) return;
+      note_disorder(key, known->second - now.time_ms, "its " + name + "_start", now.offset);
+    }
+  }
+
   void note_silence(const Event& event, const Moment& now) {
     if (record_.run_start && !record_.run_stop && latest_ &&
         now.time_ms - *latest_ > record_.silence.time_ms) {
@@ -151,6 +201,15 @@ class RecordReader {
       }
       ++evaluation.unit;
     }
+    if (!record_.evaluations.empty()) {
+      constexpr double kSlackMs = 10;
+      const Evaluation& above = record_.evaluations.back();
+      if (above.unit == evaluation.unit && above.count < evaluation.count &&
+          above.time_ms - evaluation.time_ms > kSlackMs) {
+        note_disorder(event.key, above.time_ms - evaluation.time_ms,
+                      "the one above it, which is of less progress", event.offset);
+      }
+    }
     record_.evaluations.push_back(evaluation);
   }
 
@@ -162,6 +221,7 @@ class RecordReader {
   RunRecord& record_;
   std::optional<double> before_, latest_;
   std::optional<Block> open_block_;
+  std::map<std::string, double, std::less<>> open_intervals_;  // when each last began
   std::string first_block_;
   bool blocks_differ_ = false;
   size_t run_starts_ = 0, block_starts_ = 0, block_stops_ = 0;

@@ -43,6 +43,13 @@ struct Resumption {
   uint64_t offset = 0;
 };
 
+// Events whose times cannot stand as they do.
+struct Disorder {
+  std::string text;  // what is early, by how much, and before what
+  uint64_t offset = 0;
+  size_t count = 0;  // of such events; the first is told
+};
+
 // Of repeated keys the first counts, of init_start and init_stop the earliest, of run_stop the
 // last. Times that no clock shows (not finite, or beyond the year 33658) are passed over.
 struct RunRecord {
@@ -60,6 +67,16 @@ struct RunRecord {
   // tell: of several processes, without numbers of blocks, or of blocks that mostly do not stop.
   Moment restarted;
   size_t restarts = 0;
+  // The first time that is no date from 2000 to 2099, in ms, and how many such there are; of those,
+  // times that may count from the start of something: below 946,684,800 and not negative.
+  Moment odd_time;
+  size_t odd_times = 0, small_times = 0, times = 0;
+  // An end before its beginning, a block before the one above it, or evaluations whose counts rise
+  // while their times fall; in logs of one process.
+  Disorder disorder;
+  // Events whose value or metadata hold what looks like another event: the first, and how many.
+  uint64_t swallowing = 0;
+  size_t swallowings = 0;
   // The longest time without any event from run_start to run_stop, up to the event at `offset`.
   Moment silence;
   std::string problem;  // why the log could not be read to its end
