@@ -59,6 +59,7 @@ struct CheckOptions {
   bool bert_train_samples = false;
   bool werror = false, strict = false;
   bool quiet = false;
+  bool require_verdict = false;
   bool json = false;
   bool github = false;
   std::string log_output;        // a file
@@ -66,7 +67,11 @@ struct CheckOptions {
   std::string sarif, junit;      // files
 };
 
-int exit_code_of(Outcome outcome) { return outcome == Outcome::kFailed ? 1 : 0; }
+int exit_code_of(Outcome outcome, const CheckOptions& options) {
+  const bool wanted =
+      outcome == Outcome::kPassed || (outcome == Outcome::kNotJudged && !options.require_verdict);
+  return wanted ? 0 : 1;
+}
 
 // Prints verdicts, and writes them to the file that --log-output names.
 void show(const CheckOptions& options, const std::string& verdicts) {
@@ -81,7 +86,7 @@ int print_sections(std::vector<Section> sections, const CheckOptions& options) {
     text += compliance::section_text(section);
   }
   show(options, options.json ? compliance::section_json(sections) : text);
-  return exit_code_of(compliance::outcome_of(sections));
+  return exit_code_of(compliance::outcome_of(sections), options);
 }
 
 // Writes what --sarif and --junit name; prints, where --github asks for it, and says whether it
@@ -149,41 +154,22 @@ int check_logs(const CheckOptions& options) {
     if (!verdict.readable) problems.push_back(verdict.errors.front().summary);
   }
   refuse(problems);
-  return exit_code_of(outcome);
-}
-
-// By the first log under `path` that allows it.
-compliance::RulesetChoice infer_from_logs(const std::string& path, const std::string& usage) {
-  std::string problem = "no result_*.txt under it";
-  size_t tried = 0;
-  ListingProblems unlisted;
-  for (const ResultFolder& folder : compliance::find_result_folders(path, &unlisted)) {
-    for (const fs::path& log : folder.logs) {
-      try {
-        return compliance::infer_ruleset(EventLog(log, compliance::LogFormat::kMllog), usage, "");
-      } catch (const Error& error) {
-        if (tried++ == 0) problem = error.what();
-      }
-    }
-  }
-  if (tried == 0 && !unlisted.empty()) problem = unlisted.front();
-  fail("{}: no ruleset can be inferred; give --ruleset ({})", path, problem);
+  return exit_code_of(outcome, options);
 }
 
 // Usage and ruleset as given, or inferred from the path or from its logs; what was inferred is
 // printed.
 compliance::RulesetChoice choose_ruleset(const CheckOptions& options, const std::string& path) {
-  const std::string usage = options.usage.empty() ? "training" : options.usage;
-  if (!options.ruleset.empty()) return {usage, options.ruleset, "given"};
-  auto choice = compliance::infer_ruleset_from_path(path, options.usage);
-  if (choice.ruleset.empty()) {
-    choice = infer_from_logs(path, options.usage);
-  }
-  if (!options.json && !options.github) {
+  auto choice = compliance::infer_ruleset_of_tree(path, options.usage, options.ruleset);
+  if (options.json || options.github) return choice;
+  if (options.ruleset.empty()) {
     options.inferred = fmt::format("ruleset: {} {} (from the {}; --ruleset overrides)\n",
                                    choice.usage, choice.ruleset, choice.ground);
-    fmt::print("{}", options.inferred);
+  } else if (options.usage.empty() && choice.usage != "training") {
+    options.inferred =
+        fmt::format("usage: {} (from the benchmarks; --usage overrides)\n", choice.usage);
   }
+  fmt::print("{}", options.inferred);
   return choice;
 }
 
@@ -200,8 +186,9 @@ compliance::PackageOptions package_options(const CheckOptions& options, const st
   out.ruleset = choice.ruleset;
   out.werror = options.werror;
   out.strict = options.strict;
-  out.rcp = directory_of(options.rcp);
-  out.other_rcp = compliance::installed_points(options.rcp);
+  const PointFolders points = point_folders(options.rules, options.rcp);
+  out.rcp = points.directory;
+  out.other_rcp = points.others;
   out.rcp_pass = rcp_pass(options);
   out.rcp_bypass = options.rcp_bypass;
   out.seed_bypass = options.seed_bypass;
@@ -258,7 +245,7 @@ int check_packages(const CheckOptions& options, bool whole_round) {
     problems.insert(problems.end(), package.unread.begin(), package.unread.end());
   }
   refuse(problems);
-  return exit_code_of(outcome);
+  return exit_code_of(outcome, options);
 }
 
 // A section for each result folder under the path, of which there must be one at least; `judge`
@@ -293,7 +280,7 @@ constexpr std::string_view kNoLogs = "no result_*.txt under it";
 
 int check_rcp(const CheckOptions& options) {
   const auto choice = choose_ruleset(options, options.paths.front());
-  const auto others = compliance::installed_points(options.rcp);
+  const PointFolders points = point_folders(options.rules, options.rcp);
   ListingProblems unwritten;
   const int exit_code = check_folders(
       options, "",
@@ -314,26 +301,26 @@ int check_rcp(const CheckOptions& options) {
         const auto together = compliance::combine(runs);
         const auto verdict =
             options.custom_rcps.empty()
-                ? compliance::check_rcp(together, directory_of(options.rcp), choice.usage,
-                                        choice.ruleset, rcp_pass(options), others)
+                ? compliance::check_rcp(together, points.directory, choice.usage, choice.ruleset,
+                                        rcp_pass(options), points.others)
                 : compliance::check_rcp_by(options.custom_rcps, together, choice.usage,
                                            choice.ruleset, rcp_pass(options));
+        const std::string text = compliance::rcp_text(verdict);
         if (!verdict.points.empty()) {
           section.notes.push_back(fmt::format("points: {} (sha256 {})", verdict.points,
                                               verdict.points_sha256.substr(0, 16)));
         }
         if (verdict.outcome() == Outcome::kFailed && options.rcp_bypass && verdict.may_bypass()) {
-          section.warnings.push_back(verdict.message +
-                                     "; accepted by --rcp-bypass, to be reviewed");
+          section.warnings.push_back(text + "; accepted by --rcp-bypass, to be reviewed");
         } else if (verdict.outcome() == Outcome::kFailed) {
-          section.errors.push_back(verdict.message);
-        } else if (verdict.outcome() == Outcome::kPassed) {
-          section.notes.push_back(
-              fmt::format("{}; scaling {:.6f}", verdict.message, verdict.scaling));
+          section.errors.push_back(text);
         } else {
-          section.judged = false;
-          section.notes.push_back(verdict.message);
+          section.judged = verdict.outcome() == Outcome::kPassed;
+          section.notes.push_back(text);
         }
+        for (std::string& line : compliance::rcp_details(verdict))
+          section.notes.push_back(std::move(line));
+        section.rcp = verdict;
         if (!options.write_scaling) return section;
         const auto written = compliance::write_scaling(folder.path, verdict);
         if (!written.note.empty()) section.notes.push_back(written.note);
@@ -346,9 +333,19 @@ int check_rcp(const CheckOptions& options) {
 }
 
 int check_seeds(const CheckOptions& options) {
+  std::string no_rule;  // of the round
+  try {
+    const auto choice = choose_ruleset(options, options.paths.front());
+    if (compliance::compare_versions(choice.ruleset, "1.0.0") < 0) {
+      no_rule = fmt::format("no rule of {} {} asks for seeds", choice.usage, choice.ruleset);
+    }
+  } catch (const Error&) {
+    // Nothing names a round; every later one asks for seeds.
+  }
   return check_folders(
       options, "Seeds ",
-      [](const ResultFolder& folder) {
+      [&](const ResultFolder& folder) {
+        if (!no_rule.empty()) return Section{"", {}, {}, {no_rule}, false};
         std::vector<compliance::LogSeeds> seeds;
         for (const fs::path& log : folder.logs)
           seeds.push_back(compliance::read_seeds(EventLog(log, compliance::LogFormat::kMllog)));
@@ -368,16 +365,36 @@ int check_power(const CheckOptions& options) {
       "no result folder under it has power logs (power/result_N/node_I.txt)");
 }
 
+// Of the submission that a description lies in: the results of its system, else of all.
+compliance::RulesetChoice choose_ruleset_of_system(const CheckOptions& options,
+                                                   const fs::path& description) {
+  const fs::path results = fs::absolute(description).parent_path().parent_path() / "results";
+  std::error_code ignored;
+  for (const fs::path& tree : {results / description.stem(), results}) {
+    if (!fs::is_directory(tree, ignored)) continue;
+    try {
+      return compliance::infer_ruleset_of_tree(tree, options.usage, options.ruleset);
+    } catch (const Error&) {
+      // The path may tell.
+    }
+  }
+  auto choice = compliance::infer_ruleset_from_path(description, options.usage);
+  if (choice.usage.empty()) choice.usage = "training";
+  if (!options.ruleset.empty()) choice.ruleset = options.ruleset;
+  if (choice.ruleset.empty()) {
+    fail("{}: neither its path nor the results of its system name a round; give --ruleset",
+         description.string());
+  }
+  return choice;
+}
+
 int check_systems(const CheckOptions& options) {
-  const std::string usage = options.usage.empty() ? "training" : options.usage;
   std::vector<Section> sections;
   ListingProblems problems;
   for (const std::string& path : options.paths) {
-    std::string ruleset = options.ruleset;
-    if (ruleset.empty()) ruleset = compliance::infer_ruleset_from_path(path, usage).ruleset;
-    if (ruleset.empty()) fail("{}: its path names no round; give --ruleset", path);
-    sections.push_back(compliance::check_system_description(path, usage, ruleset));
-    sections.back().title += fmt::format(" ({} {})", usage, ruleset);
+    const auto choice = choose_ruleset_of_system(options, path);
+    sections.push_back(compliance::check_system_description(path, choice.usage, choice.ruleset));
+    sections.back().title += fmt::format(" ({} {})", choice.usage, choice.ruleset);
     if (const std::string what = what_is_at(path); what != "a regular file")
       problems.push_back(fmt::format("{}: is {}, not a description", path, what));
   }
@@ -398,6 +415,8 @@ CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--quiet", options->quiet,
                     "Leave warnings out, but for those that --werror made errors");
+  command->add_flag("--require-verdict", options->require_verdict,
+                    "Exit with code 1 if something was not judged, too");
   command
       ->add_option("--log-output,--log_output", options->log_output,
                    "Also write what is printed to this file")
@@ -488,6 +507,7 @@ void add_check_command(CLI::App& app, int& exit_code) {
   CLI::App* rcp = add_one("rcp", "Convergence against the reference convergence points", check_rcp);
   add_directory(*rcp, *options, "Result folder, or a folder of such");
   add_ruleset(*rcp, *options);
+  add_rules_option(*rcp, options->rules);
   add_rcp(*rcp, *options);
   rcp->add_option("--custom-rcps,--custom_rcps", options->custom_rcps,
                   "Judge by the points of this file, in the official format")
@@ -498,8 +518,9 @@ void add_check_command(CLI::App& app, int& exit_code) {
   system->add_option("FILE", options->paths, "systems/<system>.json")->required();
   add_ruleset(*system, *options);
 
-  add_directory(*add_one("seeds", "Seeds: logged, and different in each run", check_seeds),
-                *options, "Result folder, or a folder of such");
+  CLI::App* seeds = add_one("seeds", "Seeds: logged, and different in each run", check_seeds);
+  add_directory(*seeds, *options, "Result folder, or a folder of such");
+  add_ruleset(*seeds, *options);
   add_directory(*add_one("power", "Power logs: all there, and numbered", check_power), *options,
                 "Result folder, or a folder of such");
   add_directory(*add_one("repo", "File names, sizes and links that git can hold", check_repository),

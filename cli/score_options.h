@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "cli/listing.h"
-#include "cli/progress.h"
 #include "cli/options/rule_options.h"
+#include "cli/progress.h"
 #include "results/score.h"
 
 namespace strata::cli {
@@ -57,8 +57,9 @@ inline void add_score_options(CLI::App& command, ScoreInput& input) {
 inline results::ScoreOptions judged_by(const ScoreRules& rules) {
   results::ScoreOptions options = rules.score;
   options.rules = directory_of(rules.rules);
-  options.rcp = directory_of(rules.rcp);
-  options.other_rcp = compliance::installed_points(rules.rcp);
+  const PointFolders points = point_folders(rules.rules, rules.rcp);
+  options.rcp = points.directory;
+  options.other_rcp = points.others;
   options.find_installed = rules.rules != compliance::kBuiltIn;
   return options;
 }

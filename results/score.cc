@@ -135,7 +135,7 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
   const compliance::LogVerdict verdict =
       compliance::check_log(log, rules, score.usage, score.ruleset);
   const RunTimes times = find_run_times(log);
-  run.judged = verdict.not_judged.empty();
+  run.not_judged = verdict.not_judged;
   run.start_ms = times.start_ms;
   if (is_weak(score)) run.instance_scale = read_instance_scale(log);
   if (times.start_ms && times.stop_ms && std::isfinite(*times.stop_ms - *times.start_ms)) {
@@ -304,10 +304,13 @@ std::string choose_ruleset(const compliance::ResultFolder& folder, const ScoreOp
       if (problem.empty()) problem = error.what();
     }
   }
-  if (!problem.empty() || rules.has_ruleset(score.usage, score.ruleset)) return problem;
-  return fmt::format("{}: {} have no ruleset {} for {} (chosen: {}); there are: {}",
-                     folder.path.string(), rules.description(), score.ruleset, score.usage,
-                     score.ground, fmt::join(rules.rulesets(score.usage), ", "));
+  if (!problem.empty()) return problem;
+  try {
+    compliance::require_round(rules, score.usage, score.ruleset);
+  } catch (const Error& error) {
+    problem = fmt::format("{}: {}", folder.path.string(), error.what());
+  }
+  return problem;
 }
 
 }  // namespace

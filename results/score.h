@@ -24,8 +24,8 @@ struct RunScore {
   std::optional<double> start_ms;         // of run_start, since the epoch
   std::optional<int64_t> instance_scale;  // weak scaling: accelerators that train this model
   bool counts = false;                    // the log did not fail, says success and has its times
-  bool judged = true;                     // false where the rules do not cover the benchmark
-  std::string reason;                     // why it does not count
+  std::string not_judged;  // why there are no rules to judge it by; empty where there are
+  std::string reason;      // why it does not count
   std::vector<std::string> broken_rules;  // by the log, at most kMostBrokenRules
   std::string unread;                     // a file of it that the system did not hand over, and why
   compliance::RunConvergence convergence;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/json_version.h"
 #include "compliance/package/report.h"
@@ -29,8 +30,7 @@ std::string rcp_word(const Score& score) {
 }
 
 std::string where(const Score& score) {
-  return fmt::format("{}/{}/{}", score.folder.submitter, score.folder.system,
-                     score.folder.benchmark);
+  return fmt::format("{}/{}", score.folder.submitter, score.folder.place());
 }
 
 // What is to be said of several folders: a heading, and the folders it is said of.
@@ -121,11 +121,14 @@ std::string counts_text(const std::vector<Score>& scores) {
 
 std::string notes_text(const std::vector<Score>& scores) {
   std::string text;
-  if (std::any_of(scores.begin(), scores.end(),
-                  [](const Score& score) { return !score.runs.front().judged; })) {
-    text +=
-        "Strata's own rules cover BERT: other benchmarks' logs count where they say success; "
-        "--rules judges them too\n";
+  std::set<std::string> no_rules;
+  for (const Score& score : scores) {
+    for (const RunScore& run : score.runs) {
+      if (!run.not_judged.empty()) no_rules.insert(run.not_judged);
+    }
+  }
+  for (const std::string& reason : no_rules) {
+    text += fmt::format("not judged, so logs count if they say success: {}\n", reason);
   }
   for (const auto& [heading, items] : notes_of(scores)) {
     text += heading + ":\n";

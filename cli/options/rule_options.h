@@ -2,7 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "compliance/checks/rounds.h"
 #include "compliance/sources/installed.h"
@@ -31,13 +33,28 @@ inline CLI::Option* add_rules_option(CLI::App& command, std::string& rules) {
 inline CLI::Option* add_rcp_option(CLI::App& command, std::string& rcp) {
   return command.add_option(
       "--rcp", rcp,
-      "Directory of reference convergence points, or built-in (default: BERT's, built in, and for "
-      "what those lack an installed mlperf_logging)");
+      "Directory of reference convergence points, or built-in (default: those of --rules, then "
+      "BERT's, built in, and for what those lack an installed mlperf_logging)");
 }
 
 // What --rules or --rcp names as a directory: nothing for what is built in.
 inline std::string directory_of(const std::string& given) {
   return given == compliance::kBuiltIn ? "" : given;
+}
+
+// Where reference points are sought: in `directory` (empty: built in), then in `others`.
+struct PointFolders {
+  std::filesystem::path directory;
+  std::vector<std::filesystem::path> others;
+};
+
+// As --rcp says; without it the points of the package that --rules names come first.
+inline PointFolders point_folders(const std::string& rules, const std::string& rcp) {
+  PointFolders folders{directory_of(rcp), compliance::installed_points(rcp)};
+  if (!rcp.empty() || directory_of(rules).empty()) return folders;
+  folders.directory = compliance::points_beside_rules(rules);
+  if (!folders.directory.empty()) folders.others.insert(folders.others.begin(), "");
+  return folders;
 }
 
 }  // namespace strata::cli

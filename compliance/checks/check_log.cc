@@ -15,6 +15,7 @@
 #include "compliance/checks/rounds.h"
 #include "compliance/checks/similar_keys.h"
 #include "compliance/language/rule_evaluator.h"
+#include "compliance/sources/install.h"
 
 namespace strata::compliance {
 namespace {
@@ -585,6 +586,12 @@ class Check {
 
 }  // namespace
 
+void require_round(const RuleStore& rules, const std::string& usage, const std::string& ruleset) {
+  const auto known = known_rulesets(usage);
+  if (std::ranges::find(known, ruleset) != known.end() || rules.has_ruleset(usage, ruleset)) return;
+  fail("there is no round '{}' of {}; there are: {}", ruleset, usage, fmt::join(known, ", "));
+}
+
 LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& usage,
                      const std::string& ruleset, bool werror) {
   LogVerdict verdict;
@@ -594,6 +601,17 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
   verdict.ground = "given";
   verdict.benchmark = logged_benchmark(log);
   verdict.event_count = log.event_count();
+  if (!rules.has_ruleset(usage, ruleset)) {
+    if (verdict.event_count == 0) {
+      verdict.errors.push_back({"", kNoEvents, "", "", "", 0, 0, "log/no-events"});
+    } else {
+      verdict.not_judged =
+          fmt::format("there are no rules for {} {} among {}; {}{}", usage, ruleset,
+                      rules.description(), how_to_get_rules(usage, ruleset),
+                      rules.source() == "given" ? ", and leave --rules out" : "");
+    }
+    return verdict;
+  }
   // A benchmark that the round does not have fails by the rules there are.
   const auto& benchmarks = round_benchmarks(usage, ruleset);
   const bool of_round =
@@ -603,8 +621,8 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
   if (of_round && !judging.covers(verdict.benchmark)) {
     verdict.not_judged = fmt::format(
         "Strata's own rules cover BERT; for benchmark '{}' give --rules with the official rule "
-        "files, or fetch them: strata rules install",
-        printable(verdict.benchmark));
+        "files; {}",
+        printable(verdict.benchmark), how_to_get_rules(usage, ruleset));
     return verdict;
   }
   Check(log, judging, verdict, werror).run();
@@ -617,11 +635,7 @@ LogVerdict check_log(const std::filesystem::path& path, RuleStore& rules,
   EventLog log(path, format);
   RulesetChoice choice = infer_ruleset(log, options.usage, options.ruleset);
   if (choice.ruleset == "0.6.0" && format != LogFormat::kMll) log = EventLog(path, LogFormat::kMll);
-  if (!rules.has_ruleset(choice.usage, choice.ruleset)) {
-    fail("{}: {} have no ruleset {} for {} (chosen: {}); there are: {}", path.string(),
-         rules.description(), choice.ruleset, choice.usage, choice.ground,
-         fmt::join(rules.rulesets(choice.usage), ", "));
-  }
+  require_round(rules, choice.usage, choice.ruleset);
   LogVerdict verdict = check_log(log, rules, choice.usage, choice.ruleset, options.werror);
   verdict.ground = choice.ground;
   if (options.then) options.then(log, verdict);

@@ -40,7 +40,7 @@ struct LogVerdict {
   std::string ground;      // why this ruleset: "given", or what it was inferred from
   std::string benchmark;   // as logged; empty where not
   RuleIdentity rules;      // whose rules judged
-  std::string not_judged;  // why the rules do not cover the benchmark; empty where they do
+  std::string not_judged;  // why there are no rules to judge it by; empty where there are
   bool readable = true;    // false where the error says why the file cannot be judged
   uint64_t event_count = 0;
   std::vector<Finding> errors;
@@ -64,12 +64,17 @@ struct CheckOptions {
   std::function<void(const EventLog&, LogVerdict&)> then;
 };
 
-// Checks a log that is already read. A log that cannot be judged (no rules for it, rules that ask
-// for too much) has an error that says so. Throws Error for rule files that cannot be compiled.
+// Throws Error unless there is such a round: MLPerf had it, or there are rules for it.
+void require_round(const RuleStore& rules, const std::string& usage, const std::string& ruleset);
+
+// Checks a log that is already read. Without rules for its round it is not judged. A log that
+// cannot be judged (no rules for it, rules that ask for too much) has an error that says so. Throws
+// Error for rule files that cannot be compiled.
 LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& usage,
                      const std::string& ruleset, bool werror = false);
 
-// Reads and checks one log. Throws Error where the file cannot be read or no ruleset fits.
+// Reads and checks one log. Throws Error where the file cannot be read or there is no such
+// round.
 LogVerdict check_log(const std::filesystem::path& path, RuleStore& rules,
                      const CheckOptions& options = {});
 

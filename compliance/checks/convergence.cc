@@ -45,16 +45,27 @@ class Reader {
       train_samples_ = train_samples_ && result_.benchmark == "bert";
     }
     if (train_samples_) {
-      if (contains(record, "train_samples")) latest_ = number(event.value, "train_samples");
+      if (contains(record, "train_samples")) latest_ = train_samples(event);
     } else if (contains(record, "eval_error") || contains(record, "eval_accuracy")) {
       read_evaluation(event);
     }
     if (event.key == "run_stop") read_stop(event);
   }
 
-  RunConvergence finish() { return std::move(result_); }
+  RunConvergence finish() {
+    result_.by_train_samples = train_samples_;
+    return std::move(result_);
+  }
 
  private:
+  double train_samples(const Event& event) {
+    if (event.key != "train_samples") {
+      if (const auto count = metadata(event, "train_samples"))
+        return to_double(*count, "train_samples");
+    }
+    return number(event.value, "train_samples");
+  }
+
   void read_evaluation(const Event& event) {
     if (result_.benchmark == "stable_diffusion") {
       const std::optional<Value> step = metadata(event, step_unit_);
@@ -158,7 +169,9 @@ bool says_success(const EventLog& log) {
 FolderConvergence combine(const std::vector<RunConvergence>& runs) {
   FolderConvergence folder;
   int failed = 0;
+  folder.by_train_samples = !runs.empty();
   for (const RunConvergence& run : runs) {
+    folder.by_train_samples = folder.by_train_samples && run.by_train_samples;
     if (!run.problem.empty() && folder.problem.empty()) folder.problem = run.problem;
     folder.epochs.push_back(run.epochs);
     failed += run.converged ? 0 : 1;

@@ -19,12 +19,15 @@ struct RunConvergence {
   double epochs = kNeverConverged;  // at the last evaluation before run_stop: epochs, or samples,
                                     // as the benchmark counts
   std::optional<double> batch_size;
-  std::string benchmark;  // empty where not logged
-  std::string problem;    // why the numbers could not be read; empty where they could
+  std::string benchmark;          // empty where not logged
+  bool by_train_samples = false;  // BERT's count is that of train_samples
+  std::string problem;            // why the numbers could not be read; empty where they could
 };
 
 // `ruleset` decides in which unit stable diffusion counts. With `bert_train_samples` BERT's count
-// is the last that train_samples says before run_stop, in place of the last evaluation's epoch_num.
+// is the last that train_samples says before run_stop, in place of the last evaluation's epoch_num:
+// the value of such an event, or that field of another event's metadata. The official checker takes
+// the value of the event there, too, which is an accuracy.
 RunConvergence read_convergence(const EventLog& log, std::string_view ruleset,
                                 bool bert_train_samples = false);
 
@@ -37,7 +40,8 @@ struct FolderConvergence {
   std::optional<double> batch_size;
   std::vector<double> epochs;  // one a run
   std::string benchmark;
-  bool enough = false;  // at most as many runs failed to converge as may be dropped
+  bool by_train_samples = false;  // of every run
+  bool enough = false;            // at most as many runs failed to converge as may be dropped
   std::string problem;  // batch sizes or benchmarks that differ, or a log that could not be read
 };
 FolderConvergence combine(const std::vector<RunConvergence>& runs);

@@ -129,6 +129,16 @@ void judge(const ReferencePoint& point, const ReferencePoints& points, std::vect
   verdict.passed = mean >= *verdict.least_mean;
 }
 
+// What was measured, before anything judges it.
+RcpVerdict verdict_of(const FolderConvergence& folder) {
+  RcpVerdict verdict;
+  verdict.benchmark = folder.benchmark;
+  verdict.batch_size = folder.batch_size;
+  verdict.runs = folder.epochs;
+  verdict.by_train_samples = folder.by_train_samples;
+  return verdict;
+}
+
 // A round without a file of its own has kept the points of the round before.
 std::optional<ReferencePoints> load_built_in(std::string_view usage, std::string_view ruleset,
                                              std::string_view benchmark) {
@@ -239,8 +249,8 @@ ReferencePoint ReferencePoints::interpolate(double batch_size, const ReferencePo
   point.batch_size = batch_size;
   point.mean = at(low.mean, high.mean);
   point.stdev = at(low.stdev, high.stdev);
-  point.least_mean = least_acceptable_mean(point.mean, point.stdev, submission_runs_ * 2.0,
-                                           submission_runs_);
+  point.least_mean =
+      least_acceptable_mean(point.mean, point.stdev, submission_runs_ * 2.0, submission_runs_);
   point.max_speedup = point.mean / point.least_mean;
   return point;
 }
@@ -290,7 +300,7 @@ std::optional<ReferencePoints> load_reference_points(const std::filesystem::path
 RcpVerdict check_rcp(const FolderConvergence& folder, const std::filesystem::path& directory,
                      std::string_view usage, std::string_view ruleset, RcpPass pass,
                      const std::vector<std::filesystem::path>& others) {
-  RcpVerdict verdict;
+  RcpVerdict verdict = verdict_of(folder);
   if (!folder.problem.empty()) {
     verdict.readable = false;
     verdict.message = folder.problem;
@@ -325,14 +335,14 @@ RcpVerdict check_rcp_by(const std::filesystem::path& file, const FolderConvergen
                         std::string_view usage, std::string_view ruleset, RcpPass pass) {
   if (folder.problem.empty())
     return check_rcp(folder, read_reference_points(file, usage, ruleset, folder.benchmark), pass);
-  RcpVerdict verdict;
+  RcpVerdict verdict = verdict_of(folder);
   verdict.readable = false;
   verdict.message = folder.problem;
   return verdict;
 }
 
 RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& points, RcpPass pass) {
-  RcpVerdict verdict;
+  RcpVerdict verdict = verdict_of(folder);
   if (!folder.problem.empty()) {
     verdict.readable = false;
     verdict.message = folder.problem;
@@ -356,6 +366,7 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& poi
       fmt::format("Missing RCP, please submit RCP with BS = {}", format_batch_size(batch_size));
   if (const ReferencePoint* exact = find_exact(candidates, batch_size)) {
     verdict.message = "RCP found";
+    verdict.point_batch_sizes = {batch_size};
     judge(*exact, points, folder.epochs, verdict);
     return verdict;
   }
@@ -363,8 +374,10 @@ RcpVerdict check_rcp(const FolderConvergence& folder, const ReferencePoints& poi
   const ReferencePoint* high = find_above(candidates, batch_size);
   if (low != nullptr && high != nullptr) {
     verdict.message = "RCP Interpolation";
+    verdict.point_batch_sizes = {low->batch_size, high->batch_size};
     judge(points.interpolate(batch_size, *low, *high), points, folder.epochs, verdict);
   } else if (high != nullptr) {
+    verdict.point_batch_sizes = {high->batch_size};
     judge(*high, points, folder.epochs, verdict);
     verdict.message =
         verdict.passed ? "RCP not found but slower convergence on smaller batch size" : missing;

@@ -66,10 +66,20 @@ struct RcpVerdict {
   std::string message;                // the official tool's words where judged
   double scaling =
       1;  // factor on the score of a run faster than the reference mean but not too fast
+  std::string benchmark;                  // as the runs name it
+  std::optional<double> batch_size;       // of the runs
+  std::vector<double> runs;               // epochs to converge, in the order of the logs
+  std::vector<double> point_batch_sizes;  // of the points that they are held to: one, or two
+                                          // between which the reference is interpolated
+  bool by_train_samples = false;          // see FolderConvergence
   std::optional<double> submission_mean;  // olympic mean of epochs to converge
   std::optional<double> reference_mean;
   std::optional<double> least_mean;  // below which the check fails
 
+  // Whether BERT's counts are smaller than a batch, and so cannot be samples.
+  bool counts_no_samples() const {
+    return benchmark == "bert" && batch_size && submission_mean && *submission_mean < *batch_size;
+  }
   // Whether a submission may ask for its failure to be reviewed: not where runs did not converge.
   bool may_bypass() const { return judged && !passed && may_be_reviewed; }
   Outcome outcome() const {

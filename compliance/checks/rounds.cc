@@ -196,6 +196,15 @@ int compare_versions(std::string_view a, std::string_view b) {
 
 int dropped_runs(std::string_view benchmark) { return benchmark == "unet3d" ? 4 : 1; }
 
+std::string usage_of_benchmark(std::string_view benchmark) {
+  for (const std::string_view usage : {"training", "hpc"}) {
+    for (const Round& round : rounds_of(usage)) {
+      if (holds(round.benchmarks, benchmark)) return std::string(usage);
+    }
+  }
+  return "";
+}
+
 std::string logged_benchmark(const EventLog& log) { return identify(log).benchmark; }
 
 RulesetChoice infer_ruleset_from_path(const std::filesystem::path& path, const std::string& usage) {

@@ -26,6 +26,9 @@ int compare_versions(std::string_view a, std::string_view b);
 // converge: 4 for unet3d, else 1.
 int dropped_runs(std::string_view benchmark);
 
+// "training" or "hpc", whichever has had the benchmark; empty where neither has.
+std::string usage_of_benchmark(std::string_view benchmark);
+
 // What the log's first submission_benchmark event says; empty where there is none.
 std::string logged_benchmark(const EventLog& log);
 

@@ -73,6 +73,7 @@ std::string section_id(const Section& section) {
       {"Benchmark", "benchmark"},
       {"Parameters", "parameters"},
       {"Folders", "folders"},
+      {"Results", "results"},
       {"Review", "review"}};
   for (const auto& [title, id] : kIds) {
     if (section.title.starts_with(title)) return fmt::format("package/{}", id);
@@ -101,8 +102,7 @@ Case case_of(const Section& section, const std::string& suite, const fs::path& p
 
 void add_folder(const PackageVerdict& package, const FolderVerdict& folder,
                 std::vector<Case>& cases) {
-  const std::string suite =
-      fmt::format("{}/{}/{}", package.submitter, folder.folder.system, folder.folder.benchmark);
+  const std::string suite = fmt::format("{}/{}", package.submitter, folder.folder.place());
   bool logs_count = true;
   for (const Section& section : folder.sections) {
     cases.push_back(case_of(section, suite, folder.folder.path));

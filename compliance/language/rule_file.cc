@@ -45,7 +45,8 @@ class Compiler {
     } catch (const YAML::Exception& error) {
       strata::fail("{}: not valid YAML: {}", name, error.what());
     }
-    if (!records || records.IsNull()) return;
+    if (!records || records.IsNull() || (records.IsSequence() && records.size() == 0))
+      strata::fail("{}: holds no rule, and every log would pass by it", name);
     if (!records.IsSequence())
       strata::fail("{}: a list of BEGIN, KEY and END records was expected", name);
     file_ = name;

@@ -15,6 +15,7 @@
 #include "compliance/checks/rounds.h"
 #include "compliance/package/checker_params.h"
 #include "compliance/package/power.h"
+#include "compliance/package/report.h"
 #include "compliance/package/system_description.h"
 #include "compliance/review/described_system.h"
 #include "compliance/review/headroom.h"
@@ -41,7 +42,7 @@ std::vector<ResultFolder> list_folders(const fs::path& directory, const std::str
                                        ListingProblems& problems) {
   std::vector<ResultFolder> found;
   for (const fs::path& system : subfolders(directory / "results", &problems)) {
-    const auto add = [&](const fs::path& path, bool weak) {
+    const auto add = [&](const fs::path& path, bool weak, bool strong) {
       ResultFolder folder;
       folder.path = path;
       folder.submitter_path = directory;
@@ -49,16 +50,17 @@ std::vector<ResultFolder> list_folders(const fs::path& directory, const std::str
       folder.system = system.filename().string();
       folder.benchmark = path.filename().string();
       folder.weak_scaling = weak;
+      folder.strong_scaling = strong;
       folder.logs = result_logs(path, &problems);
       found.push_back(std::move(folder));
     };
     for (const fs::path& inner : subfolders(system, &problems)) {
       if (usage != "hpc") {
-        add(inner, false);
+        add(inner, false, false);
         continue;
       }
       for (const fs::path& benchmark : subfolders(inner, &problems))
-        add(benchmark, inner.filename() == "weak");
+        add(benchmark, inner.filename() == "weak", inner.filename() == "strong");
     }
   }
   return found;
@@ -153,14 +155,8 @@ Section describe_rcp(const RcpVerdict& verdict, bool bypass) {
     section.notes.push_back(verdict.message);
     return section;
   }
-  std::string text = verdict.message;
-  if (verdict.submission_mean && verdict.reference_mean) {
-    text += fmt::format(": mean {:.6g} to converge, reference {:.6g}, at least {:.6g} wanted",
-                        *verdict.submission_mean, *verdict.reference_mean, *verdict.least_mean);
-  }
+  std::string text = rcp_text(verdict);
   if (verdict.passed) {
-    if (verdict.scaling > 1)
-      text += fmt::format("; the score is scaled by {:.6f}", verdict.scaling);
     section.notes.push_back(std::move(text));
   } else if (bypass && verdict.may_bypass()) {
     section.warnings.push_back(text + "; accepted by rcp-bypass, to be reviewed");
@@ -361,11 +357,9 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
            {}});
     }
     if (verdict.skipped) {
-      verdict.sections.push_back({"Benchmark",
-                                  {},
-                                  {fmt::format("'{}' is not a benchmark of {} {}: skipped",
-                                               folder.benchmark, options.usage, options.ruleset)},
-                                  {}});
+      const std::string reason = fmt::format("'{}' is not a benchmark of {} {}: skipped",
+                                             folder.benchmark, options.usage, options.ruleset);
+      verdict.sections.push_back({"Benchmark", {}, {reason}, {reason}, false});
     }
     verdict.folder = std::move(folder);
     package.folders.push_back(std::move(verdict));
@@ -487,12 +481,23 @@ void drop_warnings(PackageVerdict& package, bool strict) {
   }
 }
 
+// Without a single folder that the round's rules are about the package is not judged.
+void note_nothing_judged(PackageVerdict& package, const PackageOptions& options) {
+  const auto skipped = [](const FolderVerdict& folder) { return folder.skipped; };
+  if (!std::ranges::all_of(package.folders, skipped)) return;
+  const std::string reason =
+      package.folders.empty()
+          ? "results/ holds no result folder, so that nothing was judged"
+          : fmt::format(
+                "no folder is of a benchmark of {} {}, so that nothing was judged; "
+                "--usage and --ruleset choose another round",
+                options.usage, options.ruleset);
+  package.systems.push_back({"Results", {}, {}, {reason}, false});
+}
+
 void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
                      const PackageOptions& options) {
-  if (!rules.has_ruleset(options.usage, options.ruleset)) {
-    fail("{} have no ruleset '{}' for {}; there are: {}", rules.description(), options.ruleset,
-         options.usage, fmt::join(rules.rulesets(options.usage), ", "));
-  }
+  require_round(rules, options.usage, options.ruleset);
   struct Job {
     FolderVerdict* folder;
     const DescribedSystem* system;
@@ -523,8 +528,14 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
   parallel_for(jobs.size(), options.threads, [&](size_t i) {
     const Job& job = jobs[i];
     const ResultFolder& folder = job.folder->folder;
-    (*job.facts)[job.log] = read_facts(folder.logs[job.log], folder.benchmark, *job.system, format,
-                                       rules, *job.options);
+    DescribedSystem system = *job.system;
+    if (folder.weak_scaling) {
+      // A model takes a part of the system, whatever the description counts.
+      system.nodes.reset();
+      system.accelerators_per_node.reset();
+    }
+    (*job.facts)[job.log] =
+        read_facts(folder.logs[job.log], folder.benchmark, system, format, rules, *job.options);
     if (options.progress) options.progress(++done, jobs.size());
   });
   std::map<const FolderVerdict*, FolderFacts> judged;
@@ -541,6 +552,7 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
     }
   }
   review_packages(packages, judged, options);
+  for (PackageVerdict& package : packages) note_nothing_judged(package, options);
   for (size_t p = 0; p < packages.size(); ++p) {
     if (own[p].quiet) drop_log_warnings(packages[p]);
     if (options.quiet) drop_warnings(packages[p], options.strict);
@@ -551,7 +563,11 @@ void finish_packages(std::vector<PackageVerdict>& packages, RuleStore& rules,
 
 Outcome PackageVerdict::outcome() const {
   Outcome outcome = outcome_of(systems);
-  for (const FolderVerdict& folder : folders) outcome = worse(outcome, folder.outcome());
+  for (const FolderVerdict& folder : folders) {
+    // As the official checker, which passes over benchmarks that the round does not have.
+    if (folder.skipped && folder.outcome() == Outcome::kNotJudged) continue;
+    outcome = worse(outcome, folder.outcome());
+  }
   return outcome;
 }
 

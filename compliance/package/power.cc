@@ -65,6 +65,7 @@ PowerVerdict check_power(const fs::path& power_folder, const std::vector<fs::pat
   verdict.section.title = "Power";
   std::map<std::string, size_t> nodes;
   std::map<std::string, size_t> switches;
+  size_t found = 0;  // power logs of all runs
   const auto fail_run = [&](const std::string& run, const std::string& reason) {
     verdict.failed_runs.insert(run);
     verdict.section.errors.push_back(fmt::format("{}: {}", run, reason));
@@ -96,9 +97,12 @@ PowerVerdict check_power(const fs::path& power_folder, const std::vector<fs::pat
       fail_run(run, fmt::format("node files are not node_0 to node_{}", node.count - 1));
     if (!sw.complete)
       fail_run(run, fmt::format("switch files are not sw_0 to sw_{}", sw.count - 1));
+    found += node.count + sw.count;
     nodes[run] = node.count;
     switches[run] = sw.count;
   }
+  verdict.section.judged = found > 0;
+  if (found == 0) verdict.section.notes.push_back("no run has a power log node_N.txt or sw_N.txt");
   check_equal(nodes, "node", verdict);
   check_equal(switches, "switch", verdict);
   return verdict;

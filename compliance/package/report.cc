@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,6 +13,7 @@
 #include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/printable.h"
+#include "compliance/review/run_record.h"
 
 namespace strata::compliance {
 namespace {
@@ -75,27 +77,44 @@ json to_json(const LogVerdict& verdict) {
           {"review", to_json(verdict.review)}};
 }
 
+json number_json(std::optional<double> number) {
+  return number && std::isfinite(*number) ? json(*number) : json();
+}
+
+json to_json(const RcpVerdict& rcp) {
+  json runs = json::array();
+  for (const double run : rcp.runs) runs.push_back(run < kNeverConverged ? json(run) : json());
+  return {{"outcome", word(rcp.outcome())},
+          {"judged", rcp.judged},
+          {"passed", rcp.passed},
+          {"message", rcp.message},
+          {"points", rcp.points},
+          {"points_sha256", rcp.points_sha256},
+          {"point_batch_sizes", rcp.point_batch_sizes},
+          {"global_batch_size", number_json(rcp.batch_size)},
+          {"runs", runs},
+          {"mean", number_json(rcp.submission_mean)},
+          {"reference_mean", number_json(rcp.reference_mean)},
+          {"least_mean", number_json(rcp.least_mean)},
+          {"scaling", rcp.scaling}};
+}
+
 json to_json(const Section& section) {
-  return {{"title", section.title},
-          {"passed", section.passed()},
-          {"outcome", word(section.outcome())},
-          {"errors", section.errors},
-          {"warnings", section.warnings},
-          {"notes", section.notes},
-          {"remarks", to_json(section.remarks)}};
+  json out = {{"title", section.title},
+              {"passed", section.passed()},
+              {"outcome", word(section.outcome())},
+              {"errors", section.errors},
+              {"warnings", section.warnings},
+              {"notes", section.notes},
+              {"remarks", to_json(section.remarks)}};
+  if (section.rcp) out["rcp"] = to_json(*section.rcp);
+  return out;
 }
 
 json to_json(const std::vector<Section>& sections) {
   json out = json::array();
   for (const Section& section : sections) out.push_back(to_json(section));
   return out;
-}
-
-json to_json(const RcpVerdict& rcp) {
-  return {{"outcome", word(rcp.outcome())}, {"judged", rcp.judged},
-          {"passed", rcp.passed},           {"message", rcp.message},
-          {"points", rcp.points},           {"points_sha256", rcp.points_sha256},
-          {"scaling", rcp.scaling}};
 }
 
 json to_json(const PackageVerdict& package) {
@@ -136,10 +155,9 @@ bool is_no_log(const LogVerdict& verdict) {
 }
 
 std::string folder_text(const FolderVerdict& folder) {
-  std::string text =
-      fmt::format("{} results/{}/{} ({})\n", folder.skipped ? "skipped" : word(folder.outcome()),
-                  folder.folder.system, folder.folder.benchmark,
-                  folder.division.empty() ? "division unknown" : folder.division);
+  std::string text = fmt::format(
+      "{} results/{} ({})\n", folder.skipped ? "skipped" : word(folder.outcome()),
+      folder.folder.place(), folder.division.empty() ? "division unknown" : folder.division);
   for (const Section& section : folder.sections) text += section_text(section, "  ");
   for (const LogVerdict& log : folder.logs) {
     if (log.outcome() == Outcome::kFailed) text += indented(log_text(log), "    ") + '\n';
@@ -170,8 +188,7 @@ std::string review_text(const std::vector<PackageVerdict>& packages) {
     note(package.systems, "submission", package.submitter);
     for (const FolderVerdict& folder : package.folders) {
       note(folder.sections, "folder",
-           fmt::format("{}/{}/{}", package.submitter, folder.folder.system,
-                       folder.folder.benchmark));
+           fmt::format("{}/{}", package.submitter, folder.folder.place()));
     }
   }
   if (found.empty()) return {};
@@ -248,6 +265,49 @@ std::string section_text(const Section& section, const std::string& indent) {
   return text;
 }
 
+std::string rcp_text(const RcpVerdict& verdict) {
+  if (!verdict.submission_mean || !verdict.reference_mean || !verdict.least_mean)
+    return verdict.message;
+  std::string text = verdict.message + ": ";
+  text += std::isfinite(*verdict.submission_mean)
+              ? fmt::format("mean {} to converge", count_text(*verdict.submission_mean))
+              : fmt::format("{} runs are too few for an olympic mean", verdict.runs.size());
+  text += fmt::format(", reference {}, at least {} wanted", count_text(*verdict.reference_mean),
+                      count_text(*verdict.least_mean));
+  if (verdict.passed && verdict.scaling > 1)
+    text += fmt::format("; the score is scaled by {:.6f}", verdict.scaling);
+  return text;
+}
+
+std::vector<std::string> rcp_details(const RcpVerdict& verdict) {
+  std::vector<std::string> lines;
+  const auto& points = verdict.point_batch_sizes;
+  if (verdict.batch_size) {
+    std::string text = fmt::format("batch size {}", count_text(*verdict.batch_size));
+    if (points.size() == 2) {
+      text += fmt::format(", between the reference points of {} and {}", count_text(points[0]),
+                          count_text(points[1]));
+    } else if (points.size() == 1 && points[0] != *verdict.batch_size) {
+      text += fmt::format(", held to the reference point of {}", count_text(points[0]));
+    }
+    lines.push_back(std::move(text));
+  }
+  if (!verdict.runs.empty()) {
+    std::vector<std::string> runs;
+    for (const double run : verdict.runs)
+      runs.push_back(run < kNeverConverged ? count_text(run) : "not converged");
+    lines.push_back(fmt::format("runs: {}", fmt::join(runs, "; ")));
+  }
+  if (verdict.counts_no_samples()) {
+    lines.push_back(
+        verdict.by_train_samples
+            ? "these are no samples: train_samples counts something else"
+            : "these are no samples: epoch_num counts something else; --rcp-bert-train-samples "
+              "judges by train_samples");
+  }
+  return lines;
+}
+
 std::string section_json(const std::vector<Section>& sections) {
   return dump("sections", to_json(sections));
 }
@@ -293,7 +353,7 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
     }
     for (const FolderVerdict& folder : package.folders) {
       if (folder.outcome() != Outcome::kFailed) continue;
-      text += fmt::format("  {}/{}\n", folder.folder.system, folder.folder.benchmark);
+      text += fmt::format("  {}\n", folder.folder.place());
       for (const Section& section : folder.sections) {
         if (failed(section)) text += section_text(section, "    ");
       }

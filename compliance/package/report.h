@@ -24,6 +24,11 @@ std::string log_json(const std::vector<LogVerdict>& verdicts);
 std::string section_text(const Section& section, const std::string& indent = "");
 std::string section_json(const std::vector<Section>& sections);
 
+// The words of a convergence check with its numbers: mean, reference, least mean and factor.
+std::string rcp_text(const RcpVerdict& verdict);
+// What stands behind them: the batch size, the points, the count of every run.
+std::vector<std::string> rcp_details(const RcpVerdict& verdict);
+
 // All sections of a submission, then its verdict.
 std::string package_text(const PackageVerdict& package);
 // A row a submitter, then what failed, and why the rest was not judged.

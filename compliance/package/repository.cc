@@ -16,10 +16,12 @@ Section check_repository(const fs::path& directory) {
     fail("{}: is {}, a folder was expected", directory.string(), what_is_at(directory));
   }
   Section section{"Repository " + directory.string(), {}, {}, {}};
+  section.judged = false;
   walk(
       directory,
       [&](const fs::directory_entry& entry) {
         const fs::path& path = entry.path();
+        section.judged = true;
         const std::string name = path.filename().string();
         std::error_code ignored;
         if (name.find(' ') != name.npos)
@@ -41,6 +43,7 @@ Section check_repository(const fs::path& directory) {
       },
       section.errors);
   std::sort(section.errors.begin(), section.errors.end());
+  if (!section.judged) section.notes.push_back("the folder is empty");
   return section;
 }
 

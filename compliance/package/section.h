@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compliance/checks/outcome.h"
+#include "compliance/checks/rcp.h"
 #include "compliance/checks/remark.h"
 
 namespace strata::compliance {
@@ -18,6 +20,8 @@ struct Section {
   bool judged = true;           // where false, a note says why
   std::filesystem::path path;   // the file or folder it is about, where that is not its package's
   std::vector<Remark> remarks;  // what its errors, or else its warnings, say, each with its place
+
+  std::optional<RcpVerdict> rcp;  // of a section about convergence
 
   Outcome outcome() const {
     return !errors.empty() ? Outcome::kFailed : judged ? Outcome::kPassed : Outcome::kNotJudged;

@@ -91,6 +91,7 @@ ResultFolder describe(const fs::path& path, std::vector<fs::path> logs) {
   at = at.parent_path();
   if (at.filename() == "strong" || at.filename() == "weak") {
     folder.weak_scaling = at.filename() == "weak";
+    folder.strong_scaling = !folder.weak_scaling;
     at = at.parent_path();
   }
   folder.system = at.filename().string();
@@ -100,6 +101,28 @@ ResultFolder describe(const fs::path& path, std::vector<fs::path> logs) {
     folder.submitter = folder.submitter_path.filename().string();
   }
   return folder;
+}
+
+// That of the first benchmark that a folder or a log names, else of the path, else training.
+std::string usage_of_tree(const fs::path& directory) {
+  std::error_code error;
+  ListingProblems ignored;
+  const auto folders = fs::is_directory(directory, error) ? find_result_folders(directory, &ignored)
+                                                          : std::vector<ResultFolder>();
+  for (const ResultFolder& folder : folders) {
+    if (std::string usage = usage_of_benchmark(folder.benchmark); !usage.empty()) return usage;
+  }
+  for (const ResultFolder& folder : folders) {
+    try {
+      const EventLog log(folder.logs.front(), LogFormat::kMllog);
+      if (std::string usage = usage_of_benchmark(logged_benchmark(log)); !usage.empty())
+        return usage;
+    } catch (const Error&) {
+      // Another log may tell.
+    }
+  }
+  const std::string of_path = infer_ruleset_from_path(directory, "").usage;
+  return of_path.empty() ? "training" : of_path;
 }
 
 }  // namespace
@@ -137,12 +160,35 @@ std::vector<ResultFolder> find_result_folders(const fs::path& directory,
   }
   std::vector<ResultFolder> found;
   walk_folders(directory, problems, [&](const fs::path& folder, const auto& entries) {
+    if (folder.filename() == kPrunedResults && folder != directory) return;
     if (auto logs = logs_among(entries); !logs.empty())
       found.push_back(describe(folder, std::move(logs)));
   });
   std::sort(found.begin(), found.end(),
             [](const ResultFolder& a, const ResultFolder& b) { return a.path < b.path; });
   return found;
+}
+
+RulesetChoice infer_ruleset_of_tree(const fs::path& directory, const std::string& usage,
+                                    const std::string& ruleset) {
+  const std::string chosen = usage.empty() ? usage_of_tree(directory) : usage;
+  if (!ruleset.empty()) return {chosen, ruleset, "given"};
+  if (RulesetChoice choice = infer_ruleset_from_path(directory, chosen); !choice.ruleset.empty())
+    return choice;
+  std::string problem = "no result_*.txt under it";
+  size_t tried = 0;
+  ListingProblems unlisted;
+  for (const ResultFolder& folder : find_result_folders(directory, &unlisted)) {
+    for (const fs::path& log : folder.logs) {
+      try {
+        return infer_ruleset(EventLog(log, LogFormat::kMllog), chosen, "");
+      } catch (const Error& error) {
+        if (tried++ == 0) problem = error.what();
+      }
+    }
+  }
+  if (tried == 0 && !unlisted.empty()) problem = unlisted.front();
+  fail("{}: no ruleset can be inferred; give --ruleset ({})", directory.string(), problem);
 }
 
 std::vector<fs::path> find_submitters(const fs::path& round) {

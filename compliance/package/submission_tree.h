@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "compliance/checks/rounds.h"
+
 namespace strata::compliance {
 
 struct ResultFolder {
@@ -18,8 +20,13 @@ struct ResultFolder {
   std::string system;
   std::string benchmark;
   bool weak_scaling = false;                // HPC
+  bool strong_scaling = false;              // HPC
   std::vector<std::filesystem::path> logs;  // result_*.txt, in order of their numbers
 
+  // "system/benchmark", for HPC "system/weak/benchmark".
+  std::string place() const {
+    return system + (weak_scaling ? "/weak/" : strong_scaling ? "/strong/" : "/") + benchmark;
+  }
   // Submitter and system, for people; the path where the tree is not a submission's.
   std::string owner() const {
     return submitter_path.empty() ? path.string() : submitter + ' ' + system;
@@ -29,7 +36,12 @@ struct ResultFolder {
 // What could not be listed, a line each: a part of a tree that nobody has looked at.
 using ListingProblems = std::vector<std::string>;
 
-// All folders under `directory`, itself included, that hold result_*.txt files, sorted by path.
+// The folder of HPC's weak scaling that takes the models which were left out of a result. Its logs
+// are not results.
+inline constexpr char kPrunedResults[] = "pruned_results";
+
+// All folders under `directory`, itself included, that hold result_*.txt files, sorted by path,
+// without those called kPrunedResults.
 // Symbolic links to folders are not followed. Throws Error where `directory` is not a directory.
 // Folders below it that cannot be listed are added to `problems`; without it they throw as well.
 std::vector<ResultFolder> find_result_folders(const std::filesystem::path& directory,
@@ -52,6 +64,12 @@ std::vector<std::filesystem::path> files(const std::filesystem::path& folder,
 void walk(const std::filesystem::path& directory,
           const std::function<void(const std::filesystem::directory_entry&)>& visit,
           ListingProblems& problems);
+
+// Usage and ruleset of a tree of results, as far as they are not given. Usage: that of the
+// benchmark that the first telling log or folder names. Ruleset: a round in the path of
+// `directory`, else the one of the first log that allows it. Throws Error if there is no such log.
+RulesetChoice infer_ruleset_of_tree(const std::filesystem::path& directory,
+                                    const std::string& usage, const std::string& ruleset);
 
 // The submitters of a round: the folders in it that have both results/ and systems/.
 std::vector<std::filesystem::path> find_submitters(const std::filesystem::path& round);

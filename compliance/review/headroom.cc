@@ -93,9 +93,11 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
   const bool no_samples = bert && *verdict.submission_mean < kFewestSamples;
   if (no_samples) {
     texts.push_back(
-        "no headroom can be said: epoch_num of the evaluations does not count samples, so that "
-        "convergence was judged by another number; where train_samples counts them, the official "
-        "checker's --rcp-bert-train-samples judges by it");
+        verdict.by_train_samples
+            ? "no headroom can be said: train_samples does not count samples either"
+            : "no headroom can be said: epoch_num of the evaluations does not count samples, so "
+              "that convergence was judged by another number; where train_samples counts them, the "
+              "official checker's --rcp-bert-train-samples judges by it");
     return texts;
   }
   const size_t counting = counted_runs(folder);

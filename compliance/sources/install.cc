@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -71,6 +73,14 @@ constexpr PinnedWheel kPinned[] = {
     {"4.1.49", "54d43d7b0f1af3c962d7a4e8396741befca8281db71571c486c8c7908e76325f",
      "80/46/16dcc2772189454e7a7eb13a17b090c14b39765685b6d18be52373adc05e"},
 };
+
+// The rule sets of the newest.
+constexpr std::pair<std::string_view, std::string_view> kInstallable[] = {
+    {"training", "0.6.0"}, {"training", "0.7.0"}, {"training", "1.0.0"}, {"training", "1.1.0"},
+    {"training", "2.0.0"}, {"training", "2.1.0"}, {"training", "3.0.0"}, {"training", "3.1.0"},
+    {"training", "4.0.0"}, {"training", "4.1.0"}, {"training", "5.0.0"}, {"training", "5.1.0"},
+    {"training", "6.0.0"}, {"training", "6.1.0"}, {"hpc", "1.0.0"},      {"hpc", "2.0.0"},
+    {"hpc", "3.0.0"}};
 
 constexpr uint64_t kMostWheelBytes = 64 << 20;  // today's have 0.4 MB
 
@@ -192,6 +202,19 @@ std::vector<std::string> pinned_versions() {
   std::vector<std::string> versions;
   for (const PinnedWheel& wheel : kPinned) versions.emplace_back(wheel.version);
   return versions;
+}
+
+bool has_installable_rules(std::string_view usage, std::string_view ruleset) {
+  return std::ranges::find(kInstallable, std::pair(usage, ruleset)) != std::end(kInstallable);
+}
+
+std::string how_to_get_rules(std::string_view usage, std::string_view ruleset) {
+  if (has_installable_rules(usage, ruleset)) {
+    return fmt::format("'strata rules install' fetches them (mlperf-logging {})",
+                       kPinned[0].version);
+  }
+  return fmt::format("mlperf-logging {}, which 'strata rules install' fetches, has none either",
+                     kPinned[0].version);
 }
 
 Installed install_rules(const InstallOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace strata::compliance {
@@ -22,6 +23,11 @@ struct Installed {
 
 // The versions whose hashes are pinned, newest first.
 std::vector<std::string> pinned_versions();
+
+// Whether the newest pinned version has rules for a round.
+bool has_installable_rules(std::string_view usage, std::string_view ruleset);
+// How rules for a round can be had, and what would be installed: a clause for messages.
+std::string how_to_get_rules(std::string_view usage, std::string_view ruleset);
 
 // Fetches with curl, else with pip, whichever is there; unpacks with unzip, python3 or bsdtar. The
 // package gets its name once it is whole: a failure leaves what was there. Throws Error where the

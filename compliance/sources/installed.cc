@@ -111,6 +111,15 @@ std::unique_ptr<RuleStore> open_rules(const std::string& given) {
   return rules;
 }
 
+fs::path points_beside_rules(const fs::path& rules) {
+  std::error_code error;
+  for (const char* inner : {"rcp_checker", "mlperf_logging/rcp_checker", "../rcp_checker"}) {
+    const fs::path folder = rules / inner;
+    if (fs::is_directory(folder, error)) return folder.lexically_normal();
+  }
+  return {};
+}
+
 std::vector<fs::path> installed_points(const std::string& given) {
   std::vector<fs::path> sources;
   if (!given.empty()) return sources;

@@ -69,18 +69,18 @@ nlohmann::json read_description(const fs::path& path) {
   return fields;
 }
 
-std::vector<FieldChange> compare_fields(const nlohmann::json& before, const nlohmann::json& after) {
+std::vector<DescriptionChange> compare_fields(const nlohmann::json& before, const nlohmann::json& after) {
   std::set<std::string> names;
   for (const nlohmann::json* side : {&before, &after}) {
     for (const auto& field : side->items()) names.insert(field.key());
   }
-  std::vector<FieldChange> changes;
+  std::vector<DescriptionChange> changes;
   for (const std::string& name : names) {
     const auto value = [&](const nlohmann::json& side) {
       const auto found = side.find(name);
       return found == side.end() ? std::nullopt : std::optional<nlohmann::json>(*found);
     };
-    FieldChange change{name, value(before), value(after)};
+    DescriptionChange change{name, value(before), value(after)};
     if (change.before != change.after) changes.push_back(std::move(change));
   }
   return changes;

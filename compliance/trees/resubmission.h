@@ -11,7 +11,7 @@ namespace strata::compliance {
 
 enum class Sameness { kSame, kDiffers, kNew };  // kNew: the round before has none of it
 
-struct FieldChange {
+struct DescriptionChange {
   std::string field;
   std::optional<nlohmann::json> before, after;  // empty where a side lacks the field
 };
@@ -21,7 +21,7 @@ struct SystemComparison {
   std::filesystem::path path, before;  // descriptions; `before` is empty where there is none
   std::string ground;                  // why that one, where it has another name
   Sameness sameness = Sameness::kNew;
-  std::vector<FieldChange> fields;
+  std::vector<DescriptionChange> fields;
 };
 
 // A folder benchmarks/<benchmark>/implementations/<name>.

@@ -1,6 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "report/sections/section.h"
 
 namespace strata::report {
@@ -31,25 +36,25 @@ std::string why_not_converged(const results::Score& score) {
 
 // Benchmarks of which nobody has judged the runs, or the convergence.
 std::string not_judged(const ReportData& data) {
-  std::vector<std::string> no_rules, no_points;
+  std::vector<std::string> no_points;
+  std::map<std::string, std::set<std::string>> no_rules;  // benchmarks by the reason
   for (const std::string& benchmark : data.benchmarks) {
-    bool rules = true, points = true;
+    bool points = true;
     for (const ReportedFolder* folder : folders_of(data, benchmark)) {
-      for (const results::RunScore& run : folder->score.runs) rules = rules && run.judged;
+      for (const results::RunScore& run : folder->score.runs) {
+        if (!run.not_judged.empty()) no_rules[run.not_judged].insert(benchmark_name(benchmark));
+      }
       const results::Score& score = folder->score;
       points =
           points && (!score.held_to_rcp || score.rcp.outcome() != compliance::Outcome::kNotJudged);
     }
-    if (!rules) no_rules.push_back(benchmark_name(benchmark));
     if (!points) no_points.push_back(benchmark_name(benchmark));
   }
   std::string html;
-  if (!no_rules.empty()) {
+  for (const auto& [reason, benchmarks] : no_rules) {
     html +=
-        paragraph(fmt::format("Strata's own rules do not cover {}: their runs count where they say "
-                              "success, and nobody has "
-                              "checked them (--rules DIR takes the official ones).",
-                              fmt::join(no_rules, ", ")));
+        paragraph(fmt::format("The runs of {} are not judged, and count if they say success: {}.",
+                              fmt::join(benchmarks, ", "), reason));
   }
   if (!no_points.empty()) {
     html += paragraph(fmt::format(

@@ -47,7 +47,7 @@ Cell checked(const Score& score) {
                         "bad");
   }
   const bool judged = std::all_of(score.runs.begin(), score.runs.end(),
-                                  [](const RunScore& run) { return run.judged; });
+                                  [](const RunScore& run) { return run.not_judged.empty(); });
   return judged ? Cell::marked("passed", "good") : Cell("not judged: no rules");
 }
 
