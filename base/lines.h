@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/text/printable.h"  // one_line()
+
 namespace strata {
 
 // Reads a line as std::getline() does, but throws std::bad_alloc where there is no memory for it:
@@ -30,21 +32,6 @@ inline std::ifstream open_to_read(const std::filesystem::path& path,
   std::ifstream file(path, mode);
   if (!file.is_open() && errno == ENOMEM) throw std::bad_alloc();
   return file;
-}
-
-// A name or text of any bytes on one line, control characters written as \x0a, cut at `most` bytes.
-inline std::string one_line(std::string_view text, size_t most = 400) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string line;
-  for (const char c : text.substr(0, most)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= ' ' && byte != 0x7f) {
-      line += c;
-    } else {
-      line += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return text.size() > most ? line + "..." : line;
 }
 
 // Of a file; empty where it cannot be opened.

@@ -281,6 +281,31 @@ void EventLog::add_bad_line(uint64_t offset, std::string_view text, const char* 
   bad_lines_.push_back({offset, std::string(text.substr(0, kShownBytes)), reason});
 }
 
+// `tokens`: from the first token of a line to its last.
+void EventLog::note_crowded(std::string_view tokens, uint64_t offset) {
+  const std::string_view token = token_of(format_);
+  std::deque<std::string> decoded_keys;
+  LineParser parser(decoded_keys);
+  CrowdedLine line{offset, ""};
+  constexpr size_t kMostShown = 400;
+  for (size_t at = 0; at < tokens.size();) {
+    const size_t next = std::min(find_token(tokens, token, at + token.size()), tokens.size());
+    const std::string_view piece = strip_right(tokens.substr(at, next - at));
+    at = next;
+    Event event;
+    const bool is_event = parser.parse(piece, format_, event) == nullptr;
+    // Others write the token without a record.
+    if (!is_event && piece.substr(std::min(piece.size(), token.size())).find_first_of("{:") != 0)
+      continue;
+    if (line.lost.size() > kMostShown) continue;
+    if (!line.lost.empty()) line.lost += ", ";
+    line.lost += is_event ? event.key : "part of an event";
+  }
+  if (line.lost.empty()) return;
+  ++crowded_line_count_;
+  if (crowded_lines_.size() < kMaxBadLines) crowded_lines_.push_back(std::move(line));
+}
+
 void EventLog::scan_text() {
   const std::string_view token = token_of(format_);
   const std::string_view text = text_;
@@ -289,6 +314,7 @@ void EventLog::scan_text() {
     const size_t line_end = std::min(find_line_end(text, at), text.size());
     const size_t last = find_last_token(text, token, at, line_end);
     const std::string_view line = strip_right(text.substr(last, line_end - last));
+    if (last != at) note_crowded(text.substr(at, last - at), at);
     Event event;
     event.offset = last;
     if (const char* reason = parser.parse(line, format_, event)) {
@@ -359,6 +385,7 @@ void EventLog::scan_file(const std::function<bool(const Event&)>& visit, bool co
     const std::string_view text(buffer);
     const size_t last = find_last_token(text, token, at, line_end);
     const std::string_view line = strip_right(text.substr(last, line_end - last));
+    if (last != at && count_bad_lines) note_crowded(text.substr(at, last - at), base + at);
     std::deque<std::string> decoded_keys;
     Event event;
     event.offset = base + last;
@@ -372,21 +399,9 @@ void EventLog::scan_file(const std::function<bool(const Event&)>& visit, bool co
 }
 
 uint64_t EventLog::line_number(uint64_t offset) const {
-  const auto ends_line = [](char c, char before) -> uint8_t {
-    return static_cast<uint8_t>((c == '\r') | ((c == '\n') & (before != '\r')));
-  };
   uint64_t lines = 1;
-  char previous = '\0';
   const auto count = [&](std::string_view piece) {
-    if (piece.empty()) return;
-    lines += ends_line(piece.front(), previous);
-    for (size_t at = 1; at < piece.size();) {  // in blocks whose sums are bytes
-      const size_t end = std::min(at + 255, piece.size());
-      uint8_t in_block = 0;
-      for (; at < end; ++at) in_block += ends_line(piece[at], piece[at - 1]);
-      lines += in_block;
-    }
-    previous = piece.back();
+    lines += static_cast<uint64_t>(std::ranges::count(piece, '\n'));
   };
   if (whole_) {
     count(std::string_view(text_).substr(0, offset));

@@ -30,14 +30,20 @@ struct BadLine {
   std::string reason;
 };
 
+// A line with several tokens, of which only the last is read, as the official checker does it.
+struct CrowdedLine {
+  uint64_t offset = 0;  // of the first token
+  std::string lost;     // keys of the events before the last token; "part of an event" for others
+};
+
 enum class LogFormat {
   kMllog,  // `:::MLLOG {json}`: rounds 0.7 and later
   kMll,    // `:::MLL seconds key: {json}`: round 0.6
 };
 
 // A line ends at \n or \r, as in Python's text mode; of several tokens in one line the last one
-// counts. Files up to kWholeFileBytes are held in memory; larger ones are read again, piece by
-// piece, at every visit, so that memory stays constant.
+// counts, and crowded_lines() tells what it hides. Files up to kWholeFileBytes are held in memory;
+// larger ones are read again, piece by piece, at every visit, so that memory stays constant.
 class EventLog {
  public:
   static constexpr uint64_t kWholeFileBytes = 16u << 20;
@@ -67,8 +73,14 @@ class EventLog {
   const std::vector<BadLine>& bad_lines() const { return bad_lines_; }
   uint64_t bad_line_count() const { return bad_line_count_; }
 
+  // Lines with events that are not read, since another follows on the same line: the first
+  // kMaxBadLines are kept, all are counted.
+  const std::vector<CrowdedLine>& crowded_lines() const { return crowded_lines_; }
+  uint64_t crowded_line_count() const { return crowded_line_count_; }
+
   const std::filesystem::path& path() const { return path_; }
-  // The 1-based line of a byte offset, counted by reading the file up to it.
+  // The 1-based line of a byte offset, as editors and grep count: by line feeds. Counted by reading
+  // the file up to it.
   uint64_t line_number(uint64_t offset) const;
 
  private:
@@ -76,6 +88,7 @@ class EventLog {
   void scan_text();
   void scan_file(const std::function<bool(const Event&)>& visit, bool count_bad_lines);
   void add_bad_line(uint64_t offset, std::string_view text, const char* reason);
+  void note_crowded(std::string_view tokens, uint64_t offset);
 
   std::filesystem::path path_;
   LogFormat format_ = LogFormat::kMllog;
@@ -84,8 +97,10 @@ class EventLog {
   std::vector<Event> events_;
   std::deque<std::string> decoded_keys_;
   std::vector<BadLine> bad_lines_;
+  std::vector<CrowdedLine> crowded_lines_;
   uint64_t event_count_ = 0;
   uint64_t bad_line_count_ = 0;
+  uint64_t crowded_line_count_ = 0;
 };
 
 }  // namespace strata::mllog

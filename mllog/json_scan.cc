@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/text/characters.h"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -71,24 +73,6 @@ std::ptrdiff_t plain_bytes(const char* begin, const char* end) {
   }
   while (at != end && !kSpecial[static_cast<unsigned char>(*at)]) ++at;
   return at - begin;
-}
-
-void append_utf8(std::string& out, uint32_t code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0 | code >> 6);
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0 | code >> 12);
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | code >> 18);
-    out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  }
 }
 
 uint32_t read_hex4(const char* p) {
@@ -249,13 +233,19 @@ bool JsonScanner::skip_object(int depth) {
   }
 }
 
-std::string decode_json_string(std::string_view content) {
+namespace {
+
+std::string decode(std::string_view content, bool is_utf8) {
   std::string out;
   out.reserve(content.size());
   const char* end = content.data() + content.size();
   for (const char* p = content.data(); p != end; ++p) {
     if (*p != '\\') {
-      append_utf8(out, static_cast<unsigned char>(*p));
+      if (is_utf8) {
+        out += *p;
+      } else {
+        append_utf8(out, static_cast<unsigned char>(*p));
+      }
       continue;
     }
     switch (*++p) {
@@ -294,6 +284,14 @@ std::string decode_json_string(std::string_view content) {
     }
   }
   return out;
+}
+
+}  // namespace
+
+std::string decode_json_string(std::string_view content) { return decode(content, false); }
+
+std::string decode_json_text(std::string_view content) {
+  return decode(content, strata::is_utf8(content));
 }
 
 }  // namespace strata::mllog

@@ -7,10 +7,13 @@
 #include <deque>
 #include <new>
 #include <set>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/error.h"
+#include "base/text/counts.h"
+#include "base/text/printable.h"
 #include "compliance/checks/rounds.h"
+#include "compliance/checks/similar_keys.h"
 #include "compliance/language/rule_evaluator.h"
 #include "compliance/sources/install.h"
 
@@ -154,9 +157,40 @@ class Check {
     verdict_.errors = keyed_.all(log_);
     verdict_.errors.insert(verdict_.errors.end(), loose_.begin(), loose_.end());
     verdict_.warnings = warnings_.all(log_);
+    point_at_similar_keys(verdict_.errors);
   }
 
  private:
+  // Says of a key that is missing which other key of the log, that no rule asks for, is like it.
+  void point_at_similar_keys(std::vector<Finding>& findings) {
+    const auto is_missing = [](const Finding& finding) {
+      return finding.id.ends_with("/REQ") &&
+             (finding.found == "0 occurrences" || finding.found == "no occurrence");
+    };
+    if (std::ranges::none_of(findings, is_missing)) return;
+    constexpr size_t kMostKeys = 1000;
+    std::vector<std::string> keys;
+    std::unordered_map<std::string, uint64_t> offsets;
+    log_.visit([&](const Event& event) {
+      const auto asks = [&](const auto& file) { return file->by_key.find(event.key).has_value(); };
+      if (!offsets.contains(std::string(event.key)) && std::ranges::none_of(files_, asks)) {
+        keys.emplace_back(event.key);
+        offsets.emplace(event.key, event.offset);
+      }
+      return keys.size() < kMostKeys;
+    });
+    for (Finding& finding : findings) {
+      if (!is_missing(finding)) continue;
+      std::string_view wanted = finding.id;
+      wanted.remove_suffix(std::string_view("/REQ").size());
+      wanted.remove_prefix(wanted.rfind('/') + 1);
+      const std::string_view key = similar_key(wanted, keys);
+      if (key.empty()) continue;
+      finding.found += fmt::format("; the log has '{}', a similar key, in line {}", one_line(key),
+                                   log_.line_number(offsets.at(std::string(key))));
+    }
+  }
+
   void report_bad_lines() {
     const auto& bad = log_.bad_lines();
     Finding finding{"", "Log lines had parsing errors.", "", "", "", 0, 0, "log/bad-lines"};

@@ -238,7 +238,8 @@ void review_folder(FolderVerdict& verdict, const FolderFacts& facts,
   add(review_same_system(facts.runs));
   const auto wanted = static_cast<size_t>(result_file_count(options.usage, benchmark));
   RunsReview runs = review_runs(facts.runs, runs_beside(verdict, facts.runs),
-                                verdict.folder.weak_scaling ? 0 : wanted, dropped_runs(benchmark));
+                                verdict.folder.weak_scaling ? 0 : wanted, dropped_runs(benchmark),
+                                verdict.folder.weak_scaling);
   add(std::move(runs.remarks));
   section.notes = std::move(runs.notes);
   std::optional<ReferencePoints> points;
@@ -368,7 +369,7 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
   return package;
 }
 
-// Adds the section "Review" to every folder with logs.
+// Adds the section "Review" to every folder with logs, and to a package whose logs lack its names.
 void review_packages(std::vector<PackageVerdict>& packages,
                      const std::map<const FolderVerdict*, FolderFacts>& judged,
                      const PackageOptions& options) {
@@ -384,6 +385,7 @@ void review_packages(std::vector<PackageVerdict>& packages,
   std::map<fs::path, Remark> same_runs;
   for (Remark& remark : find_same_runs(runs)) same_runs.emplace(remark.path, std::move(remark));
   for (PackageVerdict& package : packages) {
+    Placeholders placeholders;
     for (FolderVerdict& folder : package.folders) {
       const auto found = judged.find(&folder);
       if (found == judged.end() || folder.logs.empty()) continue;
@@ -391,6 +393,7 @@ void review_packages(std::vector<PackageVerdict>& packages,
       for (LogVerdict& log : folder.logs) {
         const auto same = same_runs.find(log.path);
         if (same != same_runs.end()) log.review.push_back(same->second);
+        placeholders.take(log.review, folder.folder.path.lexically_relative(package.path).string());
         remarks.push_back(log.review);
       }
       const auto others = published.find(folder.folder.benchmark);
@@ -399,6 +402,12 @@ void review_packages(std::vector<PackageVerdict>& packages,
           others == published.end() ? std::vector<PublishedConvergence>() : others->second,
           options);
     }
+    Section section{"Review", {}, {}, {}};
+    section.remarks = placeholders.remark();
+    if (section.remarks.empty()) continue;
+    auto& said = options.strict ? section.errors : section.warnings;
+    said.push_back(section.remarks.front().describe());
+    package.systems.push_back(std::move(section));
   }
 }
 

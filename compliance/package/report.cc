@@ -11,6 +11,8 @@
 #include <span>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/printable.h"
 #include "compliance/review/run_record.h"
 
 namespace strata::compliance {
@@ -167,29 +169,34 @@ std::string folder_text(const FolderVerdict& folder) {
 // What the review found, by the ids of its checks.
 std::string review_text(const std::vector<PackageVerdict>& packages) {
   struct Found {
-    size_t folders = 0;
-    std::string first;
+    size_t places = 0;
+    std::string noun, first;
   };
   std::map<std::string, Found> found;
-  for (const PackageVerdict& package : packages) {
-    for (const FolderVerdict& folder : package.folders) {
-      std::set<std::string> ids;
-      for (const Section& section : folder.sections) {
-        for (const Remark& remark : section.remarks) {
-          if (!ids.insert(remark.id).second) continue;
-          Found& known = found[remark.id];
-          if (++known.folders == 1) {
-            known.first = fmt::format("{}/{}", package.submitter, folder.folder.place());
-          }
-        }
+  const auto note = [&](const std::vector<Section>& sections, const std::string& noun,
+                        const std::string& place) {
+    std::set<std::string> ids;
+    for (const Section& section : sections) {
+      for (const Remark& remark : section.remarks) {
+        if (!ids.insert(remark.id).second) continue;
+        Found& known = found[remark.id];
+        if (++known.places == 1) known = {1, noun, place};
       }
+    }
+  };
+  for (const PackageVerdict& package : packages) {
+    note(package.systems, "submission", package.submitter);
+    for (const FolderVerdict& folder : package.folders) {
+      note(folder.sections, "folder",
+           fmt::format("{}/{}", package.submitter, folder.folder.place()));
     }
   }
   if (found.empty()) return {};
   std::string text = "\nreview: no rule asks for it ('strata check package' says more)\n";
   for (const auto& [id, one] : found) {
-    text += fmt::format("  {} folder{}: {}, first in {}\n", one.folders,
-                        one.folders == 1 ? "" : "s", id, one.first);
+    text +=
+        fmt::format("  {}: {}, first in {}\n", counted(static_cast<double>(one.places), one.noun),
+                    one_line(id), one_line(one.first));
   }
   return text;
 }

@@ -14,9 +14,11 @@ constexpr double kPauseFactor = 2.5;
 constexpr double kPauseShare = 0.01;
 constexpr size_t kFewestTimes = 5;
 
-// minigo's evaluations are made of saved models when the run is over, by its rules.
+// minigo and Stable Diffusion may evaluate saved models when the run is over, by their rules; the
+// latter in any order.
 bool evaluates_after_the_run(const RunRecord& record) {
-  return record.said("benchmark") == "minigo";
+  const std::string_view benchmark = record.said("benchmark");
+  return benchmark == "minigo" || benchmark == "stable_diffusion";
 }
 
 double median_of(std::vector<double> values) {
@@ -32,10 +34,21 @@ struct Stretch {
   uint64_t offset = 0;  // of the event that ends it
 };
 
-// Evaluations within the run that make progress; where counts do not rise, or are not there, each
-// is one step.
+bool same_count(const Evaluation& a, const Evaluation& b) {
+  return a.count && a.count == b.count && a.unit == b.unit;
+}
+
+// Whether all evaluations have the same count, as if it were a constant of the log.
+bool is_constant(const std::vector<Evaluation>& evaluations) {
+  return std::ranges::all_of(
+      evaluations, [&](const Evaluation& one) { return same_count(one, evaluations.front()); });
+}
+
+// Evaluations within the run that make progress; where counts are all the same, or not there, each
+// is one step. None where counts fall.
 std::vector<Stretch> stretches_of(const RunRecord& record) {
   std::vector<const Evaluation*> inside;
+  const bool constant = is_constant(record.evaluations);
   bool counted = true;
   for (const Evaluation& evaluation : record.evaluations) {
     if (evaluation.time_ms < record.run_start->time_ms ||
@@ -43,14 +56,16 @@ std::vector<Stretch> stretches_of(const RunRecord& record) {
       continue;
     }
     // Several processes, or metrics, of one evaluation.
-    if (!inside.empty() && evaluation.count && evaluation.count == inside.back()->count &&
-        evaluation.time_ms - inside.back()->time_ms < kSlackMs) {
+    if (!inside.empty() && same_count(evaluation, *inside.back()) &&
+        (!constant || evaluation.time_ms - inside.back()->time_ms < kSlackMs)) {
       continue;
     }
-    if (!inside.empty() && !(evaluation.count > inside.back()->count)) counted = false;
+    if (!inside.empty() && evaluation.unit != inside.back()->unit) return {};
+    if (!inside.empty() && evaluation.count < inside.back()->count) return {};
     counted &= evaluation.count.has_value();
     inside.push_back(&evaluation);
   }
+  counted &= !constant;
   std::vector<Stretch> stretches;
   for (size_t i = 1; i < inside.size(); ++i) {
     stretches.push_back({inside[i]->time_ms - inside[i - 1]->time_ms,
@@ -109,6 +124,8 @@ void review_steps_back(const RunRecord& record, std::vector<Doubt>& doubts) {
   for (size_t i = 1; i < evaluations.size(); ++i) {
     const auto &before = evaluations[i - 1].count, &now = evaluations[i].count;
     if (!before || !now || *now >= *before) continue;
+    if (evaluations[i].unit != evaluations[i - 1].unit) continue;
+    if (evaluations[i].time_ms - evaluations[i - 1].time_ms <= kSlackMs) continue;
     doubts.push_back(
         {"review/clock/steps-back",
          fmt::format("this evaluation is after {}, the one before it in time after {}: did the run "
@@ -168,6 +185,54 @@ void review_order(const RunRecord& record, std::vector<Doubt>& doubts) {
   }
 }
 
+// What a time that is no date can be.
+std::string explain_time(double time_ms) {
+  constexpr double kYear2000 = 946'684'800, kYear2100 = 4'102'444'800;
+  const auto is_date = [&](double seconds) { return seconds >= kYear2000 && seconds < kYear2100; };
+  const std::string shown =
+      std::isfinite(time_ms) ? "time_ms is " + count_text(time_ms) : "time_ms is no number";
+  struct Unit {
+    const char* name;
+    double in_second;
+    const char* effect;
+  };
+  for (const Unit& unit : {Unit{"seconds", 1, "1,000 times too short"},
+                           Unit{"microseconds", 1e6, "1,000 times too long"},
+                           Unit{"nanoseconds", 1e9, "1,000,000 times too long"}}) {
+    if (is_date(time_ms / unit.in_second)) {
+      return fmt::format("{}, as if it counted {}: all durations come out {}", shown, unit.name,
+                         unit.effect);
+    }
+  }
+  constexpr double kMsPerYear = 31'556'952'000;
+  if (!std::isfinite(time_ms)) return shown;
+  return fmt::format("{}, which is {} 1970: the clock was not set, or its counter wrapped round",
+                     shown,
+                     time_ms < 0 ? duration_text(-time_ms) + " before"
+                                 : counted(std::floor(time_ms / kMsPerYear), "year") + " after");
+}
+
+void review_times(const RunRecord& record, std::vector<Doubt>& doubts) {
+  // Some logs count from their start, which is no mistake where all events do.
+  if (record.odd_times == 0 || record.small_times == record.times) return;
+  doubts.push_back(
+      {"review/clock/unit",
+       explain_time(record.odd_time.time_ms) +
+           (record.odd_times > 1 ? fmt::format(" ({} such events)",
+                                               count_text(static_cast<double>(record.odd_times)))
+                                 : ""),
+       record.odd_time.offset});
+}
+
+void review_disorder(const RunRecord& record, std::vector<Doubt>& doubts) {
+  const Disorder& disorder = record.disorder;
+  if (disorder.count == 0 || evaluates_after_the_run(record)) return;
+  doubts.push_back(
+      {"review/clock/disorder",
+       disorder.text + (disorder.count > 1 ? fmt::format(" ({} such events)", disorder.count) : ""),
+       disorder.offset});
+}
+
 }  // namespace
 
 std::vector<Doubt> review_clock(const RunRecord& record) {
@@ -189,8 +254,10 @@ std::vector<Doubt> review_clock(const RunRecord& record) {
              record.restarts > 1 ? fmt::format(" ({} such starts)", record.restarts) : ""),
          record.restarted.offset});
   }
+  review_times(record, doubts);
   review_order(record, doubts);
-  review_steps_back(record, doubts);
+  review_disorder(record, doubts);
+  if (record.disorder.count == 0) review_steps_back(record, doubts);
   if (!record.run_start || !record.run_stop ||
       record.run_stop->time_ms < record.run_start->time_ms) {
     return doubts;

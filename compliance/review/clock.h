@@ -10,17 +10,23 @@ namespace strata::compliance {
 // Ids
 // - review/clock/resumed: Strata's log says that the run was interrupted and went on.
 // - review/clock/restarted: a block starts again, a second or more after it started, and did not
-//   stop in between.
+//   stop in between. Judged where blocks have numbers and one process logs them.
 // - review/clock/pause: the time from one evaluation to the next, or from the last to run_stop, is
 //   more than 2.5 times what the median pace takes for the same progress (epoch_num), and exceeds
 //   that by at least a hundredth of the run. Judged from five such times on. The clock may not be
 //   paused.
 // - review/clock/steps-back: an evaluation comes after fewer epochs or samples than the one before.
 // - review/clock/evaluation-outside: an evaluation is reported more than 10 ms before run_start or
-//   after run_stop; minigo's are by its rules made after the run.
+//   after run_stop. minigo's and Stable Diffusion's are by their rules made after the run, the
+//   latter in any order.
 // - review/clock/order: by their times init_start, init_stop, run_start and run_stop, or
 //   cache_clear and run_start, stand in another order than this.
 // - review/clock/apart: the log's first event is more than a day before init_start.
+// - review/clock/unit: times are no dates from 2000 to 2099, but would be in seconds, micro- or
+//   nanoseconds, or are of a clock that was not set or has wrapped round. Logs whose times all
+//   count from their start are passed over.
+// - review/clock/disorder: in a log of one process an end is earlier than its beginning, a block
+//   than the one above it, or an evaluation than one of less progress.
 std::vector<Doubt> review_clock(const RunRecord& record);
 
 }  // namespace strata::compliance

@@ -7,8 +7,12 @@
 #include <cctype>
 #include <cmath>
 #include <set>
+#include <utility>
+#include <variant>
 
 #include "base/error.h"
+#include "compliance/checks/similar_keys.h"
+#include "mllog/json_scan.h"
 #include "mllog/log_value.h"
 
 namespace strata::compliance {
@@ -35,12 +39,60 @@ std::string name_of(std::string_view text) {
   return out;
 }
 
-bool same_name(std::string_view a, std::string_view b) {
-  constexpr size_t kTelling = 3;
+// The words of a name, small: letters and digits, and bytes beyond ASCII. "IntelHabana" is two.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  char before = ' ';
+  for (const char c : text) {
+    const bool part = is_letter(c) || is_digit(c) || static_cast<unsigned char>(c) >= 0x80;
+    const bool begins = std::isupper(static_cast<unsigned char>(c)) != 0 &&
+                        std::islower(static_cast<unsigned char>(before)) != 0;
+    if ((!part || begins) && !words.back().empty()) words.emplace_back();
+    if (part) words.back() += lower(c);
+    before = c;
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+// Whether a word says who it is, and not what kind of company.
+bool names_somebody(const std::string& word) {
+  static const std::set<std::string> kKinds = {
+      "ai",          "and",           "center",      "centre",       "centers",
+      "cloud",       "company",       "computing",   "computer",     "corp",
+      "corporation", "data",          "enterprise",  "for",          "gmbh",
+      "group",       "inc",           "information", "institute",    "labs",
+      "laboratory",  "limited",       "lab",         "ltd",          "national",
+      "network",     "networks",      "of",          "research",     "science",
+      "sciences",    "semiconductor", "server",      "services",     "supercomputing",
+      "system",      "systems",       "tech",        "technologies", "technology",
+      "the",         "university"};
+  return word.size() >= 3 && !kKinds.contains(word);
+}
+
+// Whether `name` is made of the first letters of `words`, with or without the small ones.
+bool is_initials(const std::string& name, const std::vector<std::string>& words) {
+  if (words.size() < 2 || name.size() < 2) return false;
+  std::string all, of_large;
+  for (const std::string& word : words) {
+    all += word.front();
+    if (word != "of" && word != "and" && word != "the" && word != "for") of_large += word.front();
+  }
+  return name == all || name == of_large;
+}
+
+bool is_placeholder(std::string_view text) {
+  return lower(text).find("placeholder") != std::string::npos;
+}
+
+// As benchmarks have been called in logs and folders of several rounds.
+bool same_benchmark(std::string_view a, std::string_view b) {
   const std::string x = name_of(a), y = name_of(b);
-  if (x.empty() || y.empty() || x == y) return true;
-  const bool either = x.find(y) != x.npos || y.find(x) != y.npos;
-  return either && std::min(x.size(), y.size()) >= kTelling;
+  if (x == y || x.find(y) == 0 || y.find(x) == 0) return true;
+  const auto pair = [&](std::string_view one, std::string_view other) {
+    return (x == one && y == other) || (x == other && y == one);
+  };
+  return pair("ssd", "retinanet") || pair("gnn", "rgat") || pair("oc20", "opencatalyst");
 }
 
 // "cloud", "onprem", "preview" or "research"; empty where the words say none of them, as the
@@ -80,14 +132,43 @@ std::string describe_logged(std::string_view key, std::string_view value) {
 
 }  // namespace
 
+bool same_organisation(std::string_view a, std::string_view b) {
+  constexpr size_t kTelling = 3;
+  const std::string x = name_of(a), y = name_of(b);
+  if (x.empty() || y.empty() || x == y) return true;
+  const bool either = x.find(y) != x.npos || y.find(x) != y.npos;
+  if (either && std::min(x.size(), y.size()) >= kTelling) return true;
+  const std::vector<std::string> of_a = words_of(a), of_b = words_of(b);
+  // "Giga Computing" and "GIGABYTE", too.
+  constexpr size_t kBeginning = 4;
+  const auto same_word = [](const std::string& one, const std::string& other) {
+    return one == other || (std::min(one.size(), other.size()) >= kBeginning &&
+                            (one.starts_with(other) || other.starts_with(one)));
+  };
+  for (const std::string& one : of_a) {
+    for (const std::string& other : of_b) {
+      if (names_somebody(one) && names_somebody(other) && same_word(one, other)) return true;
+    }
+  }
+  const auto holds_initials = [](const std::vector<std::string>& of,
+                                 const std::vector<std::string>& words) {
+    return std::ranges::any_of(of, [&](const std::string& one) { return is_initials(one, words); });
+  };
+  if (holds_initials(of_a, of_b) || holds_initials(of_b, of_a)) return true;
+  constexpr size_t kLetters = 5, kManyLetters = 8;
+  const size_t shorter = std::min(x.size(), y.size());
+  const size_t most = shorter >= kManyLetters ? 2 : shorter >= kLetters ? 1 : 0;
+  return most > 0 && letters_apart(x, y, most) <= most;
+}
+
 DescribedSystem read_described_system(std::string_view json) {
   const auto text = [&](std::string_view field) -> std::string {
     const auto found = mllog::find_field(json, field);
     if (!found) return {};
     try {
       const mllog::EventValue value = mllog::parse_value(*found);
-      const std::string* held = std::get_if<std::string>(&value);
-      return held == nullptr ? std::string(*found) : *held;
+      if (!std::holds_alternative<std::string>(value)) return std::string(*found);
+      return mllog::decode_json_text(found->substr(1, found->size() - 2));
     } catch (const Error&) {
       return {};
     }
@@ -119,7 +200,10 @@ std::optional<double> counted_accelerators(std::string_view platform, std::strin
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) {
     size_t end = at;  // of the number before it
     while (end > 0 && text[end - 1] == ' ') --end;
-    if (end > 0 && text[end - 1] == 'x') --end;
+    const bool times = end > 0 && text[end - 1] == 'x';
+    if (times) --end;
+    // The number of a series stands before a model, too: "AS-4124 A100".
+    if (!times && end < at) continue;
     while (end > 0 && text[end - 1] == ' ') --end;
     size_t begin = end;
     while (begin > 0 && is_digit(text[begin - 1])) --begin;
@@ -141,18 +225,24 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
         {fmt::format("review/system/{}", id), std::move(text),
          found == record.submission.end() ? std::nullopt : std::optional(found->second.offset)});
   };
-  if (const std::string org = said("org"); !same_name(org, system.submitter)) {
+  if (const std::string org = said("org"); is_placeholder(org)) {
+    doubt("placeholder", "org",
+          fmt::format("{}: the script that makes the log was not told the submitter's name",
+                      describe_logged("org", org)));
+  } else if (!same_organisation(org, system.submitter)) {
     doubt("submitter", "org",
           fmt::format("{}, and the system description's submitter '{}': whose run is it?",
                       describe_logged("org", org), printable_text(system.submitter)));
   }
   if (const std::string division = said("division");
-      !division.empty() && !system.division.empty() && division != system.division) {
+      !division.empty() && !system.division.empty() &&
+      name_of(division) != name_of(system.division)) {
     doubt("division", "division",
           fmt::format("{}, and the system description's division '{}'",
                       describe_logged("division", division), printable_text(system.division)));
   }
-  if (const std::string named = said("benchmark"); !named.empty() && named != benchmark) {
+  if (const std::string named = said("benchmark");
+      !named.empty() && !same_benchmark(named, benchmark)) {
     doubt("benchmark", "benchmark",
           fmt::format("{}, and its folder '{}'", describe_logged("benchmark", named),
                       printable_text(benchmark)));
@@ -164,29 +254,38 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
                       describe_logged("status", said("status")), printable_text(system.status)));
   }
   const std::string platform = said("platform");
-  if (lower(platform).find("placeholder") != std::string::npos) {
+  if (is_placeholder(platform)) {
     doubt("placeholder", "platform",
           fmt::format("{}: the script that makes the log was not told the system's name",
                       describe_logged("platform", platform)));
   }
   const auto accelerators = counted_accelerators(platform, system.accelerator);
-  // -1: no number that is counted equals it.
-  const double total = system.nodes && system.accelerators_per_node
-                           ? *system.nodes * *system.accelerators_per_node
-                           : -1;
-  if (accelerators && system.accelerators_per_node &&
-      *accelerators != *system.accelerators_per_node && accelerators != total) {
+  const auto nodes = counted_nodes(platform);
+  // Whether a number counts what the description does: nodes, accelerators of one or of all, or
+  // boards or halves of such, as of GB200 and MI250.
+  const auto is_described = [&](double number) {
+    if (!system.nodes && !system.accelerators_per_node) return true;
+    const double a_node = system.accelerators_per_node.value_or(-1);
+    const double all = system.nodes ? *system.nodes * a_node : -1;
+    if (number == system.nodes || number == a_node || number == all) return true;
+    const std::string model = lower(system.accelerator);
+    const bool in_pairs = model.find("gb2") != model.npos || model.find("gb3") != model.npos ||
+                          model.find("gh2") != model.npos || model.find("mi250") != model.npos;
+    return in_pairs &&
+           (2 * number == all || 2 * number == a_node || number == 2 * all || number == 2 * a_node);
+  };
+  if (accelerators && system.accelerators_per_node && !is_described(*accelerators)) {
     doubt("accelerators", "platform",
-          fmt::format("{}, which counts {} accelerators; the system description has {} a node",
-                      describe_logged("platform", platform), *accelerators,
-                      *system.accelerators_per_node));
+          fmt::format("{}, which counts {}; the system description has {} a node",
+                      describe_logged("platform", platform), counted(*accelerators, "accelerator"),
+                      count_text(*system.accelerators_per_node)));
   }
   // "8xA100" counts accelerators.
-  const auto nodes = counted_nodes(platform);
-  if (nodes && system.nodes && nodes != system.nodes && nodes != total && nodes != accelerators) {
+  if (nodes && system.nodes && nodes != accelerators && !is_described(*nodes)) {
     doubt("nodes", "platform",
-          fmt::format("{}, {} nodes; the system description has number_of_nodes {}",
-                      describe_logged("platform", platform), *nodes, *system.nodes));
+          fmt::format("{}, {}; the system description has number_of_nodes {}",
+                      describe_logged("platform", platform), counted(*nodes, "node"),
+                      count_text(*system.nodes)));
   }
   const auto compare = [&](const char* key, const char* id, std::optional<double> described) {
     const auto logged = record.numbers.find(key);
@@ -204,12 +303,16 @@ std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem&
 std::vector<Remark> review_same_system(const std::vector<RunRecord>& runs) {
   std::vector<Remark> remarks;
   for (const std::string_view key : {"org", "platform", "division", "status", "benchmark"}) {
-    std::set<std::string> values;
+    std::set<std::string> values, folded;
     const RunRecord* odd = nullptr;
     for (const RunRecord& run : runs) {
       const std::string_view value = run.said(key);
-      if (value.empty() || !values.insert(printable_text(value)).second) continue;
-      if (values.size() == 2) odd = &run;
+      if (value.empty() || folded.contains(name_of(value))) continue;
+      const auto is_same = [&](const std::string& one) { return same_organisation(one, value); };
+      if (key == "org" && std::ranges::any_of(values, is_same)) continue;
+      folded.insert(name_of(value));
+      values.insert(printable_text(value));
+      if (folded.size() == 2) odd = &run;
     }
     if (odd == nullptr) continue;
     constexpr size_t kShown = 4;

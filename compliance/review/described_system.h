@@ -22,12 +22,20 @@ DescribedSystem read_described_system(std::string_view json);
 
 // Ids review/system/submitter, division, benchmark, status, nodes, accelerators and placeholder.
 // `benchmark` is the folder's name. Names agree where one holds the other, letters and digits
-// alone ("Graphcore Ltd." and "Graphcore").
+// alone ("Graphcore Ltd." and "Graphcore"), where they share a word that names somebody, where one
+// is the other's initials ("HPE"), and where a letter or two differ. A number before a platform's
+// name may count nodes, accelerators of a node or all of them.
 std::vector<Doubt> review_system(const RunRecord& record, const DescribedSystem& system,
                                  std::string_view benchmark);
 
 // Whether the runs of one folder say the same of system and submitter: review/system/mixed.
 std::vector<Remark> review_same_system(const std::vector<RunRecord>& runs);
+
+// Whether both name the same organisation, or may do so.
+bool same_organisation(std::string_view a, std::string_view b);
+
+// The id of a platform or organisation that is the name of a variable.
+inline constexpr std::string_view kPlaceholder = "review/system/placeholder";
 
 // How many accelerators a platform's name counts before the model's name, all taken together: 14
 // of "X640 G40(8x A100-PCIe)+GPUBOX(6x A100-PCIe)" for "NVIDIA A100-PCIE-80GB".

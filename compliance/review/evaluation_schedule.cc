@@ -14,6 +14,8 @@ namespace {
 
 constexpr double kBertTrainSamples = 156'725'653;
 constexpr double kLargestBatch = 1e12;  // beyond which nothing is a batch
+constexpr double kBatchesLate = 2;      // that an evaluation may be
+constexpr double kDistanceOff = 3;      // batches, of two evaluations
 
 // What of the reference's data a log counts.
 enum class Counted {
@@ -87,9 +89,8 @@ void review_epochs(const RunRecord& record, const EpochSchedule& schedule,
   if (first > schedule.first || (schedule.samples > 0 && first < schedule.first - 1)) {
     doubts.push_back(
         {"review/evaluation/first",
-         fmt::format("the first evaluation is after {} epochs; the round's rules ask "
-                     "for one after {}{}",
-                     count_text(first), count_text(schedule.first),
+         fmt::format("the first evaluation is after {}; the round's rules ask for one after {}{}",
+                     counted(first, "epoch"), count_text(schedule.first),
                      schedule.samples > 0
                          ? fmt::format(", since an epoch has {} samples in whole batches",
                                        count_text(schedule.samples))
@@ -110,10 +111,11 @@ void review_epochs(const RunRecord& record, const EpochSchedule& schedule,
   if (worst == nullptr) return;
   doubts.push_back(
       {"review/evaluation/interval",
-       fmt::format("{} of {} evaluations are not {} epoch{} after the one before, as the round's "
-                   "rules ask; this one is {} after it",
-                   off_schedule, evaluations.size(), count_text(schedule.distance),
-                   schedule.distance == 1 ? "" : "s", count_text(worst_distance)),
+       fmt::format("{} of {} {} not {} after the one before, as the round's rules ask; this one is "
+                   "{} after it",
+                   off_schedule, counted(static_cast<double>(evaluations.size()), "evaluation"),
+                   off_schedule == 1 ? "is" : "are", counted(schedule.distance, "epoch"),
+                   count_text(worst_distance)),
        worst->offset});
 }
 
@@ -153,7 +155,7 @@ void compare_size(const RunRecord& record, const char* key, const char* id, cons
     wanted = fmt::format("{} to {}, in whole batches of {}", wanted, count_text(size.most),
                          count_text(*batch));
   } else if (size.counted == Counted::kSamplesOrBatches) {
-    wanted += fmt::format(", {} batches of {}", count_text(std::ceil(size.samples / *batch)),
+    wanted += fmt::format(", {} of {}", counted(std::ceil(size.samples / *batch), "batch"),
                           count_text(*batch));
   }
   doubts.push_back({fmt::format("review/data/{}", id),
@@ -190,12 +192,12 @@ class BertSchedule {
     for (const Evaluation& evaluation : record_.evaluations) {
       if (*evaluation.count == 0) continue;  // before training
       const double off = *evaluation.count - interval_;
-      if (std::fabs(off) <= batch_) return;
+      if (off >= -batch_ && off <= kBatchesLate * batch_) return;
       doubts_.push_back(
           {"review/evaluation/first",
-           fmt::format("the first evaluation is after {} samples, {:.3g} batches {}; the round's "
+           fmt::format("the first evaluation is after {} samples, {} batches {}; the round's "
                        "formula asks for one after {}",
-                       count_text(*evaluation.count), std::fabs(off) / batch_,
+                       count_text(*evaluation.count), rounded_text(std::fabs(off) / batch_),
                        off < 0 ? "early" : "late", wanted()),
            evaluation.offset});
       return;
@@ -212,7 +214,7 @@ class BertSchedule {
       // Below sample 0 lies nothing, and several processes may log the same evaluation.
       if (*evaluations[i - 1].count == 0 || distance == 0) continue;
       const double off = std::fabs(distance - interval_);
-      if (off <= 2 * batch_) continue;
+      if (off <= kDistanceOff * batch_) continue;
       ++off_schedule;
       if (off <= worst) continue;
       worst = off;
@@ -223,9 +225,10 @@ class BertSchedule {
     doubts_.push_back(
         {"review/evaluation/interval",
          fmt::format(
-             "{} of {} evaluations are not after {}, two batches more or less; this one is {} "
-             "samples after the one before",
-             off_schedule, evaluations.size(), wanted(), count_text(worst_distance)),
+             "{} of {} {} not after {}, three batches more or less; this one is {} samples after "
+             "the one before",
+             off_schedule, counted(static_cast<double>(evaluations.size()), "evaluation"),
+             off_schedule == 1 ? "is" : "are", wanted(), count_text(worst_distance)),
          offset});
   }
 
@@ -248,9 +251,14 @@ class BertSchedule {
     const auto found = record_.numbers.find("train_samples");
     const auto evaluations = static_cast<double>(record_.evaluations.size());
     const Evaluation& first = record_.evaluations.front();
+    const auto without = static_cast<double>(std::ranges::count_if(
+        record_.evaluations, [](const Evaluation& one) { return !one.count.has_value(); }));
+    if (without == 0 && !is_constant()) return;  // they count something else
     const std::string constant =
-        first.count ? fmt::format("epoch_num of all evaluations is {}", count_text(*first.count))
-                    : std::string("evaluations have no epoch_num");
+        without == 0
+            ? fmt::format("epoch_num of all evaluations is {}", count_text(*first.count))
+            : fmt::format("{} of {} {} no epoch_num", count_text(without),
+                          counted(evaluations, "evaluation"), without == 1 ? "has" : "have");
     if (found == record_.numbers.end() || found->second.value == kBertTrainSamples) {
       doubts_.push_back({"review/evaluation/count",
                          fmt::format("{}, where BERT's counts training samples: neither the "
@@ -260,14 +268,20 @@ class BertSchedule {
       return;
     }
     const double each = found->second.value / evaluations;
-    if (std::fabs(each - interval_) <= batch_) return;
+    if (std::fabs(each - interval_) <= kBatchesLate * batch_) return;
     doubts_.push_back(
         {"review/evaluation/interval",
-         fmt::format("{} evaluations over the {} samples of train_samples are one after {} each; "
-                     "the round's formula asks for {}",
-                     count_text(evaluations), count_text(found->second.value), count_text(each),
-                     wanted()),
+         fmt::format("{} over the {} samples of train_samples {} one after {} each; the round's "
+                     "formula asks for {}",
+                     counted(evaluations, "evaluation"), count_text(found->second.value),
+                     evaluations == 1 ? "is" : "are", count_text(each), wanted()),
          found->second.offset});
+  }
+
+  bool is_constant() const {
+    return std::ranges::all_of(record_.evaluations, [&](const Evaluation& one) {
+      return one.count == record_.evaluations.front().count;
+    });
   }
 
   const RunRecord& record_;
@@ -302,8 +316,9 @@ std::vector<Doubt> review_evaluations(const RunRecord& record, std::string_view 
   compare_size(record, "train_samples", "train-samples", data->train, doubts);
   compare_size(record, "eval_samples", "eval-samples", data->eval, doubts);
   const auto batch = record.number("global_batch_size");
-  if (benchmark == "bert" && batch && *batch >= 1 && *batch <= kLargestBatch &&
-      !record.evaluations.empty()) {
+  // In round 0.7 BERT was evaluated from 3,000,000 samples on every 500,000.
+  if (benchmark == "bert" && compare_versions(ruleset, "1.0.0") >= 0 && batch && *batch >= 1 &&
+      *batch <= kLargestBatch && !record.evaluations.empty()) {
     BertSchedule(record, std::floor(*batch), doubts).review();
   }
   return doubts;

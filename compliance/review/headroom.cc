@@ -12,6 +12,11 @@
 namespace strata::compliance {
 namespace {
 
+std::string evaluations_text(double number) {
+  const std::string text = rounded_text(number, 2);
+  return text + (text == "1" ? " evaluation" : " evaluations");
+}
+
 // The runs that an olympic mean is made of.
 size_t counted_runs(const FolderConvergence& folder) {
   const auto dropped = 2 * static_cast<size_t>(dropped_runs(folder.benchmark));
@@ -91,11 +96,11 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
         verdict.by_train_samples
             ? "no headroom can be said: train_samples does not count samples either"
             : "no headroom can be said: epoch_num of the evaluations does not count samples, so "
-              "that convergence was judged by a constant; where train_samples counts them, the "
+              "that convergence was judged by another number; where train_samples counts them, the "
               "official checker's --rcp-bert-train-samples judges by it");
     return texts;
   }
-  const size_t counted = counted_runs(folder);
+  const size_t counting = counted_runs(folder);
   auto distance = evaluation_distance(runs);
   constexpr double kLargestBatch = 1e12;
   if (!distance && bert && folder.batch_size && *folder.batch_size >= 1 &&
@@ -103,20 +108,20 @@ std::vector<std::string> describe_headroom(const RcpVerdict& verdict,
     distance =
         static_cast<double>(mlperf_evaluation_interval(static_cast<int64_t>(*folder.batch_size)));
   }
-  const auto headroom = headroom_of(verdict, counted, distance);
+  const auto headroom = headroom_of(verdict, counting, distance);
   if (!headroom) return texts;
   if (verdict.passed) {
-    texts.push_back(fmt::format(
-        "converges {:.2g} evaluations (of {} each) later than it has to, on the mean of {} "
-        "runs{}",
-        headroom->evaluations, count_text(*distance), counted, also));
+    texts.push_back(
+        fmt::format("converges {} (of {} each) later than it has to, on the mean of {}{}",
+                    evaluations_text(headroom->evaluations), count_text(*distance),
+                    counted(static_cast<double>(counting), "run"), also));
     return texts;
   }
   std::string text = fmt::format(
-      "converges {:.2g} evaluations (of {} each) too early on the mean of {} runs; it would pass "
-      "if these took {} more evaluation{} together",
-      -headroom->evaluations, count_text(*distance), counted, count_text(headroom->missing),
-      headroom->missing == 1 ? "" : "s");
+      "converges {} (of {} each) too early on the mean of {}; it would pass if these took {} "
+      "together",
+      evaluations_text(-headroom->evaluations), count_text(*distance),
+      counted(static_cast<double>(counting), "run"), counted(headroom->missing, "more evaluation"));
   if (verdict.scaling > 1) {
     text += fmt::format(
         ", or, where the working group agrees, with its score times {:.4f} (scaling.json)",

@@ -2,20 +2,54 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "base/text/printable.h"
 #include "compliance/review/clock.h"
+#include "compliance/review/described_system.h"
 #include "compliance/review/evaluation_schedule.h"
 
 namespace strata::compliance {
+
+namespace {
+
+// Events that are not read, since they stand in another's line or value.
+std::vector<Doubt> review_lines(const EventLog& log, const RunRecord& record) {
+  std::vector<Doubt> doubts;
+  const auto also = [](uint64_t count, const char* noun) {
+    return count > 1 ? fmt::format(" ({})", counted(static_cast<double>(count), noun)) : "";
+  };
+  if (log.crowded_line_count() > 0) {
+    const auto& first = log.crowded_lines().front();
+    doubts.push_back(
+        {"review/log/several-on-a-line",
+         fmt::format(
+             "several events stand on this line, of which the last alone is read, as by the "
+             "official checker; lost: {}{}",
+             one_line(first.lost, 400), also(log.crowded_line_count(), "such line")),
+         first.offset});
+  }
+  if (record.swallowings > 0) {
+    doubts.push_back(
+        {"review/log/swallowed",
+         fmt::format("this event holds what looks like another one, which is not read{}",
+                     also(record.swallowings, "such event")),
+         record.swallowing});
+  }
+  return doubts;
+}
+
+}  // namespace
 
 std::vector<Remark> review_log(const EventLog& log, const RunRecord& record,
                                std::string_view ruleset) {
   std::vector<Doubt> doubts = review_evaluations(record, ruleset);
   for (Doubt& doubt : review_clock(record)) doubts.push_back(std::move(doubt));
+  for (Doubt& doubt : review_lines(log, record)) doubts.push_back(std::move(doubt));
   return place(std::move(doubts), log);
 }
 
@@ -49,6 +83,31 @@ std::vector<Remark> merge_remarks(std::vector<std::vector<Remark>> logs) {
     if (logs.size() > 1) merged[place].text += fmt::format(" ({} of {} logs)", count, logs.size());
   }
   return merged;
+}
+
+void Placeholders::take(std::vector<Remark>& remarks, const std::string& folder) {
+  const auto kept = std::ranges::stable_partition(
+      remarks, [](const Remark& remark) { return remark.id != kPlaceholder; });
+  if (kept.empty()) return;
+  if (first_.empty()) {
+    first_.push_back(kept.front());
+    first_folder_ = folder;
+  }
+  if (folders_ == 0 || folder != last_folder_) ++folders_;
+  last_folder_ = folder;
+  remarks.erase(kept.begin(), kept.end());
+}
+
+std::vector<Remark> Placeholders::remark() const {
+  std::vector<Remark> remarks = first_;
+  for (Remark& remark : remarks) {
+    remark.text += folders_ == 1
+                       ? fmt::format(" (in {})", one_line(first_folder_))
+                       : fmt::format(" ({}, first in {})",
+                                     counted(static_cast<double>(folders_), "result folder"),
+                                     one_line(first_folder_));
+  }
+  return remarks;
 }
 
 }  // namespace strata::compliance

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/text/printable.h"
 #include "mllog/json_scan.h"
 #include "mllog/log_value.h"
 
@@ -37,10 +38,11 @@ std::optional<double> number_of(std::string_view json) {
 std::string text_of(std::string_view json) {
   if (json.size() < 2 || json.front() != '"') return std::string(json.substr(0, kMostTextBytes));
   json = json.substr(1, json.size() - 2);
-  if (json.size() <= kMostTextBytes) return mllog::decode_json_string(json);
+  if (json.size() <= kMostTextBytes) return mllog::decode_json_text(json);
   size_t end = 0;  // of whole characters and escapes
   while (end < kMostTextBytes) end += json[end] != '\\' ? 1 : json[end + 1] == 'u' ? 6 : 2;
-  return mllog::decode_json_string(json.substr(0, end));
+  while (end < json.size() && (static_cast<unsigned char>(json[end]) & 0xc0) == 0x80) ++end;
+  return mllog::decode_json_text(json.substr(0, end));
 }
 
 class RecordReader {
@@ -48,12 +50,15 @@ class RecordReader {
   explicit RecordReader(RunRecord& record) : record_(record) {}
 
   void read(const Event& event) {
+    note_time(event);
+    note_swallowing(event);
     if (!std::isfinite(event.time_ms) || std::fabs(event.time_ms) > kLatestMs) return;
     const Moment now{event.time_ms, event.offset};
     if (!record_.first_event || now.time_ms < record_.first_event->time_ms)
       record_.first_event = now;
     note_silence(event, now);
     const std::string_view key = event.key;
+    note_order(key, now);
     if (key.starts_with(kSubmission)) {
       read_submission(event);
     } else if (key == "eval_accuracy" || key == "eval_error") {
@@ -65,9 +70,10 @@ class RecordReader {
       if (!record_.init_start || now.time_ms < record_.init_start->time_ms)
         record_.init_start = now;
     } else if (key == "init_stop") {
-      if (!record_.init_stop) record_.init_stop = now;
+      if (!record_.init_stop || now.time_ms < record_.init_stop->time_ms) record_.init_stop = now;
     } else if (key == "run_start") {
       if (!record_.run_start) record_.run_start = now;
+      ++run_starts_;
     } else if (key == "run_stop") {
       record_.run_stop = now;
       const auto status = mllog::find_field(event.metadata, "status");
@@ -76,6 +82,7 @@ class RecordReader {
       read_block(event, now);
     } else if (key == "block_stop") {
       open_block_.reset();
+      ++block_stops_;
     } else if (key == "resumed") {
       constexpr size_t kMostResumptions = 100;
       if (record_.resumptions.size() < kMostResumptions) {
@@ -89,7 +96,63 @@ class RecordReader {
     before_ = now.time_ms;
   }
 
+  // To be called after the last event.
+  void finish() {
+    const bool stops = 2 * block_stops_ >= block_starts_;
+    if (run_starts_ > 1 || (!blocks_differ_ && !stops)) {
+      record_.restarts = 0;
+      record_.restarted = {};
+    }
+    if (run_starts_ > 1) record_.disorder = {};
+  }
+
  private:
+  void note_time(const Event& event) {
+    constexpr double kYear2000Seconds = 946'684'800, kYear2100Seconds = 4'102'444'800;
+    const double time = event.time_ms;
+    ++record_.times;
+    if (time >= 1e3 * kYear2000Seconds && time < 1e3 * kYear2100Seconds) return;
+    if (time >= 0 && time < kYear2000Seconds) ++record_.small_times;
+    if (++record_.odd_times == 1) record_.odd_time = {time, event.offset};
+  }
+
+  void note_swallowing(const Event& event) {
+    for (const std::string_view part : {event.value, event.metadata}) {
+      if (part.find("\"time_ms") == part.npos || part.find("\"key") == part.npos) continue;
+      if (++record_.swallowings == 1) record_.swallowing = event.offset;
+      return;
+    }
+  }
+
+  void note_disorder(std::string_view early, double by_ms, std::string_view before,
+                     uint64_t offset) {
+    if (++record_.disorder.count > 1) return;
+    record_.disorder.text =
+        fmt::format("by its time this {} is {} before {}", early, duration_text(by_ms), before);
+    record_.disorder.offset = offset;
+  }
+
+  void note_order(std::string_view key, const Moment& now) {
+    constexpr double kSlackMs = 10, kApartMs = 1000;
+    const size_t bar = key.rfind('_');
+    const bool is_interval = key.starts_with("block_") || key.starts_with("epoch_") ||
+                             (key.starts_with("eval_") && key.size() < 11);
+    if (!is_interval) return;
+    const std::string name(key.substr(0, bar));
+    if (key.ends_with("_start")) {
+      const auto known = open_intervals_.find(name);
+      if (name == "block" && known != open_intervals_.end() &&
+          known->second - now.time_ms > kApartMs) {
+        note_disorder(key, known->second - now.time_ms, "the one above it", now.offset);
+      }
+      open_intervals_[name] = now.time_ms;
+    } else if (key.ends_with("_stop")) {
+      const auto known = open_intervals_.find(name);
+      if (known == open_intervals_.end() || known->second - now.time_ms <= kSlackMs) return;
+      note_disorder(key, known->second - now.time_ms, "its " + name + "_start", now.offset);
+    }
+  }
+
   void note_silence(const Event& event, const Moment& now) {
     if (record_.run_start && !record_.run_stop && latest_ &&
         now.time_ms - *latest_ > record_.silence.time_ms) {
@@ -100,8 +163,19 @@ class RecordReader {
 
   void read_block(const Event& event, const Moment& now) {
     constexpr double kApartMs = 1000;  // processes log the same block at almost the same time
-    const auto field = mllog::find_field(event.metadata, "first_epoch_num");
-    const std::string number(field.value_or("").substr(0, kMostTextBytes));
+    ++block_starts_;
+    std::string number;
+    for (const std::string_view name :
+         {"first_epoch_num", "samples_count", "first_step_num", "epoch_num", "step_num"}) {
+      const auto field = mllog::find_field(event.metadata, name);
+      if (field) number += std::string(name) + '=' + std::string(field->substr(0, kMostTextBytes));
+    }
+    if (number.empty()) {
+      open_block_.reset();
+      return;
+    }
+    if (first_block_.empty()) first_block_ = number;
+    blocks_differ_ |= number != first_block_;
     if (open_block_ && open_block_->number == number &&
         now.time_ms - open_block_->time_ms >= kApartMs && ++record_.restarts == 1) {
       record_.restarted = {now.time_ms - open_block_->time_ms, event.offset};
@@ -125,6 +199,16 @@ class RecordReader {
         evaluation.count = number_of(*field);
         break;
       }
+      ++evaluation.unit;
+    }
+    if (!record_.evaluations.empty()) {
+      constexpr double kSlackMs = 10;
+      const Evaluation& above = record_.evaluations.back();
+      if (above.unit == evaluation.unit && above.count < evaluation.count &&
+          above.time_ms - evaluation.time_ms > kSlackMs) {
+        note_disorder(event.key, above.time_ms - evaluation.time_ms,
+                      "the one above it, which is of less progress", event.offset);
+      }
     }
     record_.evaluations.push_back(evaluation);
   }
@@ -137,6 +221,10 @@ class RecordReader {
   RunRecord& record_;
   std::optional<double> before_, latest_;
   std::optional<Block> open_block_;
+  std::map<std::string, double, std::less<>> open_intervals_;  // when each last began
+  std::string first_block_;
+  bool blocks_differ_ = false;
+  size_t run_starts_ = 0, block_starts_ = 0, block_stops_ = 0;
 };
 
 }  // namespace
@@ -170,6 +258,7 @@ RunRecord read_run_record(const EventLog& log) {
   } catch (const std::runtime_error& error) {
     record.problem = error.what();
   }
+  reader.finish();
   std::ranges::stable_sort(record.evaluations, {}, &Evaluation::time_ms);
   return record;
 }
@@ -183,39 +272,18 @@ std::vector<Remark> place(std::vector<Doubt> doubts, const EventLog& log) {
   return remarks;
 }
 
-std::string printable_text(std::string_view text) {
-  constexpr size_t kShown = 80;
-  std::string shown(text.substr(0, kShown));
-  if (text.size() > kShown) {
-    while (!shown.empty() && (static_cast<unsigned char>(shown.back()) & 0xc0) == 0x80)
-      shown.pop_back();
-    if (!shown.empty() && static_cast<unsigned char>(shown.back()) >= 0xc0) shown.pop_back();
-    shown += "...";
-  }
-  std::ranges::replace_if(
-      shown, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return shown;
-}
+std::string printable_text(std::string_view text) { return one_line(text, 80); }
+
+std::string printable_path(const std::filesystem::path& path) { return one_line(path.string()); }
 
 std::string duration_text(double ms) {
   constexpr double kSecond = 1e3, kMinute = 6e4, kHour = 36e5, kDay = 864e5;
   const double size = std::fabs(ms);
   if (size < kSecond) return fmt::format("{:.0f} ms", ms);
-  if (size < 100 * kSecond) return fmt::format("{:.3g} s", ms / kSecond);
-  if (size < 100 * kMinute) return fmt::format("{:.3g} min", ms / kMinute);
-  if (size < 48 * kHour) return fmt::format("{:.3g} hours", ms / kHour);
-  return fmt::format("{:.3g} days", ms / kDay);
-}
-
-std::string count_text(double count) {
-  constexpr double kExact = 9e15;
-  constexpr double kWhole = 1e3;  // from here on a fraction tells nothing
-  if (std::fabs(count) >= kWhole && std::fabs(count) < kExact) count = std::round(count);
-  if (std::fabs(count) >= kExact || count != std::floor(count)) return fmt::format("{:.6g}", count);
-  std::string digits = fmt::format("{:.0f}", count);
-  const size_t first = digits.starts_with('-') ? 1 : 0;
-  for (size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
-  return digits;
+  if (size < 100 * kSecond) return rounded_text(ms / kSecond) + " s";
+  if (size < 100 * kMinute) return rounded_text(ms / kMinute) + " min";
+  if (size < 48 * kHour) return rounded_text(ms / kHour) + " hours";
+  return rounded_text(ms / kDay) + " days";
 }
 
 }  // namespace strata::compliance

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/counts.h"
 #include "compliance/checks/remark.h"
 #include "compliance/log/event_log.h"
 
@@ -32,6 +33,7 @@ struct Evaluation {
   double time_ms = 0;
   std::optional<double> count;  // of epochs, samples or steps, as its metadata say
   uint64_t offset = 0;
+  int unit = 0;  // the same for counts of the same thing
 };
 
 // Where Strata went on with an interrupted run.
@@ -41,8 +43,15 @@ struct Resumption {
   uint64_t offset = 0;
 };
 
-// Of repeated keys the first counts, of init_start the earliest, of run_stop the last. Times that
-// no clock shows (not finite, or beyond the year 33658) are passed over.
+// Events whose times cannot stand as they do.
+struct Disorder {
+  std::string text;  // what is early, by how much, and before what
+  uint64_t offset = 0;
+  size_t count = 0;  // of such events; the first is told
+};
+
+// Of repeated keys the first counts, of init_start and init_stop the earliest, of run_stop the
+// last. Times that no clock shows (not finite, or beyond the year 33658) are passed over.
 struct RunRecord {
   std::filesystem::path path;
   std::map<std::string, LoggedText, std::less<>> submission;  // "org" for submission_org
@@ -54,9 +63,20 @@ struct RunRecord {
   bool success = false;  // the last run_stop says so
   std::vector<Resumption> resumptions;
   // Blocks that start again, a second or more after they did, and did not stop in between: the
-  // first, by its offset and the time since it started; and how many.
+  // first, by its offset and the time since it started; and how many. None in logs that cannot
+  // tell: of several processes, without numbers of blocks, or of blocks that mostly do not stop.
   Moment restarted;
   size_t restarts = 0;
+  // The first time that is no date from 2000 to 2099, in ms, and how many such there are; of those,
+  // times that may count from the start of something: below 946,684,800 and not negative.
+  Moment odd_time;
+  size_t odd_times = 0, small_times = 0, times = 0;
+  // An end before its beginning, a block before the one above it, or evaluations whose counts rise
+  // while their times fall; in logs of one process.
+  Disorder disorder;
+  // Events whose value or metadata hold what looks like another event: the first, and how many.
+  uint64_t swallowing = 0;
+  size_t swallowings = 0;
   // The longest time without any event from run_start to run_stop, up to the event at `offset`.
   Moment silence;
   std::string problem;  // why the log could not be read to its end
@@ -82,11 +102,11 @@ struct Doubt {
 };
 std::vector<Remark> place(std::vector<Doubt> doubts, const EventLog& log);
 
-// Text of a log, fit to be printed: control characters become '?', at most 80 bytes.
+// Text of a log, fit to be printed: on one line, at most 80 bytes.
 std::string printable_text(std::string_view text);
+// The whole of a path or name, on one line.
+std::string printable_path(const std::filesystem::path& path);
 // Seconds, minutes, hours or days with three digits: "23.5 min".
 std::string duration_text(double ms);
-// A count, with a fraction only where it has one and is below 1,000: "156,725,653".
-std::string count_text(double count);
 
 }  // namespace strata::compliance

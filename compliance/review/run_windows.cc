@@ -43,7 +43,7 @@ std::vector<size_t> by_launch(const std::vector<RunRecord>& runs) {
   return order;
 }
 
-std::string name_of(const RunRecord& run) { return printable_text(run.path.stem().string()); }
+std::string name_of(const RunRecord& run) { return printable_path(run.path.stem()); }
 
 std::string score_text(double ms) { return ms == kFailed ? "no score" : duration_text(ms); }
 
@@ -67,17 +67,26 @@ void review_numbering(const std::vector<RunRecord>& runs, std::vector<Remark>& r
   }
   if (numbers.empty()) return;
   const uint64_t first = *numbers.begin(), last = *numbers.rbegin();
-  const bool holes = last - first != numbers.size() - 1;
-  if (first <= 1 && !holes) return;
-  constexpr size_t kShown = 12;
-  std::vector<uint64_t> shown(numbers.begin(), numbers.end());
-  const bool cut = shown.size() > kShown;
-  if (cut) shown.resize(kShown);
-  remarks.push_back(
-      {"review/runs/numbering",
-       fmt::format("the runs are numbered {}{}{}: were others made and left out?",
-                   fmt::join(shown, ", "), cut ? ", ..." : "", holes ? "" : ", not from 0 or 1 on"),
-       runs.front().path.parent_path(), 0});
+  std::vector<std::string> holes;
+  for (auto at = numbers.begin(), next = std::next(at); next != numbers.end(); ++at, ++next) {
+    if (*next - *at == 2) {
+      holes.push_back(fmt::format("{}", *at + 1));
+    } else if (*next - *at > 2) {
+      holes.push_back(fmt::format("{} to {}", *at + 1, *next - 1));
+    }
+  }
+  if (first <= 1 && holes.empty()) return;
+  std::string text = fmt::format("the runs are numbered {} to {}", first, last);
+  if (!holes.empty()) {
+    constexpr size_t kShown = 12;
+    const size_t more = holes.size() > kShown ? holes.size() - kShown : 0;
+    holes.resize(holes.size() - more);
+    text += fmt::format(", without {}{}", fmt::join(holes, ", "),
+                        more > 0 ? " and " + counted(static_cast<double>(more), "more hole") : "");
+  }
+  if (first > 1) text += ", not from 0 or 1 on";
+  remarks.push_back({"review/runs/numbering", text + ": were others made and left out?",
+                     runs.front().path.parent_path(), 0});
 }
 
 // From cache_clear, init_start or run_start to run_stop.
@@ -141,12 +150,16 @@ void review_times(const std::vector<RunRecord>& runs, RunsReview& review) {
   review.remarks.push_back(
       {"review/runs/gap",
        fmt::format(
-           "{} follows {} after {}, where the median pause is {}: time for {} more run{}{}; "
-           "what ran there?",
+           "{} follows {} after {}, where the median pause is {}: time for {}{}; what ran there?",
            name_of(*spans[worst + 1].run), name_of(*spans[worst].run), duration_text(pauses[worst]),
-           duration_text(pause), count_text(room), room > 1 ? "s" : "",
+           duration_text(pause), counted(room, "more run"),
            holes.size() > 1 ? fmt::format(" ({} such pauses)", holes.size()) : ""),
        spans[worst + 1].run->path, 0});
+}
+
+bool same_evaluations(const RunRecord& a, const RunRecord& b) {
+  return std::ranges::equal(a.evaluations, b.evaluations, {}, &Evaluation::time_ms,
+                            &Evaluation::time_ms);
 }
 
 // The submitted window among those of all runs.
@@ -245,9 +258,12 @@ double chance_of_score(const std::vector<RunRecord>& runs, size_t wanted, int dr
 }
 
 RunsReview review_runs(const std::vector<RunRecord>& submitted,
-                       const std::vector<RunRecord>& others, size_t wanted, int dropped) {
+                       const std::vector<RunRecord>& others, size_t wanted, int dropped,
+                       bool weak_scaling) {
   RunsReview review;
   if (submitted.empty()) return review;
+  // Of weak scaling many models are trained at once, and runs may be pruned.
+  if (weak_scaling) return review;
   review_window(submitted, others, wanted, dropped, review);
   review_numbering(submitted, review.remarks);
   review_times(submitted, review);
@@ -263,13 +279,15 @@ std::vector<Remark> find_same_runs(const std::vector<const RunRecord*>& runs) {
     const auto [other, is_new] =
         known.try_emplace({run->run_start->time_ms, run->run_stop->time_ms}, run);
     if (is_new) continue;
+    if (!same_evaluations(*other->second, *run)) continue;  // both began and ended together
     const auto& first = other->second->path;
     remarks.push_back(
         {"review/runs/same-run",
-         fmt::format("is the same run as {}: run_start and run_stop have the same times",
-                     printable_text(first.parent_path() == run->path.parent_path()
-                                        ? first.filename().string()
-                                        : first.string())),
+         fmt::format(
+             "is the same run as {}: run_start, run_stop and all evaluations have the same "
+             "times",
+             printable_path(first.parent_path() == run->path.parent_path() ? first.filename()
+                                                                           : first)),
          run->path, 0});
   }
   return remarks;

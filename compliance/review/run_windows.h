@@ -37,17 +37,19 @@ struct RunsReview {
   std::vector<std::string> notes;
 };
 
-// `submitted`: the runs of the folder; `others`: runs beside them, which are not scored. Ids
+// `submitted`: the runs of the folder; `others`: runs beside them, which are not scored. Nothing is
+// said of weak scaling, whose runs go on at once and may be pruned. Ids
 // - review/runs/window: the first N runs of more, or those of the folder beside more, score below
 //   the median of all windows, and another window is closer to it.
 // - review/runs/not-consecutive: another run was launched between them.
 // - review/runs/numbering: result_N.txt do not count from 0 or 1 without holes.
-// - review/runs/same-run: two files with the same run_start and run_stop.
+// - review/runs/same-run: two files whose run_start, run_stop and evaluations have the same times.
 // - review/runs/gap: the median pause between runs is at most a quarter of the median run, yet some
 //   pause has room for the longest run with a median pause on either side. Not reported where more
 //   than a third of the pauses have.
 RunsReview review_runs(const std::vector<RunRecord>& submitted,
-                       const std::vector<RunRecord>& others, size_t wanted, int dropped);
+                       const std::vector<RunRecord>& others, size_t wanted, int dropped,
+                       bool weak_scaling = false);
 
 // Pairs among all runs that are the same run: review/runs/same-run at the later path.
 std::vector<Remark> find_same_runs(const std::vector<const RunRecord*>& runs);

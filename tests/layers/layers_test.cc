@@ -89,6 +89,7 @@ const std::vector<std::string> kOrder = {
     "device",
     "base/tensorboard",
     "base",
+    "base/text",
 };
 
 // What is below in the list and yet none of its business.

@@ -35,14 +35,34 @@ TEST(EventLog, TakesTheLastTokenOfALine) {
   EXPECT_EQ(log.bad_line_count(), 0u);
 }
 
+TEST(EventLog, TellsWhatTheLastTokenOfALineHides) {
+  const std::string key =
+      "{\"namespace\": \"\", \"time_ms\": 5, \"event_type\": \"POINT_IN_TIME\", \"key\": ";
+  const auto event = [&](const std::string& name) {
+    return ":::MLLOG " + key + '"' + name + "\", \"value\": 1, \"metadata\": {}}";
+  };
+  const EventLog log = parse("0: " + event("a") + " " + event("b") + event("c") + "\n" +
+                             event("d") + "\n\n:::MLLOG {\"broken\": " + event("e") + "\n" +
+                             "grep ':::MLLOG ' x | grep -c ':::MLLOG ' " + event("f") + "\n");
+  EXPECT_EQ(log.events().size(), 4u);
+  EXPECT_EQ(log.crowded_line_count(), 2u);
+  ASSERT_EQ(log.crowded_lines().size(), 2u);
+  EXPECT_EQ(log.crowded_lines()[0].lost, "a, b");
+  EXPECT_EQ(log.line_number(log.crowded_lines()[0].offset), 1u);
+  EXPECT_EQ(log.crowded_lines()[1].lost, "part of an event");
+  EXPECT_EQ(log.line_number(log.crowded_lines()[1].offset), 4u);
+}
+
 TEST(EventLog, EndsLinesAtCarriageReturnToo) {
   std::string crlf = ":::MLLOG " + std::string(kRecord) + "\r\n";
   std::string cr = ":::MLLOG " + std::string(kRecord) + "\r";
   const EventLog log = parse(crlf + cr + cr + event_line());
   EXPECT_EQ(log.events().size(), 4u);
   EXPECT_EQ(log.bad_line_count(), 0u);
-  EXPECT_EQ(log.line_number(log.events()[3].offset), 4u);
-  EXPECT_EQ(parse("\n\r\n\r" + event_line()).line_number(4), 4u);
+  // Lines are counted as grep counts them.
+  EXPECT_EQ(log.line_number(log.events()[0].offset), 1u);
+  EXPECT_EQ(log.line_number(log.events()[3].offset), 2u);
+  EXPECT_EQ(parse("\n\r\n\r" + event_line()).line_number(4), 3u);
 }
 
 TEST(EventLog, LetsNoiseNulsAndLatin1Pass) {
@@ -199,6 +219,7 @@ TEST(EventLog, LargeFilesAreReadInPiecesWithTheSameResult) {
   EXPECT_TRUE(same);
   EXPECT_EQ(at, events);
   EXPECT_EQ(pieces.bad_line_count(), whole.bad_line_count()) << "each was counted once";
+  EXPECT_EQ(pieces.crowded_line_count(), whole.crowded_line_count());
   EXPECT_EQ(pieces.line_number(whole.events().back().offset),
             whole.line_number(whole.events().back().offset));
 }

@@ -109,6 +109,43 @@ TEST(Clock, CountsThatFallAreNoticed) {
   EXPECT_EQ(clock_ids(run), Ids{});
 }
 
+// Two evaluations after the run, the later saved model first, each of two metrics.
+TEST(Clock, StableDiffusionIsEvaluatedAfterTheRunInAnyOrder) {
+  RunRecord run = run_of(0, 0, 20);
+  run.submission["benchmark"] = {"stable_diffusion", 1};
+  for (const double count : {2048000.0, 1536000.0}) {
+    for (int metric = 0; metric < 2; ++metric) {
+      const double time =
+          kDay0 + (30 + 5.0 * static_cast<double>(run.evaluations.size())) * kMinute;
+      run.evaluations.push_back({time, count, 300 + run.evaluations.size()});
+    }
+  }
+  EXPECT_EQ(clock_ids(run), Ids{});
+  run.submission["benchmark"].text = "flux1";
+  EXPECT_EQ(clock_ids(run), (Ids{"review/clock/steps-back", "review/clock/evaluation-outside"}));
+}
+
+TEST(Clock, SeveralMetricsOfOneEvaluationAreOne) {
+  RunRecord run = steady_run();
+  std::vector<Evaluation> twice;
+  for (const Evaluation& one : run.evaluations) {
+    twice.push_back(one);
+    twice.push_back({one.time_ms + 1000, one.count, one.offset + 50});
+  }
+  run.evaluations = twice;
+  run.run_stop->time_ms += 1000;
+  EXPECT_EQ(clock_ids(run), Ids{});
+}
+
+TEST(Clock, CountsOfUnlikeThingsAreNotCompared) {
+  RunRecord run = steady_run();
+  for (size_t i = 1; i < run.evaluations.size(); i += 2) {
+    run.evaluations[i].count = static_cast<double>(i);
+    run.evaluations[i].unit = 1;
+  }
+  EXPECT_EQ(clock_ids(run), Ids{});
+}
+
 TEST(Clock, AnEvaluationOutsideTheRunIsNoticed) {
   RunRecord late = steady_run();
   late.evaluations.back().time_ms += 5;  // which processes may differ by

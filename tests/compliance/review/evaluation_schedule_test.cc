@@ -48,6 +48,19 @@ TEST(EvaluationSchedule, AFirstEvaluationOffTheFormulaIsNoticed) {
   EXPECT_EQ(schedule_ids(bert_run(3072, 170000, 175104, 15)), Ids{"review/evaluation/first"});
 }
 
+TEST(EvaluationSchedule, OneBatchLateIsNone) {
+  EXPECT_EQ(schedule_ids(bert_run(4096, 180342, 175000, 15)), Ids{});
+  EXPECT_EQ(schedule_ids(bert_run(4096, 184320, 175000, 15)), Ids{"review/evaluation/first"});
+}
+
+TEST(EvaluationSchedule, InRound07IsAnother) {
+  EXPECT_EQ(ids_of(review_evaluations(bert_run(448, 3000000, 500000, 4), "0.7.0")), Ids{});
+}
+
+TEST(EvaluationSchedule, CountsOfOtherThingsAreNotConstants) {
+  EXPECT_EQ(schedule_ids(bert_run(448, 1, 1, 18)), Ids{});
+}
+
 TEST(EvaluationSchedule, MoreEvaluationsThanTheFormulaAreNoticed) {
   // Twice as often finds the target sooner.
   const auto doubts = review_evaluations(bert_run(448, 150080, 75040, 40), "2.0.0");

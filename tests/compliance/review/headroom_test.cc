@@ -72,9 +72,8 @@ TEST(Headroom, IsSaidInAFewWords) {
   const auto passes =
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), kRuns, nullptr, "");
   ASSERT_EQ(passes.size(), 1u);
-  EXPECT_EQ(
-      passes[0],
-      "converges 1 evaluations (of 150,000 each) later than it has to, on the mean of 8 runs");
+  EXPECT_EQ(passes[0],
+            "converges 1 evaluation (of 150,000 each) later than it has to, on the mean of 8 runs");
   const auto fails = describe_headroom(rcp_of(2340000, 2500000), convergence_of(448), kRuns,
                                        nullptr, "nearest in this round: x");
   ASSERT_EQ(fails.size(), 1u);
@@ -100,7 +99,7 @@ TEST(Headroom, WithoutCountsGoesByBertsFormula) {
   const auto texts =
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(448), constants, nullptr, "");
   ASSERT_EQ(texts.size(), 1u);
-  EXPECT_NE(texts[0].find("converges 1 evaluations (of 150,000 each) later"), std::string::npos)
+  EXPECT_NE(texts[0].find("converges 1 evaluation (of 150,000 each) later"), std::string::npos)
       << texts[0];
   EXPECT_TRUE(
       describe_headroom(rcp_of(2500000, 2350000), convergence_of(1e18), constants, nullptr, "")

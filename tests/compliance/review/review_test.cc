@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "compliance/formats/formats.h"
 #include "compliance/package/package.h"
 #include "compliance/package/report.h"
+#include "compliance/review/described_system.h"
 #include "tests/compliance/bert_log.h"
 #include "tests/compliance/review/runs.h"
 
@@ -16,6 +19,7 @@ namespace strata::compliance {
 namespace {
 
 using ::strata::testing::BertLog;
+using ::strata::testing::LogEvent;
 using ::strata::testing::TemporaryFolder;
 
 // Ten runs of Acme, the open division's, whose description says what `submitter` is.
@@ -72,6 +76,77 @@ TEST(Review, OfALogChangesNoVerdict) {
   EXPECT_TRUE(check_log_of(BertLog::passing(), true).passed());
 }
 
+// What is odd about lines and times, and the line that it is said of.
+TEST(Review, NamesTheLineOfLostEventsAndOddTimes) {
+  struct Case {
+    const char* what;
+    std::function<void(BertLog&)> change;
+    std::string id, key;  // of the event in whose line it is
+    std::string text;
+  };
+  const auto scaled = [](double factor) {
+    return [factor](BertLog& log) {
+      for (LogEvent& event : log.events) event.time_ms = std::floor(event.time_ms * factor);
+    };
+  };
+  const Case cases[] = {
+      {"seconds", scaled(1e-3), "review/clock/unit", "cache_clear", "as if it counted seconds"},
+      {"microseconds", scaled(1e3), "review/clock/unit", "cache_clear", "counted microseconds"},
+      {"nanoseconds", scaled(1e6), "review/clock/unit", "cache_clear", "counted nanoseconds"},
+      {"wrapped",
+       [](BertLog& log) {
+         for (LogEvent& event : log.events) event.time_ms += 18446744073708 - 1.7e12;
+       },
+       "review/clock/unit", "cache_clear", "584 years after 1970"},
+      {"wrapped midway",
+       [](BertLog& log) {
+         for (const char* key : {"eval_stop", "eval_accuracy", "epoch_stop", "block_stop"})
+           log.at(key).time_ms -= 1.7e12;
+       },
+       "review/clock/unit", "eval_stop", "(4 such events)"},
+      {"stop before start", [](BertLog& log) { log.at("eval_stop").time_ms -= 5000; },
+       "review/clock/disorder", "eval_stop",
+       "by its time this eval_stop is 4 s before its eval_st"},
+      {"object in a value",
+       [](BertLog& log) {
+         log.at("seed").value = R"({"key": "seed", "time_ms": 5, "value": 1, "metadata": {}})";
+       },
+       "review/log/swallowed", "seed", "looks like another"},
+      {"text in metadata",
+       [](BertLog& log) {
+         log.at("seed").metadata = R"("a": "b {\"time_ms\": 5, \"key\": \"eval_stop\"}")";
+       },
+       "review/log/swallowed", "seed", "looks like another"}};
+  for (const Case& one : cases) {
+    BertLog log = BertLog::passing();
+    one.change(log);
+    const LogVerdict verdict = check_log_of(log, false);
+    const auto found = std::ranges::find(verdict.review, one.id, &Remark::id);
+    ASSERT_NE(found, verdict.review.end()) << one.what;
+    EXPECT_NE(found->text.find(one.text), std::string::npos) << one.what << ": " << found->text;
+    const auto at = std::ranges::find(log.events, one.key, &LogEvent::key);
+    EXPECT_EQ(found->line, static_cast<uint64_t>(at - log.events.begin()) + 1) << one.what;
+  }
+}
+
+TEST(Review, NamesTheLineWithTwoEvents) {
+  const TemporaryFolder folder;
+  std::string text = BertLog::passing().text();
+  const size_t stop = text.find("\"eval_accuracy\"");
+  text.erase(text.find('\n', stop), 1);
+  const EventLog log = EventLog::from_text(text, "result_0.txt");
+  const auto remarks = review_log(log, read_run_record(log), "5.0.0");
+  ASSERT_EQ(ids_of(remarks), Ids{"review/log/several-on-a-line"});
+  EXPECT_NE(remarks[0].text.find("lost: eval_accuracy"), std::string::npos) << remarks[0].text;
+  EXPECT_EQ(remarks[0].line, 1 + std::ranges::count(text.substr(0, stop), '\n'));
+}
+
+TEST(Review, TimesThatCountFromTheStartAreNoFinding) {
+  BertLog log = BertLog::passing();
+  for (LogEvent& event : log.events) event.time_ms -= 1.7e12;
+  EXPECT_EQ(ids_of(check_log_of(log, false).review), Ids{});
+}
+
 TEST(Review, OfALogIsAnErrorWhereStrict) {
   const LogVerdict verdict = check_log_of(resumed(), true);
   EXPECT_FALSE(verdict.passed());
@@ -105,6 +180,42 @@ TEST(Review, OfAPackageIsAnErrorWhereStrict) {
   const TemporaryFolder clean;
   write_acme(clean, "Acme");
   EXPECT_TRUE(check_acme(clean, true).passed()) << package_text(check_acme(clean, true));
+}
+
+TEST(Review, AMissingNameIsOneFindingOfASubmission) {
+  const TemporaryFolder folder;
+  write_acme(folder, "Acme");
+  for (const int system : {1, 2}) {
+    for (int i = 0; i < 10; ++i) {
+      BertLog log = BertLog::passing("open");
+      log.set("submission_org", "\"Acme\"");
+      log.set("submission_platform", "\"1xPLATFORM_PLACEHOLDER\"");
+      for (auto& event : log.events) event.time_ms += 60'000 * (100 * system + i);
+      folder.write("Acme/results/other" + std::to_string(system) + "/bert/result_" +
+                       std::to_string(i) + ".txt",
+                   log.text());
+    }
+    folder.write("Acme/systems/other" + std::to_string(system) + ".json",
+                 R"({"division": "open", "submitter": "Acme"})");
+  }
+  const PackageVerdict verdict = check_acme(folder);
+  size_t found = 0;
+  for (const FolderVerdict& one : verdict.folders) {
+    for (const Section& section : one.sections)
+      found += static_cast<size_t>(std::ranges::count(section.remarks, kPlaceholder, &Remark::id));
+    for (const LogVerdict& log : one.logs) EXPECT_EQ(ids_of(log.review), Ids{});
+  }
+  EXPECT_EQ(found, 0u);
+  const auto section = std::ranges::find(verdict.systems, "Review", &Section::title);
+  ASSERT_NE(section, verdict.systems.end());
+  ASSERT_EQ(section->warnings.size(), 1u);
+  EXPECT_NE(section->warnings[0].find("(2 result folders, first in results/other1/bert)"),
+            std::string::npos)
+      << section->warnings[0];
+  EXPECT_TRUE(verdict.passed());
+  EXPECT_NE(round_text({verdict}).find("1 submission: review/system/placeholder, first in Acme"),
+            std::string::npos)
+      << round_text({verdict});
 }
 
 TEST(Review, FindsRunsBesideThoseSubmitted) {
@@ -164,7 +275,7 @@ TEST(Review, PrintsNoControlCharactersOfALog) {
   write_acme(folder, "Bolt", "\\u001b[2J\\n::error::x" + std::string(1 << 18, 'a'));
   const std::string text = package_text(check_acme(folder));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(text.find("?[2J?::error::x"), std::string::npos) << text.substr(0, 3000);
+  EXPECT_NE(text.find(R"(\x1b[2J\x0a::error::x)"), std::string::npos) << text.substr(0, 3000);
   EXPECT_LT(text.size(), 20'000u);
 }
 

@@ -78,6 +78,43 @@ TEST(RunRecord, NoticesBlocksThatStartAgain) {
   EXPECT_EQ(record_of(BertLog::passing().text()).restarts, 0u);
 }
 
+// Logs of which nobody can say that a block did not stop.
+TEST(RunRecord, BlocksThatMayHaveStoppedDoNotStartAgain) {
+  const auto restarts = [](const std::vector<std::string>& blocks, bool several_processes = false) {
+    BertLog log = BertLog::passing().without("block_start").without("block_stop");
+    if (several_processes) log.append({"run_start", "null", "", log.at("run_start").time_ms});
+    auto at = std::ranges::find(log.events, "epoch_start", &LogEvent::key);
+    double time = log.at("run_start").time_ms;
+    for (const std::string& block : blocks) {
+      const std::string key = block == "stop" ? "block_stop" : "block_start";
+      at = 1 + log.events.insert(at, {key, "null", block == "stop" ? "" : block, time += 5000});
+    }
+    return record_of(log.text()).restarts;
+  };
+  const std::string zero = R"("samples_count": 0)", more = R"("samples_count": 46144)";
+  const std::string epoch = R"("first_epoch_num": 1)";
+  EXPECT_EQ(restarts({zero, more, R"("samples_count": 92288)", "stop"}), 0u);
+  EXPECT_EQ(restarts({zero, zero, more}), 1u);
+  EXPECT_EQ(restarts({epoch + ", " + zero, epoch + ", " + more}), 0u);
+  EXPECT_EQ(restarts({"", "", ""}), 0u);           // no numbers
+  EXPECT_EQ(restarts({epoch, epoch, epoch}), 0u);  // a constant, and no block stops
+  EXPECT_EQ(restarts({epoch, "stop", epoch, "stop", epoch, epoch, "stop"}), 1u);
+  EXPECT_EQ(restarts({zero, zero, more}, true), 0u);
+}
+
+TEST(RunRecord, NamesAreReadAsTheUtf8ThatTheyAre) {
+  BertLog log = BertLog::passing();
+  for (const char* org : {"\"Z\xc3\xbcrich\"", "\"Z\\u00fcrich\"", "\"Z\xfcrich\""})
+    EXPECT_EQ(record_of(log.set("submission_org", org).text()).said("org"), "Z\xc3\xbcrich") << org;
+}
+
+TEST(RunRecord, OfSeveralProcessesTheEarliestInitStopCounts) {
+  BertLog log = BertLog::passing();
+  const double time = log.at("init_stop").time_ms;
+  log.append({"init_stop", "null", "", time - 300});
+  EXPECT_EQ(record_of(log.text()).init_stop->time_ms, time - 300);
+}
+
 TEST(RunRecord, PassesOverWhatIsNoNumberAndNoTime) {
   for (const char* value : {"1e999", "-Infinity", "NaN", "\"many\"", "[1, 2]", "{}", "null", "true",
                             "\"\"", "[]", "--3"}) {
@@ -147,7 +184,7 @@ TEST(RunRecord, RemarksCountTheirLine) {
 }
 
 TEST(RunRecord, TextsAreFitToBePrinted) {
-  EXPECT_EQ(printable_text("a\x1b[2Jb\nc\x7f"), "a?[2Jb?c?");
+  EXPECT_EQ(printable_text("a\x1b[2Jb\nc\x7f"), R"(a\x1b[2Jb\x0ac\x7f)");
   // A character is not cut in two.
   EXPECT_EQ(printable_text(std::string(79, 'x') + "\u00e9\u00e9"), std::string(79, 'x') + "...");
   EXPECT_EQ(printable_text(std::string(80, 'x')), std::string(80, 'x'));

@@ -128,7 +128,7 @@ TEST(RunWindows, NumbersCountFromZeroOrOneWithoutHoles) {
   EXPECT_EQ(runs_ids(series({5, 5, 5, 5, 5}, 1)), Ids{});
   const auto later = review_runs(series({5, 5, 5, 5, 5}, 31), {}, 5, 1).remarks;
   ASSERT_EQ(ids_of(later), Ids{"review/runs/numbering"});
-  EXPECT_NE(later[0].text.find("31, 32, 33, 34, 35, not from 0 or 1 on"), std::string::npos);
+  EXPECT_NE(later[0].text.find("numbered 31 to 35, not from 0 or 1 on"), std::string::npos);
   auto holes = series({5, 5, 5, 5, 5});
   holes[4].path = "bert/result_12.txt";
   EXPECT_EQ(runs_ids(holes), Ids{"review/runs/numbering"});
@@ -140,6 +140,51 @@ TEST(RunWindows, NumbersCountFromZeroOrOneWithoutHoles) {
     holes[4].path = name;
     EXPECT_EQ(runs_ids(holes), Ids{}) << name;
   }
+}
+
+TEST(RunWindows, AHoleInANumberingIsNamed) {
+  const auto text = [](const std::vector<int>& numbers) {
+    std::vector<RunRecord> runs;
+    for (const int number : numbers) runs.push_back(run_of(number, 10.0 * number, 5));
+    const auto remarks = review_runs(runs, {}, 0, 1).remarks;
+    return remarks.empty() ? "" : remarks[0].text;
+  };
+  EXPECT_EQ(text({0, 1, 2, 3, 5, 6}),
+            "the runs are numbered 0 to 6, without 4: were others made and left out?");
+  EXPECT_EQ(text({2, 3, 7, 9}),
+            "the runs are numbered 2 to 9, without 4 to 6, 8, not from 0 or 1 on: were others made "
+            "and left out?");
+  std::vector<int> forty;
+  for (int i = 0; i <= 40; ++i) {
+    if (i != 17) forty.push_back(i);
+  }
+  EXPECT_NE(text(forty).find("without 17:"), std::string::npos);
+  std::vector<int> odd;
+  for (int i = 1; i < 40; i += 2) odd.push_back(i);
+  EXPECT_NE(text(odd).find("22, 24 and 7 more holes:"), std::string::npos) << text(odd);
+}
+
+TEST(RunWindows, WeakScalingHasNoOrderOfRuns) {
+  auto runs = series({5, 5, 5, 5, 5}, 31);
+  EXPECT_FALSE(review_runs(runs, {}, 5, 1).remarks.empty());
+  const RunsReview weak = review_runs(runs, {}, 5, 1, true);
+  EXPECT_EQ(ids_of(weak.remarks), Ids{});
+  EXPECT_TRUE(weak.notes.empty());
+}
+
+TEST(RunWindows, RunsThatBeginAndEndTogetherMayDiffer) {
+  RunRecord one = run_of(1, 0, 5), other = run_of(2, 0, 5);
+  one.evaluations = {{kDay0 + kMinute, 1, 1}};
+  other.evaluations = {{kDay0 + kMinute + 3, 1, 1}};
+  EXPECT_EQ(ids_of(find_same_runs({&one, &other})), Ids{});
+  other.evaluations = one.evaluations;
+  EXPECT_EQ(ids_of(find_same_runs({&one, &other})), Ids{"review/runs/same-run"});
+}
+
+TEST(RunWindows, PathsAreNotCut) {
+  RunRecord one = run_of(1, 0, 5), other = run_of(2, 0, 5);
+  one.path = "results/" + std::string(90, 'x') + "/bert/result_0.txt";
+  EXPECT_NE(find_same_runs({&one, &other})[0].text.find(one.path.string()), std::string::npos);
 }
 
 TEST(RunWindows, ASameRunTwiceIsNoticed) {

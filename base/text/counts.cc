@@ -1,0 +1,44 @@
+#include "base/text/counts.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace strata {
+
+std::string count_text(double number) {
+  constexpr double kExact = 9e15;
+  constexpr double kWhole = 1e3;  // from here on a fraction tells nothing
+  const double size = std::fabs(number);
+  if (size >= kWhole && size < kExact) number = std::round(number);
+  if (!(size < kExact) || number != std::floor(number)) return fmt::format("{:.6g}", number);
+  std::string digits = fmt::format("{:.0f}", number == 0 ? 0.0 : number);
+  const size_t first = digits.starts_with('-') ? 1 : 0;
+  for (size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string rounded_text(double number, int digits) {
+  constexpr double kWhole = 1e3;
+  const double size = std::fabs(number);
+  if (!(size < kWhole)) return count_text(number);
+  std::string text = fmt::format("{:.{}g}", number, digits);
+  return text.find('e') == text.npos || size < 1 ? text : count_text(std::round(number));
+}
+
+std::string noun_of(double number, std::string_view noun, std::string_view plural) {
+  if (count_text(number) == "1") return std::string(noun);
+  if (!plural.empty()) return std::string(plural);
+  const auto ends = [&](std::string_view ending) { return noun.ends_with(ending); };
+  constexpr std::string_view kVowels = "aeiou";
+  if (ends("y") && noun.size() > 1 && kVowels.find(noun[noun.size() - 2]) == kVowels.npos)
+    return std::string(noun.substr(0, noun.size() - 1)) + "ies";
+  const bool hisses = ends("s") || ends("x") || ends("sh") || (ends("ch") && !ends("epoch"));
+  return std::string(noun) + (hisses ? "es" : "s");
+}
+
+std::string counted(double number, std::string_view noun, std::string_view plural) {
+  return count_text(number) + ' ' + noun_of(number, noun, plural);
+}
+
+}  // namespace strata

@@ -1,0 +1,23 @@
+// Numbers in sentences.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace strata {
+
+// A number with all its digits and a comma at each thousand: "156,725,653", "0.7205". A fraction is
+// left out from 1,000 on, and has six digits below. Only beyond 9e15, or below 1e-4, there is an
+// exponent.
+std::string count_text(double number);
+
+// The same with `digits` significant digits below 1,000: "8.04", "23.5", "12,346".
+std::string rounded_text(double number, int digits = 3);
+
+// A number and the noun that it counts: "1 accelerator", "1,024 batches", "0 entries". `plural` is
+// for nouns that are irregular.
+std::string counted(double number, std::string_view noun, std::string_view plural = {});
+// The noun alone, as it follows the number.
+std::string noun_of(double number, std::string_view noun, std::string_view plural = {});
+
+}  // namespace strata

@@ -1,0 +1,126 @@
+#include "compliance/checks/similar_keys.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/text/counts.h"
+
+namespace strata::compliance {
+namespace {
+
+std::string letters_of(std::string_view key) {
+  std::string letters;
+  for (const char c : key) {
+    if (c != '_' && c != '-')
+      letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return letters;
+}
+
+std::multiset<std::string_view> parts_of(std::string_view key) {
+  std::multiset<std::string_view> parts;
+  while (!key.empty()) {
+    const size_t end = std::min(key.find('_'), key.size());
+    if (end > 0) parts.insert(key.substr(0, end));
+    key.remove_prefix(std::min(end + 1, key.size()));
+  }
+  return parts;
+}
+
+// Lower is more alike; 0: not at all.
+int unlikeness(std::string_view wanted, std::string_view key) {
+  constexpr size_t kLetters = 6;
+  const std::string a = letters_of(wanted), b = letters_of(key);
+  if (a == b) return 1;
+  const auto x = parts_of(wanted), y = parts_of(key);
+  if (x == y) return 2;
+  const auto& more = x.size() > y.size() ? x : y;
+  const auto& less = x.size() > y.size() ? y : x;
+  if (less.size() >= 2 && more.size() == less.size() + 1 && std::ranges::includes(more, less))
+    return 3;
+  if (std::min(a.size(), b.size()) < kLetters) return 0;
+  const size_t apart = letters_apart(a, b, 2);
+  return apart <= 2 ? 3 + static_cast<int>(apart) : 0;
+}
+
+constexpr size_t kTogether = 3;
+
+bool is_repeat(const Finding& finding) {
+  return finding.rule == "EXACTLY_ONE" && finding.found.ends_with(" occurrences") &&
+         !finding.found.starts_with("0 ");
+}
+
+Finding together(const std::vector<const Finding*>& repeats) {
+  constexpr size_t kShown = 40;
+  std::vector<std::string_view> keys;
+  for (const Finding* one : repeats) keys.push_back(one->key);
+  const size_t more = keys.size() > kShown ? keys.size() - kShown : 0;
+  keys.resize(keys.size() - more);
+  const std::string& found = repeats.front()->found;
+  Finding finding;
+  finding.summary = fmt::format(
+      "{} stand {} times each instead of once, always with the same value, as if {} processes had "
+      "written this log: {}{}",
+      counted(static_cast<double>(repeats.size()), "key"), found.substr(0, found.find(' ')),
+      found.substr(0, found.find(' ')), fmt::join(keys, ", "),
+      more > 0 ? fmt::format(" and {} more", more) : "");
+  finding.id = "log/repeated-events";
+  return finding;
+}
+
+}  // namespace
+
+size_t letters_apart(std::string_view a, std::string_view b, size_t most) {
+  constexpr size_t kLongest = 200;
+  if (a.size() > b.size()) std::swap(a, b);
+  if (b.size() - a.size() > most || b.size() > kLongest) return most + 1;
+  std::vector<size_t> row(a.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t j = 1; j <= b.size(); ++j) {
+    size_t diagonal = row[0];
+    row[0] = j;
+    for (size_t i = 1; i <= a.size(); ++i) {
+      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[i];
+      row[i] = std::min({changed, row[i] + 1, row[i - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string_view similar_key(std::string_view wanted, const std::vector<std::string>& keys) {
+  std::string_view best;
+  int least = 0;
+  for (const std::string& key : keys) {
+    const int unlike = unlikeness(wanted, key);
+    if (unlike == 0 || (least > 0 && unlike >= least)) continue;
+    least = unlike;
+    best = key;
+  }
+  return best;
+}
+
+std::vector<Finding> repeats_together(const std::vector<Finding>& findings) {
+  std::map<std::string_view, std::vector<const Finding*>> by_count;
+  for (const Finding& finding : findings) {
+    if (is_repeat(finding)) by_count[finding.found].push_back(&finding);
+  }
+  std::vector<Finding> shorter;
+  for (const Finding& finding : findings) {
+    const auto repeats = is_repeat(finding) ? by_count.find(finding.found) : by_count.end();
+    if (repeats == by_count.end() || repeats->second.size() < kTogether) {
+      shorter.push_back(finding);
+    } else if (repeats->second.front() == &finding) {
+      shorter.push_back(together(repeats->second));
+    }
+  }
+  return shorter;
+}
+
+}  // namespace strata::compliance

@@ -1,0 +1,26 @@
+// What may help where a key is missing, or stands too often.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compliance/checks/check_log.h"
+
+namespace strata::compliance {
+
+// How many letters have to be changed, added or left out to make one text of the other; above
+// `most`, or of texts beyond 200 bytes, some number above it.
+size_t letters_apart(std::string_view a, std::string_view b, size_t most);
+
+// The key that may have been meant for `wanted`: of the same letters, with a part between
+// underscores more or less ("opt_epsilon" for "opt_lamb_epsilon"), in another order, or two letters
+// off. Empty where there is none.
+std::string_view similar_key(std::string_view wanted, const std::vector<std::string>& keys);
+
+// The same findings, where three or more keys that stand equally often instead of once are one
+// sentence: logs of several processes hold every event several times.
+std::vector<Finding> repeats_together(const std::vector<Finding>& findings);
+
+}  // namespace strata::compliance

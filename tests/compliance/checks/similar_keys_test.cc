@@ -1,0 +1,88 @@
+#include "compliance/checks/similar_keys.h"
+
+#include <gtest/gtest.h>
+
+#include "compliance/package/report.h"
+#include "tests/compliance/bert_log.h"
+
+namespace strata::compliance {
+namespace {
+
+using ::strata::testing::BertLog;
+using ::strata::testing::LogEvent;
+
+TEST(SimilarKeys, AreFoundBySeveralKindsOfLikeness) {
+  struct Case {
+    const char* wanted;
+    std::vector<std::string> keys;
+    const char* similar;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"opt_lamb_epsilon", {"seed", "opt_epsilon", "opt_name"}, "opt_epsilon"},
+           {"global_batch_size", {"batch_size", "gobal_batch_size"}, "batch_size"},
+           {"global_batch_size", {"gobal_batch_size"}, "gobal_batch_size"},
+           {"global_batch_size", {"globalBatchSize", "batch_size"}, "globalBatchSize"},
+           {"opt_base_learning_rate", {"opt_learning_rate_base"}, "opt_learning_rate_base"},
+           {"submission_org", {"submission_orgs"}, "submission_orgs"},
+           {"seed", {"seeds", "need"}, ""},
+           {"opt_lamb_beta_1", {"opt_name", "opt_weight_decay"}, ""},
+           {"run_stop", {}, ""}}) {
+    EXPECT_EQ(similar_key(one.wanted, one.keys), one.similar) << one.wanted;
+  }
+}
+
+LogVerdict verdict_on(const BertLog& log, bool werror = false) {
+  RuleStore rules;
+  return check_log(EventLog::from_text(log.text(), "result_0.txt"), rules, "training", "2.1.0",
+                   werror);
+}
+
+TEST(SimilarKeys, OfAMissingOneAreNamedWithTheirLine) {
+  BertLog log = BertLog::passing();
+  const auto at = std::ranges::find(log.events, "global_batch_size", &LogEvent::key);
+  const auto line = at - log.events.begin() + 1;
+  at->key = "batch_size";
+  const LogVerdict verdict = verdict_on(log);
+  ASSERT_FALSE(verdict.passed());
+  EXPECT_EQ(verdict.errors[0].summary,
+            "Required EXACTLY_ONE occurrence of 'global_batch_size' but found 0");
+  EXPECT_EQ(
+      verdict.errors[0].found,
+      "0 occurrences; the log has 'batch_size', a similar key, in line " + std::to_string(line));
+  // A key that rules ask for is no misspelling.
+  const LogVerdict other = verdict_on(BertLog::passing().without("opt_lamb_beta_1"));
+  ASSERT_FALSE(other.passed());
+  EXPECT_EQ(other.errors[0].found, "0 occurrences");
+}
+
+TEST(SimilarKeys, EveryEventEightTimesIsOneSentence) {
+  BertLog log;
+  for (const LogEvent& event : BertLog::passing().events)
+    log.events.insert(log.events.end(), 8, event);
+  const LogVerdict verdict = verdict_on(log);
+  EXPECT_GT(verdict.warnings.size(), 10u);  // as the official checker counts them
+  const std::vector<Finding> shorter = repeats_together(verdict.warnings);
+  ASSERT_EQ(shorter.size(), 1u);
+  EXPECT_NE(shorter[0].summary.find("keys stand 8 times each instead of once"), std::string::npos)
+      << shorter[0].summary;
+  EXPECT_NE(shorter[0].summary.find("global_batch_size"), std::string::npos) << shorter[0].summary;
+  const std::string text = log_text(verdict);
+  EXPECT_EQ(text.find("EXACTLY_ONE"), std::string::npos) << text;
+  EXPECT_NE(text.find("8 processes"), std::string::npos) << text;
+}
+
+TEST(SimilarKeys, OtherFindingsStayAsTheyAre) {
+  const Finding repeat{"a", "Required", "EXACTLY_ONE", "8 occurrences", "", 0, 0, "x/a/REQ"};
+  Finding twice = repeat;
+  twice.found = "2 occurrences";
+  Finding missing = repeat;
+  missing.found = "0 occurrences";
+  const auto kept = repeats_together({repeat, twice, missing, repeat, missing, missing});
+  EXPECT_EQ(kept.size(), 6u);
+  const auto shorter = repeats_together({twice, repeat, missing, repeat, repeat});
+  ASSERT_EQ(shorter.size(), 3u);
+  EXPECT_EQ(shorter[1].id, "log/repeated-events");
+}
+
+}  // namespace
+}  // namespace strata::compliance
