@@ -112,7 +112,8 @@ void check_undelayed(const config::RunConfig& config) {
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model) {
   if (config.model.vocab) {
     const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
-    if (vocabulary.size() != model.vocab_size) {
+    if (vocabulary.size() != model.vocab_size &&
+        !bert::is_padded_vocabulary(model.vocab_size, vocabulary.size())) {
       fail(
           "{}: has {} entries, the model {} has vocab_size={}; use the vocabulary it was made with",
           config.model.vocab->string(), vocabulary.size(), config.model.config, model.vocab_size);
@@ -220,6 +221,10 @@ bert::HostWeights make_weights(const config::RunConfig& config, const bert::Para
   if (!loaded.initialised.empty()) {
     describe(fmt::format("weights: the file lacks, so they start anew: {}",
                          first_of(loaded.initialised)));
+  }
+  if (loaded.padding_rows > 0) {
+    describe(fmt::format("weights: {} rows of padding behind the vocabulary are left out",
+                         loaded.padding_rows));
   }
   if (!loaded.unused.empty()) {
     describe(fmt::format("weights: the model has no place for: {}", first_of(loaded.unused)));
