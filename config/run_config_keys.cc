@@ -188,7 +188,11 @@ ConfigSection data_section() {
            "A file that `strata data shapes` has made of the training set: how many samples have "
            "which length and number of masked positions. From it a GPU knows the shapes of the "
            "micro-batches to come and prepares them before the clock starts; nothing of the data "
-           "itself is read before that.")});
+           "itself is read before that."),
+       key("variable_length", get, &S::variable_length, Flag{},
+           "Read HDF5 files of variable-length rows (`mlperf-varlen`). The HDF5 library does not "
+           "check them, so a damaged or hostile file may end the run: only for files of known "
+           "origin.")});
 }
 
 ConfigSection batch_section() {

@@ -156,7 +156,8 @@ std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesyste
                                                 const bert::BertConfig& model) {
   auto source =
       data::open_instances(paths, {.vocabulary_size = static_cast<int32_t>(model.vocab_size),
-                                   .max_length = static_cast<int32_t>(model.max_positions)});
+                                   .max_length = static_cast<int32_t>(model.max_positions),
+                                   .variable_length = data.variable_length});
   for (const data::SampleClass& alike : source->index().classes().all()) {
     if (static_cast<int64_t>(alike.length) > most_tokens(data, model)) {
       fail("{}: {} samples have {} tokens, data.max_length is {}; raise it", paths[0].string(),
