@@ -1,6 +1,8 @@
 #include "bert/config.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -76,10 +78,147 @@ class Reader {
   const std::string& file_;
 };
 
+// Keys that change nothing about the model: names, training's own settings, other tasks' heads, and
+// how text is generated. Those of every model of Hugging Face, BERT's, and Google's.
+constexpr std::string_view kHarmlessKeys[] = {
+    "bad_words_ids",
+    "begin_suppress_tokens",
+    "bos_token_id",
+    "chunk_size_feed_forward",
+    "classifier_dropout",
+    "cls_token_id",
+    "decoder_start_token_id",
+    "diversity_penalty",
+    "do_sample",
+    "dtype",
+    "early_stopping",
+    "encoder_no_repeat_ngram_size",
+    "eos_token_id",
+    "exponential_decay_length_penalty",
+    "finetuning_task",
+    "forced_bos_token_id",
+    "forced_eos_token_id",
+    "gradient_checkpointing",
+    "id2label",
+    "initializer_range",
+    "label2id",
+    "language",
+    "length_penalty",
+    "mask_token_id",
+    "max_length",
+    "min_length",
+    "name_or_path",
+    "no_repeat_ngram_size",
+    "num_beam_groups",
+    "num_beams",
+    "num_labels",
+    "num_return_sequences",
+    "output_attentions",
+    "output_hidden_states",
+    "output_past",
+    "output_scores",
+    "pad_token_id",
+    "prefix",
+    "problem_type",
+    "remove_invalid_values",
+    "repetition_penalty",
+    "return_dict",
+    "return_dict_in_generate",
+    "sep_token_id",
+    "suppress_tokens",
+    "task_specific_params",
+    "temperature",
+    "tf_legacy_loss",
+    "tokenizer_class",
+    "top_k",
+    "top_p",
+    "torch_dtype",
+    "torchscript",
+    "transformers_version",
+    "typical_p",
+    "unk_token_id",
+    "use_bfloat16",
+    "use_cache",
+    "xla_device",
+};
+
+constexpr std::string_view kReadKeys[] = {"vocab_size",          "hidden_size",
+                                          "num_hidden_layers",   "num_attention_heads",
+                                          "intermediate_size",   "max_position_embeddings",
+                                          "type_vocab_size",     "layer_norm_eps",
+                                          "hidden_dropout_prob", "attention_probs_dropout_prob",
+                                          "hidden_act"};
+
+bool is_harmless_key(const std::string& key) {
+  return std::ranges::binary_search(kHarmlessKeys, key) || key.starts_with('_') ||
+         key.starts_with("pooler_") || std::ranges::count(kReadKeys, key) > 0;
+}
+
+bool is_empty(const json& value) {
+  return value.is_null() || (value.is_structured() && value.empty()) ||
+         (value.is_string() && value.get_ref<const std::string&>().empty());
+}
+
+// "BertModel", "BertForPreTraining", ..., also with TensorFlow's or Flax's prefix.
+bool is_bert_class(const json& name) {
+  if (!name.is_string()) return false;
+  std::string_view text = name.get_ref<const std::string&>();
+  for (const std::string_view prefix : {"TF", "Flax"}) {
+    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+  }
+  return text.starts_with("Bert") && !text.starts_with("BertGeneration");
+}
+
+// Throws Error naming the first key that asks for a model which computes something else than BERT.
+void refuse_other_models(const json& object, const BertConfig& config, const std::string& file) {
+  const int64_t head_size = config.heads > 0 ? config.hidden_size / config.heads : 0;
+  const std::pair<std::string_view, json> needed[] = {
+      {"model_type", "bert"},
+      {"position_embedding_type", "absolute"},
+      {"tie_word_embeddings", true},
+      {"is_decoder", false},
+      {"is_encoder_decoder", false},
+      {"add_cross_attention", false},
+      {"directionality", "bidi"},
+      {"embedding_size", config.hidden_size},
+      {"emb_size", config.hidden_size},
+      {"num_key_value_heads", config.heads},
+      {"head_dim", head_size},
+      {"attention_head_size", head_size},
+      {"norm", "post"},
+  };
+  for (const auto& [key, value] : object.items()) {
+    if (is_harmless_key(key) || is_empty(value)) continue;
+    if (key == "architectures" && value.is_array()) {
+      const auto other = std::ranges::find_if_not(value, is_bert_class);
+      if (other == value.end()) continue;
+      fail("{}: architectures: {} is another model than BERT; give the config.json of a BERT model",
+           file, shown(*other));
+    }
+    const auto found = std::ranges::find(needed, key, &std::pair<std::string_view, json>::first);
+    if (found == std::end(needed)) {
+      fail(
+          "{}: the key \"{}\" is none of BERT's and may change what the model computes; remove it "
+          "if it does not, or give the config.json of a BERT model",
+          file, key);
+    }
+    if (value == found->second) continue;
+    fail(
+        "{}: {}: {} makes another model than BERT, which has {}; give the config.json of a BERT "
+        "model",
+        file, key, shown(value), found->second.dump());
+  }
+}
+
 BertConfig read_config_file(const std::string& path) {
   const json object = json::parse(read_file(path), nullptr, false);
   if (object.is_discarded() || !object.is_object()) {
     fail("{}: not a JSON object; a BERT config.json or bert_config.json was expected", path);
+  }
+  // Before missing keys are named: other models lack some of BERT's.
+  if (const auto type = object.find("model_type"); type != object.end() && *type != "bert") {
+    fail("{}: model_type: {} is another model than BERT; give the config.json of a BERT model",
+         path, shown(*type));
   }
   const Reader read(object, path);
   BertConfig config;
@@ -94,6 +233,7 @@ BertConfig read_config_file(const std::string& path) {
   config.hidden_dropout = read.number("hidden_dropout_prob", 0.1f);
   config.attention_dropout = read.number("attention_probs_dropout_prob", 0.1f);
   config.activation = read.activation("hidden_act");
+  refuse_other_models(object, config, path);
   return config;
 }
 
@@ -118,6 +258,10 @@ void validate(const BertConfig& config, const std::string& source) {
   if (config.intermediate_size % 32 != 0) {
     fail("{}: intermediate_size={} must be a multiple of 32", source, config.intermediate_size);
   }
+  if (config.segments < 2) {
+    fail("{}: type_vocab_size=1: samples have two segments; give the config.json of a BERT model",
+         source);
+  }
   const auto probability = [&](const char* key, float value) {
     if (!(value >= 0.0f && value < 1.0f)) fail("{}: {}={} must be in [0, 1)", source, key, value);
   };
@@ -126,6 +270,13 @@ void validate(const BertConfig& config, const std::string& source) {
   if (!(config.layer_norm_epsilon > 0.0f)) {
     fail("{}: layer_norm_eps={} must be positive", source, config.layer_norm_epsilon);
   }
+}
+
+bool is_padded_vocabulary(int64_t rows, int64_t words) {
+  for (const int64_t multiple : {8, 16, 32, 64, 128}) {
+    if (rows > words && rows == (words + multiple - 1) / multiple * multiple) return true;
+  }
+  return false;
 }
 
 std::string to_text(const BertConfig& config) {

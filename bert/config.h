@@ -30,12 +30,17 @@ struct BertConfig {
 // `source`: a preset, "bert-large" (the benchmark's model), "minilm" (the quickstart's) or "tiny"
 // (2 layers, hidden 64, for tests), or the path of a config.json / bert_config.json as Google and
 // Hugging Face write them. Throws Error naming file, key and value where a key is missing, of the
-// wrong type or impossible.
+// wrong type or impossible, or makes a model that computes something else than BERT. A key that is
+// not known is refused, too, unless its value is null or empty.
 BertConfig load_bert_config(const std::string& source);
 
 // Throws Error naming `source` and the key where the shape cannot be run: hidden_size not heads x
 // (32 or 64)...
 void validate(const BertConfig& config, const std::string& source);
+
+// Whether a vocabulary of `rows` is one of `words` words, padded to a multiple of 8, 16, 32, 64 or
+// 128: 30528 for 30522.
+bool is_padded_vocabulary(int64_t rows, int64_t words);
 
 // All of it as a config.json has it, on one line; models are the same where their texts are.
 std::string to_text(const BertConfig& config);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -30,7 +31,15 @@ constexpr int kHistogramBins = 16;
 constexpr int kBarWidth = 50;
 
 // Limits that take any file: for looking, not for training.
-data::InstanceLimits any_sample() { return {INT32_MAX, INT32_MAX}; }
+data::InstanceLimits any_sample(bool variable_length) {
+  return {INT32_MAX, INT32_MAX, variable_length};
+}
+
+void add_variable_length(CLI::App& command, bool& variable_length) {
+  command.add_flag("--variable-length", variable_length,
+                   "read variable-length rows (mlperf-varlen); only of files of known origin, "
+                   "because the HDF5 library does not check them");
+}
 
 ordered_json to_json(const data::TargetStatistics& targets) {
   return {{"masked_tokens", targets.masked},
@@ -83,6 +92,7 @@ void run_prepare(const data::PrepareOptions& options, bool as_json) {
       json["repeated_sentences_left_out"] = summary.repeated_sentences;
       json["train"] = to_json(summary.train);
       if (summary.eval) json["eval"] = to_json(*summary.eval);
+      json["warnings"] = summary.warnings;
       json["seconds"] = summary.seconds;
     }
     print(json.dump(2) + "\n");
@@ -119,9 +129,9 @@ Histogram length_histogram(const InstanceSource& source, int32_t longest) {
   return histogram;
 }
 
-void run_info(const std::filesystem::path& file, bool as_json) {
+void run_info(const std::filesystem::path& file, bool variable_length, bool as_json) {
   const InstanceFileInfo info = data::describe_instance_file(file);
-  const auto source = data::open_instances(file, any_sample());
+  const auto source = data::open_instances(file, any_sample(variable_length));
   const auto lengths = source->lengths();
   const int32_t longest = *std::max_element(lengths.begin(), lengths.end());
   uint64_t tokens = 0;
@@ -183,9 +193,9 @@ std::string readable(const data::PackedBatch& batch, const data::Vocabulary& voc
 }
 
 void run_show(const std::filesystem::path& file, uint32_t index,
-              const std::filesystem::path& vocabulary_file, bool as_json) {
+              const std::filesystem::path& vocabulary_file, bool variable_length, bool as_json) {
   const data::Vocabulary vocabulary = data::Vocabulary::read(vocabulary_file);
-  const auto source = data::open_instances(file, {vocabulary.size(), INT32_MAX});
+  const auto source = data::open_instances(file, {vocabulary.size(), INT32_MAX, variable_length});
   data::PackedBatch batch;
   source->read(std::span(&index, 1), batch);
   const std::vector<uint32_t> documents = source->documents();
@@ -273,6 +283,7 @@ void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
                                {"eval_samples", summary.eval_samples},
                                {"unofficial", summary.unofficial},
                                {"newer_characters", to_json(summary.newer_characters)},
+                               {"warnings", summary.warnings},
                                {"seconds", summary.seconds}};
     print(json.dump(2) + "\n");
     return;
@@ -319,6 +330,7 @@ void add_convert(CLI::App& app) {
     std::filesystem::path to;
     std::string format = "packed";
     int32_t vocabulary_size = 30522;
+    bool variable_length = false;
     bool json = false;
   };
   auto settings = std::make_shared<Settings>();
@@ -330,11 +342,12 @@ void add_convert(CLI::App& app) {
       ->capture_default_str();
   convert->add_option("--vocab-size", settings->vocabulary_size, "token ids are below it")
       ->capture_default_str();
+  add_variable_length(*convert, settings->variable_length);
   convert->add_flag("--json", settings->json, "print JSON");
   convert->callback([settings] {
     const uint64_t written =
         data::convert_instances(settings->from, settings->to, data::parse_form(settings->format),
-                                settings->vocabulary_size);
+                                settings->vocabulary_size, settings->variable_length);
     if (settings->json) {
       const ordered_json json = {
           {"version", kJsonVersion}, {"file", settings->to.string()}, {"instances", written}};
@@ -345,51 +358,84 @@ void add_convert(CLI::App& app) {
   });
 }
 
+// What two data sets have in common: whether all, and if not, whether the order alone differs.
+struct Comparison {
+  uint32_t samples_a = 0, samples_b = 0;
+  std::optional<std::string> difference;  // the first, in order
+  data::ContentDifference content;
+  std::string content_text;
+};
+
+Comparison compare_data(const InstanceSource& a, const InstanceSource& b) {
+  Comparison found{a.size(), b.size(), data::first_difference(a, b), {}, {}};
+  if (found.difference) {
+    found.content = data::compare_content(a, b);
+    found.content_text = data::to_text(found.content, a);
+  }
+  return found;
+}
+
+void print_comparison(const Comparison& found, bool as_json) {
+  if (!as_json) {
+    print(found.difference
+              ? fmt::format("different: {}\n{}\n", *found.difference, found.content_text)
+              : fmt::format("the same {} samples\n", found.samples_a));
+    return;
+  }
+  ordered_json json = {{"version", kJsonVersion},
+                       {"same", !found.difference},
+                       {"same_content", found.content.is_none()},
+                       {"samples", {found.samples_a, found.samples_b}},
+                       {"only_in_first", found.content.only_in_a},
+                       {"only_in_second", found.content.only_in_b}};
+  if (found.difference) json["difference"] = *found.difference;
+  print(json.dump(2) + "\n");
+}
+
 void add_compare(CLI::App& app, int& exit_code) {
   struct Settings {
     std::filesystem::path a, b;
+    bool variable_length = false;
     bool json = false;
   };
   auto settings = std::make_shared<Settings>();
   CLI::App* compare = app.add_subcommand(
-      "compare", "Say whether two data sets hold the same samples in the same order");
+      "compare",
+      "Say whether two data sets hold the same samples in the same order, and if not, whether the "
+      "order alone differs or how many samples are missing");
   compare->add_option("first", settings->a, "file or directory of any supported form")->required();
   compare->add_option("second", settings->b, "another")->required();
+  add_variable_length(*compare, settings->variable_length);
   compare->add_flag("--json", settings->json, "print JSON");
   compare->callback([settings, &exit_code] {
-    const auto a = data::open_instances(settings->a, any_sample());
-    const auto b = data::open_instances(settings->b, any_sample());
-    const auto difference = data::first_difference(*a, *b);
-    if (settings->json) {
-      ordered_json json = {
-          {"version", kJsonVersion}, {"same", !difference}, {"samples", {a->size(), b->size()}}};
-      if (difference) json["difference"] = *difference;
-      print(json.dump(2) + "\n");
-    } else if (difference) {
-      print(fmt::format("different: {}\n", *difference));
-    } else {
-      print(fmt::format("the same {} samples\n", a->size()));
-    }
-    exit_code = difference ? 1 : 0;
+    const auto limits = any_sample(settings->variable_length);
+    const Comparison found = compare_data(*data::open_instances(settings->a, limits),
+                                          *data::open_instances(settings->b, limits));
+    print_comparison(found, settings->json);
+    exit_code = found.difference ? 1 : 0;
   });
 }
 
 void add_info(CLI::App& app) {
   struct Settings {
     std::filesystem::path file;
+    bool variable_length = false;
     bool json = false;
   };
   auto settings = std::make_shared<Settings>();
   CLI::App* info = app.add_subcommand("info", "Print counts, lengths and schema of a data file");
   info->add_option("file", settings->file, "HDF5 or TFRecord file of any supported form")
       ->required();
+  add_variable_length(*info, settings->variable_length);
   info->add_flag("--json", settings->json, "print JSON");
-  info->callback([settings] { run_info(settings->file, settings->json); });
+  info->callback(
+      [settings] { run_info(settings->file, settings->variable_length, settings->json); });
 }
 
 void add_index(CLI::App& app) {
   struct Settings {
     std::vector<std::filesystem::path> paths;
+    bool variable_length = false;
     bool json = false;
   };
   auto settings = std::make_shared<Settings>();
@@ -401,13 +447,14 @@ void add_index(CLI::App& app) {
       ->add_option("files", settings->paths,
                    "what data.train or data.eval names: HDF5 or TFRecord files or a directory")
       ->required();
+  add_variable_length(*index, settings->variable_length);
   index->add_flag("--json", settings->json, "print JSON");
   index->footer(
       "The index of a file is FILE.index, that of a directory DIRECTORY/samples.index; "
       "of several, that of the first.");
   index->callback([settings] {
     const auto started = Clock::now();
-    const uint32_t samples = data::write_index(settings->paths);
+    const uint32_t samples = data::write_index(settings->paths, settings->variable_length);
     const std::filesystem::path path = data::index_path(settings->paths.front());
     const uint64_t bytes = std::filesystem::file_size(path);
     const double seconds = seconds_since(started);
@@ -426,12 +473,30 @@ void add_index(CLI::App& app) {
 }
 
 void add_shapes(CLI::App& app) {
-  auto paths = std::make_shared<std::vector<std::filesystem::path>>();
+  struct Settings {
+    std::vector<std::filesystem::path> paths;
+    bool variable_length = false;
+    bool json = false;
+  };
+  auto settings = std::make_shared<Settings>();
   CLI::App* shapes = app.add_subcommand(
       "shapes", "Print how many samples have which length and masked positions, for data.shapes");
-  shapes->add_option("files", *paths, "HDF5 or TFRecord files or directories of them")->required();
-  shapes->callback([paths] {
-    print(data::to_text(data::open_instances(*paths, any_sample())->index().classes()));
+  shapes->add_option("files", settings->paths, "HDF5 or TFRecord files or directories of them")
+      ->required();
+  add_variable_length(*shapes, settings->variable_length);
+  shapes->add_flag("--json", settings->json, "print JSON, which data.shapes does not read");
+  shapes->callback([settings] {
+    const auto source =
+        data::open_instances(settings->paths, any_sample(settings->variable_length));
+    const data::SampleClasses& classes = source->index().classes();
+    if (!settings->json) return print(data::to_text(classes));
+    ordered_json list = ordered_json::array();
+    for (const auto& [length, masked, count] : classes.all()) {
+      list.push_back({{"length", length}, {"masked", masked}, {"samples", count}});
+    }
+    const ordered_json json = {
+        {"version", kJsonVersion}, {"samples", source->size()}, {"shapes", list}};
+    print(json.dump(2) + "\n");
   });
 }
 
@@ -439,6 +504,7 @@ void add_show(CLI::App& app) {
   struct Settings {
     std::filesystem::path file, vocabulary;
     uint32_t index = 0;
+    bool variable_length = false;
     bool json = false;
   };
   auto settings = std::make_shared<Settings>();
@@ -447,9 +513,11 @@ void add_show(CLI::App& app) {
       ->required();
   show->add_option("index", settings->index, "sample, from 0")->required();
   show->add_option("--vocab", settings->vocabulary, "vocab.txt")->required();
+  add_variable_length(*show, settings->variable_length);
   show->add_flag("--json", settings->json, "print JSON");
   show->callback([settings] {
-    run_show(settings->file, settings->index, settings->vocabulary, settings->json);
+    run_show(settings->file, settings->index, settings->vocabulary, settings->variable_length,
+             settings->json);
   });
 }
 

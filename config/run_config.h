@@ -109,6 +109,7 @@ struct DataConfig {
   std::optional<int> max_length;  // absent: the model's positions
   int max_predictions_per_seq = 76;
   std::optional<std::filesystem::path> shapes;  // absent: unknown before the run
+  bool variable_length = false;                 // whether HDF5's variable-length rows are read
 };
 
 struct LoadBalanceConfig {

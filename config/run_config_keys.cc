@@ -83,11 +83,14 @@ ConfigSection model_section() {
                "it; in files that is `gelu_new`, and `gelu` the exact one. `minilm` is the "
                "quickstart's, without dropout. `tiny` is for tests.")),
        key("vocab", get, &S::vocab, Maybe{Path{}, "none"},
-           "WordPiece vocabulary, one piece a line. Its size must be the model's."),
+           "WordPiece vocabulary, one piece a line. Its size must be the model's, "
+           "which may be padded to a multiple of 8."),
        key("checkpoint", get, &S::checkpoint, Maybe{Path{}, "none"},
-           "Weights to start from: a safetensors file, or a TensorFlow 1 checkpoint by its prefix, "
-           "such as MLPerf's `model.ckpt-28252`. Tensors it lacks are initialised and listed. "
-           "`none`: random weights."),
+           "Weights to start from: a safetensors file, the `model.safetensors.index.json` of "
+           "several, or "
+           "a TensorFlow 1 checkpoint by its prefix, such as MLPerf's `model.ckpt-28252`. Heads "
+           "that it lacks are initialised and listed; tensors that the model has no place for are "
+           "refused. `none`: random weights."),
        key("hidden_dropout", get, &S::hidden_dropout, Maybe{probability, "auto"},
            "Dropout probability of embeddings and layer outputs. `auto`: what `config` says."),
        key("attention_dropout", get, &S::attention_dropout, Maybe{probability, "auto"},
@@ -185,7 +188,11 @@ ConfigSection data_section() {
            "A file that `strata data shapes` has made of the training set: how many samples have "
            "which length and number of masked positions. From it a GPU knows the shapes of the "
            "micro-batches to come and prepares them before the clock starts; nothing of the data "
-           "itself is read before that.")});
+           "itself is read before that."),
+       key("variable_length", get, &S::variable_length, Flag{},
+           "Read HDF5 files of variable-length rows (`mlperf-varlen`). The HDF5 library does not "
+           "check them, so a damaged or hostile file may end the run: only for files of known "
+           "origin.")});
 }
 
 ConfigSection batch_section() {

@@ -171,7 +171,8 @@ void check_undelayed(const config::RunConfig& config) {
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model) {
   if (config.model.vocab) {
     const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
-    if (vocabulary.size() != model.vocab_size) {
+    if (vocabulary.size() != model.vocab_size &&
+        !bert::is_padded_vocabulary(model.vocab_size, vocabulary.size())) {
       fail(
           "{}: has {} entries, the model {} has vocab_size={}; use the vocabulary it was made with",
           config.model.vocab->string(), vocabulary.size(), config.model.config, model.vocab_size);
@@ -255,7 +256,8 @@ std::unique_ptr<data::InstanceSource> open_data(const std::vector<std::filesyste
                                                 const bert::BertConfig& model) {
   auto source =
       data::open_instances(paths, {.vocabulary_size = static_cast<int32_t>(model.vocab_size),
-                                   .max_length = static_cast<int32_t>(model.max_positions)});
+                                   .max_length = static_cast<int32_t>(model.max_positions),
+                                   .variable_length = data.variable_length});
   for (const data::SampleClass& alike : source->index().classes().all()) {
     if (static_cast<int64_t>(alike.length) > most_tokens(data, model)) {
       fail("{}: {} samples have {} tokens, data.max_length is {}; raise it", paths[0].string(),
@@ -320,6 +322,10 @@ bert::HostWeights make_weights(const config::RunConfig& config, const bert::Para
   if (!loaded.initialised.empty()) {
     describe(fmt::format("weights: the file lacks, so they start anew: {}",
                          first_of(loaded.initialised)));
+  }
+  if (loaded.padding_rows > 0) {
+    describe(fmt::format("weights: {} rows of padding behind the vocabulary are left out",
+                         loaded.padding_rows));
   }
   if (!loaded.unused.empty()) {
     describe(fmt::format("weights: the model has no place for: {}", first_of(loaded.unused)));

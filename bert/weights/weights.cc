@@ -8,12 +8,15 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/range.h"
 #include "bert/weights/normal_draws.h"
+#include "bert/weights/other_file.h"
 #include "bert/weights/safetensors.h"
+#include "bert/weights/sharded_safetensors.h"
 #include "bert/weights/tensorflow_checkpoint.h"
 
 namespace strata::bert {
@@ -70,8 +73,15 @@ bool may_be_missing(const Parameter& p) {
   return p.name.starts_with("cls/") || p.name.starts_with("bert/pooler/");
 }
 
-// In safetensors. Files of BertModel lack the "bert." prefix; old ones call LayerNorm's vectors
-// gamma and beta.
+// Copies of another tensor in safetensors, which Hugging Face's files may hold beside it or
+// instead.
+constexpr std::pair<std::string_view, std::string_view> kCopies[] = {
+    {"bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"},
+    {"cls.predictions.bias", "cls.predictions.decoder.bias"},
+};
+
+// Names in safetensors. Files of BertModel lack the "bert." prefix; old ones call LayerNorm's
+// vectors gamma and beta.
 std::vector<std::string> spellings(const Parameter& p) {
   std::vector<std::string> names{p.hugging_face};
   const auto add_variants = [&](const std::string& from, const std::string& to) {
@@ -90,7 +100,27 @@ std::vector<std::string> spellings(const Parameter& p) {
     const size_t count = names.size();
     for (size_t i = 0; i < count; ++i) names.push_back(names[i].substr(5));
   }
+  for (const auto& [name, copy] : kCopies) {
+    if (name == p.hugging_face) names.emplace_back(copy);
+  }
   return names;
+}
+
+// Whether a tensor without a place in the model changes nothing about what the model computes.
+bool is_harmless_tensor(std::string_view name) {
+  constexpr std::string_view kLastParts[] = {
+      "position_ids", "token_type_ids",            // constants of the embeddings
+      "adam_m",       "adam_v",         "lamb_m",  // slots of optimizers
+      "lamb_v",       "Adam",           "Adam_1",         "Momentum",
+      "exp_avg",      "exp_avg_sq",     "momentum_buffer"};
+  constexpr std::string_view kCounters[] = {"global_step", "beta1_power", "beta2_power",
+                                            "good_steps",  "loss_scale",  "current_loss_scale"};
+  if (std::ranges::count(kCounters, name) > 0) return true;
+  for (const std::string_view pooler : {"bert.pooler.", "pooler.", "bert/pooler/"}) {
+    if (name.starts_with(pooler)) return true;
+  }
+  const size_t end_of_path = name.find_last_of("./");
+  return std::ranges::count(kLastParts, name.substr(end_of_path + 1)) > 0;  // npos + 1 is 0
 }
 
 std::vector<int64_t> shape_of(const Parameter& p) {
@@ -164,13 +194,18 @@ void check_norms(const std::map<std::string, StoredTensor>& tensors, const Param
 }
 
 WeightFile open_weights(const std::filesystem::path& path) {
+  const std::string ending = path.extension().string();
   std::filesystem::path prefix = path;
-  if (path.extension() == ".index" || path.extension().string().starts_with(".data-")) {
+  if (ending == ".index" || ending == ".meta" || ending.starts_with(".data-")) {
     prefix.replace_extension();
   }
   if (TensorFlowCheckpoint::exists(prefix)) {
+    std::filesystem::path index = prefix;
+    index += ".index";
+    refuse_other_file(index);
     return {std::make_unique<TensorFlowCheckpoint>(prefix), true};
   }
+  if (ShardedSafetensors::is_index(path)) return {std::make_unique<ShardedSafetensors>(path)};
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     fail(
@@ -178,7 +213,104 @@ WeightFile open_weights(const std::filesystem::path& path) {
         "model.checkpoint",
         path.string());
   }
-  return {std::make_unique<SafetensorsFile>(path), false};
+  if (prefix != path) {
+    fail("{}: is part of a TensorFlow checkpoint, whose {}.index is missing; fetch that, too",
+         path.string(), prefix.string());
+  }
+  refuse_other_file(path);
+  if (const std::string number = shard_number(path); !number.empty()) {
+    fail("{}: is shard {}; give the index of all shards: {}", path.string(), number,
+         (path.parent_path() / "model.safetensors.index.json").string());
+  }
+  return {std::make_unique<SafetensorsFile>(path)};
+}
+
+// Reads the parameters of a model one by one.
+class ParameterReader {
+ public:
+  ParameterReader(const WeightFile& file, const ParameterLayout& layout,
+                  const std::filesystem::path& path)
+      : file_(file), layout_(layout), path_(path.string()) {}
+
+  // The tensors of the file that hold `p`: of more than one the others are copies.
+  std::vector<std::string> find(const Parameter& p) const {
+    std::vector<std::string> names = file_.names_of(p);
+    std::erase_if(names, [&](const auto& name) { return !tensors().contains(name); });
+    return names;
+  }
+
+  // Reads the first of `names` into `values` [p.size()]. Throws Error if another one differs.
+  void read(const std::vector<std::string>& names, const Parameter& p, float* values) {
+    read_one(names.front(), p, values);
+    for (size_t i = 1; i < names.size(); ++i) {
+      std::vector<float> copy(static_cast<size_t>(p.size()));
+      read_one(names[i], p, copy.data());
+      if (std::ranges::equal(copy, std::span(values, copy.size()), is_same)) continue;
+      fail(
+          "{}: the tensors \"{}\" and \"{}\" differ, which are one in BERT{}; give the weights of "
+          "another model",
+          path_, names.front(), names[i],
+          is_vocabulary(p) ? " (the output weights are the word embeddings)" : "");
+    }
+  }
+
+  int64_t padding_rows() const { return padding_rows_; }
+
+ private:
+  const std::map<std::string, StoredTensor>& tensors() const { return file_.tensors->tensors(); }
+
+  static bool is_same(float a, float b) { return a == b || (a != a && b != b); }
+
+  bool is_vocabulary(const Parameter& p) const {
+    return p.name == layout_.word_embeddings.name || p.name == layout_.masked_lm_bias.name;
+  }
+
+  // Rows that a padded vocabulary has behind the model's.
+  int64_t padding_of(const Parameter& p, const std::vector<int64_t>& shape,
+                     const std::vector<int64_t>& wanted) const {
+    const bool fits = is_vocabulary(p) && shape.size() == wanted.size() &&
+                      std::equal(shape.begin() + 1, shape.end(), wanted.begin() + 1) &&
+                      is_padded_vocabulary(shape[0], wanted[0]);
+    return fits ? shape[0] - wanted[0] : 0;
+  }
+
+  void read_one(const std::string& name, const Parameter& p, float* values) {
+    const std::vector<int64_t> shape = tensors().at(name).shape, wanted = file_.shape_of(p);
+    if (shape == wanted) return file_.read(name, p, values);
+    const int64_t padding = padding_of(p, shape, wanted);
+    if (padding == 0) {
+      fail(
+          "{}: tensor \"{}\" has shape [{}], the model's is [{}]; do model.config and "
+          "model.checkpoint belong together?",
+          path_, name, fmt::join(shape, ", "), fmt::join(wanted, ", "));
+    }
+    std::vector<float> stored(static_cast<size_t>(tensors().at(name).size()));
+    file_.tensors->read(name, stored);
+    std::copy_n(stored.begin(), p.size(), values);
+    padding_rows_ = padding;
+  }
+
+  const WeightFile& file_;
+  const ParameterLayout& layout_;
+  const std::string path_;
+  int64_t padding_rows_ = 0;
+};
+
+// Throws Error naming the tensors that the model has no place for and that are not harmless.
+void refuse_unknown(const std::vector<std::string>& unused, const std::filesystem::path& path) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> unknown;
+  for (const std::string& name : unused) {
+    if (!is_harmless_tensor(name)) unknown.push_back(fmt::format("\"{}\"", name));
+  }
+  if (unknown.empty()) return;
+  const size_t more = unknown.size() - std::min(unknown.size(), kShown);
+  unknown.resize(unknown.size() - more);
+  fail(
+      "{}: the model has no place for {}{}; without {} it would compute something else: give the "
+      "model.config that belongs to the checkpoint, or a checkpoint without {}",
+      path.string(), fmt::join(unknown, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
+      unknown.size() + more > 1 ? "them" : "it", unknown.size() + more > 1 ? "them" : "it");
 }
 
 }  // namespace
@@ -194,36 +326,26 @@ LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem:
   const WeightFile file = open_weights(path);
   const std::map<std::string, StoredTensor>& tensors = file.tensors->tensors();
   LoadedWeights loaded{zeros(layout.size, threads), {}, {}};
+  ParameterReader reader(file, layout, path);
   std::set<std::string> used;
   for (const Parameter& p : layout.all) {
-    std::string stored;
-    const std::vector<std::string> names = file.names_of(p);
-    for (const std::string& name : names) {
-      if (tensors.contains(name)) stored = name;
-    }
+    const std::vector<std::string> stored = reader.find(p);
     if (stored.empty()) {
       if (!may_be_missing(p)) {
         check_norms(tensors, layout, path);
         fail(
             "{}: lacks the tensor \"{}\" of this model; do model.config and model.checkpoint "
             "belong together?",
-            path.string(), names.front());
+            path.string(), file.names_of(p).front());
       }
       loaded.initialised.push_back(p.name);
       initialise(std::span(&p, 1), seed, threads, loaded.values);
       continue;
     }
-    const std::vector<int64_t> shape = tensors.at(stored).shape, wanted = file.shape_of(p);
-    if (shape != wanted) {
-      fail(
-          "{}: tensor \"{}\" has shape [{}], the model's is [{}]; do model.config and "
-          "model.checkpoint "
-          "belong together?",
-          path.string(), stored, fmt::join(shape, ", "), fmt::join(wanted, ", "));
-    }
-    file.read(stored, p, loaded.values.data() + p.offset);
-    used.insert(stored);
+    reader.read(stored, p, loaded.values.data() + p.offset);
+    used.insert(stored.begin(), stored.end());
   }
+  loaded.padding_rows = reader.padding_rows();
   for (const std::string& name : loaded.initialised) {
     if (name != layout.transform.weight.name) continue;
     float* transform = loaded.values.data() + layout.transform.weight.offset;
@@ -234,6 +356,7 @@ LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem:
   for (const auto& [name, tensor] : tensors) {
     if (!used.contains(name)) loaded.unused.push_back(name);
   }
+  refuse_unknown(loaded.unused, path);
   return loaded;
 }
 

@@ -18,14 +18,20 @@ HostWeights random_weights(const ParameterLayout& layout, uint64_t seed, unsigne
 struct LoadedWeights {
   HostWeights values;
   std::vector<std::string> initialised;  // parameters the file lacks, in Strata's names
-  std::vector<std::string> unused;       // tensors of the file the model has no place for
+  // Tensors of the file that are known to be harmless and have no place: position ids, additions
+  // to the pooler, an optimizer's state, counters.
+  std::vector<std::string> unused;
+  int64_t padding_rows = 0;  // behind the vocabulary, left out
 };
 
-// Reads BertModel's or BertForPreTraining's weights: `path` is a safetensors file, or the prefix of
-// a TensorFlow 1 checkpoint (or one of its files) with the variables of the MLPerf reference. What
-// it may lack is the masked-LM head, the pooler and the next-sentence head: the transform starts as
-// the identity, the rest as in random_weights. Throws Error naming file and tensor where an encoder
-// tensor is missing or a shape differs.
+// Reads BertModel's or BertForPreTraining's weights: `path` is a safetensors file, the index of
+// several (model.safetensors.index.json), or the prefix of a TensorFlow 1 checkpoint (or one of its
+// files) with the variables of the MLPerf reference. What it may lack is the masked-LM head, the
+// pooler and the next-sentence head: the transform starts as the identity, the rest as in
+// random_weights. The file's vocabulary may be the model's, padded (is_padded_vocabulary). Throws
+// Error naming file and tensor if an encoder tensor is missing, a shape differs, the output weights
+// are others than the word embeddings, or a tensor has no place and is not known to be harmless;
+// and naming what `path` is if it holds no weights.
 LoadedWeights load_weights(const ParameterLayout& layout, const std::filesystem::path& path,
                            uint64_t seed, unsigned threads = 0);
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
+
+#include "data/text/hash.h"
 
 namespace strata::data {
 namespace {
@@ -35,7 +38,66 @@ bool is_equal(const PackedBatch& a, const PackedBatch& b) {
   return a.cu_seqlens == b.cu_seqlens && !difference(a, b);
 }
 
+uint64_t hash_of_sample(const PackedBatch& sample) {
+  std::string bytes;
+  for (const auto* values : {&sample.tokens, &sample.segments, &sample.masked_positions,
+                             &sample.masked_ids, &sample.next_sentence}) {
+    const uint64_t size = values->size();
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
+    bytes.append(reinterpret_cast<const char*>(values->data()), size * sizeof(int32_t));
+  }
+  return fingerprint(bytes);
+}
+
+// Hashes of all samples with the samples' numbers, sorted.
+std::vector<std::pair<uint64_t, uint32_t>> sorted_hashes(const InstanceSource& source) {
+  std::vector<std::pair<uint64_t, uint32_t>> hashes;
+  hashes.reserve(source.size());
+  PackedBatch sample;
+  for (uint32_t i = 0; i < source.size(); ++i) {
+    source.read(std::span(&i, 1), sample);
+    hashes.emplace_back(hash_of_sample(sample), i);
+  }
+  std::ranges::sort(hashes);
+  return hashes;
+}
+
+void count_missing(uint32_t sample, uint64_t& count, std::optional<uint32_t>& first) {
+  ++count;
+  first = std::min(first.value_or(sample), sample);
+}
+
 }  // namespace
+
+ContentDifference compare_content(const InstanceSource& a, const InstanceSource& b) {
+  const auto in_a = sorted_hashes(a), in_b = sorted_hashes(b);
+  ContentDifference found;
+  auto at_a = in_a.begin(), at_b = in_b.begin();
+  while (at_a != in_a.end() || at_b != in_b.end()) {
+    if (at_b == in_b.end() || (at_a != in_a.end() && at_a->first < at_b->first)) {
+      count_missing(at_a++->second, found.only_in_a, found.first_only_in_a);
+    } else if (at_a == in_a.end() || at_b->first < at_a->first) {
+      count_missing(at_b++->second, found.only_in_b, found.first_only_in_b);
+    } else {
+      ++at_a, ++at_b;
+    }
+  }
+  return found;
+}
+
+std::string to_text(const ContentDifference& found, const InstanceSource& a) {
+  if (found.is_none()) return fmt::format("the same {} samples in another order", a.size());
+  const auto missing = [](uint64_t count, const std::optional<uint32_t>& first, const char* of,
+                          const char* in) {
+    return count == 0 ? fmt::format("no sample of the {} is missing in the {}", of, in)
+                      : fmt::format("{} sample{} of the {} missing in the {} (the first: {})",
+                                    count, count == 1 ? "" : "s", of, in, *first);
+  };
+  return fmt::format("{}; {}; {} samples are in both",
+                     missing(found.only_in_a, found.first_only_in_a, "first", "second"),
+                     missing(found.only_in_b, found.first_only_in_b, "second", "first"),
+                     a.size() - found.only_in_a);
+}
 
 std::optional<std::string> first_difference(const InstanceSource& a, const InstanceSource& b) {
   const uint32_t common = std::min(a.size(), b.size());

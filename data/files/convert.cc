@@ -62,8 +62,8 @@ Instances load_instances(const InstanceSource& source) {
 
 uint64_t convert_instances(std::span<const std::filesystem::path> from,
                            const std::filesystem::path& to, InstanceForm form,
-                           int32_t vocabulary_size) {
-  const auto source = open_instances(from, {vocabulary_size, UINT16_MAX});
+                           int32_t vocabulary_size, bool variable_length) {
+  const auto source = open_instances(from, {vocabulary_size, UINT16_MAX, variable_length});
   const Instances instances = load_instances(*source);
   InstanceFileInfo info;
   if (std::filesystem::is_regular_file(from[0])) info = describe_instance_file(from[0]);
@@ -73,7 +73,7 @@ uint64_t convert_instances(std::span<const std::filesystem::path> from,
   info.max_predictions =
       std::max<int32_t>(info.max_predictions, std::ranges::max(source->masked_counts()));
   write_instances(to, instances, info);
-  write_index(std::span(&to, 1));
+  write_index(std::span(&to, 1), form == InstanceForm::kMlperfVariable);
   return instances.size();
 }
 

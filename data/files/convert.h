@@ -22,9 +22,9 @@ Instances load_instances(const InstanceSource& source);
 // Rewrites a data set as one file of the form `form`; what the first file says about its origin is
 // kept. Sizes that no file states are those of the data: the longest sample, the most predictions.
 // The whole data set is held in memory: convert large ones shard by shard. Returns the samples
-// written.
+// written. `variable_length`: see InstanceLimits.
 uint64_t convert_instances(std::span<const std::filesystem::path> from,
                            const std::filesystem::path& to, InstanceForm form,
-                           int32_t vocabulary_size);
+                           int32_t vocabulary_size, bool variable_length = false);
 
 }  // namespace strata::data

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/lines.h"
 
 namespace strata::data::hdf5 {
 namespace {
@@ -67,6 +68,48 @@ Handle scalar_space(const std::string& where) {
   return own(H5Screate(H5S_SCALAR), where, "make a data space");
 }
 
+// An enumeration of two names with the values 0 and 1.
+bool is_boolean(hid_t type) {
+  if (H5Tget_class(type) != H5T_ENUM || H5Tget_nmembers(type) != 2) return false;
+  const Handle base(H5Tget_super(type));
+  uint64_t found = 0;
+  for (unsigned i = 0; i < 2; ++i) {
+    int64_t value = 0;  // room for any integer type
+    if (H5Tget_size(type) > sizeof value || H5Tget_member_value(type, i, &value) < 0 ||
+        H5Tconvert(base.get(), H5T_NATIVE_INT64, 1, &value, nullptr, H5P_DEFAULT) < 0 ||
+        value < 0 || value > 1) {
+      return false;
+    }
+    found |= uint64_t{1} << value;
+  }
+  return found == 3;
+}
+
+// A filter's name, where it is a common one.
+std::string filter_name(H5Z_filter_t filter, const char* stored) {
+  constexpr std::pair<H5Z_filter_t, const char*> kNames[] = {
+      {4, "SZIP"},           {307, "bzip2"}, {32000, "LZF"},       {32001, "Blosc"}, {32004, "LZ4"},
+      {32008, "Bitshuffle"}, {32013, "ZFP"}, {32015, "Zstandard"}, {32026, "Blosc2"}};
+  for (const auto& [id, name] : kNames) {
+    if (id == filter) return fmt::format("{} ({})", name, filter);
+  }
+  return *stored ? fmt::format("{} ({})", one_line(stored, 40), filter) : std::to_string(filter);
+}
+
+// What another file than HDF5 is, where its first bytes tell.
+std::string other_file(const std::filesystem::path& path) {
+  std::string bytes(64, '\0');
+  std::ifstream in = open_to_read(path, std::ios::binary);
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(in.gcount()));
+  if (in.is_open() && bytes.empty()) return "the file is empty, copy it again";
+  if (bytes.starts_with("version https://git-lfs")) {
+    return "it is a Git LFS pointer, fetch the file itself with git lfs pull";
+  }
+  if (bytes.starts_with("<")) return "it is a web page, fetch the file again";
+  return "make the file with 'strata data prepare' or copy it again";
+}
+
 std::string type_name(hid_t type) {
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:
@@ -76,6 +119,10 @@ std::string type_name(hid_t type) {
       return fmt::format("float{}", 8 * H5Tget_size(type));
     case H5T_STRING:
       return "string";
+    case H5T_BITFIELD:
+      return fmt::format("bitfield{}", 8 * H5Tget_size(type));
+    case H5T_ENUM:
+      return is_boolean(type) ? "bool" : "enumeration";
     case H5T_VLEN:
       return "variable-length " + type_name(Handle(H5Tget_super(type)).get());
     default:
@@ -148,6 +195,44 @@ bool DataSet::is_whole() const {
   return true;
 }
 
+void DataSet::require_readable() const {
+  constexpr size_t kNameBytes = 64;
+  const Lock lock;
+  const Handle creation = own(H5Dget_create_plist(id_.get()), where_, "read the layout");
+  const int filters = H5Pget_nfilters(creation.get());
+  require(filters, where_, "read the filters");
+  for (int i = 0; i < filters; ++i) {
+    char name[kNameBytes] = "";
+    unsigned flags = 0, config = 0;
+    size_t values = 0;
+    const H5Z_filter_t filter = H5Pget_filter2(creation.get(), static_cast<unsigned>(i), &flags,
+                                               &values, nullptr, sizeof name, name, &config);
+    require(filter, where_, "read the filters");
+    name[kNameBytes - 1] = '\0';
+    if (H5Zfilter_avail(filter) > 0) continue;
+    fail(
+        "{}: is compressed with the filter {}, which is not installed here; rewrite the file where "
+        "it is: h5repack -f GZIP=1 OLD NEW",
+        where_, filter_name(filter, name));
+  }
+  if (filters == 0 || shape_.empty() || H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
+  std::vector<hsize_t> chunk(shape_.size());
+  require(H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()), where_,
+          "read the layout");
+  const Handle type = own(H5Dget_type(id_.get()), where_, "read the type");
+  uint64_t bytes = H5Tget_size(type.get());
+  for (const hsize_t extent : chunk) {
+    bytes = extent != 0 && bytes > UINT64_MAX / extent ? UINT64_MAX : bytes * extent;
+  }
+  if (bytes <= kChunkCacheBytes) return;
+  std::vector<hsize_t> better = chunk;
+  better[0] = std::min<hsize_t>(better[0], kRowsPerChunk);
+  fail(
+      "{}: has compressed chunks of [{}], {} MiB each, which every read of a sample would "
+      "uncompress; rewrite the file with smaller ones: h5repack -l {}:CHUNK={} OLD NEW",
+      where_, fmt::join(chunk, ", "), bytes >> 20, name_, fmt::join(better, "x"));
+}
+
 Handle DataSet::select(uint64_t first_row, uint64_t row_count, uint64_t columns) const {
   const hsize_t start[] = {first_row, 0};
   const hsize_t count[] = {row_count, columns};
@@ -214,8 +299,8 @@ File File::open(const std::filesystem::path& path) {
           "set the chunk cache");
   const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
   if (id < 0) {
-    fail("{}: cannot open as HDF5: {}; make the file with 'strata data prepare' or copy it again",
-         where, library_reason());
+    const std::string reason = library_reason();
+    fail("{}: cannot open as HDF5: {}; {}", where, reason, other_file(path));
   }
   file.id_ = Handle(id);
   return file;
@@ -264,13 +349,28 @@ DataSet File::data_set(const std::string& name) const {
   DataSet set;
   set.where_ = fmt::format("{}: data set '{}'", path_.string(), name);
   set.name_ = name;
+  H5L_info_t link;
+  if (H5Lget_info(id_.get(), name.c_str(), &link, H5P_DEFAULT) >= 0 && link.type != H5L_TYPE_HARD) {
+    fail("{}: is a link{}; copy the data set itself into the file", set.where_,
+         link.type == H5L_TYPE_SOFT ? "" : " to another file");
+  }
   set.id_ = own(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), set.where_, "open");
+  const Handle creation = own(H5Dget_create_plist(set.id_.get()), set.where_, "read the layout");
+  if (H5Pget_layout(creation.get()) == H5D_VIRTUAL) {
+    fail("{}: is a virtual data set, whose values lie in other files; copy them into one file",
+         set.where_);
+  }
+  if (H5Pget_external_count(creation.get()) != 0) {
+    fail("{}: has its values in other files (external storage); copy them into one file",
+         set.where_);
+  }
   set.transfer_ = own(H5Pcreate(H5P_DATASET_XFER), set.where_, "make transfer properties");
   require(H5Pset_buffer(set.transfer_.get(), kConversionBytes, nullptr, nullptr), set.where_,
           "set the conversion buffer");
   set.space_ = own(H5Dget_space(set.id_.get()), set.where_, "read the shape");
   const Handle type = own(H5Dget_type(set.id_.get()), set.where_, "read the type");
   set.type_name_ = type_name(type.get());
+  set.is_boolean_ = is_boolean(type.get());
   set.kind_ = H5Tget_class(type.get());
   set.element_kind_ =
       set.kind_ == H5T_VLEN ? H5Tget_class(Handle(H5Tget_super(type.get())).get()) : set.kind_;

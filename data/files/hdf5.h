@@ -34,16 +34,20 @@ class Handle {
 template <typename T>
 hid_t memory_type();
 
-// A data set of integers, or of variable-length rows of integers.
+// A data set of integers, of booleans (as h5py writes them: an enumeration of 0 and 1), or of
+// variable-length rows of integers.
 class DataSet {
  public:
   const std::vector<uint64_t>& shape() const { return shape_; }
   uint64_t rows() const { return shape_.empty() ? 0 : shape_[0]; }
-  bool is_integer() const { return kind_ == H5T_INTEGER; }
+  bool is_integer() const { return kind_ == H5T_INTEGER || is_boolean_; }
   bool is_variable() const { return kind_ == H5T_VLEN && element_kind_ == H5T_INTEGER; }
   std::string description() const;  // "name int32 [10, 512]"
   // Whether all of it was written; the library reads one value for the rest, however much it is.
   bool is_whole() const;
+  // Throws Error naming the filter if the values are stored with one that the library lacks, and
+  // naming the chunk if it is compressed and so large that every read would uncompress it anew.
+  void require_readable() const;
 
   // Reads the hyperslab [first_row, first_row + rows) x [0, columns) into `out`, row by row;
   // `columns` is 1 for a one-dimensional data set. Values are converted, and clamped to T.
@@ -71,6 +75,7 @@ class DataSet {
   std::string type_name_;
   H5T_class_t kind_ = H5T_NO_CLASS;
   H5T_class_t element_kind_ = H5T_NO_CLASS;  // of a variable-length row
+  bool is_boolean_ = false;
 };
 
 class File {
@@ -84,6 +89,8 @@ class File {
   const std::filesystem::path& path() const { return path_; }
   bool has(const std::string& name) const;
   std::vector<std::string> names() const;  // of the root group's members
+  // Throws Error if `name` is a link, or its values lie in other files (external storage, a virtual
+  // data set).
   DataSet data_set(const std::string& name) const;
   std::optional<int64_t> integer_attribute(const std::string& name) const;
   std::optional<std::string> string_attribute(const std::string& name) const;

@@ -67,7 +67,15 @@ std::vector<fs::path> list_files(std::span<const fs::path> paths) {
       continue;
     }
     std::vector<fs::path> inside = list_directory(path);
+    const auto compressed = std::ranges::find(inside, ".gz", &fs::path::extension);
+    const std::string hint =
+        compressed == inside.end()
+            ? ""
+            : fmt::format("; uncompress {} with gunzip", compressed->filename().string());
     std::erase_if(inside, [](const fs::path& file) { return !is_named_as_data(file); });
+    if (inside.empty() && !hint.empty()) {
+      fail("{}: holds no *.hdf5, *.h5, *.tfrecord or part-* file{}", path.string(), hint);
+    }
     if (inside.empty()) {
       fail(
           "{}: holds no *.hdf5, *.h5, *.tfrecord or part-* file; make one with 'strata data "
@@ -164,7 +172,7 @@ class ShardedSource : public InstanceSource {
       shards_[oldest].reset();
       open_shards_.closed();
     }
-    shards_[file] = open_shard(files_[file]);
+    shards_[file] = open_shard(files_[file], limits_.variable_length);
     if (shards_[file]->is_open()) open_shards_.opened();
     return shards_[file];
   }
@@ -192,6 +200,7 @@ class ShardedSource : public InstanceSource {
 
   void open_index(const fs::path& path) {
     index_.emplace(SampleIndex::open(path, describe(files_)));
+    shard(0);  // a form that is not wanted shows now, not in the first batch
     for (const IndexedFile& file : index_->files()) {
       starts_.push_back(starts_.back() + file.samples);
     }
@@ -317,8 +326,8 @@ std::unique_ptr<InstanceSource> open_instances(std::span<const fs::path> paths,
   return std::make_unique<ShardedSource>(files, limits, has_index ? &indexed : nullptr);
 }
 
-uint32_t write_index(std::span<const fs::path> paths) {
-  const ShardedSource source(list_files(paths), {INT32_MAX, INT32_MAX});
+uint32_t write_index(std::span<const fs::path> paths, bool variable_length) {
+  const ShardedSource source(list_files(paths), {INT32_MAX, INT32_MAX, variable_length});
   source.write_index(index_path(paths.front()));
   return source.size();
 }

@@ -32,6 +32,9 @@ InstanceForm parse_form(std::string_view name);
 struct InstanceLimits {
   int32_t vocabulary_size = 30522;  // token ids are below it; checked in every sample read
   int32_t max_length = 512;         // tokens of a sample; checked when the data set is opened
+  // Whether HDF5's variable-length rows are read. The library trusts the places a file gives for
+  // them, so files of unknown origin may end the process.
+  bool variable_length = false;
 };
 
 // A data set: samples 0 .. size()-1, over one file or several shards in order.
@@ -70,9 +73,9 @@ std::unique_ptr<InstanceSource> open_instances(const std::filesystem::path& path
                                                const InstanceLimits& limits = {});
 
 // Writes the index of a data set to index_path(paths[0]), which opening it will then use. Lengths
-// and masked counts are taken from the files, whether there is one or not. Returns the number of
-// samples. Throws as open_instances.
-uint32_t write_index(std::span<const std::filesystem::path> paths);
+// and masked counts are taken from the files, whether there is one or not. `variable_length`: see
+// InstanceLimits. Returns the number of samples. Throws as open_instances.
+uint32_t write_index(std::span<const std::filesystem::path> paths, bool variable_length = false);
 
 // What a file says about itself beside its samples; zero or empty where it does not.
 struct InstanceFileInfo {

@@ -32,6 +32,7 @@ DataSet open_integers(const File& file, const char* name, size_t rank) {
   if (!set.is_integer() || set.shape().size() != rank) {
     fail_schema(file, set, fmt::format("integers of {} dimension(s)", rank));
   }
+  set.require_readable();
   return set;
 }
 
@@ -40,6 +41,7 @@ DataSet open_rows(const File& file, const char* name) {
   if (!set.is_variable() || set.shape().size() != 1) {
     fail_schema(file, set, "variable-length integer rows of 1 dimension");
   }
+  set.require_readable();
   return set;
 }
 
@@ -300,6 +302,27 @@ class VariableShard : public Hdf5Shard {
 
 }  // namespace
 
+namespace {
+
+// TensorFlow may compress a whole file of records, in which no record can be found.
+void refuse_compressed(const std::filesystem::path& path) {
+  unsigned char bytes[2] = {};
+  std::ifstream in = open_to_read(path, std::ios::binary);
+  if (!in.read(reinterpret_cast<char*>(bytes), sizeof bytes)) return;
+  if (bytes[0] == 0x1f && bytes[1] == 0x8b) {
+    fail("{}: is compressed with gzip; uncompress it: gunzip -c FILE > NEW.tfrecord",
+         path.string());
+  }
+  // zlib's header: deflate with a window of 32 KiB, a multiple of 31.
+  const bool is_zlib = bytes[0] == 0x78 && (bytes[0] * 256 + bytes[1]) % 31 == 0;
+  if (is_zlib && is_named_as_data(path) && !TfrecordFile::is_one(path)) {
+    fail("{}: is compressed with zlib; uncompress it: zlib-flate -uncompress < FILE > NEW.tfrecord",
+         path.string());
+  }
+}
+
+}  // namespace
+
 InstanceForm detect_form(const File& file) {
   if (file.has("packed_input_len")) {
     fail(
@@ -319,6 +342,7 @@ InstanceForm detect_form(const File& file) {
 }
 
 bool is_tfrecord(const std::filesystem::path& path) {
+  refuse_compressed(path);
   if (path.extension() == ".tfrecord" || TfrecordFile::is_one(path)) return true;
   if (!parse_part(path.filename().string())) return false;
   char signature[8];
@@ -332,7 +356,7 @@ bool is_tfrecord(const std::filesystem::path& path) {
       path.string());
 }
 
-std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path) {
+std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path, bool variable_length) {
   if (is_tfrecord(path)) return std::make_unique<TfrecordShard>(path);
   File file = File::open(path);
   switch (detect_form(file)) {
@@ -341,6 +365,14 @@ std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path) {
     case InstanceForm::kMlperfFixed:
       return std::make_unique<FixedShard>(std::move(file));
     case InstanceForm::kMlperfVariable:
+      if (!variable_length) {
+        fail(
+            "{}: holds variable-length rows, which the HDF5 library does not check: a damaged or "
+            "hostile file may end the program. If you trust it, ask for it (data.variable_length: "
+            "true in a configuration, --variable-length here), or rewrite it with 'strata data "
+            "convert --variable-length'",
+            path.string());
+      }
       return std::make_unique<VariableShard>(std::move(file));
     case InstanceForm::kMlperfTfrecord:
       break;  // no HDF5 file shows it

@@ -60,11 +60,13 @@ int32_t count_leading(std::span<const Number> row, std::string_view what) {
   return static_cast<int32_t>(padding - row.begin());
 }
 
-// Opens a file of any form. Throws Error naming what is missing or of the wrong type or shape.
-std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path);
+// Opens a file of any form. Throws Error naming what is missing or of the wrong type or shape, and
+// for variable-length rows unless `variable_length`.
+std::unique_ptr<InstanceShard> open_shard(const std::filesystem::path& path,
+                                          bool variable_length = false);
 
-// Whether a file is to be read as TFRecords, by its name or its beginning. Throws Error for a file
-// with MLPerf's name for them that begins as neither they nor HDF5 do.
+// Whether a file is to be read as TFRecords, by its name or its beginning. Throws Error for a
+// compressed file, and for one with MLPerf's name for them that begins as neither they nor HDF5 do.
 bool is_tfrecord(const std::filesystem::path& path);
 
 // The form an HDF5 file's data sets show. Throws Error where they show none.

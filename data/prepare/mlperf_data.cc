@@ -91,16 +91,21 @@ class Maker {
     uint64_t samples = 0;
     bool skipped = false;
     NewerCharacters newer_characters;
+    std::vector<std::string> warnings;
   };
   Made make(const Task& task) const {
     const std::string text_hash = to_hex(hash_files(std::span(&task.text, 1)));
     const std::string made_from = provenance(task, text_hash);
     if (!options_.force && is_made_from(task.out, made_from)) {
-      return {describe_instance_file(task.out).samples, true, NewerCharacters(options_.unicode)};
+      return {
+          describe_instance_file(task.out).samples, true, NewerCharacters(options_.unicode), {}};
     }
     Made made{.newer_characters = NewerCharacters(options_.unicode)};
     const Corpus corpus = read_raw_text(std::span(&task.text, 1), vocabulary_, 1, options_.unicode,
-                                        &made.newer_characters);
+                                        &made.newer_characters, &made.warnings);
+    if (const std::string doubt = doubt_about_next_sentences(corpus); !doubt.empty()) {
+      made.warnings.push_back(fmt::format("{}: {}", task.text.string(), doubt));
+    }
     Instances instances = make_reference_instances(corpus, options_.recipe, vocabulary_);
     if (task.is_eval) instances = pick_eval_samples(instances, options_.eval_samples);
     InstanceFileInfo info = info_of(options_.recipe, vocabulary_, text_hash);
@@ -198,6 +203,7 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     const std::lock_guard lock(mutex);
     (tasks[i].is_eval ? summary.eval_samples : summary.train_samples) += made.samples;
     summary.newer_characters.add(made.newer_characters);
+    summary.warnings.insert(summary.warnings.end(), made.warnings.begin(), made.warnings.end());
     lines.add(tasks[i], made);
   });
   summary.skipped = lines.skipped();
@@ -207,12 +213,15 @@ MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
     });
     if (!is_made || (summary.skipped == summary.files && fs::exists(index_path(path)))) continue;
     report(fmt::format("indexing {}", path.string()));
-    write_index(std::span(&path, 1));
+    write_index(std::span(&path, 1), options.form == InstanceForm::kMlperfVariable);
     if (path.filename() != "train") continue;
-    write_file_atomically(options.out / "train.shapes",
-                          to_text(open_instances(path, {INT32_MAX, INT32_MAX})->index().classes()));
+    write_file_atomically(
+        options.out / "train.shapes",
+        to_text(open_instances(path, {INT32_MAX, INT32_MAX, true})->index().classes()));
   }
   if (const std::string found = summary.newer_characters.describe(); !found.empty()) report(found);
+  std::ranges::sort(summary.warnings);  // files are made in any order
+  for (const std::string& warning : summary.warnings) report("warning: " + warning);
   summary.seconds = seconds_since(started);
   return summary;
 }

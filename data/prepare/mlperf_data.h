@@ -38,13 +38,16 @@ struct MlperfDataSummary {
   std::vector<std::string> unofficial;
   // Of the texts that were read: on what the reference's samples may differ.
   NewerCharacters newer_characters;
+  // Sentences about these texts, each with its file: bytes that were left out, labels that mean
+  // nothing.
+  std::vector<std::string> warnings;
   double seconds = 0.0;
 };
 
 // `report` receives a line for each file, from one thread at a time; what is unofficial comes
-// first, newer characters last. Every file is whole or not there, so an interrupted call is
-// continued by the same call. Throws
-// Error where text is missing, cannot be read or written.
+// first, newer characters and warnings last. Every file is whole or not there, so an interrupted
+// call is continued by the same call. Throws Error where text is missing, cannot be read or
+// written.
 MlperfDataSummary make_mlperf_data(const MlperfDataOptions& options,
                                    const std::function<void(std::string_view)>& report);
 

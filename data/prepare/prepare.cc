@@ -116,7 +116,8 @@ PrepareSummary prepare(const PrepareOptions& options,
   if (!options.force && is_made_from(train_path, train_made_from) &&
       (!has_eval || is_made_from(eval_path, eval_made_from))) {
     for (const fs::path& path : {train_path, eval_path}) {
-      if (fs::exists(path) && !fs::exists(index_path(path))) write_index(std::span(&path, 1));
+      if (fs::exists(path) && !fs::exists(index_path(path)))
+        write_index(std::span(&path, 1), options.form == InstanceForm::kMlperfVariable);
     }
     summary.skipped = true;
     return summary;
@@ -124,12 +125,20 @@ PrepareSummary prepare(const PrepareOptions& options,
 
   report("tokenizing");
   NewerCharacters newer_characters(options.unicode);
-  const Corpus corpus =
-      read_raw_text(options.text, vocabulary, threads, options.unicode, &newer_characters);
+  const Corpus corpus = read_raw_text(options.text, vocabulary, threads, options.unicode,
+                                      &newer_characters, &summary.warnings);
   report(fmt::format("{} documents, {} sentences, {} tokens", corpus.documents(),
                      corpus.sentences(), corpus.tokens.size()));
   CorpusSplit split = split_corpus(corpus, choose_held_out(corpus.documents(), options));
   summary.repeated_sentences = split.repeated_sentences;
+  if (std::string doubt = doubt_about_next_sentences(corpus); !doubt.empty()) {
+    summary.warnings.push_back(std::move(doubt));
+  } else if (split.eval.documents() == 1) {
+    summary.warnings.push_back(
+        "one document is held out for evaluation, in which a random second sentence follows as "
+        "well "
+        "as the next one: its next-sentence labels mean nothing; hold out more (--eval-documents)");
+  }
 
   InstanceFileInfo info = info_of(options.recipe, vocabulary, to_hex(text_hash));
   info.form = options.form;
@@ -141,12 +150,13 @@ PrepareSummary prepare(const PrepareOptions& options,
     const Instances instances = make_instances(part, recipe, vocabulary, threads);
     info.made_from = made_from;
     write_instances(path, instances, info);
-    write_index(std::span(&path, 1));
+    write_index(std::span(&path, 1), options.form == InstanceForm::kMlperfVariable);
     return summarize(path, part, instances, vocabulary);
   };
   if (has_eval) summary.eval = make(split.eval, 1, eval_path, eval_made_from);
   summary.train = make(split.train, options.recipe.dupe_factor, train_path, train_made_from);
   if (const std::string found = newer_characters.describe(); !found.empty()) report(found);
+  for (const std::string& warning : summary.warnings) report("warning: " + warning);
   summary.seconds = seconds_since(started);
   return summary;
 }

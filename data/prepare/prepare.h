@@ -54,14 +54,17 @@ struct PrepareSummary {
       0;  // left out of training because they also stand in held-out documents
   FileSummary train;
   std::optional<FileSummary> eval;
+  // Sentences about the text: bytes that were left out, labels that mean nothing. Empty if skipped.
+  std::vector<std::string> warnings;
   double seconds = 0.0;
 };
 
 // Which of `documents` documents to hold out. Throws Error where that would be all of them.
 std::vector<bool> choose_held_out(size_t documents, const PrepareOptions& options);
 
-// `report` receives a line now and then. Each file is replaced only by a whole one, the training
-// file last. Throws Error for bad inputs and options, and where the output cannot be written.
+// `report` receives a line now and then, warnings last. Each file is replaced only by a whole one,
+// the training file last. Throws Error for bad inputs and options, and where the output cannot be
+// written.
 PrepareSummary prepare(const PrepareOptions& options,
                        const std::function<void(std::string_view)>& report);
 

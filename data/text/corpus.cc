@@ -53,6 +53,61 @@ std::string_view bytes_of(std::span<const int32_t> tokens) {
   return {reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes()};
 }
 
+// "UTF-16" or "UTF-32" if `text` begins with its mark, or has a NUL in most of its characters.
+std::string wide_encoding(std::string_view text) {
+  using namespace std::string_view_literals;
+  if (text.starts_with("\xff\xfe\0\0"sv) || text.starts_with("\0\0\xfe\xff"sv)) return "UTF-32";
+  if (text.starts_with("\xff\xfe"sv) || text.starts_with("\xfe\xff"sv)) return "UTF-16";
+  constexpr size_t kLooked = 1 << 16;
+  const std::string_view beginning = text.substr(0, kLooked);
+  size_t nuls[2] = {0, 0};
+  for (size_t i = 0; i < beginning.size(); ++i) nuls[i % 2] += beginning[i] == '\0';
+  const size_t characters = beginning.size() / 2;
+  if (characters == 0 || std::max(nuls[0], nuls[1]) * 2 < characters) return {};
+  return nuls[0] > nuls[1] ? "UTF-16BE" : "UTF-16LE";
+}
+
+// Whether bytes of 0x80 and above stand alone or in pairs between ASCII letters, as the accented
+// letters of Western European languages do in Latin-1.
+bool looks_like_latin1(std::string_view text) {
+  uint64_t high = 0, runs = 0;
+  bool was_high = false;
+  for (const char c : text) {
+    const bool is_high = (static_cast<unsigned char>(c) & 0x80) != 0;
+    high += is_high;
+    runs += is_high && !was_high;
+    was_high = is_high;
+  }
+  return high <= 2 * runs;
+}
+
+// Throws Error if `text` is another encoding than UTF-8. Returns a warning about a few malformed
+// bytes, or nothing.
+std::string check_encoding(std::string_view text, const std::filesystem::path& file) {
+  constexpr uint64_t kMostShare = 1000;  // one of so many bytes
+  const std::string name = file.string();
+  if (const std::string wide = wide_encoding(text); !wide.empty()) {
+    fail("{}: is {}, UTF-8 was expected; convert it: iconv -f {} -t UTF-8 OLD > NEW", name, wide,
+         wide);
+  }
+  const MalformedBytes found = count_malformed(text);
+  if (found.count == 0) return {};
+  const std::string said = fmt::format(
+      "{} of {} bytes are not UTF-8; the first is 0x{:02X} at byte {}, in line {}", found.count,
+      text.size(), static_cast<unsigned char>(text[found.first]), found.first,
+      1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(found.first), '\n'));
+  if (found.count * kMostShare <= text.size()) {
+    return fmt::format("{}: {}; they are left out", name, said);
+  }
+  if (looks_like_latin1(text)) {
+    fail(
+        "{}: is Latin-1 or Windows-1252 by the look of it: {}; convert it: iconv -f WINDOWS-1252 "
+        "-t UTF-8 OLD > NEW",
+        name, said);
+  }
+  fail("{}: is no UTF-8 text: {}; convert it with iconv from the encoding that it has", name, said);
+}
+
 }  // namespace
 
 void Corpus::append_sentence(std::span<const int32_t> sentence_tokens) {
@@ -67,13 +122,17 @@ void Corpus::finish_document(uint32_t number) {
 }
 
 Corpus read_raw_text(std::span<const std::filesystem::path> files, const Vocabulary& vocabulary,
-                     unsigned threads, UnicodeVersion unicode, NewerCharacters* newer) {
+                     unsigned threads, UnicodeVersion unicode, NewerCharacters* newer,
+                     std::vector<std::string>* warnings) {
   Corpus corpus;
   const auto finish_document = [&] {
     corpus.finish_document(static_cast<uint32_t>(corpus.documents()));
   };
   for (const auto& file : files) {
     std::string text = read_file(file);
+    if (const std::string warning = check_encoding(text, file); !warning.empty() && warnings) {
+      warnings->push_back(warning);
+    }
     if (newer != nullptr) newer->add(text, file);
     std::erase(text,
                '\r');  // wherever they stand: so does TensorFlow, with which MLPerf reads text
@@ -99,6 +158,24 @@ Corpus read_raw_text(std::span<const std::filesystem::path> files, const Vocabul
         files.empty() ? "no input" : files.front().string(), files.size());
   }
   return corpus;
+}
+
+std::string doubt_about_next_sentences(const Corpus& corpus) {
+  const size_t documents = corpus.documents();
+  if (documents == 1) {
+    return "the text is a single document, in which a random second sentence follows as well as "
+           "the "
+           "next one: next-sentence labels mean nothing; put a blank line between documents";
+  }
+  size_t alone = 0;
+  for (size_t d = 0; d < documents; ++d) {
+    alone += corpus.document_offsets[d + 1] - corpus.document_offsets[d] == 1;
+  }
+  if (2 * alone <= documents) return {};
+  return fmt::format(
+      "{} of {} documents are one sentence, which no other one follows: next-sentence labels mean "
+      "{}; put blank lines between documents alone, and each sentence on its own line",
+      alone, documents, alone == documents ? "nothing" : "little");
 }
 
 CorpusSplit split_corpus(const Corpus& corpus, const std::vector<bool>& held_out) {

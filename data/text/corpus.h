@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "data/text/newer_characters.h"
@@ -32,11 +33,18 @@ struct Corpus {
 };
 
 // Reads files in MLPerf's raw-text form: UTF-8, one sentence a line, a blank line between
-// documents; a file also ends a document. Notes characters in `newer` where it is given. Throws
-// Error for a file that cannot be read and where no file holds text.
+// documents; a file also ends a document. Notes characters in `newer` where it is given. Bytes that
+// are not UTF-8 are left out; `warnings`, where it is given, receives a line about each such file.
+// Throws Error for a file that cannot be read, one of which more than a thousandth of the bytes are
+// not UTF-8, naming UTF-16 and Latin-1, and if no file holds text.
 Corpus read_raw_text(std::span<const std::filesystem::path> files, const Vocabulary& vocabulary,
                      unsigned threads, UnicodeVersion unicode = kNewestUnicode,
-                     NewerCharacters* newer = nullptr);
+                     NewerCharacters* newer = nullptr,
+                     std::vector<std::string>* warnings = nullptr);
+
+// Says why next-sentence labels of samples made of `corpus` mean little or nothing: it is a single
+// document, or most documents are one sentence. Empty if neither is so.
+std::string doubt_about_next_sentences(const Corpus& corpus);
 
 struct CorpusSplit {
   Corpus train;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -109,27 +110,46 @@ void append_without_marks(std::u32string_view word, UnicodeVersion version, std:
   }
 }
 
+// The code point that begins at `at`, or none for malformed bytes; moves `at` behind either.
+std::optional<char32_t> next_code_point(std::string_view bytes, size_t& at) {
+  const auto first = static_cast<unsigned char>(bytes[at++]);
+  const Lead lead = classify_lead(first);
+  if (lead.length == 0) return std::nullopt;
+  char32_t code_point = lead.length == 1 ? first : first & (0x7F >> lead.length);
+  for (int taken = 1; taken < lead.length; ++taken, ++at) {
+    if (at == bytes.size()) return std::nullopt;
+    const auto byte = static_cast<unsigned char>(bytes[at]);
+    const bool expected =
+        taken == 1 ? byte >= lead.low && byte <= lead.high : (byte & 0xC0) == 0x80;
+    if (!expected) return std::nullopt;
+    code_point = code_point << 6 | (byte & 0x3F);
+  }
+  return code_point;
+}
+
 }  // namespace
 
 std::u32string decode_utf8(std::string_view bytes) {
   std::u32string out;
   out.reserve(bytes.size());
   for (size_t i = 0; i < bytes.size();) {
-    const auto first = static_cast<unsigned char>(bytes[i++]);
-    const Lead lead = classify_lead(first);
-    if (lead.length == 0) continue;
-    char32_t code_point = lead.length == 1 ? first : first & (0x7F >> lead.length);
-    int taken = 1;
-    for (; taken < lead.length && i < bytes.size(); ++taken, ++i) {
-      const auto byte = static_cast<unsigned char>(bytes[i]);
-      const bool expected =
-          taken == 1 ? byte >= lead.low && byte <= lead.high : (byte & 0xC0) == 0x80;
-      if (!expected) break;
-      code_point = code_point << 6 | (byte & 0x3F);
-    }
-    if (taken == lead.length) out.push_back(code_point);
+    if (const auto code_point = next_code_point(bytes, i)) out.push_back(*code_point);
   }
   return out;
+}
+
+MalformedBytes count_malformed(std::string_view bytes) {
+  MalformedBytes found;
+  for (size_t i = 0; i < bytes.size();) {
+    const size_t begin = i;
+    if (static_cast<unsigned char>(bytes[i]) < 0x80) {
+      ++i;
+    } else if (!next_code_point(bytes, i)) {
+      if (found.count == 0) found.first = begin;
+      found.count += i - begin;
+    }
+  }
+  return found;
 }
 
 void append_utf8(char32_t code_point, std::string& out) {

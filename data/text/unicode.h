@@ -1,6 +1,7 @@
 // The Unicode rules of BERT's basic tokenizer, as a version of Unicode has them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,13 @@ namespace strata::data {
 
 // Code points of UTF-8 `bytes`; malformed bytes are left out.
 std::u32string decode_utf8(std::string_view bytes);
+
+// Bytes of `bytes` that belong to no code point of UTF-8, and where the first of them is.
+struct MalformedBytes {
+  uint64_t count = 0;
+  uint64_t first = 0;  // offset; meaningless if there are none
+};
+MalformedBytes count_malformed(std::string_view bytes);
 
 void append_utf8(char32_t code_point, std::string& out);
 

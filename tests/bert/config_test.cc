@@ -171,6 +171,96 @@ TEST_F(Config, EveryKeyThatDiffersIsNamed) {
             "num_hidden_layers is 1, was 3; type_vocab_size is 3, was 2");
 }
 
+TEST_F(Config, OtherModelsAreRefusedByKey) {
+  const std::pair<const char*, json> others[] = {
+      {"model_type", "roberta"},
+      {"model_type", "electra"},
+      {"model_type", "albert"},
+      {"model_type", nullptr},
+      {"architectures", {"RobertaForMaskedLM"}},
+      {"architectures", {"BertModel", "JinaBertForMaskedLM"}},
+      {"architectures", {"BertGenerationEncoder"}},
+      {"architectures", "BertModel"},
+      {"position_embedding_type", "relative_key"},
+      {"position_embedding_type", "relative_key_query"},
+      {"tie_word_embeddings", false},
+      {"is_decoder", true},
+      {"is_encoder_decoder", true},
+      {"add_cross_attention", true},
+      {"cross_attention_hidden_size", 128},
+      {"directionality", "left"},
+      {"embedding_size", 64},
+      {"emb_size", 64},
+      {"num_key_value_heads", 1},
+      {"head_dim", 64},
+      {"attention_head_size", 16},
+      {"pruned_heads", {{"0", {1}}}},
+      {"quantization_config", {{"bits", 8}}},
+      {"auto_map", {{"AutoModel", "modeling.Model"}}},
+      {"layer_norm_type", "rms_norm"},
+      {"layer_norm_epsilon", 1e-5},
+      {"norm", "pre"},
+      {"norm", "none"},
+      {"num_hidden_groups", 1},
+      {"inner_group_num", 1},
+      {"alibi_starting_size", 512},
+      {"rotary_emb_fraction", 1.0},
+      {"use_bias", false},
+      {"hidden_act", "relu"},
+      {"hidden_act", "gelu_10"},
+      {"hidden_act", "swiglu"},
+      {"type_vocab_size", 1},
+  };
+  const json whole = object_;
+  for (const auto& [key, value] : others) {
+    object_[key] = value;
+    expect_refused({key, "BERT"});
+    object_ = whole;
+  }
+}
+
+TEST_F(Config, TheTypeOfAModelIsNamedBeforeItsMissingKeys) {
+  object_["model_type"] = "distilbert";
+  object_.erase("hidden_size");
+  expect_refused({"model_type", "distilbert", "BERT"});
+}
+
+TEST_F(Config, KeysThatChangeNothingAreRead) {
+  const BertConfig plain = load();
+  object_.update(
+      json{{"architectures", {"BertForPreTraining", "TFBertModel", "FlaxBertForMaskedLM"}},
+           {"position_embedding_type", "absolute"},
+           {"tie_word_embeddings", true},
+           {"is_decoder", false},
+           {"add_cross_attention", false},
+           {"cross_attention_hidden_size", nullptr},
+           {"pruned_heads", json::object()},
+           {"auto_map", json::object()},
+           {"directionality", "bidi"},
+           {"embedding_size", 128},
+           {"num_key_value_heads", 4},
+           {"classifier_dropout", nullptr},
+           {"gradient_checkpointing", false},
+           {"initializer_range", 0.02},
+           {"pad_token_id", 0},
+           {"pooler_fc_size", 768},
+           {"pooler_type", "first_token_transform"},
+           {"torch_dtype", "float32"},
+           {"transformers_version", "4.40.0"},
+           {"use_cache", true},
+           {"_name_or_path", "somewhere"},
+           {"id2label", {{"0", "LABEL_0"}}},
+           {"of_another_program", ""}});
+  EXPECT_EQ(to_text(load()), to_text(plain));
+}
+
+TEST(ConfigVocabulary, IsPaddedToAMultipleOfEightOrMore) {
+  for (const int64_t rows : {30528, 30592}) EXPECT_TRUE(is_padded_vocabulary(rows, 30522)) << rows;
+  for (const int64_t rows : {30520, 30522, 30523, 30536, 30656, 50265}) {
+    EXPECT_FALSE(is_padded_vocabulary(rows, 30522)) << rows;
+  }
+}
+
 // The library would write it out by calling itself.
 TEST_F(Config, AValueNestedTooDeepToBeShownIsRefused) {
   constexpr size_t kDepth = 300'000;

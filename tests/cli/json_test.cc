@@ -53,6 +53,7 @@ TEST_F(Json, OfDataFitsTheirSchemas) {
   expect_fits("data-info", {"data", "info", train, "--json"});
   expect_fits("data-show", {"data", "show", eval, "0", "--vocab", path("vocab.txt"), "--json"});
   expect_fits("data-compare", {"data", "compare", train, eval, "--json"});
+  expect_fits("data-shapes", {"data", "shapes", train, "--json"});
   expect_fits("data-convert", {"data", "convert", train, "--out", path("fixed.hdf5"), "--format",
                                "mlperf-fixed", "--json"});
   expect_fits("data-index", {"data", "index", path("fixed.hdf5"), "--json"});

@@ -71,15 +71,19 @@ TEST_F(DataCommand, PrepareMakesBothFilesAndSumsThemUp) {
 
 TEST_F(DataCommand, InfoCountsWhatTheFileHolds) {
   prepare("--format mlperf-varlen");
-  const auto source = data::open_instances(directory_ / "out/train.hdf5");
-  const auto info = nlohmann::json::parse(run("info --json " + file("out/train.hdf5")));
+  EXPECT_TRUE(contains(data::error_of([&] { run("info " + file("out/train.hdf5")); }),
+                       "holds variable-length rows"));
+  const auto source =
+      data::open_instances(directory_ / "out/train.hdf5", {.variable_length = true});
+  const std::string arguments = "info --variable-length " + file("out/train.hdf5");
+  const auto info = nlohmann::json::parse(run(arguments + " --json"));
   EXPECT_EQ(info["format"], "mlperf-varlen");
   EXPECT_EQ(info["instances"], source->size());
   EXPECT_EQ(info["max_length"], 32);
   uint64_t counted = 0;
   for (const uint64_t bin : info["histogram"]) counted += bin;
   EXPECT_EQ(counted, source->size());
-  EXPECT_TRUE(contains(run("info " + file("out/train.hdf5")), "data set   input_ids"));
+  EXPECT_TRUE(contains(run(arguments), "data set   input_ids"));
 }
 
 TEST_F(DataCommand, ConvertKeepsEverySample) {
@@ -123,13 +127,56 @@ TEST_F(DataCommand, CompareSaysWhetherSamplesAreTheSame) {
   run(fmt::format("convert {} --out {} --format mlperf-varlen --vocab-size 31",
                   file("out/train.hdf5"), file("copy.hdf5")));
   EXPECT_TRUE(
-      contains(run("compare " + file("out/train.hdf5") + " " + file("copy.hdf5")), "the same "));
+      contains(run("compare --variable-length " + file("out/train.hdf5") + " " + file("copy.hdf5")),
+               "the same "));
   EXPECT_EQ(exit_code_, 0);
   const auto json = nlohmann::json::parse(
       run("compare --json " + file("out/train.hdf5") + " " + file("out/eval.hdf5")));
   EXPECT_EQ(exit_code_, 1);
   EXPECT_EQ(json["same"], false);
+  EXPECT_EQ(json["same_content"], false);
+  EXPECT_GT(json["only_in_first"], 0);
   EXPECT_TRUE(contains(json["difference"], "sample 0: ")) << json;
+}
+
+TEST_F(DataCommand, CompareTellsOrderFromContent) {
+  const data::Instances all = data::sample_instances(3);
+  data::Instances turned;
+  for (const size_t sample : {2, 0, 1}) turned.append(all, sample);
+  const auto info = data::sample_info(data::InstanceForm::kPacked);
+  data::write_instances(directory_ / "a.hdf5", all, info);
+  data::write_instances(directory_ / "b.hdf5", turned, info);
+  const std::string arguments = "compare " + file("a.hdf5") + " " + file("b.hdf5");
+  EXPECT_TRUE(contains(run(arguments), "\nthe same 3 samples in another order\n"));
+  EXPECT_EQ(exit_code_, 1);
+  const auto json = nlohmann::json::parse(run(arguments + " --json"));
+  EXPECT_EQ(json["same"], false);
+  EXPECT_EQ(json["same_content"], true);
+  EXPECT_EQ(json["only_in_first"], 0);
+}
+
+TEST_F(DataCommand, ShapesArePrintedForTheRunOrAsJson) {
+  prepare("");
+  const std::string text = run("shapes " + file("out/train.hdf5"));
+  EXPECT_TRUE(text.starts_with("# length in tokens, masked positions, samples\n")) << text;
+  const std::string printed = run("shapes --json " + file("out/train.hdf5"));
+  testing_support::expect_schema("data-shapes", printed);
+  const auto json = nlohmann::json::parse(printed);
+  uint64_t samples = 0;
+  for (const auto& shape : json["shapes"]) samples += shape["samples"].get<uint64_t>();
+  EXPECT_EQ(samples, json["samples"]);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + std::ssize(json["shapes"]));
+}
+
+TEST_F(DataCommand, PrepareWarnsOfTextThatIsNotWhatItSeems) {
+  std::string text;
+  for (size_t i = 0; i < 1000; ++i) text += data::word(i % 26) + " a b c d\n\n";
+  write_file_atomically(directory_ / "text.txt", text + "caf\xe9\n");
+  const auto json = nlohmann::json::parse(prepare("--json"));
+  ASSERT_EQ(json["warnings"].size(), 2u) << json;
+  EXPECT_TRUE(contains(json["warnings"][0], "1 of ")) << json;
+  EXPECT_TRUE(contains(json["warnings"][1], "next-sentence labels mean nothing")) << json;
+  EXPECT_TRUE(contains(progress_, "warning: ")) << progress_;
 }
 
 TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {

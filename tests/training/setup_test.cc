@@ -180,12 +180,12 @@ TEST_F(Setup, WeightsComeFromTheCheckpointAndWhatItLacksIsTold) {
          {stored.data() + p.offset, static_cast<size_t>(p.size())}});
   }
   const std::vector<float> one{1};
-  tensors.push_back({"of.no.use", {1}, one});
+  tensors.push_back({"bert.embeddings.position_ids", {1}, one});
   config.model.checkpoint = directory_ / "model.safetensors";
   bert::write_safetensors(*config.model.checkpoint, tensors);
   EXPECT_EQ(make_weights(config, layout, 4, describe), stored);
   EXPECT_TRUE(contains(told, "cls/seq_relationship/output_bias")) << told;
-  EXPECT_TRUE(contains(told, "of.no.use")) << told;
+  EXPECT_TRUE(contains(told, "no place for: bert.embeddings.position_ids")) << told;
 }
 
 TEST_F(Setup, PaddingOfProductsInFloat8MustBePossible) {

@@ -162,6 +162,100 @@ TEST_F(Weights, AMissingEncoderTensorIsNamed) {
   expect_error([&] { load(); }, {file_.name(), name, "model.checkpoint"});
 }
 
+TEST_F(Weights, TensorsWithoutAPlaceAreRefusedByName) {
+  for (const char* name :
+       {"bert.encoder.layer.2.output.dense.weight", "lm_head.weight", "classifier.weight",
+        "embeddings_project.weight",
+        "bert.encoder.layer.0.attention.self.distance_embedding.weight",
+        "bert.encoder.layer.0.crossattention.self.query.weight",
+        "bert.encoder.layer.0.attention.self.query.lora_A", "generator_predictions.dense.weight",
+        "adam_m_of_something", "bert.encoder.rel_pos.bias"}) {
+    write_file([&](Tensors& tensors) { tensors[name] = {{2}, {1, 2}}; });
+    expect_error([&] { load(); }, {file_.name(), std::string("no place for \"") + name + "\""});
+  }
+  write_file([&](Tensors& tensors) {
+    for (const char* name : {"a", "b", "c", "d", "e"}) tensors[name] = {{1}, {1}};
+  });
+  expect_error([&] { load(); }, {"\"a\", \"b\", \"c\" and 2 more"});
+}
+
+TEST_F(Weights, HarmlessTensorsAreListed) {
+  const std::vector<std::string> harmless = {"bert.embeddings.position_ids",
+                                             "bert.embeddings.token_type_ids",
+                                             "bert.encoder.layer.0.output.dense.weight.exp_avg",
+                                             "bert.pooler.projection.weight",
+                                             "bert/encoder/layer_0/output/dense/kernel/Adam_1",
+                                             "bert/encoder/layer_0/output/dense/kernel/adam_m",
+                                             "bert/encoder/layer_0/output/dense/kernel/lamb_v",
+                                             "beta1_power",
+                                             "embeddings.position_ids",
+                                             "global_step"};
+  write_file([&](Tensors& tensors) {
+    for (const std::string& name : harmless) tensors[name] = {{1}, {1}};
+  });
+  const LoadedWeights loaded = load();
+  EXPECT_EQ(loaded.unused, harmless);
+  EXPECT_EQ(loaded.values, weights_);
+}
+
+// Hugging Face's files may hold copies of shared tensors, beside or instead of them.
+TEST_F(Weights, OutputWeightsMustBeTheWordEmbeddings) {
+  const std::string words = "bert.embeddings.word_embeddings.weight", bias = "cls.predictions.bias";
+  const std::string copy = "cls.predictions.decoder.weight",
+                    copied_bias = "cls.predictions.decoder.bias";
+  write_file([&](Tensors& tensors) {
+    tensors[copy] = tensors[words];
+    tensors[copied_bias] = tensors[bias];
+  });
+  EXPECT_EQ(load().values, weights_);
+  EXPECT_TRUE(load().unused.empty());
+  write_file([&](Tensors& tensors) {
+    rename(tensors, words, copy);
+    rename(tensors, bias, copied_bias);
+  });
+  EXPECT_EQ(load().values, weights_);
+  EXPECT_TRUE(load().initialised.empty());
+  write_file([&](Tensors& tensors) {
+    tensors[copy] = tensors[words];
+    tensors[copy].second[3] += 1;
+  });
+  expect_error([&] { load(); }, {file_.name(), words, copy, "differ", "output weights"});
+  write_file([&](Tensors& tensors) {
+    tensors[copied_bias] = tensors[bias];
+    tensors[copied_bias].second[3] += 1;
+  });
+  expect_error([&] { load(); }, {bias, copied_bias, "differ"});
+}
+
+TEST_F(Weights, TwoSpellingsOfOneTensorMustAgree) {
+  const std::string name = "bert.encoder.layer.0.output.LayerNorm.";
+  write_file([&](Tensors& tensors) { tensors[name + "gamma"] = tensors[name + "weight"]; });
+  EXPECT_EQ(load().values, weights_);
+  write_file([&](Tensors& tensors) { tensors[name + "gamma"] = {{64}, std::vector<float>(64)}; });
+  expect_error([&] { load(); }, {name + "weight", name + "gamma", "differ"});
+}
+
+TEST_F(Weights, APaddedVocabularyIsCut) {
+  write_file([&](Tensors& tensors) {
+    for (const char* name : {"bert.embeddings.word_embeddings.weight", "cls.predictions.bias"}) {
+      auto& [shape, values] = tensors[name];
+      values.resize(values.size() / 50 * 56, 7);
+      shape[0] = 56;
+    }
+    tensors["cls.predictions.decoder.weight"] = tensors["bert.embeddings.word_embeddings.weight"];
+  });
+  const LoadedWeights loaded = load();
+  EXPECT_EQ(loaded.values, weights_);
+  EXPECT_EQ(loaded.padding_rows, 6);
+  EXPECT_TRUE(loaded.unused.empty());
+  write_file([&](Tensors& tensors) {
+    auto& [shape, values] = tensors["bert.embeddings.word_embeddings.weight"];
+    values.resize(72 * 64);
+    shape[0] = 72;
+  });
+  expect_error([&] { load(); }, {"word_embeddings", "[72, 64]", "[50, 64]"});
+}
+
 TEST_F(Weights, AnotherShapeIsNamed) {
   const std::string name = "bert.embeddings.word_embeddings.weight";
   write_file([&](Tensors& tensors) { tensors[name] = {{49, 64}, std::vector<float>(49 * 64)}; });

@@ -13,18 +13,60 @@ class Compare : public testing::Test {
   // What first_difference says of 3000 samples and the same after `change`.
   template <typename Change>
   std::string after(const Change& change) {
-    const Instances instances = sample_instances(3000);
-    Instances changed = instances;
+    Instances changed = sample_instances(3000);
     change(changed);
-    write_instances(directory_ / "a.hdf5", instances, sample_info(InstanceForm::kPacked));
-    write_instances(directory_ / "b.hdf5", changed, sample_info(InstanceForm::kMlperfFixed));
+    write(sample_instances(3000), changed);
     return first_difference(*open_instances(directory_ / "a.hdf5"),
                             *open_instances(directory_ / "b.hdf5"))
         .value_or("none");
   }
 
+  void write(const Instances& a, const Instances& b) {
+    write_instances(directory_ / "a.hdf5", a, sample_info(InstanceForm::kPacked));
+    write_instances(directory_ / "b.hdf5", b, sample_info(InstanceForm::kMlperfFixed));
+  }
+  std::string content(const Instances& a, const Instances& b) {
+    write(a, b);
+    const auto from_a = open_instances(directory_ / "a.hdf5");
+    return to_text(compare_content(*from_a, *open_instances(directory_ / "b.hdf5")), *from_a);
+  }
+
   TemporaryDirectory directory_;
 };
+
+// Samples of `all` by their numbers.
+Instances pick(const Instances& all, const std::vector<size_t>& samples) {
+  Instances out;
+  for (const size_t sample : samples) out.append(all, sample);
+  return out;
+}
+
+TEST_F(Compare, OrderIsToldFromContent) {
+  const Instances all = sample_instances(6);
+  EXPECT_EQ(content(all, pick(all, {3, 1, 5, 0, 2, 4})), "the same 6 samples in another order");
+  EXPECT_EQ(content(all, pick(all, {5, 3, 1})),
+            "3 samples of the first missing in the second (the first: 0); no sample of the second "
+            "is missing in the first; 3 samples are in both");
+  EXPECT_EQ(content(pick(all, {0, 1, 2}), pick(all, {5, 1, 0})),
+            "1 sample of the first missing in the second (the first: 2); 1 sample of the second "
+            "missing in the first (the first: 0); 2 samples are in both");
+  // A sample that is there twice is missing once.
+  EXPECT_EQ(content(pick(all, {0, 1, 1}), pick(all, {1, 0, 0})),
+            "1 sample of the first missing in the second (the first: 2); 1 sample of the second "
+            "missing in the first (the first: 2); 2 samples are in both");
+}
+
+TEST_F(Compare, EveryPartOfASampleCounts) {
+  const Instances all = sample_instances(2);
+  std::vector<Instances> changed(4, all);
+  ++changed[0].tokens[1];
+  ++changed[1].first_lengths[1];
+  ++changed[2].masked_ids[0];
+  changed[3].next_sentence[1] ^= 1;
+  for (const Instances& other : changed) {
+    EXPECT_TRUE(contains(content(all, other), "1 sample of the first missing in the second"));
+  }
+}
 
 TEST_F(Compare, TheFormDoesNotMatter) {
   EXPECT_EQ(after([](Instances&) {}), "none");

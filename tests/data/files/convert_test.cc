@@ -16,9 +16,9 @@ TEST(Convert, EveryFormTurnsIntoEveryOther) {
     const std::filesystem::path source = directory / "from.hdf5";
     write_instances(source, instances, sample_info(from));
     for (const InstanceForm to : kAllForms) {
-      EXPECT_EQ(
-          convert_instances(std::span(&source, 1), directory / "to.hdf5", to, kSampleVocabulary),
-          2000u);
+      EXPECT_EQ(convert_instances(std::span(&source, 1), directory / "to.hdf5", to,
+                                  kSampleVocabulary, true),
+                2000u);
       // The same bytes as writing that form at once: nothing is lost on the way.
       write_instances(directory / "direct.hdf5", instances, sample_info(to));
       EXPECT_TRUE(read_file(directory / "to.hdf5") == read_file(directory / "direct.hdf5"))
@@ -31,7 +31,7 @@ TEST(Convert, FilesOfOthersWithoutAttributesTakeTheirSizesFromTheData) {
   TemporaryDirectory directory;
   const std::vector<std::filesystem::path> from = {kGolden / "data/mlperf_varlen.hdf5",
                                                    kGolden / "data/mlperf_fixed.hdf5"};
-  EXPECT_EQ(convert_instances(from, directory / "x.hdf5", InstanceForm::kPacked, 30522), 6u);
+  EXPECT_EQ(convert_instances(from, directory / "x.hdf5", InstanceForm::kPacked, 30522, true), 6u);
   const InstanceFileInfo info = describe_instance_file(directory / "x.hdf5");
   EXPECT_EQ(info.max_length, 16);
   EXPECT_EQ(info.max_predictions, 4);
@@ -61,7 +61,7 @@ TEST(Convert, SegmentsThatGoBackAreRefused) {
   file.write_variable("masked_lm_ids", H5T_STD_I16LE, positions, {0, 1});
   file.write("next_sentence_labels", H5T_STD_I8LE, {1}, labels.data());
   write_file_atomically(path, file.image());
-  const auto source = open_instances(path);
+  const auto source = open_instances(path, {.variable_length = true});
   EXPECT_TRUE(contains(error_of([&] { load_instances(*source); }),
                        "sample 0 goes back from segment 1 to segment 0"));
 }

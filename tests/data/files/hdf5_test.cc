@@ -51,6 +51,128 @@ TEST_F(Hdf5, DataSetsAndAttributesComeBack) {
   EXPECT_EQ(read, (std::vector<int32_t>{2, 3, 4, 5, 6}));
 }
 
+class StoredHdf5 : public Hdf5 {
+ protected:
+  // Writes a file of one data set, 'x', of 1000 values, made as `prepare` says.
+  template <typename Prepare>
+  void make(const Prepare& prepare, hid_t type = H5T_STD_I32LE) {
+    const Handle file(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    const Handle creation(H5Pcreate(H5P_DATASET_CREATE));
+    prepare(creation.get());
+    const bool chunked = H5Pget_layout(creation.get()) == H5D_CHUNKED;
+    const hsize_t shape = 1000, most = chunked ? H5S_UNLIMITED : shape;
+    const Handle space(H5Screate_simple(1, &shape, &most));
+    const Handle set(
+        H5Dcreate2(file.get(), "x", type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT));
+    EXPECT_GE(set.get(), 0);
+  }
+  void read() {
+    const File file = File::open(path_);
+    const DataSet set = file.data_set("x");
+    set.require_readable();
+    int32_t value = 0;
+    set.read(0, 1, 1, &value);
+  }
+  template <typename Prepare>
+  std::string error_with(const Prepare& prepare) {
+    make(prepare);
+    return error_of([&] { read(); });
+  }
+};
+
+// The library takes any filter for granted until values are written.
+TEST_F(StoredHdf5, AFilterThatIsMissingIsNamed) {
+  const auto error_of_filter = [&](H5Z_filter_t filter, const char* name) {
+    // Registered while the file is made, as in the program that wrote it.
+    const H5Z_class2_t known = {
+        H5Z_CLASS_T_VERS,
+        filter,
+        1,
+        1,
+        name,
+        nullptr,
+        nullptr,
+        [](unsigned, size_t, const unsigned*, size_t bytes, size_t*, void**) { return bytes; }};
+    H5Zregister(&known);
+    make([&](hid_t creation) {
+      const hsize_t chunk = 100;
+      H5Pset_chunk(creation, 1, &chunk);
+      H5Pset_filter(creation, filter, H5Z_FLAG_MANDATORY, 0, nullptr);
+    });
+    H5Zunregister(filter);
+    return error_of([&] { read(); });
+  };
+  const std::string lzf = error_of_filter(32000, "lzf");
+  EXPECT_TRUE(contains(lzf, "x.hdf5: data set 'x': is compressed with the filter LZF (32000)"))
+      << lzf;
+  EXPECT_TRUE(contains(lzf, "h5repack")) << lzf;
+  EXPECT_TRUE(contains(error_of_filter(511, "of nobody"), "the filter of nobody (511)"));
+}
+
+TEST_F(StoredHdf5, ValuesInOtherFilesAreRefused) {
+  const std::filesystem::path other = directory_ / "other";
+  write_file_atomically(other, std::string(4000, 'x'));
+  const std::string external = error_with(
+      [&](hid_t creation) { EXPECT_GE(H5Pset_external(creation, other.c_str(), 0, 4000), 0); });
+  EXPECT_TRUE(contains(external, "data set 'x': has its values in other files")) << external;
+  const std::string mapped = error_with([&](hid_t creation) {
+    const hsize_t shape = 1000;
+    const Handle space(H5Screate_simple(1, &shape, nullptr));
+    EXPECT_GE(H5Pset_virtual(creation, space.get(), "other.hdf5", "y", space.get()), 0);
+  });
+  EXPECT_TRUE(contains(mapped, "data set 'x': is a virtual data set")) << mapped;
+}
+
+TEST_F(StoredHdf5, LinksAreRefused) {
+  {
+    const Handle file(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    H5Lcreate_external("other.hdf5", "/x", file.get(), "elsewhere", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/elsewhere", file.get(), "here", H5P_DEFAULT, H5P_DEFAULT);
+  }
+  const File file = File::open(path_);
+  EXPECT_TRUE(contains(error_of([&] { file.data_set("elsewhere"); }), "is a link to another file"));
+  EXPECT_TRUE(contains(error_of([&] { file.data_set("here"); }), "data set 'here': is a link"));
+}
+
+TEST_F(StoredHdf5, ChunksThatEveryReadWouldUncompressAnewAreRefused) {
+  const auto compressed = [](hsize_t chunk, bool deflated) {
+    return [=](hid_t creation) {
+      H5Pset_chunk(creation, 1, &chunk);
+      if (deflated) H5Pset_deflate(creation, 1);
+    };
+  };
+  for (const auto& [chunk, deflated] :
+       {std::pair(hsize_t{100}, true), {hsize_t{1} << 22, true}, {hsize_t{1} << 23, false}}) {
+    make(compressed(chunk, deflated));
+    EXPECT_NO_THROW(read()) << chunk;
+  }
+  const std::string error = error_with(compressed(hsize_t{1} << 23, true));
+  EXPECT_TRUE(contains(error, "data set 'x': has compressed chunks of [8388608], 32 MiB each"))
+      << error;
+  EXPECT_TRUE(contains(error, "h5repack -l x:CHUNK=64 OLD NEW")) << error;
+}
+
+TEST_F(StoredHdf5, EnumerationsOtherThanBooleansAreNoIntegers) {
+  const Handle type(H5Tenum_create(H5T_STD_I8LE));
+  const int8_t red = 0, green = 2;
+  H5Tenum_insert(type.get(), "RED", &red);
+  H5Tenum_insert(type.get(), "GREEN", &green);
+  make([](hid_t) {}, type.get());
+  EXPECT_FALSE(File::open(path_).data_set("x").is_integer());
+  EXPECT_EQ(File::open(path_).data_set("x").description(), "x enumeration [1000]");
+}
+
+TEST_F(Hdf5, WhatElseAFileIsIsSaid) {
+  const std::pair<std::string, const char*> files[] = {
+      {"", "the file is empty"},
+      {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"},
+      {"<!DOCTYPE html><html></html>", "web page"}};
+  for (const auto& [bytes, part] : files) {
+    write_file_atomically(path_, bytes);
+    EXPECT_TRUE(contains(error_of([&] { File::open(path_); }), part)) << part;
+  }
+}
+
 TEST_F(Hdf5, ADataSetWithMoreRowsThanWereWrittenIsNotWhole) {
   File made = File::create_in_memory(path_);
   const std::vector<int32_t> values(200);

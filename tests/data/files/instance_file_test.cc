@@ -32,7 +32,7 @@ TEST_F(InstanceFile, TheIndexGivesLengthsAndMaskedCounts) {
   const Instances instances = sample_instances(30);
   for (const InstanceForm form : kAllForms) {
     write("x.hdf5", instances, form);
-    const auto source = open_instances(directory_ / "x.hdf5");
+    const auto source = open_instances(directory_ / "x.hdf5", {.variable_length = true});
     ASSERT_EQ(source->size(), 30u);
     for (size_t i = 0; i < 30; ++i) {
       EXPECT_EQ(static_cast<uint64_t>(source->lengths()[i]),
@@ -75,7 +75,7 @@ TEST_F(InstanceFile, ADirectoryOfShardsIsOneDataSetInOrderOfName) {
   write("part_a.hdf5", sample_instances(3, 0));
   write("part_c.h5", sample_instances(5, 2), InstanceForm::kMlperfVariable);
   write_file_atomically(directory_ / "notes.txt", "not data");
-  const auto source = open_instances(directory_.path());
+  const auto source = open_instances(directory_.path(), {.variable_length = true});
   EXPECT_EQ(source->size(), 12u);
   PackedBatch batch;
   source->read(std::vector<uint32_t>{0, 3, 7, 11}, batch);
@@ -159,8 +159,9 @@ TEST_F(InstanceFile, MissingAndEmptyDataSetsAreRefused) {
                        "holds no *.hdf5, *.h5, *.tfrecord or part-* file"));
   for (const InstanceForm form : kAllForms) {
     write("empty.hdf5", Instances(), form);
-    EXPECT_TRUE(contains(error_of([&] { open_instances(directory_ / "empty.hdf5"); }),
-                         "empty.hdf5: the data set has no samples"));
+    EXPECT_TRUE(contains(
+        error_of([&] { open_instances(directory_ / "empty.hdf5", {.variable_length = true}); }),
+        "empty.hdf5: the data set has no samples"));
   }
   EXPECT_THROW(open_instances(std::span<const std::filesystem::path>()), Error);
 }

@@ -15,7 +15,7 @@ namespace {
 TEST(InstanceShard, ReadsMlperfFilesMadeByH5py) {
   const nlohmann::json golden = read_golden("data/mlperf_hdf5.json");
   for (const char* name : {"data/mlperf_fixed.hdf5", "data/mlperf_varlen.hdf5"}) {
-    const auto shard = open_shard(kGolden / name);
+    const auto shard = open_shard(kGolden / name, true);
     const ShardIndex index = shard->read_index();
     ASSERT_EQ(index.lengths.size(), golden.size()) << name;
     for (size_t row = 0; row < golden.size(); ++row) {
@@ -38,6 +38,19 @@ TEST(InstanceShard, TheSchemaTellsTheForm) {
     write_instances(directory / "x.hdf5", sample_instances(3), sample_info(form));
     EXPECT_EQ(detect_form(hdf5::File::open(directory / "x.hdf5")), form);
   }
+}
+
+TEST(InstanceShard, VariableLengthRowsAreRefusedUnlessAskedFor) {
+  const TemporaryDirectory directory;
+  const std::filesystem::path path = directory / "rows.hdf5";
+  write_instances(path, sample_instances(3), sample_info(InstanceForm::kMlperfVariable));
+  EXPECT_TRUE(
+      contains(error_of([&] { open_shard(path); }), "rows.hdf5: holds variable-length rows"));
+  EXPECT_EQ(open_shard(path, true)->read_index().lengths.size(), 3u);
+  // Nor do they show only when samples are read, behind an index.
+  EXPECT_EQ(write_index(std::span(&path, 1), true), 3u);
+  EXPECT_TRUE(contains(error_of([&] { open_instances(path); }), "holds variable-length rows"));
+  EXPECT_EQ(open_instances(path, {.variable_length = true})->size(), 3u);
 }
 
 // Files with one thing wrong, made data set by data set.
@@ -103,6 +116,36 @@ class WrongFile : public testing::Test {
   std::filesystem::path path_ = directory_ / "wrong.hdf5";
   hdf5::File file_ = hdf5::File::create_in_memory(path_);
 };
+
+TEST_F(WrongFile, WithABooleanMaskIsNone) {
+  write_fixed({1, 1, 1, 0, 1, 0, 0, 0});
+  write_file_atomically(path_, file_.image());
+  {
+    const hdf5::Handle file(H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT));
+    const hdf5::Handle type(H5Tenum_create(H5T_STD_I8LE));
+    const int8_t no = 0, yes = 1, mask[] = {1, 1, 1, 0, 1, 0, 0, 0}, labels[] = {1, 0};
+    H5Tenum_insert(type.get(), "FALSE", &no);
+    H5Tenum_insert(type.get(), "TRUE", &yes);
+    const auto replace = [&](const char* name, const std::vector<hsize_t>& shape,
+                             const int8_t* values) {
+      H5Ldelete(file.get(), name, H5P_DEFAULT);
+      const hdf5::Handle space(
+          H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr));
+      const hdf5::Handle set(H5Dcreate2(file.get(), name, type.get(), space.get(), H5P_DEFAULT,
+                                        H5P_DEFAULT, H5P_DEFAULT));
+      ASSERT_GE(H5Dwrite(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values), 0);
+    };
+    replace(schema::kInputMask, {2, 4}, mask);
+    replace(schema::kNextSentence, {2}, labels);
+  }
+  const auto shard = open_shard(path_);
+  EXPECT_EQ(shard->read_index().lengths, (std::vector<int32_t>{3, 1}));
+  RawSample sample;
+  shard->read(0, 3, 0, sample);
+  EXPECT_EQ(sample.next_sentence, 1);
+  shard->read(1, 1, 0, sample);
+  EXPECT_EQ(sample.next_sentence, 0);
+}
 
 TEST_F(WrongFile, WithoutInstancesListsWhatItHolds) {
   write("other", {1}, {1});

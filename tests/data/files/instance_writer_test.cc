@@ -17,7 +17,7 @@ class InstanceWriter : public testing::TestWithParam<InstanceForm> {
 TEST_P(InstanceWriter, WhatIsWrittenIsReadBack) {
   const Instances written = sample_instances(40);
   write_instances(path_, written, sample_info(GetParam()));
-  const auto source = open_instances(path_, {kSampleVocabulary, 40});
+  const auto source = open_instances(path_, {kSampleVocabulary, 40, true});
   EXPECT_EQ(source->documents(), written.documents);
   const Instances read = load_instances(*source);
   EXPECT_EQ(read.tokens, written.tokens);

@@ -224,6 +224,23 @@ TEST_F(WrongRecord, WithADamagedHeaderIsStillTakenForOne) {
   EXPECT_EQ(open_shard(part)->read_index().lengths.size(), 3u);
 }
 
+TEST_F(WrongRecord, CompressedWithItsFileIsNamed) {
+  write(example(true));
+  const auto error_of_bytes = [&](const std::string& bytes) {
+    write_file_atomically(path_, bytes);
+    return error_of([&] { open_shard(path_); });
+  };
+  EXPECT_TRUE(contains(error_of_bytes(std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10)),
+                       "is compressed with gzip; uncompress it: gunzip"));
+  for (const char* header : {"\x78\x01", "\x78\x9c", "\x78\xda"}) {
+    EXPECT_TRUE(contains(error_of_bytes(header + std::string(20, 'x')), "compressed with zlib"));
+  }
+  const TemporaryDirectory folder;
+  write_file_atomically(folder / "part-00000-of-00001.gz", "\x1f\x8b");
+  EXPECT_TRUE(contains(error_of([&] { open_instances(folder.path()); }),
+                       "uncompress part-00000-of-00001.gz with gunzip"));
+}
+
 TEST_F(WrongRecord, OfSomethingElseIsNoExample) {
   write("\x0a\x7f no protocol buffer");
   EXPECT_TRUE(contains(error_of([&] { open_shard(path_); }), "is no tf.train.Example"));

@@ -198,7 +198,7 @@ TEST_F(Prepare, EveryFormHoldsTheSameInstances) {
   for (const InstanceForm form : kAllForms) {
     options_.form = form;
     run();
-    const auto source = open_instances(options_.out / "train.hdf5");
+    const auto source = open_instances(options_.out / "train.hdf5", {.variable_length = true});
     source->read(all_samples(*source), batches.emplace_back());
   }
   for (size_t i = 1; i < batches.size(); ++i) {

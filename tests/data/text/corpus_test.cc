@@ -60,11 +60,69 @@ TEST_F(RawText, ThreadsDoNotMatter) {
 }
 
 TEST_F(RawText, AnEmptyCorpusIsRefused) {
-  for (const std::string text : {"", "\n\n", " \n\u3000\n", "\xff\xfe\n"}) {
+  for (const std::string text : {"", "\n\n", " \n\u3000\n"}) {
     const std::string message = error_of([&] { read({text}); });
     EXPECT_TRUE(contains(message, "0.txt: no text in 1 file(s)")) << message;
   }
   EXPECT_THROW(read({}), Error);
+}
+
+TEST_F(RawText, OtherEncodingsAreRefusedByName) {
+  const auto with_nuls = [](const std::string& ascii, bool first) {
+    std::string wide;
+    for (const char c : ascii) wide += first ? std::string{'\0', c} : std::string{c, '\0'};
+    return wide;
+  };
+  struct Case {
+    std::string text;
+    std::vector<std::string> parts;
+  };
+  const std::string ascii = "a b c\nd e f\n";
+  const Case cases[] = {
+      {"\xff\xfe" + with_nuls(ascii, false), {"is UTF-16", "iconv -f UTF-16 -t UTF-8"}},
+      {"\xfe\xff" + with_nuls(ascii, true), {"is UTF-16"}},
+      {std::string("\xff\xfe\0\0", 4) + ascii, {"is UTF-32"}},
+      {with_nuls(ascii, false), {"is UTF-16LE"}},
+      {with_nuls(ascii, true), {"is UTF-16BE"}},
+      {"a caf\xe9\nna\xefve b\nd\n",
+       {"Latin-1", "2 of 17 bytes", "0xE9 at byte 5, in line 1", "iconv -f WINDOWS-1252"}},
+      {"a\nb \x96 c\n", {"Latin-1", "0x96 at byte 4, in line 2"}},
+      {"\x83\x65\x83\x58\x83\x67\xb1\xb2\xb3\xb4\xb5\xb6\xb7\xb8\n", {"is no UTF-8 text"}},
+  };
+  for (const Case& c : cases) {
+    const std::string message = error_of([&] { read({c.text}); });
+    EXPECT_TRUE(contains(message, "0.txt: ")) << message;
+    for (const std::string& part : c.parts) EXPECT_TRUE(contains(message, part)) << message;
+  }
+}
+
+TEST_F(RawText, AFewBytesThatAreNotUtf8AreLeftOutAndCounted) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "a b c\n";
+  const std::filesystem::path file = directory_ / "x.txt";
+  const auto warnings = [&](const std::string& more) {
+    write_file_atomically(file, text + more);
+    std::vector<std::string> said;
+    read_raw_text(std::span(&file, 1), vocabulary_, 1, kNewestUnicode, nullptr, &said);
+    return said;
+  };
+  EXPECT_TRUE(warnings("caf\u00e9 \u3000\U0001F600\n").empty());
+  const auto said = warnings("caf\xe9 \xff\n");
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0], file.string() +
+                         ": 2 of 3007 bytes are not UTF-8; the first is 0xE9 at byte 3003, in line "
+                         "501; they are left out");
+  EXPECT_THROW(warnings("caf\xe9 \xff\xff\xff\n"), Error);
+}
+
+TEST_F(RawText, TextWhoseNextSentencesMeanNothingIsDoubted) {
+  EXPECT_EQ(doubt_about_next_sentences(read({"a\nb\n\nc\nd\n\ne\n"})), "");
+  EXPECT_TRUE(contains(doubt_about_next_sentences(read({"a\nb\nc\n"})), "a single document"));
+  EXPECT_TRUE(contains(doubt_about_next_sentences(read({"a\n\nb\n\nc\n"})),
+                       "3 of 3 documents are one sentence, which no other one follows: "
+                       "next-sentence labels mean nothing"));
+  EXPECT_TRUE(contains(doubt_about_next_sentences(read({"a\n\nb\n\nc\nd\n"})),
+                       "2 of 3 documents are one sentence"));
 }
 
 TEST_F(RawText, AMissingFileIsNamed) {

@@ -1,0 +1,190 @@
+#include "bert/weights/other_file.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/lines.h"
+
+namespace strata::bert {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kBeginning = 4096;               // bytes that tell what a file is
+constexpr uint64_t kMostHeaderBytes = 100 << 20;  // of safetensors
+constexpr uint64_t kLargestText = 16 << 20;       // of a file read to name what it points to
+
+constexpr std::string_view kConvert =
+    "load the model in transformers and write model.safetensors with save_pretrained";
+
+constexpr std::string_view kText =
+    "is text, not weights; give a safetensors file or a TensorFlow 1 checkpoint";
+
+struct Signature {
+  std::string_view bytes;
+  std::string_view is;  // and what to do
+};
+
+// In the order of trial: PyTorch's pickles are ZIP archives, old ones bare.
+constexpr Signature kSignatures[] = {
+    {"version https://git-lfs",
+     "is a Git LFS pointer, not the file itself; fetch it with git lfs "
+     "pull"},
+    {"\x89HDF\r\n\x1a\n",
+     "is HDF5, as Keras writes weights; load the model in transformers and "
+     "write model.safetensors with save_pretrained"},
+    {"PK\x03\x04",
+     "is a ZIP archive, as PyTorch's pickles are; load the model in transformers and "
+     "write model.safetensors with save_pretrained"},
+    {"\x1f\x8b", "is compressed with gzip; uncompress it with gunzip"},
+    {"BZh", "is compressed with bzip2; uncompress it with bunzip2"},
+    {"\xfd"
+     "7zXZ",
+     "is compressed with xz; uncompress it with unxz"},
+    {"\x28\xb5\x2f\xfd", "is compressed with Zstandard; uncompress it with unzstd"},
+    {"GGUF", "is a GGUF file; give safetensors of the model, not quantized"},
+    {"\x93NUMPY", "is a NumPy array; write the tensors as safetensors"},
+};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+std::string_view without_leading_space(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin == std::string_view::npos ? std::string_view() : text.substr(begin);
+}
+
+bool begins_as_safetensors(std::string_view bytes, uint64_t file_size) {
+  uint64_t header = 0;
+  if (bytes.size() <= sizeof header || bytes[sizeof header] != '{') return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header <= std::min(kMostHeaderBytes, file_size);
+}
+
+bool is_text(std::string_view bytes) {
+  return std::ranges::none_of(bytes, [](unsigned char c) { return c < ' ' && !std::isspace(c); });
+}
+
+// A bare pickle: the protocol's opcode, and what PyTorch and Python begin with.
+bool is_pickle(std::string_view bytes) {
+  return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
+}
+
+bool is_tar(std::string_view bytes) {
+  return bytes.size() > 262 && bytes.substr(257, 5) == "ustar";
+}
+
+// The weights that a folder holds, or what it has in their place.
+std::string describe_folder(const fs::path& folder) {
+  std::vector<std::string> weights, indexes, pickles;
+  bool is_saved_model = false;
+  for (const fs::path& file : list_directory(folder)) {
+    const std::string name = file.filename().string();
+    if (name.ends_with(".safetensors.index.json")) {
+      weights.insert(weights.begin(), file.string());  // of the shards beside it
+    } else if (name.ends_with(".safetensors")) {
+      weights.push_back(file.string());
+    } else if (name.ends_with(".index")) {
+      indexes.push_back(file.string().substr(0, file.string().size() - 6));
+    } else if (name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth")) {
+      pickles.push_back(name);
+    }
+    is_saved_model = is_saved_model || name == "saved_model.pb";
+  }
+  if (!weights.empty()) return fmt::format("is a folder; give a file in it: {}", weights.front());
+  if (!indexes.empty()) {
+    return fmt::format("is a folder; give a TensorFlow checkpoint in it: {}", indexes.front());
+  }
+  if (is_saved_model) {
+    return "is a SavedModel of TensorFlow 2; give a checkpoint of TensorFlow 1 by its prefix, or "
+           "safetensors";
+  }
+  if (!pickles.empty()) {
+    return fmt::format("is a folder that holds {}, a pickle of PyTorch; {}", pickles.front(),
+                       kConvert);
+  }
+  return "is a folder without weights; give a safetensors file or a TensorFlow 1 checkpoint";
+}
+
+// TensorFlow's file "checkpoint" says which checkpoints lie beside it.
+std::string describe_list_of_checkpoints(const fs::path& path) {
+  const std::string text = read_file(path);
+  const size_t begin = text.find('"');
+  const size_t end = begin == std::string::npos ? begin : text.find('"', begin + 1);
+  const std::string told = end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
+  return fmt::format(
+      "is TensorFlow's list of checkpoints, not one of them; give the checkpoint by its prefix{}",
+      told.empty() ? "" : ": " + (path.parent_path() / fs::path(told).filename()).string());
+}
+
+std::string describe_json(const fs::path& path, uint64_t size) {
+  const auto object = size > kLargestText ? nlohmann::json()
+                                          : nlohmann::json::parse(read_file(path), nullptr, false);
+  if (object.is_discarded()) return std::string(kText);
+  if (object.is_object() && object.contains("weight_map")) {
+    return fmt::format("is an index of shards that are no safetensors; {}", kConvert);
+  }
+  if (object.is_object() && object.contains("hidden_size")) {
+    return "is a model's configuration; it belongs to model.config, and model.checkpoint is the "
+           "file of weights";
+  }
+  return "is JSON, not weights; give a safetensors file or a TensorFlow 1 checkpoint";
+}
+
+std::string describe(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return describe_folder(path);
+  const uint64_t size = fs::file_size(path, error);
+  if (error) return {};
+  if (size == 0) return "is empty; fetch it again";
+  std::string beginning(std::min<uint64_t>(size, kBeginning), '\0');
+  std::ifstream in = open_to_read(path, std::ios::binary);
+  if (!in.read(beginning.data(), static_cast<std::streamsize>(beginning.size()))) return {};
+  const std::string_view bytes = beginning;
+  if (begins_as_safetensors(bytes, size)) return {};
+  for (const Signature& signature : kSignatures) {
+    if (bytes.starts_with(signature.bytes)) return std::string(signature.is);
+  }
+  if (is_pickle(bytes)) return fmt::format("is a pickle, as PyTorch writes weights; {}", kConvert);
+  if (is_tar(bytes)) return "is a tar archive; unpack it with tar -xf";
+  if (!is_text(bytes)) return {};
+  const std::string_view text = without_leading_space(bytes);
+  const std::string small = lower(text.substr(0, 64));
+  for (const std::string_view page : {"<!doctype html", "<html", "<head", "<body"}) {
+    if (small.starts_with(page)) {
+      return "is a web page, such as a server sends when it asks for a login or finds nothing; "
+             "fetch the file again and look at its first lines";
+    }
+  }
+  if (text.starts_with("<?xml") || text.starts_with("<")) {
+    return "is XML, such as a server sends with an error; fetch the file again";
+  }
+  if (text.starts_with("model_checkpoint_path:") ||
+      text.starts_with("all_model_checkpoint_paths:")) {
+    return describe_list_of_checkpoints(path);
+  }
+  if (text.starts_with("{") || text.starts_with("[")) return describe_json(path, size);
+  return bytes.size() > sizeof(uint64_t) ? std::string(kText) : "";
+}
+
+}  // namespace
+
+void refuse_other_file(const fs::path& path) {
+  if (const std::string is = describe(path); !is.empty()) fail("{}: {}", path.string(), is);
+}
+
+}  // namespace strata::bert
