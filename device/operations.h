@@ -90,7 +90,7 @@ struct AttentionForward {
 
 struct AttentionBackward {
   ConstTensor qkv;          // [T, 3H]
-  ConstTensor context;      // [T, H]
+  ConstTensor context;      // [T, H]: a backend need not read it
   ConstTensor d_context;    // [T, H]
   ConstTensor log_sum_exp;  // [T, heads] master dtype
   Sequences sequences;

@@ -100,7 +100,7 @@ void values_gemm(const HeadLayout<T>& layout, const T* weights, bool transpose, 
 // One thread's memory for one head; f32 softmaxes in place, so it shares scores and probabilities.
 template <typename T>
 struct HeadScratch {
-  float *scores, *d_probabilities, *delta, *row;
+  float *scores, *d_probabilities, *row;
   T *probabilities, *d_scores;
   T *query, *key, *value, *d_out, *result;
 
@@ -109,10 +109,9 @@ struct HeadScratch {
     auto& [floats, bf16_scratch] = scratch.get();
     const int64_t square = layout.padded * layout.padded, head = layout.padded * layout.d;
     const int64_t row_floats = scratch_floats(layout.padded);
-    scores = floats.get<float>(2 * square + layout.padded + row_floats + 64);
+    scores = floats.get<float>(2 * square + row_floats);
     d_probabilities = scores + square;
-    delta = d_probabilities + square;
-    row = delta + round_up(layout.padded, 16);
+    row = d_probabilities + square;
     if constexpr (HeadLayout<T>::kInPlace) {
       probabilities = scores;
       d_scores = d_probabilities;
@@ -221,29 +220,21 @@ void forward_of_head(const Bf16Attention& kernels, const AttentionForward& op,
   kernels.forward(head_of(op, place, sequence), out.data, out.stride, scratch);
 }
 
-void backward_of_head(const Bf16Attention& kernels, const VectorKernels& vectors,
-                      const AttentionBackward& op, const Tensor& d_qkv, const HeadPlace& place,
-                      int64_t sequence) {
-  const int64_t deltas = round_up(place.length * static_cast<int64_t>(sizeof(float)), 64);
-  char* scratch =
-      head_scratch().get<char>(deltas + kernels.backward_scratch(place.length, place.d));
-  auto* delta = reinterpret_cast<float*>(scratch);
+void backward_of_head(const Bf16Attention& kernels, const AttentionBackward& op,
+                      const Tensor& d_qkv, const HeadPlace& place, int64_t sequence) {
+  char* scratch = head_scratch().get<char>(kernels.backward_scratch(place.length, place.d));
   const auto d_context = place.of(op.d_context.as<uint16_t>(), place.hidden, 0);
-  vectors.bf16.row_dots(place.length, place.d, place.hidden,
-                        place.of(op.context.as<uint16_t>(), place.hidden, 0).data, d_context.data,
-                        delta);
   const auto part = [&](int64_t index) {
     return place.of(d_qkv.as<uint16_t>(), d_qkv.cols, index).data;
   };
   kernels.backward(head_of(op, place, sequence),
                    {.d_context = d_context.data,
                     .d_context_stride = d_context.stride,
-                    .delta = delta,
                     .d_query = part(0),
                     .d_key = part(1),
                     .d_value = part(2),
                     .d_stride = d_qkv.cols},
-                   scratch + deltas);
+                   scratch);
 }
 
 }  // namespace
@@ -276,21 +267,18 @@ void Operations<T>::attention_backward(const Context& context, const AttentionBa
   for_each_head(context, op.sequences, op.heads, [&](int64_t sequence, int64_t head) {
     const HeadPlace place = place_of(op, sequence, head);
     if (kernels != nullptr) {
-      return backward_of_head(*kernels, context.kernels, op, d_qkv, place, sequence);
+      return backward_of_head(*kernels, op, d_qkv, place, sequence);
     }
     const HeadLayout<T> layout(place.length, place.d);
     const HeadScratch<T> scratch(layout);
     const auto [query, key, value] = query_key_value(op, place, layout, scratch);
     const auto d_context = place.of(op.d_context.as<T>(), place.hidden, 0);
     const auto d_out = layout.input(d_context, scratch.d_out);
-    context.typed<T>().row_dots(place.length, place.d, place.hidden,
-                                place.of(op.context.as<T>(), place.hidden, 0).data, d_context.data,
-                                scratch.delta);
     scores_gemm<T>(layout, query, key, scratch.scores);
     scores_gemm<T>(layout, d_out, value, scratch.d_probabilities);
     context.typed<T>().softmax_backward(
         softmax_rows(op, place, sequence, layout.padded, scratch.scores), scratch.d_probabilities,
-        scratch.delta, scratch.probabilities, scratch.d_scores, scratch.row);
+        scratch.probabilities, scratch.d_scores, scratch.row);
     zero_rows(layout, scratch.probabilities);
     zero_rows(layout, scratch.d_scores);
     const auto emit = [&](int64_t part, const T* weights, bool transpose, HeadView<const T> x) {

@@ -66,13 +66,12 @@ TEST_P(Attention, Forward) {
 }
 
 // Backward of what `reference` attends to forward, with outputs rounded to the backend's dtypes.
-void expect_backward_conforms(Backend& backend, const Packed& batch, const Heads& shape,
-                              const Dropout& dropout, const HostMatrix& qkv) {
-  const HostMatrix d_context = Inputs(backend, 2).compute(batch.tokens(), shape.hidden);
+Operation backward(Backend& backend, const Packed& batch, const Heads& shape,
+                   const Dropout& dropout, const HostMatrix& qkv, const HostMatrix& d_context) {
   auto saved = run_on_reference(forward(batch, shape, dropout, qkv));
   const HostMatrix context = rounded(saved["context"], backend.compute_dtype());
   const HostMatrix log_sum_exp = rounded(saved["log_sum_exp"], backend.master_dtype());
-  expect_conforms(backend, [&](Bench& bench) {
+  return [=](Bench& bench) {
     AttentionBackward op;
     op.qkv = bench.compute(qkv);
     op.context = bench.compute(context);
@@ -83,7 +82,13 @@ void expect_backward_conforms(Backend& backend, const Packed& batch, const Heads
     op.dropout = bench.in_memory(dropout);
     op.d_qkv = bench.compute_output("d_qkv", batch.tokens(), 3 * shape.hidden);
     bench.backend().attention_backward(Stream::kCompute, op);
-  });
+  };
+}
+
+void expect_backward_conforms(Backend& backend, const Packed& batch, const Heads& shape,
+                              const Dropout& dropout, const HostMatrix& qkv) {
+  const HostMatrix d_context = Inputs(backend, 2).compute(batch.tokens(), shape.hidden);
+  expect_conforms(backend, backward(backend, batch, shape, dropout, qkv, d_context));
 }
 
 TEST_P(Attention, Backward) {
@@ -140,6 +145,85 @@ TEST_P(Attention, ManySequencesOfDifferentLengths) {
   const HostMatrix qkv = random_qkv(batch, shape);
   expect_conforms(backend(), forward(batch, shape, dropout_of(0.1f), qkv));
   expect_backward_conforms(backend(), batch, shape, dropout_of(0.1f), qkv);
+}
+
+HostMatrix side_by_side(const std::vector<HostMatrix>& parts) {
+  HostMatrix whole{parts.front().rows, 0, {}};
+  for (const HostMatrix& part : parts) whole.cols += part.cols;
+  for (int64_t row = 0; row < whole.rows; ++row) {
+    for (const HostMatrix& part : parts) {
+      const auto begin = part.values.begin() + row * part.cols;
+      whole.values.insert(whole.values.end(), begin, begin + part.cols);
+    }
+  }
+  return whole;
+}
+
+HostMatrix columns_of(const HostMatrix& matrix, int64_t first, int64_t count) {
+  HostMatrix columns{matrix.rows, count, {}};
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    const auto begin = matrix.values.begin() + row * matrix.cols + first;
+    columns.values.insert(columns.values.end(), begin, begin + count);
+  }
+  return columns;
+}
+
+double largest_of(const HostMatrix& matrix) {
+  double largest = 0;
+  for (const double value : matrix.values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+// Whether a backend takes the sum over keys of probability times its gradient from the context as
+// it is stored, in bf16. The tiled CUDA kernels and cuDNN do: docs/cuda.md has the reason.
+bool sums_rounded_context(const BackendOptions& options) {
+  const auto kernel = options.options.find("attention");
+  return options.name.ends_with("cuda") && options.compute_dtype == DType::kBF16 &&
+         (kernel == options.options.end() || kernel->second != "plain");
+}
+
+// Tokens that are nearly alike, as in the last layers of a model with random weights: probabilities
+// are nearly uniform, and gradients of a row's probabilities differ by about 1e-3 of their mean.
+// The gradients of queries and keys hold only the differences, so the mean must be much more
+// accurate than bf16.
+//
+// Each part of d_qkv is judged by its own largest element. Besides, the mean may be off by what
+// sums in f32 of d products and of n probabilities can be, relative to the sum of magnitudes m:
+// 2 (d + n) 2^-24 m. A row of d_query is then off by scale times this times a mean of keys;
+// d_key by the same of queries, since columns of nearly uniform probabilities add up to less
+// than 2.
+TEST_P(Attention, GradientsOfNearlyEqualTokensAreMoreThanRounding) {
+  for (const Packed& batch : packed_batches()) {
+    for (const Heads& shape : kHeads) {
+      if (batch.max_length == 512 || (few_shapes() && shape.hidden > 128)) continue;
+      SCOPED_TRACE(
+          fmt::format("{}, H {}, heads {}", batch.description(), shape.hidden, shape.heads));
+      const int64_t tokens = batch.tokens(), hidden = shape.hidden;
+      Inputs inputs(backend(), 4);
+      const HostMatrix query = inputs.compute(tokens, hidden, 0.05, 0.05),
+                       key = inputs.compute(tokens, hidden, 0.4, 0.5),
+                       value = inputs.compute(tokens, hidden, 0.02, 1),
+                       d_context = inputs.compute(tokens, hidden, 0.02, 1);
+      const Operation operation = backward(backend(), batch, shape, Dropout{},
+                                           side_by_side({query, key, value}), d_context);
+      const auto d = static_cast<double>(hidden / shape.heads);
+      const double magnitudes = d * largest_of(d_context) * largest_of(value);
+      double error = 2 * (d + batch.max_length) * std::ldexp(magnitudes, -24);
+      // Rounding to bf16 is off by up to 2^-9 of a number.
+      if (sums_rounded_context(GetParam())) error += std::ldexp(magnitudes, -9);
+      error /= std::sqrt(d);
+      const double absolute[] = {error * largest_of(key), error * 2 * largest_of(query), 0};
+      Output actual = run_on(backend(), operation).front();
+      const HostMatrix whole = actual.matrix, expected = run_on_reference(operation).at("d_qkv");
+      const char* const names[] = {"query gradient", "key gradient", "value gradient"};
+      for (int part = 0; part < 3; ++part) {
+        actual.name = names[part];
+        actual.matrix = columns_of(whole, part * hidden, hidden);
+        EXPECT_TRUE(is_near(actual, columns_of(expected, part * hidden, hidden),
+                            bound_of(backend().compute_dtype()), absolute[part]));
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Attention, testing::ValuesIn(tested_attention()),

@@ -1,6 +1,6 @@
 #include "tests/conformance/bench.h"
 
-#include <gtest/gtest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -76,17 +76,17 @@ std::vector<double> from_bytes(const std::vector<std::byte>& bytes, DType dtype,
   return {};
 }
 
-// max|a - b| / max|b|, infinite where an element of either is not finite or b is zero and a is not.
-double relative_error(const std::vector<double>& a, const std::vector<double>& b) {
-  double difference = 0, largest = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-      return std::numeric_limits<double>::infinity();
-    }
-    difference = std::max(difference, std::abs(a[i] - b[i]));
-    largest = std::max(largest, std::abs(b[i]));
-  }
-  return difference == 0 ? 0 : difference / largest;
+// "d_qkv [37, 192] bf16, element [12, 70]"
+std::string name_of_element(const Output& output, size_t index) {
+  const HostMatrix& matrix = output.matrix;
+  const auto at = static_cast<int64_t>(index);
+  return fmt::format("{} [{}, {}] {}, element [{}, {}]", output.name, matrix.rows, matrix.cols,
+                     name_of(output.dtype), at / matrix.cols, at % matrix.cols);
+}
+
+// A difference that is not finite is worse than any other.
+bool is_worse(double difference, double worst) {
+  return std::isfinite(worst) && !(difference <= worst);
 }
 
 // Expects FP8 numbers to be those nearest to what is expected, within `bound` of the largest
@@ -103,15 +103,37 @@ void expect_nearest_float8(const Output& output, const std::vector<double>& expe
     largest = std::max(largest, std::abs(value));
   }
   const double slack = bound * largest * output.scale;
+  size_t worst = 0, wrong = 0;
+  double worst_excess = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     const double scaled = std::clamp(expected[i] * output.scale, -limit, limit);
     const int exponent = std::max(std::ilogb(std::abs(scaled) + slack), lowest);
     const double half_step = std::ldexp(0.5, exponent - mantissa);
     const double got = output.matrix.values[i] * output.scale;
-    ASSERT_LE(std::abs(got - scaled), half_step + slack)
-        << output.name << " [" << i << "]: " << got << " is not the number of "
-        << name_of(output.dtype) << " nearest to " << scaled;
+    const double excess = std::abs(got - scaled) - (half_step + slack);
+    if (excess <= 0) continue;
+    ++wrong;
+    if (is_worse(excess, worst_excess)) {
+      worst = i;
+      worst_excess = excess;
+    }
   }
+  EXPECT_EQ(wrong, 0) << name_of_element(output, worst) << ": expected the number nearest to "
+                      << expected[worst] * output.scale << ", actual "
+                      << output.matrix.values[worst] * output.scale
+                      << " (both times the tensor's scale)";
+}
+
+// Expects two runs' bytes to be equal.
+void expect_same_bits(const Output& first, const Output& again) {
+  if (first.bytes == again.bytes) return;
+  const std::vector<double>&a = first.matrix.values, &b = again.matrix.values;
+  size_t i = 0;
+  while (i + 1 < a.size() && std::memcmp(&a[i], &b[i], sizeof a[i]) == 0) ++i;
+  ADD_FAILURE() << fmt::format(
+      "{}: {} in the first run, {} in the second: two runs must have the "
+      "same bits",
+      name_of_element(first, i), a[i], b[i]);
 }
 
 bool is_count(const Output& output) {
@@ -348,23 +370,52 @@ std::map<std::string, HostMatrix> run_on_reference(const Operation& operation) {
   return result;
 }
 
+testing::AssertionResult is_near(const Output& output, const HostMatrix& expected, double share,
+                                 double absolute) {
+  const std::vector<double>& actual = output.matrix.values;
+  if (actual.size() != expected.values.size()) {
+    return testing::AssertionFailure() << output.name << ": " << actual.size() << " elements, "
+                                       << expected.values.size() << " are expected";
+  }
+  size_t worst = 0, over = 0;
+  double largest = 0, worst_difference = 0;
+  for (const double value : expected.values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  const double bound = share * largest + absolute;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const double difference = std::abs(actual[i] - expected.values[i]);
+    if (!(difference <= bound)) ++over;
+    if (is_worse(difference, worst_difference)) {
+      worst = i;
+      worst_difference = difference;
+    }
+  }
+  if (over == 0) return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << name_of_element(output, worst) << ": expected "
+         << fmt::format(
+                "{:.9g}, actual {:.9g}: the difference of {:.3g} exceeds {:.3g}, which is "
+                "{:.3g} of the largest expected value {:.3g}",
+                expected.values[worst], actual[worst], worst_difference, bound, bound / largest,
+                largest)
+         << "; " << over << " of " << actual.size() << " elements exceed it";
+}
+
 void expect_conforms(Backend& tested, const Operation& operation, JudgedBy judged_by) {
   const std::vector<Output> first = run_on(tested, operation), again = run_on(tested, operation);
   const std::vector<Output> expected = run_oracle(operation);
   ASSERT_EQ(first.size(), expected.size());
   for (size_t i = 0; i < first.size(); ++i) {
     const Output& output = first[i];
-    EXPECT_TRUE(output.bytes == again[i].bytes) << output.name << ": two runs, different bits";
+    expect_same_bits(output, again[i]);
     const DType dtype =
         judged_by == JudgedBy::kComputeDType ? tested.compute_dtype() : output.dtype;
     if (is_float8(output.dtype)) {
       expect_nearest_float8(output, expected[i].matrix.values, bound_of(dtype));
       continue;
     }
-    EXPECT_LE(relative_error(output.matrix.values, expected[i].matrix.values),
-              is_count(output) ? 0 : bound_of(dtype))
-        << output.name << " [" << output.matrix.rows << ", " << output.matrix.cols << "] "
-        << name_of(output.dtype);
+    EXPECT_TRUE(is_near(output, expected[i].matrix, is_count(output) ? 0 : bound_of(dtype)));
   }
 }
 

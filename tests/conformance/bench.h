@@ -1,6 +1,8 @@
 // Runs one operation on a backend and on `reference` with the same inputs and compares the outputs.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <map>
 #include <string>
@@ -128,6 +130,11 @@ using Operation = std::function<void(Bench&)>;
 
 // The largest allowed max|a - b| / max|b| of an output tensor.
 double bound_of(DType dtype);
+
+// Whether max|actual - expected| is at most share * max|expected| + absolute. If not, the message
+// names the worst element, with its expected and its actual value.
+testing::AssertionResult is_near(const Output& actual, const HostMatrix& expected, double share,
+                                 double absolute = 0);
 
 // Which dtype an output is judged by: most operations compute in the compute dtype, whatever they
 // write; flat ones only round their output.

@@ -89,7 +89,7 @@ void CudnnAttention::forward(const Context& context, const AttentionForward& op)
 }
 void CudnnAttention::backward(const Context& context, const AttentionBackward& op) {
   state_->check(context, op);
-  plain_attention_backward<BFloat16>(context, as_computed(op));
+  plain_attention_backward<BFloat16>(context, as_computed(op), RowMean::kOfContext);
 }
 
 }  // namespace strata::device::cuda

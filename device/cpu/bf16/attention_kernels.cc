@@ -85,11 +85,11 @@ struct ForwardMemory {
 };
 
 struct BackwardMemory {
-  Pair *keys, *values;    // transposed
-  Pair* key_rows;         // pairs of keys
-  Pair *queries, *d_out;  // pairs of queries of a block
-  float *scores, *d_probabilities;
-  Pair *probabilities, *d_scores;  // pairs of queries of a block
+  Pair *keys, *values;              // transposed
+  Pair* key_rows;                   // pairs of keys
+  Pair *queries, *d_out;            // pairs of queries of a block
+  float *scores, *d_probabilities;  // scores become probabilities
+  Pair *probabilities, *d_scores;   // pairs of queries of a block
   uint16_t* d_score_rows;
   float *d_keys, *d_values;  // of the blocks so far
   uint64_t* kept;            // [kScored, row / kColumns]
@@ -340,22 +340,55 @@ void forward(const AttentionHead& head, uint16_t* context, int64_t context_strid
   }
 }
 
+// Replaces a query's raw scores with its probabilities times keep_scale, which are
+// 2^(score * factor + offset). Returns the sum over keys of probability times its gradient,
+// divided by keep_scale. Gradients may differ little, as where all tokens are alike: it is summed
+// in f32, not taken from the context, whose rounding to bf16 would exceed their differences. The
+// quotient of two sums cancels what the exponentials are off by.
+[[gnu::always_inline]] inline float probabilities_of_row(int64_t n, float score_factor,
+                                                         float offset_of_row, float* scores,
+                                                         const uint64_t* kept,
+                                                         const float* d_probabilities) {
+  const __m512 factor = _mm512_set1_ps(score_factor * kLog2E);
+  const __m512 offset = _mm512_set1_ps(offset_of_row);
+  __m512 sums[kRegisters], dots[kRegisters];
+#pragma GCC unroll 4
+  for (int i = 0; i < kRegisters; ++i) sums[i] = dots[i] = _mm512_setzero_ps();
+  for_each_group(n, [&](int64_t c, uint64_t counted) {
+    const uint64_t weighed = kept == nullptr ? counted : counted & kept[c / kColumns];
+    // All loads come before the stores, whose addresses may look like theirs to the processor.
+    __m512 powers[kRegisters], gradients[kRegisters];
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i) {
+      powers[i] = _mm512_fmadd_ps(_mm512_loadu_ps(scores + c + i * kWords), factor, offset);
+      gradients[i] = _mm512_loadu_ps(d_probabilities + c + i * kWords);
+    }
+    exp2(powers);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i) {
+      sums[i] = _mm512_mask_add_ps(sums[i], of_register(counted, i), sums[i], powers[i]);
+      dots[i] = _mm512_mask3_fmadd_ps(powers[i], gradients[i], dots[i], of_register(weighed, i));
+      _mm512_storeu_ps(scores + c + i * kWords, powers[i]);
+    }
+  });
+  const auto total = [](const __m512(&x)[kRegisters]) {
+    return _mm512_reduce_add_ps(
+        _mm512_add_ps(_mm512_add_ps(x[0], x[1]), _mm512_add_ps(x[2], x[3])));
+  };
+  return total(dots) / total(sums);
+}
+
 // What is the same for a row of queries.
 struct RowConstants {
-  __m512 offset, delta;
+  __m512 delta;
   const uint64_t* kept;  // null: all
   bool exists;
 };
 
-RowConstants row_constants(const AttentionHead& head, const AttentionHeadGradients& gradients,
-                           const Factors& factors, int64_t query, const uint64_t* kept) {
-  if (query >= head.length) return {_mm512_setzero_ps(), _mm512_setzero_ps(), nullptr, false};
-  // offset: 2^(score * factor + offset) is the probability times keep_scale. delta: -delta times
-  // the score factor, divided by keep_scale.
-  return {_mm512_set1_ps(factors.log2_kept -
-                         kLog2E * head.log_sum_exp[query * head.log_sum_exp_stride]),
-          _mm512_set1_ps(-gradients.delta[query] / factors.kept * factors.scores),
-          factors.drops ? kept : nullptr, true};
+RowConstants row_constants(const AttentionHead& head, const Factors& factors, int64_t query,
+                           const uint64_t* kept, float delta) {
+  if (query >= head.length) return {_mm512_setzero_ps(), nullptr, false};
+  return {_mm512_set1_ps(-delta * factors.scores), factors.drops ? kept : nullptr, true};
 }
 
 [[gnu::always_inline]] inline __m512i interleaved(__m512i rows) {
@@ -372,16 +405,16 @@ int64_t place_of_weights(int64_t c) {
 
 // For `query` and, where it exists, query + 1, whose rows of scores are size.row apart: writes
 // pairs of both queries' probabilities after dropout and of gradients of their raw scores, at
-// place_of_weights(), and these gradients also as rows.
-void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradients& gradients,
-                           const Factors& factors, int64_t query, const Sizes& size,
-                           const uint64_t* kept, const float* scores, const float* d_probabilities,
-                           Pair* probabilities, Pair* d_scores, uint16_t* d_score_rows) {
+// place_of_weights(), and these gradients also as rows. `scaled` and `deltas` are what
+// probabilities_of_row() wrote and returned.
+void softmax_backward_pair(const AttentionHead& head, const Factors& factors, int64_t query,
+                           const Sizes& size, const uint64_t* kept, const float* deltas,
+                           const float* scaled, const float* d_probabilities, Pair* probabilities,
+                           Pair* d_scores, uint16_t* d_score_rows) {
   const __m512 scale = _mm512_set1_ps(factors.scores);
-  const __m512 factor = _mm512_set1_ps(factors.scores * kLog2E);
   const RowConstants both[2] = {
-      row_constants(head, gradients, factors, query, kept),
-      row_constants(head, gradients, factors, query + 1, kept + size.row / kColumns)};
+      row_constants(head, factors, query, kept, deltas[0]),
+      row_constants(head, factors, query + 1, kept + size.row / kColumns, deltas[1])};
   const auto two_registers = [&](int64_t c, uint32_t counted) {
     // First those of the first row.
     uint32_t counted_in[2], kept_in[2];
@@ -395,15 +428,7 @@ void softmax_backward_pair(const AttentionHead& head, const AttentionHeadGradien
       }
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i) {
-        powers[2 * row + i] = _mm512_fmadd_ps(
-            _mm512_loadu_ps(scores + row * size.row + c + i * kWords), factor, both[row].offset);
-      }
-    }
-    exp2(powers);
-#pragma GCC unroll 2
-    for (int row = 0; row < 2; ++row) {
-#pragma GCC unroll 2
-      for (int i = 0; i < 2; ++i) {
+        powers[2 * row + i] = _mm512_loadu_ps(scaled + row * size.row + c + i * kWords);
         const __m512 from_out = _mm512_loadu_ps(d_probabilities + row * size.row + c + i * kWords);
         gradient[2 * row + i] = _mm512_mul_ps(
             powers[2 * row + i],
@@ -454,10 +479,19 @@ void backward(const AttentionHead& head, const AttentionHeadGradients& gradients
                      {reinterpret_cast<const Pair*>(d_out + row * gradients.d_context_stride),
                       gradients.d_context_stride / 2, 1},
                      size.transposed(memory.values), {memory.d_probabilities, size.row});
+      float deltas[kScored + 1] = {};
+      for (int64_t i = 0; i < some; ++i) {
+        const float offset = factors.log2_kept -
+                             kLog2E * head.log_sum_exp[(first + row + i) * head.log_sum_exp_stride];
+        deltas[i] =
+            probabilities_of_row(size.n, factors.scores, offset, memory.scores + i * size.row,
+                                 factors.drops ? memory.kept + i * size.row / kColumns : nullptr,
+                                 memory.d_probabilities + i * size.row);
+      }
       for (int64_t i = 0; i < some; i += 2) {
         const int64_t pair = (row + i) / 2;
         softmax_backward_pair(
-            head, gradients, factors, first + row + i, size, memory.kept + i * size.row / kColumns,
+            head, factors, first + row + i, size, memory.kept + i * size.row / kColumns, deltas + i,
             memory.scores + i * size.row, memory.d_probabilities + i * size.row,
             memory.probabilities + pair * kKeyGroup, memory.d_scores + pair * kKeyGroup,
             memory.d_score_rows + (row + i) * size.row);

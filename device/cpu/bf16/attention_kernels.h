@@ -25,7 +25,6 @@ struct AttentionHead {
 struct AttentionHeadGradients {
   const uint16_t* d_context = nullptr;
   int64_t d_context_stride = 0;
-  const float* delta = nullptr;  // [length]: dot of the context and its gradient
   uint16_t *d_query = nullptr, *d_key = nullptr, *d_value = nullptr;
   int64_t d_stride = 0;
 };

@@ -30,7 +30,6 @@ constexpr TypedKernels<T> make_typed_kernels() {
       .column_sums = column_sums<T>,
       .softmax_forward = softmax_forward<T>,
       .softmax_backward = softmax_backward<T>,
-      .row_dots = row_dots<T>,
       .cross_entropy = cross_entropy<T>,
       .add = add<T>,
   };

@@ -43,39 +43,37 @@ void softmax_forward(const SoftmaxRows& rows, T* probabilities, float* factors) 
 }
 
 template <typename T>
-void softmax_backward(const SoftmaxRows& rows, const float* d_probabilities, const float* delta,
-                      T* probabilities, T* d_scores, float* factors) {
+void softmax_backward(const SoftmaxRows& rows, const float* d_probabilities, T* probabilities,
+                      T* d_scores, float* factors) {
   const int64_t n = rows.length;
   const bool drop = rows.dropout.probability > 0.0f;
   if (!drop) {
     for (int64_t i = 0; i < n; ++i) factors[i] = 1.0f;
   }
   for (int64_t query = 0; query < n; ++query) {
-    const float* scores = rows.scores + query * rows.padded;
+    float* scores = rows.scores + query * rows.padded;
     const float* d_out = d_probabilities + query * rows.padded;
     const float log_sum_exp = rows.log_sum_exp[query * rows.log_sum_exp_stride];
     T* out = probabilities + query * rows.padded;
     T* d_in = d_scores + query * rows.padded;
     if (drop) dropout_row(rows.dropout, rows.sample_id, attention_row(rows, query), n, factors);
+    // Gradients may differ little: their mean is summed here, not taken from the rounded context.
+    float sum = 0.0f, dot = 0.0f;
+    for (int64_t i = 0; i < n; ++i) {
+      scores[i] = fast_exp(scores[i] * rows.scale - log_sum_exp);
+      sum += scores[i];
+      dot += scores[i] * (d_out[i] * factors[i]);
+    }
+    const float mean = dot / sum;
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) {
-      const float p = fast_exp(scores[i] * rows.scale - log_sum_exp);
-      const float d = p * (d_out[i] * factors[i] - delta[query]) * rows.scale;
+      const float p = scores[i];
+      const float d = p * (d_out[i] * factors[i] - mean) * rows.scale;
       store(out[i], p * factors[i]);
       store(d_in[i], d);
     }
     zero_tail(rows, out);
     zero_tail(rows, d_in);
-  }
-}
-
-template <typename T>
-void row_dots(int64_t rows, int64_t columns, int64_t stride, const T* a, const T* b, float* dots) {
-  for (int64_t row = 0; row < rows; ++row) {
-    float sum = 0.0f;
-    for (int64_t i = 0; i < columns; ++i)
-      sum += load(a[row * stride + i]) * load(b[row * stride + i]);
-    dots[row] = sum;
   }
 }
 

@@ -64,13 +64,10 @@ struct TypedKernels {
   void (*column_sums)(int64_t rows, int64_t columns, const T* x, float* sums);  // added to
   // probabilities: dropped-out softmax of the scores, [length, padded].
   void (*softmax_forward)(const SoftmaxRows&, T* probabilities, float* scratch);
-  // In: raw scores, d_probabilities [length, padded] (gradient of the dropped-out probabilities),
-  // delta [length] (dot of context and its gradient). Out: probabilities (dropped out), d_scores.
-  void (*softmax_backward)(const SoftmaxRows&, const float* d_probabilities, const float* delta,
-                           T* probabilities, T* d_scores, float* scratch);
-  // dots[i] = a[i] . b[i] over `columns`, rows `stride` apart.
-  void (*row_dots)(int64_t rows, int64_t columns, int64_t stride, const T* a, const T* b,
-                   float* dots);
+  // In: raw scores, which are overwritten, d_probabilities [length, padded] (gradient of the
+  // dropped-out probabilities). Out: probabilities (dropped out), d_scores.
+  void (*softmax_backward)(const SoftmaxRows&, const float* d_probabilities, T* probabilities,
+                           T* d_scores, float* scratch);
   // Rows of logits [rows, classes]; d_logits null: no gradient, else the logits are overwritten.
   // Adds to totals.
   void (*cross_entropy)(int64_t rows, int64_t classes, float* logits, const int32_t* labels,

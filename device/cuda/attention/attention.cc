@@ -33,6 +33,7 @@ void run(AttentionKernel kernel, const Context& context, const AttentionForward&
   }
 }
 
+// Plain attention takes the rows' means as the others do, whose results it judges.
 void run(AttentionKernel kernel, const Context& context, const AttentionBackward& op) {
   switch (kernel) {
     case AttentionKernel::kMma:
@@ -42,7 +43,7 @@ void run(AttentionKernel kernel, const Context& context, const AttentionBackward
     case AttentionKernel::kCudnn:
       return context.attention.cudnn().backward(context, op);
     default:
-      return plain_attention_backward<BFloat16>(context, op);
+      return plain_attention_backward<BFloat16>(context, op, RowMean::kOfContext);
   }
 }
 

@@ -15,8 +15,15 @@ namespace strata::device::cuda {
 // A warp a query: for any head size up to 128. T: float, BFloat16 or Float16.
 template <typename T>
 void plain_attention_forward(const Context& context, const AttentionForward& op);
+
+// Where backward takes the mean over keys of a row's gradients, weighted by probability, from.
+enum class RowMean {
+  kSummed,     // a sum in f32
+  kOfContext,  // the context, which is rounded to T, and its gradient: as the tiled kernels do
+};
 template <typename T>
-void plain_attention_backward(const Context& context, const AttentionBackward& op);
+void plain_attention_backward(const Context& context, const AttentionBackward& op,
+                              RowMean mean = RowMean::kSummed);
 
 // Tiles of 64 queries x 64 keys on tensor cores, bf16, for heads of 32 and 64 units whose rows are
 // 16-byte aligned; scores stay in registers (Dao 2023, "FlashAttention-2"), gradients are summed in

@@ -107,63 +107,70 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(AttentionForward op, 
     op.log_sum_exp.as<float>()[head.statistic(op.heads, head.position)] = log_sum_exp;
 }
 
-// deltas[T, heads]: context . d_context of every head.
-template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    delta_kernel(AttentionBackward op, int64_t pairs, float* deltas) {
-  const int64_t pair = int64_t{blockIdx.x} * kWarps + warp();
-  if (pair >= pairs) return;
-  const int64_t size = op.context.cols / op.heads, at = pair * size;
-  float sum = 0.0f;
-  for (int64_t d = lane(); d < size; d += kWarpSize) {
-    sum += static_cast<float>(op.context.as<T>()[at + d]) *
-           static_cast<float>(op.d_context.as<T>()[at + d]);
-  }
-  sum = warp_sum(sum);
-  if (lane() == 0) deltas[pair] = sum;
-}
-
-// The probability of one pair before dropout, the factor of dropout, and the score's gradient.
+// The probability of one pair before dropout, the factor of dropout, and the gradient of the
+// probability.
 struct PairGradient {
-  float dropped_probability, d_score;
+  float probability, factor, d_probability;
 
   __device__ PairGradient(const Head& head, int query, int key, float score, float log_sum_exp,
-                          float d_context_dot_value, float delta) {
-    const float probability = expf(head.scale * score - log_sum_exp);
-    const float factor = head.dropout_at(query, key);
-    dropped_probability = probability * factor;
-    d_score = probability * (factor * d_context_dot_value - delta) * head.scale;
+                          float d_context_dot_value)
+      : probability(expf(head.scale * score - log_sum_exp)),
+        factor(head.dropout_at(query, key)),
+        d_probability(factor * d_context_dot_value) {}
+
+  // `delta`: the mean of the row's gradients, weighted by probability.
+  __device__ float d_score(const Head& head, float delta) const {
+    return probability * (d_probability - delta) * head.scale;
   }
 };
 
+// deltas[T, heads] becomes the mean over keys of a row's gradients, weighted by probability.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    query_gradient_kernel(AttentionBackward op, int64_t pairs, const float* deltas) {
-  __shared__ float d_scores[kWarps][kLongest];
+    query_gradient_kernel(AttentionBackward op, int64_t pairs, RowMean mean, float* deltas) {
+  __shared__ float d_scores[kWarps][kLongest], probabilities[kWarps][kLongest];
   __shared__ float queries[kWarps][kLargest], d_contexts[kWarps][kLargest];
   const int64_t pair = int64_t{blockIdx.x} * kWarps + warp();
   if (pair >= pairs) return;
   const Head head(op.sequences, op.dropout, op.context.cols, op.heads, pair);
-  float *d_score = d_scores[warp()], *query = queries[warp()], *d_context = d_contexts[warp()];
+  float *d_score = d_scores[warp()], *p = probabilities[warp()];
+  float *query = queries[warp()], *d_context = d_contexts[warp()];
   const T* qkv = op.qkv.as<T>();
   copy_row(head.of_qkv(qkv, head.position, 0), head.size, query);
   copy_row(head.of_context(op.d_context.as<T>(), head.position), head.size, d_context);
   __syncwarp();
   const float log_sum_exp = op.log_sum_exp.as<float>()[head.statistic(op.heads, head.position)];
+  float sum = 0.0f, weighted = 0.0f;
   for (int key = lane(); key < head.length; key += kWarpSize) {
     const PairGradient gradient(head, head.position, key,
                                 dot(query, head.of_qkv(qkv, key, 1), head.size), log_sum_exp,
-                                dot(d_context, head.of_qkv(qkv, key, 2), head.size), deltas[pair]);
-    d_score[key] = gradient.d_score;
+                                dot(d_context, head.of_qkv(qkv, key, 2), head.size));
+    p[key] = gradient.probability;
+    d_score[key] = gradient.d_probability;
+    sum += gradient.probability;
+    weighted += gradient.probability * gradient.d_probability;
+  }
+  if (mean == RowMean::kOfContext) {
+    const T* of_context = head.of_context(op.context.as<T>(), head.position);
+    sum = lane() == 0 ? 1.0f : 0.0f;
+    weighted = 0.0f;
+    for (int d = lane(); d < head.size; d += kWarpSize) {
+      weighted += static_cast<float>(of_context[d]) * d_context[d];
+    }
+  }
+  const float delta = warp_sum(weighted) / warp_sum(sum);
+  if (lane() == 0) deltas[pair] = delta;
+  for (int key = lane(); key < head.length; key += kWarpSize) {
+    d_score[key] = p[key] * (d_score[key] - delta) * head.scale;
   }
   __syncwarp();
   T* d_query = const_cast<T*>(head.of_qkv(op.d_qkv.as<const T>(), head.position, 0));
   for (int d = lane(); d < head.size; d += kWarpSize) {
-    float sum = 0.0f;
+    float gradient = 0.0f;
     for (int key = 0; key < head.length; ++key) {
-      sum += d_score[key] * static_cast<float>(head.of_qkv(qkv, key, 1)[d]);
+      gradient += d_score[key] * static_cast<float>(head.of_qkv(qkv, key, 1)[d]);
     }
-    d_query[d] = T(sum);
+    d_query[d] = T(gradient);
   }
 }
 
@@ -183,12 +190,12 @@ __global__ void __launch_bounds__(kThreads)
   __syncwarp();
   for (int query = lane(); query < head.length; query += kWarpSize) {
     const int64_t statistic = head.statistic(op.heads, query);
-    const PairGradient gradient(
-        head, query, head.position, dot(key, head.of_qkv(qkv, query, 0), head.size),
-        op.log_sum_exp.as<float>()[statistic],
-        dot(value, head.of_context(d_context, query), head.size), deltas[statistic]);
-    d_score[query] = gradient.d_score;
-    p[query] = gradient.dropped_probability;
+    const PairGradient gradient(head, query, head.position,
+                                dot(key, head.of_qkv(qkv, query, 0), head.size),
+                                op.log_sum_exp.as<float>()[statistic],
+                                dot(value, head.of_context(d_context, query), head.size));
+    d_score[query] = gradient.d_score(head, deltas[statistic]);
+    p[query] = gradient.probability * gradient.factor;
   }
   __syncwarp();
   T* d_key = const_cast<T*>(head.of_qkv(op.d_qkv.as<const T>(), head.position, 1));
@@ -219,20 +226,19 @@ void plain_attention_forward(const Context& context, const AttentionForward& op)
 }
 
 template <typename T>
-void plain_attention_backward(const Context& context, const AttentionBackward& op) {
+void plain_attention_backward(const Context& context, const AttentionBackward& op, RowMean mean) {
   check_sizes(op.sequences, op.context.cols / op.heads);
   const int64_t pairs = op.context.rows * op.heads, blocks = ceil_div(pairs, kWarps);
   float* deltas = context.scratch[0].get<float>(pairs);
-  launch(context.stream, blocks, kThreads, delta_kernel<T>, op, pairs, deltas);
-  launch(context.stream, blocks, kThreads, query_gradient_kernel<T>, op, pairs, deltas);
+  launch(context.stream, blocks, kThreads, query_gradient_kernel<T>, op, pairs, mean, deltas);
   launch(context.stream, blocks, kThreads, key_value_gradient_kernel<T>, op, pairs, deltas);
 }
 
 template void plain_attention_forward<float>(const Context&, const AttentionForward&);
 template void plain_attention_forward<BFloat16>(const Context&, const AttentionForward&);
-template void plain_attention_backward<float>(const Context&, const AttentionBackward&);
-template void plain_attention_backward<BFloat16>(const Context&, const AttentionBackward&);
+template void plain_attention_backward<float>(const Context&, const AttentionBackward&, RowMean);
+template void plain_attention_backward<BFloat16>(const Context&, const AttentionBackward&, RowMean);
 template void plain_attention_forward<Float16>(const Context&, const AttentionForward&);
-template void plain_attention_backward<Float16>(const Context&, const AttentionBackward&);
+template void plain_attention_backward<Float16>(const Context&, const AttentionBackward&, RowMean);
 
 }  // namespace strata::device::cuda
