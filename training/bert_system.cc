@@ -21,8 +21,8 @@ BertSystem::BertSystem(const config::RunConfig& config, const Ranks& ranks,
       whole_(bert_),
       backend_(std::move(backend)) {
   check_stages(config, bert_, ranks.size());
-  check_model_paths(config.model);
   check_vocabulary(config, bert_);
+  check_checkpoint_path(config.model);
   if (!backend_) backend_ = make_backend(config, ranks.local);
   check_data_paths(config.data);
   for (const std::string& doubt : doubts_about(config, ranks.size())) {

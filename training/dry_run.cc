@@ -29,10 +29,8 @@ class Checks {
            ranks_.size() == 1 ? "" : "s");
     if (bert_) {
       const bool staged = attempt([this] { check_stages(config_, *bert_, ranks_.size()); });
-      if (attempt([this] { check_model_paths(config_.model); })) {
-        attempt([this] { check_vocabulary(config_, *bert_); });
-        if (staged) attempt([this] { check_model(); });
-      }
+      attempt([this] { check_vocabulary(config_, *bert_); });
+      if (staged) attempt([this] { check_model(); });
       if (attempt([this] { check_data_paths(config_.data); })) check_data(staged);
     }
     const int64_t steps = max_steps(config_);

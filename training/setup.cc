@@ -110,6 +110,14 @@ std::vector<std::string> doubts_about_files(const config::DataConfig& data) {
   return doubts;
 }
 
+void check_is_there(const char* key, const std::filesystem::path& path,
+                    const std::filesystem::path& or_else = {}) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) || std::filesystem::exists(or_else, ignored)) return;
+  fail("{}: {}: no such file; correct the path (docs/mlperf.md says where MLPerf's files are)", key,
+       path.string());
+}
+
 RankProcessors processors_of(const LocalRank& local) {
   const auto affinities =
       local.affinities.empty()
@@ -170,6 +178,7 @@ void check_undelayed(const config::RunConfig& config) {
 
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model) {
   if (config.model.vocab) {
+    check_is_there("model.vocab", *config.model.vocab);
     const data::Vocabulary vocabulary = data::Vocabulary::read(*config.model.vocab);
     if (vocabulary.size() != model.vocab_size &&
         !bert::is_padded_vocabulary(model.vocab_size, vocabulary.size())) {
@@ -198,18 +207,10 @@ std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
   return backend;
 }
 
-void check_model_paths(const config::ModelConfig& model) {
-  const auto check = [](const char* key, const std::filesystem::path& path,
-                        const std::filesystem::path& other) {
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored) || std::filesystem::exists(other, ignored)) return;
-    fail("{}: {}: no such file; correct the path (docs/mlperf.md says where MLPerf's files are)",
-         key, path.string());
-  };
-  if (model.vocab) check("model.vocab", *model.vocab, {});
+void check_checkpoint_path(const config::ModelConfig& model) {
+  // A TensorFlow checkpoint is given by its prefix.
   if (model.checkpoint) {
-    // A TensorFlow checkpoint is given by its prefix.
-    check("model.checkpoint", *model.checkpoint, model.checkpoint->string() + ".index");
+    check_is_there("model.checkpoint", *model.checkpoint, model.checkpoint->string() + ".index");
   }
 }
 
@@ -317,6 +318,7 @@ bert::HostWeights make_weights(const config::RunConfig& config, const bert::Para
     describe("weights: random (model.checkpoint is not set)");
     return bert::random_weights(layout, seed, threads);
   }
+  check_checkpoint_path(config.model);
   bert::LoadedWeights loaded = bert::load_weights(layout, *config.model.checkpoint, seed, threads);
   describe(fmt::format("weights: {}", config.model.checkpoint->string()));
   if (!loaded.initialised.empty()) {

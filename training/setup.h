@@ -48,7 +48,8 @@ void check_one_stage(const config::RunConfig& config);
 // Throws Error where backward is delayed, for what measures steps that are whole.
 void check_undelayed(const config::RunConfig& config);
 
-// Throws Error where model.vocab is given and is not a vocabulary of this model's size.
+// Throws Error where model.vocab is given and is not there or not a vocabulary of this model's
+// size.
 void check_vocabulary(const config::RunConfig& config, const bert::BertConfig& model);
 
 // Threads of a rank: as configured, or its share of the processors (see base/processors.h).
@@ -60,8 +61,8 @@ int thread_count(const config::RunConfig& config, const LocalRank& local = {});
 std::unique_ptr<device::Backend> make_backend(const config::RunConfig& config,
                                               const LocalRank& local = {});
 
-// Throws Error, naming the key, if a file that model.* names is not there.
-void check_model_paths(const config::ModelConfig& model);
+// Throws Error if there is no file that model.checkpoint names.
+void check_checkpoint_path(const config::ModelConfig& model);
 
 // Throws Error where what data.train, data.eval and data.shapes name is not there or may not be
 // read; opens and reads nothing of it.

@@ -94,7 +94,7 @@ TEST_F(LaunchedAlone, ABatchScriptMayTrainOnOneRank) {
   EXPECT_LE(result.exit_code, 1) << result.err;
 }
 
-// What a measurement does on purpose is said, and is no error.
+// A measurement may do so on purpose: a warning, no error.
 TEST_F(LaunchedAlone, ARunWithoutAnEvaluationInTimeIsWarnedOf) {
   const std::vector<std::string> settings = {"--set", "target.max_steps=3"};
   const ProcessResult result = strata(train(settings));

@@ -362,7 +362,7 @@ TEST_F(Train, TheConfigurationsForGpusPassADryRun) {
           std::string("data.eval_samples=0"), std::string("batch.load_balance.strata=[16, 32, 48]"),
           "model.config=" + path("model.json"), "data.train=" + path("data/train.hdf5"),
           "data.eval=" + path("data/eval.hdf5"), "data.shapes=" + path("train.shapes"),
-          "run.output=" + path("out")}) {
+          "run.output=" + path("out"), std::string("target.eval_interval_samples=1000")}) {
       command.insert(command.end(), {"--set", setting});
     }
     const ProcessResult checked = strata(command);

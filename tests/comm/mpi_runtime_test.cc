@@ -130,7 +130,7 @@ TEST(MpiRuntime, ThisProcessWasStartedWithoutMpi) { EXPECT_FALSE(launched_by_mpi
 
 using Variables = std::map<std::string, std::string>;
 
-// What check_launched_ranks(size) says where a launcher has set these variables.
+// The error of check_launched_ranks(size) if a launcher has set these variables; empty if none.
 std::string said_of(const Variables& variables, int size = 1) {
   const char* const all[] = {"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",  "PMI_SIZE",
                              "MPI_LOCALNRANKS",      "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID",

@@ -154,7 +154,7 @@ TEST_F(InstanceFile, AsManyShardsStayOpenAsTheProcessMayOpenFiles) {
 
 TEST_F(InstanceFile, MissingAndEmptyDataSetsAreRefused) {
   EXPECT_TRUE(contains(error_of([&] { open_instances(directory_ / "none.hdf5"); }),
-                       "none.hdf5: cannot open as HDF5"));
+                       "none.hdf5: cannot open: No such file or directory"));
   EXPECT_TRUE(contains(error_of([&] { open_instances(directory_.path()); }),
                        "holds no *.hdf5, *.h5, *.tfrecord or part-* file"));
   for (const InstanceForm form : kAllForms) {

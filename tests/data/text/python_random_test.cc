@@ -21,7 +21,7 @@ struct Golden {
   bool chance;
 };
 
-const std::vector<Golden> kGolden = {
+const std::vector<Golden> kGoldenDraws = {
     {0,
      {3626764237, 1654615998, 3255389356},
      0x1.1d656c7992a78p-2,
@@ -46,7 +46,7 @@ const std::vector<Golden> kGolden = {
 };
 
 TEST(PythonRandom, GivesPythonsNumbers) {
-  for (const Golden& golden : kGolden) {
+  for (const Golden& golden : kGoldenDraws) {
     PythonRandom random(golden.seed);
     for (const uint32_t word : golden.words) EXPECT_EQ(random.next(), word);
     for (int i = 0; i < 2000; ++i) random.next();
