@@ -37,3 +37,24 @@ if [[ $(ulimit -n) =~ ^[0-9]+$ && $(ulimit -n) -lt 32 ]]; then
 fi
 
 refuse_path "the folder" "$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && printf '%s.' "$PWD")"
+[[ -z ${TMPDIR:-} ]] || refuse_path TMPDIR "$TMPDIR"
+
+# Paths among the script's arguments: values of options that name files, and what else holds a slash.
+refuse_paths_in() {
+  local argument option=
+  for argument in "$@"; do
+    case $option in
+      --output | --data | --strata | --venv | --python | --config | --model | --text | --vocab | --hostfile)
+        refuse_path "$option" "$argument" ;;
+      '')
+        case $argument in
+          --output=* | --data=* | --strata=* | --venv=* | --python=* | --config=* | --model=*)
+            refuse_path "${argument%%=*}" "${argument#*=}" ;;
+          -* | *=*) ;;  # another option, or KEY=VALUE
+          */*) refuse_path "the argument" "$argument" ;;
+        esac ;;
+    esac
+    [[ $argument == --* && $argument != *=* ]] && option=$argument || option=
+  done
+}
+refuse_paths_in "$@"

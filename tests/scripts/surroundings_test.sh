@@ -45,6 +45,19 @@ for name in "a,b" "it's" 'a"b' $'a\nb' 'a;b' 'a$b' 'a:b' $'end\n'; do
   done
 done
 rm -rf "$work/tree"
+for arguments in "scripts/gpu_check.sh --output" "bench/compare_runs.sh --output" "bench/compare_norms.sh --output" \
+  "scripts/bench.sh --output" "bench/peers/cpu_vs_pytorch.sh --venv" "bench/peers/quickstart_vs_pytorch.sh --data" \
+  "bench/peers/pytorch_follows_strata.sh --data" "bench/peers/gpu_vs_pytorch.sh --model" "scripts/gpu_bundle.sh" \
+  "scripts/same_bits.sh" "scripts/mpirun_nodes.sh --strata"; do
+  for name in "$work/a,b" "$work/it's" "$work/a"$'\n'b; do
+    code=0
+    timeout 20 "$root"/$arguments "$name" >"$work/out" 2>&1 || code=$?
+    expect "$arguments ${name@Q} is refused" test "$code" -eq 2
+    expect "$arguments ${name@Q} says why" said 'scripts do not take paths with'
+  done
+done
+TMPDIR="$work/a,b" "$root/scripts/mpirun_nodes.sh" --help >"$work/out" 2>&1
+expect "a strange TMPDIR is refused" test $? -eq 2
 mkdir -p "$work/a b"
 cp -r "$root/scripts" "$work/a b/"
 "$work/a b/scripts/mpirun_nodes.sh" --help >"$work/out" 2>&1
