@@ -1,4 +1,4 @@
-# What every script does first, so that what surrounds it does not matter; sourced, not run. Expects bash.
+# Protects every script from its surroundings: locale, limits, strange paths. Sourced first, not run. Expects bash.
 
 # Numbers have points, for awk, printf and sort, too; text is UTF-8.
 export LC_ALL=C.UTF-8

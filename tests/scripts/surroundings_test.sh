@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What scripts do with other locales, hostile paths and small limits, and which options launchers pass on.
+# Scripts in other locales, in hostile paths and under small limits, and the options that launchers pass on.
 # Usage: tests/scripts/surroundings_test.sh
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -112,7 +112,7 @@ expect "data: an empty file is made again" test -s "$cache/minilm/model.safetens
 expect "data: a verse a line" test "$(wc -l <"$cache/kjv.txt")" -eq 31102
 expect "data: instances are prepared" said 'prepared data prepare'
 
-# What launchers pass on.
+# Options and variables that launchers pass on.
 touch "$work/run.yaml"
 nodes() {
   STRATA_CPU_ISA=avx2 UCX_TLS=tcp OTHER=1 "$root/scripts/mpirun_nodes.sh" --hosts a:1 --strata "$work/strata" --dry-run "$@" \
