@@ -3,6 +3,7 @@
 # tests/device/cuda/kernel_resources.sh reads. Everything else that the compiler says is shown.
 # Usage: keep_ptxas_report.sh COMPILER ARGUMENT... -o OBJECT ...     a compiler launcher of CMake; ARGUMENTs have -Xptxas -v
 set -uo pipefail
+export LC_ALL=C.UTF-8
 object= previous=
 for argument in "$@"; do
   if [[ $previous == -o ]]; then object=$argument; fi

@@ -473,8 +473,8 @@ ExperimentResult run_experiment(const Benchmark& b, int experiment) {
 void write_weights_of(const Benchmark& b, const ExperimentResult& result) {
   const int experiment = result.experiment;
   const Say say = [&](const std::string& line) { b.say(line); };
-  int64_t last_step = result.steps;  // the first rank's
-  b.system.broadcast(&last_step, sizeof last_step);
+  int64_t samples = result.samples;  // the first rank's
+  b.system.broadcast(&samples, sizeof samples);
   const auto point = last_whole_checkpoint(b, experiment, shared_checkpoint_steps(b, experiment));
   if (!point) {
     say(
@@ -485,10 +485,10 @@ void write_weights_of(const Benchmark& b, const ExperimentResult& result) {
   }
   say(
       fmt::format("result_{}: its weights are missing; they are made from the checkpoint after "
-                  "step {} of {}",
-                  experiment, point->step, last_step));
+                  "{} of its {} samples",
+                  experiment, point->samples, samples));
   const auto folder = checkpoint_folder(b.tree.checkpoints(experiment), point->step);
-  write_lost_weights(b.system, folder, *point, last_step, b.tree.checkpoint(experiment), say);
+  write_lost_weights(b.system, folder, *point, samples, b.tree.checkpoint(experiment), say);
   b.system.barrier();
   if (!b.first()) return;
   std::error_code ignored;

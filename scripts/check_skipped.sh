@@ -2,6 +2,7 @@
 # Fails where tests were skipped that tests/may_skip.txt does not list, and names them.
 # Usage: scripts/check_skipped.sh RESULTS.xml     as 'ctest --output-junit RESULTS.xml' writes it
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/surroundings.sh"
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 results=${1:?usage: scripts/check_skipped.sh RESULTS.xml}
 skipped=$(sed -nE 's/^.*<testcase name="([^"]*)".* status="notrun".*$/\1/p' "$results" |

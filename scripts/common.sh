@@ -1,5 +1,6 @@
 # What the scripts share; sourced, not run. Expects bash with 'set -euo pipefail'.
 
+source "$(dirname "${BASH_SOURCE[0]}")/surroundings.sh"
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=$root/data-cache
 
@@ -13,6 +14,17 @@ say() { printf '\n== %s\n' "$*"; }
 give_up() {
   printf '%s: %s\n' "$(basename "$0")" "$*" >&2
   exit 2
+}
+
+# set_aside FOLDER WORD: renames it to FOLDER.WORD, or FOLDER.WORD.2 and so on: nothing is lost. Says where it is.
+set_aside() {
+  local folder=$1 name=$1.$2 number=2
+  while [[ -e $name || -L $name ]]; do
+    name=$folder.$2.$number
+    number=$((number + 1))
+  done
+  mv -T -- "$folder" "$name"
+  say "what was in $folder is now in $name"
 }
 
 # Installs the named Debian packages that are not there yet.

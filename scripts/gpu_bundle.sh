@@ -34,7 +34,7 @@ ldd "$folder.unfinished"/bin/* | awk '/=> \// { print $1, $3 }' | sort -u | grep
 tar -C "$folder.unfinished" -czf "$folder.unfinished/programs.tar.gz" bin lib
 rm -r "$folder.unfinished"/{bin,lib}
 cp -r "$root/tests/golden" "$folder.unfinished/tests/"
-cp -r "$root"/scripts/{configs,gpu_check.sh,gpu_check_report.py,cuda_libraries.sh,common.sh,limited_steps.sh,mpirun.sh} \
+cp -r "$root"/scripts/{configs,gpu_check.sh,gpu_check_report.py,cuda_libraries.sh,common.sh,surroundings.sh,limited_steps.sh,mpirun.sh} \
   "$folder.unfinished/scripts/"
 cp "$root"/bench/peers/{gpu_vs_pytorch.sh,gpu_follows_cpu.sh,pytorch_step.py,pytorch_bert.py,pytorch_attention.py} "$folder.unfinished/bench/peers/"
 printf '%s\n' "commit $commit" "$(getconf GNU_LIBC_VERSION)" >"$folder.unfinished/VERSION"

@@ -4,6 +4,8 @@
 #
 #   scripts/kjv_to_text.sh [FILE]     FILE: kjv.txt unless given; '-' is standard output
 set -eu
+export LC_ALL=C.UTF-8
+trap '' XFSZ  # a limit on files is an error with a name
 
 output=${1:-kjv.txt}
 verses_expected=31102
@@ -37,7 +39,10 @@ if [ "$output" = - ]; then
   bible -f 'Gen1:1-Rev22:21' | to_documents
   exit
 fi
-temporary="$output.tmp.$$"
+temporary=$(mktemp "$output.tmp.XXXXXX") || { echo "kjv_to_text.sh: $output: cannot be made there" >&2; exit 2; }
 trap 'rm -f "$temporary"' EXIT
-bible -f 'Gen1:1-Rev22:21' | to_documents >"$temporary"
-mv "$temporary" "$output"
+if ! { bible -f 'Gen1:1-Rev22:21' | to_documents >"$temporary"; } || ! sync "$temporary" || ! chmod 644 "$temporary" ||
+  ! mv "$temporary" "$output"; then
+  echo "kjv_to_text.sh: $output: is not written, for the reason above" >&2
+  exit 2
+fi

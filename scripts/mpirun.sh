@@ -4,6 +4,7 @@
 # others are killed at once: mpirun would wait for its grace period twice, and the log is ended all the same.
 # Usage: scripts/mpirun.sh -n RANKS PROGRAM [ARGUMENT...]
 set -eu
+export LC_ALL=C.UTF-8
 if [ "$(id -u)" -eq 0 ]; then
   set -- --allow-run-as-root "$@"
 fi

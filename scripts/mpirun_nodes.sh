@@ -6,23 +6,27 @@
 #   --interface NAME  network interface that the machines reach each other by (NCCL and Open MPI choose else)
 #   --strata PROGRAM  default build/release/cli/strata; the same path on every machine
 #   --dry-run         only print the command
+#   --resume, --continue, --experiments N   as of 'strata train'; these may stand behind CONFIG, too
 #   KEY=VALUE         configuration keys to override, as in 'strata train --set'
 # Machines need ssh between them without a password, and the data under the same paths.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-hosts=() interface= strata=$root/build/release/cli/strata dry_run=
+hosts=() options=() interface= strata=$root/build/release/cli/strata dry_run=
 while [[ ${1:-} == -* ]]; do
   case $1 in
     -h | --help) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; exit 0 ;;
     --dry-run) dry_run=1; shift ;;
-    --hosts | --hostfile | --interface | --strata)
+    --resume | --continue) options+=("$1"); shift ;;
+    --experiments=*) options+=("$1"); shift ;;
+    --hosts | --hostfile | --interface | --strata | --experiments)
       [[ $# -ge 2 ]] || give_up "$1 needs a value; see --help"
       case $1 in
         --hosts) hosts=(--host "$2") ;;
         --hostfile) [[ -f $2 ]] || give_up "$2: no such hostfile"; hosts=(--hostfile "$2") ;;
         --interface) interface=$2 ;;
         --strata) strata=$2 ;;
+        --experiments) options+=("$1" "$2") ;;
       esac
       shift 2 ;;
     *) give_up "unknown option $1; see --help" ;;
@@ -39,13 +43,25 @@ if [[ -n $interface ]]; then
   command+=(--mca btl_tcp_if_include "$interface" --mca oob_tcp_if_include "$interface" -x "NCCL_SOCKET_IFNAME=$interface")
 fi
 # What the ranks need of this environment.
-for name in $(compgen -e | grep -E '^(LD_LIBRARY_PATH|CUDA_|NCCL_|OMP_)' || true); do command+=(-x "$name"); done
+for name in $(compgen -e | grep -E '^(LD_LIBRARY_PATH$|CUDA_|NCCL_|OMP_|STRATA_|UCX_)' || true); do command+=(-x "$name"); done
+refuse_path "the program" "$strata"  # mpirun and ssh pass these on as text
+refuse_path "the configuration" "$1"
 command+=("$strata" train --config "$1")
 shift
-for override in "$@"; do
-  [[ $override == *=* ]] || give_up "$override: write KEY=VALUE"
-  command+=(--set "$override")
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --resume | --continue | --experiments=*) options+=("$1") ;;
+    --experiments)
+      [[ $# -ge 2 ]] || give_up "$1 needs a value; see --help"
+      options+=("$1" "$2")
+      shift ;;
+    -*) give_up "unknown option $1; see --help" ;;
+    *=*) options+=(--set "$1") ;;
+    *) give_up "$1: write KEY=VALUE" ;;
+  esac
+  shift
 done
+command+=("${options[@]}")
 if [[ -n $dry_run ]]; then
   printf '%q ' "${command[@]}"
   printf '\n'

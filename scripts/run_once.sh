@@ -15,7 +15,8 @@ origin_of() {
 
 # run_once FOLDER ORIGIN COMMAND...: runs the command, which makes FOLDER and prints its result as JSON, unless FOLDER
 # holds a result of this origin; leaves the result in FOLDER/result.json. A result of another origin becomes
-# FOLDER.previous. A command that ends without a result leaves what it wrote in FOLDER.failed, and the script ends.
+# FOLDER.previous (or FOLDER.previous.2, ...); no result is removed. What a run that was cut off wrote becomes
+# FOLDER.unfinished. A command that ends without a result leaves what it wrote in FOLDER.failed, and the script ends.
 run_once() {
   local folder=$1 origin=$2 result=$1/result.json code=0 lock reached
   shift 2
@@ -28,19 +29,18 @@ run_once() {
     return
   fi
   if [[ -f $result ]]; then
-    say "training anew; the result before is now in $folder.previous"
-    rm -rf "$folder.previous"
-    mv "$folder" "$folder.previous"
+    say "training anew, as the code, the configuration or a setting is another one"
+    set_aside "$folder" previous
+  elif [[ -e $folder || -L $folder ]] && ! rmdir -- "$folder" 2>/dev/null; then
+    set_aside "$folder" unfinished
   fi
   say "training, into $folder"
-  rm -rf "$folder"  # a run that was cut off
   mkdir -p "$folder"
   "$@" >"$result.unfinished" || code=$?
   [[ $code -eq 0 ]] && reached=true || reached=false
   if [[ $code -gt 1 ]] || ! grep -q "\"reached_target\": $reached" "$result.unfinished"; then
-    rm -rf "$folder.failed"
-    mv "$folder" "$folder.failed"
-    give_up "training failed (exit code $code); what it wrote is in $folder.failed"
+    set_aside "$folder" failed
+    give_up "training failed (exit code $code); what it wrote is kept, as said above"
   fi
   printf '%s\n' "$origin" >"$folder/made_from.txt"
   mv "$result.unfinished" "$result"

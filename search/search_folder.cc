@@ -91,6 +91,7 @@ fs::path made(const fs::path& folder) {
 
 SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
     : folder_(made(folder)), lock_(folder_), log_(trial_log_in(folder_)) {
+  remove_leftovers(folder_);
   // The plan is written last: where it is, all is.
   if (fs::exists(plan_in(folder_))) {
     check_same(folder_, plan);
@@ -100,7 +101,12 @@ SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
   if (!log_.runs().empty()) {
     fail("{}: has runs of a search, but no plan.json; name another folder", folder_.string());
   }
-  write_file_atomically(configuration(), config::to_yaml(configuration_of(plan)));
+  const std::string base = config::to_yaml(configuration_of(plan));
+  if (is_taken(configuration()) && read_file(configuration()) != base) {
+    fail("{}: exists already, and is of no search; move it away or name another folder",
+         configuration().string());
+  }
+  write_file_atomically(configuration(), base);
   write_file_atomically(plan_in(folder_), to_json(plan).dump(2) + "\n");
 }
 

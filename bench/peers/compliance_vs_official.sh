@@ -7,6 +7,7 @@
 # PYTHON: an interpreter with mlperf-logging (default: .venv/bin/python). The published rounds are those in
 # ../shared/data/published_logs, or below $STRATA_SHARED.
 set -euo pipefail
+source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 give_up() { echo "$*" >&2; exit 2; }
 case ${1-} in

@@ -17,6 +17,7 @@
 # --venv: where PyTorch and transformers are, or are installed from PyPI where they are absent (6 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch. --output: also write the numbers there, as JSON.
 set -euo pipefail
+source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
 model=bert-large tokens=2048 steps=8 turns=3 threads=$(nproc) strata=$root/build/release/cli/strata output= length=

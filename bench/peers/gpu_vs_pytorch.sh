@@ -14,6 +14,7 @@
 # --output: default bench/results/gpu_vs_pytorch.json. Programs come from build/release, or from $STRATA_BIN.
 # --device: default cuda; cpu is the same on the processor, to try the script. Exits 1 where Strata or PyTorch has no steps.
 set -euo pipefail
+source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/scripts/limited_steps.sh"
 sequences=96 steps=10 turns=2 seconds=570 short= model=bert-large config=$root/scripts/configs/bert-large.yaml settings=()

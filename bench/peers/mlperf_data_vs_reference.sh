@@ -9,6 +9,7 @@
 # --venv: where TensorFlow is, or is installed from PyPI where it is absent (2 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/tensorflow.
 set -euo pipefail
+source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
 text=$root/data-cache/kjv.txt vocab=$root/data-cache/minilm/vocab.txt turns=3 strata=$root/build/release/cli/strata

@@ -8,6 +8,7 @@
 # --venv: where PyTorch is, or is installed from PyPI where it is absent (6 GB of disk);
 # default ${XDG_CACHE_HOME:-~/.cache}/strata/pytorch.
 set -euo pipefail
+source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
 model=bert-large threads=$(nproc) turns=5 rounds=7 strata=$root/build/release/cli/strata

@@ -7,6 +7,7 @@
 # --strata: default build/release/cli/strata. --python: one that has torch, transformers, h5py and yaml (python3).
 # --data: what scripts/prepare_quickstart_data.sh made (data-cache).
 set -euo pipefail
+source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 steps=8 heads=strata strata=$root/build/release/cli/strata python=python3 data=$root/data-cache
 give_up() { echo "$*" >&2; exit 2; }

@@ -15,6 +15,7 @@
 # --set: another key of the configuration (docs/config.md), for both: `--target 0.12 --set target.start_eval_at_sample=48` ends early.
 # Exits 1 where a run ends without the target.
 set -euo pipefail
+source "$(dirname "$0")/../../scripts/surroundings.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$root/bench/peers/venv.sh"
 target=0.33 seeds=1 ranks=2 threads=$(nproc) precision=bf16 micro_batch=4 variant=compiled

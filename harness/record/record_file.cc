@@ -41,17 +41,19 @@ RecordFile& RecordFile::operator=(RecordFile&& other) noexcept {
 
 bool RecordFile::append(std::string_view record, int64_t step) {
   if (fd_ < 0) return true;
-  ssize_t written = -1;
-  do {
-    written = ::write(fd_, record.data(), record.size());
-  } while (written < 0 && errno == EINTR);
-  if (written == static_cast<ssize_t>(record.size())) {
-    bytes_ += written;
+  std::string_view left = record;
+  while (!left.empty()) {
+    const ssize_t written = ::write(fd_, left.data(), left.size());
+    if (written < 0 && errno != EINTR) break;
+    if (written > 0) left.remove_prefix(static_cast<size_t>(written));
+  }
+  if (left.empty()) {
+    bytes_ += std::ssize(record);
     report();
     return true;
   }
-  reason_ = written < 0 ? errno : ENOSPC;
-  if (written > 0) (void)!::ftruncate(fd_, bytes_);
+  reason_ = errno;
+  if (left.size() < record.size()) (void)!::ftruncate(fd_, bytes_);
   if (missing_++ == 0) first_missing_ = step;
   last_missing_ = step;
   return false;

@@ -5,7 +5,7 @@
 namespace strata::harness {
 
 void write_lost_weights(SystemUnderTest& system, const std::filesystem::path& folder,
-                        const ResumePoint& point, int64_t last_step,
+                        const ResumePoint& point, int64_t samples,
                         const std::filesystem::path& file, const Say& say) {
   system.prepare(point.seed, {.checkpoint = file, .resumed = true}, say);
   system.warm_up(say);
@@ -19,7 +19,7 @@ void write_lost_weights(SystemUnderTest& system, const std::filesystem::path& fo
         "data.train and data.eval as they were",
         point.train_samples, point.eval_samples);
   }
-  for (int64_t step = point.step; step < last_step;) step = system.train_step().step;
+  for (int64_t trained = point.samples; trained < samples;) trained = system.train_step().samples;
   system.save();
 }
 

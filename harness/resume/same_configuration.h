@@ -9,7 +9,7 @@
 
 namespace strata::harness {
 
-// What is compared of results that lie together.
+// How the configurations of results that lie together are compared.
 struct Comparison {
   bool other_ranks = false;  // the run goes on on another number of ranks
   // The run goes on from a checkpoint, which names its model and its data by their contents.

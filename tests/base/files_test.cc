@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <new>
 #include <thread>
 #include <utility>
@@ -162,6 +163,26 @@ TEST_F(Files, WhatLiesAtTheTemporaryNameIsNotWrittenTo) {
   write_file_atomically(directory_ / "x", "mine");
   EXPECT_EQ(read_file(directory_ / "x"), "mine");
   EXPECT_EQ(read_file(directory_ / "victim"), "of another");
+}
+
+TEST_F(Files, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenStays) {
+  const auto left = [&](const char* name) {
+    std::ofstream(directory_ / name) << "half";
+    return directory_ / name;
+  };
+  const auto of_same = left("x.tmp.999999999.0"), of_other = left("y.tmp.999999999.12");
+  const auto no_leftover = left("x.tmp.999999999"), no_number = left("x.tmp.99999999a.0");
+  AtomicFile being_written(directory_ / "z");
+  write_file_atomically(directory_ / "x", "whole");
+  EXPECT_FALSE(fs::exists(of_same));
+  EXPECT_TRUE(fs::exists(of_other)) << "another file's";
+  const auto below = left("below.tmp.1");
+  remove_leftovers(directory_);
+  EXPECT_FALSE(fs::exists(of_other));
+  for (const auto& path : {no_leftover, no_number, below}) EXPECT_TRUE(fs::exists(path)) << path;
+  being_written.write("z");
+  being_written.commit();
+  EXPECT_EQ(read_file(directory_ / "z"), "z");
 }
 
 TEST_F(Files, ALinkIsWrittenThrough) {

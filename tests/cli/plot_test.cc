@@ -57,7 +57,7 @@ TEST_F(PlotCommand, WhatItCannotDoIsSaidAndLeavesNothing) {
   refuses({"curves", log_, "-o", path("x.svg")}, "apt install gnuplot-nox",
           {.environment = {{"PATH", path("")}}});
   write_file_atomically(path("trace.gp"), R"([{"ph": "X", "name": "a", "ts": 1, "dur": 2}])");
-  refuses({"timeline", path("trace.gp"), "-o", path("trace.gp")}, "is the trace itself");
+  refuses({"timeline", path("trace.gp"), "-o", path("trace.gp")}, "is a file that the command reads");
   for (const char* name : {"x.jpg", "x.gp", "x.svg"}) {
     EXPECT_FALSE(std::filesystem::exists(path(name))) << name;
   }

@@ -1,8 +1,15 @@
 // Training whose calls fail; scripts/campaigns/faults fails them all.
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
 
+#include "base/files.h"
 #include "tests/cli/faults.h"
 #include "tests/cli/small_benchmark.h"
 
@@ -30,6 +37,47 @@ TEST_F(TrainFaults, WithoutAThreadARunSaysSoAndLeavesNoRunOpen) {
     }
   }
   EXPECT_GE(failed, 4);
+}
+
+// A limit on the size of files, set from outside, stands in for a full disk.
+TEST_F(TrainFaults, ADiskThatIsFullForAMomentEndsNothing) {
+  const auto words = command(
+      train({"--set", "target.masked_lm_accuracy=1", "--set", "target.max_steps=3000", "--set",
+             "schedule.training_steps=3000", "--set", "target.eval_interval_samples=6000", "--set",
+             "log.step_trace=true", "--set", "log.tensorboard=true", "--set",
+             "log.save_checkpoint=true", "--set", "checkpoint.every_steps=50"}));
+  Process job(words);
+  const std::filesystem::path trace = result("result_0.steps.jsonl");
+  const auto size = [&] {
+    std::error_code absent;
+    const auto bytes = std::filesystem::file_size(trace, absent);
+    return absent ? 0 : bytes;
+  };
+  ASSERT_TRUE(wait_until([&] { return size() > 30'000; }, std::chrono::seconds(100)));
+  rlimit before;
+  ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, nullptr, &before), 0);
+  const rlimit full{size() + 1000, before.rlim_max};
+  ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, &full, nullptr), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  ASSERT_TRUE(job.running());
+  ASSERT_EQ(::prlimit(job.pid(), RLIMIT_FSIZE, &before, nullptr), 0);
+  const ProcessResult ended = job.wait(std::chrono::seconds(200));
+  EXPECT_EQ(ended.exit_code, 1) << ended.err;
+  for (const char* file : {"result_0.steps.jsonl: step", "tfevents", "are missing: File too large"})
+    EXPECT_NE(ended.err.find(file), std::string::npos) << file << '\n' << ended.err;
+  std::istringstream lines(read_file(trace));
+  int64_t last = 0, missing = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << line;
+    const int64_t step = json["step"];
+    missing += step - last - 1;
+    last = step;
+  }
+  EXPECT_EQ(last, 3000);
+  EXPECT_GT(missing, 0);
+  EXPECT_TRUE(std::filesystem::exists(result("result_0.safetensors")));
+  EXPECT_TRUE(ends_with_run_stop(events(), "aborted"));
 }
 
 }  // namespace

@@ -79,7 +79,12 @@ class FakeSystem final : public SystemUnderTest {
     if (!disk_is_full) write_file_atomically(folder / "part", std::to_string(step_) + " " + note);
   }
   bool finish_checkpoint() override { return !disk_is_full; }
-  void save() override { calls += "save "; }
+  void save() override {
+    calls += "save ";
+    if (files_.checkpoint.empty()) return;
+    if (disk_is_full) fail("{}: cannot write: No space left on device", files_.checkpoint.string());
+    write_file_atomically(files_.checkpoint, "after step " + std::to_string(step_));
+  }
 
   void become_rank(int rank) { rank_ = rank; }
 

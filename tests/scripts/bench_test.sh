@@ -18,7 +18,7 @@ mkdir -p "$work/bin" "$tree/scripts"
 printf '#!/bin/sh\necho install ok installed\n' >"$work/bin/dpkg-query"
 chmod +x "$work/bin/dpkg-query"
 export PATH=$work/bin:$PATH
-cp "$root/scripts/common.sh" "$root/scripts/bench.sh" "$tree/scripts/"
+cp "$root"/scripts/{common,surroundings,bench}.sh "$tree/scripts/"
 echo /build/ >"$tree/.gitignore"
 cat >"$tree/CMakePresets.json" <<'JSON'
 {"version": 6, "configurePresets": [{"name": "quickstart", "generator": "Ninja"}]}

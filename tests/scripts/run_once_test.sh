@@ -31,6 +31,11 @@ once second train false 1
 expect "another origin trains anew" test "$(trainings)" -eq 2
 expect "a target that was not reached is a result" grep -q false "$folder/result.json"
 expect "the result before is kept" grep -q true "$folder.previous/result.json"
+once third train true 0
+expect "a third origin keeps the first result, too" grep -q true "$folder.previous/result.json"
+expect "and the second one" grep -q false "$folder.previous.2/result.json"
+expect "and says where it is" grep -q "$folder.previous.2" "$work/said"
+rm -rf "$folder".previous* && once second train false 1
 
 for command in "silent 1" "silent 0" "silent 2" "silent 137" "train true 1" "train false 0" "train true 2"; do
   once third $command
@@ -48,6 +53,7 @@ echo '{"experiments": [{"reached_target": true}]}' >"$work/cut/result.json.unfin
 echo left >"$work/cut/left"
 once_cut
 expect "a run that was cut off is trained anew" test ! -e "$work/cut/left" -a -f "$work/cut/result.json"
+expect "and what it wrote is kept" test -e "$work/cut.unfinished/left"
 
 before=$(trainings)
 exec {held}>"$folder.lock"

@@ -47,6 +47,15 @@ TEST_F(SearchFolderTest, IsForOneSearchAtATime) {
   error_of([&] { SearchFolder second(folder_, plan_); });
 }
 
+TEST_F(SearchFolderTest, AnothersFileIsNotReplacedAndLeftoversGo) {
+  write_file_atomically(folder_ / "base.yaml", "mine: 1\n");
+  write_file_atomically(folder_ / "plan.json.tmp.999999999.0", "half");
+  const std::string message = error_of([&] { SearchFolder folder(folder_, plan_); });
+  EXPECT_NE(message.find("base.yaml: exists already"), std::string::npos) << message;
+  EXPECT_EQ(read_file(folder_ / "base.yaml"), "mine: 1\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "plan.json.tmp.999999999.0"));
+}
+
 TEST_F(SearchFolderTest, RunsWithoutAPlanAreNotTakenOver) {
   {
     SearchFolder folder(folder_, plan_);

@@ -124,25 +124,22 @@ TEST_F(BertSystemTest, SaysWhereTheStepTraceIsNotWhole) {
   BertSystem system(config_, ranks);
   system.prepare(7, {.step_trace = "/dev/full"}, [](const std::string&) {});
   system.start();
+  testing::internal::CaptureStderr();
   system.train_step();
-  EXPECT_THROW(system.save(), Error);
+  EXPECT_NO_THROW(system.save()) << "a trace is no reason to fail";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "\nstrata: /dev/full: step 1 is missing: No space left on device\n");
 }
 
-// Whoever goes on from it goes on with the trace.
-TEST_F(BertSystemTest, ACheckpointWithoutTheStepTraceUntilThenIsLost) {
+TEST_F(BertSystemTest, ACheckpointIsTakenWhateverTheStepTraceLacks) {
   const Ranks ranks{*communicator_};
-  for (const bool whole : {true, false}) {
+  for (const auto& trace : {directory_ / "steps.jsonl", std::filesystem::path("/dev/full")}) {
     BertSystem system(config_, ranks);
-    const auto trace = whole ? directory_ / "steps.jsonl" : std::filesystem::path("/dev/full");
     system.prepare(7, {.step_trace = trace}, [](const std::string&) {});
     system.start();
     system.train_step();
-    testing::internal::CaptureStderr();
-    system.begin_checkpoint(directory_ / (whole ? "whole" : "lost"), "a note");
-    EXPECT_EQ(system.finish_checkpoint(), whole);
-    const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(said.find("/dev/full: the step trace could not be written") != said.npos, !whole)
-        << said;
+    system.begin_checkpoint(directory_ / trace.filename().string().substr(0, 4), "a note");
+    EXPECT_TRUE(system.finish_checkpoint()) << trace;
   }
 }
 

@@ -93,8 +93,20 @@ TEST_F(StepTraceTest, APlaceThatCannotBeWrittenIsNamed) {
 
 TEST_F(StepTraceTest, AFullDiskIsReportedAtTheEnd) {
   StepTrace trace("/dev/full");
+  testing::internal::CaptureStderr();
   EXPECT_NO_THROW(trace.add(a_step())) << "a trace is no reason to end a run";
-  EXPECT_THROW(trace.finish(), Error);
+  EXPECT_NO_THROW(trace.finish());
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "\nstrata: /dev/full: step 3 is missing: No space left on device\n");
+}
+
+TEST_F(StepTraceTest, ALinkInItsPlaceIsNotWrittenThrough) {
+  write_file_atomically(directory_ / "mine", "mine");
+  std::filesystem::create_symlink("mine", directory_ / "steps.jsonl");
+  EXPECT_THROW(StepTrace(directory_ / "steps.jsonl"), Error);
+  StepTrace resumed(directory_ / "steps.jsonl", true);
+  EXPECT_THROW(resumed.resume_after(1), Error);
+  EXPECT_EQ(read_file(directory_ / "mine"), "mine");
 }
 
 }  // namespace

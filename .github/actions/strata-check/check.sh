@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks $RESULTS as $KIND, annotates what is wrong, and leaves SARIF and JUnit files for other steps.
 set -euo pipefail
+export LC_ALL=C.UTF-8
 case $KIND in log | package | round) ;; *)
   echo '::error::strata check: kind is log, package or round'
   exit 2

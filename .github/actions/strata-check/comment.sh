@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Scores $RESULTS at the pull request's base and here, and comments the change; a comment of an earlier push is replaced.
 set -euo pipefail
+export LC_ALL=C.UTF-8
 options=()
 [[ -z $RULESET ]] || options+=("--ruleset=$RULESET")
 [[ -z $RULES ]] || options+=("--rules=$RULES")

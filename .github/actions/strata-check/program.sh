@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Names the strata program to the next steps: $GIVEN, or one built from this repository's source.
 set -euo pipefail
+export LC_ALL=C.UTF-8
 program=${GIVEN:-}
 if [[ -z $program ]]; then
   source_folder=$(cd "$GITHUB_ACTION_PATH/../../.." && pwd)

@@ -352,6 +352,164 @@ TEST_F(Resume, AnEndedRunKeepsNoEmptyFolderOfCheckpoints) {
   EXPECT_FALSE(std::filesystem::exists(tree().checkpoints(0)));
 }
 
+// The run ends at step 9 while the disk is full, the last checkpoint that could be written is step
+// 8's.
+class LostWeights : public Resume {
+ protected:
+  LostWeights() {
+    config_.log.save_checkpoint = true;
+    system_.when_evaluated = [&] { system_.disk_is_full = ++evaluations_ >= 3; };
+    const std::string error = error_of([&] { run(); });
+    EXPECT_NE(error.find("No space left"), std::string::npos) << error;
+    EXPECT_NE(error.find("--resume writes the weights"), std::string::npos) << error;
+    system_.when_evaluated = [] {};
+    system_.calls.clear();
+    log_ = read_file(tree().log(0));
+  }
+  std::string weights() { return read_file(tree().checkpoint(0)); }
+
+  int evaluations_ = 0;
+  std::string log_;
+};
+
+TEST_F(LostWeights, AreWrittenFromTheLastCheckpoint) {
+  EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4}));
+  system_.disk_is_full = false;
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  EXPECT_EQ(system_.calls, "prepare warm_up restore barrier start save barrier ");
+  EXPECT_EQ(weights(), "after step 9");
+  EXPECT_EQ(read_file(tree().log(0)), log_);
+  EXPECT_FALSE(std::filesystem::exists(tree().checkpoints(0)));
+  EXPECT_TRUE(system_.files_.step_trace.empty()) << "what was recorded stays";
+}
+
+TEST_F(LostWeights, StayInTheCheckpointsUntilTheyAreWritten) {
+  EXPECT_THROW(run(ExistingResults::kResume), Error) << "the disk is still full";
+  EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4}));
+  system_.disk_is_full = false;
+  run(ExistingResults::kKeep);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4})) << "--continue does not go on from them";
+  EXPECT_FALSE(std::filesystem::exists(tree().checkpoint(0)));
+  for (const int64_t step : steps()) write_file_atomically(part(step), "damaged");
+  run(ExistingResults::kResume);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4})) << "what is damaged is for the user to see";
+}
+
+TEST_F(LostWeights, AreMadeFromAnOlderCheckpointIfTheLastIsDamaged) {
+  system_.disk_is_full = false;
+  write_file_atomically(part(8), "damaged");
+  run(ExistingResults::kResume);
+  EXPECT_EQ(weights(), "after step 9");
+}
+
+TEST_F(LostWeights, AreNotMadeFromOtherData) {
+  system_.disk_is_full = false;
+  system_.data_checksum = 2;
+  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("the data have changed"),
+            std::string::npos);
+  EXPECT_EQ(steps(), (std::vector<int64_t>{8, 6, 4}));
+}
+
+TEST_F(Resume, TheNextStartRemovesWhatAKilledWriterLeft) {
+  interrupt_at(8);
+  const std::string process = ".tmp.999999999.0";  // beyond every process number
+  std::vector<std::filesystem::path> left;
+  for (const std::filesystem::path& path :
+       {part(6), tree().checkpoint(0), tree().system_description(),
+        std::filesystem::path(tree().checkpoints(0).string() + ".interrupted.1") / "step_2" /
+            "part"}) {
+    left.emplace_back(path.string() + process);
+    write_file_atomically(left.back(), "half");
+  }
+  run(ExistingResults::kResume);
+  for (const auto& path : left) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+}
+
+TEST_F(Resume, WhatAnEarlierRunLeftIsNotReplaced) {
+  const std::vector<std::filesystem::path> all = {tree().checkpoint(0),
+                                                  tree().step_trace(0),
+                                                  tree().timeline(0),
+                                                  tree().config(0),
+                                                  tree().tensorboard(0) / "events",
+                                                  tree().log(0),
+                                                  tree().checkpoints(0) / "notes"};
+  for (const auto& path : all) {
+    write_file_atomically(path, "earlier");
+    const std::string error = error_of([&] { run(); });
+    EXPECT_NE(error.find("exists already; move it away"), std::string::npos) << path << error;
+    EXPECT_EQ(read_file(path), "earlier");
+    std::filesystem::remove_all(config_.run.output);
+    std::filesystem::create_directories(path.parent_path());
+    std::filesystem::create_symlink(directory_ / "elsewhere", path);
+    EXPECT_NE(error_of([&] { run(); }).find("exists already"), std::string::npos) << path;
+    EXPECT_FALSE(std::filesystem::exists(directory_ / "elsewhere")) << path;
+    std::filesystem::remove_all(config_.run.output);
+  }
+}
+
+TEST_F(Resume, ContinuingSetsFilesWithoutALogAside) {
+  config_.log.save_checkpoint = true;
+  for (const auto& path : {tree().checkpoint(0), tree().timeline(0), tree().config(0)})
+    write_file_atomically(path, "earlier");
+  run(ExistingResults::kKeep);
+  for (const auto& path : {tree().checkpoint(0), tree().timeline(0), tree().config(0)})
+    EXPECT_EQ(read_file(path.string() + ".interrupted.1"), "earlier");
+  EXPECT_EQ(read_file(tree().checkpoint(0)), "after step 9");
+}
+
+TEST_F(Resume, ALinkInAFilesPlaceIsNotWrittenThrough) {
+  interrupt_at(8);
+  write_file_atomically(directory_ / "mine", "mine");
+  std::filesystem::create_symlink(directory_ / "mine", tree().step_trace(0));
+  EXPECT_NE(error_of([&] { run(ExistingResults::kResume); }).find("is a link"), std::string::npos);
+  EXPECT_EQ(read_file(directory_ / "mine"), "mine");
+}
+
+TEST_F(Resume, ADescriptionOfAnotherSystemIsNotReplaced) {
+  write_file_atomically(tree().system_description(), R"({"submitter": "Acme"})");
+  EXPECT_NE(error_of([&] { run(); }).find("describes another system"), std::string::npos);
+  EXPECT_EQ(read_file(tree().system_description()), R"({"submitter": "Acme"})");
+}
+
+// Results, data and model lie in one folder, which is renamed.
+TEST_F(Resume, ARunThatWasMovedWithItsFilesGoesOn) {
+  const std::filesystem::path before = directory_ / "before", after = directory_ / "after";
+  const auto lies_in = [&](const std::filesystem::path& folder) {
+    config_.run.output = folder / "out";
+    config_.model.config = (folder / "model.json").string();
+    config_.model.vocab = folder / "vocab.txt";
+    config_.data.train = config_.data.eval = {folder / "data.hdf5"};
+  };
+  lies_in(before);
+  for (const char* name : {"model.json", "vocab.txt", "data.hdf5"})
+    write_file_atomically(before / name, name);
+  interrupt_at(8);
+  std::filesystem::rename(before, after);
+  lies_in(after);
+  EXPECT_TRUE(run(ExistingResults::kResume)[0].reached_target);
+  EXPECT_NE(system_.calls.find("restore"), std::string::npos);
+  config_.run.experiments = 2;  // beside a result of the folder's earlier name
+  EXPECT_EQ(run(ExistingResults::kKeep).size(), 2u);
+}
+
+TEST_F(Resume, FilesOfTheSameContentsAreTheSameWhereverTheyLie) {
+  const auto data = [&](const std::string& name) {
+    config_.data.train = config_.data.eval = {directory_ / name};
+  };
+  const std::string large(5 << 20, 'a');
+  std::string other = large;
+  other[other.size() / 2] = 'b';
+  for (const char* name : {"data", "copy"}) write_file_atomically(directory_ / name, large);
+  write_file_atomically(directory_ / "other", other);
+  data("data");
+  run();
+  config_.run.experiments = 2;
+  data("other");
+  EXPECT_NE(error_of([&] { run(ExistingResults::kKeep); }).find("data.train"), std::string::npos);
+  data("copy");
+  EXPECT_EQ(run(ExistingResults::kKeep).size(), 2u);
+}
+
 TEST_F(Resume, ACheckpointThatSaysAnotherStepIsPassedOver) {
   interrupt_at(8);
   const std::string bytes = read_file(part(4));
