@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/print.h"
 #include "cli/refuse_to_replace.h"
 #include "cli/score_options.h"
 #include "compare/comparison_report.h"
@@ -164,9 +165,9 @@ int compare_sides(const CompareOptions& options) {
   if (options.json && options.json_file.empty()) {
     fmt::print("{}", compare::comparison_json(comparisons));
   } else if (options.markdown && options.markdown_file.empty()) {
-    fmt::print("{}", compare::comparison_markdown(comparisons));
+    say("{}", compare::comparison_markdown(comparisons));
   } else {
-    fmt::print("{}", compare::comparison_text(comparisons));
+    say("{}", compare::comparison_text(comparisons));
   }
   return judge(comparisons, options.fail_above);
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "base/timing.h"
 #include "cli/commands.h"
 #include "data/files/compare.h"
@@ -84,7 +85,7 @@ void run_prepare(const data::PrepareOptions& options, bool as_json) {
       if (summary.eval) json["eval"] = to_json(*summary.eval);
       json["seconds"] = summary.seconds;
     }
-    print(json.dump(2) + "\n");
+    print(json_text(json, 2) + "\n");
     return;
   }
   if (summary.skipped) {
@@ -147,7 +148,7 @@ void run_info(const std::filesystem::path& file, bool as_json) {
                          {"histogram", histogram.counts}};
     json.update(to_json(targets));
     json["made_from"] = info.made_from;
-    print(json.dump(2) + "\n");
+    print(json_text(json, 2) + "\n");
     return;
   }
   print(
@@ -200,7 +201,7 @@ void run_show(const std::filesystem::path& file, uint32_t index,
                          {"next_sentence_label", batch.next_sentence[0]},
                          {"text", readable(batch, vocabulary)}};
     if (!documents.empty()) json["documents"] = {documents[2 * index], documents[2 * index + 1]};
-    print(json.dump(2) + "\n");
+    print(json_text(json, 2) + "\n");
     return;
   }
   print(fmt::format("{} sample {}: {} tokens, {} masked, the second sentence {}\n", file.string(),
@@ -273,7 +274,7 @@ void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
                                {"unofficial", summary.unofficial},
                                {"newer_characters", to_json(summary.newer_characters)},
                                {"seconds", summary.seconds}};
-    print(json.dump(2) + "\n");
+    print(json_text(json, 2) + "\n");
     return;
   }
   print(fmt::format(
@@ -336,7 +337,7 @@ void add_convert(CLI::App& app) {
     if (settings->json) {
       const ordered_json json = {
           {"version", kJsonVersion}, {"file", settings->to.string()}, {"instances", written}};
-      print(json.dump(2) + "\n");
+      print(json_text(json, 2) + "\n");
     } else {
       print(fmt::format("{}: {} instances\n", settings->to.string(), written));
     }
@@ -362,7 +363,7 @@ void add_compare(CLI::App& app, int& exit_code) {
       ordered_json json = {
           {"version", kJsonVersion}, {"same", !difference}, {"samples", {a->size(), b->size()}}};
       if (difference) json["difference"] = *difference;
-      print(json.dump(2) + "\n");
+      print(json_text(json, 2) + "\n");
     } else if (difference) {
       print(fmt::format("different: {}\n", *difference));
     } else {
@@ -415,7 +416,7 @@ void add_index(CLI::App& app) {
                                  {"samples", samples},
                                  {"bytes", bytes},
                                  {"seconds", seconds}};
-      print(json.dump(2) + "\n");
+      print(json_text(json, 2) + "\n");
     } else {
       print(fmt::format("{}: {} samples, {:.1f} bytes each, {:.1f} s\n", path.string(), samples,
                         static_cast<double>(bytes) / samples, seconds));

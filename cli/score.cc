@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/print.h"
 #include "cli/score_options.h"
 #include "results/score_report.h"
 #include "results/summary/summary.h"
@@ -45,8 +46,8 @@ void write_summary(const Options& options, const std::vector<results::Score>& sc
 void print_ruleset(const std::vector<results::Score>& scores) {
   for (const results::Score& score : scores) {
     if (score.ruleset.empty()) continue;
-    fmt::print("ruleset: {} {} (from the {}; --ruleset overrides)\n", score.usage, score.ruleset,
-               score.ground);
+    say("ruleset: {} {} (from the {}; --ruleset overrides)\n", score.usage, score.ruleset,
+        score.ground);
     return;
   }
 }
@@ -58,8 +59,8 @@ void print_rules(const std::vector<results::Score>& scores) {
     if (const auto judged_by = score.rules(); !judged_by.source.empty())
       rules.insert(judged_by.text());
   }
-  for (const std::string& one : rules) fmt::print("rules: {}\n", one);
-  fmt::print("\n");
+  for (const std::string& one : rules) say("rules: {}\n", one);
+  say("\n");
 }
 
 int score(const Options& options) {
@@ -73,7 +74,7 @@ int score(const Options& options) {
   } else {
     if (options.input.rules.score.ruleset.empty()) print_ruleset(scores);
     print_rules(scores);
-    fmt::print("{}", results::score_table(scores));
+    say("{}", results::score_table(scores));
   }
   refuse(problems);
   return 0;

@@ -58,8 +58,7 @@ TEST(Report, OfALogNamesLinesRulesAndWhatWasFound) {
   LogVerdict log = failed_log();
   EXPECT_EQ(log_text(log), R"(failed result_0.txt
   ruleset: training 5.0.0 (from the submission_round; --ruleset overrides)
-  error: line 3: two
-  lines
+  error: line 3: two\x0alines
     wanted: v['value'] > 0
     found:  -1
     rule:   common.yaml:7
