@@ -135,8 +135,8 @@ class Check {
         queue_.pop_front();
         const auto file = rules_.load(name);
         if (file == nullptr) {
-          put({"", fmt::format("Could not find config file: {}", one_line(name)), "", "", "", 0, 0,
-               "log/rule-file-missing"});
+          put({"", fmt::format("Could not find config file: {}", one_line(name, kShownBytes)), "",
+               "", "", 0, 0, "log/rule-file-missing"});
           continue;
         }
         files_.push_back(file);
@@ -616,7 +616,7 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
     verdict.not_judged = fmt::format(
         "Strata's own rules cover BERT; for benchmark '{}' give --rules with the official rule "
         "files; {}",
-        one_line(verdict.benchmark), how_to_get_rules(usage, ruleset));
+        one_line(verdict.benchmark, kShownBytes), how_to_get_rules(usage, ruleset));
     return verdict;
   }
   Check(log, judging, verdict, werror).run();
