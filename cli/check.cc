@@ -15,10 +15,12 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/parallel.h"
+#include "base/text/counts.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/options/outputs.h"
 #include "cli/options/rule_options.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "compliance/checks/check_log.h"
 #include "compliance/checks/rounds.h"
@@ -76,14 +78,19 @@ int exit_code_of(Outcome outcome, const CheckOptions& options) {
 
 // Prints verdicts, and writes them to the file that --log-output names.
 void show(const CheckOptions& options, const std::string& verdicts) {
-  if (!options.log_output.empty()) write_output(options.log_output, options.inferred + verdicts);
-  fmt::print("{}", verdicts);
+  // JSON and GitHub's commands have escapes of their own.
+  const bool is_plain = !options.json && !options.github;
+  const std::string shown = is_plain ? printable_lines(verdicts) : verdicts;
+  if (!options.log_output.empty())
+    write_output(options.log_output, printable_lines(options.inferred) + shown);
+  fmt::print("{}", shown);
 }
 
 int print_sections(std::vector<Section> sections, const CheckOptions& options) {
   std::string text;
   for (Section& section : sections) {
     if (options.quiet) section.warnings.clear();
+    if (options.quiet && section.passed() && sections.size() > 1) continue;
     text += compliance::section_text(section);
   }
   show(options, options.json ? compliance::section_json(sections) : text);
@@ -145,9 +152,7 @@ int check_logs(const CheckOptions& options) {
   } else if (options.json) {
     show(options, compliance::log_json(verdicts));
   } else {
-    std::string text;
-    for (const LogVerdict& verdict : verdicts) text += compliance::log_text(verdict);
-    show(options, text);
+    show(options, compliance::logs_text(verdicts, options.quiet));
   }
   Outcome outcome = Outcome::kPassed;
   for (const LogVerdict& verdict : verdicts) {
@@ -170,7 +175,7 @@ compliance::RulesetChoice choose_ruleset(const CheckOptions& options, const std:
     options.inferred =
         fmt::format("usage: {} (from the benchmarks; --usage overrides)\n", choice.usage);
   }
-  fmt::print("{}", options.inferred);
+  say("{}", options.inferred);
   return choice;
 }
 
@@ -238,7 +243,7 @@ int check_packages(const CheckOptions& options, bool whole_round) {
     show(options, compliance::package_json(packages));
   } else {
     show(options, whole_round ? compliance::round_text(packages)
-                              : compliance::package_text(packages.front()));
+                              : compliance::package_text(packages.front(), options.quiet));
   }
   Outcome outcome = Outcome::kPassed;
   for (const auto& package : packages) {
@@ -294,9 +299,10 @@ int check_rcp(const CheckOptions& options) {
               compliance::read_convergence(log, choice.ruleset, options.bert_train_samples));
           if (log.bad_line_count() == 0) continue;
           section.warnings.push_back(fmt::format(
-              "{}: {} lines that hold ':::MLLOG' but no event are passed over; the first is line "
-              "{}: {}",
-              path.filename().string(), log.bad_line_count(),
+              "{}: {} ':::MLLOG' but no event, passed over; the first is line {}: {}",
+              path.filename().string(),
+              counted(static_cast<double>(log.bad_line_count()), "line that holds",
+                      "lines that hold"),
               log.line_number(log.bad_lines().front().offset), log.bad_lines().front().reason));
         }
         const auto together = compliance::combine(runs);
@@ -414,8 +420,10 @@ CLI::App* add(CLI::App& check, const std::shared_ptr<CheckOptions>& options, int
               const std::function<int(const CheckOptions&)>& run) {
   CLI::App* command = check.add_subcommand(name, help);
   command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--quiet", options->quiet,
-                    "Leave warnings out, but for those that --werror made errors");
+  command->add_flag(
+      "--quiet", options->quiet,
+      "Print what failed and how much passed alone; leave warnings out, but for those "
+      "that --werror made errors");
   command->add_flag("--require-verdict", options->require_verdict,
                     "Exit with code 1 if something was not judged, too");
   names_output(command->add_option("--log-output,--log_output", options->log_output,

@@ -9,8 +9,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
+#include "cli/print.h"
 #include "cli/score_options.h"
 #include "compare/comparison_report.h"
 #include "compare/measurement_side.h"
@@ -152,10 +154,13 @@ int compare_sides(const CompareOptions& options) {
       results ? compare_result_sides(options, names) : compare_measurement_sides(options, names);
   if (!options.csv_file.empty())
     write_output(options.csv_file, compare::comparison_csv(comparisons));
-  const std::string text = options.json       ? compare::comparison_json(comparisons)
-                           : options.markdown ? compare::comparison_markdown(comparisons)
-                                              : compare::comparison_text(comparisons);
-  print_or_write(options.output, text);
+  if (options.json) {
+    print_or_write(options.output, compare::comparison_json(comparisons));
+  } else {
+    print_or_write(options.output,
+                   printable_lines(options.markdown ? compare::comparison_markdown(comparisons)
+                                                    : compare::comparison_text(comparisons)));
+  }
   return judge(comparisons, options.fail_above);
 }
 

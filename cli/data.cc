@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "base/timing.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
@@ -95,7 +96,7 @@ void run_prepare(const data::PrepareOptions& options, bool as_json) {
       json["warnings"] = summary.warnings;
       json["seconds"] = summary.seconds;
     }
-    print(json.dump(2) + "\n");
+    print(json_text(json, 2) + "\n");
     return;
   }
   if (summary.skipped) {
@@ -158,7 +159,7 @@ void run_info(const std::filesystem::path& file, bool variable_length, bool as_j
                          {"histogram", histogram.counts}};
     json.update(to_json(targets));
     json["made_from"] = info.made_from;
-    print(json.dump(2) + "\n");
+    print(json_text(json, 2) + "\n");
     return;
   }
   print(
@@ -211,7 +212,7 @@ void run_show(const std::filesystem::path& file, uint32_t index,
                          {"next_sentence_label", batch.next_sentence[0]},
                          {"text", readable(batch, vocabulary)}};
     if (!documents.empty()) json["documents"] = {documents[2 * index], documents[2 * index + 1]};
-    print(json.dump(2) + "\n");
+    print(json_text(json, 2) + "\n");
     return;
   }
   print(fmt::format("{} sample {}: {} tokens, {} masked, the second sentence {}\n", file.string(),
@@ -285,7 +286,7 @@ void run_mlperf(const data::MlperfDataOptions& options, bool as_json) {
                                {"newer_characters", to_json(summary.newer_characters)},
                                {"warnings", summary.warnings},
                                {"seconds", summary.seconds}};
-    print(json.dump(2) + "\n");
+    print(json_text(json, 2) + "\n");
     return;
   }
   print(fmt::format(
@@ -351,7 +352,7 @@ void add_convert(CLI::App& app) {
     if (settings->json) {
       const ordered_json json = {
           {"version", kJsonVersion}, {"file", settings->to.string()}, {"instances", written}};
-      print(json.dump(2) + "\n");
+      print(json_text(json, 2) + "\n");
     } else {
       print(fmt::format("{}: {} instances\n", settings->to.string(), written));
     }
@@ -389,7 +390,7 @@ void print_comparison(const Comparison& found, bool as_json) {
                        {"only_in_first", found.content.only_in_a},
                        {"only_in_second", found.content.only_in_b}};
   if (found.difference) json["difference"] = *found.difference;
-  print(json.dump(2) + "\n");
+  print(json_text(json, 2) + "\n");
 }
 
 void add_compare(CLI::App& app, int& exit_code) {
@@ -464,7 +465,7 @@ void add_index(CLI::App& app) {
                                  {"samples", samples},
                                  {"bytes", bytes},
                                  {"seconds", seconds}};
-      print(json.dump(2) + "\n");
+      print(json_text(json, 2) + "\n");
     } else {
       print(fmt::format("{}: {} samples, {:.1f} bytes each, {:.1f} s\n", path.string(), samples,
                         static_cast<double>(bytes) / samples, seconds));
@@ -496,7 +497,7 @@ void add_shapes(CLI::App& app) {
     }
     const ordered_json json = {
         {"version", kJsonVersion}, {"samples", source->size()}, {"shapes", list}};
-    print(json.dump(2) + "\n");
+    print(json_text(json, 2) + "\n");
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "bert/model/model.h"
 #include "cli/commands.h"
 #include "cli/options/config_options.h"
@@ -36,7 +37,7 @@ void print(const bert::Losses& losses, int64_t samples, bool json) {
         {"next_sentence",
          {{"correct", next.correct}, {"total", next.count}, {"loss", next.mean()}}},
         {"loss", losses.mean_loss()}};
-    fmt::print("{}\n", result.dump(2));
+    fmt::print("{}\n", json_text(result, 2));
     return;
   }
   fmt::print("samples               {}\n", samples);

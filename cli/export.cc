@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/text/counts.h"
+#include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/options/outputs.h"
+#include "cli/print.h"
 #include "results/export/events_csv.h"
 #include "results/export/tensorboard.h"
 
@@ -25,10 +28,10 @@ int export_tensorboard(const ExportOptions& options) {
   size_t scalars = 0;
   for (const results::ExportedRun& run : runs) {
     scalars += run.scalars;
-    if (run.scalars == 0) fmt::print("no numbers in {}\n", run.log.string());
+    if (run.scalars == 0) say("no numbers in {}\n", run.log.string());
   }
-  fmt::print("{} runs, {} numbers: tensorboard --logdir {}\n", runs.size(), scalars,
-             options.output.string());
+  say("{}, {}: tensorboard --logdir {}\n", counted(static_cast<double>(runs.size()), "run"),
+      counted(static_cast<double>(scalars), "number"), options.output.string());
   refuse(problems);
   return 0;
 }
@@ -37,7 +40,9 @@ int export_csv(const ExportOptions& options) {
   compliance::ListingProblems problems;
   const results::EventsTable table = results::events_table(options.paths, problems);
   write_output(options.output, table.csv);
-  print_to_stderr("{} logs, {} events: {}\n", table.logs, table.events, options.output.string());
+  print_to_stderr("{}, {}: {}\n", counted(static_cast<double>(table.logs), "log"),
+                  counted(static_cast<double>(table.events), "event"),
+                  one_line(options.output.string()));
   refuse(problems);
   return 0;
 }

@@ -10,9 +10,11 @@
 #include "base/error.h"
 #include "base/json_version.h"
 #include "base/lines.h"
+#include "base/text/counts.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/options/outputs.h"
+#include "cli/print.h"
 #include "cli/score_options.h"
 #include "compliance/trees/merge.h"
 #include "compliance/trees/resubmission.h"
@@ -40,17 +42,16 @@ void print_merge(const compliance::MergeReport& report) {
   size_t files = 0;
   for (const auto& submitter : report.submitters) {
     files += submitter.files;
-    fmt::print("{}: {} files, {} bytes\n", one_line(submitter.name), submitter.files,
-               submitter.bytes);
-    for (const auto& source : submitter.sources)
-      fmt::print("  from {}\n", one_line(source.string()));
+    say("{}: {}, {} bytes\n", one_line(submitter.name),
+        counted(static_cast<double>(submitter.files), "file"), submitter.bytes);
+    for (const auto& source : submitter.sources) say("  from {}\n", one_line(source.string()));
   }
   for (const std::string& path : report.same) {
-    fmt::print("the same in several: {}\n", one_line(path));
+    say("the same in several: {}\n", one_line(path));
   }
-  for (const std::string& path : report.left_out) fmt::print("left out: {}\n", path);
-  fmt::print("{}: {} submitters, {} files\n", report.output.string(), report.submitters.size(),
-             files);
+  for (const std::string& path : report.left_out) say("left out: {}\n", one_line(path));
+  say("{}: {}, {} files\n", one_line(report.output.string()),
+      counted(static_cast<double>(report.submitters.size()), "submitter"), files);
 }
 
 json merge_json(const compliance::MergeReport& report) {
@@ -109,7 +110,7 @@ int preview(const PreviewCommand& command) {
   } else if (command.csv) {
     fmt::print("{}", results::summary_csv(summary, command.detailed));
   } else {
-    fmt::print("{}", results::summary_text(summary, command.detailed));
+    say("{}", results::summary_text(summary, command.detailed));
   }
   problems.insert(problems.end(), summary.left_out.begin(), summary.left_out.end());
   refuse(problems);
@@ -146,26 +147,26 @@ std::string value_text(const std::optional<json>& value) {
 
 void print_resubmission(const compliance::Resubmission& result) {
   for (const auto& system : result.systems) {
-    fmt::print("{} system {}/{}\n", word(system.sameness), one_line(system.submitter),
-               one_line(system.system));
+    say("{} system {}/{}\n", word(system.sameness), one_line(system.submitter),
+        one_line(system.system));
     if (!system.ground.empty()) {
-      fmt::print("  against {}, which {}\n", one_line(system.before.string()), system.ground);
+      say("  against {}, which {}\n", one_line(system.before.string()), system.ground);
     }
     for (const auto& change : system.fields) {
-      fmt::print("  {}: {} -> {}\n", one_line(change.field, 80), value_text(change.before),
-                 value_text(change.after));
+      say("  {}: {} -> {}\n", one_line(change.field, 80), value_text(change.before),
+          value_text(change.after));
     }
   }
   for (const auto& code : result.code) {
-    fmt::print("{} code {}/{}, {} files\n", word(code.sameness), one_line(code.submitter),
-               one_line(code.implementation), code.files);
+    say("{} code {}/{}, {}\n", word(code.sameness), one_line(code.submitter),
+        one_line(code.implementation), counted(static_cast<double>(code.files), "file"));
     for (const auto& [what, names] :
          {std::pair("changed", &code.changed), std::pair("added", &code.added),
           std::pair("removed", &code.removed)}) {
-      for (const std::string& name : *names) fmt::print("  {}: {}\n", what, one_line(name));
+      for (const std::string& name : *names) say("  {}: {}\n", what, one_line(name));
     }
   }
-  if (result.code.empty()) fmt::print("no code: no benchmarks/*/implementations/*\n");
+  if (result.code.empty()) say("no code: no benchmarks/*/implementations/*\n");
 }
 
 json resubmission_json(const compliance::Resubmission& result) {

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/options/plan_layout.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "loadbalance/plans/batch_plan.h"
 #include "plan/layout_checks.h"
@@ -215,15 +217,15 @@ plan::PlanReport plan_of(const PlanCommand& command, std::vector<std::string>& l
 void print(const std::vector<plan::PlanReport>& reports, const std::vector<std::string>& left_out) {
   std::vector<plan::CheckedSystem> checked;
   for (const plan::PlanReport& report : reports) {
-    fmt::print("{}\n", plan::calibration_text(report));
+    say("{}\n", plan::calibration_text(report));
     const std::string predictions = plan::prediction_table(report);
-    if (!predictions.empty()) fmt::print("{}\n", predictions);
+    if (!predictions.empty()) say("{}\n", predictions);
     if (report.checked.empty()) continue;
-    fmt::print("{}\n", plan::check_table(report));
+    say("{}\n", plan::check_table(report));
     checked.insert(checked.end(), report.checked.begin(), report.checked.end());
   }
-  if (!checked.empty()) fmt::print("{}", plan::summary_text(checked));
-  for (const std::string& reason : left_out) fmt::print("\nleft out: {}\n", reason);
+  if (!checked.empty()) say("{}", plan::summary_text(checked));
+  for (const std::string& reason : left_out) say("\nleft out: {}\n", one_line(reason));
 }
 
 void check_usage(const PlanCommand& command) {

@@ -11,8 +11,10 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
+#include "cli/print.h"
 #include "cli/score_options.h"
 #include "plan/report/plan_plot.h"
 #include "results/plots/gnuplot.h"
@@ -35,8 +37,8 @@ constexpr char kBenchmark[] = "Of this benchmark alone, such as bert";
 void draw(const results::Plot& plot, const std::string& output, bool says_so) {
   results::draw(plot.picture, output);
   if (!says_so) return;
-  for (const std::string& reason : plot.left_out) fmt::print("left out: {}\n", reason);
-  fmt::print("{}: {} drawn\n", output, plot.drawn);
+  for (const std::string& reason : plot.left_out) say("left out: {}\n", one_line(reason));
+  say("{}: {} drawn\n", one_line(output), plot.drawn);
 }
 
 // ---- Curves

@@ -10,8 +10,11 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/counts.h"
+#include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
+#include "cli/print.h"
 #include "cli/score_options.h"
 #include "report/page.h"
 #include "report/runs/tree_state.h"
@@ -56,8 +59,9 @@ int write_report(ReportOptions& options) {
   const report::ReportData data = report::read_report_data(options.input);
   write_output(options.output, report::make_page(data, options.page));
   if (!options.output.starts_with("/dev/")) {
-    fmt::print("{}: {} result folders of {} systems\n", options.output, data.folders.size(),
-               data.systems.size());
+    say("{}: {} of {}\n", one_line(options.output),
+        counted(static_cast<double>(data.folders.size()), "result folder"),
+        counted(static_cast<double>(data.systems.size()), "system"));
   }
   // They are in the report, too.
   if (!data.problems.empty()) refuse(data.problems);
@@ -84,7 +88,7 @@ int watch(const ReportOptions& options) {
   };
   report::ReportServer server(
       options.server, [&] { return report::state_of(read); }, page);
-  fmt::print("{}\nEnd it by Ctrl-C.\n", server.url());
+  say("{}\nEnd it by Ctrl-C.\n", server.url());
   if (std::fflush(stdout) != 0) fail("cannot write the page's address to standard output");
   int signal = 0;
   ::sigwait(&ends, &signal);

@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/printable.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
+#include "cli/print.h"
 #include "cli/score_options.h"
 #include "results/score_report.h"
 #include "results/summary/summary.h"
@@ -74,7 +76,8 @@ int score(const Options& options) {
   } else {
     std::string text;
     if (options.input.rules.score.ruleset.empty()) text += ruleset_text(scores);
-    print_or_write(options.output, text + rules_text(scores) + results::score_table(scores));
+    print_or_write(options.output,
+                   printable_lines(text + rules_text(scores) + results::score_table(scores)));
   }
   refuse(problems);
   return 0;

@@ -16,9 +16,11 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "base/timing.h"
 #include "cli/commands.h"
 #include "cli/options/outputs.h"
+#include "cli/print.h"
 #include "harness/host/interruption.h"
 #include "search/finalists.h"
 #include "search/jobs/runs_lock.h"
@@ -169,17 +171,18 @@ int report(const SearchPlan& plan, search::SearchFolder& folder, bool json) {
   if (json) {
     auto all = nlohmann::ordered_json::array();
     for (const Finalist& finalist : finalists) all.push_back(to_json(finalist));
-    fmt::print("{}\n", nlohmann::ordered_json{{"version", kJsonVersion},
-                                              {"objective", search::name_of(plan.objective)},
-                                              {"finalists", all},
-                                              {"configuration", folder.winner().string()}}
-                           .dump(2));
+    fmt::print("{}\n",
+               json_text(nlohmann::ordered_json{{"version", kJsonVersion},
+                                                {"objective", search::name_of(plan.objective)},
+                                                {"finalists", all},
+                                                {"configuration", folder.winner().string()}},
+                         2));
   } else {
     for (size_t i = 0; i < finalists.size(); ++i) {
-      fmt::print("{}. trial {}: {}\n   {}\n", i + 1, finalists[i].trial,
-                 confidence_text(finalists[i], plan), settings_text(finalists[i].settings));
+      say("{}. trial {}: {}\n   {}\n", i + 1, finalists[i].trial,
+          confidence_text(finalists[i], plan), settings_text(finalists[i].settings));
     }
-    fmt::print("{}: the winner's configuration\n", folder.winner().string());
+    say("{}: the winner's configuration\n", folder.winner().string());
   }
   return winner.reached == winner.runs ? 0 : 1;
 }
@@ -188,17 +191,16 @@ int report(const SearchPlan& plan, search::SearchFolder& folder, bool json) {
 
 void print_plan(const SearchPlan& plan, const search::TrainJobs& jobs) {
   for (int trial = search::kBaseTrial; trial <= plan.trials; ++trial) {
-    fmt::print("trial {}: {}\n", trial, settings_text(search::settings_of(plan, trial)));
+    say("trial {}: {}\n", trial, settings_text(search::settings_of(plan, trial)));
   }
   size_t runs = static_cast<size_t>(plan.trials) + 1;
   for (size_t rung = 0; rung < plan.rungs.size(); ++rung) {
-    fmt::print("rung {}: {} runs of up to {} samples\n", rung, runs, plan.rungs[rung]);
+    say("rung {}: {} runs of up to {} samples\n", rung, runs, plan.rungs[rung]);
     runs = search::going_on(plan, runs);
   }
-  fmt::print("finals: up to {} trials and trial 0, {} seeds each, up to {} samples\n",
-             plan.finalists, plan.seeds, plan.final_samples);
-  fmt::print(
-      "the first run: {}\n",
+  say("finals: up to {} trials and trial 0, {} seeds each, up to {} samples\n", plan.finalists,
+      plan.seeds, plan.final_samples);
+  say("the first run: {}\n",
       fmt::join(jobs.command_of({search::kBaseTrial, 0, plan.seed}, {}, plan.rungs[0], 0), " "));
 }
 

@@ -8,8 +8,10 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/json.h"
 #include "cli/commands.h"
 #include "cli/options/config_options.h"
+#include "cli/print.h"
 #include "cli/ranks.h"
 #include "comm/end_job_on_error.h"
 #include "harness/time_to_train.h"
@@ -44,14 +46,15 @@ void print(const std::vector<harness::ExperimentResult>& results, bool json) {
   if (json) {
     auto all = nlohmann::ordered_json::array();
     for (const auto& result : results) all.push_back(to_json(result));
-    fmt::print("{}\n",
-               nlohmann::ordered_json{{"version", kJsonVersion}, {"experiments", all}}.dump(2));
+    fmt::print(
+        "{}\n",
+        json_text(nlohmann::ordered_json{{"version", kJsonVersion}, {"experiments", all}}, 2));
     return;
   }
   for (const auto& result : results) {
-    fmt::print("result_{}: {}, accuracy {:.4f}, {} samples, {} steps, {:.1f} s, seed {}, {}\n",
-               result.experiment, result.reached_target ? "success" : "aborted", result.accuracy,
-               result.samples, result.steps, result.seconds, result.seed, result.log.string());
+    say("result_{}: {}, accuracy {:.4f}, {} samples, {} steps, {:.1f} s, seed {}, {}\n",
+        result.experiment, result.reached_target ? "success" : "aborted", result.accuracy,
+        result.samples, result.steps, result.seconds, result.seed, result.log.string());
   }
 }
 
@@ -59,7 +62,7 @@ void print(const std::vector<harness::ExperimentResult>& results, bool json) {
 bool check(const config::RunConfig& config, const training::Ranks& ranks) {
   const training::DryRun result = training::dry_run(config, ranks);
   if (ranks.first()) {
-    for (const std::string& fact : result.facts) fmt::print("{}\n", fact);
+    for (const std::string& fact : result.facts) say("{}\n", fact);
   }
   for (const std::string& problem : result.problems) {
     print_to_stderr("strata: {}{}\n",
@@ -67,7 +70,7 @@ bool check(const config::RunConfig& config, const training::Ranks& ranks) {
   }
   int64_t problems = std::ssize(result.problems);
   ranks.communicator.all_reduce_sum(std::span(&problems, 1));
-  if (ranks.first() && problems == 0) fmt::print("nothing speaks against this run\n");
+  if (ranks.first() && problems == 0) say("nothing speaks against this run\n");
   return problems == 0;
 }
 
@@ -78,7 +81,7 @@ harness::ExistingResults existing_results(const TrainOptions& options) {
 
 int train(const TrainOptions& options) {
   if (options.describe) {
-    fmt::print("{}", config::config_reference());
+    say("{}", config::config_reference());
     return 0;
   }
   if (options.run.config.empty())

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_version.h"
+#include "base/text/printable.h"
 #include "results/table.h"
 
 namespace strata::compare {
@@ -89,7 +90,7 @@ std::vector<std::string> sentences(const Comparison& comparison) {
 // Text of a Markdown cell: nothing in it ends the cell or means more than itself.
 std::string markdown_cell(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : printable_lines(text)) {
     if (c == '\n' || c == '\r') {
       escaped += ' ';
     } else {
@@ -136,9 +137,9 @@ std::string comparison_text(const std::vector<Comparison>& comparisons) {
   std::string text;
   for (const Comparison& comparison : comparisons) {
     if (!text.empty()) text += '\n';
-    text += fmt::format("A: {}\nB: {}\n", comparison.base, comparison.other);
+    text += fmt::format("A: {}\nB: {}\n", one_line(comparison.base), one_line(comparison.other));
     text += results::align(rows_of(comparison));
-    for (const std::string& sentence : sentences(comparison)) text += sentence + '\n';
+    for (const std::string& sentence : sentences(comparison)) text += one_line(sentence) + '\n';
   }
   return text;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/counts.h"
 
 namespace strata::compare {
 namespace {
@@ -229,10 +230,9 @@ Comparison compare_measurements(const MeasurementSide& base, const MeasurementSi
   }
   for (const MeasurementSide* side : {&base, &other}) {
     if (side->documents < kEnoughDocuments) {
-      comparison.notes.push_back(
-          fmt::format("{}: measured only {} times: fewer than {} say little "
-                      "about a difference",
-                      side->name, side->documents, kEnoughDocuments));
+      comparison.notes.push_back(fmt::format(
+          "{}: measured only {}: fewer than {} say little about a difference", side->name,
+          counted(static_cast<double>(side->documents), "time"), kEnoughDocuments));
     }
   }
   return comparison;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "compliance/checks/rounds.h"
 #include "results/minutes.h"
 
@@ -144,10 +145,10 @@ void add_phases(Comparison& comparison, const MeasuredFolder& base, const Measur
 void note_side(const Score& score, const std::string& name, std::vector<std::string>& notes) {
   const size_t counting = score.counting_runs();
   if (counting < kEnoughRuns) {
-    notes.push_back(
-        fmt::format("{}: {} of {} runs count: fewer than {} say little about a "
-                    "difference",
-                    name, counting, score.runs.size(), kEnoughRuns));
+    notes.push_back(fmt::format("{}: {} of {} {}: fewer than {} say little about a difference",
+                                name, counting,
+                                counted(static_cast<double>(score.runs.size()), "run"),
+                                counting == 1 ? "counts" : "count", kEnoughRuns));
   }
   if (score.mean == results::Mean::kPlain) {
     notes.push_back(fmt::format("{}: a plain mean, not an olympic one", name));

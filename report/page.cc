@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 
 namespace strata::report {
 namespace {
@@ -105,9 +106,10 @@ std::string summary_of(const ReportData& data) {
       runs += folder->score.runs.size();
       counting += folder->score.counting_runs();
     }
-    std::string text =
-        fmt::format("{}: {} of {} systems have a score; {} of {} runs count.",
-                    benchmark_name(benchmark), scored, folders.size(), counting, runs);
+    std::string text = fmt::format(
+        "{}: {} of {} {} a score; {} of {} {}.", benchmark_name(benchmark), scored,
+        counted(static_cast<double>(folders.size()), "system"), scored == 1 ? "has" : "have",
+        counting, counted(static_cast<double>(runs), "run"), counting == 1 ? "counts" : "count");
     const results::Score& fastest = folders.front()->score;
     if (fastest.time_to_train_ms) {
       text += fmt::format(" The fastest is {}{}: {} to train", plain(folders.front()->owner.name),
@@ -188,10 +190,10 @@ std::string make_page(const ReportData& data, const PageInput& input) {
   }
   content += kWords;
   const std::string footer = fmt::format(
-      "Made by Strata {} from the logs of {} result folders{}. What counts is judged, and scores "
+      "Made by Strata {} from the logs of {}{}. What counts is judged, and scores "
       "are "
       "made, as <code>strata score</code> does.",
-      escape(input.version), data.folders.size(),
+      escape(input.version), counted(static_cast<double>(data.folders.size()), "result folder"),
       input.sources.empty() ? "" : ": " + escape(input.sources, 1000));
   return page_around(input, navigation(data, sections, input.refresh_seconds > 0), content, footer);
 }

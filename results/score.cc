@@ -122,7 +122,8 @@ std::string cut(const std::string& found) {
 }
 
 std::string broken_rule(const compliance::Finding& finding) {
-  return finding.summary + (finding.found.empty() ? "" : ' ' + cut(finding.found));
+  const std::string found = compliance::found_beyond_summary(finding);
+  return finding.summary + (found.empty() ? "" : ": " + cut(found));
 }
 
 bool is_weak(const Score& score) { return score.usage == "hpc" && score.folder.weak_scaling; }

@@ -9,6 +9,8 @@
 #include <set>
 
 #include "base/json_version.h"
+#include "base/text/counts.h"
+#include "base/text/printable.h"
 #include "compliance/package/report.h"
 #include "results/minutes.h"
 #include "results/table.h"
@@ -132,7 +134,7 @@ std::string notes_text(const std::vector<Score>& scores) {
   }
   for (const auto& [heading, items] : notes_of(scores)) {
     text += heading + ":\n";
-    for (const std::string& item : items) text += "  " + item + '\n';
+    for (const std::string& item : items) text += "  " + one_line(item) + '\n';
   }
   return text + counts_text(scores);
 }

@@ -3,20 +3,60 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "base/text/printable.h"
 
 namespace strata::results {
 namespace {
 
+std::string quoted(const std::string& cell) {
+  std::string text = "\"";
+  for (const char c : cell) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + '"';
+}
+
+// Whether a spreadsheet takes the cell for a formula: by its first character, in full width, too.
+bool is_formula(const std::string& cell) {
+  for (const char* begin :
+       {"=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"}) {
+    if (!cell.starts_with(begin)) continue;
+    double number = 0;
+    const char* first = cell.data() + (cell.front() == '+' ? 1 : 0);
+    const char* last = cell.data() + cell.size();
+    const auto [end, error] = std::from_chars(first, last, number);
+    return error != std::errc() || end != last;
+  }
+  return false;
+}
+
 std::string csv_cell(const std::string& cell) {
-  if (cell.find_first_of(",\"\n\r") == cell.npos) return cell;
-  std::string quoted = "\"";
-  for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
+  if (is_formula(cell)) return quoted('\'' + cell);
+  return cell.find_first_of(",\"\n\r") == cell.npos ? cell : quoted(cell);
+}
+
+// Words of a list, "- fast", are common in the official table, and no formula.
+std::string official_csv_cell(const std::string& cell) {
+  const bool is_plain = cell.find_first_of(",\"\n\r") == cell.npos;
+  const bool is_list = cell.starts_with("- ") || cell == "-" || cell == "+";
+  return is_plain && (is_list || !is_formula(cell)) ? cell : quoted(cell);
+}
+
+std::string joined(const Row& cells, std::string (*cell_text)(const std::string&)) {
+  std::string line;
+  for (const std::string& cell : cells) line += cell_text(cell) + ',';
+  line.back() = '\n';
+  return line;
 }
 
 }  // namespace
 
-std::string align(const std::vector<Row>& rows) {
+std::string align(const std::vector<Row>& given) {
+  std::vector<Row> rows = given;
+  for (Row& row : rows) {
+    for (std::string& cell : row) cell = one_line(cell);
+  }
   std::vector<size_t> widths(rows.front().size(), 0);
   for (const Row& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -39,11 +79,8 @@ std::string csv_number(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-std::string csv_line(const Row& cells) {
-  std::string line;
-  for (const std::string& cell : cells) line += csv_cell(cell) + ',';
-  line.back() = '\n';
-  return line;
-}
+std::string csv_line(const Row& cells) { return joined(cells, csv_cell); }
+
+std::string official_csv_line(const Row& cells) { return joined(cells, official_csv_cell); }
 
 }  // namespace strata::results

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/counts.h"
 #include "compliance/checks/rounds.h"
 #include "mllog/python_digits.h"
 
@@ -84,7 +85,9 @@ void set_weak_score(Score& score) {
   score.runs_needed = compliance::result_file_count(score.usage, score.folder.benchmark);
   if (weak.models == 0 || weak.models < static_cast<size_t>(score.runs_needed)) {
     score.weak_problem =
-        fmt::format("{} models count, {} or more are needed", weak.models, score.runs_needed);
+        fmt::format("{}, {} or more are needed",
+                    counted(static_cast<double>(weak.models), "model counts", "models count"),
+                    score.runs_needed);
     return;
   }
   weak.time_to_train_all_ms = stop - start;

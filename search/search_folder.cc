@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/json.h"
 #include "config/run_config.h"
 
 namespace strata::search {
@@ -107,7 +108,7 @@ SearchFolder::SearchFolder(fs::path folder, const SearchPlan& plan)
          configuration().string());
   }
   write_file_atomically(configuration(), base);
-  write_file_atomically(plan_in(folder_), to_json(plan).dump(2) + "\n");
+  write_file_atomically(plan_in(folder_), json_text(to_json(plan), 2) + "\n");
 }
 
 fs::path SearchFolder::plan() const { return plan_in(folder_); }

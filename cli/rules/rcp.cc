@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "base/json_version.h"
+#include "base/text/counts.h"
 #include "cli/commands.h"
+#include "cli/print.h"
 #include "cli/score_options.h"
 #include "compliance/checks/rcp_diff.h"
 #include "compliance/checks/rounds.h"
@@ -150,8 +152,9 @@ json source_json(const std::optional<ReferencePoints>& points) {
 
 std::string point_text(const std::optional<ReferencePoint>& point) {
   if (!point) return "none";
-  return fmt::format("mean {:.6g}, at least {:.6g}, of {} runs", point->mean,
-                     point->mean / point->max_speedup, point->epochs.size());
+  return fmt::format("mean {}, at least {}, of {}", count_text(point->mean),
+                     count_text(point->mean / point->max_speedup),
+                     counted(static_cast<double>(point->epochs.size()), "run"));
 }
 
 std::string source_text(const std::optional<ReferencePoints>& points) {
@@ -162,23 +165,22 @@ std::string source_text(const std::optional<ReferencePoints>& points) {
 void print_text(const RcpDiffCommand& command, const std::vector<BenchmarkDiff>& diffs,
                 const std::vector<Effect>& effects) {
   for (const BenchmarkDiff& diff : diffs) {
-    fmt::print("{}{}\n", diff.benchmark, diff.changes.empty() ? ": no point differs" : "");
+    say("{}{}\n", diff.benchmark, diff.changes.empty() ? ": no point differs" : "");
     if (diff.changes.empty()) continue;
-    fmt::print("  from: {}\n  to:   {}\n", source_text(diff.before), source_text(diff.after));
+    say("  from: {}\n  to:   {}\n", source_text(diff.before), source_text(diff.after));
     for (const auto& change : diff.changes) {
-      fmt::print("  batch size {:.10g}: {} -> {}\n", change.batch_size, point_text(change.before),
-                 point_text(change.after));
+      say("  batch size {}: {} -> {}\n", count_text(change.batch_size), point_text(change.before),
+          point_text(change.after));
     }
   }
-  if (diffs.empty()) fmt::print("neither round has reference points here\n");
+  if (diffs.empty()) say("neither round has reference points here\n");
   if (command.scores.empty()) return;
   const auto changed = std::ranges::count_if(effects, &Effect::changes);
-  fmt::print("\n{} of {} result folders under {} are judged otherwise\n", changed, effects.size(),
-             command.scores);
+  say("\n{} of {} result folders under {} are judged otherwise\n", changed, effects.size(),
+      command.scores);
   for (const Effect& effect : effects) {
     if (!effect.changes()) continue;
-    fmt::print("  {}: {} -> {}\n", effect.folder, outcome_text(effect.before),
-               outcome_text(effect.after));
+    say("  {}: {} -> {}\n", effect.folder, outcome_text(effect.before), outcome_text(effect.after));
   }
 }
 

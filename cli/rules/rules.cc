@@ -11,6 +11,7 @@
 #include "base/json_version.h"
 #include "cli/commands.h"
 #include "cli/options/rule_options.h"
+#include "cli/print.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/report.h"
 #include "compliance/sources/install.h"
@@ -43,11 +44,10 @@ int list_rules(bool as_json) {
   json out = {{"rule_sets", json::array()}};
   for (const auto& rules : all_rules()) {
     if (!as_json && rules->source() == "built in") {
-      fmt::print("built in: Strata's own {}, for BERT\n", rules->version());
+      say("built in: Strata's own {}, for BERT\n", rules->version());
     } else if (!as_json) {
-      fmt::print("found: mlperf_logging {}in {}\n",
-                 rules->version().empty() ? "" : rules->version() + " ",
-                 rules->directory().string());
+      say("found: mlperf_logging {}in {}\n", rules->version().empty() ? "" : rules->version() + " ",
+          rules->directory().string());
     }
     for (const char* usage : {"training", "hpc"}) {
       for (const std::string& ruleset : rules->own_rulesets(usage)) {
@@ -56,7 +56,7 @@ int list_rules(bool as_json) {
         entry["usage"] = usage;
         entry["ruleset"] = ruleset;
         out["rule_sets"].push_back(std::move(entry));
-        if (!as_json) fmt::print("  {} {:<6} sha256 {}\n", usage, ruleset, identity.sha256);
+        if (!as_json) say("  {} {:<6} sha256 {}\n", usage, ruleset, identity.sha256);
       }
     }
   }
@@ -147,21 +147,21 @@ int diff_rules(const DiffCommand& command) {
                 {"changes", changes}});
     return 0;
   }
-  fmt::print("from: {}\nto:   {}\n", diff.before.text(), diff.after.text());
-  if (!added.empty()) fmt::print("benchmarks added: {}\n", fmt::join(added, ", "));
-  if (!removed.empty()) fmt::print("benchmarks removed: {}\n", fmt::join(removed, ", "));
-  for (const std::string& file : diff.added_files) fmt::print("file added: {}\n", file);
-  for (const std::string& file : diff.removed_files) fmt::print("file removed: {}\n", file);
+  say("from: {}\nto:   {}\n", diff.before.text(), diff.after.text());
+  if (!added.empty()) say("benchmarks added: {}\n", fmt::join(added, ", "));
+  if (!removed.empty()) say("benchmarks removed: {}\n", fmt::join(removed, ", "));
+  for (const std::string& file : diff.added_files) say("file added: {}\n", file);
+  for (const std::string& file : diff.removed_files) say("file removed: {}\n", file);
   std::string file;
   for (const auto& change : diff.changes) {
-    if (change.file != file) fmt::print("\n{}\n", file = change.file);
-    fmt::print("  {} {}\n", change.rule, word(change.kind));
+    if (change.file != file) say("\n{}\n", file = change.file);
+    say("  {} {}\n", change.rule, word(change.kind));
     for (const auto& field : change.fields) {
-      if (!field.before.empty()) fmt::print("{}", marked('-', field.field, field.before));
-      if (!field.after.empty()) fmt::print("{}", marked('+', field.field, field.after));
+      if (!field.before.empty()) say("{}", marked('-', field.field, field.before));
+      if (!field.after.empty()) say("{}", marked('+', field.field, field.after));
     }
   }
-  if (diff.empty()) fmt::print("no rule differs\n");
+  if (diff.empty()) say("no rule differs\n");
   return 0;
 }
 
@@ -204,9 +204,9 @@ void add_install_command(CLI::App& rules, int& exit_code) {
   command->callback([options, &exit_code] {
     options->folder = compliance::user_rules_folder();
     const compliance::Installed installed = compliance::install_rules(*options);
-    fmt::print("mlperf_logging {} {} {}\n", installed.version,
-               installed.was_there ? "was installed already in" : "installed in",
-               installed.package.string());
+    say("mlperf_logging {} {} {}\n", installed.version,
+        installed.was_there ? "was installed already in" : "installed in",
+        installed.package.string());
     exit_code = 0;
   });
 }

@@ -40,17 +40,9 @@ std::string describe_time(const std::string& key, double took_ms, double limit_m
   constexpr double kMsPerMinute = 60'000;
   const double took = took_ms / kMsPerMinute, limit = limit_ms / kMsPerMinute;
   const bool close = std::fabs(took - limit) < 0.05;  // and would be written alike
-  return fmt::format("{} took {:.{}f} of {:g} minutes",
+  return fmt::format("{} took {:.{}f} of {}",
                      key == "init_stop" ? "initialisation" : "the time to '" + key + "'", took,
-                     close ? 5 : 1, limit);
-}
-
-// A name from a log, fit to be printed.
-std::string printable(std::string_view name) {
-  std::string text = cut(name);
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return text;
+                     close ? 5 : 1, counted(limit, "minute"));
 }
 
 std::string rule_id(std::string file, std::string_view key, std::string_view field) {
@@ -143,8 +135,8 @@ class Check {
         queue_.pop_front();
         const auto file = rules_.load(name);
         if (file == nullptr) {
-          put({"", fmt::format("Could not find config file: {}", printable(name)), "", "", "", 0, 0,
-               "log/rule-file-missing"});
+          put({"", fmt::format("Could not find config file: {}", one_line(name, kShownBytes)), "",
+               "", "", 0, 0, "log/rule-file-missing"});
           continue;
         }
         files_.push_back(file);
@@ -472,14 +464,16 @@ class Check {
              line_number(seen.error_offset), rule_id(code.file, rule.name, "ATLEAST_ONE_CHECK")});
         continue;
       }
-      Finding finding{"",
-                      fmt::format("Failed checks for {} : {}", rule.name, code.fragment.source),
-                      code.fragment.source,
-                      fmt::format("the last of {} values: {}", seen.count, seen.last_json),
-                      code.file,
-                      code.line,
-                      line_number(seen.last_offset),
-                      rule_id(code.file, rule.name, "ATLEAST_ONE_CHECK")};
+      Finding finding{
+          "",
+          fmt::format("Failed checks for {} : {}", rule.name, code.fragment.source),
+          code.fragment.source,
+          fmt::format("the last of {}: {}", counted(static_cast<double>(seen.count), "value"),
+                      seen.last_json),
+          code.file,
+          code.line,
+          line_number(seen.last_offset),
+          rule_id(code.file, rule.name, "ATLEAST_ONE_CHECK")};
       if (!seen.any_error.empty()) finding.found += fmt::format(" ({})", seen.any_error);
       put(std::move(finding));
     }
@@ -493,7 +487,7 @@ class Check {
       Finding finding{rule.name,
                       "",
                       rule.requirement.text,
-                      fmt::format("{} occurrences", seen.count),
+                      counted(static_cast<double>(seen.count), "occurrence"),
                       rule.file,
                       rule.line,
                       0,
@@ -622,7 +616,7 @@ LogVerdict check_log(const EventLog& log, RuleStore& rules, const std::string& u
     verdict.not_judged = fmt::format(
         "Strata's own rules cover BERT; for benchmark '{}' give --rules with the official rule "
         "files; {}",
-        printable(verdict.benchmark), how_to_get_rules(usage, ruleset));
+        one_line(verdict.benchmark, kShownBytes), how_to_get_rules(usage, ruleset));
     return verdict;
   }
   Check(log, judging, verdict, werror).run();
@@ -667,15 +661,32 @@ LogVerdict unreadable_log(const std::filesystem::path& path, const std::string& 
   return verdict;
 }
 
+std::string found_beyond_summary(const Finding& finding) {
+  constexpr std::string_view kFound = "but found ";
+  const size_t at = finding.summary.find(kFound);
+  const bool says_nothing = finding.found.starts_with("no occurrence");
+  if (at == finding.summary.npos && !says_nothing) return finding.found;
+  // "2 occurrences with different values: [1, 2]" says no more than the summary.
+  const size_t more = finding.found.find("; the log has ");
+  if (more != finding.found.npos) return finding.found.substr(more + 2);
+  const bool is_count = says_nothing || finding.found.find(" occurrence") <
+                                            finding.found.find_first_not_of("0123456789,") + 2;
+  return is_count ? std::string() : finding.found;
+}
+
 std::string describe(const Finding& finding) {
   std::string text;
   if (finding.log_line > 0) text += fmt::format("line {}: ", finding.log_line);
-  text += finding.summary;
-  if (!finding.rule.empty() && finding.summary.find(finding.rule) == std::string::npos)
-    text += fmt::format("\n  wanted: {}", finding.rule);
-  if (!finding.found.empty()) text += fmt::format("\n  found:  {}", finding.found);
+  // Code of a rule may have several lines; a value of the log must not.
+  const bool has_code =
+      !finding.rule.empty() && finding.summary.find(finding.rule) != std::string::npos;
+  const bool has_lines = has_code && finding.rule.find('\n') != std::string::npos;
+  text += has_lines ? finding.summary : one_line(finding.summary);
+  if (!finding.rule.empty() && !has_code) text += fmt::format("\n  wanted: {}", finding.rule);
+  if (const std::string found = found_beyond_summary(finding); !found.empty())
+    text += fmt::format("\n  found:  {}", one_line(found));
   if (finding.rule_line > 0)
-    text += fmt::format("\n  rule:   {}:{}", finding.rule_file, finding.rule_line);
+    text += fmt::format("\n  rule:   {}:{}", one_line(finding.rule_file), finding.rule_line);
   return text;
 }
 

@@ -23,7 +23,7 @@ std::string letters_of(std::string_view key) {
   return letters;
 }
 
-std::multiset<std::string_view> parts_of(std::string_view key) {
+std::multiset<std::string_view> key_parts(std::string_view key) {
   std::multiset<std::string_view> parts;
   while (!key.empty()) {
     const size_t end = std::min(key.find('_'), key.size());
@@ -38,7 +38,7 @@ int unlikeness(std::string_view wanted, std::string_view key) {
   constexpr size_t kLetters = 6;
   const std::string a = letters_of(wanted), b = letters_of(key);
   if (a == b) return 1;
-  const auto x = parts_of(wanted), y = parts_of(key);
+  const auto x = key_parts(wanted), y = key_parts(key);
   if (x == y) return 2;
   const auto& more = x.size() > y.size() ? x : y;
   const auto& less = x.size() > y.size() ? y : x;

@@ -7,7 +7,8 @@
 #include <system_error>
 #include <utility>
 
-#include "compliance/formats/utf8.h"
+#include "base/text/characters.h"
+#include "compliance/checks/similar_keys.h"
 
 namespace strata::compliance {
 namespace {
@@ -26,7 +27,8 @@ Annotation annotation_of(const Finding& finding, bool error) {
   std::string text = finding.summary;
   if (!finding.rule.empty() && finding.summary.find(finding.rule) == std::string::npos)
     text += "\nwanted: " + finding.rule;
-  if (!finding.found.empty()) text += "\nfound: " + finding.found;
+  if (const std::string found = found_beyond_summary(finding); !found.empty())
+    text += "\nfound: " + found;
   if (finding.rule_line > 0)
     text += fmt::format("\nrule: {}:{}", finding.rule_file, finding.rule_line);
   return {plain_text(finding.id), error, plain_text(text), finding.log_line, finding.rule_file,
@@ -46,9 +48,9 @@ Case case_of(const LogVerdict& log, const std::string& suite, bool counts, bool 
               plain_text(log.not_judged),
               {}};
   if (!counts && result.outcome == Outcome::kFailed) result.outcome = Outcome::kPassed;
-  for (const Finding& finding : log.errors)
+  for (const Finding& finding : repeats_together(log.errors))
     result.annotations.push_back(annotation_of(finding, counts));
-  for (const Finding& finding : log.warnings)
+  for (const Finding& finding : repeats_together(log.warnings))
     result.annotations.push_back(annotation_of(finding, false));
   // Of a log in a package its section "Review" says it.
   if (reviewed) {
@@ -114,10 +116,13 @@ void add_folder(const PackageVerdict& package, const FolderVerdict& folder,
 }  // namespace
 
 std::string plain_text(std::string_view text) {
-  std::string utf8 = valid_utf8(text);
-  std::ranges::replace_if(
-      utf8, [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; }, ' ');
-  return utf8;
+  std::string plain;
+  for (size_t at = 0; at < text.size();) {
+    bool valid = false;
+    const char32_t character = next_character(text, at, valid);
+    append_utf8(plain, is_control(character) && character != '\n' ? U' ' : character);
+  }
+  return plain;
 }
 
 std::vector<Case> cases_of(const std::vector<LogVerdict>& logs) {

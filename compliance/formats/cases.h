@@ -38,7 +38,8 @@ std::vector<Case> cases_of(const std::vector<LogVerdict>& logs);
 // The findings of a failed log are warnings where its folder's section "Logs" passes all the same.
 std::vector<Case> cases_of(const std::vector<PackageVerdict>& packages);
 
-// The same text in UTF-8: other bytes become U+FFFD, control characters but line feeds spaces.
+// The same text in UTF-8: other bytes become U+FFFD, control characters
+// but line feeds, and marks of direction, spaces.
 std::string plain_text(std::string_view text);
 
 }  // namespace strata::compliance

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/text/counts.h"
 #include "compliance/formats/formats.h"
 
 namespace strata::compliance {
@@ -42,13 +43,15 @@ std::string github(const std::vector<Case>& cases) {
       ++(annotation.error ? errors : warnings);
       text += fmt::format(
           "::{} file={},{}title={}::{}\n", annotation.error ? "error" : "warning",
-          escaped((annotation.path.empty() ? one.path : annotation.path).string(), true),
+          escaped(plain_text((annotation.path.empty() ? one.path : annotation.path).string()),
+                  true),
           annotation.line > 0 ? fmt::format("line={},", annotation.line) : "",
           escaped(annotation.id, true), escaped(annotation.message, false));
     }
   }
-  return text +
-         fmt::format("{} errors, {} warnings in {} checks\n", errors, warnings, cases.size());
+  return text + fmt::format("{}, {} in {}\n", counted(static_cast<double>(errors), "error"),
+                            counted(static_cast<double>(warnings), "warning"),
+                            counted(static_cast<double>(cases.size()), "check"));
 }
 
 }  // namespace strata::compliance

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/lines.h"
 #include "base/parallel.h"
+#include "base/text/counts.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/checker_params.h"
 #include "compliance/package/power.h"
@@ -84,7 +85,8 @@ Section check_files(const FolderVerdict& verdict, const std::string& usage) {
   const auto wanted = static_cast<size_t>(result_file_count(usage, folder.benchmark));
   const size_t found = folder.logs.size();
   if (folder.weak_scaling ? found < wanted : found != wanted) {
-    section.errors.push_back(fmt::format("found {} files result_*.txt, wanted {}{}", found,
+    section.errors.push_back(fmt::format("found {} result_*.txt, wanted {}{}",
+                                         counted(static_cast<double>(found), "file"),
                                          folder.weak_scaling ? "at least " : "", wanted));
   }
   ListingProblems told;  // already, of the same folder

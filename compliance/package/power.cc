@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/text/counts.h"
 #include "compliance/package/submission_tree.h"
 
 namespace strata::compliance {
@@ -54,7 +55,8 @@ void check_equal(const std::map<std::string, size_t>& counts, std::string_view w
     if (count == commonest) continue;
     verdict.failed_runs.insert(run);
     verdict.section.errors.push_back(
-        fmt::format("{}: {} {} files, the other runs have {}", run, count, what, commonest));
+        fmt::format("{}: {} {}, the other runs have {}", run, count,
+                    noun_of(static_cast<double>(count), fmt::format("{} file", what)), commonest));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "base/json_version.h"
 #include "base/text/counts.h"
 #include "base/text/printable.h"
+#include "compliance/checks/similar_keys.h"
 #include "compliance/review/run_record.h"
 
 namespace strata::compliance {
@@ -28,7 +29,7 @@ std::string indented(std::string text, const std::string& indent) {
 
 std::string findings_text(const std::vector<Finding>& findings, std::string_view kind) {
   std::string text;
-  for (const Finding& finding : findings)
+  for (const Finding& finding : repeats_together(findings))
     text += indented(fmt::format("{}: {}", kind, describe(finding)), "  ") + '\n';
   return text;
 }
@@ -155,9 +156,10 @@ bool is_no_log(const LogVerdict& verdict) {
 }
 
 std::string folder_text(const FolderVerdict& folder) {
-  std::string text = fmt::format(
-      "{} results/{} ({})\n", folder.skipped ? "skipped" : word(folder.outcome()),
-      folder.folder.place(), folder.division.empty() ? "division unknown" : folder.division);
+  std::string text =
+      fmt::format("{} results/{} ({})\n", folder.skipped ? "skipped" : word(folder.outcome()),
+                  one_line(folder.folder.place()),
+                  folder.division.empty() ? "division unknown" : one_line(folder.division));
   for (const Section& section : folder.sections) text += section_text(section, "  ");
   for (const LogVerdict& log : folder.logs) {
     if (log.outcome() == Outcome::kFailed) text += indented(log_text(log), "    ") + '\n';
@@ -212,7 +214,7 @@ std::string rules_text(std::span<const PackageVerdict> packages) {
     }
   }
   std::string text;
-  for (const std::string& one : rules) text += fmt::format("rules: {}\n", one);
+  for (const std::string& one : rules) text += fmt::format("rules: {}\n", one_line(one));
   return text;
 }
 
@@ -225,28 +227,83 @@ json rules_json(const RuleIdentity& rules) {
           {"sha256", rules.sha256}};
 }
 
-std::string log_text(const LogVerdict& verdict) {
-  std::string text = fmt::format("{} {}\n", word(verdict.outcome()), verdict.path.string());
+namespace {
+
+// By which rules a log was judged, where that was inferred.
+std::string ground_text(const LogVerdict& verdict) {
+  std::string text;
   if (verdict.ground != "given") {
     text += fmt::format("  ruleset: {} {} (from the {}; --ruleset overrides)\n", verdict.usage,
-                        verdict.ruleset, verdict.ground);
+                        verdict.ruleset, one_line(verdict.ground));
   }
-  if (!verdict.rules.source.empty()) text += fmt::format("  rules: {}\n", verdict.rules.text());
-  if (!verdict.not_judged.empty()) text += fmt::format("  {}\n", verdict.not_judged);
+  if (!verdict.rules.source.empty())
+    text += fmt::format("  rules: {}\n", one_line(verdict.rules.text()));
+  return text;
+}
+
+std::string outcome_line(const LogVerdict& verdict) {
+  return fmt::format("{} {}\n", word(verdict.outcome()), one_line(verdict.path.string()));
+}
+
+std::string details_text(const LogVerdict& verdict) {
+  std::string text;
+  if (!verdict.not_judged.empty()) text += fmt::format("  {}\n", one_line(verdict.not_judged));
   if (is_no_log(verdict)) {
-    return text + fmt::format(
-                      "  error: no line holds ':::MLLOG', so it is no MLPerf log ({} findings that "
-                      "follow from it: --json)\n",
-                      verdict.errors.size() + verdict.warnings.size() - 1);
+    return text +
+           fmt::format(
+               "  error: no line holds ':::MLLOG', so it is no MLPerf log ({} from it: "
+               "--json)\n",
+               counted(static_cast<double>(verdict.errors.size() + verdict.warnings.size() - 1),
+                       "finding that follows", "findings that follow"));
   }
   text += findings_text(verdict.errors, "error") + findings_text(verdict.warnings, "warning");
-  for (const std::string& note : verdict.notes) text += fmt::format("  note: {}\n", note);
+  for (const std::string& note : verdict.notes) text += fmt::format("  note: {}\n", one_line(note));
   for (const Remark& remark : verdict.review) {
     text += fmt::format("  review: {}{} [{}]\n",
-                        remark.line > 0 ? fmt::format("line {}: ", remark.line) : "", remark.text,
-                        remark.id);
+                        remark.line > 0 ? fmt::format("line {}: ", remark.line) : "",
+                        one_line(remark.text), one_line(remark.id));
   }
   return text;
+}
+
+// How many logs have which outcome, and why some were not judged.
+std::string count_of_logs(const std::vector<LogVerdict>& verdicts, bool reasons) {
+  std::map<Outcome, size_t> outcomes;
+  std::map<std::string, size_t> not_judged;
+  for (const LogVerdict& verdict : verdicts) {
+    ++outcomes[verdict.outcome()];
+    if (verdict.outcome() == Outcome::kNotJudged) ++not_judged[one_line(verdict.not_judged)];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [outcome, count] : outcomes)
+    parts.push_back(fmt::format("{} {}", count_text(static_cast<double>(count)), word(outcome)));
+  std::string text = fmt::format("{}: {}\n", counted(static_cast<double>(verdicts.size()), "log"),
+                                 fmt::join(parts, ", "));
+  for (const auto& [reason, count] : not_judged) {
+    if (reasons)
+      text += fmt::format("  {} not judged: {}\n", count_text(static_cast<double>(count)), reason);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string log_text(const LogVerdict& verdict) {
+  return outcome_line(verdict) + ground_text(verdict) + details_text(verdict);
+}
+
+std::string logs_text(const std::vector<LogVerdict>& verdicts, bool quiet) {
+  std::string text, ground_before;
+  for (const LogVerdict& verdict : verdicts) {
+    const bool said = verdict.outcome() == Outcome::kFailed || !quiet || verdicts.size() == 1;
+    if (!said) continue;
+    const std::string ground = ground_text(verdict);
+    text += outcome_line(verdict);
+    if (ground != ground_before) text += ground;
+    text += details_text(verdict);
+    ground_before = ground;
+  }
+  return verdicts.size() == 1 ? text : text + count_of_logs(verdicts, quiet);
 }
 
 std::string log_json(const std::vector<LogVerdict>& verdicts) {
@@ -256,12 +313,14 @@ std::string log_json(const std::vector<LogVerdict>& verdicts) {
 }
 
 std::string section_text(const Section& section, const std::string& indent) {
-  std::string text = fmt::format("{}{} {}\n", indent, word(section.outcome()), section.title);
+  std::string text =
+      fmt::format("{}{} {}\n", indent, word(section.outcome()), one_line(section.title));
   for (const std::string& error : section.errors)
-    text += fmt::format("{}  error: {}\n", indent, error);
+    text += fmt::format("{}  error: {}\n", indent, one_line(error));
   for (const std::string& warning : section.warnings)
-    text += fmt::format("{}  warning: {}\n", indent, warning);
-  for (const std::string& note : section.notes) text += fmt::format("{}  {}\n", indent, note);
+    text += fmt::format("{}  warning: {}\n", indent, one_line(warning));
+  for (const std::string& note : section.notes)
+    text += fmt::format("{}  {}\n", indent, one_line(note));
   return text;
 }
 
@@ -312,18 +371,23 @@ std::string section_json(const std::vector<Section>& sections) {
   return dump("sections", to_json(sections));
 }
 
-std::string package_text(const PackageVerdict& package) {
+std::string package_text(const PackageVerdict& package, bool quiet) {
   std::string text;
-  for (const Section& system : package.systems) text += section_text(system);
-  for (const FolderVerdict& folder : package.folders) text += folder_text(folder);
+  for (const Section& system : package.systems) {
+    if (!quiet || !system.passed()) text += section_text(system);
+  }
+  for (const FolderVerdict& folder : package.folders) {
+    if (!quiet || !folder.passed()) text += folder_text(folder);
+  }
   return text + rules_text(std::span(&package, 1)) +
-         fmt::format("{} {}\n", word(package.outcome()), package.path.string());
+         fmt::format("{} {}\n", word(package.outcome()), one_line(package.path.string()));
 }
 
 // What a submission permits itself stands in the round's text even where it passes.
 std::string round_text(const std::vector<PackageVerdict>& packages) {
   size_t width = 9;
-  for (const PackageVerdict& package : packages) width = std::max(width, package.submitter.size());
+  for (const PackageVerdict& package : packages)
+    width = std::max(width, one_line(package.submitter).size());
   std::string text =
       fmt::format("{:<{}}  outcome     systems     folders  failed  not judged  logs   failed\n",
                   "submitter", width);
@@ -339,21 +403,21 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
         if (!section.judged) ++not_judged[fmt::format("{}", fmt::join(section.notes, "; "))];
       }
     }
-    text +=
-        fmt::format("{:<{}}  {:<10}  {:<10}  {:<7}  {:<6}  {:<10}  {:<5}  {}\n", package.submitter,
-                    width, word(package.outcome()), word(outcome_of(package.systems)),
-                    package.folders.size(), failed_folders, unjudged_folders, logs, failed_logs);
+    text += fmt::format("{:<{}}  {:<10}  {:<10}  {:<7}  {:<6}  {:<10}  {:<5}  {}\n",
+                        one_line(package.submitter), width, word(package.outcome()),
+                        word(outcome_of(package.systems)), package.folders.size(), failed_folders,
+                        unjudged_folders, logs, failed_logs);
   }
   const auto failed = [](const Section& section) { return section.outcome() == Outcome::kFailed; };
   for (const PackageVerdict& package : packages) {
     if (package.outcome() != Outcome::kFailed) continue;
-    text += fmt::format("\n{}\n", package.submitter);
+    text += fmt::format("\n{}\n", one_line(package.submitter));
     for (const Section& system : package.systems) {
       if (failed(system)) text += section_text(system, "  ");
     }
     for (const FolderVerdict& folder : package.folders) {
       if (folder.outcome() != Outcome::kFailed) continue;
-      text += fmt::format("  {}\n", folder.folder.place());
+      text += fmt::format("  failed results/{}\n", one_line(folder.folder.place()));
       for (const Section& section : folder.sections) {
         if (failed(section)) text += section_text(section, "    ");
       }
@@ -362,12 +426,13 @@ std::string round_text(const std::vector<PackageVerdict>& packages) {
   for (const PackageVerdict& package : packages) {
     for (const Section& system : package.systems) {
       if (system.title != kParameters) continue;
-      text += fmt::format("\n{}\n{}", package.submitter, section_text(system, "  "));
+      text += fmt::format("\n{}\n{}", one_line(package.submitter), section_text(system, "  "));
     }
   }
   if (!not_judged.empty()) text += "\nnot judged\n";
   for (const auto& [reason, folders] : not_judged)
-    text += fmt::format("  {} folder{}: {}\n", folders, folders == 1 ? "" : "s", reason);
+    text += fmt::format("  {}: {}\n", counted(static_cast<double>(folders), "folder"),
+                        one_line(reason));
   text += review_text(packages);
   const std::string rules = rules_text(packages);
   return rules.empty() ? text : text + '\n' + rules;

@@ -17,6 +17,9 @@ nlohmann::json rules_json(const RuleIdentity& rules);
 // "passed path", "failed path" or "not judged path", the ruleset where it was inferred, and each
 // finding with its place. A log without events has one.
 std::string log_text(const LogVerdict& verdict);
+// The same of several, and how many have which outcome. The ruleset and the rules stand where they
+// change. `quiet`: of the logs that failed alone.
+std::string logs_text(const std::vector<LogVerdict>& verdicts, bool quiet);
 // An array with an object a log.
 std::string log_json(const std::vector<LogVerdict>& verdicts);
 
@@ -29,8 +32,8 @@ std::string rcp_text(const RcpVerdict& verdict);
 // What stands behind them: the batch size, the points, the count of every run.
 std::vector<std::string> rcp_details(const RcpVerdict& verdict);
 
-// All sections of a submission, then its verdict.
-std::string package_text(const PackageVerdict& package);
+// All sections of a submission, then its verdict. `quiet`: without what passed.
+std::string package_text(const PackageVerdict& package, bool quiet = false);
 // A row a submitter, then what failed, and why the rest was not judged.
 std::string round_text(const std::vector<PackageVerdict>& packages);
 std::string package_json(const std::vector<PackageVerdict>& packages);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text/counts.h"
 #include "compliance/package/submission_tree.h"
 
 namespace strata::compliance {
@@ -34,8 +35,9 @@ Section check_repository(const fs::path& directory) {
         } else if (entry.is_regular_file(ignored) &&
                    entry.file_size(ignored) > kMaxRepositoryFileBytes) {
           section.errors.push_back(
-              fmt::format("{}: {:.1f} MiB, at most 50 are allowed", path.string(),
-                          static_cast<double>(entry.file_size(ignored)) / (1 << 20)));
+              fmt::format("{}: {} bytes, at most {} (50 MiB) are allowed", path.string(),
+                          count_text(static_cast<double>(entry.file_size(ignored))),
+                          count_text(static_cast<double>(kMaxRepositoryFileBytes))));
         } else if (!entry.is_regular_file(ignored) && !entry.is_directory(ignored)) {
           section.errors.push_back(
               fmt::format("{}: is {}, which git does not hold", path.string(), what_is_at(path)));

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/parallel.h"
+#include "base/text/json.h"
 #include "base/timing.h"
 #include "data/files/part_name.h"
 #include "data/prepare/md5.h"
@@ -127,7 +128,7 @@ class Maker {
     inputs.update(to_json(options_.recipe));
     if (task.is_eval) inputs["eval_samples"] = options_.eval_samples;
     add_unicode(inputs, options_.unicode);
-    return inputs.dump();
+    return json_text(inputs);
   }
 
   const MlperfDataOptions& options_;

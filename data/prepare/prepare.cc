@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/text/json.h"
 #include "base/timing.h"
 #include "data/prepare/provenance.h"
 #include "data/text/corpus.h"
@@ -28,7 +29,7 @@ std::string provenance(const PrepareOptions& options, uint64_t text_hash,
       {"format", form_name(options.form)}};
   inputs.update(to_json(options.recipe));
   add_unicode(inputs, options.unicode);
-  return inputs.dump();
+  return json_text(inputs);
 }
 
 FileSummary summarize(const fs::path& path, const Corpus& corpus, const Instances& instances,

@@ -10,7 +10,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/parallel.h"
+#include "compliance/checks/rounds.h"
+#include "compliance/review/described_system.h"
+#include "compliance/review/review.h"
+#include "compliance/review/run_windows.h"
 
 namespace strata::report {
 namespace {
@@ -18,18 +23,66 @@ namespace {
 namespace fs = std::filesystem;
 using compliance::EventLog;
 
+// The review of a folder's logs, each of which is read on its own.
+struct FolderReview {
+  compliance::DescribedSystem system;
+  std::vector<compliance::RunRecord> runs;
+  std::vector<std::vector<compliance::Remark>> remarks;  // of each log
+
+  void begin(const results::Score& score) {
+    runs.resize(score.runs.size());
+    remarks.resize(score.runs.size());
+    const compliance::ResultFolder& folder = score.folder;
+    if (folder.submitter_path.empty()) return;
+    constexpr uint64_t kMostBytes = 1 << 20;
+    try {
+      system = compliance::read_described_system(
+          read_file(folder.submitter_path / "systems" / (folder.system + ".json"), kMostBytes));
+    } catch (const Error&) {
+      // It is said elsewhere.
+    }
+    if (!folder.weak_scaling) return;
+    // A model takes a part of the system.
+    system.nodes.reset();
+    system.accelerators_per_node.reset();
+  }
+
+  void read(size_t i, const EventLog& log, const results::Score& score) {
+    runs[i] = compliance::read_run_record(log);
+    remarks[i] = compliance::review_log(log, runs[i], score.ruleset);
+    const auto of_system = compliance::review_system(runs[i], system, score.folder.benchmark);
+    for (compliance::Remark& remark : compliance::place(of_system, log))
+      remarks[i].push_back(std::move(remark));
+  }
+
+  std::vector<compliance::Remark> end(const results::Score& score) {
+    const std::string& benchmark = score.folder.benchmark;
+    std::vector<compliance::Remark> all = compliance::merge_remarks(std::move(remarks));
+    const auto wanted = static_cast<size_t>(compliance::result_file_count(score.usage, benchmark));
+    for (auto& more :
+         {compliance::review_same_system(runs),
+          compliance::review_runs(runs, {}, wanted, compliance::dropped_runs(benchmark),
+                                  score.folder.weak_scaling)
+              .remarks}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+  }
+};
+
 // Reads what only concerns its run; what cannot be read is a problem, not the end.
 class FolderReader {
  public:
-  FolderReader(ReportedFolder& folder, std::mutex& mutex, std::vector<std::string>& problems)
-      : folder_(folder), mutex_(mutex), problems_(problems) {}
+  FolderReader(ReportedFolder& folder, FolderReview& review, std::mutex& mutex,
+               std::vector<std::string>& problems)
+      : folder_(folder), review_(review), mutex_(mutex), problems_(problems) {}
 
   void read_run(size_t i) {
     const fs::path& log = folder_.score.runs[i].log;
     ReportedRun& run = folder_.runs[i];
     run.curve.log = log;
     Settings settings;
-    guarded([&] { read_log(log, run, settings); });
+    guarded([&] { read_log(i, log, run, settings); });
     guarded([&] { add_configuration(log, settings); });
     guarded([&] {
       StepTrace trace = read_step_trace_of(log);
@@ -54,7 +107,7 @@ class FolderReader {
   }
 
  private:
-  void read_log(const fs::path& path, ReportedRun& run, Settings& settings) {
+  void read_log(size_t i, const fs::path& path, ReportedRun& run, Settings& settings) {
     const auto format = folder_.score.ruleset == "0.6.0" ? compliance::LogFormat::kMll
                                                          : compliance::LogFormat::kMllog;
     const EventLog log(path, format);
@@ -62,6 +115,7 @@ class FolderReader {
     run.phases = compare::read_phases(log);
     run.has_ended = results::find_run_times(log).stop_ms.has_value();
     add_log_settings(log, settings);
+    if (!folder_.beside) review_.read(i, log, folder_.score);
   }
 
   void note(std::string problem) {
@@ -78,6 +132,7 @@ class FolderReader {
   }
 
   ReportedFolder& folder_;
+  FolderReview& review_;
   std::mutex& mutex_;
   std::vector<std::string>& problems_;
 };
@@ -106,12 +161,16 @@ void read_runs(ReportData& data, unsigned threads) {
     for (size_t i = 0; i < folder.runs.size(); ++i) jobs.emplace_back(&folder, i);
   }
   std::mutex mutex;
+  std::map<const ReportedFolder*, FolderReview> reviews;
+  for (const ReportedFolder& folder : data.folders) reviews[&folder].begin(folder.score);
   parallel_for(jobs.size(), threads, [&](size_t job) {
     auto& [folder, run] = jobs[job];
-    FolderReader(*folder, mutex, data.problems).read_run(run);
+    FolderReader(*folder, reviews.at(folder), mutex, data.problems).read_run(run);
   });
   for (ReportedFolder& folder : data.folders) {
-    FolderReader(folder, mutex, data.problems).read_system();
+    FolderReview& review = reviews.at(&folder);
+    FolderReader(folder, review, mutex, data.problems).read_system();
+    if (!folder.beside) folder.review = review.end(folder.score);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compare/run_phases.h"
+#include "compliance/checks/remark.h"
 #include "report/drawing/chart.h"
 #include "report/runs/settings.h"
 #include "report/runs/step_trace.h"
@@ -30,6 +31,8 @@ struct ReportedFolder {
   bool beside = false;  // shown beside the others, in grey
   results::Score score;
   std::vector<ReportedRun> runs;  // as in score.runs
+  // What the review of the logs finds, as `strata check package` does; none beside the others.
+  std::vector<compliance::Remark> review;
   Settings settings;
 };
 

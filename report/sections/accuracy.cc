@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/text/counts.h"
 #include "base/timing.h"
 #include "report/sections/section.h"
 #include "results/plots/accuracy_axis.h"
@@ -195,13 +196,15 @@ std::string curves_figure(const ReportData& data, const std::string& benchmark, 
   if (over == Over::kMinutes) {
     const size_t late = runs_evaluated_late(folders_of(data, benchmark));
     if (late > 0) {
-      caption += fmt::format(". Not shown: {} runs that were evaluated after run_stop alone", late);
+      caption += fmt::format(". Not shown: {} evaluated after run_stop alone",
+                             counted(static_cast<double>(late), "run that was", "runs that were"));
     }
   }
   return figure(
       benchmark, caption + '.',
       line_chart(chart, {fmt::format("Accuracy over {}, {}", unit, benchmark_name(benchmark)),
-                         fmt::format("{} runs of {} systems", runs.size(), chart.labels.size())}),
+                         fmt::format("{} of {}", counted(static_cast<double>(runs.size()), "run"),
+                                     counted(static_cast<double>(chart.labels.size()), "system"))}),
       over == Over::kMinutes ? evaluations_of(data, benchmark) : Data());
 }
 

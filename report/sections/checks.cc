@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "compliance/review/described_system.h"
 #include "report/sections/section.h"
 
 namespace strata::report {
@@ -64,7 +66,9 @@ std::string not_judged(const ReportData& data) {
   return html;
 }
 
-std::vector<Complaint> complaints_of(const ReportedFolder& folder) {
+// `told`: submitters whose logs lack a name, which is said once.
+std::vector<Complaint> complaints_of(const ReportedFolder& folder,
+                                     std::set<std::filesystem::path>& told) {
   std::vector<Complaint> complaints;
   const auto say = [&](const std::string& about, const std::string& kind, const std::string& why) {
     if (why.empty()) return;
@@ -98,6 +102,15 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder) {
   if (score.system.system_name.empty() && !score.folder.submitter_path.empty()) {
     say("the system", "description", "there is no systems/<system>.json that names it");
   }
+  for (const compliance::Remark& remark : folder.review) {
+    if (remark.id == compliance::kPlaceholder && !told.insert(score.folder.submitter_path).second)
+      continue;
+    const bool of_one = std::ranges::any_of(
+        score.runs, [&](const results::RunScore& run) { return run.log == remark.path; });
+    say(of_one ? remark.path.filename().string() : "all runs", "review",
+        fmt::format("{}{} [{}]", remark.line > 0 ? fmt::format("line {}: ", remark.line) : "",
+                    remark.text, remark.id));
+  }
   if (score.mean == results::Mean::kNone) {
     say("all runs", "no score", "too many runs do not count");
   }
@@ -109,8 +122,9 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder) {
 Section checks_section(const ReportData& data) {
   Table table("checks", "What does not count or is not known, and why",
               {"System", "Benchmark", "Runs", "Finding", "Reason"});
+  std::set<std::filesystem::path> told;
   for (const ReportedFolder& folder : data.folders) {
-    for (const Complaint& complaint : complaints_of(folder)) {
+    for (const Complaint& complaint : complaints_of(folder, told)) {
       table.add({folder.owner.name, benchmark_name(folder.benchmark), complaint.about,
                  complaint.kind, complaint.why},
                 folder.owner.system, folder.benchmark);

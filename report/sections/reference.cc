@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text/counts.h"
 #include "report/sections/section.h"
 
 namespace strata::report {
@@ -78,14 +79,17 @@ std::string reference_figure(const std::vector<const ReportedFolder*>& folders,
   chart.y = linear_axis(ys, false);
   chart.x_title = "global batch size";
   chart.y_title = unit_of_samples(benchmark) + " to converge";
-  return figure(benchmark,
-                fmt::format("{}, round {}: {} to converge over batch size, beside the reference. "
-                            "What lies below the dashed line converged faster than is allowed.",
-                            benchmark_name(benchmark), ruleset, unit_of_samples(benchmark)),
-                scatter_chart(chart, {"Reference points, " + benchmark_name(benchmark),
-                                      fmt::format("{} systems and {} reference points",
-                                                  chart.points.size(), mean.points.size())}),
-                behind);
+  return figure(
+      benchmark,
+      fmt::format("{}, round {}: {} to converge over batch size, beside the reference. "
+                  "What lies below the dashed line converged faster than is allowed.",
+                  benchmark_name(benchmark), ruleset, unit_of_samples(benchmark)),
+      scatter_chart(
+          chart,
+          {"Reference points, " + benchmark_name(benchmark),
+           fmt::format("{} and {}", counted(static_cast<double>(chart.points.size()), "system"),
+                       counted(static_cast<double>(mean.points.size()), "reference point"))}),
+      behind);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text/counts.h"
 #include "report/sections/section.h"
 #include "results/minutes.h"
 
@@ -150,7 +151,8 @@ std::string spread_figure(const ReportData& data, const std::string& benchmark) 
   return figure(benchmark, caption,
                 dot_chart(rows, "minutes to train",
                           {"Minutes to train, " + benchmark_name(benchmark),
-                           fmt::format("{} systems, the fastest first: {}", rows.size(),
+                           fmt::format("{}, the fastest first: {}",
+                                       counted(static_cast<double>(rows.size()), "system"),
                                        rows.front().owner.name)}),
                 behind);
 }

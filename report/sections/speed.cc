@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/text/counts.h"
 #include "report/sections/section.h"
 #include "results/minutes.h"
 
@@ -103,7 +104,7 @@ std::string over_accelerators(const ReportData& data, const std::string& benchma
   chart.y_title = what;
   return figure(benchmark, benchmark_name(benchmark) + ": " + caption,
                 scatter_chart(chart, {what + " over accelerators, " + benchmark_name(benchmark),
-                                      fmt::format("{} systems", chart.points.size())}),
+                                      counted(static_cast<double>(chart.points.size()), "system")}),
                 behind);
 }
 

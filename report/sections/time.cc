@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/statistics.h"
+#include "base/text/counts.h"
 #include "base/timing.h"
 #include "report/sections/section.h"
 
@@ -68,7 +69,7 @@ std::string run_phases_figure(const ReportData& data, const std::string& benchma
                   some_silent ? " *: evaluations are not logged and are among the steps." : ""),
       bar_chart(rows, {"start", "steps", "evaluation"}, "per cent of the run",
                 {"Phases of a run, " + benchmark_name(benchmark),
-                 fmt::format("{} systems", rows.size())}),
+                 counted(static_cast<double>(rows.size()), "system")}),
       behind);
 }
 
@@ -131,14 +132,14 @@ std::string step_phases_figure(const std::vector<TracedRun>& runs) {
     behind.rows.push_back({run.name, fmt::format("{:.9g}", parts[0]),
                            fmt::format("{:.9g}", parts[1]), fmt::format("{:.9g}", parts[2])});
   }
-  return figure(
-      "",
-      "What a step's time goes into, of runs with a step trace: computing and updating; "
-      "waiting for communication that nothing hides, other ranks' work included; waiting "
-      "for data.",
-      bar_chart(rows, {"compute and update", "exposed communication", "data"},
-                "milliseconds a step", {"Phases of a step", fmt::format("{} runs", rows.size())}),
-      behind);
+  return figure("",
+                "What a step's time goes into, of runs with a step trace: computing and updating; "
+                "waiting for communication that nothing hides, other ranks' work included; waiting "
+                "for data.",
+                bar_chart(rows, {"compute and update", "exposed communication", "data"},
+                          "milliseconds a step",
+                          {"Phases of a step", counted(static_cast<double>(rows.size()), "run")}),
+                behind);
 }
 
 // At most kMost points: of many steps medians over as many in a row.
@@ -182,10 +183,10 @@ std::string over_steps(const std::vector<TracedRun>& runs, const std::string& na
   chart.y = linear_axis(ys, from_zero);
   chart.x_title = "step";
   chart.y_title = y_title;
-  return figure(
-      "", caption,
-      line_chart(chart, {y_title + " over steps", fmt::format("{} runs", chart.lines.size())}),
-      behind);
+  return figure("", caption,
+                line_chart(chart, {y_title + " over steps",
+                                   counted(static_cast<double>(chart.lines.size()), "run")}),
+                behind);
 }
 
 }  // namespace

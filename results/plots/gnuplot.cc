@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "compliance/formats/utf8.h"
+#include "base/text/characters.h"
 #include "results/memory_file.h"
 
 extern char** environ;
@@ -82,9 +82,11 @@ constexpr char kPlainText[] = "set encoding utf8\nset termoption noenhanced\n";
 }  // namespace
 
 std::string plain_text(std::string_view text) {
-  std::string plain = compliance::valid_utf8(text);
-  for (char& c : plain) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  std::string plain;
+  for (size_t at = 0; at < text.size();) {
+    bool valid = false;
+    const char32_t character = next_character(text, at, valid);
+    append_utf8(plain, is_control(character) ? U' ' : character);
   }
   return plain;
 }

@@ -286,11 +286,11 @@ json json_of(const SummaryCell& cell) {
 }
 
 std::string table_csv(const SummaryTable& table) {
-  std::string text = csv_line(table.columns);
+  std::string text = official_csv_line(table.columns);
   for (const Cells& cells : table.rows) {
     Row row;
     for (const SummaryCell& cell : cells) row.push_back(text_of(cell));
-    text += csv_line(row);
+    text += official_csv_line(row);
   }
   return text;
 }

@@ -73,6 +73,20 @@ TEST_F(Page, ShowsSystemsSideBySide) {
   EXPECT_TRUE(has(shown, "Every run counts"));
 }
 
+TEST_F(Page, ShowsWhatTheReviewFinds) {
+  write_big_and_small();
+  for (int i = 0; i < 3; ++i) {
+    std::string log = log_of({{2, 0.5}, {20.0 + i, 0.73}});
+    const std::string platform = "1 x CPU";
+    log.replace(log.find(platform), platform.size(), "5xGPU9000");
+    write_run(folder_, "Bolt", "small", i, log);
+  }
+  const std::string shown = texts(page());
+  EXPECT_TRUE(has(shown, "5xGPU9000")) << shown.substr(0, 3000);
+  EXPECT_TRUE(has(shown, "[review/system/nodes]"));
+  EXPECT_FALSE(has(shown, "Every run counts"));
+}
+
 // 16 x 10 accelerator-minutes are fewer than 8 x 21: the guide ends in the former's dot, and begins
 // at eight accelerators, below the other's.
 TEST_F(Page, AGuideLeadsFromTheFewestAcceleratorMinutes) {

@@ -38,7 +38,7 @@ LogVerdict verdict_on(const BertLog& log, bool werror = false) {
 }
 
 TEST(SimilarKeys, OfAMissingOneAreNamedWithTheirLine) {
-  BertLog log = BertLog::passing();
+  BertLog log = BertLog::passing("closed");
   const auto at = std::ranges::find(log.events, "global_batch_size", &LogEvent::key);
   const auto line = at - log.events.begin() + 1;
   at->key = "batch_size";
@@ -50,14 +50,14 @@ TEST(SimilarKeys, OfAMissingOneAreNamedWithTheirLine) {
       verdict.errors[0].found,
       "0 occurrences; the log has 'batch_size', a similar key, in line " + std::to_string(line));
   // A key that rules ask for is no misspelling.
-  const LogVerdict other = verdict_on(BertLog::passing().without("opt_lamb_beta_1"));
+  const LogVerdict other = verdict_on(BertLog::passing("closed").without("opt_lamb_beta_1"));
   ASSERT_FALSE(other.passed());
   EXPECT_EQ(other.errors[0].found, "0 occurrences");
 }
 
 TEST(SimilarKeys, EveryEventEightTimesIsOneSentence) {
   BertLog log;
-  for (const LogEvent& event : BertLog::passing().events)
+  for (const LogEvent& event : BertLog::passing("closed").events)
     log.events.insert(log.events.end(), 8, event);
   const LogVerdict verdict = verdict_on(log);
   EXPECT_GT(verdict.warnings.size(), 10u);  // as the official checker counts them

@@ -274,7 +274,7 @@ absent|Required EXACTLY_ONE occurrence of 'absent' but found 0|0 occurrences|tra
 missing|Required AT_LEAST(1) occurrence of 'missing' but found 0|0 occurrences|training_5.0.0/common.yaml:10|0
 |Failed executing BEGIN code|division by zero|training_5.0.0/common.yaml:2|0
 |Failed checks for submission_benchmark : v['value'] > 5| ('str' and 'int' cannot be ordered))|training_5.0.0/common.yaml:8|3
-|Failed checks for eval_accuracy : v['value'] > 5|the last of 1 values: 0.7201|training_5.0.0/common.yaml:7|29
+|Failed checks for eval_accuracy : v['value'] > 5|the last of 1 value: 0.7201|training_5.0.0/common.yaml:7|29
 |Required AT_LEAST_ONE occurrence of 'neither' or 'nor'|no occurrence|training_5.0.0/common.yaml:11|0
 |Failed executing END PRE code|division by zero|training_5.0.0/common.yaml:13|0
 |Failed executing CHECK code:|there is no 'y'|training_5.0.0/common.yaml:13|0

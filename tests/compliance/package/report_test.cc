@@ -58,8 +58,7 @@ TEST(Report, OfALogNamesLinesRulesAndWhatWasFound) {
   LogVerdict log = failed_log();
   EXPECT_EQ(log_text(log), R"(failed result_0.txt
   ruleset: training 5.0.0 (from the submission_round; --ruleset overrides)
-  error: line 3: two
-  lines
+  error: line 3: two\x0alines
     wanted: v['value'] > 0
     found:  -1
     rule:   common.yaml:7
@@ -70,6 +69,55 @@ TEST(Report, OfALogNamesLinesRulesAndWhatWasFound) {
   log.warnings.clear();
   log.not_judged = "no rules for ssd";
   EXPECT_EQ(log_text(log), "not judged result_0.txt\n  no rules for ssd\n");
+}
+
+TEST(Report, OfSeveralLogsEndsWithACount) {
+  LogVerdict failed = failed_log(), passed, unjudged;
+  passed.path = "result_1.txt";
+  passed.ground = "given";
+  unjudged.path = "result_2.txt";
+  unjudged.ground = "given";
+  unjudged.not_judged = "no rules";
+  LogVerdict again = failed;
+  again.path = "result_3.txt";
+  const std::string all = logs_text({failed, again, passed, unjudged}, false);
+  EXPECT_TRUE(all.ends_with("4 logs: 1 passed, 1 not judged, 2 failed\n")) << all;
+  // Where it does not change, the ruleset stands once.
+  EXPECT_EQ(all.find("ruleset:"), all.rfind("ruleset:")) << all;
+  EXPECT_NE(all.find("passed result_1.txt"), std::string::npos) << all;
+  const std::string quiet = logs_text({failed, passed, passed, unjudged}, true);
+  EXPECT_EQ(quiet.find("result_1.txt"), std::string::npos) << quiet;
+  EXPECT_TRUE(
+      quiet.ends_with("4 logs: 2 passed, 1 not judged, 1 failed\n  1 not judged: no rules\n"))
+      << quiet;
+  EXPECT_EQ(logs_text({passed}, true), "passed result_1.txt\n");
+}
+
+// A package, quietly: what did not pass, and the verdict.
+TEST(Report, OfAPackageIsQuietIfAsked) {
+  const std::string text = package_text(two_packages().front(), true);
+  EXPECT_EQ(text.find("systems/laptop.json"), std::string::npos) << text;
+  EXPECT_NE(text.find("failed systems/tower.json"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("failed Strata\n")) << text;
+}
+
+// "0 occurrences" says no more than "but found 0".
+TEST(Report, SaysACountOnce) {
+  Finding finding{"a",
+                  "Required EXACTLY_ONE occurrence of 'a' but found 0",
+                  "EXACTLY_ONE",
+                  "0 occurrences",
+                  "",
+                  0,
+                  0,
+                  "x/a/REQ"};
+  EXPECT_EQ(describe(finding), finding.summary);
+  finding.found += "; the log has 'b', a similar key, in line 7";
+  EXPECT_EQ(describe(finding),
+            finding.summary + "\n  found:  the log has 'b', a similar key, in line 7");
+  finding.summary = "CHECK for 'a' failed in line 3:";
+  finding.found = "12";
+  EXPECT_EQ(found_beyond_summary(finding), "12");
 }
 
 TEST(Report, OfAPackageShowsEverySectionAndTheLogsThatFailed) {
@@ -86,8 +134,7 @@ failed results/laptop/bert (open)
     warning: a warning
     failed result_0.txt
       ruleset: training 5.0.0 (from the submission_round; --ruleset overrides)
-      error: line 3: two
-      lines
+      error: line 3: two\x0alines
         wanted: v['value'] > 0
         found:  -1
         rule:   common.yaml:7
@@ -118,7 +165,7 @@ AnotherSubmitter  passed      passed      1        0       0           0      0
 Strata
   failed systems/tower.json
     error: no field
-  laptop/bert
+  failed results/laptop/bert
     failed files
       error: wanted 10
       warning: a doubt

@@ -1,0 +1,30 @@
+// What a command prints for people: the one place where text leaves the program.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/text/printable.h"
+
+namespace strata::cli {
+
+// Prints text of several lines, which may hold names and values of any file: what could steer a
+// terminal is escaped (see printable_lines). Line feeds within such a name are the caller's to
+// escape, by one_line(). Throws std::system_error where standard output takes no more.
+inline void say_text(const std::string& text) {
+  const std::string shown = printable_lines(text);
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) < shown.size())
+    throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
+}
+
+template <typename... Args>
+void say(fmt::format_string<Args...> format, Args&&... args) {
+  say_text(fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace strata::cli
