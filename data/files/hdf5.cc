@@ -212,7 +212,7 @@ void DataSet::require_readable() const {
     if (H5Zfilter_avail(filter) > 0) continue;
     fail(
         "{}: is compressed with the filter {}, which is not installed here; rewrite the file where "
-        "it is: h5repack -f GZIP=1 OLD NEW",
+        "it is: h5repack -f GZIP=1 OLD NEW, or copy its data sets with h5py",
         where_, filter_name(filter, name));
   }
   if (filters == 0 || shape_.empty() || H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
@@ -292,7 +292,10 @@ File File::open(const std::filesystem::path& path) {
           "set the chunk cache");
   const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
   if (id < 0) {
-    const std::string reason = library_reason();
+    std::error_code missing;
+    const std::string reason = std::filesystem::exists(path, missing) || missing
+                                   ? library_reason()
+                                   : "No such file or directory";
     fail("{}: cannot open as HDF5: {}; {}", where, reason, other_file(path));
   }
   file.id_ = Handle(id);
