@@ -216,6 +216,10 @@ TEST_F(DataCommand, PrepareWarnsOfTextThatIsNotWhatItSeems) {
   EXPECT_TRUE(contains(json["warnings"][0], "1 of ")) << json;
   EXPECT_TRUE(contains(json["warnings"][1], "next-sentence labels mean nothing")) << json;
   EXPECT_TRUE(contains(progress_, "warning: ")) << progress_;
+  write_file_atomically(directory_ / "vocab.txt",
+                        read_file(directory_ / "vocab.txt") + "The\n##Name\n");
+  EXPECT_TRUE(contains(nlohmann::json::parse(prepare("--json"))["warnings"].dump(),
+                       "2 of 33 entries of the vocabulary have capital letters"));
 }
 
 TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {
