@@ -149,7 +149,7 @@ class ObjectHeader {
  private:
   static constexpr uint64_t kMostBytes = 1 << 20;  // of a header
   static constexpr int kMostBlocks = 1000;         // of a header, each of which may name the next
-  static constexpr uint64_t kLayout = 8, kContinuation = 16;
+  static constexpr uint64_t kOldFill = 4, kFill = 5, kLayout = 8, kContinuation = 16;
   static constexpr unsigned char kVirtual = 3;
 
   std::string read(uint64_t address, uint64_t bytes) {
@@ -193,6 +193,8 @@ class ObjectHeader {
       ++layouts_;
       return message[message[0] < static_cast<char>(kNewVersion) ? 2 : 1] < kVirtual;
     }
+    if (type == kOldFill) return fits(message, 0);
+    if (type == kFill) return has_whole_fill(message);
     if (type != kContinuation) return true;
     if (message.size() < address_bytes_ + length_bytes_) return false;
     const uint64_t bytes = number(message, address_bytes_, length_bytes_);
@@ -201,6 +203,17 @@ class ObjectHeader {
     if (bytes < around) return false;
     if (++blocks_ > kMostBlocks) return false;
     return walk(number(message, 0, address_bytes_) + before, bytes - around);
+  }
+
+  // Whether the bytes that the number at `at` counts follow it.
+  static bool fits(std::string_view message, size_t at) {
+    return message.size() >= at + 4 && number(message, at, 4) <= message.size() - at - 4;
+  }
+  // The library takes a fill value's size for granted.
+  static bool has_whole_fill(std::string_view message) {
+    if (message.size() < 2) return false;
+    if (message[0] >= 3) return (message[1] & 0x20) == 0 || fits(message, 2);
+    return message.size() >= 4 && ((message[0] == 2 && message[3] == 0) || fits(message, 4));
   }
 
   std::ifstream in_;
@@ -315,6 +328,18 @@ void DataSet::require_readable() const {
         "{}: is compressed with the filter {}, which is not installed here; rewrite the file where "
         "it is: h5repack -f GZIP=1 OLD NEW, or copy its data sets with h5py",
         where_, filter_name(filter, name));
+  }
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) {
+    const Handle type = own(H5Dget_type(id_.get()), where_, "read the type");
+    uint64_t needed = H5Tget_size(type.get());
+    for (const uint64_t extent : shape_) {
+      needed = extent != 0 && needed > UINT64_MAX / extent ? UINT64_MAX : needed * extent;
+    }
+    const uint64_t stored = H5Dget_storage_size(id_.get());  // 0: nothing was written
+    if (stored != 0 && stored < needed) {
+      fail("{}: needs {} bytes, of which {} are stored; the file is damaged, copy it again", where_,
+           needed, stored);
+    }
   }
   if (filters == 0 || shape_.empty() || H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
   std::vector<hsize_t> chunk(shape_.size());
