@@ -87,16 +87,12 @@ ContentDifference compare_content(const InstanceSource& a, const InstanceSource&
 
 std::string to_text(const ContentDifference& found, const InstanceSource& a) {
   if (found.is_none()) return fmt::format("the same {} samples in another order", a.size());
-  const auto missing = [](uint64_t count, const std::optional<uint32_t>& first, const char* of,
-                          const char* in) {
-    return count == 0 ? fmt::format("no sample of the {} is missing in the {}", of, in)
-                      : fmt::format("{} sample{} of the {} missing in the {} (the first: {})",
-                                    count, count == 1 ? "" : "s", of, in, *first);
+  const auto missing = [](uint64_t count, const std::optional<uint32_t>& first) {
+    return count == 0 ? "none" : fmt::format("{} (sample {} first)", count, *first);
   };
-  return fmt::format("{}; {}; {} samples are in both",
-                     missing(found.only_in_a, found.first_only_in_a, "first", "second"),
-                     missing(found.only_in_b, found.first_only_in_b, "second", "first"),
-                     a.size() - found.only_in_a);
+  return fmt::format("missing in the second: {}; missing in the first: {}; in both: {}",
+                     missing(found.only_in_a, found.first_only_in_a),
+                     missing(found.only_in_b, found.first_only_in_b), a.size() - found.only_in_a);
 }
 
 std::optional<std::string> first_difference(const InstanceSource& a, const InstanceSource& b) {

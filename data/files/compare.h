@@ -28,7 +28,7 @@ struct ContentDifference {
 // bits. Throws Error for a malformed sample.
 ContentDifference compare_content(const InstanceSource& a, const InstanceSource& b);
 
-// `found` as a sentence: "the same 64 samples in another order", or how many each of them lacks.
+// `found` in a line: "the same 64 samples in another order", or how many each of them lacks.
 std::string to_text(const ContentDifference& found, const InstanceSource& a);
 
 }  // namespace strata::data

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 
 #include "base/error.h"
@@ -110,6 +111,119 @@ std::string other_file(const std::filesystem::path& path) {
   return "make the file with 'strata data prepare' or copy it again";
 }
 
+// Walks over the messages of an object's header in the file itself (HDF5 File Format, IV.A),
+// because the library follows what a virtual data set points to as it opens one, and trusts it.
+class ObjectHeader {
+ public:
+  // `base`: where addresses count from. `address_bytes`, `length_bytes`: sizes of numbers.
+  ObjectHeader(const std::filesystem::path& path, uint64_t base, size_t address_bytes,
+               size_t length_bytes)
+      : in_(open_to_read(path, std::ios::binary)),
+        base_(base),
+        address_bytes_(address_bytes),
+        length_bytes_(length_bytes) {}
+
+  // Whether a layout is found in the header at `address`, and none of those found is virtual.
+  bool has_plain_layout(uint64_t address) {
+    constexpr size_t kPrefix = 32;  // longer than the prefix of either version
+    const std::string prefix = read(address, kPrefix);
+    if (prefix.size() < kPrefix) return false;
+    size_t at = 0;
+    uint64_t bytes = 0;
+    if (prefix.starts_with("OHDR")) {
+      const auto flags = static_cast<unsigned char>(prefix[5]);
+      is_new_ = true;
+      tracks_order_ = (flags & 0x04) != 0;
+      at = 6 + ((flags & 0x20) != 0 ? 16 : 0) + ((flags & 0x10) != 0 ? 4 : 0);
+      const size_t size_bytes = size_t{1} << (flags & 0x03);
+      bytes = number(prefix, at, size_bytes);
+      at += size_bytes;
+    } else {
+      if (prefix[0] != 1) return false;
+      bytes = number(prefix, 8, 4);
+      at = 16;
+    }
+    return walk(address + at, bytes) && layouts_ > 0;
+  }
+
+ private:
+  static constexpr uint64_t kMostBytes = 1 << 20;  // of a header
+  static constexpr int kMostBlocks = 1000;         // of a header, each of which may name the next
+  static constexpr uint64_t kOldFill = 4, kFill = 5, kLayout = 8, kContinuation = 16;
+  static constexpr unsigned char kVirtual = 3;
+
+  std::string read(uint64_t address, uint64_t bytes) {
+    std::string out(bytes, '\0');
+    in_.clear();
+    in_.seekg(static_cast<std::streamoff>(base_ + address));
+    in_.read(out.data(), static_cast<std::streamsize>(bytes));
+    out.resize(static_cast<size_t>(in_.gcount()));
+    return out;
+  }
+  // Little-endian; the caller sees to it that it lies inside.
+  static uint64_t number(std::string_view bytes, size_t at, size_t size) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; ++i) {
+      value |= uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+    }
+    return value;
+  }
+
+  // False if a block cannot be read, a layout is virtual or too many bytes belong to the header.
+  bool walk(uint64_t address, uint64_t bytes) {
+    read_ += bytes;
+    if (bytes > kMostBytes || read_ > kMostBytes) return false;
+    const std::string block = read(address, bytes);
+    if (block.size() < bytes) return false;
+    const size_t head = is_new_ ? (tracks_order_ ? 6 : 4) : 8;
+    for (size_t at = 0; at + head <= block.size();) {
+      const uint64_t type = number(block, at, is_new_ ? 1 : 2);
+      const size_t size = number(block, at + (is_new_ ? 1 : 2), 2);
+      at += head;
+      if (size > block.size() - at) break;  // a gap, or a checksum
+      if (!take(type, std::string_view(block).substr(at, size))) return false;
+      at += size;
+    }
+    return true;
+  }
+  bool take(uint64_t type, std::string_view message) {
+    if (type == kLayout) {
+      constexpr size_t kNewVersion = 3;  // before it the class comes third
+      if (message.size() < 3) return false;
+      ++layouts_;
+      return message[message[0] < static_cast<char>(kNewVersion) ? 2 : 1] < kVirtual;
+    }
+    if (type == kOldFill) return fits(message, 0);
+    if (type == kFill) return has_whole_fill(message);
+    if (type != kContinuation) return true;
+    if (message.size() < address_bytes_ + length_bytes_) return false;
+    const uint64_t bytes = number(message, address_bytes_, length_bytes_);
+    // Blocks of new headers have a signature before and a checksum behind their messages.
+    const uint64_t before = is_new_ ? 4 : 0, around = is_new_ ? 8 : 0;
+    if (bytes < around) return false;
+    if (++blocks_ > kMostBlocks) return false;
+    return walk(number(message, 0, address_bytes_) + before, bytes - around);
+  }
+
+  // Whether the bytes that the number at `at` counts follow it.
+  static bool fits(std::string_view message, size_t at) {
+    return message.size() >= at + 4 && number(message, at, 4) <= message.size() - at - 4;
+  }
+  // The library takes a fill value's size for granted.
+  static bool has_whole_fill(std::string_view message) {
+    if (message.size() < 2) return false;
+    if (message[0] >= 3) return (message[1] & 0x20) == 0 || fits(message, 2);
+    return message.size() >= 4 && ((message[0] == 2 && message[3] == 0) || fits(message, 4));
+  }
+
+  std::ifstream in_;
+  uint64_t base_;
+  size_t address_bytes_, length_bytes_;
+  bool is_new_ = false, tracks_order_ = false;
+  uint64_t read_ = 0;
+  int layouts_ = 0, blocks_ = 0;
+};
+
 std::string type_name(hid_t type) {
   switch (H5Tget_class(type)) {
     case H5T_INTEGER:
@@ -212,8 +326,20 @@ void DataSet::require_readable() const {
     if (H5Zfilter_avail(filter) > 0) continue;
     fail(
         "{}: is compressed with the filter {}, which is not installed here; rewrite the file where "
-        "it is: h5repack -f GZIP=1 OLD NEW",
+        "it is: h5repack -f GZIP=1 OLD NEW, or copy its data sets with h5py",
         where_, filter_name(filter, name));
+  }
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) {
+    const Handle type = own(H5Dget_type(id_.get()), where_, "read the type");
+    uint64_t needed = H5Tget_size(type.get());
+    for (const uint64_t extent : shape_) {
+      needed = extent != 0 && needed > UINT64_MAX / extent ? UINT64_MAX : needed * extent;
+    }
+    const uint64_t stored = H5Dget_storage_size(id_.get());  // 0: nothing was written
+    if (stored != 0 && stored < needed) {
+      fail("{}: needs {} bytes, of which {} are stored; the file is damaged, copy it again", where_,
+           needed, stored);
+    }
   }
   if (filters == 0 || shape_.empty() || H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
   std::vector<hsize_t> chunk(shape_.size());
@@ -299,10 +425,14 @@ File File::open(const std::filesystem::path& path) {
           "set the chunk cache");
   const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
   if (id < 0) {
-    const std::string reason = library_reason();
+    std::error_code missing;
+    const std::string reason = std::filesystem::exists(path, missing) || missing
+                                   ? library_reason()
+                                   : "No such file or directory";
     fail("{}: cannot open as HDF5: {}; {}", where, reason, other_file(path));
   }
   file.id_ = Handle(id);
+  file.is_on_disk_ = true;
   return file;
 }
 
@@ -354,12 +484,25 @@ DataSet File::data_set(const std::string& name) const {
     fail("{}: is a link{}; copy the data set itself into the file", set.where_,
          link.type == H5L_TYPE_SOFT ? "" : " to another file");
   }
+  H5O_info_t object;
+  require(H5Oget_info_by_name2(id_.get(), name.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT),
+          set.where_, "open");
+  if (is_on_disk_ && object.type == H5O_TYPE_DATASET) {
+    const Handle file = own(H5Fget_create_plist(id_.get()), set.where_, "read the layout");
+    hsize_t base = 0;
+    size_t address_bytes = 0, length_bytes = 0;
+    require(H5Pget_userblock(file.get(), &base), set.where_, "read the layout");
+    require(H5Pget_sizes(file.get(), &address_bytes, &length_bytes), set.where_, "read the layout");
+    ObjectHeader header(path_, base, address_bytes, length_bytes);
+    if (!header.has_plain_layout(link.u.address)) {
+      fail(
+          "{}: is a virtual data set, whose values lie in other files, or damaged; copy the values "
+          "into one file",
+          set.where_);
+    }
+  }
   set.id_ = own(H5Dopen2(id_.get(), name.c_str(), H5P_DEFAULT), set.where_, "open");
   const Handle creation = own(H5Dget_create_plist(set.id_.get()), set.where_, "read the layout");
-  if (H5Pget_layout(creation.get()) == H5D_VIRTUAL) {
-    fail("{}: is a virtual data set, whose values lie in other files; copy them into one file",
-         set.where_);
-  }
   if (H5Pget_external_count(creation.get()) != 0) {
     fail("{}: has its values in other files (external storage); copy them into one file",
          set.where_);

@@ -121,6 +121,7 @@ class File {
 
   std::filesystem::path path_;
   Handle id_;
+  bool is_on_disk_ = false;
 };
 
 }  // namespace strata::data::hdf5

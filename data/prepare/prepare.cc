@@ -32,6 +32,23 @@ std::string provenance(const PrepareOptions& options, uint64_t text_hash,
   return json_text(inputs);
 }
 
+// Says that `vocabulary` is of a cased model, whose entries with capitals lower-cased text never has;
+// empty if it is not.
+std::string doubt_about_case(const Vocabulary& vocabulary) {
+  constexpr int32_t kMostShare = 100;  // one of so many entries
+  int32_t cased = 0;
+  for (int32_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string& entry = vocabulary.entry(id);
+    const bool special = entry.starts_with('[') && entry.ends_with(']');
+    cased += !special && std::ranges::any_of(entry, [](char c) { return c >= 'A' && c <= 'Z'; });
+  }
+  if (cased * int64_t{kMostShare} <= vocabulary.size()) return {};
+  return fmt::format(
+      "{} of {} entries of the vocabulary have capital letters, which no token has: text is "
+      "lower-cased; take an uncased vocabulary, and the model that belongs to it",
+      cased, vocabulary.size());
+}
+
 FileSummary summarize(const fs::path& path, const Corpus& corpus, const Instances& instances,
                       const Vocabulary& vocabulary) {
   FileSummary summary;
@@ -132,6 +149,9 @@ PrepareSummary prepare(const PrepareOptions& options,
                      corpus.sentences(), corpus.tokens.size()));
   CorpusSplit split = split_corpus(corpus, choose_held_out(corpus.documents(), options));
   summary.repeated_sentences = split.repeated_sentences;
+  if (std::string doubt = doubt_about_case(vocabulary); !doubt.empty()) {
+    summary.warnings.push_back(std::move(doubt));
+  }
   if (std::string doubt = doubt_about_next_sentences(corpus); !doubt.empty()) {
     summary.warnings.push_back(std::move(doubt));
   } else if (split.eval.documents() == 1) {

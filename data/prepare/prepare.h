@@ -54,7 +54,8 @@ struct PrepareSummary {
       0;  // left out of training because they also stand in held-out documents
   FileSummary train;
   std::optional<FileSummary> eval;
-  // Sentences about the text: bytes that were left out, labels that mean nothing. Empty if skipped.
+  // Sentences about the text: bytes that were left out, labels that mean nothing, a cased
+  // vocabulary. Empty if skipped.
   std::vector<std::string> warnings;
   double seconds = 0.0;
 };

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <sstream>
+
 #include "cli/commands.h"
 #include "data/files/instance_file.h"
 #include "tests/data/data_test_support.h"
@@ -155,6 +158,42 @@ TEST_F(DataCommand, CompareTellsOrderFromContent) {
   EXPECT_EQ(json["only_in_first"], 0);
 }
 
+// Blocks of ``` in docs/data.md show commands, behind "$ ", and what they print. Seconds differ.
+TEST_F(DataCommand, TheDocumentShowsWhatIsPrinted) {
+  const std::filesystem::path golden = data::kGolden;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::copy_file(golden / "reference/mlperf_reference.txt", directory_ / "example.txt");
+  std::filesystem::copy_file(golden / "data/wordpiece_vocab.txt", directory_ / "example_vocab.txt");
+  std::filesystem::current_path(directory_.path());
+  std::istringstream document(read_file(std::filesystem::path(STRATA_SOURCE_DIR) / "docs/data.md"));
+  const auto without_seconds = [](const std::string& text) {
+    return std::regex_replace(text, std::regex(R"(\d+\.\d s\n| +(?=\n))"), "");
+  };
+  const std::string prompt = "$ strata data ";
+  std::string command, shown;
+  int commands = 0;
+  const auto check = [&] {
+    if (!command.empty()) {
+      EXPECT_EQ(without_seconds(shown), without_seconds(run(command)));
+      ++commands;
+    }
+    command.clear();
+    shown.clear();
+  };
+  bool in_block = false;
+  for (std::string line; std::getline(document, line);) {
+    if (line == "```") in_block = !in_block;
+    if (line == "```" || line.starts_with(prompt)) {
+      check();
+      if (in_block && line != "```") command = line.substr(prompt.size());
+    } else if (in_block) {
+      shown += line + "\n";
+    }
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(commands, 7);
+}
+
 TEST_F(DataCommand, ShapesArePrintedForTheRunOrAsJson) {
   prepare("");
   const std::string text = run("shapes " + file("out/train.hdf5"));
@@ -177,6 +216,10 @@ TEST_F(DataCommand, PrepareWarnsOfTextThatIsNotWhatItSeems) {
   EXPECT_TRUE(contains(json["warnings"][0], "1 of ")) << json;
   EXPECT_TRUE(contains(json["warnings"][1], "next-sentence labels mean nothing")) << json;
   EXPECT_TRUE(contains(progress_, "warning: ")) << progress_;
+  write_file_atomically(directory_ / "vocab.txt",
+                        read_file(directory_ / "vocab.txt") + "The\n##Name\n");
+  EXPECT_TRUE(contains(nlohmann::json::parse(prepare("--json"))["warnings"].dump(),
+                       "2 of 33 entries of the vocabulary have capital letters"));
 }
 
 TEST_F(DataCommand, MlperfMakesTheReferencesSamplesAndSaysWhatIsNotItsText) {

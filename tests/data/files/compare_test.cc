@@ -45,15 +45,14 @@ TEST_F(Compare, OrderIsToldFromContent) {
   const Instances all = sample_instances(6);
   EXPECT_EQ(content(all, pick(all, {3, 1, 5, 0, 2, 4})), "the same 6 samples in another order");
   EXPECT_EQ(content(all, pick(all, {5, 3, 1})),
-            "3 samples of the first missing in the second (the first: 0); no sample of the second "
-            "is missing in the first; 3 samples are in both");
+            "missing in the second: 3 (sample 0 first); missing in the first: none; in both: 3");
   EXPECT_EQ(content(pick(all, {0, 1, 2}), pick(all, {5, 1, 0})),
-            "1 sample of the first missing in the second (the first: 2); 1 sample of the second "
-            "missing in the first (the first: 0); 2 samples are in both");
+            "missing in the second: 1 (sample 2 first); missing in the first: 1 (sample 0 first); "
+            "in both: 2");
   // A sample that is there twice is missing once.
   EXPECT_EQ(content(pick(all, {0, 1, 1}), pick(all, {1, 0, 0})),
-            "1 sample of the first missing in the second (the first: 2); 1 sample of the second "
-            "missing in the first (the first: 2); 2 samples are in both");
+            "missing in the second: 1 (sample 2 first); missing in the first: 1 (sample 2 first); "
+            "in both: 2");
 }
 
 TEST_F(Compare, EveryPartOfASampleCounts) {
@@ -64,7 +63,7 @@ TEST_F(Compare, EveryPartOfASampleCounts) {
   ++changed[2].masked_ids[0];
   changed[3].next_sentence[1] ^= 1;
   for (const Instances& other : changed) {
-    EXPECT_TRUE(contains(content(all, other), "1 sample of the first missing in the second"));
+    EXPECT_TRUE(contains(content(all, other), "missing in the second: 1 "));
   }
 }
 
