@@ -1,6 +1,7 @@
 #include "device/backend.h"
 
 #include <new>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -11,6 +12,16 @@ namespace strata::device {
 namespace {
 
 constexpr std::align_val_t kHostAlignment{64};
+
+// Calls work(part, range) for every tensor, where `range` is its place in the flat tensors.
+template <typename Work>
+void for_each_part(std::span<const LambPart> parts, const Work& work) {
+  int64_t begin = 0;
+  for (const LambPart& part : parts) {
+    work(part, Range{begin, begin + part.size});
+    begin += part.size;
+  }
+}
 
 class WaitingStopwatch final : public Stopwatch {
  public:
@@ -59,10 +70,7 @@ void Backend::lamb_apply(Stream, const LambApply&) {
 
 void Backend::lamb_directions(Stream stream, const LambDirections& op) {
   const AdamUpdate& all = op.adam;
-  int64_t begin = 0;
-  for (const LambPart& part : op.parts) {
-    const Range range{begin, begin + part.size};
-    begin = range.end;
+  for_each_part(op.parts, [&](const LambPart& part, const Range& range) {
     AdamUpdate adam = all;
     adam.weights = elements_of(all.weights, range);
     adam.compute_weights = elements_of(all.compute_weights, range);
@@ -72,7 +80,7 @@ void Backend::lamb_directions(Stream stream, const LambDirections& op) {
     if (!part.norms) {
       adam.weight_decay = 0;
       adam_update(stream, adam);
-      continue;
+      return;
     }
     if (part.first) fill_zero(stream, part.norms, sizeof(LambNorms));
     lamb_direction(stream, {.weights = adam.weights,
@@ -86,16 +94,13 @@ void Backend::lamb_directions(Stream stream, const LambDirections& op) {
                             .weight_decay = adam.weight_decay,
                             .clip = adam.clip,
                             .norms = part.norms});
-  }
+  });
 }
 
 void Backend::lamb_applies(Stream stream, const LambApplies& op) {
   const ConstTensor& all = op.directions;
-  int64_t begin = 0;
-  for (const LambPart& part : op.parts) {
-    const Range range{begin, begin + part.size};
-    begin = range.end;
-    if (!part.norms) continue;
+  for_each_part(op.parts, [&](const LambPart& part, const Range& range) {
+    if (!part.norms) return;
     const char* directions =
         all.as<char>() + range.begin * static_cast<int64_t>(size_of(all.dtype));
     lamb_apply(stream, {.weights = elements_of(op.weights, range),
@@ -103,7 +108,7 @@ void Backend::lamb_applies(Stream stream, const LambApplies& op) {
                         .directions = ConstTensor(directions, all.dtype, 1, part.size),
                         .norms = part.norms,
                         .learning_rate = op.learning_rate});
-  }
+  });
 }
 
 void Backend::madgrad_update(Stream, const MadgradUpdate&) {

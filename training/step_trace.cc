@@ -45,7 +45,7 @@ void StepTrace::add(const StepResult& step) {
     }
   }
   line.update({{"learning_rate", step.learning_rate},
-               {"tokens", step.tokens},
+               {"tokens", step.global_tokens},
                {"imbalance", step.imbalance},
                {"seconds", step.seconds},
                {"data_seconds", step.data_seconds},
@@ -53,6 +53,7 @@ void StepTrace::add(const StepResult& step) {
                {"exposed_communication_seconds", step.reduce.exposed_communication_seconds},
                {"update_seconds", step.reduce.update_seconds}});
   if (step.gradient_norm) line["gradient_norm"] = *step.gradient_norm;
+  if (step.dropped_layers) line["dropped_layers"] = *step.dropped_layers;
   if (step.loss_scale) line.update({{"loss_scale", *step.loss_scale}, {"skipped", step.skipped}});
   file_.append(line.dump() + '\n', step.step);
 }

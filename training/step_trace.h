@@ -17,8 +17,8 @@ class StepTrace {
   // Cuts off the lines of later steps. Where there is no file, it begins here.
   void resume_after(int64_t step);
 
-  // Appends step, losses, accuracy of the training batch, learning rate, tokens, the plan's
-  // imbalance and times.
+  // Appends step, losses, accuracy of the training batch, learning rate, tokens of the global
+  // batch, the plan's imbalance, times, dropped layers: docs/overlap.md has every field.
   void add(const StepResult& step);
   // To disk, before a checkpoint that is taken after these lines.
   void flush() { file_.flush(); }

@@ -45,7 +45,8 @@ StepResult Trainer::step() {
                     .learning_rate = optim::learning_rate(learning_rate_schedule_, step_)};
   if (!uploaded_first_) result.data_seconds = upload_next();
   uploaded_first_ = true;
-  const bert::TrainingStep step = next_global_batch(result.imbalance);
+  const bert::TrainingStep step = next_global_batch(result);
+  result.dropped_layers = dropped_layers();
   held_ = walker_.begin_step(step_);
   if (loss_scale_) {
     result.loss_scale = loss_scale_->scale;
@@ -81,9 +82,21 @@ StepResult Trainer::step() {
   return result;
 }
 
+std::optional<std::vector<int64_t>> Trainer::dropped_layers() const {
+  const bert::LayerDrop& drop = model_.layer_drop();
+  if (!drop.enabled()) return std::nullopt;
+  const auto scales =
+      bert::layer_scales(drop, seed_, static_cast<uint64_t>(step_), model_.config().layers);
+  std::vector<int64_t> dropped;
+  for (size_t layer = 0; layer < scales.size(); ++layer) {
+    if (scales[layer] == 0) dropped.push_back(static_cast<int64_t>(layer));
+  }
+  return dropped;
+}
+
 // Replicas' gradients are averaged, so each is scaled up to make the average the gradient of the
 // global mean; and by the loss's scale, which the buckets take out again.
-bert::TrainingStep Trainer::next_global_batch(double& imbalance) {
+bert::TrainingStep Trainer::next_global_batch(StepResult& result) {
   // There: its first micro-batch has come from the loader.
   GlobalBatch planned;
   {
@@ -91,7 +104,8 @@ bert::TrainingStep Trainer::next_global_batch(double& imbalance) {
     planned = planned_.front();
     planned_.pop_front();
   }
-  imbalance = planned.imbalance;
+  result.imbalance = planned.imbalance;
+  result.global_tokens = planned.tokens;
   const float scale = loss_scale_ ? loss_scale_->scale : 1.0f;
   const float replicas = scale * static_cast<float>(ranks_.replicas().size());
   return {.seed = seed_,

@@ -36,15 +36,18 @@ struct StepResult {
   // Over the global batches since the last step that has them.
   std::optional<bert::Losses> losses;
   double learning_rate = 0;
-  int64_t tokens = 0;       // of this rank
-  double seconds = 0;       // of this rank, the wait for data included
-  double imbalance = 1;     // cost of the costliest rank over the mean (PlanOptions::cost)
-  double data_seconds = 0;  // waiting for the loader, which is a batch ahead
+  int64_t tokens = 0;         // of this rank
+  int64_t global_tokens = 0;  // of the global batch, without padding
+  double seconds = 0;         // of this rank, the wait for data included
+  double imbalance = 1;       // cost of the costliest rank over the mean (PlanOptions::cost)
+  double data_seconds = 0;    // waiting for the loader, which is a batch ahead
   comm::StepTimes reduce;
   // See GradientBuckets; where there are losses, and the step was not skipped.
   std::optional<double> gradient_norm;
   std::optional<float> loss_scale;  // of this step; of model.precision fp16
   bool skipped = false;             // its gradients overflowed: no weight has changed
+  // The layers that layer_drop left out, from 0, the same on all ranks; absent without layer_drop.
+  std::optional<std::vector<int64_t>> dropped_layers;
 };
 
 class Trainer {
@@ -125,8 +128,10 @@ class Trainer {
   };
   // Plans the next step, on the loader's thread; leaves this replica's places in loader_places_.
   GlobalBatch plan_step();
-  // Takes the step planned first: what scales its losses, and its imbalance.
-  bert::TrainingStep next_global_batch(double& imbalance);
+  // Takes the step planned first: what scales its losses. Notes its imbalance and tokens.
+  bert::TrainingStep next_global_batch(StepResult& result);
+  // The layers that this step leaves out; nullopt without layer_drop.
+  std::optional<std::vector<int64_t>> dropped_layers() const;
   double upload_next();  // seconds of waiting for it
   bool next_samples(std::vector<uint32_t>& samples);
   // This replica's part of a global batch.

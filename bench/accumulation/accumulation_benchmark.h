@@ -57,8 +57,9 @@ struct AccumulationBenchmark {
 
 // The closed form of SumError::error, n: `terms`, c: `chunk`. In a row (c = 0) about
 // 0.74 u sqrt(n / 6), u = 2^-(mantissa_bits + 1), within 10 % for n >= 1024 where terms do not
-// round away. In chunks times sqrt(sum over levels of the terms of a chunk there / n): with two
-// levels sqrt((c + n / c) / n), with all sqrt(c log_c(n) / n).
+// round away. In chunks times sqrt(sum over levels i = 0, 1, ... of min(c, n / c^i) / n), as long
+// as n / c^i exceeds 1: with two levels sqrt((c + n / c) / n). Only where n is a power of c is that
+// sqrt(c log_c(n) / n).
 double sum_error(int mantissa_bits, int64_t terms, int64_t chunk);
 
 // Throws Error for less than 2 trials.

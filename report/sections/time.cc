@@ -100,10 +100,12 @@ std::vector<TracedRun> traced_runs(const ReportData& data) {
 }
 
 std::string steps_table(const std::vector<TracedRun>& runs) {
-  Table table("steps", "Steps of runs with a step trace (medians, of the rank that logs)",
-              {"Run", "Steps", "Step, ms", "Slowest of 100, ms", "Waiting for data, ms",
-               "Exposed communication, ms", "Communication hidden", "Updates, ms", "Imbalance",
-               "Tokens/s"});
+  Table table(
+      "steps",
+      "Steps of runs with a step trace (medians, of the rank that logs; tokens of all ranks)",
+      {"Run", "Steps", "Step, ms", "Slowest of 100, ms", "Waiting for data, ms",
+       "Exposed communication, ms", "Communication hidden", "Updates, ms", "Imbalance",
+       "Tokens/s"});
   for (const TracedRun& run : runs) {
     std::vector<double> seconds;
     for (const TracedStep& step : run.steps()) seconds.push_back(step.seconds);

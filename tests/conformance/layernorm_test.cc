@@ -47,6 +47,30 @@ Operation forward(const Case& c, const Values& values, bool keep) {
   };
 }
 
+// What forward keeps for backward, rounded to the backend's dtypes.
+struct Saved {
+  Saved(const Backend& backend, const Case& c, const Values& values) {
+    auto saved = run_on_reference(forward(c, values, true));
+    normalized = rounded(saved["normalized"], backend.compute_dtype());
+    inverse_stddev = rounded(saved["inverse_stddev"], backend.master_dtype());
+  }
+  HostMatrix normalized, inverse_stddev;
+};
+
+// Backward to d_x, without the gradients of the parameters and of the residual.
+ResidualLayerNormBackward backward(Bench& bench, const Case& c, const Values& values,
+                                   const Saved& saved) {
+  ResidualLayerNormBackward op;
+  op.dy = bench.compute(values.dy);
+  op.normalized = bench.compute(saved.normalized);
+  op.inverse_stddev = bench.master(saved.inverse_stddev);
+  op.gamma = bench.compute(values.gamma);
+  op.dropout = bench.in_memory(c.dropout);
+  if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
+  op.d_x = bench.compute_output("d_x", c.tokens(), c.hidden);
+  return op;
+}
+
 class ResidualLayerNorm : public Conformance {
  protected:
   void for_every_case(const std::function<void(const Case&)>& check) {
@@ -81,20 +105,11 @@ TEST_P(ResidualLayerNorm, Forward) {
 TEST_P(ResidualLayerNorm, Backward) {
   for_every_case([&](const Case& c) {
     const Values values(backend(), c);
-    auto saved = run_on_reference(forward(c, values, true));
-    const HostMatrix normalized = rounded(saved["normalized"], backend().compute_dtype());
-    const HostMatrix inverse_stddev = rounded(saved["inverse_stddev"], backend().master_dtype());
+    const Saved saved(backend(), c, values);
     for (const bool accumulate : {false, true}) {
       SCOPED_TRACE(accumulate ? "added" : "written");
       expect_conforms(backend(), [&](Bench& bench) {
-        ResidualLayerNormBackward op;
-        op.dy = bench.compute(values.dy);
-        op.normalized = bench.compute(normalized);
-        op.inverse_stddev = bench.master(inverse_stddev);
-        op.gamma = bench.compute(values.gamma);
-        op.dropout = bench.in_memory(c.dropout);
-        if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
-        op.d_x = bench.compute_output("d_x", c.tokens(), c.hidden);
+        ResidualLayerNormBackward op = backward(bench, c, values, saved);
         if (c.residual) op.d_residual = bench.compute_output("d_residual", c.tokens(), c.hidden);
         op.accumulate = accumulate;
         op.d_gamma = bench.gradient("d_gamma", values.d_gamma, accumulate);
@@ -109,30 +124,21 @@ TEST_P(ResidualLayerNorm, BackwardMayAddUpTheColumnsOfTheSublayersGradient) {
   for_every_case([&](const Case& c) {
     if (IsSkipped()) return;
     const Values values(backend(), c);
-    auto saved = run_on_reference(forward(c, values, true));
-    const HostMatrix normalized = rounded(saved["normalized"], backend().compute_dtype());
-    const HostMatrix inverse_stddev = rounded(saved["inverse_stddev"], backend().master_dtype());
+    const Saved saved(backend(), c, values);
     for (const bool accumulate : {false, true}) {
       SCOPED_TRACE(accumulate ? "added" : "written");
       bool done = false;
-      const auto backward = [&](Bench& bench) {
-        ResidualLayerNormBackward op;
-        op.dy = bench.compute(values.dy);
-        op.normalized = bench.compute(normalized);
-        op.inverse_stddev = bench.master(inverse_stddev);
-        op.gamma = bench.compute(values.gamma);
-        op.dropout = bench.in_memory(c.dropout);
-        if (c.dropout.probability > 0) op.sequences = bench.sequences(c.batch);
-        op.d_x = bench.compute_output("d_x", c.tokens(), c.hidden);
+      const auto with_sums = [&](Bench& bench) {
+        ResidualLayerNormBackward op = backward(bench, c, values, saved);
         op.d_x_sums = {bench.gradient("d_x_sums", values.d_beta, accumulate), accumulate, &done};
         op.accumulate = !accumulate;
         op.d_gamma = bench.gradient("d_gamma", values.d_gamma, !accumulate);
         op.d_beta = bench.gradient("d_beta", values.d_beta, !accumulate);
         bench.backend().residual_layernorm_backward(Stream::kCompute, op);
       };
-      run_on(backend(), backward);
+      run_on(backend(), with_sums);
       if (!done) GTEST_SKIP() << "this backend leaves it to linear_weight_gradient";
-      expect_conforms(backend(), backward);
+      expect_conforms(backend(), with_sums);
     }
   });
 }
@@ -175,9 +181,7 @@ TEST_P(PreNorm, ForwardKeepsTheSum) {
 TEST_P(PreNorm, BackwardAddsWhatElseTheSumsGradientIs) {
   for_every_case([&](const Case& c) {
     const Values values(backend(), c);
-    auto saved = run_on_reference(forward(c, values, true));
-    const HostMatrix normalized = rounded(saved["normalized"], backend().compute_dtype());
-    const HostMatrix inverse_stddev = rounded(saved["inverse_stddev"], backend().master_dtype());
+    const Saved saved(backend(), c, values);
     for (const bool in_place : {false, true}) {
       SCOPED_TRACE(in_place ? "in its place" : "in places of their own");
       expect_conforms(backend(), [&](Bench& bench) {
@@ -186,8 +190,8 @@ TEST_P(PreNorm, BackwardAddsWhatElseTheSumsGradientIs) {
         // Where there is a residual its gradient takes that place, else the sublayer's does.
         const Tensor d_sum = bench.compute_inout("d_sum", values.residual);
         op.d_sum = d_sum;
-        op.normalized = bench.compute(normalized);
-        op.inverse_stddev = bench.master(inverse_stddev);
+        op.normalized = bench.compute(saved.normalized);
+        op.inverse_stddev = bench.master(saved.inverse_stddev);
         op.gamma = bench.compute(values.gamma);
         op.scale = kScale;
         op.dropout = bench.in_memory(c.dropout);

@@ -2,6 +2,8 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "device/cuda/cuda_backend.h"
 #include "tests/conformance/bench.h"
@@ -108,10 +110,11 @@ class AttentionChoice : public testing::Test {
   }
 
   // Attends inside sequences of these lengths, one head each. Returns what ran.
-  static Kernels attend(Backend& gpu, const std::vector<int32_t>& lengths, float dropped = 0.1f) {
+  static Kernels attend(Backend& gpu, const std::vector<int32_t>& lengths, float dropped = 0.1f,
+                        double spread = 1.7) {
     const Packed batch(lengths);
     Inputs inputs(gpu, 1);
-    const HostMatrix qkv = inputs.compute(batch.tokens(), 3 * 64, 1.7),
+    const HostMatrix qkv = inputs.compute(batch.tokens(), 3 * 64, spread),
                      d_context = inputs.compute(batch.tokens(), 64),
                      context = inputs.compute(batch.tokens(), 64),
                      log_sum_exp = inputs.master(batch.tokens(), 1, 1, 5);
@@ -195,6 +198,16 @@ TEST_F(AttentionChoice, CudnnIsLeftOutIfItIsWrong) {
   emulated_cuda::cudnn_operations = 0;
   EXPECT_EQ(attend(*gpu, {70, 3}, 0.0f), kOnlyWgmma);
   EXPECT_EQ(emulated_cuda::cudnn_operations, 0);
+}
+
+TEST_F(AttentionChoice, ResultsThatAreNotFiniteDecideNothing) {
+  const auto gpu = backend();
+  const double infinite = std::numeric_limits<double>::infinity();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(attend(*gpu, {70}, 0.1f, infinite), kBoth) << "compared";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(attend(*gpu, {70}), kBoth) << "compared again";
+  EXPECT_EQ(attend(*gpu, {70}), kOnlyWgmma);
 }
 
 TEST_F(AttentionChoice, SmallWorkDoesNotChooseAKernel) {

@@ -36,6 +36,10 @@ case $1 in
   *pytorch_step.py) echo '{"torch": "9", "tokens_per_second": 1000, "matrix_peak_flops_per_second": 3e11,
                            "sequences_per_second": 20, "copy_peak_bytes_per_second": 1e11}' ;;
   *pytorch_attention.py) echo '[]' ;;
+  *pytorch_update_cosines.py)
+    kind='{"strata": 0.9848, "unfused": 0.8695, "fused": 0.1642}'
+    echo '{"layers": [{"query": '"$kind"', "key": '"$kind"', "value": '"$kind"'}],
+           "whole_update_error": {"strata": 0.2072, "unfused": 0.2803, "fused": 0.3681}}' ;;
   *pytorch_optimizer.py) echo '{"parameters": 100, "clip": 2e-3, "update": 5e-3, "copy": 1e-3, "total": 8e-3}' ;;
   *pytorch_train.py) echo '{"torch": "9", "seed": '"$3"', "seconds": 90, "samples": 528, "accuracy": 0.34, "reached_target": true}' ;;
 esac
@@ -193,6 +197,21 @@ expect "follows: by how much the device differs" said "losses of cpu bf16 differ
 expect "follows: and another seed" said 'those of another seed by 1.0000 in the mean'
 follows 5.15
 expect "follows: does not where another seed differs hardly more" test $? -eq 1
+
+script=update_cosines.sh
+peers --help
+expect "cosines: --help says what is compared" said "from float64's"
+peers --strata "$work/strata" --venv "$work/venv" --layers 1 --set device.backend=cuda --json "$work/cosines.json"
+expect "cosines: are printed" test $? -eq 0
+expect "cosines: layer by layer" grep -qE '^ +0 +0.9848 +0.8695 +0.1642 +0.9848 +0.8695 +0.1642$' "$work/out"
+expect "cosines: and the whole update's error" said 'Strata 0.2072, unfused 0.2803, fused 0.3681'
+expect "cosines: options are passed on" grep -qE 'pytorch_update_cosines.py .*strata bert-large .* --layers 1 --set device.backend=cuda' "$work/calls"
+expect "cosines: --json writes the figures" grep -q whole_update_error "$work/cosines.json"
+refused 'expected a number' --layers none
+refused 'needs a value' --set
+refused 'expected bert-large or a config.json' --model "$work/nothing"
+refused 'build it first' --strata "$work/nothing"
+refused 'unknown option --fast' --fast
 
 script=optimizer_vs_pytorch.sh
 mkdir "$work/modules"

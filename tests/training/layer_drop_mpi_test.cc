@@ -45,8 +45,16 @@ class LayerDropOverRanks : public testing::Test {
 };
 
 TEST_F(LayerDropOverRanks, AllRanksLeaveOutTheSameLayers) {
-  const TrainingHistory alone = on(*single_, run(1, 1));
-  EXPECT_LE(largest_loss_difference(on(*world_, run(world_->size(), 1)), alone), kSame);
+  const TrainingHistory alone = on(*single_, run(1, 1)),
+                        shared = on(*world_, run(world_->size(), 1));
+  EXPECT_LE(largest_loss_difference(shared, alone), kSame);
+  size_t dropped = 0;
+  for (size_t i = 0; i < alone.steps.size(); ++i) {
+    ASSERT_TRUE(alone.steps[i].dropped_layers);
+    EXPECT_EQ(shared.steps[i].dropped_layers, alone.steps[i].dropped_layers);
+    dropped += alone.steps[i].dropped_layers->size();
+  }
+  EXPECT_GT(dropped, alone.steps.size()) << "of 12 layers, about 4.5 a step";
   config::RunConfig all_layers = run(1, 1);
   all_layers.layer_drop = {};
   EXPECT_GT(largest_loss_difference(on(*single_, all_layers), alone), 10 * kSame);

@@ -17,7 +17,8 @@ StepResult a_step() {
   step.step = 3;
   step.losses = bert::Losses{{12.0, 2, 8}, {3.0, 1, 4}};
   step.learning_rate = 5e-4;
-  step.tokens = 99;
+  step.tokens = 33;  // of one rank, which no trace shows
+  step.global_tokens = 99;
   step.imbalance = 1.25;
   step.seconds = 0.5;
   return step;
@@ -50,6 +51,7 @@ TEST_F(StepTraceTest, IsOneJsonLineAStep) {
   EXPECT_EQ(json["imbalance"], 1.25);
   EXPECT_EQ(json["seconds"], 0.5);
   EXPECT_FALSE(json.contains("gradient_norm")) << "none was computed";
+  EXPECT_FALSE(json.contains("dropped_layers")) << "layers are not dropped";
   EXPECT_FALSE(json.contains("standardization_loss")) << "there is none";
   const auto without_losses = nlohmann::json::parse(second);
   EXPECT_EQ(without_losses["gradient_norm"], 2.5);
@@ -72,6 +74,21 @@ TEST_F(StepTraceTest, TellsTheLossScaleWhereThereIsOne) {
   EXPECT_FALSE(nlohmann::json::parse(first).contains("skipped"));
   EXPECT_EQ(nlohmann::json::parse(second)["loss_scale"], 32768);
   EXPECT_EQ(nlohmann::json::parse(second)["skipped"], true);
+}
+
+TEST_F(StepTraceTest, NamesTheLayersThatAStepDropped) {
+  StepTrace trace(directory_ / "steps.jsonl");
+  StepResult step = a_step();
+  step.dropped_layers = std::vector<int64_t>{1, 3};
+  trace.add(step);
+  step.dropped_layers->clear();
+  trace.add(step);
+  trace.finish();
+  std::istringstream lines(read_file(directory_ / "steps.jsonl"));
+  std::string first, second;
+  ASSERT_TRUE(std::getline(lines, first) && std::getline(lines, second));
+  EXPECT_EQ(nlohmann::json::parse(first)["dropped_layers"].dump(), "[1,3]");
+  EXPECT_EQ(nlohmann::json::parse(second)["dropped_layers"].dump(), "[]");
 }
 
 TEST_F(StepTraceTest, EveryLineIsThereAtOnce) {

@@ -125,6 +125,7 @@ TEST_P(TrainerOverRanks, AStepSaysHowUnevenItsPlanIs) {
     world_->all_reduce_sum(sum);
     const double mean = static_cast<double>(sum[0]) / world_->size();
     EXPECT_NEAR(step.imbalance, most[0] / mean, 0.005) << "step " << step.step;
+    EXPECT_EQ(step.global_tokens, sum[0]) << "step " << step.step;
   }
 }
 

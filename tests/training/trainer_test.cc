@@ -323,6 +323,8 @@ TEST_F(TrainerTest, AStepSaysWhatItTrainedOn) {
     const StepResult& step = history.steps[i];
     EXPECT_EQ(step.step, static_cast<int64_t>(i) + 1);
     EXPECT_EQ(step.losses->next_sentence.count, config.batch.micro_batch);
+    EXPECT_EQ(step.global_tokens, step.tokens) << "one rank";
+    EXPECT_FALSE(step.dropped_layers);
     tokens += step.tokens;
     masked += step.losses->masked_lm.count;
   }

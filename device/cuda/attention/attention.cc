@@ -251,7 +251,7 @@ AttentionKernel AttentionChoice::choose(const Context& context, const Op& op, bo
   std::optional<Found>& known = found[head_size == 64][op.dropout.probability > 0.0f];
   if (flops_of(op) >= compared_from_ && !is_captured(context.stream) &&
       (!known || (!known->cudnn_is_faster && cudnn_takes(context, op)))) {
-    known = fastest(context, op);
+    if (const std::optional<Found> compared = fastest(context, op)) known = compared;
   }
   if (!known) return AttentionKernel::kMma;
   return known->cudnn_is_faster.value_or(false) && cudnn_takes(context, op)
@@ -260,7 +260,8 @@ AttentionKernel AttentionChoice::choose(const Context& context, const Op& op, bo
 }
 
 template <typename Op>
-AttentionChoice::Found AttentionChoice::fastest(const Context& context, const Op& op) {
+std::optional<AttentionChoice::Found> AttentionChoice::fastest(const Context& context,
+                                                               const Op& op) {
   const bool has_wgmma_here = has_wgmma(op.context.cols / op.heads);
   const bool has_cudnn_here = cudnn_takes(context, op);
   Found found{.of_ours = AttentionKernel::kMma};
@@ -283,7 +284,7 @@ AttentionChoice::Found AttentionChoice::fastest(const Context& context, const Op
     } catch (const std::exception&) {  // cuDNN failed although it had a plan
     }
   }
-  if (!judge->can_tell()) return found;
+  if (!judge->can_tell()) return std::nullopt;
   // wgmma agreed with mma, which has turned out to be wrong.
   if (takes_wgmma && !judge->mma_is_right()) takes_wgmma = judge->is_right(AttentionKernel::kWgmma);
 

@@ -41,8 +41,8 @@ void wgmma_attention_backward(const Context& context, const AttentionBackward& o
 //
 // Results must be mma's up to rounding. If they are not, plain attention judges both. A kernel
 // whose results are wrong is left out, which is said on the standard error, and if all are wrong,
-// plain attention is chosen. Calls with less work never decide: they use what was chosen before, or
-// else mma.
+// plain attention is chosen. Results that are not finite decide nothing: the next call compares
+// again. Calls with less work never decide: they use what was chosen before, or else mma.
 class AttentionChoice {
  public:
   // `compared_from`: floating-point operations from which on kernels are compared. Throws Error
@@ -66,8 +66,9 @@ class AttentionChoice {
 
   template <typename Op>
   AttentionKernel choose(const Context& context, const Op& op, bool aligned, FoundByKind& found);
+  // Returns nullopt if results are not finite, which decides nothing.
   template <typename Op>
-  Found fastest(const Context& context, const Op& op);
+  std::optional<Found> fastest(const Context& context, const Op& op);
   // Whether cuDNN is there and has a plan, and memory, for this.
   template <typename Op>
   bool cudnn_takes(const Context& context, const Op& op);

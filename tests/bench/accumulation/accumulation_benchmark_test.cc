@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "base/error.h"
 
@@ -20,6 +23,48 @@ TEST(AccumulationBenchmark, HasTheClosedForms) {
   EXPECT_NEAR(sum_error(7, 4096, 64) / sum_error(7, 4096, 0), std::sqrt(128.0 / 4096), 1e-12);
   EXPECT_NEAR(sum_error(9, 1024, 4) / sum_error(9, 1024, 0), std::sqrt(20.0 / 1024), 1e-12);
   EXPECT_EQ(sum_error(5, 100, 100), sum_error(5, 100, 0));
+}
+
+// The variance of what rounding adds, but for a factor: every addition rounds by a share of the
+// partial sum, whose variance is its number of terms. The first addition, to 0, is exact.
+double brute_force_variance(int64_t terms, int64_t chunk) {
+  std::vector<int64_t> sums(static_cast<size_t>(terms), 1);  // terms in each partial sum
+  double variance = 0;
+  while (sums.size() > 1) {
+    const size_t together = chunk == 0 ? sums.size() : static_cast<size_t>(chunk);
+    std::vector<int64_t> next;
+    for (size_t begin = 0; begin < sums.size(); begin += together) {
+      int64_t sum = sums[begin];
+      for (size_t i = begin + 1; i < std::min(begin + together, sums.size()); ++i) {
+        sum += sums[i];
+        variance += static_cast<double>(sum);
+      }
+      next.push_back(sum);
+    }
+    sums.swap(next);
+  }
+  return variance;
+}
+
+// Also where the terms are no power of the chunk: 4096 terms in chunks of 256 leave 16 sums, a
+// level that is not full. c log_c(n) in place of the sum over levels is 19 % off there.
+TEST(AccumulationBenchmark, ClosedFormsAreThoseOfEveryAddition) {
+  struct Case {
+    int64_t terms, chunk;
+    double bound;
+  };
+  const Case cases[] = {{4096, 256, 0.01},  {4096, 64, 0.01},   {4096, 16, 0.035},
+                        {4096, 1024, 0.01}, {16384, 128, 0.01}, {16384, 512, 0.01},
+                        {10000, 100, 0.01}, {1000, 300, 0.06},  {1000, 64, 0.02},
+                        {1024, 4, 0.07},    {100, 64, 0.1},     {50000, 32, 0.03}};
+  for (const auto& [terms, chunk, bound] : cases) {
+    const double expected =
+        std::sqrt(brute_force_variance(terms, chunk) / brute_force_variance(terms, 0));
+    EXPECT_NEAR(sum_error(7, terms, chunk) / sum_error(7, terms, 0) / expected, 1, bound)
+        << terms << " terms in chunks of " << chunk;
+  }
+  const double whole_levels = std::sqrt(256 * std::log(4096) / std::log(256) / 4096);
+  EXPECT_GT(whole_levels / (sum_error(7, 4096, 256) / sum_error(7, 4096, 0)), 1.18);
 }
 
 // Of 300 draws a root mean square is known within 4 %, one standard deviation. Rounded sums of 5

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "device/registry/backends.h"
 #include "tests/support/error_of.h"
 
 namespace strata::device {
@@ -10,18 +11,15 @@ namespace {
 
 using testing_support::error_of;
 
-// The stub of docs/porting.md.
-class AcmeBackend final : public sample::SampleBackend {
- public:
-  std::string name() const override { return "acme"; }
-  std::string description() const override { return "Acme One"; }
-  void linear_forward(Stream, const LinearForward&) override {
-    fail("acme: linear_forward is not there yet");
-  }
-};
+// The stub of docs/porting.md, as it stands there: AcmeBackend and acme_kind().
+#include "porting_stub.inc"
 
 TEST(SampleBackend, APortOverridesOneOperationAfterAnother) {
-  AcmeBackend acme;
+  const BackendKind kind = acme_kind();
+  EXPECT_EQ(kind.name, "acme");
+  const auto made = kind.make({});
+  Backend& acme = *made;
+  EXPECT_EQ(acme.name(), "acme");
   EXPECT_EQ(error_of([&] { acme.linear_forward(Stream::kCompute, {}); }),
             "acme: linear_forward is not there yet");
   float x[2] = {1, 2}, y[2] = {};
