@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <set>
+#include <string>
+
 #include "compliance/formats/formats.h"
 
 namespace strata::compliance {
@@ -46,6 +49,12 @@ std::string github(const std::vector<Case>& cases) {
           annotation.line > 0 ? fmt::format("line={},", annotation.line) : "",
           escaped(annotation.id, true), escaped(annotation.message, false));
     }
+  }
+  std::set<std::string> reasons;
+  for (const Case& one : cases) {
+    if (one.outcome != Outcome::kNotJudged || !reasons.insert(one.reason).second) continue;
+    text += fmt::format("::notice file={},title=not judged::{}\n", escaped(one.path.string(), true),
+                        escaped(one.reason, false));
   }
   return text +
          fmt::format("{} errors, {} warnings in {} checks\n", errors, warnings, cases.size());

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "compliance/review/spelling.h"
 #include "mllog/log_value.h"
 
 namespace strata::compliance {
@@ -29,7 +30,7 @@ std::string lower(std::string_view text) {
 // Letters and digits, small, and bytes beyond ASCII.
 std::string name_of(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : without_accents(text)) {
     if (is_letter(c) || is_digit(c) || static_cast<unsigned char>(c) >= 0x80) out += lower(c);
   }
   return out;
