@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/parallel.h"
 #include "base/statistics.h"
+#include "compliance/checks/published_target.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/sources/installed.h"
 #include "mllog/python_digits.h"
@@ -133,6 +134,7 @@ void read_run(RunScore& run, const Score& score, compliance::RuleStore& rules) {
       score.ruleset == "0.6.0" ? compliance::LogFormat::kMll : compliance::LogFormat::kMllog;
   const EventLog log(run.log, format);
   run.convergence = compliance::read_convergence(log, score.ruleset);
+  run.settings = compliance::read_settings(log);
   const compliance::LogVerdict verdict =
       compliance::check_log(log, rules, score.usage, score.ruleset);
   const RunTimes times = find_run_times(log);
@@ -221,6 +223,21 @@ void set_scaling(Score& score, const ScoreOptions& options) {
     score.committee_scaling = score.rcp.passed ? score.rcp.scaling : 1;
     score.scaling_problem.clear();
   }
+}
+
+void set_target(Score& score) {
+  std::vector<compliance::RunSettings> runs;
+  for (const RunScore& run : score.runs) runs.push_back(run.settings);
+  bool mixed = false;
+  for (const auto& unlike : compliance::unlike_settings(runs)) {
+    score.unlike.push_back(unlike.describe());
+    mixed = mixed || unlike.kind == compliance::SettingKind::kTarget;
+  }
+  for (const auto& run : runs) {
+    if (!mixed && run.target()) score.target = run.target();
+  }
+  if (mixed || score.target || score.usage != "training" || score.system.division == "open") return;
+  score.target = compliance::published_target(benchmark_of(score), score.ruleset);
 }
 
 void set_mean(Score& score) {
@@ -437,6 +454,7 @@ std::vector<Score> score_directory(const fs::path& directory, const ScoreOptions
   });
   for (Score& score : scores) {
     set_scaling(score, options);
+    set_target(score);
     if (is_weak(score)) {
       set_weak_score(score);
     } else {

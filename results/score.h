@@ -10,6 +10,7 @@
 
 #include "compliance/checks/check_log.h"
 #include "compliance/checks/rcp.h"
+#include "compliance/checks/run_settings.h"
 #include "compliance/package/submission_tree.h"
 
 namespace strata::results {
@@ -29,6 +30,7 @@ struct RunScore {
   std::vector<std::string> broken_rules;  // by the log, at most kMostBrokenRules
   std::string unread;                     // a file of it that the system did not hand over, and why
   compliance::RunConvergence convergence;
+  compliance::RunSettings settings;
   std::optional<double> energy_joules;
   compliance::RuleIdentity rules;  // whose rules judged the log
   std::string energy_problem;      // why there is none, though there are power logs
@@ -78,6 +80,10 @@ struct Score {
   std::string unread;                   // a file of the system that was not handed over, and why
   bool held_to_rcp = false;             // of the closed division
   compliance::RcpVerdict rcp;
+  // To what accuracy the runs were trained: what all logs name, else the benchmark's in the round,
+  // unless the system is of the open division. Empty where the logs disagree.
+  std::optional<double> target;
+  std::vector<std::string> unlike;  // settings that the runs do not have in common
   std::optional<double> batch_size;
   std::optional<double> samples_to_converge;  // olympic or plain mean, in the benchmark's unit
   std::optional<double> energy_joules;

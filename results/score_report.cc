@@ -69,6 +69,10 @@ Notes notes_of(const std::vector<Score>& scores) {
   Notes notes;
   for (const Score& score : scores) {
     note_runs(score, notes);
+    if (!score.unlike.empty()) {
+      note(notes, "runs that were not made alike, averaged all the same",
+           fmt::format("{}: {}", where(score), fmt::join(score.unlike, ", ")));
+    }
     if (score.mean == Mean::kPlain) {
       note(notes, "the plain mean of fewer runs than a submission has, not an olympic one",
            fmt::format("{}: {} of {} runs, {} count", where(score), score.runs.size(),
@@ -189,19 +193,30 @@ std::string score_table(const std::vector<Score>& scores) {
   std::vector<Row> rows = {{"submitter", "system", "benchmark", "division", "accelerators", "runs",
                             "minutes", "factor", "RCP-scaled", "mean", "RCP", "batch",
                             "to converge", "seq/s/acc.", "energy kJ"}};
+  const bool has_targets = std::ranges::any_of(
+      scores, [](const Score& score) { return score.target && !has_weak(score); });
+  constexpr std::ptrdiff_t kTargetColumn = 6;  // after "runs"
+  if (has_targets) rows[0].insert(rows[0].begin() + kTargetColumn, "target");
   for (const Score& score : scores) {
     if (has_weak(score)) continue;
     const auto& accelerators = score.system.accelerators;
-    rows.push_back(
-        {score.folder.submitter, score.folder.system, score.folder.benchmark, score.system.division,
-         accelerators ? std::to_string(*accelerators) : "-",
-         fmt::format("{}/{}", score.counting_runs(), score.runs.size()),
-         minutes(score.time_to_train_ms),
-         score.committee_scaling == 1 ? "-" : fmt::format("{:.4f}", score.committee_scaling),
-         minutes(score.rcp_scaled_ms), std::string(mean_name(score.mean)), rcp_word(score),
-         number_cell(score.batch_size, "{:.0f}"), number_cell(score.samples_to_converge, "{:.10g}"),
-         number_cell(score.sequences_per_second_per_accelerator, "{:.1f}"),
-         score.energy_joules ? fmt::format("{:.1f}", *score.energy_joules / 1000) : "-"});
+    Row row = {score.folder.submitter,
+               score.folder.system,
+               score.folder.benchmark,
+               score.system.division,
+               accelerators ? std::to_string(*accelerators) : "-",
+               fmt::format("{}/{}", score.counting_runs(), score.runs.size()),
+               minutes(score.time_to_train_ms),
+               score.committee_scaling == 1 ? "-" : fmt::format("{:.4f}", score.committee_scaling),
+               minutes(score.rcp_scaled_ms),
+               std::string(mean_name(score.mean)),
+               rcp_word(score),
+               number_cell(score.batch_size, "{:.0f}"),
+               number_cell(score.samples_to_converge, "{:.10g}"),
+               number_cell(score.sequences_per_second_per_accelerator, "{:.1f}"),
+               score.energy_joules ? fmt::format("{:.1f}", *score.energy_joules / 1000) : "-"};
+    if (has_targets) row.insert(row.begin() + kTargetColumn, number_cell(score.target, "{:.6g}"));
+    rows.push_back(std::move(row));
   }
   const std::string notes = notes_text(scores), weak = weak_table(scores);
   std::string text = rows.size() > 1 || weak.empty() ? align(rows) : "";
@@ -217,7 +232,7 @@ std::string score_csv(const std::vector<Score>& scores) {
       "message,global_batch_"
       "size,"
       "samples_to_converge,sequences_per_second,sequences_per_second_per_accelerator,energy_"
-      "joules,models,instance_scale,time_to_train_all_minutes\n";
+      "joules,models,instance_scale,time_to_train_all_minutes,target\n";
   for (const Score& score : scores) {
     const auto to_minutes = [](std::optional<double> ms) {
       return ms ? std::optional<double>(*ms / kMsPerMinute) : std::nullopt;
@@ -248,7 +263,8 @@ std::string score_csv(const std::vector<Score>& scores) {
         csv_number(score.energy_joules),
         score.weak ? std::to_string(score.weak->models) : "",
         score.weak && score.weak->instance_scale ? std::to_string(*score.weak->instance_scale) : "",
-        csv_number(score.weak ? to_minutes(score.weak->time_to_train_all_ms) : std::nullopt)};
+        csv_number(score.weak ? to_minutes(score.weak->time_to_train_all_ms) : std::nullopt),
+        csv_number(score.target)};
     text += csv_line(cells);
   }
   return text;
@@ -263,6 +279,7 @@ std::string score_json(const std::vector<Score>& scores) {
           {{"log", run.log.string()},
            {"counts", run.counts},
            {"reason", run.reason},
+           {"not_judged", run.not_judged},
            {"time_to_train_ms",
             run.counts ? nlohmann::json(run.time_to_train_ms) : nlohmann::json()},
            {"converged", run.convergence.converged},
@@ -299,6 +316,8 @@ std::string score_json(const std::vector<Score>& scores) {
            {"judged", score.rcp.judged},
            {"passed", score.rcp.passed},
            {"message", score.rcp.message}}},
+         {"target", json_number(score.target)},
+         {"unlike", score.unlike},
          {"global_batch_size", json_number(score.batch_size)},
          {"samples_to_converge", json_number(score.samples_to_converge)},
          {"sequences_per_second", json_number(score.sequences_per_second)},

@@ -20,8 +20,8 @@ struct RunConvergence {
                                     // as the benchmark counts
   std::optional<double> batch_size;
   std::string benchmark;          // empty where not logged
-  bool by_train_samples = false;  // BERT's count is that of train_samples
   std::string problem;            // why the numbers could not be read; empty where they could
+  bool by_train_samples = false;  // BERT's count is that of train_samples
 };
 
 // `ruleset` decides in which unit stable diffusion counts. With `bert_train_samples` BERT's count
@@ -40,9 +40,9 @@ struct FolderConvergence {
   std::optional<double> batch_size;
   std::vector<double> epochs;  // one a run
   std::string benchmark;
-  bool by_train_samples = false;  // of every run
-  bool enough = false;            // at most as many runs failed to converge as may be dropped
+  bool enough = false;  // at most as many runs failed to converge as may be dropped
   std::string problem;  // batch sizes or benchmarks that differ, or a log that could not be read
+  bool by_train_samples = false;  // of every run
 };
 FolderConvergence combine(const std::vector<RunConvergence>& runs);
 

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <set>
+#include <string>
+
 #include "base/text/counts.h"
 #include "compliance/formats/formats.h"
 
@@ -48,6 +51,12 @@ std::string github(const std::vector<Case>& cases) {
           annotation.line > 0 ? fmt::format("line={},", annotation.line) : "",
           escaped(annotation.id, true), escaped(annotation.message, false));
     }
+  }
+  std::set<std::string> reasons;
+  for (const Case& one : cases) {
+    if (one.outcome != Outcome::kNotJudged || !reasons.insert(one.reason).second) continue;
+    text += fmt::format("::notice file={},title=not judged::{}\n", escaped(one.path.string(), true),
+                        escaped(one.reason, false));
   }
   return text + fmt::format("{}, {} in {}\n", counted(static_cast<double>(errors), "error"),
                             counted(static_cast<double>(warnings), "warning"),

@@ -13,6 +13,7 @@
 #include "base/lines.h"
 #include "base/parallel.h"
 #include "base/text/counts.h"
+#include "compliance/checks/published_target.h"
 #include "compliance/checks/rounds.h"
 #include "compliance/package/checker_params.h"
 #include "compliance/package/power.h"
@@ -22,6 +23,7 @@
 #include "compliance/review/headroom.h"
 #include "compliance/review/review.h"
 #include "compliance/review/run_windows.h"
+#include "compliance/review/unlike_runs.h"
 
 namespace strata::compliance {
 namespace {
@@ -34,6 +36,7 @@ struct LogFacts {
   RunConvergence convergence;
   LogSeeds seeds;
   RunRecord record;
+  RunSettings settings;
 };
 
 bool is_closed(const FolderVerdict& folder) { return folder.division == "closed"; }
@@ -172,6 +175,7 @@ Section describe_rcp(const RcpVerdict& verdict, bool bypass) {
 struct FolderFacts {
   FolderConvergence convergence;
   std::vector<RunRecord> runs;
+  std::vector<RunSettings> settings;
 };
 
 FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
@@ -181,6 +185,7 @@ FolderFacts judge_folder(FolderVerdict& verdict, std::vector<LogFacts> facts,
   std::vector<LogSeeds> seeds;
   for (LogFacts& fact : facts) {
     folder.runs.push_back(std::move(fact.record));
+    folder.settings.push_back(std::move(fact.settings));
     verdict.logs.push_back(std::move(fact.verdict));
     convergence.push_back(std::move(fact.convergence));
     seeds.push_back(std::move(fact.seeds));
@@ -238,6 +243,9 @@ void review_folder(FolderVerdict& verdict, const FolderFacts& facts,
     section.remarks.insert(section.remarks.end(), more.begin(), more.end());
   };
   add(review_same_system(facts.runs));
+  add(review_settings(facts.settings, options.usage == "training"
+                                          ? published_target(benchmark, options.ruleset)
+                                          : std::nullopt));
   const auto wanted = static_cast<size_t>(result_file_count(options.usage, benchmark));
   RunsReview runs = review_runs(facts.runs, runs_beside(verdict, facts.runs),
                                 verdict.folder.weak_scaling ? 0 : wanted, dropped_runs(benchmark),
@@ -361,7 +369,7 @@ PackageVerdict begin_package(const fs::path& directory, const PackageOptions& op
     if (verdict.skipped) {
       const std::string reason = fmt::format("'{}' is not a benchmark of {} {}: skipped",
                                              folder.benchmark, options.usage, options.ruleset);
-      verdict.sections.push_back({"Benchmark", {}, {reason}, {reason}, false});
+      verdict.sections.push_back({"Benchmark", {}, {}, {reason}, false});
     }
     verdict.folder = std::move(folder);
     package.folders.push_back(std::move(verdict));
@@ -424,6 +432,7 @@ LogFacts read_facts(const fs::path& path, const std::string& benchmark,
     facts.convergence = read_convergence(log, options.ruleset, options.bert_train_samples);
     facts.seeds = read_seeds(log);
     facts.record = read_run_record(log);
+    facts.settings = read_settings(log);
     facts.verdict.review = review_log(log, facts.record, options.ruleset);
     for (Remark& remark : place(review_system(facts.record, system, benchmark), log))
       facts.verdict.review.push_back(std::move(remark));

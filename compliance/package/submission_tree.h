@@ -29,7 +29,8 @@ struct ResultFolder {
   }
   // Submitter and system, for people; the path where the tree is not a submission's.
   std::string owner() const {
-    return submitter_path.empty() ? path.string() : submitter + ' ' + system;
+    if (submitter_path.empty()) return path.string();
+    return submitter + ' ' + system + (weak_scaling ? " (weak scaling)" : "");
   }
 };
 

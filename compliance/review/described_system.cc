@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "compliance/checks/similar_keys.h"
+#include "compliance/review/spelling.h"
 #include "mllog/json_scan.h"
 #include "mllog/log_value.h"
 
@@ -33,7 +34,7 @@ std::string lower(std::string_view text) {
 // Letters and digits, small, and bytes beyond ASCII.
 std::string name_of(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : without_accents(text)) {
     if (is_letter(c) || is_digit(c) || static_cast<unsigned char>(c) >= 0x80) out += lower(c);
   }
   return out;

@@ -142,7 +142,15 @@ class ShardedSource : public InstanceSource {
       const auto next = std::upper_bound(starts_.begin(), starts_.end(), uint64_t{index});
       const size_t file = static_cast<size_t>(next - starts_.begin()) - 1;
       const auto row = static_cast<uint32_t>(index - starts_[file]);
-      shard(file)->read(row, lengths()[index], masked_counts()[index], sample);
+      try {
+        shard(file)->read(row, lengths()[index], masked_counts()[index], sample);
+      } catch (const ReadError&) {
+        throw;
+      } catch (const Error& error) {
+        if (index_file_.empty()) throw;
+        fail("{}; if the data was made again, {} is stale: make it again with 'strata data index'",
+             error.what(), index_file_.string());
+      }
       check_sample(file, row, sample);
       append(index, sample, out);
     }
@@ -200,6 +208,7 @@ class ShardedSource : public InstanceSource {
 
   void open_index(const fs::path& path) {
     index_.emplace(SampleIndex::open(path, describe(files_)));
+    index_file_ = path;
     shard(0);  // a form that is not wanted shows now, not in the first batch
     for (const IndexedFile& file : index_->files()) {
       starts_.push_back(starts_.back() + file.samples);
@@ -290,6 +299,7 @@ class ShardedSource : public InstanceSource {
   InstanceLimits limits_;
   std::vector<uint64_t> starts_ = {0};  // first sample of each file, and the number of all
   std::optional<SampleIndex> index_;
+  fs::path index_file_;  // empty where the index was read from the files themselves
 
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const InstanceShard>> shards_;  // null while closed

@@ -151,7 +151,7 @@ class PackedShard : public Hdf5Shard {
     offsets_.read(row, 2, 2, offsets);
     if (offsets[2] - offsets[0] != static_cast<uint64_t>(length) ||
         offsets[3] - offsets[1] != static_cast<uint64_t>(masked_count)) {
-      fail("{}: row {} changed after the file was opened; start again", file_.path().string(), row);
+      fail("{}: row {} changed after it was opened or indexed", file_.path().string(), row);
     }
     int32_t first_length = 0;
     first_lengths_.read(row, 1, 1, &first_length);

@@ -125,7 +125,10 @@ void check_files(const std::string& path, std::span<const IndexedFile> indexed,
     const IndexedFile &then = indexed[i], &now = files[i];
     if (then.name != now.name) differs(fmt::format("{} stood where {} is", then.name, now.name));
     if (then.bytes != now.bytes) {
-      differs(fmt::format("{} had {} bytes and has {}", now.name, then.bytes, now.bytes));
+      fail(
+          "{}: is stale: {} had {} bytes when it was made and has {}; make it again with 'strata "
+          "data index'",
+          path, now.name, then.bytes, now.bytes);
     }
   }
 }

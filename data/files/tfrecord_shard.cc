@@ -220,7 +220,7 @@ ShardIndex TfrecordShard::read_index() const {
 void TfrecordShard::read(uint32_t row, int32_t length, int32_t masked_count, RawSample& out) const {
   with_example(file_, row, [&](const Example& example) {
     if (example.length() != length || example.masked_count() != masked_count) {
-      fail("changed after the file was opened; start again");
+      fail("changed after it was opened or indexed");
     }
     example.copy_to(out);
   });

@@ -7,9 +7,9 @@
 
 #include "base/text/counts.h"
 #include "base/timing.h"
+#include "compliance/checks/published_target.h"
 #include "report/sections/section.h"
 #include "results/plots/accuracy_axis.h"
-#include "results/published_target.h"
 
 namespace strata::report {
 namespace {
@@ -78,7 +78,7 @@ std::optional<double> target_of(const std::vector<DrawnRun>& runs, const std::st
   const bool one_round = std::all_of(runs.begin(), runs.end(), [&](const DrawnRun& run) {
     return run.folder->score.ruleset == round;
   });
-  return results::published_target(benchmark, one_round ? round : "");
+  return compliance::published_target(benchmark, one_round ? round : "");
 }
 
 Axis axis_of(const results::AccuracyAxis& accuracies) {

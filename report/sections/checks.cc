@@ -98,6 +98,7 @@ std::vector<Complaint> complaints_of(const ReportedFolder& folder,
   if (score.held_to_rcp && score.rcp.outcome() == compliance::Outcome::kFailed) {
     say("all runs", "reference points: failed", why_not_converged(score));
   }
+  for (const std::string& setting : score.unlike) say("all runs", "not made alike", setting);
   say("all runs", "scaling.json not applied", score.scaling_problem);
   if (score.system.system_name.empty() && !score.folder.submitter_path.empty()) {
     say("the system", "description", "there is no systems/<system>.json that names it");

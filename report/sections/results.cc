@@ -78,6 +78,7 @@ Table systems_table(const ReportData& data) {
                                       "Accelerator",
                                       "Batch",
                                       "To converge (samples or epochs, as logged)",
+                                      "Target",
                                       "Mean",
                                       "Division",
                                       "Round"};
@@ -99,6 +100,7 @@ Table systems_table(const ReportData& data) {
                                score.system.accelerator,
                                Cell::count(score.batch_size),
                                Cell::of(score.samples_to_converge),
+                               Cell::of(score.target),
                                score.mean == Mean::kOlympic ? "olympic"
                                : score.mean == Mean::kPlain ? "plain"
                                                             : "none",

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "compliance/checks/published_target.h"
 #include "results/plots/accuracy_axis.h"
 #include "results/plots/label_spread.h"
 #include "results/plots/number_axis.h"
 #include "results/plots/plot_parts.h"
 #include "results/plots/plots.h"
-#include "results/published_target.h"
 
 namespace strata::results {
 namespace {
@@ -147,7 +147,7 @@ std::vector<const Curve*> curves_of(const std::vector<System>& systems) {
 std::optional<double> target_of(const std::vector<const Curve*>& curves) {
   const Curve& first = *curves.front();
   const auto of = [](const Curve& curve) {
-    return curve.target ? curve.target : published_target(curve.benchmark, curve.round);
+    return curve.target ? curve.target : compliance::published_target(curve.benchmark, curve.round);
   };
   for (const Curve* curve : curves) {
     if (curve->target != first.target || of(*curve) != of(first)) return std::nullopt;

@@ -172,7 +172,7 @@ Plot plot_scores(const std::vector<Score>& scores) {
   const RunPoints runs = run_points(rows);
   std::vector<Point> means, rates;
   std::vector<std::string> minutes, rate_texts;
-  std::set<std::string> rounds;
+  std::set<std::string> rounds, targets;
   size_t run_count = 0;
   double labels = 0, least = std::numeric_limits<double>::infinity(), most = 0, highest_rate = 0;
   std::string names;
@@ -190,6 +190,7 @@ Plot plot_scores(const std::vector<Score>& scores) {
     highest_rate = std::max(highest_rate, rate.value_or(0));
     rounds.insert(round_in_short(score.ruleset));
     run_count += score.runs.size();
+    targets.insert(score.target ? fmt::format("{:.6g}", *score.target) : "");
   }
   double farthest = 0;
   const auto take = [&](const Point& point) {
@@ -241,10 +242,12 @@ Plot plot_scores(const std::vector<Score>& scores) {
                          screen(at, 0.5), "left");
   }
   const std::string round = rounds.size() == 1 ? *rounds.begin() : "";
+  const std::string one_target = targets.size() == 1 ? *targets.begin() : "";
   const std::string title =
-      fmt::format("{}{}time to train: {}, {}", benchmark.empty() ? "" : benchmark + ", ",
+      fmt::format("{}{}time to train{}: {}, {}", benchmark.empty() ? "" : benchmark + ", ",
                   round.empty() ? "" : fmt::format("rules of MLPerf Training {}, ", round),
-                  counted(rows.size(), "system"), counted(run_count, "run"));
+                  one_target.empty() ? "" : " to " + one_target, counted(rows.size(), "system"),
+                  counted(run_count, "run"));
 
   Panels panels(left, picture.width);
   picture.script = data +

@@ -76,7 +76,7 @@ Score plain() {
 Score none(const std::string& system) {
   Score score = score_of(system);
   score.runs = {run("result_0.txt", 0, "aborted")};
-  score.runs[0].judged = false;
+  score.runs[0].not_judged = "no rules";
   score.runs_needed = 10;
   score.held_to_rcp = true;
   score.rcp.judged = false;
@@ -118,7 +118,7 @@ Strata     a       bert       closed    -             0/1   -        -       -  
 Strata     b       bert       closed    -             0/1   -        -       -           none     not judged  -      -            -           -
 Strata     pod     bert       closed    -             1/1   -        -       -           olympic  failed      -      -            -           -
 
-Strata's own rules cover BERT: other benchmarks' logs count where they say success; --rules judges them too
+not judged, so logs count if they say success: no rules
 converged faster than the reference, within its spread:
   Strata/tower/bert: RCP scaling 1.2000
 runs that do not count:
@@ -143,14 +143,32 @@ convergence check failed:
 )");
 }
 
+TEST(ScoreReport, TheTargetIsShownAndRunsThatWereNotMadeAlike) {
+  Score score = complete();
+  score.target = 0.72;
+  score.unlike = {"global_batch_size is 256 and 512"};
+  const std::string table = score_table({score, plain()});
+  EXPECT_NE(table.find("  runs  target  minutes"), std::string::npos) << table;
+  EXPECT_NE(table.find("  2/2   0.72    2.5000"), std::string::npos) << table;
+  EXPECT_NE(table.find("  1/4   -       1.5000"), std::string::npos) << table;
+  EXPECT_NE(table.find("runs that were not made alike, averaged all the same:\n"
+                       "  Strata/tower/bert: global_batch_size is 256 and 512\n"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(score_csv({score}).find(",0.72\n"), std::string::npos);
+  const auto json = nlohmann::json::parse(score_json({score}))["scores"][0];
+  EXPECT_EQ(json["target"], 0.72);
+  EXPECT_EQ(json["unlike"][0], score.unlike[0]);
+}
+
 TEST(ScoreReport, CsvHasACellForEveryColumn) {
   const std::string csv = score_csv({complete(), plain()});
   const std::string header = csv.substr(0, csv.find('\n') + 1);
-  EXPECT_EQ(std::ranges::count(header, ','), 25);
+  EXPECT_EQ(std::ranges::count(header, ','), 26);
   EXPECT_EQ(csv.substr(header.size()),
             "Strata,tower,bert,closed,training,5.0.0,\"H100, \"\"large\"\"\",8,2,2,olympic,2.5,2,3,"
-            "1.25,passed,1.2,too fast,256,640,5.5,0.6875,2500,,,\n"
-            "Strata,laptop,bert,open,training,5.0.0,,,4,1,plain,1.5,1.5,,1,-,1,,,,,,,,,\n");
+            "1.25,passed,1.2,too fast,256,640,5.5,0.6875,2500,,,,\n"
+            "Strata,laptop,bert,open,training,5.0.0,,,4,1,plain,1.5,1.5,,1,-,1,,,,,,,,,,\n");
 }
 
 TEST(ScoreReport, JsonHoldsRunsAndNumbers) {
@@ -159,10 +177,10 @@ TEST(ScoreReport, JsonHoldsRunsAndNumbers) {
   const auto& runs = json[1]["runs"];
   ASSERT_EQ(runs.size(), 4u);
   EXPECT_EQ(runs[0], nlohmann::json::parse(R"({"log": "out/result_0.txt", "counts": true,
-      "reason": "", "time_to_train_ms": 90000.0, "converged": true, "samples_to_converge": 640.0,
+      "reason": "", "not_judged": "", "time_to_train_ms": 90000.0, "converged": true, "samples_to_converge": 640.0,
       "energy_joules": null, "energy_problem": ""})"));
   EXPECT_EQ(runs[1], nlohmann::json::parse(R"({"log": "out/result_1.txt", "counts": false,
-      "reason": "no target", "time_to_train_ms": null, "converged": false,
+      "reason": "no target", "not_judged": "", "time_to_train_ms": null, "converged": false,
       "samples_to_converge": null, "energy_joules": null, "energy_problem": "no meter"})"));
   EXPECT_EQ(json[1]["accelerators"], nullptr);
   EXPECT_EQ(json[1]["rcp"]["outcome"], "-");
@@ -179,7 +197,7 @@ TEST(ScoreReport, JsonHoldsRunsAndNumbers) {
       "points": "rcps_bert.json", "points_sha256": "4567"},
       "global_batch_size": 256.0, "samples_to_converge": 640.0, "sequences_per_second": 5.5,
       "sequences_per_second_per_accelerator": 0.6875, "energy_joules": 2500.0,
-      "weak": null, "weak_problem": ""})"));
+      "target": null, "unlike": [], "weak": null, "weak_problem": ""})"));
 }
 
 }  // namespace

@@ -16,5 +16,5 @@ sarif=${RUNNER_TEMP:?}/strata-check.sarif junit=$RUNNER_TEMP/strata-check.xml
   echo "junit=$junit"
 } >>"$GITHUB_OUTPUT"
 status=0
-"$STRATA" check "$KIND" --github --sarif "$sarif" --junit "$junit" "${options[@]}" -- "$RESULTS" || status=$?
+"$STRATA" check "$KIND" --github --require-verdict --sarif "$sarif" --junit "$junit" "${options[@]}" -- "$RESULTS" || status=$?
 exit "$status"

@@ -289,6 +289,40 @@ TEST(CheckLog, LogWithoutEventsFails) {
   EXPECT_EQ(verdict.errors.size(), 14u) << all(verdict.errors);
 }
 
+TEST(CheckLog, WithoutRulesForTheRoundALogIsNotJudged) {
+  struct Case {
+    const char *usage, *ruleset, *remedy;
+  };
+  for (const Case& one :
+       {Case{"training", "5.1.0", "'strata rules install' fetches them"},
+        Case{"training", "6.1.0", "'strata rules install' fetches them"},
+        Case{"hpc", "3.0.0", "'strata rules install' fetches them"},
+        Case{"hpc", "0.7.0", "which 'strata rules install' fetches, has none either"}}) {
+    const TemporaryFolder folder;
+    const auto path = folder.write("result_0.txt", BertLog::passing().text());
+    RuleStore rules;
+    const LogVerdict verdict = check_one_of_many(path, rules, {one.usage, one.ruleset, false, {}});
+    EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged) << one.ruleset;
+    EXPECT_TRUE(verdict.readable);
+    EXPECT_NE(verdict.not_judged.find(one.remedy), std::string::npos) << verdict.not_judged;
+    // What is no log needs no rules to be none.
+    const auto none = folder.write("none.txt", "no log\n");
+    EXPECT_EQ(check_one_of_many(none, rules, {one.usage, one.ruleset, false, {}}).outcome(),
+              Outcome::kFailed);
+  }
+}
+
+TEST(CheckLog, ARoundThatNeverWasIsRefused) {
+  const TemporaryFolder folder;
+  const auto path = folder.write("result_0.txt", BertLog::passing().text());
+  RuleStore rules;
+  const LogVerdict verdict = check_one_of_many(path, rules, {"training", "9.9.0", false, {}});
+  EXPECT_EQ(verdict.outcome(), Outcome::kFailed);
+  EXPECT_NE(verdict.errors.at(0).summary.find("there is no round '9.9.0' of training"),
+            std::string::npos)
+      << verdict.errors[0].summary;
+}
+
 TEST(CheckLog, OtherBenchmarksAreNotJudgedByOwnRules) {
   const LogVerdict verdict =
       check(BertLog::passing().set("submission_benchmark", "\"resnet\""), "2.0.0");

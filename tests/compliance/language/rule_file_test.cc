@@ -96,7 +96,17 @@ TEST(RuleFile, WhatIsNotUnderstoodIsNamed) {
   EXPECT_NE(error_of("a: 1").find("a list"), std::string::npos);
   EXPECT_NE(error_of("- [").find("not valid YAML"), std::string::npos);
   EXPECT_NE(error_of("- KEY: {NAME: k, CHECK: \"\"}").find("the code is empty"), std::string::npos);
-  EXPECT_EQ(error_of(""), "");
+}
+
+TEST(RuleFile, AnEmptyFileIsAnError) {
+  for (const char* text : {"", "# only a comment\n", "---\n", "~\n", "[]\n"}) {
+    EXPECT_NE(error_of(text).find("test.yaml: holds no rule"), std::string::npos) << text;
+  }
+  const auto include = [] {
+    compile_rule_file("test.yaml", "- INCLUDE: inner.yaml\n",
+                      [](const std::string&) { return std::string(); });
+  };
+  EXPECT_THROW(include(), Error);
 }
 
 TEST(RuleFile, IncludesCannotRunAway) {
@@ -153,7 +163,7 @@ TEST(RuleFile, WhatAliasesRepeatIsCharged) {
 
 TEST(RuleFile, IncludedFilesCountAsOne) {
   const std::string large = "# " + std::string(kMaxRuleFileBytes / 3, 'x') + "\n";
-  const auto read = [&](const std::string&) { return large; };
+  const auto read = [&](const std::string&) { return large + "- KEY: {NAME: k}\n"; };
   EXPECT_NO_THROW(compile_rule_file("a.yaml", large + "- INCLUDE: b.yaml\n", read));
   EXPECT_THROW(compile_rule_file("a.yaml", large + "- INCLUDE: b.yaml\n- INCLUDE: c.yaml\n", read),
                Error);

@@ -245,6 +245,121 @@ TEST(Package, WhatHasNoRulesIsNotJudgedAndDoesNotFail) {
   EXPECT_EQ(check(folder).outcome(), Outcome::kFailed);
 }
 
+TEST(Package, WithoutRulesForTheRoundNothingIsPassed) {
+  const TemporaryFolder folder;
+  write_package(folder, "closed");
+  fs::rename(folder.path() / "Strata/results/laptop/bert",
+             folder.path() / "Strata/results/laptop/llama31_8b");
+  const PackageVerdict verdict = check(folder, "5.1.0");
+  EXPECT_EQ(verdict.outcome(), Outcome::kNotJudged) << package_text(verdict);
+  EXPECT_TRUE(verdict.unread.empty());
+  const std::string text = package_text(verdict);
+  EXPECT_NE(text.find("there are no rules for training 5.1.0 among Strata's own rules; "
+                      "'strata rules install' fetches them (mlperf-logging 4."),
+            std::string::npos)
+      << text;
+  EXPECT_THROW(check(folder, "5.7.0"), Error);
+  // What needs no rules still fails.
+  fs::remove(folder.path() / "Strata/results/laptop/llama31_8b/result_0.txt");
+  EXPECT_EQ(check(folder, "5.1.0").outcome(), Outcome::kFailed);
+}
+
+TEST(Package, WhereNoFolderIsOfTheRoundNothingIsPassed) {
+  const TemporaryFolder folder;
+  write_package(folder, "closed");
+  fs::rename(folder.path() / "Strata/results/laptop/bert",
+             folder.path() / "Strata/results/laptop/strong");
+  const PackageVerdict skipped = check(folder);
+  EXPECT_EQ(skipped.outcome(), Outcome::kNotJudged) << package_text(skipped);
+  EXPECT_EQ(skipped.folders.at(0).outcome(), Outcome::kNotJudged);
+  EXPECT_NE(package_text(skipped).find("no folder is of a benchmark of training 5.0.0"),
+            std::string::npos);
+  fs::remove_all(folder.path() / "Strata/results/laptop");
+  const PackageVerdict empty = check(folder);
+  EXPECT_EQ(empty.outcome(), Outcome::kNotJudged) << package_text(empty);
+  EXPECT_NE(package_text(empty).find("results/ holds no result folder"), std::string::npos);
+}
+
+// As the official checker, which passes over such a folder.
+TEST(Package, AFolderThatTheRoundDoesNotHaveLeavesTheOthersVerdict) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  fs::create_directories(folder.path() / "Strata/results/laptop/other");
+  const PackageVerdict verdict = check(folder);
+  EXPECT_EQ(verdict.outcome(), Outcome::kPassed) << package_text(verdict);
+  ASSERT_EQ(verdict.folders.size(), 2u);
+  EXPECT_EQ(verdict.folders[1].outcome(), Outcome::kNotJudged);
+}
+
+TEST(Package, RunsThatWereNotMadeAlikeAreRemarkedOn) {
+  const TemporaryFolder folder;
+  write_package(folder, "open");
+  BertLog log = BertLog::passing();
+  log.set("seed", "55").set("global_batch_size", "448").set("opt_base_learning_rate", "0.5");
+  folder.write(std::string(kResults) + "result_4.txt", log.text());
+  const std::string text = text_of(folder);
+  EXPECT_NE(text.find("opt_base_learning_rate is 1 and 0.5"), std::string::npos) << text;
+  EXPECT_NE(text.find("[review/runs/settings]"), std::string::npos) << text;
+}
+
+// HPC's weak scaling: a model takes a part of the system.
+TEST(Package, NodesOfAModelAreNotThoseOfTheSystem) {
+  for (const char* scaling : {"weak", "strong"}) {
+    const TemporaryFolder folder;
+    for (int i = 0; i < 5; ++i) {
+      BertLog log = BertLog::passing("closed");
+      log.set("submission_benchmark", "\"deepcam\"").set("seed", std::to_string(i));
+      log.append({"number_of_nodes", "64"});
+      const std::string results = std::string("Strata/results/laptop/") + scaling + "/deepcam/";
+      folder.write(results + "result_" + std::to_string(i) + ".txt", log.text());
+      folder.write(results + "pruned_results/result_" + std::to_string(9 + i) + ".txt", "");
+    }
+    folder.write("Strata/systems/laptop.json",
+                 whole_description("Strata", "laptop", "closed", R"("number_of_nodes": "512")"));
+    RuleStore rules;
+    PackageOptions options;
+    options.usage = "hpc";
+    options.ruleset = "3.0.0";
+    const PackageVerdict verdict = check_package(folder.path() / "Strata", rules, options);
+    const std::string text = package_text(verdict);
+    EXPECT_EQ(verdict.folders.size(), 1u) << text;
+    EXPECT_NE(text.find(std::string("results/laptop/") + scaling + "/deepcam"), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("review/system/nodes") == std::string::npos, scaling[0] == 'w') << text;
+  }
+}
+
+TEST(SubmissionTree, UsageAndRoundAreInferredFromBenchmarksAndPaths) {
+  const auto choice_of = [](const char* path, const char* benchmark, const std::string& ruleset) {
+    const TemporaryFolder folder;
+    BertLog log = BertLog::passing();
+    log.set("submission_benchmark", '"' + std::string(benchmark) + '"');
+    folder.write(std::string(path) + "/result_0.txt", log.text());
+    const auto choice =
+        infer_ruleset_of_tree(folder.path() / fs::path(path).begin()->string(), "", ruleset);
+    return choice.usage + ' ' + choice.ruleset;
+  };
+  EXPECT_EQ(choice_of("A/results/s/strong/openfold", "openfold", "3.0.0"), "hpc 3.0.0");
+  EXPECT_EQ(choice_of("A/results/s/strong/x", "cosmoflow", "3.0.0"), "hpc 3.0.0");
+  EXPECT_EQ(choice_of("v2.0", "deepcam", ""), "hpc 2.0.0");
+  EXPECT_EQ(choice_of("v2.0", "bert", ""), "training 2.0.0");
+  EXPECT_EQ(choice_of("A", "bert", "3.0.0"), "training 3.0.0");
+  EXPECT_EQ(choice_of("A", "unheard of", "3.0.0"), "training 3.0.0");
+  EXPECT_EQ(choice_of("hpc_results_v1.0", "unheard of", ""), "hpc 1.0.0");
+}
+
+TEST(SubmissionTree, PrunedResultsAreNoResults) {
+  const TemporaryFolder folder;
+  for (const char* path : {"A/results/s/weak/deepcam/", "A/results/s/weak/deepcam/pruned_results/"})
+    folder.write(std::string(path) + "result_0.txt", BertLog::passing().text());
+  const auto folders = find_result_folders(folder.path());
+  ASSERT_EQ(folders.size(), 1u);
+  EXPECT_EQ(folders[0].place(), "s/weak/deepcam");
+  // Who names it means it.
+  EXPECT_EQ(find_result_folders(folder.path() / "A/results/s/weak/deepcam/pruned_results").size(),
+            1u);
+}
+
 TEST(Outcomes, AWholeIsAsGoodAsItsWorstPart) {
   Section passed{"a", {}, {"a warning"}, {}}, failed{"b", {"an error"}, {}, {}},
       unjudged{"c", {}, {}, {"why"}, false};
@@ -483,6 +598,21 @@ TEST(Power, RunsWithoutWholePowerLogsCountAsFailed) {
   EXPECT_FALSE(check(folder).passed());
   EXPECT_NE(text_of(folder).find("result_3, result_7; at most 1 may"), std::string::npos)
       << text_of(folder);
+}
+
+TEST(Repository, AnEmptyFolderIsNotJudged) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(check_repository(folder.path()).outcome(), Outcome::kNotJudged);
+  folder.write("a", "");
+  EXPECT_EQ(check_repository(folder.path()).outcome(), Outcome::kPassed);
+}
+
+TEST(Power, WithoutAPowerLogNothingIsJudged) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "power/result_0");
+  const auto verdict = check_power(folder.path() / "power", {folder.path() / "result_0.txt"});
+  EXPECT_EQ(verdict.section.outcome(), Outcome::kNotJudged);
+  EXPECT_TRUE(verdict.failed_runs.empty());
 }
 
 TEST(Repository, NamesSizesAndLinks) {

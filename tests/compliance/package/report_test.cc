@@ -48,6 +48,7 @@ std::vector<PackageVerdict> two_packages() {
   mixed.folders[0].logs = {failed_log(), {.path = "result_1.txt"}};
   mixed.folders[1].logs = {{.path = "result_0.txt"}};
   mixed.folders[1].skipped = true;
+  mixed.folders[1].sections[0] = {"Benchmark", {}, {}, {"not of the round"}, false};
   mixed.folders[1].division = "";
   PackageVerdict passed{.path = "Another", .submitter = "AnotherSubmitter"};
   passed.folders = {folder_of("bert", {{"its files", {}, {}, {}}})};
@@ -140,7 +141,8 @@ failed results/laptop/bert (open)
         rule:   common.yaml:7
       warning: wanted: x
 skipped results/laptop/ssd (division unknown)
-  passed ssd's files
+  not judged Benchmark
+    not of the round
 not judged results/laptop/gnmt (open)
   not judged logs
     no rules
@@ -159,7 +161,7 @@ failed Strata
 TEST(Report, OfARoundCountsAndShowsOnlyWhatFailed) {
   EXPECT_EQ(round_text(two_packages()),
             R"(submitter         outcome     systems     folders  failed  not judged  logs   failed
-Strata            failed      failed      5        1       3           3      1
+Strata            failed      failed      5        1       4           3      1
 AnotherSubmitter  passed      passed      1        0       0           0      0
 
 Strata
@@ -174,6 +176,7 @@ Strata
 not judged
   1 folder: no points
   2 folders: no rules; none at all
+  1 folder: not of the round
 )");
   EXPECT_EQ(round_text({}),
             "submitter  outcome     systems     folders  failed  not judged  logs   failed\n");

@@ -102,7 +102,8 @@ TEST_F(SampleIndexTest, WhatIsDamagedIsNotUsed) {
 TEST_F(SampleIndexTest, OtherDataIsNamed) {
   SampleIndex(lengths_, masked_counts_).write(path_, files_);
   files_[1].bytes = 201;
-  EXPECT_TRUE(contains(open_error(), "b.hdf5 had 200 bytes and has 201")) << open_error();
+  EXPECT_TRUE(contains(open_error(), "is stale: b.hdf5 had 200 bytes when it was made and has 201"))
+      << open_error();
   files_[1] = {"c.hdf5", 200, 3000};
   EXPECT_TRUE(contains(open_error(), "b.hdf5 stood where c.hdf5 is")) << open_error();
   files_.pop_back();
@@ -153,6 +154,28 @@ TEST_F(SampleIndexTest, ADataSetIsReadThroughItsIndex) {
   EXPECT_EQ(a.masked_ids, b.masked_ids);
   // Of the folder alone it is not.
   EXPECT_TRUE(contains(error_of([&] { open_instances(folder); }), "is the index of other data"));
+}
+
+// As long as before, and other samples: only reading shows it.
+TEST_F(SampleIndexTest, AStaleIndexIsNamedWhereSamplesAreRead) {
+  const std::filesystem::path file = directory_ / "a.hdf5";
+  const Instances samples = sample_instances(10);
+  Instances others;
+  for (size_t i = samples.size(); i-- > 0;) others.append(samples, i);
+  write_instances(file, samples, sample_info(InstanceForm::kPacked));
+  write_index(std::span(&file, 1));
+  const std::string index = read_file(index_path(file));
+  const auto bytes = std::filesystem::file_size(file);
+  write_instances(file, others, sample_info(InstanceForm::kPacked));
+  ASSERT_EQ(std::filesystem::file_size(file), bytes);
+  write_file_atomically(index_path(file), index);
+  const auto source = open_instances(file);
+  std::vector<uint32_t> all(source->size());
+  std::iota(all.begin(), all.end(), 0u);
+  PackedBatch batch;
+  const std::string error = error_of([&] { source->read(all, batch); });
+  EXPECT_TRUE(contains(error, "a.hdf5.index is stale: make it again with 'strata data index'"))
+      << error;
 }
 
 TEST_F(SampleIndexTest, LengthsOfTheIndexAreHeldAgainstTheModel) {

@@ -1,8 +1,8 @@
-#include "results/published_target.h"
+#include "compliance/checks/published_target.h"
 
 #include "compliance/checks/rounds.h"
 
-namespace strata::results {
+namespace strata::compliance {
 namespace {
 
 struct Target {
@@ -32,11 +32,11 @@ std::optional<double> published_target(std::string_view benchmark, std::string_v
   for (const Target& target : kTargets) {
     if (target.benchmark != benchmark) continue;
     if (round.empty() && found) return std::nullopt;
-    if (round.empty() || compliance::compare_versions(target.since, round) <= 0) {
+    if (round.empty() || compare_versions(target.since, round) <= 0) {
       found = target.accuracy;
     }
   }
   return found;
 }
 
-}  // namespace strata::results
+}  // namespace strata::compliance

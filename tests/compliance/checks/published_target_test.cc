@@ -1,4 +1,4 @@
-#include "results/published_target.h"
+#include "compliance/checks/published_target.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "compliance/checks/rounds.h"
 #include "tests/support/oracle.h"
 
-namespace strata::results {
+namespace strata::compliance {
 namespace {
 
 TEST(PublishedTarget, IsTheBenchmarksInItsRound) {
@@ -41,9 +41,9 @@ TEST(PublishedTarget, AreThoseOfTheOfficialRules) {
                                    "print(list(c.__path__)[0], end='')\"")
           .output;
   size_t compared = 0;
-  for (const std::string_view round : compliance::known_rulesets("training")) {
+  for (const std::string_view round : known_rulesets("training")) {
     if (round == "0.6.0") continue;
-    for (const std::string_view benchmark : compliance::round_benchmarks("training", round)) {
+    for (const std::string_view benchmark : round_benchmarks("training", round)) {
       const std::filesystem::path file =
           rules + "/training_" + std::string(round) + "/closed_" + std::string(benchmark) + ".yaml";
       if (!std::filesystem::exists(file)) continue;
@@ -55,4 +55,4 @@ TEST(PublishedTarget, AreThoseOfTheOfficialRules) {
 }
 
 }  // namespace
-}  // namespace strata::results
+}  // namespace strata::compliance

@@ -1,0 +1,46 @@
+// How a run was made, as its log says: target, hyperparameters and data. The runs of one result
+// have all of it in common.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compliance/log/event_log.h"
+
+namespace strata::compliance {
+
+enum class SettingKind : uint8_t { kTarget, kHyperparameter, kData };
+
+struct Setting {
+  SettingKind kind = SettingKind::kHyperparameter;
+  std::string value;  // JSON, printable, at most 80 bytes; numbers in their shortest form
+};
+
+struct RunSettings {
+  std::filesystem::path log;
+  std::map<std::string, Setting, std::less<>> values;  // by key; the first event of a key counts
+
+  // The quality_target that the log names, as logs of Strata do.
+  std::optional<double> target() const;
+};
+
+// Reads the events before the first evaluation.
+RunSettings read_settings(const EventLog& log);
+
+// A key with several values among the runs. Logs without the key do not count.
+struct UnlikeSetting {
+  SettingKind kind = SettingKind::kHyperparameter;
+  std::string key;
+  std::vector<std::string> values;  // in the order of the runs, each once
+  std::filesystem::path log;        // the first with the second value
+
+  std::string describe() const;  // "opt_base_learning_rate is 0.002 and 0.001"
+};
+std::vector<UnlikeSetting> unlike_settings(std::span<const RunSettings> runs);
+
+}  // namespace strata::compliance

@@ -1,0 +1,18 @@
+// Runs of one result folder that were not made alike, and runs to another target than the
+// benchmark's.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compliance/checks/remark.h"
+#include "compliance/checks/run_settings.h"
+
+namespace strata::compliance {
+
+// Ids review/runs/target, settings and data. `published`: the benchmark's target in the round.
+std::vector<Remark> review_settings(std::span<const RunSettings> runs,
+                                    std::optional<double> published);
+
+}  // namespace strata::compliance
