@@ -342,7 +342,8 @@ int check_rcp(const CheckOptions& options) {
 int check_seeds(const CheckOptions& options) {
   std::string no_rule;  // of the round
   try {
-    const auto choice = choose_ruleset(options, options.paths.front());
+    const auto choice =
+        compliance::infer_ruleset_of_tree(options.paths.front(), options.usage, options.ruleset);
     if (compliance::compare_versions(choice.ruleset, "1.0.0") < 0) {
       no_rule = fmt::format("no rule of {} {} asks for seeds", choice.usage, choice.ruleset);
     }

@@ -72,8 +72,8 @@ TEST_F(Usage, ARulesetOfTwoNumbersIsTheSameAsOfThree) {
       EXPECT_NE(a.out, strata(other).out);
     }
   }
-  EXPECT_NE(error_of({"score", acme, "--ruleset", "5"}).find("no ruleset 5 "), std::string::npos);
-  EXPECT_NE(error_of({"score", acme, "--ruleset", "5.0.0.0"}).find("no ruleset 5.0.0.0 "),
+  EXPECT_NE(error_of({"score", acme, "--ruleset", "5"}).find("no round '5' "), std::string::npos);
+  EXPECT_NE(error_of({"score", acme, "--ruleset", "5.0.0.0"}).find("no round '5.0.0.0' "),
             std::string::npos);
 }
 
