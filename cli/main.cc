@@ -53,7 +53,7 @@ void correct_exit_code(int exit_code, void*) {
                stderr);
     ::_exit(2);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "strata: unexpected: %s\n", strata::printable_lines(error.what()).c_str());
+    std::fprintf(stderr, "strata: unexpected: %s\n", strata::printable_error(error.what()).c_str());
     ::_exit(2);
   } catch (...) {
   }
@@ -118,10 +118,10 @@ int run(int argc, char** argv) {
   } catch (const std::system_error& error) {
     // A print that fails throws this.
     if (std::ferror(stdout) != 0) return refuse_standard_output(error.code().message().c_str());
-    strata::print_to_stderr("strata: {}\n", strata::printable_lines(strata::message_of(error)));
+    strata::print_to_stderr("strata: {}\n", strata::printable_error(strata::message_of(error)));
     return 2;
   } catch (const std::exception& error) {
-    strata::print_to_stderr("strata: {}\n", strata::printable_lines(strata::message_of(error)));
+    strata::print_to_stderr("strata: {}\n", strata::printable_error(strata::message_of(error)));
     return 2;
   }
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <system_error>
 
+#include "base/text/characters.h"
 #include "base/text/printable.h"
 
 namespace strata::results {
@@ -31,7 +32,18 @@ bool is_formula(const std::string& cell) {
   return false;
 }
 
-std::string csv_cell(const std::string& cell) {
+// Bytes that are no UTF-8 become U+FFFD.
+std::string valid_utf8(const std::string& text) {
+  std::string valid_text;
+  for (size_t at = 0; at < text.size();) {
+    bool valid = false;
+    append_utf8(valid_text, next_character(text, at, valid));
+  }
+  return valid_text;
+}
+
+std::string csv_cell(const std::string& given) {
+  const std::string cell = is_utf8(given) ? given : valid_utf8(given);
   if (is_formula(cell)) return quoted('\'' + cell);
   return cell.find_first_of(",\"\n\r") == cell.npos ? cell : quoted(cell);
 }

@@ -53,6 +53,22 @@ std::string printable_lines(std::string_view text) {
   return shown;
 }
 
+std::string printable_error(std::string_view message) {
+  std::string lines;
+  while (true) {
+    const size_t end = std::min(message.find('\n'), message.size());
+    const std::string_view line = message.substr(0, end);
+    const bool own =
+        lines.empty() || line.empty() || line.starts_with("strata: ") || line.starts_with(' ');
+    lines += own ? "" : "| ";
+    lines += line;
+    if (end == message.size()) break;
+    lines += '\n';
+    message.remove_prefix(end + 1);
+  }
+  return printable_lines(lines);
+}
+
 std::string one_line(std::string_view text, size_t most) {
   std::string line;
   const auto is_kept = [](char32_t) { return false; };

@@ -22,6 +22,7 @@ TEST(Table, CellsThatSpreadsheetsTakeForFormulasAreQuoted) {
                         {"\uff0bx", "\"'\uff0bx\"", "\"\uff0bx\""},
                         {"\uff0dx", "\"'\uff0dx\"", "\"\uff0dx\""},
                         {"\uff20x", "\"'\uff20x\"", "\"\uff20x\""},
+                        {"a\xff", "a\uFFFD", "a\xff"},
                         {"-25", "-25", "-25"},
                         {"-1.5e-7", "-1.5e-7", "-1.5e-7"},
                         {"+3", "+3", "+3"},
@@ -34,7 +35,7 @@ TEST(Table, CellsThatSpreadsheetsTakeForFormulasAreQuoted) {
 }
 
 TEST(Table, CellsStayInTheirLine) {
-  EXPECT_EQ(align({{"a", "b"}, {"x\ny\x1b[2J", "1"}}), "a               b\nx\\x0ay\\x1b[2J  1\n");
+  EXPECT_EQ(align({{"a", "b"}, {"x\ny\x1b[2J", "1"}}), "a              b\nx\\x0ay\\x1b[2J  1\n");
 }
 
 }  // namespace

@@ -44,6 +44,13 @@ TEST(Printable, TextCannotSteerATerminal) {
   }
 }
 
+TEST(Printable, ANameInAnErrorForgesNoLine) {
+  EXPECT_EQ(printable_error("a\npassed x\nstrata: b\n  indented\n\n::error::c\x1b"),
+            "a\n| passed x\nstrata: b\n  indented\n\n| ::error::c\\x1b");
+  EXPECT_EQ(printable_error(""), "");
+  EXPECT_EQ(printable_error("one\n"), "one\n");
+}
+
 TEST(Printable, ALineIsCutBetweenCharacters) {
   const std::string text =
       "ab\xc3\xbc"
