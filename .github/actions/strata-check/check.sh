@@ -1,6 +1,7 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # Checks $RESULTS as $KIND, annotates what is wrong, and leaves SARIF and JUnit files for other steps.
 set -euo pipefail
+source "${BASH_SOURCE[0]%/*}/common.sh"
 case $KIND in log | package | round) ;; *)
   echo '::error::strata check: kind is log, package or round'
   exit 2
