@@ -58,6 +58,10 @@ for file in include/strata/mllog/log_writer.h lib/*/pkgconfig/strata-mllog.pc li
     fail "libstrata-dev has no $file"
 done
 ! find "$scratch/dev" -path '*bin*' | grep . || fail "libstrata-dev holds a program"
+# Sizes in docs/packages.md are those of packages.
+source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+STRATA_PACKAGES=$scratch "$source_folder/tests/docs/printed_blocks.py" "$source_folder" "$scratch/tools/usr/bin/strata" "$source_folder/docs/packages.md" ||
+  fail "docs/packages.md names other sizes"
 if command -v lintian >/dev/null; then
   lintian --allow-root --fail-on error "$tools" "$dev" || fail "lintian finds errors"
 fi
