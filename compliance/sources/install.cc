@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/programs.h"
 #include "compliance/sources/rule_store.h"
 #include "compliance/sources/sha256.h"
 

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/programs.h"
 #include "compliance/formats/utf8.h"
 #include "results/memory_file.h"
 
